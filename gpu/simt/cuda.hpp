@@ -1,0 +1,35 @@
+/// The GPU's side of simt.hpp: plain types and a checked launch.
+#pragma once
+
+#include <tuple>
+
+#include "common/registry.hpp"
+
+namespace rung {
+
+/// Launches `kernel` as call.launch says, on call.stream; or, if call.inspect is set, fills that in and launches
+/// nothing. Throws Error with CUDA's name for the failure. Defined with the device.
+void launch_on_device(const Call& call, const void* kernel, void** arguments);
+
+inline namespace cuda {
+
+template <typename T>
+using mem = T;
+template <typename T>
+using reg = T;
+
+template <typename... Parameters, typename... Arguments>
+void launch(const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+  std::tuple<Parameters...> values(arguments...);
+  std::apply(
+      [&](auto&... value) {
+        void* addresses[] = {const_cast<void*>(static_cast<const void*>(&value))...};
+        launch_on_device(call, reinterpret_cast<const void*>(kernel), addresses);
+      },
+      values);
+}
+
+inline bool add_gpu_kernel(Kernel kernel) { return add_kernel(std::move(kernel)); }
+
+}  // namespace cuda
+}  // namespace rung
