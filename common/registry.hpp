@@ -22,6 +22,21 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The place for results cannot be written.
+struct OutputError : Error {
+  using Error::Error;
+};
+
+/// A kernel's result was wrong, or it could not run to its end.
+struct WrongResult : Error {
+  using Error::Error;
+};
+
+/// A GPU was asked for and there is none.
+struct NoGpuError : Error {
+  using Error::Error;
+};
+
 /// Whole numbers by name, in the order given: the sizes of a problem and the tunables of a kernel,
 /// e.g. {tile:16, m:4096, n:4096, k:4096}.
 class Params {

@@ -1,0 +1,191 @@
+#include "common/harness/cpu_info.hpp"
+
+#include <hwloc.h>
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <type_traits>
+#include <vector>
+
+namespace rung {
+namespace {
+
+struct DestroyTopology {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
+
+Topology load_topology() {
+  setenv("HWLOC_HIDE_ERRORS", "2", 0);  // hypervisors tell odd topologies; hwloc repairs them, with a page of warning
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return nullptr;
+  Topology owned(topology);
+  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
+  return hwloc_topology_load(topology) == 0 ? std::move(owned) : nullptr;
+}
+
+/// Sizes of all caches of one level.
+std::vector<std::size_t> caches(hwloc_topology_t topology, hwloc_obj_type_t level) {
+  std::vector<std::size_t> sizes;
+  for (hwloc_obj_t cache = nullptr; (cache = hwloc_get_next_obj_by_type(topology, level, cache));)
+    sizes.push_back(cache->attr->cache.size);
+  return sizes;
+}
+
+std::size_t sum(const std::vector<std::size_t>& sizes) {
+  std::size_t total = 0;
+  for (const std::size_t size : sizes) total += size;
+  return total;
+}
+
+std::size_t smallest(const std::vector<std::size_t>& sizes) {
+  return sizes.empty() ? 0 : *std::min_element(sizes.begin(), sizes.end());
+}
+
+/// A file's first line; nothing if it cannot be read.
+std::optional<std::string> first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+/// What follows `key` and a colon (and blanks) in a file of "key: value" lines; empty if it is not there.
+std::string value_of(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) {
+      const std::size_t colon = line.find(':');
+      const std::size_t start = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+      return start == std::string::npos ? "" : line.substr(start);
+    }
+  return "";
+}
+
+/// Bytes that /proc/meminfo gives in kB under `key`.
+std::size_t meminfo(const std::string& key) {
+  const std::string value = value_of("/proc/meminfo", key);
+  return value.empty() ? 0 : std::stoull(value) * 1024;
+}
+
+std::string widest_simd() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "AVX-512";
+  if (__builtin_cpu_supports("avx2")) return "AVX2";
+  if (__builtin_cpu_supports("avx")) return "AVX";
+  return "SSE2";
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "";
+#endif
+}
+
+CpuInfo read_cpu_info() {
+  CpuInfo info;
+  info.simd = widest_simd();
+  info.name = value_of("/proc/cpuinfo", "model name");
+  info.is_virtual = (value_of("/proc/cpuinfo", "flags") + " ").find(" hypervisor ") != std::string::npos;
+  info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
+  info.memory_bytes = meminfo("MemTotal");
+  info.cores = info.hardware_threads = omp_get_num_procs();
+  const Topology topology = load_topology();
+  if (!topology) return info;
+  info.cores = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
+  info.hardware_threads = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU));
+  const auto l2 = caches(topology.get(), HWLOC_OBJ_L2CACHE), l3 = caches(topology.get(), HWLOC_OBJ_L3CACHE);
+  info.l1d_bytes = smallest(caches(topology.get(), HWLOC_OBJ_L1CACHE));
+  info.l2_bytes = smallest(l2);
+  info.l3_bytes = smallest(l3);
+  info.all_l2_bytes = sum(l2);
+  info.all_l3_bytes = sum(l3);
+  return info;
+}
+
+/// The folders that hold this process's limits: of control groups v2, or of version 1's `controller`; its own group
+/// first, then those around it. In a container only the last may exist.
+std::vector<std::string> control_groups(const std::string& controller) {
+  std::vector<std::string> folders;
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {  // "0::/path" or "4:memory:/path"
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string names = line.substr(first + 1, second - first - 1);
+    std::string root = "/sys/fs/cgroup";
+    if (!names.empty()) {
+      if (("," + names + ",").find("," + controller + ",") == std::string::npos) continue;
+      root += "/" + controller;
+    }
+    std::string path = line.substr(second + 1);
+    while (!path.empty()) {
+      folders.push_back(root + path);
+      path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
+    }
+    folders.push_back(root);
+  }
+  return folders;
+}
+
+/// A number in a file; nothing if there is none ("max" means no limit).
+std::optional<double> number_in(const std::string& path) {
+  std::istringstream text(first_line(path).value_or(""));
+  double value = 0;
+  if (text >> value) return value;
+  return std::nullopt;
+}
+
+/// Processors' worth of CPU time that the control groups leave; infinite without a limit.
+double cpu_quota() {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::string& folder : control_groups("cpu")) {
+    std::istringstream v2(first_line(folder + "/cpu.max").value_or(""));  // "200000 100000" or "max 100000"
+    double quota = 0, period = 0;
+    if (!(v2 >> quota >> period)) {
+      quota = number_in(folder + "/cpu.cfs_quota_us").value_or(0);  // -1: none
+      period = number_in(folder + "/cpu.cfs_period_us").value_or(0);
+    }
+    if (quota > 0 && period > 0) least = std::min(least, quota / period);
+  }
+  return least;
+}
+
+}  // namespace
+
+const CpuInfo& cpu_info() {
+  static const CpuInfo info = read_cpu_info();
+  return info;
+}
+
+int cpu_threads() {
+  if (const char* wanted = std::getenv("OMP_NUM_THREADS"); wanted && *wanted) return omp_get_max_threads();
+  static const int allowed = [] {
+    const double quota = std::max(1.0, std::floor(cpu_quota()));
+    return static_cast<int>(std::min<double>(omp_get_num_procs(), quota));
+  }();
+  return allowed;
+}
+
+std::size_t available_memory() {
+  std::size_t least = meminfo("MemAvailable");
+  if (least == 0) least = std::numeric_limits<std::size_t>::max();  // not told: let the allocation decide
+  for (const std::string& folder : control_groups("memory")) {
+    std::optional<double> limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
+    if (!limit)
+      limit = number_in(folder + "/memory.limit_in_bytes"), used = number_in(folder + "/memory.usage_in_bytes");
+    // A limit beyond the machine's memory is version 1's way to say that there is none.
+    if (limit && used && *limit < static_cast<double>(meminfo("MemTotal")))
+      least = std::min(least, static_cast<std::size_t>(std::max(0.0, *limit - *used)));
+  }
+  return least;
+}
+
+}  // namespace rung

@@ -1,0 +1,38 @@
+/// What this machine's processor is: names, counts, caches and memory, as far as this process may use them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace rung {
+
+/// Caches and cores by hwloc, restricted to the processors that this process may run on. A cache that the machine (or
+/// its hypervisor) does not tell of has size 0.
+struct CpuInfo {
+  std::string name;           ///< "AMD EPYC 9554 64-Core Processor"
+  std::string simd;           ///< the widest of "SSE2", "AVX", "AVX2", "AVX-512", "NEON" that CPU and system allow
+  std::string governor;       ///< "performance"; empty if the system does not tell
+  int cores = 1;              ///< physical
+  int hardware_threads = 1;   ///< logical processors
+  std::size_t l1d_bytes = 0;  ///< of one L1 data cache
+  std::size_t l2_bytes = 0;   ///< of one L2
+  std::size_t l3_bytes = 0;   ///< of one L3
+  std::size_t all_l2_bytes = 0;
+  std::size_t all_l3_bytes = 0;
+  std::size_t memory_bytes = 0;
+  bool is_virtual = false;  ///< runs under a hypervisor
+
+  bool has_smt() const { return hardware_threads > cores; }
+};
+
+/// Read once, at the first call.
+const CpuInfo& cpu_info();
+
+/// Threads that the CPU kernels use: what OMP_NUM_THREADS says, else one per logical processor that the affinity mask
+/// and the control group's quota of CPU time leave to this process.
+int cpu_threads();
+
+/// Bytes that this process can still allocate: the system's available memory, or less if a control group limits it.
+std::size_t available_memory();
+
+}  // namespace rung

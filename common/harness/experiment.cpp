@@ -1,0 +1,307 @@
+#include "common/harness/experiment.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kMostPoints = 100'000;
+
+/// One [[sweep]]: what is combined with what.
+struct Sweep {
+  std::vector<const Kernel*> kernels;
+  std::vector<Way> ways{Way::hot};
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes;  ///< sizes and tunables
+  std::vector<Params> shapes;
+  std::vector<std::int64_t> shared_bytes{0};
+  Effort effort;
+};
+
+Way way_from(const std::string& word) {
+  const std::vector<std::string> words{"hot", "cold", "count"};
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end())
+    throw Error("mode '" + word + "' is not one of hot, cold, count" + did_you_mean(word, words));
+  return static_cast<Way>(found - words.begin());
+}
+
+bool has_tunable(const Kernel& kernel, const std::string& name) {
+  return std::any_of(kernel.tunables.begin(), kernel.tunables.end(), [&](const Tunable& t) { return t.name == name; });
+}
+
+bool has_size(const Kernel& kernel, const std::string& name) {
+  const auto& names = find_problem(kernel.family()).size_names;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Throws unless some kernel of the sweep has a size or tunable of this name.
+void require_axis(const Sweep& sweep, const std::string& name, std::vector<std::string> others) {
+  for (const Kernel* kernel : sweep.kernels) {
+    if (has_tunable(*kernel, name) || has_size(*kernel, name)) return;
+    for (const Tunable& tunable : kernel->tunables) others.push_back(tunable.name);
+    for (const std::string& size : find_problem(kernel->family()).size_names) others.push_back(size);
+  }
+  throw Error("no kernel of this sweep has a size or tunable '" + name + "'" + did_you_mean(name, others));
+}
+
+std::string launch_refusal(const Point& point) {
+  const Params params = point.params();
+  if (point.kernel->refuse)
+    if (std::string reason = point.kernel->refuse(params); !reason.empty()) return reason;
+  if (point.way == Way::count && point.kernel->side() != "gpu") return "only GPU kernels are counted by execution";
+  if (point.way == Way::count && !point.kernel->not_emulated.empty())
+    return "not emulated: " + point.kernel->not_emulated;
+  return "";
+}
+
+/// Calls `use` with every combination of one value from each axis.
+template <typename Use>
+void each_combination(const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& axes, Params chosen,
+                      std::size_t depth, const Use& use) {
+  if (depth == axes.size()) return use(chosen);
+  for (const std::int64_t value : axes[depth].second) {
+    Params next = chosen;
+    next.set(axes[depth].first, value);
+    each_combination(axes, next, depth + 1, use);
+  }
+}
+
+Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep) {
+  Point point{.kernel = &kernel, .problem = &find_problem(kernel.family())};
+  point.effort = sweep.effort;
+  point.tunables = with_tunables(kernel, given);
+  Params sizes = kernel.sizes ? kernel.sizes() : Params{};
+  for (const auto& [name, value] : given)
+    if (has_size(kernel, name)) sizes.set(name, value);
+  point.sizes = point.problem->complete(sizes);
+  return point;
+}
+
+void add_points(const Sweep& sweep, std::vector<Point>& points, std::set<std::string>& names) {
+  for (const Kernel* kernel : sweep.kernels) {
+    std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes;
+    for (const auto& axis : sweep.axes)
+      if (has_tunable(*kernel, axis.first) || has_size(*kernel, axis.first)) axes.push_back(axis);
+    for (const Params& shape : sweep.shapes)
+      each_combination(axes, shape, 0, [&](const Params& given) {
+        for (const Way way : sweep.ways)
+          for (const std::int64_t shared : sweep.shared_bytes) {
+            Point point = make_point(*kernel, given, sweep);
+            point.way = way;
+            point.shared_bytes = shared;
+            point.skip = launch_refusal(point);
+            if (names.insert(point.name()).second) points.push_back(std::move(point));
+            if (points.size() > kMostPoints) throw Error("more than 100000 points: make the sweep smaller");
+          }
+      });
+  }
+}
+
+[[noreturn]] void wrong_type(const std::string& key, const char* wanted) {
+  throw Error("'" + key + "' must be " + wanted);
+}
+
+std::vector<std::int64_t> numbers(const std::string& key, const toml::node& node) {
+  std::vector<std::int64_t> values;
+  const auto add = [&](const toml::node& one) {
+    if (!one.is_integer()) wrong_type(key, "a whole number or a list of them");
+    values.push_back(one.as_integer()->get());
+  };
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& one : *list) add(one);
+  } else {
+    add(node);
+  }
+  if (values.empty()) wrong_type(key, "a list with at least one number");
+  return values;
+}
+
+std::vector<std::string> words(const std::string& key, const toml::node& node) {
+  std::vector<std::string> values;
+  const auto add = [&](const toml::node& one) {
+    if (!one.is_string()) wrong_type(key, "a word or a list of them");
+    values.push_back(one.as_string()->get());
+  };
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& one : *list) add(one);
+  } else {
+    add(node);
+  }
+  if (values.empty()) wrong_type(key, "a list with at least one word");
+  return values;
+}
+
+std::vector<Params> shapes(const toml::node& node) {
+  const toml::array* list = node.as_array();
+  if (!list || list->empty()) wrong_type("sizes", "a list of tables, as [{m = 64, n = 32, k = 8}]");
+  std::vector<Params> all;
+  for (const toml::node& one : *list) {
+    const toml::table* table = one.as_table();
+    if (!table) wrong_type("sizes", "a list of tables, as [{m = 64, n = 32, k = 8}]");
+    Params shape;
+    for (const auto& [key, value] : *table)
+      shape.set(std::string(key.str()), numbers(std::string(key.str()), value).front());
+    all.push_back(shape);
+  }
+  return all;
+}
+
+double positive_number(const std::string& key, const toml::node& node) {
+  const auto value = node.value<double>();
+  if (!value || !(*value > 0) || *value > 1e6) wrong_type(key, "a number above 0 (and up to 1e6)");
+  return *value;
+}
+
+Sweep read_sweep(const toml::table& table) {
+  Sweep sweep{.shapes = {Params{}}};
+  const toml::node* kernels = table.get("kernels");
+  if (!kernels) throw Error("a sweep names no kernels: add kernels = [\"gpu/matmul/*\"]");
+  for (const std::string& pattern : words("kernels", *kernels))
+    for (const Kernel* kernel : match_kernels(pattern)) sweep.kernels.push_back(kernel);
+  using Reader = std::function<void(const std::string&, const toml::node&)>;
+  const std::map<std::string, Reader> readers{
+      {"kernels", [](auto&, auto&) {}},
+      {"mode",
+       [&](auto& key, auto& node) {
+         sweep.ways.clear();
+         for (const std::string& word : words(key, node)) sweep.ways.push_back(way_from(word));
+       }},
+      {"sizes", [&](auto&, auto& node) { sweep.shapes = shapes(node); }},
+      {"shared_bytes", [&](auto& key, auto& node) { sweep.shared_bytes = numbers(key, node); }},
+      {"samples", [&](auto& key, auto& node) { sweep.effort.min_samples = int(positive_number(key, node)); }},
+      {"max_samples", [&](auto& key, auto& node) { sweep.effort.max_samples = int(positive_number(key, node)); }},
+      {"seconds", [&](auto& key, auto& node) { sweep.effort.seconds = positive_number(key, node); }},
+  };
+  std::vector<std::string> known;
+  for (const auto& [key, reader] : readers) known.push_back(key);
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    if (const auto reader = readers.find(name); reader != readers.end()) {
+      reader->second(name, node);
+    } else {
+      require_axis(sweep, name, known);
+      sweep.axes.emplace_back(name, numbers(name, node));
+    }
+  }
+  sweep.effort.max_samples = std::max(sweep.effort.max_samples, sweep.effort.min_samples);
+  return sweep;
+}
+
+Experiment read_experiment(const toml::table& table) {
+  Experiment experiment;
+  std::set<std::string> names;
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    if (name == "title" || name == "question") {
+      if (!node.is_string()) wrong_type(name, "a text");
+      (name == "title" ? experiment.title : experiment.question) = node.as_string()->get();
+    } else if (name != "sweep") {
+      const std::vector<std::string> known{"title", "question", "sweep"};
+      throw Error("unknown key '" + name + "' (line " + std::to_string(node.source().begin.line) + ")" +
+                  did_you_mean(name, known));
+    }
+  }
+  const toml::array* sweeps = table["sweep"].as_array();
+  if (!sweeps) throw Error("there is no [[sweep]]");
+  for (const toml::node& node : *sweeps) {
+    if (!node.is_table()) throw Error("a sweep must be a table, [[sweep]]");
+    try {
+      add_points(read_sweep(*node.as_table()), experiment.points, names);
+    } catch (const Error& error) {
+      throw Error("the sweep at line " + std::to_string(node.source().begin.line) + ": " + error.what());
+    }
+  }
+  return experiment;
+}
+
+}  // namespace
+
+const char* way_name(Way way) { return way == Way::hot ? "hot" : way == Way::cold ? "cold" : "count"; }
+
+Params Point::params() const {
+  Params all = sizes;
+  for (const auto& [name, value] : tunables) all.set(name, value);
+  return all;
+}
+
+std::string Point::name() const {
+  std::string text = (way == Way::count ? "count/" : "") + kernel->name;
+  if (!tunables.empty()) text += "/" + tunables.text();
+  if (shared_bytes) text += "/shared_bytes:" + std::to_string(shared_bytes);
+  text += "/" + problem->brief(sizes).text();
+  return text + (way == Way::cold ? "/mode:cold" : "");
+}
+
+Experiment load_experiment(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  if (!in || !(text << in.rdbuf())) throw Error("cannot read the experiment file " + file.string());
+  try {
+    Experiment experiment = read_experiment(toml::parse(text.str(), file.string()));
+    experiment.name = file.stem().string();
+    experiment.text = text.str();
+    return experiment;
+  } catch (const toml::parse_error& error) {
+    throw Error(file.string() + ", line " + std::to_string(error.source().begin.line) + ": " +
+                std::string(error.description()));
+  } catch (const Error& error) {
+    throw Error(file.string() + ": " + error.what());
+  }
+}
+
+Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::vector<std::string>& axes) {
+  std::string text = "title = \"Chosen on the command line\"\n[[sweep]]\nkernels = [";
+  for (const std::string& kernel : kernels) text += "'" + kernel + "', ";
+  text += "]\n";
+  for (const std::string& axis : axes) {
+    const std::size_t equals = axis.find('=');
+    if (equals == std::string::npos) throw Error("--axis " + axis + ": write it as name=value or name=[value,value]");
+    const std::string values = axis.substr(equals + 1);
+    const bool is_word = values.find_first_not_of("0123456789,-. []") != std::string::npos;
+    const bool is_list = values.find(',') != std::string::npos && values[0] != '[';
+    text += axis.substr(0, equals) + " = " + (is_word ? "'" + values + "'" : is_list ? "[" + values + "]" : values);
+    text += "\n";
+  }
+  try {
+    Experiment experiment = read_experiment(toml::parse(text));
+    experiment.name = "adhoc";
+    experiment.text = text;
+    return experiment;
+  } catch (const toml::parse_error& error) {
+    throw Error("--axis or --kernels: " + std::string(error.description()));
+  }
+}
+
+Experiment ceilings_experiment() {
+  Experiment experiment{.name = "ceilings", .title = "The roofs"};
+  Sweep sweep{.shapes = {Params{}}};
+  for (const Kernel& kernel : kernels())
+    if (kernel.ceiling) sweep.kernels.push_back(&kernel);
+  std::set<std::string> names;
+  add_points(sweep, experiment.points, names);
+  return experiment;
+}
+
+std::vector<std::string> experiment_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(RUNG_SOURCE_DIR) + "/experiments"))
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::filesystem::path find_experiment(const std::string& name) {
+  if (std::filesystem::is_regular_file(name)) return name;
+  const std::filesystem::path file = std::string(RUNG_SOURCE_DIR) + "/experiments/" + name + ".toml";
+  const std::vector<std::string> names = experiment_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return file;
+  throw Error("no experiment is called '" + name + "'" + did_you_mean(name, names));
+}
+
+}  // namespace rung

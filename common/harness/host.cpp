@@ -1,0 +1,179 @@
+/// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
+#include <omp.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "common/harness/cpu_info.hpp"
+#include "common/harness/target.hpp"
+
+// Where the CPU kernels bring OpenBLAS along, it tells its version and the core that it chose its code for; a program
+// linked without it has these as null.
+extern "C" {
+char* openblas_get_config() __attribute__((weak));
+char* openblas_get_corename() __attribute__((weak));
+}
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the machine does not tell its last-level cache
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Mean clock of the processors in MHz, where the system can tell: a hypervisor's nominal figure is none.
+std::optional<double> clock_mhz() {
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < omp_get_num_procs(); ++i) {
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(i) + "/cpufreq/scaling_cur_freq");
+    if (double khz = 0; file >> khz) sum += khz / 1000, ++count;
+  }
+  if (count == 0 && !cpu_info().is_virtual) {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("cpu MHz")) sum += std::strtod(line.c_str() + line.find(':') + 1, nullptr), ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+const char* proc_bind_name() {
+  switch (omp_get_proc_bind()) {
+    case omp_proc_bind_false:
+      return "false";
+    case omp_proc_bind_true:
+      return "true";
+    case omp_proc_bind_master:
+      return "primary";
+    case omp_proc_bind_close:
+      return "close";
+    case omp_proc_bind_spread:
+      return "spread";
+    default:
+      return "unknown";
+  }
+}
+
+class Host final : public Target {
+ public:
+  Host() { omp_set_num_threads(cpu_threads()); }
+  ~Host() override { std::free(flush_); }
+
+  std::size_t free_bytes() const override { return available_memory(); }
+
+  /// The pages are first touched by all threads, each its share, so that on a machine with several memories a thread
+  /// that later works on its share finds it near.
+  void* allocate(std::size_t bytes) override {
+    const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
+    void* memory = rounded > available_memory() ? nullptr : std::aligned_alloc(kAlignment, rounded);
+    if (!memory)
+      throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB: use a smaller size");
+    touch(static_cast<char*>(memory), rounded);
+    return memory;
+  }
+  void release(void* memory) noexcept override { std::free(memory); }
+  void upload(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
+  void download(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+
+  std::string refuse(const Kernel& kernel, const Call&) const override {
+    return kernel.side() == "cpu" ? "" : "runs on the " + kernel.side() + ", not on the host's cores";
+  }
+
+  void run(const Kernel& kernel, const Call& call) override { kernel.run(call); }
+
+  double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
+    using Clock = std::chrono::steady_clock;
+    const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+    if (mode == Mode::hot) {
+      const auto start = Clock::now();
+      for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
+      return seconds(Clock::now() - start);
+    }
+    double total = 0;
+    for (std::int64_t i = 0; i < runs; ++i) {
+      flush_caches();
+      const auto start = Clock::now();
+      kernel.run(call);
+      total += seconds(Clock::now() - start);
+    }
+    return total;
+  }
+
+  /// steady_clock ticks in nanoseconds and costs some 25 ns to read: a per mille of this.
+  double resolved_seconds() const override { return 25e-6; }
+
+  DeviceState state() override { return {.clock_mhz = clock_mhz(), .power_w = std::nullopt, .throttled = ""}; }
+
+  nlohmann::json context() const override {
+    const CpuInfo& cpu = cpu_info();
+    nlohmann::json all = {
+        {"cpu_name", cpu.name},
+        {"cpu_cores", cpu.cores},
+        {"cpu_hardware_threads", cpu.hardware_threads},
+        {"cpu_threads", cpu_threads()},
+        {"cpu_simd", cpu.simd},
+        {"cpu_l1d_bytes", cpu.l1d_bytes},
+        {"cpu_l2_bytes", cpu.l2_bytes},
+        {"cpu_l3_bytes", cpu.l3_bytes},
+        {"cpu_l3_all_bytes", cpu.all_l3_bytes},
+        {"memory_bytes", cpu.memory_bytes},
+        {"cpu_governor", cpu.governor},
+        {"smt", cpu.has_smt()},
+        {"virtualised", cpu.is_virtual},
+        {"omp_num_threads", environment("OMP_NUM_THREADS")},
+        {"omp_proc_bind", proc_bind_name()},
+        {"omp_places", environment("OMP_PLACES")},
+    };
+    if (openblas_get_config && openblas_get_corename) {  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
+      std::istringstream words(openblas_get_config());
+      std::string name, version;
+      words >> name >> version;
+      all["blas_name"] = name;
+      all["blas_version"] = version;
+      all["blas_core"] = openblas_get_corename();
+    }
+    return all;
+  }
+
+ private:
+  static void touch(char* memory, std::size_t bytes) {
+    const auto pages = static_cast<std::int64_t>((bytes + kPage - 1) / kPage);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t page = 0; page < pages; ++page) memory[page * kPage] = 0;
+  }
+
+  /// Reads and writes twice the size of all caches, each thread its share, so that every core's own caches and every
+  /// shared one give up what the last run left.
+  void flush_caches() {
+    if (!flush_) {
+      const CpuInfo& cpu = cpu_info();
+      const std::size_t cached = cpu.all_l2_bytes + cpu.all_l3_bytes;
+      flush_bytes_ = round_up(2 * std::max(cached, cpu.all_l3_bytes ? 0 : kAssumedCache), kPage);
+      flush_ = static_cast<char*>(allocate(flush_bytes_));
+    }
+    const auto lines = static_cast<std::int64_t>(flush_bytes_ / 64);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t line = 0; line < lines; ++line) ++flush_[line * 64];
+  }
+
+  char* flush_ = nullptr;
+  std::size_t flush_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> open_host() { return std::make_unique<Host>(); }
+
+}  // namespace rung

@@ -1,0 +1,113 @@
+#include "common/harness/journal.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "common/registry.hpp"
+
+namespace rung {
+namespace {
+
+/// Trouble with the place that results are written to: exit code 4.
+[[noreturn]] void output_error(const std::filesystem::path& file, const char* action) {
+  throw OutputError("cannot " + std::string(action) + " " + file.string() + ": " + std::strerror(errno) +
+                    "; choose another folder with --outdir");
+}
+
+std::string line_of(const Json& record) {
+  const std::string text = record.dump();
+  return checksum(text) + " " + text + "\n";
+}
+
+/// The record of a line, or null if the line is torn or was changed.
+Json record_of(const std::string& line) {
+  const std::size_t space = line.find(' ');
+  if (space == std::string::npos || checksum(line.substr(space + 1)) != line.substr(0, space)) return nullptr;
+  return Json::parse(line.substr(space + 1), nullptr, false);
+}
+
+void write_all(int descriptor, const std::string& text, const std::filesystem::path& file) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) output_error(file, "write");
+    done += static_cast<std::size_t>(wrote);
+  }
+  if (::fsync(descriptor) != 0) output_error(file, "write");
+}
+
+}  // namespace
+
+Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::move(file)), header_(header) {
+  std::error_code ignored;
+  std::filesystem::create_directories(file_.parent_path(), ignored);
+  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) output_error(file_, "write");
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(descriptor_);
+    throw OutputError("another run is measuring into " + file_.parent_path().string() + "; wait for it to end");
+  }
+  std::ifstream in(file_);
+  std::string line;
+  std::size_t good = 0;  // bytes of whole records
+  while (std::getline(in, line) && !in.eof()) {
+    Json record = record_of(line);
+    if (record.is_null() || record.is_discarded()) break;
+    if (good == 0) {
+      header_ = record;
+    } else {
+      records_.push_back(std::move(record));
+    }
+    good += line.size() + 1;
+  }
+  if (good > 0 && header_.value("identity", "") != header.value("identity", "")) {
+    ::close(descriptor_);
+    throw Error("the run in " + file_.parent_path().string() +
+                " is of another experiment, program or seed: it cannot be resumed; start anew without --resume");
+  }
+  if (::ftruncate(descriptor_, static_cast<off_t>(good)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
+    output_error(file_, "write");
+  if (good == 0) write_line(line_of(header_));
+}
+
+Journal::~Journal() { ::close(descriptor_); }
+
+void Journal::append(const Json& record) {
+  write_line(line_of(record));
+  records_.push_back(record);
+}
+
+void Journal::write_line(const std::string& line) { write_all(descriptor_, line, file_); }
+
+void write_file(const std::filesystem::path& file, const std::string& text) {
+  const std::filesystem::path temporary = file.string() + ".part";
+  std::error_code ignored;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) output_error(file, "write");
+  try {
+    write_all(descriptor, text, file);
+  } catch (...) {
+    ::close(descriptor);
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  ::close(descriptor);
+  if (::rename(temporary.c_str(), file.c_str()) != 0) output_error(file, "write");
+}
+
+std::string checksum(const std::string& text) {
+  std::uint64_t hash = 0xCBF29CE484222325ull;
+  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001B3ull;
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(hash));
+  return hex;
+}
+
+}  // namespace rung

@@ -1,0 +1,45 @@
+/// What is measured is kept: one line per finished point, with a checksum, on the disk before the next point begins.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace rung {
+
+using Json = nlohmann::ordered_json;
+
+/// The journal of one run. Its first record says what run it is; the others are the points done.
+class Journal {
+ public:
+  /// Starts a new journal, or goes on with the one in `file`: whole records are kept, a torn last line is cut off.
+  /// Holds a lock on it: throws Error when another process measures into the same folder, when the folder cannot be
+  /// written, or when the journal there is of another experiment, program or seed than `header` says.
+  Journal(std::filesystem::path file, const Json& header);
+  ~Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  /// The header as it was written when the run began.
+  const Json& header() const { return header_; }
+  const std::vector<Json>& records() const { return records_; }
+  /// Appends and waits until it is on the disk. Throws Error when it cannot be.
+  void append(const Json& record);
+
+ private:
+  void write_line(const std::string& line);
+
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+  Json header_;
+  std::vector<Json> records_;
+};
+
+/// Replaces `file` by `text` in one step: a reader sees the old file or the new one, whole. Throws Error.
+void write_file(const std::filesystem::path& file, const std::string& text);
+
+/// 64-bit FNV-1a, in hexadecimal: notices a torn or edited line; it is no protection against forgery.
+std::string checksum(const std::string& text);
+
+}  // namespace rung

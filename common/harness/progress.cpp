@@ -1,0 +1,68 @@
+#include "common/harness/progress.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "common/harness/statistics.hpp"
+
+namespace rung {
+namespace {
+
+std::string rate_text(const std::vector<Json>& entries) {
+  const Json& first = entries.front();
+  if (first.value("error_occurred", false)) return "FAILED: " + first.value("error_message", "");
+  if (first.value("skipped", false)) return "skipped: " + first.value("skip_message", "");
+  if (first["mode"] == "count")
+    return fmt::format("{:>12.4f} OP/B requested, {:.4g} sectors per load", first.value("op_per_byte_requested", 0.0),
+                       first.value("sectors_per_load_request", 0.0));
+  const bool has_flops = first.value("flops", 0.0) > 0;
+  std::vector<double> seconds;
+  for (const Json& entry : entries) seconds.push_back(entry["real_time"].get<double>() * 1e-9);
+  const double middle = median(seconds);
+  const Interval interval = median_interval(seconds);
+  const double work = first[has_flops ? "flops" : "bytes_min"].get<double>();
+  return fmt::format("{:>10.1f} {:<8} +-{:4.1f} %  {:>2} samples, {}", work / middle * 1e-9,
+                     has_flops ? "GFLOP/s" : "GB/s", 50 * (interval.high - interval.low) / middle, seconds.size(),
+                     first.value("stop_reason", ""));
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const long whole = static_cast<long>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+Progress::Progress(std::size_t done, std::size_t total)
+    : is_terminal_(isatty(STDOUT_FILENO)),
+      done_(done),
+      total_(total),
+      resumed_(done),
+      start_(std::chrono::steady_clock::now()) {}
+
+void Progress::begin(const std::string& name) {
+  if (!is_terminal_) return;
+  fmt::print("\033[2K[{}/{}] {}  {}\r", done_, total_, name, time_left());
+  std::fflush(stdout);
+}
+
+void Progress::finish(const std::string& name, const std::vector<Json>& entries) {
+  ++done_;
+  fmt::print("{}[{:>3}/{}, {:>9}] {:<46} {}\n", is_terminal_ ? "\033[2K" : "", done_, total_, time_left(), name,
+             rate_text(entries));
+  std::fflush(stdout);
+}
+
+void Progress::end() {
+  if (is_terminal_) fmt::print("\033[2K");
+}
+
+std::string Progress::time_left() const {
+  if (done_ == resumed_) return "";
+  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  return duration_text(spent / double(done_ - resumed_) * double(total_ - done_)) + " left";
+}
+
+}  // namespace rung

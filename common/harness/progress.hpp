@@ -1,0 +1,33 @@
+/// What the user sees while a study runs: one line per finished point, and on a terminal a last line with what is being
+/// measured, how many points are done and about how long the rest will take.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "common/harness/journal.hpp"
+
+namespace rung {
+
+class Progress {
+ public:
+  /// `done` of `total` points were measured in an earlier run that is resumed.
+  Progress(std::size_t done, std::size_t total);
+  void begin(const std::string& name);
+  /// `entries` are the point's entries for the results file.
+  void finish(const std::string& name, const std::vector<Json>& entries);
+  void end();
+
+ private:
+  std::string time_left() const;
+
+  bool is_terminal_;
+  std::size_t done_, total_, resumed_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// "1:05:09", "4:07", "12 s".
+std::string duration_text(double seconds);
+
+}  // namespace rung

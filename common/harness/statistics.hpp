@@ -1,0 +1,20 @@
+/// The two statistics that sampling stops on. Everything else about the samples is the report's business.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace rung {
+
+/// The median; the mean of the middle two for an even count. Throws std::logic_error for no samples.
+double median(std::span<const double> samples);
+
+/// Nonparametric 95 % confidence interval of the median, by ranks of the sorted samples: exact binomial ranks below 70
+/// samples, Le Boudec's normal approximation from there on. Both ends are NaN for fewer than 6 samples, which cannot
+/// give 95 %. Source: Hoefler & Belli, SC15, section 3.1.3.
+struct Interval {
+  double low = 0, high = 0;
+};
+Interval median_interval(std::span<const double> samples);
+
+}  // namespace rung

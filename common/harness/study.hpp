@@ -1,0 +1,44 @@
+/// One run of an experiment: verify, time, journal, point by point; then the results file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/harness/experiment.hpp"
+#include "common/harness/measure.hpp"
+
+namespace rung {
+
+struct StudyOptions {
+  std::filesystem::path outdir;   ///< holds one folder per run
+  std::filesystem::path copy_to;  ///< the results file goes there, too; empty for nowhere
+  std::string filter;             ///< a regular expression over point names; with a leading '-', those not matching
+  bool list_only = false, dry_run = false, resume = false, require_gpu = false;
+  int device = 0;
+  std::uint64_t seed = 1;
+  Overrides overrides;
+  std::vector<std::pair<std::string, std::string>> context;  ///< the user's own keys
+  std::string command_line;
+};
+
+struct StudyOutcome {
+  std::filesystem::path folder;
+  int measured = 0, skipped = 0, failed = 0;
+  bool interrupted = false;
+};
+
+/// Runs what the options leave of the experiment and writes FOLDER/NAME.json, also after Ctrl-C. A point that fails its
+/// verification is an entry with an error and no rate; the others go on. Throws Error for what stops everything, and
+/// DeviceLost, with the point recorded as failed, when the rest needs a new process.
+StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options);
+
+/// Runs each selected GPU point once, untimed, for a profiler to watch; prints its name before.
+void profile_study(const Experiment& experiment, const StudyOptions& options);
+
+/// The names of the points that `filter` selects, in the order of the file.
+std::vector<std::string> selected_names(const Experiment& experiment, const std::string& filter);
+
+}  // namespace rung

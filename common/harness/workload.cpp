@@ -1,0 +1,140 @@
+#include "common/harness/workload.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kGuardBytes = 1024;
+constexpr unsigned char kGuardByte = 0xA5;
+constexpr unsigned char kPoisonByte = 0xFF;  // a float or double of all ones is NaN
+
+std::size_t block_bytes(const Operand& operand) { return operand.bytes() + 2 * kGuardBytes; }
+
+std::string cache_key(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed) {
+  return problem.name + "/" + sizes.text() + (fill == Fill::integers ? "/integers/" : "/random/") +
+         std::to_string(seed);
+}
+
+}  // namespace
+
+HostInputs::HostInputs(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed) {
+  std::vector<void*> pointers;
+  for (const Operand& operand : problem.operands(sizes)) {
+    const std::size_t rounded = (operand.bytes() + 255) / 256 * 256;
+    data_.emplace_back(operand.is_output ? nullptr : std::aligned_alloc(256, rounded));
+    if (!operand.is_output && !data_.back())
+      throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB of " + operand.name);
+    bytes_ += operand.is_output ? 0 : rounded;
+    pointers.push_back(data_.back().get());
+  }
+  problem.fill(sizes, fill, seed, pointers);
+  judge_ = problem.reference(sizes, fill, seed, {pointers.data(), pointers.size()});
+}
+
+std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const Params& sizes, Fill fill,
+                                                  std::uint64_t seed) {
+  const std::string key = cache_key(problem, sizes, fill, seed);
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });
+  if (found != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, found);
+    return found->inputs;
+  }
+  std::size_t kept = 0;
+  for (const Entry& entry : entries_) kept += entry.inputs->bytes();
+  std::size_t needed = 0;
+  for (const Operand& operand : problem.operands(sizes)) needed += operand.is_output ? 0 : operand.bytes();
+  while (!entries_.empty() && kept + needed > limit_bytes_) {
+    kept -= entries_.back().inputs->bytes();
+    entries_.pop_back();
+  }
+  entries_.push_front({key, std::make_shared<HostInputs>(problem, sizes, fill, seed)});
+  return entries_.front().inputs;
+}
+
+Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, const Params& sizes, Call call)
+    : target_(target), kernel_(kernel), operands_(problem.operands(sizes)), call_(std::move(call)) {
+  const std::vector<unsigned char> guard(kGuardBytes, kGuardByte);
+  try {
+    for (const Operand& operand : operands_) {
+      auto* block = static_cast<std::byte*>(target_.allocate(block_bytes(operand)));
+      blocks_.push_back(block);
+      target_.upload(block, guard.data(), kGuardBytes);
+      target_.upload(block + kGuardBytes + operand.bytes(), guard.data(), kGuardBytes);
+      call_.operands.push_back(block + kGuardBytes);
+    }
+  } catch (...) {
+    for (std::byte* block : blocks_) target_.release(block);
+    throw;
+  }
+}
+
+Workload::~Workload() {
+  for (std::byte* block : blocks_) target_.release(block);
+}
+
+Check Workload::verify(const HostInputs& inputs) {
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].is_output) {
+      const std::vector<unsigned char> poison(operands_[i].bytes(), kPoisonByte);
+      target_.upload(call_.operands[i], poison.data(), poison.size());
+    } else {
+      target_.upload(call_.operands[i], inputs.input(i), operands_[i].bytes());
+    }
+  }
+  target_.run(kernel_, call_);
+  return judge(inputs);
+}
+
+Check Workload::recheck(const HostInputs& inputs) { return judge(inputs); }
+
+Check Workload::judge(const HostInputs& inputs) {
+  std::vector<std::vector<std::byte>> outputs;
+  std::vector<const void*> host;
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    if (!operands_[i].is_output) {
+      host.push_back(inputs.input(i));
+      continue;
+    }
+    outputs.emplace_back(operands_[i].bytes());
+    target_.download(outputs.back().data(), call_.operands[i], operands_[i].bytes());
+    host.push_back(outputs.back().data());
+  }
+  Check check = inputs.judge(host);
+  if (check.failure.empty()) check.failure = guard_failure();
+  if (check.failure.empty()) check.failure = input_failure(inputs);
+  return check;
+}
+
+std::string Workload::guard_failure() {
+  std::vector<unsigned char> guard(kGuardBytes);
+  for (std::size_t i = 0; i < operands_.size(); ++i)
+    for (const bool after : {false, true}) {
+      target_.download(guard.data(), blocks_[i] + (after ? kGuardBytes + operands_[i].bytes() : 0), kGuardBytes);
+      const auto wrong = std::find_if(guard.begin(), guard.end(), [](unsigned char b) { return b != kGuardByte; });
+      if (wrong != guard.end())
+        return "wrote outside " + operands_[i].name + ", " + std::to_string(wrong - guard.begin()) +
+               (after ? " bytes after its end" : " bytes into the guard before its start");
+    }
+  return "";
+}
+
+std::string Workload::input_failure(const HostInputs& inputs) {
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    if (operands_[i].is_output) continue;
+    std::vector<std::byte> now(operands_[i].bytes());
+    target_.download(now.data(), call_.operands[i], now.size());
+    if (std::memcmp(now.data(), inputs.input(i), now.size()) != 0) return "changed its input " + operands_[i].name;
+  }
+  return "";
+}
+
+std::size_t workload_bytes(const Problem& problem, const Params& sizes) {
+  std::size_t bytes = 0;
+  for (const Operand& operand : problem.operands(sizes)) bytes += block_bytes(operand);
+  return bytes;
+}
+
+}  // namespace rung

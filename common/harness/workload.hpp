@@ -1,0 +1,80 @@
+/// A kernel's operands on its target, and the proof that it computes what it should, without which nothing is timed.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "common/harness/target.hpp"
+#include "common/problem/problem.hpp"
+
+namespace rung {
+
+/// The inputs of one problem at one size on the host, and the judge of its outputs; shared by all kernels that solve
+/// it.
+class HostInputs {
+ public:
+  HostInputs(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed);
+
+  std::size_t bytes() const { return bytes_; }
+  const void* input(std::size_t operand) const { return data_[operand].get(); }
+  /// `host` holds one pointer per operand.
+  Check judge(std::span<const void* const> host) const { return judge_(host); }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  std::vector<std::unique_ptr<void, Free>> data_;  ///< empty for outputs
+  std::size_t bytes_ = 0;
+  Judge judge_;
+};
+
+/// Keeps the inputs last used, up to a number of bytes, so that the kernels of a ladder do not each make them anew.
+class InputCache {
+ public:
+  explicit InputCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  std::shared_ptr<const HostInputs> get(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed);
+
+ private:
+  struct Entry {
+    std::string key;
+    std::shared_ptr<const HostInputs> inputs;
+  };
+  std::size_t limit_bytes_;
+  std::list<Entry> entries_;  ///< the last used first
+};
+
+/// One kernel's operands in the memory of a target, each between two guard bands.
+class Workload {
+ public:
+  Workload(Target& target, const Kernel& kernel, const Problem& problem, const Params& sizes, Call call);
+  ~Workload();
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  const Call& call() const { return call_; }
+
+  /// Runs the kernel on `inputs`, over outputs poisoned with NaN, and judges the result: right values everywhere, no
+  /// byte outside the outputs written, inputs as they were. Leaves the inputs in place for timing.
+  Check verify(const HostInputs& inputs);
+
+  /// Judges what the timed runs left behind.
+  Check recheck(const HostInputs& inputs);
+
+ private:
+  std::string guard_failure();
+  std::string input_failure(const HostInputs& inputs);
+  Check judge(const HostInputs& inputs);
+
+  Target& target_;
+  const Kernel& kernel_;
+  std::vector<Operand> operands_;
+  std::vector<std::byte*> blocks_;  ///< guard, operand, guard
+  Call call_;
+};
+
+/// Bytes of a target's memory that a workload takes.
+std::size_t workload_bytes(const Problem& problem, const Params& sizes);
+
+}  // namespace rung

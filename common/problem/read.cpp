@@ -1,0 +1,66 @@
+/// The oracle of the read bandwidth: the exact sum of the array, modulo 2^32, times the passes.
+#include "common/problem/read.hpp"
+
+#include "common/problem/problem.hpp"
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kBytesLimit = std::int64_t{1} << 40;
+constexpr std::int64_t kPassesLimit = std::int64_t{1} << 32;
+
+Params complete(const Params& given) {
+  const std::int64_t bytes = positive_size(given, "bytes", "bytes", kBytesLimit);
+  if (bytes % kReadGranule)
+    throw Error("size bytes = " + std::to_string(bytes) + " is not a multiple of " + std::to_string(kReadGranule));
+  return {{"bytes", bytes}, {"passes", given.has("passes") ? positive_size(given, "passes", "", kPassesLimit) : 1}};
+}
+
+std::vector<Operand> operands(const Params& sizes) {
+  return {{.name = "data", .elements = static_cast<std::size_t>(sizes.at("bytes") / 4)},
+          {.name = "partials", .elements = kReadPartials, .is_output = true}};
+}
+
+/// The same for both fills: every kernel must be exact on any bits.
+void fill_inputs(const Params& sizes, Fill, std::uint64_t seed, std::span<void* const> host) {
+  auto* data = static_cast<std::uint32_t*>(host[0]);
+  const std::int64_t n = sizes.at("bytes") / 4;
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint64_t bits = random_bits(seed, static_cast<std::uint64_t>(i));
+    data[i] = static_cast<std::uint32_t>(bits >> 32) | 1;  // an element that is skipped changes the sum: none is zero
+  }
+}
+
+Judge reference(const Params& sizes, Fill, std::uint64_t, std::span<const void* const> host) {
+  const auto* data = static_cast<const std::uint32_t*>(host[0]);
+  const std::int64_t n = sizes.at("bytes") / 4;
+  std::uint32_t once = 0;
+#pragma omp parallel for reduction(+ : once)
+  for (std::int64_t i = 0; i < n; ++i) once += data[i];
+  const std::uint32_t want = once * static_cast<std::uint32_t>(sizes.at("passes"));
+  return [want](std::span<const void* const> outputs) {
+    const auto* partials = static_cast<const std::uint32_t*>(outputs[1]);
+    std::uint32_t got = 0;
+    for (int i = 0; i < kReadPartials; ++i) got += partials[i];
+    Check check;
+    if (got != want)
+      check.failure = "the partials' sum is " + std::to_string(got) + ", not " + std::to_string(want) + " modulo 2^32";
+    return check;
+  };
+}
+
+const bool added = add_problem({
+    .name = "read",
+    .size_names = {"bytes", "passes"},
+    .complete = complete,
+    .brief = [](const Params& sizes) { return sizes; },
+    .operands = operands,
+    .flops = [](const Params&) { return 0.0; },
+    .bytes_min = read_bytes,
+    .fill = fill_inputs,
+    .reference = reference,
+});
+
+}  // namespace
+}  // namespace rung
