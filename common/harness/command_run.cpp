@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "common/harness/commands.hpp"
 #include "common/harness/interrupt.hpp"
@@ -183,7 +185,7 @@ void add_ceilings_command(CLI::App& app) {
   add_benchmark_flags(*command, *options);
   command->callback([options] {
     complete_options(*options);
-    const StudyOutcome outcome = run_one(ceilings_experiment(), *options);
+    const StudyOutcome outcome = run_one(load_experiment(find_experiment("ceilings")), *options);
     print_ceilings(outcome.folder);
     if (outcome.failed > 0) throw WrongResult(fmt::format("{} ceilings failed", outcome.failed));
   });

@@ -2,7 +2,6 @@
 
 #include <hwloc.h>
 #include <omp.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,13 +23,28 @@ struct DestroyTopology {
 };
 using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
 
+/// Leaves only the processors that this process may run on. Where OpenMP binds threads, the initial thread is bound to
+/// one place already when the program starts, so the places tell what the process was given.
+void restrict_to_usable(hwloc_topology_t topology) {
+  hwloc_bitmap_t usable = hwloc_bitmap_alloc();
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> ids(omp_get_place_num_procs(place));
+    omp_get_place_proc_ids(place, ids.data());
+    for (const int id : ids) hwloc_bitmap_set(usable, static_cast<unsigned>(id));
+  }
+  if (omp_get_num_places() > 0 || hwloc_get_cpubind(topology, usable, HWLOC_CPUBIND_PROCESS) == 0)
+    hwloc_topology_restrict(topology, usable, 0);
+  hwloc_bitmap_free(usable);
+}
+
 Topology load_topology() {
   setenv("HWLOC_HIDE_ERRORS", "2", 0);  // hypervisors tell odd topologies; hwloc repairs them, with a page of warning
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return nullptr;
   Topology owned(topology);
-  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
-  return hwloc_topology_load(topology) == 0 ? std::move(owned) : nullptr;
+  if (hwloc_topology_load(topology) != 0) return nullptr;
+  restrict_to_usable(topology);
+  return owned;
 }
 
 /// Sizes of all caches of one level.
@@ -90,27 +104,6 @@ std::string widest_simd() {
 #endif
 }
 
-CpuInfo read_cpu_info() {
-  CpuInfo info;
-  info.simd = widest_simd();
-  info.name = value_of("/proc/cpuinfo", "model name");
-  info.is_virtual = (value_of("/proc/cpuinfo", "flags") + " ").find(" hypervisor ") != std::string::npos;
-  info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
-  info.memory_bytes = meminfo("MemTotal");
-  info.cores = info.hardware_threads = omp_get_num_procs();
-  const Topology topology = load_topology();
-  if (!topology) return info;
-  info.cores = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
-  info.hardware_threads = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU));
-  const auto l2 = caches(topology.get(), HWLOC_OBJ_L2CACHE), l3 = caches(topology.get(), HWLOC_OBJ_L3CACHE);
-  info.l1d_bytes = smallest(caches(topology.get(), HWLOC_OBJ_L1CACHE));
-  info.l2_bytes = smallest(l2);
-  info.l3_bytes = smallest(l3);
-  info.all_l2_bytes = sum(l2);
-  info.all_l3_bytes = sum(l3);
-  return info;
-}
-
 /// The folders that hold this process's limits: of control groups v2, or of version 1's `controller`; its own group
 /// first, then those around it. In a container only the last may exist.
 std::vector<std::string> control_groups(const std::string& controller) {
@@ -158,6 +151,53 @@ double cpu_quota() {
   return least;
 }
 
+struct MemoryLimit {
+  std::size_t limit = 0, used = 0;  ///< bytes
+};
+
+/// The limits of the control groups around this process; none if its memory is not limited.
+std::vector<MemoryLimit> memory_limits() {
+  std::vector<MemoryLimit> limits;
+  const auto total = static_cast<double>(meminfo("MemTotal"));
+  for (const std::string& folder : control_groups("memory")) {
+    auto limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
+    if (!limit) {
+      limit = number_in(folder + "/memory.limit_in_bytes");  // a number beyond the machine's memory: no limit
+      used = number_in(folder + "/memory.usage_in_bytes");
+    }
+    if (limit && used && *limit < total)
+      limits.push_back({static_cast<std::size_t>(*limit), static_cast<std::size_t>(*used)});
+  }
+  return limits;
+}
+
+std::size_t usable_memory() {
+  std::size_t least = meminfo("MemTotal");
+  for (const MemoryLimit& group : memory_limits()) least = std::min(least, group.limit);
+  return least;
+}
+
+CpuInfo read_cpu_info() {
+  CpuInfo info;
+  info.simd = widest_simd();
+  info.name = value_of("/proc/cpuinfo", "model name");
+  info.is_virtual = (value_of("/proc/cpuinfo", "flags") + " ").find(" hypervisor ") != std::string::npos;
+  info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
+  info.memory_bytes = usable_memory();
+  info.cores = info.hardware_threads = omp_get_num_procs();
+  const Topology topology = load_topology();
+  if (!topology) return info;
+  info.cores = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
+  info.hardware_threads = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU));
+  const auto l2 = caches(topology.get(), HWLOC_OBJ_L2CACHE), l3 = caches(topology.get(), HWLOC_OBJ_L3CACHE);
+  info.l1d_bytes = smallest(caches(topology.get(), HWLOC_OBJ_L1CACHE));
+  info.l2_bytes = smallest(l2);
+  info.l3_bytes = smallest(l3);
+  info.all_l2_bytes = sum(l2);
+  info.all_l3_bytes = sum(l3);
+  return info;
+}
+
 }  // namespace
 
 const CpuInfo& cpu_info() {
@@ -176,15 +216,9 @@ int cpu_threads() {
 
 std::size_t available_memory() {
   std::size_t least = meminfo("MemAvailable");
-  if (least == 0) least = std::numeric_limits<std::size_t>::max();  // not told: let the allocation decide
-  for (const std::string& folder : control_groups("memory")) {
-    std::optional<double> limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
-    if (!limit)
-      limit = number_in(folder + "/memory.limit_in_bytes"), used = number_in(folder + "/memory.usage_in_bytes");
-    // A limit beyond the machine's memory is version 1's way to say that there is none.
-    if (limit && used && *limit < static_cast<double>(meminfo("MemTotal")))
-      least = std::min(least, static_cast<std::size_t>(std::max(0.0, *limit - *used)));
-  }
+  if (least == 0) least = std::numeric_limits<std::size_t>::max();  // not told: the allocation decides
+  for (const MemoryLimit& group : memory_limits())
+    least = std::min(least, group.limit > group.used ? group.limit - group.used : 0);
   return least;
 }
 

@@ -19,8 +19,8 @@ struct CpuInfo {
   std::size_t l3_bytes = 0;   ///< of one L3
   std::size_t all_l2_bytes = 0;
   std::size_t all_l3_bytes = 0;
-  std::size_t memory_bytes = 0;
-  bool is_virtual = false;  ///< runs under a hypervisor
+  std::size_t memory_bytes = 0;  ///< of the machine, or less if a control group limits this process
+  bool is_virtual = false;       ///< runs under a hypervisor
 
   bool has_smt() const { return hardware_threads > cores; }
 };

@@ -176,6 +176,7 @@ Sweep read_sweep(const toml::table& table) {
       {"shared_bytes", [&](auto& key, auto& node) { sweep.shared_bytes = numbers(key, node); }},
       {"samples", [&](auto& key, auto& node) { sweep.effort.min_samples = int(positive_number(key, node)); }},
       {"max_samples", [&](auto& key, auto& node) { sweep.effort.max_samples = int(positive_number(key, node)); }},
+      {"longest_run", [&](auto& key, auto& node) { sweep.effort.longest_run = positive_number(key, node); }},
       {"seconds", [&](auto& key, auto& node) { sweep.effort.seconds = positive_number(key, node); }},
   };
   std::vector<std::string> known;
@@ -276,16 +277,6 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
   } catch (const toml::parse_error& error) {
     throw Error("--axis or --kernels: " + std::string(error.description()));
   }
-}
-
-Experiment ceilings_experiment() {
-  Experiment experiment{.name = "ceilings", .title = "The roofs"};
-  Sweep sweep{.shapes = {Params{}}};
-  for (const Kernel& kernel : kernels())
-    if (kernel.ceiling) sweep.kernels.push_back(&kernel);
-  std::set<std::string> names;
-  add_points(sweep, experiment.points, names);
-  return experiment;
 }
 
 std::vector<std::string> experiment_names() {

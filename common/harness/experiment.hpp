@@ -9,7 +9,9 @@
 ///   sizes = [{m = 64, n = 32, k = 8}]   shapes that are no product of axes
 ///   shared_bytes = [0, 8192]       dynamic shared memory added to each launch (an occupancy sweep)
 ///   samples = 10                   at least so many a point
+///   max_samples = 30               at most so many
 ///   seconds = 1.0                  stop sampling a point after so long, once it has its samples
+///   longest_run = 60               skip a point of which a single run takes longer, in seconds
 #pragma once
 
 #include <cstdint>
@@ -29,6 +31,7 @@ struct Effort {
   int min_samples = 10;
   int max_samples = 30;
   double seconds = 1.0;             ///< wall budget once min_samples are taken
+  double longest_run = 60;          ///< seconds; a point whose first run takes longer is skipped
   double target_half_width = 0.01;  ///< of the median's 95 % interval, relative
 };
 
@@ -58,9 +61,6 @@ Experiment load_experiment(const std::filesystem::path& file);
 
 /// An experiment of one sweep, from the command line: axes are "n=256,512" and "tile=16".
 Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::vector<std::string>& axes);
-
-/// Every kernel that marks itself as a ceiling, at the size that it chooses.
-Experiment ceilings_experiment();
 
 /// The file of the experiment called `name` (a name or a path); throws Error with the nearest name.
 std::filesystem::path find_experiment(const std::string& name);

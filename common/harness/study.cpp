@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <iterator>
@@ -146,8 +147,14 @@ class Study {
     Workload work(target, *point.kernel, *point.problem, point.sizes, std::move(prepared));
     PointFacts facts;
     for (const Fill fill : {Fill::integers, Fill::random}) {
-      const Check check = work.verify(*inputs(point, fill));
+      const std::shared_ptr<const HostInputs> given = inputs(point, fill);
+      const auto start = std::chrono::steady_clock::now();
+      const Check check = work.verify(*given);
       if (!check.passed()) return {failed_entry(point, failure_text(check, fill, "before timing"))};
+      const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (took > point.effort.longest_run)
+        return {skipped_entry(point, fmt::format("one run and its check take {:.1f} s, more than the {} s allowed",
+                                                 took, point.effort.longest_run))};
       facts.max_error_ratio = std::max(facts.max_error_ratio, check.max_error_ratio);
     }
     const Mode mode = point.way == Way::cold ? Mode::cold : Mode::hot;

@@ -39,6 +39,7 @@ constexpr SmLimits kSms[] = {
     { 8, 0,   1024,  2048, 32,   64 * K,  64 * K,  255,   256, false, 4,  4,  164 * K,  48 * K, 163 * K, 128,   K},
     { 8, 6,   1024,  1536, 16,   64 * K,  64 * K,  255,   256, false, 4,  4,  100 * K,  48 * K,  99 * K, 128,   K},
     { 8, 7,   1024,  1536, 16,   64 * K,  64 * K,  255,   256, false, 4,  4,  164 * K,  48 * K, 163 * K, 128,   K},
+    { 8, 8,   1024,  1536, 16,   64 * K,  64 * K,  255,   256, false, 4,  4,  100 * K,  48 * K,  99 * K, 128,   K},
     { 8, 9,   1024,  1536, 24,   64 * K,  64 * K,  255,   256, false, 4,  4,  100 * K,  48 * K,  99 * K, 128,   K},
     { 9, 0,   1024,  2048, 32,   64 * K,  64 * K,  255,   256, false, 4,  4,  228 * K,  48 * K, 227 * K, 128,   K},
     {10, 0,   1024,  2048, 32,   64 * K,  64 * K,  255,   256, false, 4,  4,  228 * K,  48 * K, 227 * K, 128,   K},
@@ -93,8 +94,8 @@ int blocks_by_registers(const SmLimits& sm, std::int64_t warps, std::int64_t reg
   if (registers_per_thread == 0) return kUnlimited;
   if (sm.registers_by_block)
     return static_cast<int>(sm.registers_per_sm / block_registers(sm, warps, registers_per_thread));
-  // Each quarter of an SM has its own register file, and a warp lives in one of them: what is left over in a file
-  // is too small for a warp, and cannot be joined to what is left over in another.
+  // Each part of an SM has its own register file, and a warp lives in one of them: what is left over in a file is too
+  // small for a warp, and cannot be joined to what is left over in another.
   const std::int64_t per_warp = round_up(kWarp * registers_per_thread, sm.register_unit);
   const std::int64_t warps_per_file = sm.registers_per_sm / sm.register_warps / per_warp;
   return static_cast<int>(warps_per_file * sm.register_warps / warps);
@@ -104,14 +105,14 @@ Refusals refusals(const SmLimits& sm, const BlockNeeds& block, std::int64_t warp
   Refusals refused;
   refused.check(block.threads, sm.threads_per_block, "threads", "threads in a block");
   refused.check(block.registers_per_thread, sm.registers_per_thread, "registers", "registers a thread");
-  // What the block is allocated is less than what the launch check assumes; the check is the one that refuses.
+  // The check of a launch assumes more registers than the block is then given.
   refused.check(block_registers(sm, round_up(warps, sm.launch_warps), block.registers_per_thread),
                 sm.registers_per_block, "registers", "registers in a block");
   refused.check(block.shared_bytes, sm.shared_per_block_optin, "shared memory", "B of shared memory in a block");
   return refused;
 }
 
-/// Which of the four resources allow no more than `blocks`.
+/// The resources that allow no more blocks than there are.
 std::string limiters(const Occupancy& o) {
   std::vector<std::string> names;
   if (o.blocks_by_threads == o.blocks_per_sm) names.emplace_back("threads");

@@ -1,0 +1,60 @@
+# What both commands (experiments/run.sh, tests/run.sh) need first: packages, a build, Python. To be sourced.
+# Says what it installs, never asks, and where something cannot be had (offline, no rights) goes on with what is there.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$top"
+
+packages=(cmake ninja-build g++ git libbenchmark-dev libgtest-dev libeigen3-dev libopenblas-dev libcli11-dev libfmt-dev
+  nlohmann-json3-dev libtomlplusplus-dev libhwloc-dev libboost-context-dev python3 python3-venv)
+
+say() { printf '== %s\n' "$*"; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null || return 0
+  local missing=() name
+  for name in "${packages[@]}"; do
+    dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  say "installing ${missing[*]}"
+  local options=(-qq -o Acquire::Retries=2 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30)
+  export DEBIAN_FRONTEND=noninteractive
+  if ! { as_root apt-get "${options[@]}" update &&
+         as_root apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}"; } >/tmp/rung-apt.log 2>&1; then
+    say "could not install them (offline, or no rights; see /tmp/rung-apt.log): going on with what is there"
+  fi
+}
+
+# Finds an interpreter with the report's packages: the system's if it has them all, else a .venv of ours.
+find_python() {
+  local wanted='import numpy, scipy, matplotlib, typst, pytest'
+  python=$top/.venv/bin/python
+  [ -x "$python" ] && "$python" -c "$wanted" 2>/dev/null && return 0
+  if python3 -c "$wanted" 2>/dev/null; then python=python3; return 0; fi
+  say "installing the report's Python packages into .venv"
+  if python3 -m venv --system-site-packages .venv &&
+     "$python" -m pip install --quiet --disable-pip-version-check --timeout 30 -r report/requirements.txt; then
+    return 0
+  fi >/tmp/rung-pip.log 2>&1
+  say "could not install all of them (offline? see /tmp/rung-pip.log): the report has what the rest allows"
+  [ -x "$python" ] || python=python3
+}
+
+build() {
+  local generator=()
+  command -v ninja >/dev/null && [ ! -f build/CMakeCache.txt ] && generator=(-G Ninja)
+  if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 &&
+     ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+    say "there is a GPU but no nvcc: install the CUDA toolkit to measure it; going on with the CPU side"
+  fi
+  say "building in build/ (${CMAKE_BUILD_PARALLEL_LEVEL:=$(nproc)} at a time)"
+  export CMAKE_BUILD_PARALLEL_LEVEL
+  cmake -S . -B build "${generator[@]}" "$@" >build.log 2>&1 && cmake --build build >>build.log 2>&1 && return 0
+  tail -n 40 build.log
+  say "the build failed: see build.log"
+  return 1
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Measures and reports:  bash experiments/run.sh [EXPERIMENT…] [-- FLAGS OF rung run]
+# Without a name, every experiment. Installs what is missing, builds, measures; with a GPU and nvcc the GPU side, too.
+# The last line is the path of the report. Exit codes: those of `rung run` (0 done, 1 a wrong result, 2 wrong usage,
+# 3 no GPU though one was required, 4 results cannot be written, 130 interrupted); 5 if the build failed.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../common/setup.sh"
+
+names=() flags=()
+while [ $# -gt 0 ]; do
+  [ "$1" = -- ] && { shift; flags=("$@"); break; }
+  names+=("$1"); shift
+done
+
+install_packages
+build -DRUNG_TESTS=OFF || exit 5
+find_python
+
+code=0
+build/rung run "${names[@]}" --outdir "results/$(hostname)" "${flags[@]}" || code=$?
+if [ $code -eq 0 ] || [ $code -eq 1 ]; then
+  say "rendering the report"
+  "$python" -m report "results/$(hostname)" --recorded experiments/recorded --output "results/$(hostname)/report" ||
+    { report_code=$?; [ $code -ne 0 ] || code=$report_code; }
+  echo "$top/results/$(hostname)/report/report.pdf"
+fi
+exit $code

@@ -1,0 +1,134 @@
+#include "common/harness/journal.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/registry.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace rung {
+namespace {
+
+const Json kHeader{{"identity", "one"}, {"context", {{"seed", 1}}}};
+
+TEST(Journal, GivesBackWhatWasAppended) {
+  TemporaryFolder folder;
+  {
+    Journal journal(folder / "run/journal.jsonl", kHeader);
+    journal.append({{"point", "a"}});
+    journal.append({{"point", "b\n\"quoted\""}});
+  }
+  Journal again(folder / "run/journal.jsonl", {{"identity", "one"}, {"context", {{"seed", 2}}}});
+  ASSERT_EQ(again.records().size(), 2u);
+  EXPECT_EQ(again.records()[1]["point"], "b\n\"quoted\"");
+  EXPECT_EQ(again.header()["context"]["seed"], 1) << "the header is that of the run's beginning";
+}
+
+TEST(Journal, CutsATornLineAtEveryLength) {
+  TemporaryFolder folder;
+  const auto file = folder / "journal.jsonl";
+  {
+    Journal journal(file, kHeader);
+    journal.append({{"point", "kept"}});
+  }
+  const std::string kept = file_text(file);
+  { Journal(file, kHeader).append({{"point", "torn"}}); }
+  const std::string whole = file_text(file);
+  for (std::size_t length = kept.size(); length < whole.size(); ++length) {
+    folder.write("journal.jsonl", whole.substr(0, length));
+    Journal journal(file, kHeader);
+    ASSERT_EQ(journal.records().size(), 1u) << length;
+    journal.append({{"point", "next"}});
+    ASSERT_EQ(Journal(folder / "other.jsonl", kHeader).records().size(), 0u);
+  }
+  EXPECT_EQ(Journal(file, kHeader).records().size(), 2u);
+}
+
+TEST(Journal, DropsAChangedRecordAndWhatFollows) {
+  TemporaryFolder folder;
+  const auto file = folder / "journal.jsonl";
+  {
+    Journal journal(file, kHeader);
+    journal.append({{"gflops", 10}});
+    journal.append({{"gflops", 20}});
+  }
+  std::string text = file_text(file);
+  text.replace(text.find("10}"), 2, "99");
+  folder.write("journal.jsonl", text);
+  EXPECT_EQ(Journal(file, kHeader).records().size(), 0u);
+}
+
+TEST(Journal, RefusesAnotherRunsFolder) {
+  TemporaryFolder folder;
+  { Journal journal(folder / "journal.jsonl", kHeader); }
+  EXPECT_THROW(Journal(folder / "journal.jsonl", {{"identity", "two"}}), Error);
+  Journal holder(folder / "journal.jsonl", kHeader);
+  EXPECT_THROW(Journal(folder / "journal.jsonl", kHeader), OutputError) << "locked";
+}
+
+TEST(Journal, SaysWhereItCannotWrite) {
+  TemporaryFolder folder;
+  folder.write("file", "");
+  EXPECT_THROW(Journal(folder / "file/journal.jsonl", kHeader), OutputError);
+  EXPECT_THROW(write_file(folder / "file/x.json", "text"), OutputError);
+  EXPECT_THROW(write_file("/dev/full/x", "text"), OutputError);
+}
+
+TEST(Journal, LosesNoAcknowledgedPointWhenKilled) {
+  TemporaryFolder folder;
+  const auto file = folder / "journal.jsonl";
+  for (int round = 0; round < 20; ++round) {
+    int acknowledged[2];
+    ASSERT_EQ(pipe(acknowledged), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      Journal journal(file, kHeader);
+      for (;;) {
+        journal.append({{"point", journal.records().size()}, {"padding", std::string(2000, 'x')}});
+        const char done = 1;
+        if (write(acknowledged[1], &done, 1) != 1) _exit(1);
+      }
+    }
+    close(acknowledged[1]);
+    std::size_t counted = 0;
+    char byte;
+    while (counted < 5 + std::size_t(round) % 3 && read(acknowledged[0], &byte, 1) == 1) ++counted;
+    usleep(static_cast<useconds_t>(137 * round % 1000));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    while (read(acknowledged[0], &byte, 1) == 1) ++counted;
+    close(acknowledged[0]);
+    const Journal journal(file, kHeader);
+    ASSERT_GE(journal.records().size(), counted);
+    for (std::size_t i = 0; i < journal.records().size(); ++i) ASSERT_EQ(journal.records()[i]["point"], i);
+    std::filesystem::remove(file);
+  }
+}
+
+TEST(WriteFile, KeepsTheOldFileWhenTheNewOneDoesNotFit) {
+  TemporaryFolder folder;
+  const auto file = folder.write("result.json", "old");
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{100, 100};
+    setrlimit(RLIMIT_FSIZE, &small);
+    try {
+      write_file(file, std::string(10000, 'x'));
+      _exit(1);
+    } catch (const OutputError&) {
+      _exit(0);
+    }
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(file_text(file), "old");
+  EXPECT_FALSE(exists(folder / "result.json.part"));
+}
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,72 @@
+#include "common/harness/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "common/harness/measure.hpp"
+
+namespace rung {
+namespace {
+
+TEST(Median, OfOddAndEvenCounts) {
+  EXPECT_EQ(median(std::vector<double>{3, 1, 2}), 2);
+  EXPECT_EQ(median(std::vector<double>{4, 1, 3, 2}), 2.5);
+  EXPECT_THROW(median(std::vector<double>{}), std::logic_error);
+}
+
+TEST(MedianInterval, HasTheBinomialRanks) {
+  std::vector<double> samples;
+  for (int i = 1; i <= 5; ++i) samples.push_back(i);
+  EXPECT_TRUE(std::isnan(median_interval(samples).low)) << "five samples cannot give 95 %";
+  samples.push_back(6);
+  EXPECT_EQ(median_interval(samples).low, 1);
+  EXPECT_EQ(median_interval(samples).high, 6);
+  for (int i = 7; i <= 10; ++i) samples.push_back(i);
+  EXPECT_EQ(median_interval(samples).low, 2);
+  EXPECT_EQ(median_interval(samples).high, 9);
+}
+
+/// How often the interval holds the true median, for `draw`'s distribution.
+template <typename Draw>
+double coverage(int n, double true_median, Draw draw) {
+  std::mt19937_64 random(n);
+  int covered = 0;
+  constexpr int sets = 10000;
+  for (int set = 0; set < sets; ++set) {
+    std::vector<double> samples;
+    for (int i = 0; i < n; ++i) samples.push_back(draw(random));
+    const Interval interval = median_interval(samples);
+    covered += interval.low <= true_median && true_median <= interval.high;
+  }
+  return double(covered) / sets;
+}
+
+TEST(MedianInterval, CoversTheMedianOfSkewedAndBimodalSamples) {
+  const auto skewed = [](auto& random) { return std::exponential_distribution<double>(1)(random); };
+  const auto bimodal = [](auto& random) {
+    return std::normal_distribution<double>(random() % 5 < 2 ? 1 : 2, 0.1)(random);
+  };
+  // The bimodal median: 0.4 below, then the sixth of the upper mode: 2 + 0.1 * quantile(1/6).
+  const double bimodal_median = 2 - 0.1 * 0.9674215661;
+  for (const int n : {6, 10, 25, 100}) {
+    EXPECT_GE(coverage(n, std::log(2.0), skewed), 0.945) << n;
+    EXPECT_GE(coverage(n, bimodal_median, bimodal), 0.945) << n;
+  }
+}
+
+TEST(StopRule, StopsForEachOfItsReasons) {
+  const Effort effort{.min_samples = 10, .max_samples = 20, .seconds = 5};
+  std::vector<double> calm(10, 1.0), wild;
+  for (int i = 0; i < 20; ++i) wild.push_back(i % 2 ? 1.0 : 2.0);
+  EXPECT_EQ(stop_reason({1, 1, 1}, 100, effort), "") << "too few samples, whatever the time";
+  EXPECT_EQ(stop_reason(calm, 0.1, effort), "converged");
+  EXPECT_EQ(stop_reason(wild, 0.1, effort), "noise stable above target");
+  wild.resize(12);
+  EXPECT_EQ(stop_reason(wild, 0.1, effort), "");
+  EXPECT_EQ(stop_reason(wild, 5.1, effort), "wall budget");
+}
+
+}  // namespace
+}  // namespace rung
