@@ -10,22 +10,6 @@
 namespace rung {
 namespace {
 
-/// The keys that every entry of a point begins with.
-Json point_entry(const Point& point) {
-  Json entry{{"name", point.name()}, {"run_name", point.name()}, {"run_type", "iteration"}};
-  entry["kernel"] = point.kernel->name;
-  entry["mode"] = way_name(point.way);
-  for (const auto& [name, value] : point.sizes) entry[name] = value;
-  std::string names;
-  for (const auto& [name, value] : point.tunables) {
-    entry[name] = value;
-    names += (names.empty() ? "" : ",") + name;
-  }
-  entry["tunable_names"] = names;
-  if (point.shared_bytes) entry["shared_bytes_added"] = point.shared_bytes;
-  return entry;
-}
-
 /// Counters that are the same for every sample of a point.
 void add_work(Json& entry, const Point& point) {
   const Params params = point.params();
@@ -77,6 +61,21 @@ double best_median(const std::vector<Json>& entries, const std::string& kernel, 
 }
 
 }  // namespace
+
+Json point_entry(const Point& point) {
+  Json entry{{"name", point.name()}, {"run_name", point.name()}, {"run_type", "iteration"}};
+  entry["kernel"] = point.kernel->name;
+  entry["mode"] = way_name(point.way);
+  for (const auto& [name, value] : point.sizes) entry[name] = value;
+  std::string names;
+  for (const auto& [name, value] : point.tunables) {
+    entry[name] = value;
+    names += (names.empty() ? "" : ",") + name;
+  }
+  entry["tunable_names"] = names;
+  if (point.shared_bytes) entry["shared_bytes_added"] = point.shared_bytes;
+  return entry;
+}
 
 std::vector<Json> sample_entries(const Point& point, const Measurement& measurement, const PointFacts& facts) {
   Json common = point_entry(point);

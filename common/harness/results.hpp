@@ -22,6 +22,8 @@ struct PointFacts {
   std::optional<SmLimits> sm;  ///< of the GPU it ran on
 };
 
+/// The keys that every entry of a point begins with: its name, kernel, mode, sizes and tunables.
+Json point_entry(const Point& point);
 /// The entries of a measured point: one per sample.
 std::vector<Json> sample_entries(const Point& point, const Measurement& measurement, const PointFacts& facts);
 /// The entry of a point that was not measured: skipped with its reason.

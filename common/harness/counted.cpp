@@ -1,0 +1,49 @@
+/// The "count" way of a point: executed by the emulator, judged like any other, with what its warps asked for.
+#include "common/harness/results.hpp"
+#include "gpu/simt/emulator.hpp"
+
+namespace rung {
+
+Json counted_entry(const Point& point, std::uint64_t seed) {
+  const Params params = point.params();
+  const Counts counts = count(*point.kernel, params, {.seed = seed});
+  if (!counts.check.passed()) return failed_entry(point, "wrong result when emulated: " + counts.check.failure);
+  Json entry = point_entry(point);
+  entry["repetitions"] = 1;
+  entry["repetition_index"] = 0;
+  entry["threads"] = 1;
+  entry["iterations"] = 1;
+  entry["real_time"] = entry["cpu_time"] = counts.seconds * 1e9;
+  entry["time_unit"] = "ns";
+  entry["flops"] = counts.flops();
+  entry["flops_useful"] = point.problem->flops(params);
+  entry["adds"] = counts.fp32.adds + counts.fp64.adds;
+  entry["muls"] = counts.fp32.muls + counts.fp64.muls;
+  entry["fmas"] = counts.fp32.fmas + counts.fp64.fmas;
+  entry["bytes_min"] = point.problem->bytes_min(params);
+  entry["bytes_requested"] = counts.bytes_loaded;
+  entry["bytes_stored"] = counts.bytes_stored;
+  entry["op_per_byte_requested"] = counts.op_per_byte_loaded();
+  entry["op_per_byte_with_stores"] = counts.op_per_byte_moved();
+  if (point.kernel->requested) {
+    const Traffic declared = point.kernel->requested(params);
+    entry["bytes_requested_declared"] = declared.loaded;
+    entry["bytes_stored_declared"] = declared.stored;
+    if (declared.loaded > 0) entry["op_per_byte_declared"] = point.problem->flops(params) / declared.loaded;
+  }
+  entry["load_requests"] = counts.load_requests;
+  entry["store_requests"] = counts.store_requests;
+  entry["load_sectors"] = counts.load_sectors;
+  entry["store_sectors"] = counts.store_sectors;
+  entry["sectors_per_load_request"] = counts.sectors_per_load_request();
+  entry["sectors_per_store_request"] = counts.sectors_per_store_request();
+  entry["shared_load_requests"] = counts.shared_load_requests;
+  entry["shared_store_requests"] = counts.shared_store_requests;
+  entry["shared_load_wavefronts"] = counts.shared_load_wavefronts;
+  entry["shared_store_wavefronts"] = counts.shared_store_wavefronts;
+  entry["barriers"] = counts.barriers;
+  entry["max_error_ratio"] = counts.check.max_error_ratio;
+  return entry;
+}
+
+}  // namespace rung
