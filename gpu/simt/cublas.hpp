@@ -9,4 +9,7 @@ namespace rung {
 /// Throws Error where the program was built without CUDA or where cuBLAS fails.
 void cublas_sgemm(const Call& call, int m, int n, int k, const void* a, const void* b, void* c);
 
+/// "13.0.2"; empty where the program was built without CUDA.
+std::string cublas_version();
+
 }  // namespace rung

@@ -18,6 +18,13 @@ using mem = T;
 template <typename T>
 using reg = T;
 
+/// The block's dynamic shared memory: `mem<float>* tile = dynamic_shared<mem<float>>();`
+template <typename T>
+__device__ __forceinline__ T* dynamic_shared() {
+  extern __shared__ __align__(16) unsigned char dynamic_shared_bytes[];
+  return reinterpret_cast<T*>(dynamic_shared_bytes);
+}
+
 template <typename... Parameters, typename... Arguments>
 void launch(const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
   std::tuple<Parameters...> values(arguments...);

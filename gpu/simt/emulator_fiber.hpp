@@ -1,0 +1,55 @@
+/// A thread of a block as a fiber: it runs until it suspends, and goes on where it stood when it is resumed.
+/// A fiber belongs to the OS thread that first resumed it.
+#pragma once
+
+#include <boost/context/fiber.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace rung {
+
+struct StackArea {
+  std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+};
+
+class Fiber {
+ public:
+  Fiber(StackArea stack, std::function<void(Fiber&)> body);
+
+  /// Into the fiber, until it suspends or its body ends.
+  void resume();
+  /// Out of the fiber, back to where it was resumed. Only from inside.
+  void suspend();
+  /// Whether the stack has stayed within its area.
+  bool intact() const;
+
+ private:
+  void arrived_inside();
+
+  StackArea stack_;
+  std::function<void(Fiber&)> body_;
+  boost::context::fiber inside_, outside_;
+  // For AddressSanitizer, which must be told of every change of stack; unused without it.
+  void* inside_fake_stack_ = nullptr;
+  void* outside_fake_stack_ = nullptr;
+  StackArea outside_stack_;
+};
+
+/// Stacks carved out of a few large mappings, kept until the end. Pages that were never touched cost nothing.
+class StackPool {
+ public:
+  StackArea next();
+
+ private:
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(std::byte* area) const;
+  };
+  std::vector<std::unique_ptr<std::byte, Unmap>> areas_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace rung

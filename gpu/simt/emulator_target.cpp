@@ -1,0 +1,127 @@
+/// The emulator as a target of the harness, and count(), which runs a kernel on its problem's own inputs.
+#include <omp.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/harness/target.hpp"
+#include "gpu/simt/emulator.hpp"
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kAlignment = 256;  // cudaMalloc's, on which the sectors of a request depend
+
+/// MemAvailable of the system.
+std::size_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key; file.ignore(std::numeric_limits<std::streamsize>::max(), '\n'))
+    if (std::size_t kilobytes = 0; key == "MemAvailable:" && file >> kilobytes) return kilobytes << 10;
+  return 0;
+}
+
+void* allocate_aligned(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kAlignment) / kAlignment * kAlignment;  // at least one element, never null
+  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  if (!memory) throw Error("no memory left for " + std::to_string(bytes) + " bytes");
+  return memory;
+}
+
+/// Runs the kernel; a failure says which kernel it was.
+void emulate(const Kernel& kernel, const Call& call) try { kernel.emulate(call); } catch (const Error& error) {
+  throw WrongResult(kernel.name + ": " + error.what());
+}
+
+class EmulatorTarget : public Target {
+ public:
+  std::size_t free_bytes() const override { return available_bytes(); }
+  void* allocate(std::size_t bytes) override { return allocate_aligned(bytes); }
+  void release(void* memory) noexcept override { std::free(memory); }
+  void upload(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
+  void download(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+
+  std::string refuse(const Kernel& kernel, const Call& call) const override {
+    return refuse_emulation(kernel, call.launch);
+  }
+  void run(const Kernel& kernel, const Call& call) override { emulate(kernel, call); }
+  /// The emulator's own time, which says nothing about a GPU; caches are not modelled, so the mode is moot.
+  double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode) override {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < runs; ++i) run(kernel, call);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  double resolved_seconds() const override { return 1e-4; }
+
+  nlohmann::json context() const override {
+    return {{"emulator_threads", omp_get_max_threads()}, {"emulator_warp_size", 32}, {"emulator_sector_bytes", 32}};
+  }
+};
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// The problem's operands on the host: inputs filled, outputs poisoned with NaN.
+class Operands {
+ public:
+  Operands(const Problem& problem, const Params& params, std::uint64_t seed) {
+    for (const Operand& operand : problem.operands(params)) {
+      owned_.emplace_back(allocate_aligned(operand.bytes()));
+      std::memset(owned_.back().get(), 0xff, operand.bytes());
+      pointers_.push_back(owned_.back().get());
+    }
+    problem.fill(params, Fill::random, seed, pointers_);
+  }
+  const std::vector<void*>& pointers() const { return pointers_; }
+  std::vector<const void*> read_only() const { return {pointers_.begin(), pointers_.end()}; }
+
+ private:
+  std::vector<std::unique_ptr<void, Free>> owned_;
+  std::vector<void*> pointers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> open_emulator() { return std::make_unique<EmulatorTarget>(); }
+
+Params emulated_params(const Kernel& kernel, const Params& given) {
+  const Problem& problem = find_problem(kernel.family());
+  Params sizes;
+  for (const std::string& name : problem.size_names)
+    if (given.has(name)) sizes.set(name, given.at(name));
+  if (sizes.empty() && kernel.sizes) sizes = kernel.sizes();
+  Params all = problem.complete(sizes);
+  for (const auto& [name, value] : with_tunables(kernel, given)) all.set(name, value);
+  return all;
+}
+
+Counts count(const Kernel& kernel, const Params& given, const EmulatorOptions& options) {
+  const auto refuse = [&](const std::string& reason) {
+    if (!reason.empty()) throw Error(kernel.name + ": " + reason);
+  };
+  refuse(refuse_emulation(kernel, {}));
+  const Params params = emulated_params(kernel, given);
+  if (kernel.refuse) refuse(kernel.refuse(params));
+  Call call;
+  call.params = params;
+  call.launch = kernel.launch(params);
+  refuse(refuse_emulation(kernel, call.launch));
+
+  const Problem& problem = find_problem(kernel.family());
+  const Operands operands(problem, params, options.seed);
+  call.operands = operands.pointers();
+  Recording recording(options);
+  emulate(kernel, call);
+  Counts counts = std::move(recording.counts());
+  counts.check = problem.reference(params, Fill::random, options.seed, operands.read_only())(operands.read_only());
+  return counts;
+}
+
+}  // namespace rung

@@ -1,0 +1,273 @@
+/// The emulator's element and variable types: mem<T>, which records every load and store, and reg<T>, which counts
+/// every floating-point operation. Integers are counted when loaded and stored, not when computed with.
+///
+/// Each load or store in the kernel's source must have a return address of its own, by which the lanes of a warp are
+/// matched: so load() and store() are never inlined, and everything above them always is.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <compare>
+#include <concepts>
+#include <type_traits>
+
+#include "gpu/simt/emulator_trace.hpp"
+
+namespace rung {
+inline namespace emulated {
+
+template <typename T>
+concept Plain = std::is_arithmetic_v<T>;
+
+template <typename T>
+class Value;
+template <typename T>
+class Product;
+template <typename T>
+class mem;
+
+/// A variable's type: counting for floating point, T itself for integers.
+template <typename T>
+using reg = std::conditional_t<std::is_floating_point_v<T>, Value<T>, T>;
+
+/// The scalar type behind an operand: float for float, mem<float>, reg<float> and a product of them.
+template <typename T>
+struct ScalarOf {};
+template <Plain T>
+struct ScalarOf<T> {
+  using type = T;
+};
+template <template <typename> class Proxy, Plain T>
+requires std::same_as<Proxy<T>, Value<T>> || std::same_as<Proxy<T>, Product<T>> || std::same_as<Proxy<T>, mem<T>>
+struct ScalarOf<Proxy<T>> {
+  using type = T;
+};
+template <typename T>
+using scalar_of = typename ScalarOf<T>::type;
+
+/// Anything that arithmetic on elements may combine; Counted is what makes it count.
+template <typename T>
+concept Operand = requires {
+  typename ScalarOf<T>::type;
+};
+template <typename T>
+concept Counted = Operand<T> && !Plain<T> && std::is_floating_point_v<scalar_of<T>>;
+template <typename L, typename R>
+concept CountedPair = Operand<L> && Operand<R> &&(Counted<L> || Counted<R>);
+
+/// The type that C++ computes L op R in.
+template <typename L, typename R>
+using Common = decltype(scalar_of<L>{} + scalar_of<R>{});
+
+template <Plain T>
+RUNG_INLINE T counted_fma(T a, T b, T c) {
+  ++operations<T>().fmas;
+  return std::fma(a, b, c);
+}
+
+/// a * b before it is known whether an addition follows, with which a GPU's compiler fuses it.
+template <typename T>
+class [[nodiscard]] Product {
+ public:
+  RUNG_INLINE Product(T a, T b) : a_(a), b_(b) {}
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+
+  RUNG_INLINE T value() const {
+    ++operations<T>().muls;
+    return a_ * b_;
+  }
+  RUNG_INLINE T plus(T c) const { return counted_fma(a_, b_, c); }
+  RUNG_INLINE T subtracted_from(T c) const { return counted_fma(-a_, b_, c); }
+  RUNG_INLINE Product operator-() const { return {-a_, b_}; }
+  RUNG_INLINE operator T() const { return value(); }
+
+ private:
+  T a_, b_;
+};
+
+template <Plain T>
+RUNG_INLINE T scalar(T x) {
+  return x;
+}
+template <typename T>
+RUNG_INLINE T scalar(const Value<T>& x) {
+  return x.value();
+}
+template <typename T>
+RUNG_INLINE T scalar(const Product<T>& x) {
+  return x.value();
+}
+template <typename T>
+RUNG_INLINE T scalar(const mem<T>& x) {
+  return x.load();
+}
+
+/// A floating-point variable. It becomes a plain T only when told to, because plain arithmetic is not counted.
+template <typename T>
+class Value {
+ public:
+  Value() = default;
+  template <Operand U>
+  RUNG_INLINE Value(const U& from) : value_(static_cast<T>(scalar(from))) {}
+
+  RUNG_INLINE T value() const { return value_; }
+  template <Plain U>
+  RUNG_INLINE explicit operator U() const {
+    return static_cast<U>(value_);
+  }
+
+  template <Operand U>
+  RUNG_INLINE Value& operator+=(const U& u) {
+    return *this = Value(*this + u);
+  }
+  template <Operand U>
+  RUNG_INLINE Value& operator-=(const U& u) {
+    return *this = Value(*this - u);
+  }
+  template <Operand U>
+  RUNG_INLINE Value& operator*=(const U& u) {
+    return *this = Value(*this * u);
+  }
+  template <Operand U>
+  RUNG_INLINE Value& operator/=(const U& u) {
+    return *this = Value(*this / u);
+  }
+  RUNG_INLINE Value operator-() const { return -value_; }  // free: a GPU negates operands within the instruction
+  RUNG_INLINE Value operator+() const { return *this; }
+
+ private:
+  T value_;
+};
+
+/// An element of an array in global or shared memory: as large as T, and every use of it is on record.
+template <typename T>
+class mem {
+ public:
+  mem() = default;  // trivial, so that a __shared__ array needs no initialisation
+  mem(const mem&) = delete;
+
+  [[gnu::noinline]] T load() const {
+    record(this, kSize, __builtin_return_address(0));
+    return element_;
+  }
+  RUNG_INLINE void store(T value) {
+    record_store(value);
+    asm volatile("");  // it must not be the caller's last act: a tail call has the return address of another function
+  }
+
+  /// To a float only where a float is wanted, so that `inside ? a[i] : 0` is a float as in CUDA, not an int.
+  template <Plain U>
+  requires std::is_floating_point_v<T> RUNG_INLINE explicit(!std::same_as<U, T>) operator U() const {
+    return static_cast<U>(load());
+  }
+  RUNG_INLINE operator T() const requires std::is_integral_v<T> { return load(); }
+
+  template <Operand U>
+  RUNG_INLINE reg<T> operator=(const U& from) {
+    return assign(static_cast<T>(scalar(from)));
+  }
+  RUNG_INLINE reg<T> operator=(const mem& from) { return assign(from.load()); }
+  template <Operand U>
+  RUNG_INLINE reg<T> operator+=(const U& u) {
+    return assign(static_cast<T>(scalar(reg<T>(load()) + u)));
+  }
+  template <Operand U>
+  RUNG_INLINE reg<T> operator-=(const U& u) {
+    return assign(static_cast<T>(scalar(reg<T>(load()) - u)));
+  }
+  template <Operand U>
+  RUNG_INLINE reg<T> operator*=(const U& u) {
+    return assign(static_cast<T>(scalar(reg<T>(load()) * u)));
+  }
+  template <Operand U>
+  RUNG_INLINE reg<T> operator/=(const U& u) {
+    return assign(static_cast<T>(scalar(reg<T>(load()) / u)));
+  }
+
+ private:
+  static constexpr std::uint64_t kSize = std::countr_zero(sizeof(T));
+
+  [[gnu::noinline]] void record_store(T value) {
+    record(this, kSize | AccessKind::kStore, __builtin_return_address(0));
+    element_ = value;
+  }
+  RUNG_INLINE T assign(T value) {
+    store(value);
+    return value;
+  }
+
+  T element_;
+};
+
+template <typename L, typename R>
+requires CountedPair<L, R> RUNG_INLINE Product<Common<L, R>>
+operator*(const L& l, const R& r) {
+  const Common<L, R> left = scalar(l);
+  return {left, scalar(r)};
+}
+
+/// Whether L is a product that fuses with an addition in type C.
+template <typename L, typename C>
+concept Fuses = std::same_as<L, Product<C>>;
+
+template <typename L, typename R>
+requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>>
+operator+(const L& l, const R& r) {
+  using C = Common<L, R>;
+  if constexpr (Fuses<L, C>) {
+    return l.plus(scalar(r));
+  } else if constexpr (Fuses<R, C>) {
+    return r.plus(scalar(l));
+  } else {
+    ++operations<C>().adds;
+    const C left = scalar(l);
+    return left + static_cast<C>(scalar(r));
+  }
+}
+
+template <typename L, typename R>
+requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>>
+operator-(const L& l, const R& r) {
+  using C = Common<L, R>;
+  if constexpr (Fuses<L, C>) {
+    return l.plus(-static_cast<C>(scalar(r)));
+  } else if constexpr (Fuses<R, C>) {
+    return r.subtracted_from(scalar(l));
+  } else {
+    ++operations<C>().adds;
+    const C left = scalar(l);
+    return left - static_cast<C>(scalar(r));
+  }
+}
+
+template <typename L, typename R>
+requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>>
+operator/(const L& l, const R& r) {
+  using C = Common<L, R>;
+  ++operations<C>().specials;
+  const C left = scalar(l);
+  return left / static_cast<C>(scalar(r));
+}
+
+template <typename T>
+requires std::is_floating_point_v<T> RUNG_INLINE Value<T>
+operator-(const mem<T>& x) { return -x.load(); }
+
+template <typename L, typename R>
+requires CountedPair<L, R> RUNG_INLINE bool operator==(const L& l, const R& r) {
+  const Common<L, R> left = scalar(l);
+  return left == static_cast<Common<L, R>>(scalar(r));
+}
+
+template <typename L, typename R>
+requires CountedPair<L, R> RUNG_INLINE auto operator<=>(const L& l, const R& r) {
+  const Common<L, R> left = scalar(l);
+  return left <=> static_cast<Common<L, R>>(scalar(r));
+}
+
+static_assert(sizeof(mem<float>) == 4 && sizeof(mem<double>) == 8 && alignof(mem<double>) == alignof(double));
+static_assert(std::is_trivially_default_constructible_v<mem<float>> && std::is_trivially_copyable_v<Value<float>>);
+
+}  // namespace emulated
+}  // namespace rung
