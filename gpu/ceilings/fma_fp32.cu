@@ -1,0 +1,72 @@
+/// The peak rate of FP32 arithmetic: every thread iterates 8 independent chains of fused multiply-adds in registers,
+/// so that a new one can start in every clock while others are still under way, and memory is touched only at both
+/// ends.
+#include "common/problem/fma.hpp"
+#include "gpu/device_facts.hpp"
+#include "gpu/simt/simt.hpp"
+
+namespace rung {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kBlocksPerSm = 8;  // 2048 threads: every slot of a multiprocessor
+constexpr int kSteps = kFmaGranule;
+constexpr int kChains = 8;  // of each thread
+
+/// So many steps of each chain, unrolled: what a loop costs on top is then small against them.
+template <int Steps>
+__device__ __forceinline__ void advance(reg<float> (&value)[kChains], reg<float> a0, reg<float> b0, reg<float> a1,
+                                        reg<float> b1) {
+  for (int step = 0; step < Steps; step += 2) {
+    for (int j = 0; j < kChains; ++j) value[j] = value[j] * a0 + b0;
+    for (int j = 0; j < kChains; ++j) value[j] = value[j] * a1 + b1;
+  }
+}
+
+__global__ void fma_fp32(const mem<float>* x, const mem<float>* coefficients, mem<float>* y, std::int64_t chains,
+                         int iterations) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * kThreads * kChains + threadIdx.x;
+  const reg<float> a0 = coefficients[0], b0 = coefficients[1], a1 = coefficients[2], b1 = coefficients[3];
+  reg<float> value[kChains];
+  for (int j = 0; j < kChains; ++j) {
+    value[j] = 0;
+    if (first + j * kThreads < chains) value[j] = x[first + j * kThreads];
+  }
+  int i = 0;
+  for (; i <= iterations - 2 * kSteps; i += 2 * kSteps) advance<2 * kSteps>(value, a0, b0, a1, b1);
+  for (; i < iterations; i += kSteps) advance<kSteps>(value, a0, b0, a1, b1);
+  for (int j = 0; j < kChains; ++j)
+    if (first + j * kThreads < chains) y[first + j * kThreads] = value[j];
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/fma/fp32",
+    .order = 10,
+    .title = "FP32 FMA",
+    .idea = "Independent chains of multiply-adds in registers keep every FP32 unit busy in every clock.",
+    .source = "Williams, Waterman and Patterson, roofline, 2009; Empirical Roofline Toolkit",
+    .ceiling = Ceiling{"FP32 FMA", false},
+    .sizes =
+        [] {
+          const std::int64_t chains = std::int64_t{gpu_facts().sm_count} * kBlocksPerSm * kThreads * kChains;
+          return Params{{"chains", chains}, {"iterations", 8192}};
+        },
+    .launch =
+        [](const Params& p) {
+          return Launch{{blocks_for(p.at("chains"), kThreads * kChains)}, {kThreads}};
+        },
+    .requested =
+        [](const Params& p) {
+          const double chains = static_cast<double>(p.at("chains"));
+          const double threads = double{kThreads} * blocks_for(p.at("chains"), kThreads * kChains);
+          return Traffic{.loaded = 4 * chains + 16 * threads, .stored = 4 * chains};
+        },
+    .run =
+        [](const Call& call) {
+          launch(call, fma_fp32, call.operand<const mem<float>>(0), call.operand<const mem<float>>(1),
+                 call.operand<mem<float>>(2), call.params.at("chains"), static_cast<int>(call.params.at("iterations")));
+        },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,68 @@
+/// The rate at which an array far larger than the last-level cache is read: 16-byte loads, neighbouring threads on
+/// neighbouring addresses, several loads of a thread in flight before the first is used. Enough bytes must be on their
+/// way to cover the latency of memory (Little's law): rate x latency, about 20 KB for each multiprocessor of an H200.
+#include <algorithm>
+
+#include "gpu/ceilings/quad.hpp"
+#include "gpu/device_facts.hpp"
+
+namespace rung {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kBlocksPerSm = 8;  // 2048 threads: every slot of a multiprocessor
+
+using Loads = Choices<4, 2, 8>;
+
+template <int InFlight>
+__global__ void read_dram(const mem<Quad>* data, mem<std::uint32_t>* partials, int quads, int passes) {
+  const int tx = threadIdx.x;
+  const int step = gridDim.x * kThreads * InFlight;
+  std::uint32_t sum = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    int i = blockIdx.x * kThreads * InFlight + tx;
+    for (; i + (InFlight - 1) * kThreads < quads; i += step) {  // whole batches: nothing between the loads
+      Quad quad[InFlight];
+      for (int j = 0; j < InFlight; ++j) quad[j] = load_quad(data + i + j * kThreads);
+      for (int j = 0; j < InFlight; ++j) sum += total(quad[j]);
+    }
+    for (int j = 0; j < InFlight - 1; ++j)  // what remains of the last
+      if (i + j * kThreads < quads) sum += total(load_quad(data + i + j * kThreads));
+  }
+  store_partials<kThreads>(sum, partials);
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/read/dram",
+    .order = 10,
+    .title = "DRAM read",
+    .idea = "Every thread keeps several 16-byte loads in flight over an array that no cache can hold.",
+    .source = "Little's law; NVIDIA CUDA C++ Best Practices Guide, coalesced access",
+    .precision = "u32",
+    .tunables = {{"loads", Loads::values()}},
+    .ceiling = Ceiling{"DRAM read", true},
+    .refuse = [](const Params& p) -> std::string {
+      return p.at("bytes") > std::int64_t{16} << 30 ? "reads at most 16 GiB, so that an index fits 32 bits" : "";
+    },
+    .sizes =
+        [] {
+          const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{2} << 30, gpu_facts().memory_bytes / 8);
+          return Params{{"bytes", bytes / kReadGranule * kReadGranule}, {"passes", 1}};
+        },
+    .launch =
+        [](const Params& p) {
+          const unsigned resident = std::min(gpu_facts().sm_count * kBlocksPerSm, kReadPartials);
+          return Launch{{std::min(resident, blocks_for(quads_in(p), kThreads * p.at("loads")))}, {kThreads}};
+        },
+    .requested = [](const Params& p) { return Traffic{.loaded = read_bytes(p), .stored = 4.0 * kReadPartials}; },
+    .run =
+        [](const Call& call) {
+          Loads::pick(call.params.at("loads"), [&](auto loads) {
+            launch(call, read_dram<loads>, call.operand<const mem<Quad>>(0), call.operand<mem<std::uint32_t>>(1),
+                   static_cast<int>(quads_in(call.params)), static_cast<int>(call.params.at("passes")));
+          });
+        },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,313 @@
+/// The GPU as a target of the harness, through the CUDA runtime.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "common/harness/target.hpp"
+#include "gpu/cuda_error.hpp"
+#include "gpu/device_facts.hpp"
+#include "gpu/nvml.hpp"
+#include "gpu/simt/cublas.hpp"
+#include "gpu/stopwatch.hpp"
+
+namespace rung {
+namespace {
+
+constexpr double kEventResolution = 0.5e-6;  // seconds, of CUDA's events
+constexpr std::int64_t kColdBatch = 32;      // cold runs queued before the host waits
+constexpr double kLongRun = 0.1;             // seconds; warm caches no longer matter
+
+int attribute(int device, cudaDeviceAttr which) {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "asking for a property of the GPU");
+  return value;
+}
+
+class Gpu : public Target {
+ public:
+  explicit Gpu(int device) : device_(device), nvml_(pci_bus_id(device)) {
+    check_cuda(cudaGetDeviceProperties(&properties_, device), "asking for the GPU's properties");
+    flush_bytes_ = static_cast<std::size_t>(properties_.l2CacheSize);
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    check_cuda(cudaMalloc(&flush_, std::max<std::size_t>(flush_bytes_, 1)), "allocating the L2 flush buffer");
+  }
+  ~Gpu() override {
+    cudaFree(flush_);
+    cudaStreamDestroy(stream_);
+  }
+
+  std::size_t free_bytes() const override { return memory().first; }
+
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    const cudaError_t error = cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
+    if (error == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw Error(fmt::format("out of GPU memory: {:.1f} MB asked for, {:.1f} MB free", bytes / 1e6,
+                              static_cast<double>(free_bytes()) / 1e6));
+    }
+    check_cuda(error, "allocating GPU memory");
+    return memory;
+  }
+
+  void release(void* memory) noexcept override { cudaFree(memory); }
+
+  void upload(void* to, const void* host, std::size_t bytes) override {
+    check_cuda(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream_), "copying to the GPU");
+    wait();
+  }
+
+  void download(void* host, const void* from, std::size_t bytes) override {
+    check_cuda(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, stream_), "copying from the GPU");
+    wait();
+  }
+
+  std::string refuse(const Kernel& kernel, const Call& call) const override;
+
+  void run(const Kernel& kernel, const Call& call) override {
+    kernel.run(on_stream(call));
+    wait();
+  }
+
+  double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
+    const Call queued = on_stream(call);
+    return mode == Mode::hot ? time_hot(kernel, queued, runs) : time_cold(kernel, queued, runs);
+  }
+
+  double resolved_seconds() const override { return 1000 * kEventResolution; }
+
+  std::optional<Resources> resources(const Kernel& kernel, const Call& call) override { return inspect(kernel, call); }
+
+  std::optional<double> transfer_seconds(std::size_t bytes_in, std::size_t bytes_out) override;
+
+  DeviceState state() override { return nvml_.state(); }
+
+  nlohmann::json context() const override;
+
+ private:
+  static std::string pci_bus_id(int device) {
+    char text[32] = {};
+    check_cuda(cudaDeviceGetPCIBusId(text, sizeof text, device), "asking for the GPU's bus id");
+    return text;
+  }
+
+  std::pair<std::size_t, std::size_t> memory() const {
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
+    return {free, total};
+  }
+
+  Call on_stream(const Call& call) const {
+    Call queued = call;
+    queued.stream = stream_;
+    queued.inspect = nullptr;
+    return queued;
+  }
+
+  std::optional<Resources> inspect(const Kernel& kernel, const Call& call) const {
+    if (!kernel.launch) return std::nullopt;
+    Resources resources;
+    Call question = on_stream(call);
+    question.inspect = &resources;
+    kernel.run(question);
+    return resources;
+  }
+
+  void wait() { check_cuda(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
+
+  double time_hot(const Kernel& kernel, const Call& call, std::int64_t runs);
+  double time_cold(const Kernel& kernel, const Call& call, std::int64_t runs);
+
+  int device_;
+  Nvml nvml_;
+  cudaDeviceProp properties_{};
+  cudaStream_t stream_ = nullptr;
+  void* flush_ = nullptr;
+  std::size_t flush_bytes_ = 0;
+  std::array<Stopwatch, kColdBatch> watches_;
+  std::map<std::string, double> hot_seconds_;  // of one run, by kernel and parameters
+  std::unique_ptr<Bus> bus_;
+};
+
+std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
+  const int capability = 10 * properties_.major + properties_.minor;
+  if (capability < kernel.min_compute_capability)
+    return fmt::format("needs compute capability {}.{}; this GPU has {}.{}", kernel.min_compute_capability / 10,
+                       kernel.min_compute_capability % 10, properties_.major, properties_.minor);
+  if (!kernel.launch) return "";
+  const auto& [grid, block, shared] = call.launch;
+  const auto outside = [](const Extent& extent, const int* most) {
+    const unsigned sizes[] = {extent.x, extent.y, extent.z};
+    for (int i = 0; i < 3; ++i)
+      if (sizes[i] < 1 || sizes[i] > static_cast<unsigned>(most[i])) return true;
+    return false;
+  };
+  const auto shape = [](const char* what, const Extent& extent, const int* most) {
+    return fmt::format("a {} of {} x {} x {}; this GPU takes at most {} x {} x {}", what, extent.x, extent.y, extent.z,
+                       most[0], most[1], most[2]);
+  };
+  if (block.count() > static_cast<std::size_t>(properties_.maxThreadsPerBlock))
+    return fmt::format("a block of {} threads; this GPU takes at most {}", block.count(),
+                       properties_.maxThreadsPerBlock);
+  if (outside(block, properties_.maxThreadsDim)) return shape("block", block, properties_.maxThreadsDim);
+  if (outside(grid, properties_.maxGridSize)) return shape("grid", grid, properties_.maxGridSize);
+  if (shared > properties_.sharedMemPerBlockOptin)
+    return fmt::format("{} bytes of shared memory in a block; this GPU has at most {}", shared,
+                       properties_.sharedMemPerBlockOptin);
+  try {
+    const Resources needed = *inspect(kernel, call);
+    if (needed.static_shared_bytes + shared > properties_.sharedMemPerBlockOptin)
+      return fmt::format("{} bytes of shared memory in a block; this GPU has at most {}",
+                         needed.static_shared_bytes + shared, properties_.sharedMemPerBlockOptin);
+    if (needed.blocks_per_sm < 1)
+      return fmt::format("no block fits: {} threads of {} registers; this GPU has {} for a block", block.count(),
+                         needed.registers_per_thread, properties_.regsPerBlock);
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const Error& error) {  // e.g. no code for this GPU in the program
+    return error.what();
+  }
+  return "";
+}
+
+double Gpu::time_hot(const Kernel& kernel, const Call& call, std::int64_t runs) {
+  const std::string point = kernel.name + "/" + call.params.text();
+  double& known = hot_seconds_[point];
+  if (known < kLongRun) kernel.run(call);  // untimed: so that the first timed run finds the caches as the others do
+  Stopwatch& watch = watches_[0];
+  watch.start(stream_);
+  for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
+  watch.stop(stream_);
+  const double seconds = watch.seconds();
+  known = seconds / static_cast<double>(std::max<std::int64_t>(runs, 1));
+  return seconds;
+}
+
+/// A memset of exactly the size of L2 leaves nothing of the previous run in it. It also keeps the GPU busy while the
+/// host queues the events and the launch, so that no waiting for the host is timed.
+double Gpu::time_cold(const Kernel& kernel, const Call& call, std::int64_t runs) {
+  double seconds = 0;
+  for (std::int64_t done = 0; done < runs; done += kColdBatch) {
+    const auto batch = static_cast<std::size_t>(std::min(runs - done, kColdBatch));
+    for (std::size_t i = 0; i < batch; ++i) {
+      check_cuda(cudaMemsetAsync(flush_, 0, flush_bytes_, stream_), "flushing L2");
+      watches_[i].start(stream_);
+      kernel.run(call);
+      watches_[i].stop(stream_);
+    }
+    for (std::size_t i = 0; i < batch; ++i) seconds += watches_[i].seconds();
+  }
+  return seconds;
+}
+
+std::optional<double> Gpu::transfer_seconds(std::size_t bytes_in, std::size_t bytes_out) {
+  try {
+    if (!bus_) bus_ = std::make_unique<Bus>();
+  } catch (const DeviceLost&) {
+    throw;
+  } catch (const Error&) {  // pinned memory may be short or forbidden; the kernel's time stands without this column
+    return std::nullopt;
+  }
+  std::array<double, 3> samples{};
+  for (double& sample : samples) {
+    watches_[0].start(stream_);
+    bus_->copy(bytes_in, cudaMemcpyHostToDevice, stream_);
+    bus_->copy(bytes_out, cudaMemcpyDeviceToHost, stream_);
+    watches_[0].stop(stream_);
+    sample = watches_[0].seconds();
+  }
+  std::sort(samples.begin(), samples.end());
+  return samples[1];
+}
+
+/// CUDA's 13000 is "13.0".
+std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
+
+/// As nvidia-smi prints it: GPU-8 hex digits-4-4-4-12.
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+nlohmann::json Gpu::context() const {
+  int driver = 0, runtime = 0;
+  check_cuda(cudaDriverGetVersion(&driver), "asking for the driver's version");
+  check_cuda(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
+  return {
+      {"gpu_name", properties_.name},
+      {"gpu_sm_count", properties_.multiProcessorCount},
+      {"gpu_clock_khz", attribute(device_, cudaDevAttrClockRate)},
+      {"gpu_mem_clock_khz", attribute(device_, cudaDevAttrMemoryClockRate)},
+      {"gpu_mem_bus_width_bits", attribute(device_, cudaDevAttrGlobalMemoryBusWidth)},
+      {"gpu_l2_bytes", properties_.l2CacheSize},
+      {"gpu_compute_capability_major", properties_.major},
+      {"gpu_compute_capability_minor", properties_.minor},
+      {"gpu_memory_bytes", memory().second},
+      {"gpu_shared_bytes_per_sm", properties_.sharedMemPerMultiprocessor},
+      {"gpu_uuid", uuid_text(properties_.uuid)},
+      {"gpu_driver", nvml_.driver_version()},
+      {"gpu_cuda_driver", cuda_version(driver)},
+      {"gpu_cuda_runtime", cuda_version(runtime)},
+      {"gpu_cublas_version", cublas_version()},
+      {"gpu_ecc", properties_.ECCEnabled != 0},
+  };
+}
+
+/// Why CUDA does not start here, and what to do about it.
+std::string why_not(cudaError_t error) {
+  cudaGetLastError();
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  if (driver == 0) return "no NVIDIA driver: libcuda.so.1 was not found";
+  if (error == cudaErrorInsufficientDriver || driver < CUDART_VERSION / 1000 * 1000)
+    return fmt::format(
+        "the driver supports CUDA {}, this program was built with {}: update the driver or build with an older toolkit",
+        cuda_version(driver), cuda_version(CUDART_VERSION));
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (error == cudaErrorNoDevice && visible) return fmt::format("CUDA_VISIBLE_DEVICES=\"{}\" hides every GPU", visible);
+  if (error == cudaErrorNoDevice) return "no CUDA device";
+  return "CUDA does not start: " + cuda_words(error);
+}
+
+}  // namespace
+
+GpuTarget open_gpu(int device) {
+  int count = 0;
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) return {nullptr, why_not(error)};
+  if (count == 0) return {nullptr, why_not(cudaErrorNoDevice)};
+  if (device < 0 || device >= count)
+    return {nullptr, fmt::format("there is no GPU {}: {} visible, counted from 0", device, count)};
+  cudaError_t error = cudaSetDevice(device);
+  if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context, also where choosing does not
+  if (error != cudaSuccess) return {nullptr, "the GPU does not start: " + cuda_words(error)};
+  try {
+    return {std::make_unique<Gpu>(device), ""};
+  } catch (const Error& failure) {
+    return {nullptr, failure.what()};
+  }
+}
+
+DeviceFacts gpu_facts() {
+  int count = 0, device = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0 || cudaGetDevice(&device) != cudaSuccess) {
+    cudaGetLastError();
+    return {};
+  }
+  static std::map<int, DeviceFacts> known;
+  if (const auto found = known.find(device); found != known.end()) return found->second;
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the GPU's properties");
+  return known[device] = {properties.multiProcessorCount, properties.l2CacheSize,
+                          static_cast<std::int64_t>(properties.totalGlobalMem)};
+}
+
+}  // namespace rung

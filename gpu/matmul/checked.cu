@@ -1,0 +1,68 @@
+/// Tiles for any width: where a tile reaches past the matrix its threads put 0 into shared memory, which adds nothing
+/// to a sum, and threads without an element of C store nothing. All threads stay to the end: one that has nothing to
+/// store still brings elements that others need, and must meet them at the barriers.
+/// Source: PMPP 4e, section 5.5, fig. 5.13.
+#include "common/problem/matmul.hpp"
+#include "gpu/simt/simt.hpp"
+
+namespace rung {
+namespace {
+
+using Tiles = Choices<16, 8, 32>;
+
+template <int Tile>
+__global__ void matmul_checked(const mem<float>* a, const mem<float>* b, mem<float>* c, int n) {
+  __shared__ mem<float> as[Tile][Tile];
+  __shared__ mem<float> bs[Tile][Tile];
+  const int tx = threadIdx.x;
+  const int ty = threadIdx.y;
+  const int row = blockIdx.y * Tile + ty;
+  const int col = blockIdx.x * Tile + tx;
+  reg<float> sum = 0;
+  for (int phase = 0; phase < (n + Tile - 1) / Tile; ++phase) {
+    if (row < n && phase * Tile + tx < n)
+      as[ty][tx] = a[row * n + phase * Tile + tx];
+    else
+      as[ty][tx] = 0;
+    if (phase * Tile + ty < n && col < n)
+      bs[ty][tx] = b[(phase * Tile + ty) * n + col];
+    else
+      bs[ty][tx] = 0;
+    __syncthreads();
+    for (int i = 0; i < Tile; ++i) sum += as[ty][i] * bs[i][tx];
+    __syncthreads();
+  }
+  if (row < n && col < n) c[row * n + col] = sum;
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/matmul/checked",
+    .order = 50,
+    .title = "checked",
+    .idea = "Every access is guarded by its own bounds check, so that tiles serve any width.",
+    .source = "PMPP 4e, section 5.5, fig. 5.13",
+    .tunables = {{"tile", Tiles::values()}},
+    .refuse = [](const Params& p) { return refuse_rectangular(matmul_shape(p)); },
+    .launch =
+        [](const Params& p) {
+          const auto tile = static_cast<unsigned>(p.at("tile"));
+          const unsigned blocks = blocks_for(matmul_shape(p).n, tile);
+          return Launch{{blocks, blocks}, {tile, tile}};
+        },
+    .requested =
+        [](const Params& p) {
+          const double n = matmul_shape(p).n;
+          const double tiles = blocks_for(matmul_shape(p).n, p.at("tile"));  // each reads its band of A and of B once
+          return Traffic{.loaded = 8 * n * n * tiles, .stored = 4 * n * n};
+        },
+    .run =
+        [](const Call& call) {
+          Tiles::pick(call.params.at("tile"), [&](auto tile) {
+            launch(call, matmul_checked<tile>, call.operand<const mem<float>>(0), call.operand<const mem<float>>(1),
+                   call.operand<mem<float>>(2), matmul_shape(call.params).n);
+          });
+        },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,119 @@
+/// NVML through dlopen: the library comes with the driver, its header with some toolkits only. So the few functions
+/// and constants that are needed are declared here, as in NVIDIA's NVML API reference.
+#include "gpu/nvml.hpp"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+namespace rung {
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr unsigned kClockSm = 1;         // NVML_CLOCK_SM
+constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, mW
+
+/// nvmlFieldValue_t
+struct FieldValue {
+  unsigned field = 0, scope = 0;
+  long long timestamp = 0, latency_us = 0;
+  int value_type = 0, result = -1;
+  union {
+    double as_double;
+    unsigned as_unsigned;
+    unsigned long long as_wide = 0;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40);
+
+}  // namespace
+
+struct Nvml::Library {
+  void* handle = nullptr;
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*device_by_bus_id)(const char*, void**) = nullptr;
+  int (*clock)(void*, unsigned, unsigned*) = nullptr;
+  int (*power)(void*, unsigned*) = nullptr;
+  int (*fields)(void*, int, FieldValue*) = nullptr;
+  int (*reasons)(void*, unsigned long long*) = nullptr;
+  int (*driver_version)(char*, unsigned) = nullptr;
+
+  template <typename Function>
+  void find(Function& function, const char* name) {
+    if (!function) function = reinterpret_cast<Function>(dlsym(handle, name));
+  }
+
+  bool open() {
+    handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return false;
+    find(init, "nvmlInit_v2");
+    find(shutdown, "nvmlShutdown");
+    find(device_by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
+    find(clock, "nvmlDeviceGetClockInfo");
+    find(power, "nvmlDeviceGetPowerUsage");
+    find(fields, "nvmlDeviceGetFieldValues");
+    find(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
+    find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its name before driver 535
+    find(driver_version, "nvmlSystemGetDriverVersion");
+    return init && shutdown && init() == kSuccess;
+  }
+
+  /// Power of this moment where the driver tells it; nvmlDeviceGetPowerUsage is an average over a second on newer GPUs.
+  std::optional<double> watts(void* device) const {
+    FieldValue field;
+    field.field = kPowerInstant;
+    if (fields && fields(device, 1, &field) == kSuccess && field.result == kSuccess)
+      return field.value.as_unsigned / 1000.0;
+    unsigned milliwatts = 0;
+    if (power && power(device, &milliwatts) == kSuccess) return milliwatts / 1000.0;
+    return std::nullopt;
+  }
+};
+
+Nvml::Nvml(const std::string& pci_bus_id) : library_(new Library) {
+  if (!library_->open()) {
+    if (library_->handle) dlclose(library_->handle);
+    delete std::exchange(library_, nullptr);
+    return;
+  }
+  if (!library_->device_by_bus_id || library_->device_by_bus_id(pci_bus_id.c_str(), &device_) != kSuccess)
+    device_ = nullptr;
+}
+
+Nvml::~Nvml() {
+  if (!library_) return;
+  library_->shutdown();
+  dlclose(library_->handle);
+  delete library_;
+}
+
+DeviceState Nvml::state() const {
+  DeviceState state;
+  if (!device_) return state;
+  unsigned mhz = 0;
+  if (library_->clock && library_->clock(device_, kClockSm, &mhz) == kSuccess) state.clock_mhz = mhz;
+  unsigned long long mask = 0;
+  if (library_->reasons && library_->reasons(device_, &mask) == kSuccess) state.throttled = throttle_reasons(mask);
+  state.power_w = library_->watts(device_);
+  return state;
+}
+
+std::string Nvml::driver_version() const {
+  char text[96] = {};
+  if (!library_ || !library_->driver_version || library_->driver_version(text, sizeof text) != kSuccess) return "";
+  return text;
+}
+
+std::string throttle_reasons(unsigned long long mask) {
+  constexpr std::pair<unsigned long long, const char*> kReasons[] = {
+      {0x04, "power cap"}, {0x08, "hardware slowdown"},    {0x10, "sync boost"},
+      {0x20, "thermal"},   {0x40, "thermal, by hardware"}, {0x80, "power brake"},
+  };
+  std::string words;
+  for (const auto& [bit, word] : kReasons)
+    if (mask & bit) words += (words.empty() ? "" : ", ") + std::string(word);
+  return words;
+}
+
+}  // namespace rung

@@ -1,0 +1,35 @@
+/// What the driver's management library tells of a GPU at work: clock, power, why the clock is held back.
+#pragma once
+
+#include <string>
+
+#include "common/harness/target.hpp"
+
+namespace rung {
+
+/// One GPU as NVML sees it. The library is opened at run time and nothing here fails: where it or one of its answers is
+/// missing (a container without it, an old driver, no permission), that value stays absent.
+class Nvml {
+ public:
+  /// `pci_bus_id` as CUDA tells it ("0000:3b:00.0"): NVML counts GPUs that CUDA_VISIBLE_DEVICES hides, too.
+  explicit Nvml(const std::string& pci_bus_id);
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  /// SM clock in MHz, board power in W and the reasons for a held-back clock, all of this moment.
+  DeviceState state() const;
+  /// The driver's version, e.g. "580.65.06"; empty if it is not told.
+  std::string driver_version() const;
+
+ private:
+  struct Library;
+  Library* library_ = nullptr;
+  void* device_ = nullptr;
+};
+
+/// The reasons in NVML's bit mask, in words, that hold a clock below what the work could have: "power cap, thermal".
+/// Being idle and a user's own clock settings are not among them.
+std::string throttle_reasons(unsigned long long mask);
+
+}  // namespace rung

@@ -1,0 +1,18 @@
+/// The GPU's side of a program that was built without CUDA: it says so, and everything else works.
+#include "common/harness/target.hpp"
+#include "gpu/device_facts.hpp"
+#include "gpu/simt/cublas.hpp"
+
+namespace rung {
+
+GpuTarget open_gpu(int /*device*/) { return {nullptr, "built without CUDA: nvcc was not found when rung was built"}; }
+
+DeviceFacts gpu_facts() { return {}; }
+
+void cublas_sgemm(const Call&, int, int, int, const void*, const void*, void*) {
+  throw Error("cuBLAS is not in this program: it was built without CUDA");
+}
+
+std::string cublas_version() { return ""; }
+
+}  // namespace rung
