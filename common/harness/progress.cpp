@@ -50,7 +50,7 @@ void Progress::begin(const std::string& name) {
 
 void Progress::finish(const std::string& name, const std::vector<Json>& entries) {
   ++done_;
-  fmt::print("{}[{:>3}/{}, {:>9}] {:<46} {}\n", is_terminal_ ? "\033[2K" : "", done_, total_, time_left(), name,
+  fmt::print("{}[{:>3}/{}, {:>9}] {:<52} {}\n", is_terminal_ ? "\033[2K" : "", done_, total_, time_left(), name,
              rate_text(entries));
   std::fflush(stdout);
 }
