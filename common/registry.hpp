@@ -95,9 +95,10 @@ struct Call {
   void* stream = nullptr;        ///< GPU only: the cudaStream_t to launch on
   Resources* inspect = nullptr;  ///< if set, the launch is not made: the kernel's resources are filled in instead
 
+  /// Operand i; null while only the kernel's resources are asked for, before there are any operands.
   template <typename T>
   T* operand(std::size_t i) const {
-    return static_cast<T*>(operands.at(i));
+    return inspect ? nullptr : static_cast<T*>(operands.at(i));
   }
 };
 
