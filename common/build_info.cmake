@@ -1,12 +1,14 @@
 # Writes build_info.hpp: what this program was built from and with. Run at each build; the file is touched only when
 # something changed, so that it costs no rebuild.
-execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE COMMIT
-                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-execute_process(COMMAND git status --porcelain --untracked-files=no WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE CHANGES
-                OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-if(NOT COMMIT AND EXISTS ${SOURCE}/.commit)  # an exported tree carries its commit in this file
+set(CHANGES "")
+if(EXISTS ${SOURCE}/.commit)  # an exported tree carries its commit in this file
   file(READ ${SOURCE}/.commit COMMIT)
   string(STRIP "${COMMIT}" COMMIT)
+else()
+  execute_process(COMMAND git rev-parse --verify --quiet HEAD WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE COMMIT
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  execute_process(COMMAND git status --porcelain --untracked-files=no WORKING_DIRECTORY ${SOURCE}
+                  OUTPUT_VARIABLE CHANGES OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 if(NOT COMMIT)
   set(COMMIT "unknown")

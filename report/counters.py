@@ -1,0 +1,104 @@
+"""Merges Nsight Compute's CSV files into one table of hardware counters, ``counters.json``.
+
+Run by ``experiments/profile.sh``: ``python -m report.counters LOGS COUNTERS.json``. LOGS holds a file ``points`` with
+one point's name a line and, for the point in line i, ``i.csv`` (ncu's raw page). Points that ncu could not read are
+left out; points already in COUNTERS.json from the same machine are kept unless they were read anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+SUMS = {
+    "dram_bytes_read": "dram__bytes_read.sum",
+    "dram_bytes_written": "dram__bytes_write.sum",
+    "l2_bytes": "lts__t_bytes.sum",
+    "fadd": "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
+    "fmul": "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+    "ffma": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+}
+"""Our names and ncu's metrics that add up over the kernels that one call launches."""
+
+ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
+
+
+def number(text: str) -> float | None:
+    """A value of ncu's CSV, which has thousands separators; None if there is none."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def kernel_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a raw page: one a kernel. Lines of ncu's own and the row of units are dropped."""
+    lines = [line for line in path.read_text(errors="replace").splitlines() if line.startswith('"')]
+    return [row for row in csv.DictReader(lines) if row.get("ID")]
+
+
+def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
+    """The counters of one point: sums over its kernels, and the occupancy of the longest-running one by FFMA."""
+    counters: dict[str, float] = {}
+    for name, metric in SUMS.items():
+        values = [number(row.get(metric, "")) for row in rows]
+        if values and all(value is not None for value in values):
+            counters[name] = sum(values)
+    if {"dram_bytes_read", "dram_bytes_written"} <= counters.keys():
+        counters["dram_bytes"] = counters["dram_bytes_read"] + counters["dram_bytes_written"]
+    busiest = max(rows, key=lambda row: number(row.get(SUMS["ffma"], "")) or 0.0)
+    achieved = number(busiest.get(ACHIEVED, ""))
+    if achieved is not None:
+        counters["occupancy_achieved"] = achieved / 100
+    counters["kernels_launched"] = len(rows)
+    return counters
+
+
+def collect(logs: Path) -> tuple[str, dict[str, dict[str, float]]]:
+    """The machine's name and the counters of every point that was read."""
+    machine, points = "", {}
+    for index, point in enumerate((logs / "points").read_text().split(), start=1):
+        path = logs / f"{index}.csv"
+        rows = kernel_rows(path) if path.exists() else []
+        if not rows:
+            print(f"no counters for {point}", file=sys.stderr)
+            continue
+        machine = rows[0].get("device__attribute_display_name", machine) or machine
+        points[point] = point_counters(rows)
+    return machine, points
+
+
+def main(arguments: list[str]) -> int:
+    """Exit codes: 0 done, 2 nothing was read or wrong usage."""
+    if len(arguments) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    logs, target = Path(arguments[0]), Path(arguments[1])
+    machine, points = collect(logs)
+    if not points:
+        print("counters: ncu gave no values (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
+        return 2
+    old = json.loads(target.read_text()) if target.exists() else {}
+    kept = old.get("points", {}) if old.get("machine") == machine else {}
+    result = {
+        "machine": machine,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "tool": "Nsight Compute (ncu)",
+        "points": dict(sorted({**kept, **points}.items())),
+    }
+    target.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"counters of {len(points)} points: {target}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
