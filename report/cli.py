@@ -1,0 +1,74 @@
+"""The command line: ``python -m report RESULTS… [--recorded DIR…] [--output DIR]``.
+
+Exit codes: 0 report written (or all of it that the installed packages allow), 2 bad arguments or bad input,
+4 the output could not be written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from report import document, output
+from report.collect import collect
+from report.load import InputError
+
+OK, BAD_INPUT, BAD_OUTPUT = 0, 2, 4
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m report", description="Renders results of rung as a report.",
+                                   epilog="exit codes: 0 done, 2 bad arguments or input, 4 output trouble")
+    made.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="result folders or files")
+    made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
+                      help="recorded results, used for the GPU where the results have no GPU timings")
+    made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
+                      help="where report.pdf, report.typ and figures/ go (default: %(default)s)")
+    return made
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        study = collect(options.results, options.recorded, options.output)
+    except InputError as error:
+        return _fail(BAD_INPUT, str(error))
+    try:
+        return render(study, options.output, _again(options))
+    except OSError as error:
+        return _fail(BAD_OUTPUT, f"{error.filename or options.output}: cannot be written: {error.strerror or error}")
+
+
+def _again(options: argparse.Namespace) -> str:
+    words = [str(p) for p in options.results]
+    if options.recorded:
+        words += ["--recorded", *map(str, options.recorded)]
+    return " ".join(["python -m report", *words, "--output", str(options.output)])
+
+
+def render(study, folder: Path, again: str) -> int:
+    """Writes all files; says in one line each what is missing and how to get it later."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = output.tables(study)
+    captions = output.captions(study, rows)
+    for old in output.stale(folder / "figures", rows):
+        old.unlink()
+    drawn = output.write_figures(study, rows, folder / "figures")
+    if not drawn:
+        print(f"report: matplotlib is not installed: CSV only, no figures; later: {again}", file=sys.stderr)
+    document.write(document.compose(study, captions, rows, drawn), folder)
+    try:
+        print(document.typeset(folder))
+    except document.Failed as error:
+        return _fail(BAD_OUTPUT, f"{folder / 'report.typ'}: typst: {error}")
+    except document.Missing:
+        (folder / "report.pdf").unlink(missing_ok=True)
+        print(f"report: typst is not installed: no report.pdf; later: pip install typst && {again}, or anywhere: "
+              f"typst compile {folder / 'report.typ'}", file=sys.stderr)
+    return OK
+
+
+def _fail(code: int, text: str) -> int:
+    print(f"report: {' '.join(text.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,194 @@
+"""Finds the result files, chooses the newest complete one of each experiment and machine, and makes the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from report.load import Foreign, InputError, load
+from report.records import COUNT, CounterFile, Point, Roof, RoofFile, Run, Side, Source, Study
+
+RECORDED_FOLDER = ("experiments", "recorded")
+SIDES = ("cpu", "gpu")
+
+
+@dataclass
+class Found:
+    """What a search found; `recorded` says whether it was given as the recorded set."""
+
+    runs: list[Run] = field(default_factory=list)
+    roofs: list[RoofFile] = field(default_factory=list)
+    counters: list[CounterFile] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+
+
+def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | None = None) -> Study:
+    """The study from result folders or files; the recorded set stands in for missing GPU timings."""
+    live = find(results, output)
+    if not live.runs:
+        raise InputError(Path(next(iter(results), "RESULTS")), "search", "no results file of rung in it")
+    stored = find(recorded, output) if recorded else Found()
+    runs, stored_runs = choose(live), choose(stored)
+    sides, used = {}, list(runs)
+    for name in SIDES:
+        side = make_side(name, runs, live)
+        if side is None and name == "gpu":
+            side = make_side(name, stored_runs, stored, recorded=True)
+            used += [r for r in stored_runs if side and r.has_rates(name)]
+        if side:
+            sides[name] = side
+    counts, note = gather_counts(runs, stored_runs)
+    if note:
+        used += [r for r in stored_runs if r not in used and any(p.mode == COUNT for p in r.points)]
+    flags = tuple(flag for run in used for flag in run.flags)
+    sources = live.sources + _stored_sources(stored, used)
+    return Study(sides, counts, note, tuple(used), tuple(sources), flags, max(r.date for r in used))
+
+
+def find(paths: Iterable[Path], output: Path | None = None) -> Found:
+    """Loads every result below `paths`, leaving out what an earlier report wrote to `output`."""
+    found, seen = Found(), set()
+    for path in paths:
+        if not path.exists():
+            raise InputError(path, "path", "no such file or folder")
+        is_folder = path.is_dir()
+        for file in sorted(path.rglob("*.json")) if is_folder else [path]:
+            key = file.resolve()
+            if key in seen or (output and is_folder and output.resolve() in key.parents):
+                continue
+            seen.add(key)
+            _take(found, file, forgiving=is_folder)
+    return found
+
+
+def _take(found: Found, file: Path, forgiving: bool) -> None:
+    try:
+        record = load(file)
+    except Foreign as error:
+        if not forgiving:
+            raise
+        found.sources.append(Source(str(file), "other", False, str(error).split(": ", 2)[-1]))
+        return
+    {Run: found.runs, RoofFile: found.roofs, CounterFile: found.counters}[type(record)].append(record)
+
+
+def choose(found: Found) -> list[Run]:
+    """The newest complete run of each experiment and machine (the newest of all if none is complete)."""
+    groups: dict[tuple, list[Run]] = {}
+    for run in found.runs:
+        groups.setdefault((run.experiment, run.machine), []).append(run)
+    chosen = []
+    for _, group in sorted(groups.items()):
+        group.sort(key=lambda r: (r.complete, r.date, str(r.path)), reverse=True)
+        chosen.append(group[0])
+        found.sources += [_run_source(run, group[0]) for run in group]
+    return chosen
+
+
+def _run_source(run: Run, winner: Run) -> Source:
+    done, planned = run.context.get("points_done", len(run.points)), run.context.get("points_planned", "?")
+    state = "complete" if run.complete else f"incomplete: {done} of {planned} points"
+    if run is winner:
+        return Source(str(run.path), run.experiment, True, f"{run.date[:19]}, {state}")
+    why = "a newer one is used" if winner.date >= run.date else "a complete one is used"
+    return Source(str(run.path), run.experiment, False, f"{run.date[:19]}, {state}; {why}")
+
+
+def _stored_sources(stored: Found, used: list[Run]) -> list[Source]:
+    """The recorded set's files; those of runs that were not needed are marked as not used."""
+    paths = {str(run.path) for run in used}
+    return [source if source.path in paths or not source.used or source.kind.startswith(("ceil", "hard"))
+            else replace(source, used=False, note="recorded set, not needed") for source in stored.sources]
+
+
+def make_side(name: str, runs: list[Run], found: Found, recorded: bool = False) -> Side | None:
+    """One side of the study from the machine whose timings are newest; None without any timing."""
+    timed = [r for r in runs if r.has_rates(name)]
+    if not timed:
+        return None
+    newest = max(timed, key=lambda r: (r.date, str(r.path)))
+    machine = newest.machine_of(name)
+    mine = sorted((r for r in timed if r.machine_of(name) == machine), key=lambda r: (r.date, str(r.path)))
+    for run in timed:
+        if run not in mine:
+            found.sources.append(Source(str(run.path), f"{run.experiment} ({name} side)", False,
+                                        f"of another machine, {run.machine_of(name)}"))
+    points: dict[str, Point] = {}
+    for run in mine:
+        points |= {p.name: p for p in run.points if p.kernel.side == name and p.mode != COUNT}
+    fullest = max(mine, key=lambda r: sum(p.kernel.side == name and not p.kernel.is_ceiling for p in r.points))
+    counters = _counters(found, machine) if name == "gpu" else None
+    return Side(
+        name=name, machine=machine, context=fullest.context, date=_dates(mine),
+        recorded=recorded or any(_in_recorded_folder(r.path) for r in mine),
+        points=tuple(points[key] for key in sorted(points)), roofs=_roofs(name, machine, mine, found),
+        counters=counters.points if counters else {}, counter_tool=counters.tool if counters else "")
+
+
+def _in_recorded_folder(path: Path) -> bool:
+    parts = path.resolve().parts
+    return RECORDED_FOLDER in zip(parts, parts[1:])
+
+
+def _dates(runs: list[Run]) -> str:
+    days = sorted({run.date[:10] for run in runs})
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def _same(a: str, b: str) -> bool:
+    return bool(a and b) and (a.lower() in b.lower() or b.lower() in a.lower())
+
+
+def _counters(found: Found, machine: str) -> CounterFile | None:
+    mine = [c for c in found.counters if _same(c.machine, machine)]
+    best = max(mine, key=lambda c: c.date, default=None)
+    for file in found.counters:
+        note = f"{file.date[:10]}, {file.tool}" if file is best else "of another machine, or older"
+        found.sources.append(Source(str(file.path), "hardware counters", file is best, note))
+    return best
+
+
+def _roofs(name: str, machine: str, runs: list[Run], found: Found) -> tuple[Roof, ...]:
+    """The newest ceilings file of this machine, completed by ceiling kernels that it does not list."""
+    mine = [f for f in found.roofs if _side_of(f, name) and _same(f.machine, machine)]
+    best = max(mine, key=lambda f: (f.date, str(f.path)), default=None)
+    for file in found.roofs:
+        if _side_of(file, name):
+            note = file.date[:10] if file is best else "of another machine, or older"
+            found.sources.append(Source(str(file.path), f"ceilings ({name})", file is best, note))
+    precision = {k.ceiling_label: k.precision for r in runs for k in r.kernels.values()
+                 if k.is_ceiling and k.side == name}
+    roofs = [replace(r, precision=precision.get(r.label)) for r in (best.roofs if best else ())]
+    known = {r.label for r in roofs if r.measured}
+    return tuple(roofs + [r for r in _timed_roofs(name, runs) if r.label not in known])
+
+
+def _side_of(file: RoofFile, name: str) -> bool:
+    stem = file.path.stem.lower()
+    other = "gpu" if name == "cpu" else "cpu"
+    return name in stem or other not in stem
+
+
+def _timed_roofs(name: str, runs: list[Run]) -> list[Roof]:
+    best: dict[str, Roof] = {}
+    for point in (p for r in runs for p in r.points if p.is_timed and p.kernel.side == name and p.kernel.is_ceiling):
+        kernel = point.kernel
+        value = point.gbytes if kernel.ceiling_is_bandwidth else point.gflops
+        if value and value > best.get(kernel.ceiling_label, Roof("", 0, True, True)).value:
+            best[kernel.ceiling_label] = Roof(kernel.ceiling_label, value, kernel.ceiling_is_bandwidth, True,
+                                              kernel.precision)
+    return [best[label] for label in sorted(best)]
+
+
+def gather_counts(runs: list[Run], stored: list[Run]) -> tuple[tuple[Point, ...], str]:
+    """Count points of the live runs, else of the recorded ones (with a note that says so)."""
+    for group, recorded in ((runs, False), (stored, True)):
+        points: dict[str, Point] = {}
+        for run in sorted(group, key=lambda r: (r.date, str(r.path))):
+            points |= {p.name: p for p in run.points if p.mode == COUNT}
+        if points:
+            used = [r for r in group if any(p.mode == COUNT for p in r.points)]
+            note = f"counts recorded {_dates(used)} on {used[-1].machine[0]}" if recorded else ""
+            return tuple(sorted(points.values(), key=lambda p: (p.kernel.order, p.name))), note
+    return (), ""

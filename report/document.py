@@ -1,0 +1,93 @@
+"""Puts the report together as blocks and has typst set them. Content reaches the template as JSON only."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from report import blocks, derive, machines, provenance, tables, words
+from report.records import SIDE_NAME, Study
+
+TEMPLATE = Path(__file__).parent / "template" / "report.typ"
+
+
+class Missing(Exception):
+    """The typst package is not installed."""
+
+
+class Failed(Exception):
+    """typst could not set the document; the text says why."""
+
+
+def compose(study: Study, captions: dict[str, str], rows: dict[str, list[dict]], drawn: bool) -> dict:
+    """The whole document as data for the template."""
+    def figure(name: str) -> list[dict]:
+        if name not in captions:
+            return []
+        return [(blocks.figure if drawn else blocks.undrawn)(name, captions[name])]
+
+    sections = [
+        machines.section(study),
+        _section("The ladder", words.ladder_reading(study), figure("ladder"), tables.ladder(study)),
+        _section("Promise and measurement", "", figure("promise")),
+        _section("The GPU’s roofline", words.roofline_reading(study) if study.gpu else "", figure("roofline_gpu"),
+                 figure("traffic")),
+        _section("The CPU’s roofline", "", figure("roofline_cpu")),
+        _section("Both on one roofline", "", figure("roofline_both")),
+        _section("Occupancy and throughput", words.occupancy_reading(study, rows.get("occupancy", [])),
+                 figure("occupancy")),
+        _section("Throughput and size", "", figure("sizes")),
+        _section("The GPU against the best CPU code", words.speedup_reading(study), figure("speedup"),
+                 tables.speedups(study)),
+        _section("Counted operations and bytes", "", tables.counts(study), tables.traffic(rows.get("traffic", []))),
+        tables.others(study),
+        tables.method(study),
+        provenance.section(study),
+    ]
+    return {"title": _title(study), "subtitle": _subtitle(study), "date": [int(x) for x in study.date[:10].split("-")],
+            "sentences": [blocks.clean(s) for s in words.first_page(study)],
+            "errors": [blocks.clean(e) for e in derive.errors(study)],
+            "answer": figure("answer"), "sections": [s for s in sections if s]}
+
+
+def _section(title: str, reading: str, *parts: list[dict]) -> list[dict]:
+    """A section with what there is to show; nothing at all if there is nothing."""
+    shown = [block for part in parts for block in part]
+    if not shown:
+        return []
+    return [blocks.heading(title), *([blocks.reading(reading)] if reading else []), *shown]
+
+
+def _title(study: Study) -> str:
+    family = derive.main_family(study)
+    def size(run) -> int:
+        return sum(p.kernel.family == family and p.is_timed for p in run.points)
+    newest = max(study.runs, key=lambda r: (size(r) > 0, r.date[:10], size(r)))
+    return blocks.clean(newest.context.get("title") or newest.experiment)
+
+
+def _subtitle(study: Study) -> str:
+    return blocks.clean("; ".join(f"{SIDE_NAME[side.name]}: {side.label}" for side in study.sides.values()))
+
+
+def write(data: dict, output: Path) -> None:
+    """Writes report.json and report.typ; together with figures/ they can be set anywhere, later."""
+    text = json.dumps(data, ensure_ascii=False, indent=1)
+    (output / "report.json").write_text(text + "\n", encoding="utf-8")
+    shutil.copyfile(TEMPLATE, output / "report.typ")
+
+
+def typeset(output: Path) -> Path:
+    """report.pdf from report.typ with typst's own fonts; Missing without the typst package."""
+    try:
+        import typst
+    except ImportError:
+        raise Missing from None
+    pdf = output / "report.pdf"
+    try:
+        pages = typst.compile(str(output / "report.typ"), root=str(output), format="pdf", ignore_system_fonts=True)
+    except RuntimeError as error:
+        raise Failed(str(error)) from None
+    pdf.write_bytes(pages)
+    return pdf

@@ -1,0 +1,53 @@
+"""The CPU's roofline: every kernel and size at its compulsory FLOP per byte."""
+
+from __future__ import annotations
+
+from report import captions, derive
+from report.figures import ladder, roofplot, trajectories
+from report.records import Study
+
+NAME = "roofline_cpu"
+
+
+def _shown(study: Study):
+    lines = trajectories.lines(study.cpu, derive.main_family(study)) if study.cpu else []
+    return [kept for line in lines if (kept := [p for p in line if p.intensity("bytes_min")])]
+
+
+def rows(study: Study) -> list[dict]:
+    return trajectories.table(study.cpu, _shown(study)) if study.cpu and study.cpu.roofs else []
+
+
+def caption(study: Study, table: list[dict]) -> str:
+    points = [p for line in _shown(study) for p in line]
+    sizes = sorted({p.n for p in points})
+    return ("Roofline of the CPU. The axis counts compulsory bytes (each operand read once, the result written once), "
+            f"so a kernel moves to the right as N grows: N = {', '.join(map(str, sizes))}. Lines join neighbouring "
+            "sizes of one kernel. Solid grey: measured ceilings, all cores. "
+            + captions.provenance([(study.cpu, points)]))
+
+
+def draw(study: Study, table: list[dict]):
+    from report import labels, style
+    shown = _shown(study)
+    fig = style.figure(3.45)
+    ax = style.axes(fig, 0.8, 0.46, style.WIDTH - 0.8 - 1.95, 2.93)
+    xs, ys = [r["op_per_byte_compulsory"] for r in table], [r["gflops"] for r in table]
+    top = max([r.value for r in derive.compute_roofs(study.cpu)] + ys)
+    roofplot.setup(ax, (_left(study, min(xs)), max(xs) * 1.25), (min(ys) / 2.5, top * 1.9), "compulsory bytes")
+    tags = roofplot.roofs(ax, study.cpu, style.GREY)
+    sizes = sorted({p.n for line in shown for p in line})
+    for i, line in enumerate(shown):
+        look = style.kernel_style("cpu", i, len(shown), line[0].kernel.is_library)
+        trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look)
+        last = line[-1]
+        tags.append((last.intensity("bytes_min"), last.gflops, ladder.shorten(last.title, 31), look["color"]))
+    labels.margin_labels(ax, tags)
+    return fig
+
+
+def _left(study: Study, lowest: float) -> float:
+    """Left end of the axis: where the slopes can be seen, a decade below the slowest roof's ridge."""
+    dram, top = derive.dram_roof(study.cpu), derive.compute_roofs(study.cpu)
+    ridges = [top[0].value / derive.bandwidth_roofs(study.cpu)[0].value] if dram and top else []
+    return min([lowest / 3, *(r / 3 for r in ridges)])

@@ -1,0 +1,73 @@
+"""Traffic at each level of the memory hierarchy, where hardware counters were recorded."""
+
+from __future__ import annotations
+
+from report import captions, derive
+from report.figures import ladder
+from report.records import Point, Study
+
+NAME = "traffic"
+LEVELS = ("requested", "L1 sectors", "L2", "DRAM", "compulsory")
+SECTOR = 32
+"""Bytes in a sector of the GPU's caches."""
+
+
+def _points(study: Study) -> list[Point]:
+    if not study.gpu:
+        return []
+    points = [p for p in derive.timed(study.gpu, derive.main_family(study)) if derive.counters_of(study.gpu, p)]
+    points = [p for p in points if p.n == derive.common_size(points)]
+    return list({p.title: p for p in sorted(points, key=lambda p: (p.kernel.order, p.name))}.values())
+
+
+def rows(study: Study) -> list[dict]:
+    made = []
+    for p in _points(study):
+        counters = derive.counters_of(study.gpu, p)
+        sectors = counters.get("l1_load_sectors")
+        made.append({"kernel": p.kernel.name, "title": p.title, "n": p.n,
+                     "requested": p.counters.get("bytes_requested"),
+                     "L1 sectors": sectors * SECTOR if sectors else None, "L2": counters.get("l2_bytes"),
+                     "DRAM": counters.get("dram_bytes"), "compulsory": p.counters.get("bytes_min")})
+    return [row for row in made if sum(row[level] is not None for level in LEVELS) >= 3]
+
+
+def caption(study: Study, table: list[dict]) -> str:
+    tool = study.gpu.counter_tool or "hardware counters"
+    return (f"Who served the bytes: traffic at each level for one multiplication at N = {table[0]['n']}; compulsory is "
+            "each operand once. A long way from “requested” to “DRAM” is work that caches took from the memory. "
+            f"Counters: {tool}, {study.gpu.label}; counted in separate runs from the timings.")
+
+
+def draw(study: Study, table: list[dict]):
+    from report import fmt, style
+    height, left = 0.21 * len(table) + 0.1, 2.0
+    fig = style.figure(height + 0.75)
+    ax = style.axes(fig, left, 0.46, style.WIDTH - left - 0.3, height, xscale="log")
+    for y, row in enumerate(table):
+        values = {level: row[level] for level in LEVELS if row[level]}
+        ax.plot([min(values.values()), max(values.values())], [y, y], color=style.PALE, linewidth=1.2, zorder=1)
+        for level, value in values.items():
+            ax.plot([value], [y], **_look(level), zorder=3)
+    ax.set_ylim(len(table) - 0.4, -0.6)
+    ax.set_yticks(range(len(table)), [ladder.shorten(r["title"], 34) for r in table])
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.xaxis.set_major_formatter(lambda v, _: fmt.volume(v).replace(".00", "").replace(".0", ""))
+    ax.set_xlabel("Bytes moved")
+    ax.legend(handles=[_handle(level) for level in LEVELS if any(r[level] for r in table)], ncols=len(LEVELS),
+              loc="lower left", bbox_to_anchor=(0, 1.0), handletextpad=0.2, columnspacing=1.2, borderaxespad=0.2)
+    return fig
+
+
+def _look(level: str) -> dict:
+    from report import style
+    index = LEVELS.index(level)
+    colour = style.mix("#8fb8e8", "#0b2447", index / (len(LEVELS) - 1)) if level != "compulsory" else style.INK
+    return {"marker": ("o", "s", "^", "D", "|")[index], "color": colour, "linestyle": "",
+            "markersize": 8 if level == "compulsory" else 5}
+
+
+def _handle(level: str):
+    from matplotlib.lines import Line2D
+    return Line2D([], [], label=level, **_look(level))

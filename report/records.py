@@ -1,0 +1,252 @@
+"""The frozen records that everything after loading works on. Times in seconds, rates in GFLOP/s or GB/s (decimal)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from report.stats import Summary
+
+HOT, COLD, COUNT = "hot", "cold", "count"
+SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What a kernel's own record says of it."""
+
+    name: str
+    title: str
+    idea: str
+    source: str
+    order: int
+    side: str
+    family: str
+    precision: str
+    is_library: bool
+    ceiling_label: str | None = None
+    ceiling_is_bandwidth: bool = False
+
+    @property
+    def is_ceiling(self) -> bool:
+        return self.ceiling_label is not None
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An entry, or one field of it, that was kept out of the statistics, and why."""
+
+    file: str
+    entry: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep: a kernel at given sizes and tunables in one mode, with every sample (seconds a call)."""
+
+    name: str
+    kernel: Kernel
+    mode: str
+    sizes: dict[str, int]
+    tunables: dict[str, int]
+    times: tuple[float, ...] = ()
+    summary: Summary | None = None
+    batch: int = 1
+    threads: int = 1
+    counters: dict[str, float] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    skipped: str | None = None
+    failed: str | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        return self.summary is not None and self.mode != COUNT
+
+    @property
+    def flops(self) -> float | None:
+        return self.counters.get("flops")
+
+    @property
+    def n(self) -> int | None:
+        """The one size of a square problem, or of a problem with a single size; None for the others."""
+        values = set(self.sizes.values())
+        return values.pop() if len(values) == 1 else None
+
+    @property
+    def size_key(self) -> tuple[tuple[str, int], ...]:
+        return tuple(sorted(self.sizes.items()))
+
+    @property
+    def size_text(self) -> str:
+        """'N = 4096' for a square problem, else 'm 1000 × n 16 × k 300'."""
+        if self.n is not None:
+            return f"N = {self.n}"
+        return " × ".join(f"{name} {value}" for name, value in self.sizes.items()) or "one size"
+
+    @property
+    def title(self) -> str:
+        """The kernel's title with its tunables: 'Tiled (tile 16)'."""
+        if not self.tunables:
+            return self.kernel.title
+        return f"{self.kernel.title} ({', '.join(f'{k} {v}' for k, v in self.tunables.items())})"
+
+    def rate(self, seconds: float | None, cost: str = "flops") -> float | None:
+        """Cost over seconds, in units of 1e9 a second; None where either is missing."""
+        amount = self.counters.get(cost)
+        return amount / seconds / 1e9 if amount and seconds else None
+
+    @property
+    def gflops(self) -> float | None:
+        """flops over the median time (GFLOP/s)."""
+        return self.rate(self.summary.median) if self.is_timed else None
+
+    @property
+    def gflops_interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the median as a rate (GFLOP/s); None below six samples."""
+        if not self.is_timed or not self.summary.has_interval or not self.flops:
+            return None
+        return self.rate(self.summary.high), self.rate(self.summary.low)
+
+    @property
+    def gbytes(self) -> float | None:
+        """Compulsory bytes over the median time (GB/s)."""
+        return self.rate(self.summary.median, "bytes_min") if self.is_timed else None
+
+    def intensity(self, cost: str) -> float | None:
+        """FLOP per byte of the counter called `cost`."""
+        amount = self.counters.get(cost)
+        return self.flops / amount if amount and self.flops else None
+
+    @property
+    def requested_intensity(self) -> float | None:
+        """FLOP per byte that the code loads from global memory, before any cache."""
+        return self.counters.get("op_per_byte_requested") or self.intensity("bytes_requested")
+
+    @property
+    def settled(self) -> bool:
+        """Whether the harness's stop rule was met, so that the point may be drawn filled."""
+        return self.labels.get("stop_reason", "converged") == "converged"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One result file."""
+
+    path: Path
+    context: dict
+    kernels: dict[str, Kernel]
+    points: tuple[Point, ...]
+    flags: tuple[Flag, ...]
+    samples: int
+
+    @property
+    def experiment(self) -> str:
+        return self.context["experiment"]
+
+    @property
+    def date(self) -> str:
+        return self.context["date"]
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.context.get("complete", False))
+
+    @property
+    def machine(self) -> tuple[str, str]:
+        """What tells machines apart: CPU and GPU model (host names change between containers)."""
+        return str(self.context.get("cpu_name", "unknown CPU")), str(self.context.get("gpu_name", ""))
+
+    def machine_of(self, side: str) -> str:
+        return self.machine[0] if side == "cpu" else self.machine[1]
+
+    def has_rates(self, side: str) -> bool:
+        return any(p.is_timed and p.kernel.side == side for p in self.points)
+
+
+@dataclass(frozen=True)
+class Roof:
+    """A ceiling: GB/s if it is a bandwidth, else GFLOP/s; measured, or from the data sheet."""
+
+    label: str
+    value: float
+    is_bandwidth: bool
+    measured: bool
+    precision: str | None = None
+
+
+@dataclass(frozen=True)
+class RoofFile:
+    """A ceilings file in the shape of the Empirical Roofline Toolkit."""
+
+    path: Path
+    machine: str
+    date: str
+    roofs: tuple[Roof, ...]
+
+
+@dataclass(frozen=True)
+class CounterFile:
+    """Hardware counters by point name, each a flat table of numbers."""
+
+    path: Path
+    machine: str
+    date: str
+    tool: str
+    points: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The CPU's or the GPU's part of the study: one machine, its points and its roofs."""
+
+    name: str
+    machine: str
+    context: dict
+    recorded: bool
+    date: str
+    points: tuple[Point, ...] = ()
+    roofs: tuple[Roof, ...] = ()
+    counters: dict[str, dict[str, float]] = field(default_factory=dict)
+    counter_tool: str = ""
+
+    @property
+    def day(self) -> str:
+        return self.date[:10]
+
+    @property
+    def label(self) -> str:
+        """Machine with date, for captions: 'recorded on (name), 2026-01-02'."""
+        verb = "recorded" if self.recorded else "measured"
+        return f"{verb} on {self.machine}, {self.day}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was looked at: used, or ignored with a reason."""
+
+    path: str
+    kind: str
+    used: bool
+    note: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that the report shows."""
+
+    sides: dict[str, Side]
+    counts: tuple[Point, ...]
+    counts_note: str
+    runs: tuple[Run, ...]
+    sources: tuple[Source, ...]
+    flags: tuple[Flag, ...]
+    date: str
+
+    @property
+    def cpu(self) -> Side | None:
+        return self.sides.get("cpu")
+
+    @property
+    def gpu(self) -> Side | None:
+        return self.sides.get("gpu")

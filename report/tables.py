@@ -1,0 +1,176 @@
+"""The document's tables and its page on the method, from the same records as the figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from report import blocks, captions, derive, fmt
+from report.records import COUNT, SIDE_NAME, Point, Side, Study
+
+LEVELS = ("requested", "L1 sectors", "L2", "DRAM", "compulsory")
+
+
+def _rate(point: Point) -> tuple[str, str]:
+    """GFLOP/s of a point with its interval below."""
+    return fmt.significant(point.gflops), fmt.interval(point.gflops_interval)
+
+
+def ladder(study: Study) -> list[dict]:
+    """One table a side: rung, idea, rate, shares of the library and of the roof, step."""
+    return [_ladder(study, side) for side in study.sides.values() if derive.rungs(side, derive.main_family(study))]
+
+
+def _ladder(study: Study, side: Side) -> dict:
+    rungs = derive.rungs(side, derive.main_family(study))
+    rows = []
+    for r in rungs:
+        kernel = r.point.kernel
+        step = None if r.step is None else (fmt.times(r.step), "ambiguous" if r.step_verdict == "ambiguous" else "")
+        rows.append((r.number, (r.point.title, kernel.idea), kernel.precision.upper(), _rate(r.point),
+                     None if r.library_share is None else fmt.percent(r.library_share),
+                     None if r.roof_share is None else fmt.percent(r.roof_share), step))
+    n = rungs[0].point.n
+    return blocks.table(
+        f"The {SIDE_NAME[side.name]}’s ladder at N = {n}: median rate with its 95 % interval, share of the fastest "
+        f"library and of the measured compute ceiling in the same precision, and speed-up over the rung before (the "
+        f"nearest own one above it in that precision). {captions.provenance([(side, [r.point for r in rungs])])}"
+        + _absent(side, derive.main_family(study), n),
+        [("", "r"), ("rung", "l"), ("", "l"), ("GFLOP/s", "r"), ("of library", "r"), ("of roof", "r"), ("step", "r")],
+        rows, widths=["auto", "1fr", "auto", "auto", "auto", "auto", "auto"])
+
+
+def _absent(side: Side, family: str, n: int) -> str:
+    """Kernels without a point at the ladder's size, with the largest size that they have."""
+    missing = [max(group, key=lambda p: p.n or 0) for group in derive.by_kernel(derive.timed(side, family)).values()
+               if not any(p.n == n for p in group)]
+    listed = ", ".join(f"{p.kernel.title} ({p.size_text})" for p in missing)
+    return f" Measured only at other sizes: {listed}." if missing else ""
+
+
+def speedups(study: Study) -> list[dict]:
+    found = derive.speed_ups(study) if len(study.sides) == 2 else []
+    if not found:
+        return []
+    rows = [(s.n, (s.cpu.title, f"{fmt.significant(s.cpu.gflops)} GFLOP/s"),
+             (s.gpu.title, f"{fmt.significant(s.gpu.gflops)} GFLOP/s"),
+             (fmt.times(s.ratio), fmt.interval(s.interval)),
+             None if s.transfer is None else fmt.seconds(s.transfer),
+             None if s.with_transfer is None else (fmt.times(s.with_transfer), fmt.interval(s.with_interval)))
+            for s in found]
+    columns = [("N", "r"), ("best CPU code", "l"), ("best GPU code", "l"), ("speed-up", "r"), ("copies", "r"),
+               ("with copies", "r")]
+    return [blocks.table("The same numbers: best code of both sides in the same precision, speed-up with its interval, "
+                         "time of the copies to and from the GPU.", columns, rows)]
+
+
+def counts(study: Study) -> list[dict]:
+    """Formula against count, for every point of the emulator."""
+    points = [p for p in study.counts if p.flops]
+    rows = []
+    for p in points:
+        c = p.counters
+        declared, counted = c.get("op_per_byte_declared"), p.requested_intensity
+        rows.append((p.title, p.n or p.size_text, _number(declared), (_number(counted), _agreement(declared, counted)),
+                     fmt.volume(c["bytes_requested"]) if c.get("bytes_requested") else None,
+                     _number(c.get("sectors_per_load_request")), _number(c.get("sectors_per_store_request"))))
+    if not rows:
+        return []
+    columns = [("kernel", "l"), ("N", "r"), ("OP/B by formula", "r"), ("OP/B counted", "r"), ("requested", "r"),
+               ("sectors a load", "r"), ("sectors a store", "r")]
+    note = f" {study.counts_note[0].upper()}{study.counts_note[1:]}." if study.counts_note else ""
+    return [blocks.table("Ratio of operations to requested bytes: by the formula in the kernel’s record, and counted by "
+                         "executing the kernel in the emulator; 32-byte sectors for each request of a warp (4 is the "
+                         f"least for 4-byte elements in a row).{note}", columns, rows)]
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else fmt.significant(value)
+
+
+def _agreement(declared: float | None, counted: float | None) -> str:
+    if declared is None or counted is None:
+        return ""
+    return "" if abs(declared - counted) <= 0.005 * declared else "differs"
+
+
+def traffic(rows: list[dict]) -> list[dict]:
+    if not rows:
+        return []
+    body = [(r["title"], *(fmt.volume(r[level]) if r[level] else None for level in LEVELS)) for r in rows]
+    return [blocks.table(f"Bytes at each level by hardware counters, N = {rows[0]['n']}.",
+                         [("kernel", "l"), *((level, "r") for level in LEVELS)], body)]
+
+
+def others(study: Study) -> list[dict]:
+    """Families other than the main one: a table each, so that every experiment is in the report."""
+    groups: dict[tuple[str, str], list[Point]] = defaultdict(list)
+    for side in study.sides.values():
+        for p in side.points:
+            if p.is_timed and not p.kernel.is_ceiling and p.kernel.family != derive.main_family(study):
+                groups[p.kernel.family, side.name].append(p)
+    made = [_other(study.sides[side], family, points) for (family, side), points in sorted(groups.items())]
+    return [blocks.heading("Further experiments"), *made] if made else []
+
+
+def _other(side: Side, family: str, points: list[Point]) -> dict:
+    points = sorted(points, key=lambda p: (p.kernel.order, p.kernel.name, p.size_key, p.name))
+    rows = [(p.title, p.size_text, p.mode, fmt.seconds(p.summary.median),
+             None if not p.gflops else fmt.significant(p.gflops), None if not p.gbytes else fmt.significant(p.gbytes))
+            for p in points]
+    columns = [("kernel", "l"), ("size", "l"), ("mode", "l"), ("median time", "r"), ("GFLOP/s", "r"), ("GB/s", "r")]
+    return blocks.table(f"{family}, {SIDE_NAME[side.name]}; GB/s are of compulsory bytes. "
+                        + captions.provenance([(side, points)]), columns, rows)
+
+
+def method(study: Study) -> list[dict]:
+    """How it was measured, with the numbers of these very runs."""
+    points = [p for side in study.sides.values() for p in side.points if p.is_timed]
+    samples = sum(p.summary.n for p in points)
+    made = [blocks.heading("How it was measured"), blocks.paragraph(
+        f"{len(points)} timed points with {fmt.grouped(samples)} samples are in this report; every sample is kept in "
+        "the result files and none is dropped as an outlier. A value is the median; its interval is the nonparametric "
+        "95 % interval by ranks (exact binomial below 70 samples, Le Boudec’s from there on; none below six samples). "
+        "A rate is work over median time; rates are never averaged. Two versions count as different only if their "
+        "intervals do not overlap; else the word is “ambiguous”."), _modes(points), _stops(points)]
+    return made + [b for b in (_verified(points), _seeds(study)) if b]
+
+
+def _modes(points: list[Point]) -> dict:
+    number = {mode: sum(p.mode == mode for p in points) for mode in sorted({p.mode for p in points} - {COUNT})}
+    listed = ", ".join(f"{count} {mode}" for mode, count in number.items())
+    batched = sum(p.batch > 1 for p in points)
+    text = f"Modes: {listed} points. Hot is back to back, cold after the caches were flushed."
+    if batched:
+        text += (f" {batched} points are so short that a sample is the mean of a batch (up to "
+                 f"{max(p.batch for p in points)} calls).")
+    return blocks.paragraph(text)
+
+
+def _stops(points: list[Point]) -> dict:
+    reasons: dict[str, int] = defaultdict(int)
+    for p in points:
+        reasons[p.labels.get("stop_reason", "not given")] += 1
+    listed = ", ".join(f"{reason} ({number})" for reason, number in sorted(reasons.items(), key=lambda r: -r[1]))
+    throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
+    tail = f" {throttled} points ran at a throttled clock." if throttled else " No point was marked as throttled."
+    return blocks.paragraph(f"Why sampling stopped: {listed}.{tail}")
+
+
+def _verified(points: list[Point]) -> dict | None:
+    checked = [p for p in points if "max_error_ratio" in p.counters]
+    if not checked:
+        return None
+    worst = max(checked, key=lambda p: (p.counters["max_error_ratio"], p.name))
+    return blocks.paragraph(
+        f"Verification came before timing: the result of each of {len(checked)} points was compared with a float64 "
+        f"reference. The worst error was {fmt.percent(worst.counters['max_error_ratio'])} of its bound ({worst.name}).")
+
+
+def _seeds(study: Study) -> dict | None:
+    seeds = sorted({str(r.context["seed"]) for r in study.runs if "seed" in r.context})
+    commits = sorted({str(r.context["git_commit"])[:12] + (" with changes" if r.context.get("git_dirty") else "")
+                      for r in study.runs if r.context.get("git_commit")})
+    if not seeds and not commits:
+        return None
+    return blocks.paragraph(f"Inputs are random, from seed {', '.join(seeds) or 'unknown'}; built from commit "
+                            f"{', '.join(commits) or 'unknown'}.")

@@ -1,0 +1,242 @@
+"""Figures and what they are made from: each one renders, and its CSV holds the right rows."""
+
+import csv
+import dataclasses
+
+import pytest
+from test_report_support import CPU, GPU, read, write
+
+from report import derive, fmt, labels, output, words
+from report.collect import collect
+from report.records import Roof
+
+
+@pytest.fixture(scope="module")
+def study():
+    return collect([CPU], [GPU])
+
+
+@pytest.fixture(scope="module")
+def live():
+    return collect([GPU], [])
+
+
+@pytest.fixture(scope="module")
+def folder(study, tmp_path_factory):
+    path = tmp_path_factory.mktemp("figures")
+    assert output.write_figures(study, output.tables(study), path)
+    return path
+
+
+def rows_of(folder, name):
+    with (folder / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", [m.NAME for m in output.FIGURES])
+def test_figure_files(folder, name):
+    assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert b"CreationDate" not in (folder / f"{name}.pdf").read_bytes()
+    assert rows_of(folder, name)
+
+
+def test_ladder_rows(study, folder):
+    rows = rows_of(folder, "ladder")
+    cpu, gpu = ([r for r in rows if r["side"] == s] for s in ("cpu", "gpu"))
+    assert [len(cpu), {r["n"] for r in cpu}] == [6, {"1024"}]
+    assert [len(gpu), {r["n"] for r in gpu}] == [12, {"4096"}]
+    tiled = next(r for r in gpu if r["kernel"] == "gpu/matmul/tiled")
+    assert tiled["title"] == "Tiled (tile 32)"
+    library = next(r for r in gpu if r["kernel"] == "gpu/matmul/library")
+    assert float(library["library_share"]) == 1 and float(library["roof_share"]) == pytest.approx(0.81, abs=0.01)
+    naive = next(r for r in gpu if r["kernel"] == "gpu/matmul/naive")
+    assert float(tiled["step"]) == pytest.approx(float(tiled["gflops"]) / float(naive["gflops"]), rel=1e-6)
+    assert float(naive["gflops_low"]) <= float(naive["gflops"]) <= float(naive["gflops_high"])
+
+
+def test_precisions_are_not_compared(folder):
+    rows = {r["kernel"]: r for r in rows_of(folder, "ladder")}
+    assert rows["gpu/matmul/tensor-bf16"]["step"] == ""
+    assert float(rows["gpu/matmul/tensor-bf16"]["library_share"]) == pytest.approx(640 / 744.878, rel=0.02)
+
+
+def test_gpu_roofline_rows(folder):
+    rows = {(r["kernel"], r["title"]): r for r in rows_of(folder, "roofline_gpu")}
+    naive = rows["gpu/matmul/naive", "Naive (block 16)"]
+    assert float(naive["op_per_byte_requested"]) == 0.25
+    assert float(naive["op_per_byte_dram"]) == pytest.approx(2 * 4096**3 / 6.9e9)
+    assert float(rows["gpu/matmul/tiled", "Tiled (tile 16)"]["op_per_byte_requested"]) == 4
+    assert rows["gpu/matmul/library", "cuBLAS"]["op_per_byte_requested"] == ""
+
+
+def test_compulsory_intensity(folder):
+    for row in rows_of(folder, "roofline_cpu"):
+        assert float(row["op_per_byte_compulsory"]) == pytest.approx(int(row["n"]) / 6)
+
+
+def test_sizes_have_gaps_where_points_were_skipped(folder):
+    from report.figures import trajectories
+    rows = [r for r in rows_of(folder, "sizes") if r["kernel"] == "cpu/matmul/ijk"]
+    assert [r["n"] for r in rows] == ["512", "1024"]
+
+    class P:
+        def __init__(self, n):
+            self.n = n
+    runs = trajectories.segments([P(1), P(2), P(8)], [1, 2, 4, 8])
+    assert [[p.n for p in run] for run in runs] == [[1, 2], [8]]
+
+
+def test_speedup_rows(study, folder):
+    rows = [r for r in rows_of(folder, "speedup") if r["series"] == "Best GPU code"]
+    assert [r["n"] for r in rows] == ["512", "4096"]
+    last = rows[-1]
+    assert last["cpu_kernel"] == "cpu/matmul/blas" and last["gpu_kernel"] == "gpu/matmul/library"
+    gpu_seconds = 2 * 4096**3 / float(last["gpu_gflops"]) / 1e9
+    whole = gpu_seconds + float(last["transfer_seconds"])
+    expected = float(last["speedup"]) * gpu_seconds / whole
+    assert float(last["speedup_with_transfer"]) == pytest.approx(expected, rel=1e-6)
+    assert float(last["speedup_low"]) <= float(last["speedup"]) <= float(last["speedup_high"])
+
+
+def test_occupancy_rows(folder):
+    rows = rows_of(folder, "occupancy")
+    assert [r["swept_value"] for r in rows if r["swept"] == "pad_kib"] == ["0", "112", "200", "28", "36", "56", "74"]
+    assert {r["limiter"] for r in rows} == {"threads", "blocks", "registers", "shared memory"}
+    achieved = [r for r in rows if r["occupancy_achieved"]]
+    assert {float(r["occupancy_achieved"]) for r in achieved} == {.992, .995, .994, .49, .247}
+
+
+def test_promise_rows(folder):
+    first = rows_of(folder, "promise")[0]
+    assert first["title"] == "Tiled (tile 16)" and float(first["promised"]) == 16
+    assert float(first["measured"]) == pytest.approx(1.49, abs=0.02)
+
+
+def test_traffic_rows(folder):
+    naive = rows_of(folder, "traffic")[0]
+    assert float(naive["requested"]) == pytest.approx(549.8e9, rel=1e-3) and float(naive["DRAM"]) == 6.9e9
+    assert float(naive["L1 sectors"]) == pytest.approx(274.9e9) and float(naive["compulsory"]) == 12 * 4096**2
+
+
+def test_sentences_come_from_the_data(study):
+    first, second, third = words.first_page(study)
+    assert "N = 4096" in first and "cuBLAS" in first and "OpenBLAS on 16 threads" in first and "recorded on" in first
+    assert "0.25 operations" in second and "1.14 TFLOP/s" in second and "550 GB requested" in second
+    assert "16× fewer bytes" in third and "yet ran only 1.4" in third
+
+
+def test_sentences_are_left_out_where_data_lack():
+    cpu_only = words.first_page(collect([CPU], []))
+    assert len(cpu_only) == 2 and all("GPU" not in s for s in cpu_only)
+    gpu_only = collect([GPU], [])
+    no_roofs = dataclasses.replace(gpu_only, sides={"gpu": dataclasses.replace(gpu_only.gpu, roofs=())})
+    assert not any("bandwidth" in s for s in words.first_page(no_roofs))
+
+
+def test_no_error_for_sound_data(study, live):
+    assert derive.errors(study) == [] and derive.errors(live) == []
+
+
+def test_point_above_its_compute_ceiling_is_an_error(study):
+    roofs = tuple(dataclasses.replace(r, value=40_000.0) if r.label == "FP32 FMA" and r.measured else r
+                  for r in study.gpu.roofs)
+    broken = dataclasses.replace(study, sides={"gpu": dataclasses.replace(study.gpu, roofs=roofs)})
+    names = {e.split(":")[0].split("/")[2] for e in derive.errors(broken)}
+    assert names == {"library", "async"}
+
+
+def test_point_above_the_dram_roof_by_counters_is_an_error_but_not_by_requests(study):
+    roofs = tuple(Roof("DRAM", 100.0, True, True) if r.is_bandwidth else r for r in study.gpu.roofs if r.measured)
+    broken = dataclasses.replace(study, sides={"gpu": dataclasses.replace(study.gpu, roofs=roofs)})
+    found = [e for e in derive.errors(broken) if "DRAM byte" in e]
+    assert {e.split(":")[0].split("/")[2] for e in found} == {"naive", "tiled", "register-2d", "library"}
+    assert not any("requested" in e for e in derive.errors(broken))
+
+
+def test_common_size_prefers_all_kernels(study):
+    points = derive.timed(study.cpu, "matmul")
+    assert derive.common_size(points) == 1024
+    assert derive.common_size([p for p in points if p.n == 4096]) == 4096
+
+
+def test_wins_from_needs_the_interval_above_one(study):
+    speedups = derive.speed_ups(study)
+    assert derive.wins_from(speedups, False) == 512
+    doubtful = [dataclasses.replace(speedups[0], interval=(0.9, 1.2)), *speedups[1:]]
+    assert derive.wins_from(doubtful, False) == 4096
+
+
+@pytest.mark.parametrize("text, name", (("../../etc/passwd", "_.._etc_passwd"), ("a b/c", "a_b_c"), ("", "unnamed"),
+                                        ("...", "unnamed"), ("x" * 200, "x" * 80), ("é\n", "__")))
+def test_safe_names(text, name):
+    assert output.safe_name(text) == name
+
+
+@pytest.mark.parametrize("value, cell", (("=1+1", "'=1+1"), ("+x", "'+x"), ("-x", "'-x"), ("@x", "'@x"), ("a\nb", "a b"),
+                                         (-1.5, "-1.5"), (None, ""), (0.1 + 0.2, "0.3"), ("plain", "plain")))
+def test_csv_cells(value, cell):
+    assert output.cell(value) == cell
+
+
+def test_csv_of_hostile_titles(tmp_path):
+    data = read(CPU / "matmul_ladder.json")
+    for record in data["context"]["kernels"].values():
+        record["title"] = "=cmd|' /C calc'!A0"
+    write(tmp_path / "in" / "m.json", data)
+    table = output.tables(collect([tmp_path / "in"], []))["ladder"]
+    output.write_csv(tmp_path / "x.csv", table)
+    assert all(r["title"].startswith("'=") for r in rows_of(tmp_path, "x"))
+
+
+@pytest.mark.parametrize("wishes, gap", (([5, 5, 5], 2), ([1, 10, 10.5, 3], 2), ([0, 0.1, 0.2, 50], 8), ([], 3), ([4], 3)))
+def test_spread_keeps_distance_and_order(wishes, gap):
+    placed = labels.spread(wishes, gap)
+    assert sorted(range(len(wishes)), key=lambda i: (wishes[i], i)) == sorted(range(len(wishes)), key=lambda i: placed[i])
+    ordered = sorted(placed)
+    assert all(b - a >= gap - 1e-9 for a, b in zip(ordered, ordered[1:]))
+    if len(wishes) == 3 and len(set(wishes)) == 1:
+        assert sum(placed) / 3 == pytest.approx(5)
+
+
+def test_spread_stays_within_limits():
+    placed = labels.spread([100, 100, 100], 10, low=0, high=100)
+    assert max(placed) == 100 and min(placed) == 80
+
+
+@pytest.mark.parametrize("value, text", ((5431, "5.43 TFLOP/s"), (0.329, "329 MFLOP/s"), (999.96, "1.00 TFLOP/s"),
+                                         (758711, "759 TFLOP/s"), (1.5e6, "1.50 PFLOP/s")))
+def test_rates(value, text):
+    assert fmt.flops(value) == text
+
+
+@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12300")))
+def test_significant(value, text):
+    assert fmt.significant(value) == text
+
+
+def drawn_texts(fig) -> list:
+    """Texts of a figure; of tick labels only those within the axis limits, which alone are drawn."""
+    found = [*fig.texts, *(t for legend in fig.legends for t in legend.get_texts())]
+    for ax in fig.axes:
+        found += [*ax.texts, ax.title, ax.xaxis.label, ax.yaxis.label]
+        found += [t for t in (ax.get_legend().get_texts() if ax.get_legend() else ())]
+        for axis, (low, high) in ((ax.xaxis, sorted(ax.get_xlim())), (ax.yaxis, sorted(ax.get_ylim()))):
+            found += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    return [t for t in found if t.get_visible() and t.get_text().strip()]
+
+
+@pytest.mark.parametrize("module", output.FIGURES, ids=lambda m: m.NAME)
+def test_every_label_stays_on_the_page(study, module):
+    """No text reaches over the edge of the paper, and none is smaller than 7 pt."""
+    fig = module.draw(study, module.rows(study))
+    fig.savefig("/dev/null", format="png", dpi=72)
+    scale = 72 / fig.dpi
+    width, height = (72 * inches for inches in fig.get_size_inches())
+    texts = drawn_texts(fig)
+    assert len(texts) > 8
+    for text in texts:
+        assert text.get_fontsize() >= 7
+        box = text.get_window_extent()
+        assert box.x0 * scale >= -1 and box.x1 * scale <= width + 1, text.get_text()
+        assert box.y0 * scale >= -1 and box.y1 * scale <= height + 1, text.get_text()

@@ -1,0 +1,195 @@
+"""Loading: what is read, and every way in which a file can be bad."""
+
+import json
+
+import pytest
+from test_report_support import CPU, FIXTURES, GPU, changed, read, write
+
+from report.cli import BAD_INPUT, main
+from report.collect import collect
+from report.load import Foreign, InputError, load
+from report.records import CounterFile, RoofFile, Run
+
+LADDER = CPU / "matmul_ladder.json"
+
+
+def test_run_is_read_as_points():
+    run = load(LADDER)
+    assert isinstance(run, Run) and run.complete and run.experiment == "matmul_ladder"
+    point = next(p for p in run.points if p.name == "cpu/matmul/blas/n:1024")
+    assert point.n == 1024 and point.kernel.is_library and point.summary.n == 6
+    entries = [e["real_time"] * 1e-9 for e in read(LADDER)["benchmarks"] if e["run_name"] == point.name]
+    assert point.times == tuple(entries)
+    median = sorted(entries)[2:4]
+    assert point.gflops == pytest.approx(2 * 1024**3 / (sum(median) / 2) / 1e9)
+    assert [p.skipped for p in run.points if p.name.endswith("ijk/n:4096")] == [
+        "would take longer than the point's wall budget"]
+
+
+def test_counts_have_no_time():
+    run = load(CPU / "ratio.json")
+    assert all(not p.times and not p.is_timed and p.gflops is None for p in run.points)
+
+
+def test_other_shapes():
+    roofs, counters = load(GPU / "ceilings-gpu.json"), load(GPU / "counters.json")
+    assert isinstance(roofs, RoofFile) and {r.measured for r in roofs.roofs} == {True, False}
+    assert isinstance(counters, CounterFile) and counters.machine.startswith("Synthetic")
+
+
+def test_every_prefix_is_refused_with_file_and_place(tmp_path):
+    whole = LADDER.read_bytes().rstrip()
+    cuts = sorted({0, 1, 2, *range(3, len(whole), len(whole) // 60), len(whole) - 1})
+    for cut in cuts:
+        path = tmp_path / "cut.json"
+        path.write_bytes(whole[:cut])
+        with pytest.raises(InputError) as caught:
+            load(path)
+        assert str(path) in str(caught.value) and "line" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name, content", {
+    "array": "[]", "number": "3", "text": '"context"', "null": "null", "empty object": "{}",
+    "benchmark": '{"context": {"date": "2026-01-01"}, "benchmarks": []}', "package": '{"name": "x", "version": "1"}',
+}.items())
+def test_foreign_json(tmp_path, capsys, name, content):
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    with pytest.raises(Foreign):
+        load(path)
+    assert main([str(path), "--output", str(tmp_path / "out")]) == BAD_INPUT
+    assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", (b"\xff\xfe", b'{"a": \xe9}', b"[" * 100_000, b"9" * 10_000, b"{]", b"nan"))
+def test_broken_bytes(tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError):
+        load(path)
+
+
+@pytest.mark.parametrize("version, word", ((2, "newer"), (99, "newer"), (0, "ever was"), (-1, "ever was"), ("1", "ever was"),
+                                           (1.5, "ever was"), (None, "ever was"), (True, "ever was")))
+def test_other_schema_is_refused(tmp_path, capsys, version, word):
+    path = write(tmp_path / "in" / "a.json", changed(LADDER, schema_version=version))
+    assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == BAD_INPUT
+    text = capsys.readouterr().err
+    assert word in text and str(path) in text and "schema_version" in text and text.count("\n") == 1
+
+
+def broken_context(**fields):
+    return {"context": {"schema_version": 1, "date": "2026-01-01T00:00:00", "experiment": "x", "kernels": {}} | fields,
+            "benchmarks": []}
+
+
+@pytest.mark.parametrize("data, where", (
+    (broken_context(date="yesterday"), "context.date"), (broken_context(date=3), "context.date"),
+    (broken_context(experiment=""), "context.experiment"), (broken_context(kernels=[]), "context.kernels"),
+    (broken_context(kernels={"a": 1}), "context.kernels"), (broken_context(kernels={"a": {"side": "tpu"}}), "side"),
+    (broken_context(kernels={"a": {"side": "cpu", "order": "first"}}), "order"),
+    (broken_context() | {"benchmarks": {}}, "benchmarks"), (broken_context() | {"benchmarks": [3]}, "benchmarks[0]"),
+    (broken_context() | {"benchmarks": [{"name": 3}]}, "benchmarks[0].name"),
+    ({"empirical": {"gflops": {"data": [["a", -1]]}}, "machine": "m", "date": "2026-01-01"}, "empirical.gflops.data[0]"),
+    ({"empirical": {"gflops": {"data": [3]}}, "machine": "m", "date": "2026-01-01"}, "empirical.gflops.data[0]"),
+    ({"empirical": [], "machine": "m", "date": "2026-01-01"}, "empirical"),
+    ({"empirical": {"gbytes": []}, "machine": "m", "date": "2026-01-01"}, "empirical.gbytes"),
+    ({"empirical": {}, "date": "2026-01-01"}, "machine"),
+    ({"points": [], "tool": "x", "machine": "m", "date": "2026-01-01"}, "points"),
+))
+def test_wrong_types_are_named(tmp_path, data, where):
+    with pytest.raises(InputError, match=".*") as caught:
+        load(write(tmp_path / "a.json", data))
+    assert where in str(caught.value)
+
+
+@pytest.mark.parametrize("field, value, reason", (
+    ("real_time", float("nan"), "nan"), ("real_time", float("inf"), "inf"), ("real_time", 0, "zero"),
+    ("real_time", -5.0, "negative"), ("real_time", "fast", "not a number"), ("real_time", None, "missing"),
+    ("real_time", 10**400, "out of range"), ("real_time", True, "not a number"), ("time_unit", "weeks", "time_unit"),
+    ("flops", float("nan"), "flops"), ("flops", -1, "flops"), ("max_error_ratio", 1.5, "not verified"),
+    ("max_error_ratio", float("nan"), "not verified"), ("kernel", "unknown", "context.kernels"), ("kernel", [], "kernels"),
+))
+def test_bad_samples_are_flagged_and_left_out(tmp_path, field, value, reason):
+    data = read(LADDER)
+    index = next(i for i, e in enumerate(data["benchmarks"]) if e["run_name"] == "cpu/matmul/blas/n:1024")
+    good = load(LADDER)
+    data["benchmarks"][index][field] = value
+    run = load(write(tmp_path / "a.json", data))
+    assert len(run.flags) == 1 and reason in run.flags[0].reason
+    point = next(p for p in run.points if p.name == "cpu/matmul/blas/n:1024")
+    assert point.summary.n == 5 and run.samples == good.samples - 1
+
+
+@pytest.mark.parametrize("field, value", (("occupancy_achieved", 1.01), ("power_w", float("nan")), ("sm_clock_mhz", [])))
+def test_bad_counters_are_dropped_but_the_time_stays(tmp_path, field, value):
+    data = read(LADDER)
+    data["benchmarks"][0][field] = value
+    run = load(write(tmp_path / "a.json", data))
+    assert len(run.flags) == 1 and field in run.flags[0].reason
+    assert field not in run.points[0].counters and run.points[0].summary.n == 6
+
+
+def test_failed_points_have_no_rate(tmp_path):
+    data = read(LADDER)
+    data["benchmarks"][0] |= {"error_occurred": True, "error_message": "wrong result"}
+    point = load(write(tmp_path / "a.json", data)).points[0]
+    assert point.failed == "wrong result" and point.gflops is None
+
+
+def test_newest_complete_file_wins(tmp_path):
+    days = {"old": ("2026-01-01T00:00:00", True), "new": ("2026-01-03T00:00:00", True),
+            "unfinished": ("2026-01-05T00:00:00", False)}
+    for name, (day, complete) in days.items():
+        write(tmp_path / name / "m.json", changed(LADDER, date=day, complete=complete))
+    study = collect([tmp_path], [])
+    used = {s.path.split("/")[-2]: s for s in study.sources}
+    assert used["new"].used and not used["old"].used and not used["unfinished"].used
+    assert "newer" in used["old"].note and "complete one" in used["unfinished"].note and study.cpu.day == "2026-01-03"
+
+
+def test_unfinished_file_is_used_when_there_is_no_other(tmp_path):
+    write(tmp_path / "m.json", changed(LADDER, complete=False, points_done=4, points_planned=9))
+    source = collect([tmp_path], []).sources[0]
+    assert source.used and "incomplete: 4 of 9" in source.note
+
+
+def test_other_machines_are_listed_not_mixed(tmp_path):
+    write(tmp_path / "a" / "m.json", changed(LADDER, cpu_name="Another CPU", date="2025-01-01T00:00:00"))
+    write(tmp_path / "b" / "m.json", changed(LADDER))
+    study = collect([tmp_path], [])
+    assert study.cpu.machine.startswith("Synthetic")
+    assert any("another machine" in s.note for s in study.sources)
+
+
+def test_recorded_gpu_only_when_live_has_none():
+    mixed = collect([CPU], [GPU])
+    assert mixed.gpu.recorded and not mixed.cpu.recorded and mixed.gpu.label.startswith("recorded on Synthetic GPU")
+    live = collect([GPU], [GPU])
+    assert not live.gpu.recorded
+    assert collect([CPU], []).gpu is None
+
+
+def test_foreign_files_in_a_folder_are_listed(tmp_path):
+    write(tmp_path / "package.json", {"name": "x"})
+    write(tmp_path / "m.json", read(LADDER))
+    assert [s.used for s in collect([tmp_path], []).sources if s.path.endswith("package.json")] == [False]
+
+
+def test_nothing_to_read(tmp_path, capsys):
+    for path in (tmp_path, tmp_path / "absent"):
+        assert main([str(path), "--output", str(tmp_path / "out")]) == BAD_INPUT
+        assert str(path) in capsys.readouterr().err
+
+
+def test_fixtures_are_what_the_script_writes(tmp_path):
+    import runpy
+    runpy.run_path(str(FIXTURES / "make_fixtures.py"))["make"](tmp_path)
+    for path in sorted(tmp_path.rglob("*.json")):
+        assert path.read_bytes() == (FIXTURES / path.relative_to(tmp_path)).read_bytes()
+
+
+def test_fixtures_name_themselves_synthetic():
+    for path in sorted(FIXTURES.rglob("*.json")):
+        text = json.dumps(read(path))
+        assert "Synthetic" in text
