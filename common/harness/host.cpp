@@ -1,6 +1,8 @@
 /// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
 #include <omp.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -11,11 +13,12 @@
 #include "common/harness/cpu_info.hpp"
 #include "common/harness/target.hpp"
 
-// Where the CPU kernels bring OpenBLAS along, it tells its version and the core that it chose its code for; a program
-// linked without it has these as null.
+// Where the CPU kernels bring OpenBLAS along, it tells its version, the core that it chose its code for and whose
+// threads it uses; in a program linked without it these are null.
 extern "C" {
 char* openblas_get_config() __attribute__((weak));
 char* openblas_get_corename() __attribute__((weak));
+int openblas_get_parallel() __attribute__((weak));
 }
 
 namespace rung {
@@ -23,6 +26,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = 2u << 20;
 constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the machine does not tell its last-level cache
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -42,6 +46,15 @@ std::optional<double> clock_mhz() {
   }
   if (count == 0) return std::nullopt;
   return sum / count;
+}
+
+/// "madvise" (only where asked for, as here), "always" or "never"; empty if the system does not tell.
+std::string huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
+  std::string choices;
+  std::getline(file, choices);
+  const std::size_t open = choices.find('['), close = choices.find(']');
+  return close == std::string::npos ? "" : choices.substr(open + 1, close - open - 1);
 }
 
 std::string environment(const char* name) {
@@ -73,13 +86,16 @@ class Host final : public Target {
 
   std::size_t free_bytes() const override { return available_memory(); }
 
-  /// The pages are first touched by all threads, each its share, so that on a machine with several memories a thread
-  /// that later works on its share finds it near.
+  /// Large arrays lie in huge pages if the system has them, since a core's prefetcher stops at the end of a page. They
+  /// are first touched by all threads, each its share, so that on a machine with several memories a thread that later
+  /// works on its share finds it near.
   void* allocate(std::size_t bytes) override {
-    const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
-    void* memory = rounded > available_memory() ? nullptr : std::aligned_alloc(kAlignment, rounded);
+    const std::size_t alignment = bytes < 2 * kHugePage ? kAlignment : kHugePage;
+    const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), alignment);
+    void* memory = rounded > available_memory() ? nullptr : std::aligned_alloc(alignment, rounded);
     if (!memory)
       throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB: use a smaller size");
+    if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
     touch(static_cast<char*>(memory), rounded);
     return memory;
   }
@@ -129,6 +145,7 @@ class Host final : public Target {
         {"cpu_l3_bytes", cpu.l3_bytes},
         {"cpu_l3_all_bytes", cpu.all_l3_bytes},
         {"memory_bytes", cpu.memory_bytes},
+        {"huge_pages", huge_pages()},
         {"cpu_governor", cpu.governor},
         {"smt", cpu.has_smt()},
         {"virtualised", cpu.is_virtual},
@@ -136,13 +153,16 @@ class Host final : public Target {
         {"omp_proc_bind", proc_bind_name()},
         {"omp_places", environment("OMP_PLACES")},
     };
-    if (openblas_get_config && openblas_get_corename) {  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
+    if (openblas_get_config && openblas_get_corename && openblas_get_parallel) {  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
       std::istringstream words(openblas_get_config());
       std::string name, version;
       words >> name >> version;
       all["blas_name"] = name;
       all["blas_version"] = version;
       all["blas_core"] = openblas_get_corename();
+      const char* threading[] = {"none", "pthreads", "openmp"};
+      const int parallel = openblas_get_parallel();
+      all["blas_threading"] = parallel >= 0 && parallel <= 2 ? threading[parallel] : "unknown";
     }
     return all;
   }

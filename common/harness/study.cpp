@@ -168,8 +168,8 @@ class Study {
   }
 
   void add_device_facts(const Point& point, Target& target, const Call& call, PointFacts& facts) {
+    if (point.kernel->side() != "gpu") return;
     facts.resources = target.resources(*point.kernel, call);
-    if (!facts.resources) return;
     if (point.kernel->launch) facts.launch = call.launch;
     const auto context = target.context();
     facts.sm =

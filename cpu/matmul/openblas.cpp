@@ -1,16 +1,34 @@
 /// The peer among BLAS libraries: OpenBLAS's hand-written micro-kernels, chosen for this CPU at run time.
 #include <cblas.h>
 #include <omp.h>
+#include <sched.h>
+
+#include <vector>
 
 #include "common/problem/matmul.hpp"
 
 namespace rung {
 namespace {
 
+/// Tells OpenBLAS how many threads to use. If it is built on pthreads, those that it starts inherit the processors of
+/// the calling thread, and where OpenMP binds threads that is a single place, on which all of them would then queue. So
+/// this thread may run anywhere while they start.
+void use_threads(int threads) {
+  cpu_set_t bound, everywhere;
+  CPU_ZERO(&everywhere);
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> processors(omp_get_place_num_procs(place));
+    omp_get_place_proc_ids(place, processors.data());
+    for (const int processor : processors) CPU_SET(processor, &everywhere);
+  }
+  const bool was_bound = CPU_COUNT(&everywhere) > 0 && sched_getaffinity(0, sizeof bound, &bound) == 0;
+  if (was_bound) sched_setaffinity(0, sizeof everywhere, &everywhere);
+  openblas_set_num_threads(threads);
+  if (was_bound) sched_setaffinity(0, sizeof bound, &bound);
+}
+
 void matmul_openblas(const float* a, const float* b, float* c, int m, int n, int k) {
-  // OpenBLAS may keep threads of its own, and counts them by itself: as many as every other kernel here uses.
-  if (const int threads = omp_get_max_threads(); openblas_get_num_threads() != threads)
-    openblas_set_num_threads(threads);
+  if (const int threads = omp_get_max_threads(); openblas_get_num_threads() != threads) use_threads(threads);
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, k, b, n, 0, c, n);
 }
 
