@@ -4,7 +4,7 @@
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 
-packages=(cmake ninja-build g++ git libbenchmark-dev libgtest-dev libeigen3-dev libopenblas-dev libcli11-dev libfmt-dev
+packages=(cmake ninja-build g++ git libbenchmark-dev libgtest-dev libeigen3-dev libopenblas-openmp-dev libcli11-dev libfmt-dev
   nlohmann-json3-dev libtomlplusplus-dev libhwloc-dev libboost-context-dev python3 python3-venv)
 
 say() { printf '== %s\n' "$*"; }
@@ -23,6 +23,11 @@ install_packages() {
   say "installing ${missing[*]}"
   local options=(-qq -o Acquire::Retries=2 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30)
   export DEBIAN_FRONTEND=noninteractive
+  # python3-venv brings ca-certificates, which replaces a bundle that the site put there (a proxy's): pip still needs it.
+  local bundle=/etc/ssl/certs/ca-certificates.crt
+  if [ -f $bundle ] && ! dpkg-query -W ca-certificates >/dev/null 2>&1; then
+    cp $bundle /tmp/rung-certificates.crt && export PIP_CERT=/tmp/rung-certificates.crt
+  fi
   if ! { as_root apt-get "${options[@]}" update &&
          as_root apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}"; } >/tmp/rung-apt.log 2>&1; then
     say "could not install them (offline, or no rights; see /tmp/rung-apt.log): going on with what is there"

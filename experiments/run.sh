@@ -22,6 +22,6 @@ if [ $code -eq 0 ] || [ $code -eq 1 ]; then
   say "rendering the report"
   "$python" -m report "results/$(hostname)" --recorded experiments/recorded --output "results/$(hostname)/report" ||
     { report_code=$?; [ $code -ne 0 ] || code=$report_code; }
-  echo "$top/results/$(hostname)/report/report.pdf"
+  [ ! -f "results/$(hostname)/report/report.pdf" ] || echo "$top/results/$(hostname)/report/report.pdf"
 fi
 exit $code

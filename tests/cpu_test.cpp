@@ -1,5 +1,5 @@
 /// The CPU side: every registered kernel is right at awkward sizes, the ceilings measure what they say, the peers use
-/// the threads that they are told to, and the host describes itself. No kernel is named in a list: the registry is.
+/// the threads that they are told to. No kernel is named in a list: the registry is.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sched.h>
@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "common/harness/cpu_info.hpp"
@@ -242,64 +241,6 @@ TEST(CeilingProblems, FaultsAreFound) {
   EXPECT_NE(verdict("fma", chains, [&](const Call& c) { fma(c, 4095, 0); }), "") << "a step too few";
   EXPECT_NE(verdict("fma", chains, [&](const Call& c) { fma(c, 4094, 0); }), "") << "two steps too few";
   EXPECT_NE(verdict("fma", chains, [&](const Call& c) { fma(c, 4096, 1); }), "") << "a chain not written";
-}
-
-TEST(Host, DescribesItself) {
-  const auto host = open_host();
-  const nlohmann::json context = host->context();
-  EXPECT_EQ(context["cpu_threads"], omp_get_max_threads());
-  EXPECT_GE(context["cpu_hardware_threads"], context["cpu_cores"]);
-  EXPECT_GT(context["memory_bytes"], 0);
-  EXPECT_TRUE(context.contains("blas_version")) << "the kernels bring OpenBLAS along";
-  EXPECT_GT(host->free_bytes(), 0u);
-  EXPECT_LE(host->free_bytes(), context["memory_bytes"].get<std::size_t>());
-}
-
-TEST(Host, MemoryIsAlignedAndItsEndIsTold) {
-  const auto host = open_host();
-  for (const std::size_t bytes : {1u, 257u, 5000000u}) {
-    void* memory = host->allocate(bytes);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 256, 0u);
-    host->release(memory);
-  }
-  EXPECT_THROW(host->allocate(host->free_bytes() * 2), Error);
-}
-
-TEST(Host, TimesWhatRuns) {
-  const auto host = open_host();
-  int runs = 0;
-  Kernel kernel;
-  kernel.name = "cpu/none/sleep";
-  kernel.run = [&](const Call&) {
-    ++runs;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  };
-  for (const Mode mode : {Mode::hot, Mode::cold}) {
-    runs = 0;
-    const double seconds = host->time(kernel, {}, 5, mode);
-    EXPECT_EQ(runs, 5);
-    EXPECT_GE(seconds, 0.010);
-  }
-}
-
-/// Cold runs are slower on data that the caches would have held: the flush reaches every level.
-TEST(Host, ColdIsColderThanHot) {
-  const auto host = open_host();
-  std::vector<float> data(1 << 15, 1.0f);  // 128 KiB: hot, it is in the L2
-  volatile float sink = 0;
-  Kernel kernel;
-  kernel.name = "cpu/none/sum";
-  kernel.run = [&](const Call&) {
-    float sum = 0;
-    for (std::size_t i = 0; i < data.size(); i += 16) sum += data[i];
-    sink = sum;
-  };
-  double hot = 1, cold = 1;  // the best of several: a busy machine only ever adds
-  for (int i = 0; i < 10; ++i) {
-    hot = std::min(hot, host->time(kernel, {}, 1, Mode::hot));
-    cold = std::min(cold, host->time(kernel, {}, 1, Mode::cold));
-  }
-  EXPECT_GT(cold, 1.2 * hot);
 }
 
 }  // namespace

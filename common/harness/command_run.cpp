@@ -118,7 +118,7 @@ StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
   fmt::print("{} measured, {} skipped, {} failed: {}\n", outcome.measured, outcome.skipped, outcome.failed,
              outcome.folder.string());
   if (outcome.interrupted) {
-    fmt::print("interrupted: what was measured is kept; `rung run {} --resume` does the rest\n", experiment.name);
+    fmt::print("interrupted: what was measured is kept; the same command with --resume does the rest\n");
     std::fflush(nullptr);
     std::exit(130);
   }
@@ -134,10 +134,19 @@ std::vector<Experiment> chosen_experiments(const RunOptions& options) {
   return chosen;
 }
 
+/// Where a run of several experiments was interrupted, those before the interrupted one are done.
+void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options) {
+  const auto first = std::find_if(chosen.begin(), chosen.end(), [&](const Experiment& experiment) {
+    return !unfinished_run(options.outdir, experiment.name).empty();
+  });
+  if (first != chosen.end()) chosen.erase(chosen.begin(), first);
+}
+
 void run_all(RunOptions& options) {
   if (!options.axes.empty() && options.kernels.empty()) throw Error("--axis needs --kernels");
-  const std::vector<Experiment> chosen = chosen_experiments(options);
+  std::vector<Experiment> chosen = chosen_experiments(options);
   complete_options(options);
+  if (options.study.resume) drop_finished(chosen, options.study);
   int failed = 0;
   for (const Experiment& experiment : chosen) {
     if (options.study.list_only) {

@@ -11,7 +11,6 @@ namespace {
 std::string rate_text(const std::vector<Json>& entries) {
   const Json& first = entries.front();
   if (first.value("error_occurred", false)) return "FAILED: " + first.value("error_message", "");
-  if (first.value("skipped", false)) return "skipped: " + first.value("skip_message", "");
   if (first["mode"] == "count")
     return fmt::format("{:>12.4f} OP/B requested, {:.4g} sectors per load", first.value("op_per_byte_requested", 0.0),
                        first.value("sectors_per_load_request", 0.0));
@@ -50,6 +49,10 @@ void Progress::begin(const std::string& name) {
 
 void Progress::finish(const std::string& name, const std::vector<Json>& entries) {
   ++done_;
+  if (entries.front().value("skipped", false)) {
+    ++skipped_[entries.front().value("skip_message", "")];
+    return;
+  }
   fmt::print("{}[{:>3}/{}, {:>9}] {:<52} {}\n", is_terminal_ ? "\033[2K" : "", done_, total_, time_left(), name,
              rate_text(entries));
   std::fflush(stdout);
@@ -57,6 +60,7 @@ void Progress::finish(const std::string& name, const std::vector<Json>& entries)
 
 void Progress::end() {
   if (is_terminal_) fmt::print("\033[2K");
+  for (const auto& [reason, count] : skipped_) fmt::print("skipped {} points: {}\n", count, reason);
 }
 
 std::string Progress::time_left() const {

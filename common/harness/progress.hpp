@@ -1,8 +1,9 @@
-/// What the user sees while a study runs: one line per finished point, and on a terminal a last line with what is being
-/// measured, how many points are done and about how long the rest will take.
+/// What the user sees while a study runs: one line per measured point, and on a terminal a last line with what is being
+/// measured, how many points are done and about how long the rest will take. At the end, what was skipped, by reason.
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ class Progress {
   void begin(const std::string& name);
   /// `entries` are the point's entries for the results file.
   void finish(const std::string& name, const std::vector<Json>& entries);
+  /// Says how many points were skipped, and why.
   void end();
 
  private:
@@ -25,6 +27,7 @@ class Progress {
   bool is_terminal_;
   std::size_t done_, total_, resumed_;
   std::chrono::steady_clock::time_point start_;
+  std::map<std::string, int> skipped_;  ///< points by reason
 };
 
 /// "1:05:09", "4:07", "12 s".

@@ -199,19 +199,9 @@ std::string stamp() {
   return text;
 }
 
-/// The newest folder of this experiment that still has its journal: a run that did not end.
-std::filesystem::path unfinished(const std::filesystem::path& outdir, const std::string& name) {
-  std::filesystem::path newest;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(outdir, none))
-    if (entry.path().filename().string().ends_with("-" + name) && exists(entry.path() / "journal.jsonl"))
-      newest = std::max(newest, entry.path());
-  return newest;
-}
-
 std::filesystem::path run_folder(const Experiment& experiment, const StudyOptions& options) {
   if (options.resume) {
-    const std::filesystem::path found = unfinished(options.outdir, experiment.name);
+    const std::filesystem::path found = unfinished_run(options.outdir, experiment.name);
     if (!found.empty()) return found;
     fmt::print("nothing to resume in {}: starting anew\n", options.outdir.string());
   }
@@ -308,6 +298,15 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   write_results(experiment, options, outcome.folder, context, entries);
   if (context["complete"]) std::filesystem::remove(outcome.folder / "journal.jsonl");
   return outcome;
+}
+
+std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const std::string& experiment) {
+  std::filesystem::path newest;  // a run that ended has no journal any more
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(outdir, none))
+    if (entry.path().filename().string().ends_with("-" + experiment) && exists(entry.path() / "journal.jsonl"))
+      newest = std::max(newest, entry.path());
+  return newest;
 }
 
 void profile_study(const Experiment& experiment, const StudyOptions& options) {

@@ -35,6 +35,9 @@ struct StudyOutcome {
 /// DeviceLost, with the point recorded as failed, when the rest needs a new process.
 StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options);
 
+/// The newest run of the experiment below `outdir` that did not end; empty if there is none.
+std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const std::string& experiment);
+
 /// Runs each selected GPU point once, untimed, for a profiler to watch; prints its name before.
 void profile_study(const Experiment& experiment, const StudyOptions& options);
 

@@ -8,8 +8,12 @@ namespace rung {
 namespace {
 
 constexpr std::size_t kGuardBytes = 1024;
-constexpr unsigned char kGuardByte = 0xA5;
 constexpr unsigned char kPoisonByte = 0xFF;  // a float or double of all ones is NaN
+
+/// The byte of a guard band: another one for each, since a kernel that copies too much copies one guard onto another.
+unsigned char guard_byte(std::size_t operand, bool after) {
+  return static_cast<unsigned char>(0x51 + 2 * operand + (after ? 1 : 0));
+}
 
 std::size_t block_bytes(const Operand& operand) { return operand.bytes() + 2 * kGuardBytes; }
 
@@ -56,13 +60,14 @@ std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const 
 
 Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, const Params& sizes, Call call)
     : target_(target), kernel_(kernel), operands_(problem.operands(sizes)), call_(std::move(call)) {
-  const std::vector<unsigned char> guard(kGuardBytes, kGuardByte);
   try {
     for (const Operand& operand : operands_) {
       auto* block = static_cast<std::byte*>(target_.allocate(block_bytes(operand)));
       blocks_.push_back(block);
-      target_.upload(block, guard.data(), kGuardBytes);
-      target_.upload(block + kGuardBytes + operand.bytes(), guard.data(), kGuardBytes);
+      for (const bool after : {false, true}) {
+        const std::vector<unsigned char> guard(kGuardBytes, guard_byte(blocks_.size() - 1, after));
+        target_.upload(block + (after ? kGuardBytes + operand.bytes() : 0), guard.data(), kGuardBytes);
+      }
       call_.operands.push_back(block + kGuardBytes);
     }
   } catch (...) {
@@ -113,7 +118,8 @@ std::string Workload::guard_failure() {
   for (std::size_t i = 0; i < operands_.size(); ++i)
     for (const bool after : {false, true}) {
       target_.download(guard.data(), blocks_[i] + (after ? kGuardBytes + operands_[i].bytes() : 0), kGuardBytes);
-      const auto wrong = std::find_if(guard.begin(), guard.end(), [](unsigned char b) { return b != kGuardByte; });
+      const auto wrong = std::find_if(guard.begin(), guard.end(),
+                                      [&](unsigned char byte) { return byte != guard_byte(i, after); });
       if (wrong != guard.end())
         return "wrote outside " + operands_[i].name + ", " + std::to_string(wrong - guard.begin()) +
                (after ? " bytes after its end" : " bytes into the guard before its start");
