@@ -96,6 +96,9 @@ TEST(Program, TellsWrongUsageInOneLineWithCode2) {
 }
 
 TEST(Program, SkipsWhatDoesNotFitIntoMemory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer needs more address space than the test allows";
+#endif
   TemporaryFolder folder;
   const std::string arguments = "run -k cpu/matmul/openblas -a n=32768 -o " + folder.path().string();
   const Ended ended =

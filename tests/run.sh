@@ -12,7 +12,9 @@ log=$(mktemp)
 trap 'rm -f "$log" "$log.py"' EXIT
 failed=0
 say "C++ tests"
-build/tests/rung_tests --gtest_brief=1 2>&1 | tee "$log" | grep -v '^Running main' || failed=1
+build/tests/rung_tests --gtest_brief=1 >"$log" 2>&1 || failed=1
+grep -vE '^Running main|: Skipped$|^$' "$log" | grep -vxFf <(grep -A1 ': Skipped$' "$log") || true
+grep -A1 ': Skipped$' "$log" | grep -vE ': Skipped$|^--$|^$' | sort | uniq -c | sed 's/^ */skipped /' || true
 say "report tests"
 "$python" -m pytest -q -rs -p no:cacheprovider tests 2>&1 | tee "$log.py" || failed=1
 

@@ -44,8 +44,9 @@ def test_figure_files(folder, name):
 def test_ladder_rows(study, folder):
     rows = rows_of(folder, "ladder")
     cpu, gpu = ([r for r in rows if r["side"] == s] for s in ("cpu", "gpu"))
-    assert [len(cpu), {r["n"] for r in cpu}] == [6, {"1024"}]
-    assert [len(gpu), {r["n"] for r in gpu}] == [12, {"4096"}]
+    assert [r["n"] for r in cpu] == ["1024", "1024", "4096", "4096", "4096", "4096"]
+    assert [r["at_compared_size"] for r in cpu] == ["0", "0", "1", "1", "1", "1"]
+    assert [len(gpu), {r["n"] for r in gpu[1:]}, gpu[0]["n"]] == [13, {"4096"}, "32"]
     tiled = next(r for r in gpu if r["kernel"] == "gpu/matmul/tiled")
     assert tiled["title"] == "Tiled (tile 32)"
     library = next(r for r in gpu if r["kernel"] == "gpu/matmul/library")
@@ -101,10 +102,22 @@ def test_speedup_rows(study, folder):
 
 def test_occupancy_rows(folder):
     rows = rows_of(folder, "occupancy")
-    assert [r["swept_value"] for r in rows if r["swept"] == "pad_kib"] == ["0", "112", "200", "28", "36", "56", "74"]
-    assert {r["limiter"] for r in rows} == {"threads", "blocks", "registers", "shared memory"}
-    achieved = [r for r in rows if r["occupancy_achieved"]]
-    assert {float(r["occupancy_achieved"]) for r in achieved} == {.992, .995, .994, .49, .247}
+    sweep = [r for r in rows if r["panel"] == "occupancy sweep"]
+    assert [float(r["occupancy_theoretical"]) for r in sweep] == [.125, .25, .375, .5, .75, .875, 1]
+    assert {r["line"] for r in sweep} == {"Tiled (tile 16)"} and sweep[-1]["shared_bytes_added"] == "0"
+    assert [(r["line"], r["threads_per_block"]) for r in rows if r not in sweep] == [("Naive", "64"), ("Naive", "1024")]
+    assert {r["limiter"] for r in sweep} == {"threads", "shared memory"}
+    assert [float(r["occupancy_achieved"]) for r in sweep if r["occupancy_achieved"]] == [.247, .995]
+
+
+def test_varied_points_stay_out_of_the_ladder(study):
+    """The occupancy experiment's block of 1024 threads is the naive kernel's fastest, yet not its rung."""
+    assert "gpu/matmul/naive/block:32/n:4096" in study.gpu.varied
+    points = derive.timed(study.gpu, "matmul")
+    assert {p.title for p in points if p.kernel.title == "Naive"} == {"Naive (block 16)"}
+    assert not any(p.counters.get(derive.SWEPT) for p in points)
+    alone = dataclasses.replace(study.gpu, points=tuple(p for p in study.gpu.points if p.name in study.gpu.varied))
+    assert {p.title for p in derive.timed(alone, "matmul")} == {"Naive (block 8)", "Naive (block 32)"}
 
 
 def test_promise_rows(folder):
@@ -240,3 +253,109 @@ def test_every_label_stays_on_the_page(study, module):
         box = text.get_window_extent()
         assert box.x0 * scale >= -1 and box.x1 * scale <= width + 1, text.get_text()
         assert box.y0 * scale >= -1 and box.y1 * scale <= height + 1, text.get_text()
+
+
+def test_comparison_is_at_the_largest_size_that_the_best_codes_share(study):
+    assert derive.comparison_size(study) == 4096
+    keep = tuple(p for p in study.cpu.points if not (p.kernel.name == "cpu/matmul/eigen" and p.n == 4096))
+    sides = study.sides | {"cpu": dataclasses.replace(study.cpu, points=keep)}
+    assert derive.comparison_size(dataclasses.replace(study, sides=sides)) == 512
+
+
+def test_steps_and_shares_are_within_one_size(study):
+    rungs = {r.point.kernel.name: r for r in derive.rungs(study, study.cpu)}
+    points = {p.name: p for p in study.cpu.points}
+    first, second, third = (rungs[f"cpu/matmul/{name}"] for name in ("ijk", "ikj", "blocked"))
+    assert (first.point.n, first.step, first.library_share) == (
+        1024, None, pytest.approx(first.point.gflops / points["cpu/matmul/blas/n:1024"].gflops))
+    assert second.step_n == 1024 and second.step == pytest.approx(second.point.gflops / first.point.gflops)
+    assert (third.point.n, third.step_n) == (4096, 1024)
+    assert third.step == pytest.approx(points["cpu/matmul/blocked/n:1024"].gflops / second.point.gflops)
+    lone = derive.rungs(study, study.gpu)[0]
+    assert (lone.point.n, lone.library_share) == (32, None) and derive.rungs(study, study.gpu)[1].step is None
+
+
+def test_copies_are_borrowed_from_codes_of_the_same_operands(study):
+    best = derive.speed_ups(study)[-1]
+    assert not best.borrowed
+    points = tuple(dataclasses.replace(p, counters={k: v for k, v in p.counters.items() if k != "transfer_seconds"})
+                   if p.kernel.is_library else p for p in study.gpu.points)
+    without = dataclasses.replace(study, sides=study.sides | {"gpu": dataclasses.replace(study.gpu, points=points)})
+    again = derive.speed_ups(without)[-1]
+    assert again.borrowed and again.transfer == best.transfer and again.with_transfer == pytest.approx(best.with_transfer)
+    from report.figures import speedup
+    assert "median of the other codes" in speedup.caption(without, speedup.rows(without))
+    assert "median of the other codes" not in speedup.caption(study, speedup.rows(study))
+
+
+def test_gpu_roofline_is_at_the_largest_counted_size(study):
+    from report.figures import roofline_gpu
+    counters = {name.replace("4096", "512"): row for name, row in study.gpu.counters.items()}
+    moved = dataclasses.replace(study, sides=study.sides | {"gpu": dataclasses.replace(study.gpu, counters=counters)})
+    assert {r["n"] for r in roofline_gpu.rows(study)} == {4096} and {r["n"] for r in roofline_gpu.rows(moved)} == {512}
+
+
+def test_points_that_coincide_share_a_label():
+    from report.figures import roofline_gpu
+    rows = [{"name": name, "title": f"{name} (tile 8)", "variant": "tile 8", "gflops": rate, "op_per_byte_dram": dram,
+             "op_per_byte_requested": 2.0} for name, rate, dram in (("a", 100.0, 4.0), ("b", 103.0, 4.1), ("c", 150.0, 4.0))]
+    groups = roofline_gpu.grouped(rows)
+    assert [[r["name"] for r in g] for g in groups] == [["a", "b"], ["c"]]
+    assert roofline_gpu._title(groups[0]) == ("a, b (tile 8)", "100–103 GFLOP/s")
+
+
+def test_flagship_picture_is_wide_and_says_where_it_is_from(study, folder):
+    import struct
+
+    from report.figures import roofline_gpu
+    assert struct.unpack(">I", (folder / "roofline_gpu.png").read_bytes()[16:20]) == (1600,)
+    texts = [t.get_text() for t in roofline_gpu.draw(study, roofline_gpu.rows(study)).texts]
+    assert any("Recorded on Synthetic GPU, 2026-01-20" in t and "N = 4096" in t for t in texts)
+
+
+def test_counted_ratios(study):
+    from report import ratios
+    points = {p.kernel.title: p for p in study.counts if p.flops}
+    checked, naive = points["Tiled, any size"], points["Naive"]
+    assert (ratios.by_formula(checked), ratios.counted(checked)) == (4.0, 5.0)
+    assert ratios.padding(checked) == pytest.approx(0.2) and ratios.padding(naive) == 0
+    assert ratios.counted(naive, True) == pytest.approx(0.25 * 128 / (128 + 0.5))
+    assert ratios.difference(naive) == "yes"
+    wrong = dataclasses.replace(naive, counters=naive.counters | {"bytes_stored": naive.counters["bytes_stored"] + 4})
+    assert ratios.difference(wrong) == "+4 B"
+    rows = ratios.table(study)[0]["rows"]
+    assert [r[7]["main"] for r in rows if "any size" in r[0]["main"]] == ["20 %"]
+
+
+def test_roofs_have_their_data_sheet_beside_them(study):
+    from report import tables
+    rows = [[c["main"] for c in row] for row in tables.roofs(study)[1]["rows"]]
+    assert ["GPU", "DRAM copy", "4.29 TB/s", "4.80 TB/s", "89 %"] in rows and ["CPU", "L3", "820 GB/s", "–", "–"] in rows
+
+
+def test_every_section_is_interpreted(study):
+    from report import ratios, readings
+    rows = output.tables(study)
+    texts = [readings.ladder(study), readings.promise(rows["promise"]), readings.traffic(rows["traffic"]),
+             readings.roofline_gpu(study, rows["roofline_gpu"]), readings.roofline_cpu(study), readings.speedup(study),
+             readings.roofline_both(study), readings.sizes(study), readings.occupancies(rows["occupancy"]),
+             ratios.reading(study)]
+    assert all(t.endswith(".") for t in texts)
+    assert "99 % of the 550 GB" in texts[2] and "6.90 GB against 201 MB compulsory" in texts[2]
+    assert "down to 50 % occupancy" in texts[8] and "1024 threads for Naive" in texts[8]
+
+
+@pytest.mark.parametrize("text, lines", (("blocked, all threads (block 128)", 1), ("x" * 100, 3), ("", 1)))
+def test_nothing_is_cut_off(text, lines):
+    shown = labels.wrap(text, 34)
+    assert shown.count("\n") == lines - 1 and max(map(len, shown.split("\n"))) <= 34
+    assert not text or shown.replace("\n", "") == text
+
+
+def test_labels_avoid_what_is_drawn():
+    from report.paper import Paper
+    sheet = Paper((0, 0, 100, 100))
+    sheet.line((0, 50), (100, 50))
+    sheet.mark(20, 70)
+    assert sheet.place([[(10, 45, 30, 55)], [(15, 65, 25, 75)], [(90, 80, 110, 90)], [(60, 60, 80, 70)]]) == 3
+    assert sheet.cost([(60, 60, 80, 70)]) > 0, "a placed label is in the way of the next"
