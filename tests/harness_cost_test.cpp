@@ -37,7 +37,7 @@ TEST(DISABLED_HarnessCost, IsBelowThreePercentForTheLibraries) {
       for (const int n : {256, 1024}) {
         const auto [bare, harness] = bare_and_harness(*kernel, n);
         std::printf("%s n:%d harness / bare = %.4f\n", kernel->name.c_str(), n, harness / bare);
-        EXPECT_NEAR(harness / bare, 1, 0.03) << kernel->name << " n:" << n;
+        EXPECT_LE(harness / bare, 1.03) << kernel->name << " n:" << n;
       }
 }
 

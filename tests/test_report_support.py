@@ -1,8 +1,10 @@
 """Shared by the report's tests: paths, the checked-in synthetic results, ways to change them."""
 
 import copy
+import functools
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,3 +29,13 @@ def changed(path: Path, **context) -> dict:
     data = copy.deepcopy(read(path))
     data["context"].update(context)
     return data
+
+
+@functools.cache
+def rendered() -> Path:
+    """The report of the live CPU beside the recorded GPU, rendered once for all tests; removed at exit."""
+    from report import cli
+    folder = tempfile.TemporaryDirectory(prefix="rung-report-")
+    rendered.folder = folder
+    assert cli.main([str(CPU), "--recorded", str(GPU), "--output", folder.name]) == cli.OK
+    return Path(folder.name)
