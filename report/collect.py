@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from report.load import Foreign, InputError, load
-from report.records import COUNT, CounterFile, Point, Roof, RoofFile, Run, Side, Source, Study
+from report.records import COUNT, OCCUPANCY, CounterFile, Point, Roof, RoofFile, Run, Side, Source, Study
 
 RECORDED_FOLDER = ("experiments", "recorded")
 SIDES = ("cpu", "gpu")
@@ -117,13 +117,15 @@ def make_side(name: str, runs: list[Run], found: Found, recorded: bool = False) 
     points: dict[str, Point] = {}
     for run in mine:
         points |= {p.name: p for p in run.points if p.kernel.side == name and p.mode != COUNT}
+    others = {p.name for run in mine if run.experiment != OCCUPANCY for p in run.points}
     fullest = max(mine, key=lambda r: sum(p.kernel.side == name and not p.kernel.is_ceiling for p in r.points))
     counters = _counters(found, machine) if name == "gpu" else None
     return Side(
         name=name, machine=machine, context=fullest.context, date=_dates(mine),
         recorded=recorded or any(_in_recorded_folder(r.path) for r in mine),
         points=tuple(points[key] for key in sorted(points)), roofs=_roofs(name, machine, mine, found),
-        counters=counters.points if counters else {}, counter_tool=counters.tool if counters else "")
+        counters=counters.points if counters else {}, counter_tool=counters.tool if counters else "",
+        varied=frozenset(points.keys() - others))
 
 
 def _in_recorded_folder(path: Path) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from statistics import median
 
 from report import stats
 from report.records import COLD, HOT, Kernel, Point, Roof, Side, Study
@@ -15,15 +16,22 @@ TEXTBOOK_INTENSITIES = (0.25, 4.0)
 """FLOP per requested byte of the textbook's naive kernel and of its 16 × 16 tiles (4 B elements)."""
 COVERAGE = 0.95
 """A size is common if so large a part of the kernels was measured there."""
+SWEPT = "shared_bytes_added"
+"""Counter of points that were handicapped on purpose, by shared memory that nobody uses (bytes)."""
 
 
 @dataclass(frozen=True)
 class Rung:
-    """A kernel's fastest variant at the ladder's size, beside what it is compared with."""
+    """A kernel's fastest variant at the compared size, or at its own largest one, beside what it is compared with.
+
+    Every comparison is within one size: `step_n` is the largest that this rung and the one before share.
+    """
 
     point: Point
     number: int
+    elsewhere: bool
     step: float | None
+    step_n: int | None
     step_verdict: str
     library_share: float | None
     roof_share: float | None
@@ -39,6 +47,7 @@ class SpeedUp:
     ratio: float
     interval: tuple[float, float] | None
     transfer: float | None
+    borrowed: bool
     with_transfer: float | None
     with_interval: tuple[float, float] | None
 
@@ -66,9 +75,13 @@ def main_mode(points: list[Point]) -> str:
 
 
 def timed(side: Side | None, family: str, every_mode: bool = False) -> list[Point]:
-    """Timed points of a family with a rate, in the side's main mode unless every mode is wanted."""
+    """Timed points of a family with a rate, in the side's main mode unless every mode is wanted.
+
+    Points of the occupancy experiment are among them only if there are no others; handicapped ones never are.
+    """
     points = [p for p in side.points if p.is_timed and p.flops and p.kernel.family == family
-              and not p.kernel.is_ceiling] if side else []
+              and not p.kernel.is_ceiling and not p.counters.get(SWEPT)] if side else []
+    points = [p for p in points if p.name not in side.varied] or points
     return points if every_mode else [p for p in points if p.mode == main_mode(points)]
 
 
@@ -93,6 +106,11 @@ def common_size(points: list[Point]) -> int | None:
         return None
     most = max(len(names) for names in kernels.values())
     return max(n for n, names in kernels.items() if len(names) >= COVERAGE * most)
+
+
+def ladder_key(point: Point) -> tuple:
+    """Sorts points as on the ladder, variants by the numbers of their tunables, then by size."""
+    return (point.kernel.order, point.kernel.name, tuple(point.tunables.values()), point.n or 0, point.name)
 
 
 def best_variants(points: list[Point], n: int | None) -> list[Point]:
@@ -169,33 +187,78 @@ def dram_intensity(side: Side, point: Point) -> float | None:
     return point.counters.get("op_per_byte_dram")
 
 
-def rungs(side: Side | None, family: str) -> list[Rung]:
-    """The ladder of one side at its largest common size."""
-    points = timed(side, family)
-    best = best_variants(points, common_size(points))
-    made, before = [], {}
-    for number, point in enumerate(best, 1):
+def comparison_size(study: Study) -> int | None:
+    """The size at which the sides are compared: the largest that the best codes of every side were measured at.
+
+    The best codes of a side are its libraries in the main precision, or, without any, its fastest kernel.
+    """
+    family, precision, shared = main_family(study), main_precision(study), None
+    for side in study.sides.values():
+        points = [p for p in in_precision(timed(side, family), precision) if p.n]
+        if points:
+            sizes = _best_codes_sizes(points)
+            shared = sizes if shared is None else shared & sizes
+    return max(shared) if shared else None
+
+
+def _best_codes_sizes(points: list[Point]) -> set[int]:
+    codes = [p for p in points if p.kernel.is_library]
+    codes = codes or [p for p in points if p.kernel == fastest(points).kernel]
+    return set.intersection(*({p.n for p in group} for group in by_kernel(codes).values()))
+
+
+def side_size(study: Study, side: Side) -> int | None:
+    """The compared size, or the largest common one of a side that has no point there."""
+    points, n = timed(side, main_family(study)), comparison_size(study)
+    return n if any(p.n == n for p in points) else common_size(points)
+
+
+def rungs(study: Study, side: Side | None) -> list[Rung]:
+    """The ladder of one side at the compared size; kernels that lack it stand at their own largest size."""
+    groups = by_kernel([p for p in timed(side, main_family(study)) if p.n])
+    n, before, made = side_size(study, side) if side else None, {}, []
+    everything = [p for group in groups.values() for p in group]
+    for number, group in enumerate(groups.values(), 1):
+        at = n if any(p.n == n for p in group) else max(p.n for p in group)
+        point = fastest([p for p in group if p.n == at])
         precision = point.kernel.precision
-        previous = before.get(precision)
-        library = fastest([p for p in in_precision(best, precision) if p.kernel.is_library])
+        library = fastest([p for p in in_precision(everything, precision) if p.kernel.is_library and p.n == at])
         roof = peak(side, precision)
         made.append(Rung(
-            point, number,
-            step=point.gflops / previous.gflops if previous else None,
-            step_verdict=stats.compare(point.summary, previous.summary) if previous else "",
+            point, number, at != n, *_step(group, before.get(precision, []), at),
             library_share=point.gflops / library.gflops if library else None,
             roof_share=point.gflops / roof.value if roof else None))
         if not point.kernel.is_library:
-            before[precision] = point
+            before[precision] = group
     return made
 
 
-def textbook_pair(study: Study) -> tuple[Point, Point] | None:
-    """The textbook's naive kernel and its first tiled one on the GPU, by their requested FLOP per byte."""
+def _step(group: list[Point], before: list[Point], n: int) -> tuple[float | None, int | None, str]:
+    """Factor over the rung before, the size of that comparison (n where both have it) and the verdict."""
+    shared = {p.n for p in group} & {p.n for p in before}
+    if not shared:
+        return None, None, ""
+    at = n if n in shared else max(shared)
+    new, old = (fastest([p for p in points if p.n == at]) for points in (group, before))
+    return new.gflops / old.gflops, at, stats.compare(new.summary, old.summary)
+
+
+def counted_size(study: Study) -> int | None:
+    """The largest size at which hardware counters exist for (nearly) all kernels that have any."""
+    points = timed(study.gpu, main_family(study))
+    return common_size([p for p in points if counters_of(study.gpu, p).get("dram_bytes")])
+
+
+def textbook_pair(study: Study, n: int | None = None) -> tuple[Point, Point] | None:
+    """The textbook's naive kernel and its first tiled one on the GPU, by their requested FLOP per byte.
+
+    At size n, else at the compared size.
+    """
     family, precision = main_family(study), main_precision(study)
     points = [p for p in in_precision(timed(study.gpu, family), precision)
               if p.requested_intensity and not p.kernel.is_library]
-    points = [p for p in points if p.n == common_size(points)]
+    n = n or comparison_size(study)
+    points = [p for p in points if p.n == (n if any(p.n == n for p in points) else common_size(points))]
     if not points:
         return None
     lowest = min(p.requested_intensity for p in points)
@@ -220,12 +283,27 @@ def best_per_size(side: Side | None, family: str, precision: str) -> dict[int, P
     return {n: fastest(groups[n]) for n in sorted(groups)}
 
 
-def speed_up(n: int, cpu: Point, gpu: Point) -> SpeedUp:
-    """Speed-up of one GPU point over one CPU point, with conservative intervals."""
-    transfer = gpu.counters.get("transfer_seconds")
+def transfer_seconds(side: Side, point: Point) -> tuple[float | None, bool]:
+    """Seconds of the copies to and from the GPU, and whether they were borrowed.
+
+    Copies depend on the operands alone, so a point without them takes the median over the kernels of its size and
+    precision.
+    """
+    own = point.counters.get("transfer_seconds")
+    if own is not None:
+        return own, False
+    others = [p.counters["transfer_seconds"] for p in side.points
+              if "transfer_seconds" in p.counters and p.size_key == point.size_key
+              and p.kernel.family == point.kernel.family and p.kernel.precision == point.kernel.precision]
+    return (median(others), True) if others else (None, False)
+
+
+def speed_up(side: Side, cpu: Point, gpu: Point) -> SpeedUp:
+    """Speed-up of one GPU point of `side` over one CPU point, with conservative intervals."""
+    transfer, borrowed = transfer_seconds(side, gpu)
     base, time = cpu.summary, gpu.summary
     return SpeedUp(
-        n, cpu, gpu, base.median / time.median, stats.ratio_interval(base, time), transfer,
+        gpu.n, cpu, gpu, base.median / time.median, stats.ratio_interval(base, time), transfer, borrowed,
         base.median / (time.median + transfer) if transfer is not None else None,
         stats.ratio_interval(base, time, transfer) if transfer is not None else None)
 
@@ -238,7 +316,7 @@ def speed_ups(study: Study, kernel: Kernel | None = None) -> list[SpeedUp]:
     if kernel:
         own = [p for p in timed(study.gpu, family) if p.kernel.name == kernel.name]
         gpu = {n: fastest([p for p in own if p.n == n]) for n in sorted({p.n for p in own if p.n})}
-    return [speed_up(n, cpu[n], gpu[n]) for n in sorted(cpu.keys() & gpu.keys())]
+    return [speed_up(study.gpu, cpu[n], gpu[n]) for n in sorted(cpu.keys() & gpu.keys())]
 
 
 def wins_from(speedups: list[SpeedUp], with_transfer: bool) -> int | None:

@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from report import blocks, derive, machines, provenance, tables, words
+from report import blocks, derive, machines, provenance, ratios, readings, tables, words
 from report.records import SIDE_NAME, Study
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
@@ -29,18 +29,19 @@ def compose(study: Study, captions: dict[str, str], rows: dict[str, list[dict]],
 
     sections = [
         machines.section(study),
-        _section("The ladder", words.ladder_reading(study), figure("ladder"), tables.ladder(study)),
-        _section("Promise and measurement", "", figure("promise")),
-        _section("The GPU’s roofline", words.roofline_reading(study) if study.gpu else "", figure("roofline_gpu"),
-                 figure("traffic")),
-        _section("The CPU’s roofline", "", figure("roofline_cpu")),
-        _section("Both on one roofline", "", figure("roofline_both")),
-        _section("Occupancy and throughput", words.occupancy_reading(study, rows.get("occupancy", [])),
-                 figure("occupancy")),
-        _section("Throughput and size", "", figure("sizes")),
-        _section("The GPU against the best CPU code", words.speedup_reading(study), figure("speedup"),
+        tables.roofs(study),
+        _section("The ladder", readings.ladder(study), figure("ladder"), tables.ladder(study)),
+        _section("The GPU’s roofline", readings.roofline_gpu(study, rows.get("roofline_gpu", [])),
+                 figure("roofline_gpu")),
+        _section("Promise and measurement", readings.promise(rows.get("promise", [])), figure("promise")),
+        _section("Who served the bytes", readings.traffic(rows.get("traffic", [])), figure("traffic")),
+        _section("The CPU’s roofline", readings.roofline_cpu(study), figure("roofline_cpu")),
+        _section("Both on one roofline", readings.roofline_both(study), figure("roofline_both")),
+        _section("Occupancy and throughput", readings.occupancies(rows.get("occupancy", [])), figure("occupancy")),
+        _section("Throughput and size", readings.sizes(study), figure("sizes")),
+        _section("The GPU against the best CPU code", readings.speedup(study), figure("speedup"),
                  tables.speedups(study)),
-        _section("Counted operations and bytes", "", tables.counts(study), tables.traffic(rows.get("traffic", []))),
+        _section("Counted operations and bytes", ratios.reading(study), ratios.table(study)),
         tables.others(study),
         tables.method(study),
         provenance.section(study),

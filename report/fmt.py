@@ -28,6 +28,14 @@ def flops(gflops: float) -> str:
     return _scaled(gflops, "FLOP/s")
 
 
+def flops_span(low: float, high: float) -> str:
+    """Two rates in the prefix of the greater: '8.84–9.06 TFLOP/s'; one of them if they read the same."""
+    text = flops(high)
+    number, unit = text.split(" ")
+    other = significant(low * float(number) / high) if high else number
+    return text if other == number else f"{other}–{text}"
+
+
 def bandwidth(gbytes: float) -> str:
     """GB/s (decimal) with a fitting prefix: '4.54 TB/s'."""
     return _scaled(gbytes, "B/s")

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from report import blocks, fmt
-from report.records import SIDE_NAME, Run, Side, Study
+from report.records import SIDE_NAME, Study
 
-SHOWN_ELSEWHERE = {"kernels", "caches", "title", "question"}
+SHOWN_ELSEWHERE = {"kernels", "caches", "title", "question", "experiment_toml", "executable", "seed", "gpu_unavailable"}
+"""Fields of the context that the report shows in another place, or leaves to the results file."""
+
+CPU_FIELDS = {"cpu_name", "cpu_cores", "cpu_threads", "cpu_simd", "memory_bytes", "omp_num_threads", "omp_proc_bind",
+              "omp_places", "cpu_l1d_bytes", "cpu_l2_bytes", "cpu_l3_bytes", "blas_name", "blas_version",
+              "cxx_compiler", "cxx_flags"}
+GPU_FIELDS = {"gpu_name", "gpu_sm_count", "gpu_compute_capability_major", "gpu_compute_capability_minor",
+              "gpu_clock_khz", "gpu_mem_clock_khz", "gpu_memory_bytes", "gpu_mem_bus_width_bits", "gpu_l2_bytes",
+              "gpu_driver", "gpu_cuda_runtime", "cuda_compiler", "cuda_flags"}
+"""Fields that the list of a side's machine shows."""
 
 
 def section(study: Study) -> list[dict]:
@@ -61,13 +70,3 @@ def _gpu_rows(c: dict) -> list[tuple[str, object]]:
             ("L2 cache", fmt.binary(l2) if l2 else None),
             ("driver; CUDA run time", f"{c.get('gpu_driver', '?')}; {c.get('gpu_cuda_runtime', '?')}"),
             ("compiler", f"{c.get('cuda_compiler', '')} {c.get('cuda_flags', '')}".strip())]
-
-
-def differing(runs: tuple[Run, ...]) -> list[tuple[Run, Run | None, dict]]:
-    """Each run with the earlier run that is most like it, and the fields in which it differs from that one."""
-    made = []
-    for i, run in enumerate(runs):
-        options = [({k: v for k, v in run.context.items() if base.context.get(k) != v}, base) for base in runs[:i]]
-        own, base = min(options, key=lambda o: len(o[0]), default=(run.context, None))
-        made.append((run, base, own))
-    return made

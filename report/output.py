@@ -76,7 +76,8 @@ def _draw(study: Study, made: dict[str, list[dict]], folder: Path) -> None:
     from report import style
     for module in FIGURES:
         if module.NAME in made:
-            style.save(module.draw(study, made[module.NAME]), folder, safe_name(module.NAME))
+            style.save(module.draw(study, made[module.NAME]), folder, safe_name(module.NAME),
+                       getattr(module, "DPI", style.DPI))
 
 
 def stale(folder: Path, names: Iterable[str]) -> list[Path]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from report import blocks
-from report.machines import SHOWN_ELSEWHERE, differing
+from report.machines import CPU_FIELDS, GPU_FIELDS, SHOWN_ELSEWHERE
 from report.records import Study
 
 NAMED = 4
@@ -15,16 +15,42 @@ LONGEST = 240
 """Longer values of the context are cut."""
 LISTED = 15
 """So many groups are listed."""
+OF_EACH = {"experiment", "date", "complete", "interrupted", "points_planned", "points_done"}
+"""Stand in the lists of files and of runs."""
 
 
 def section(study: Study) -> list[dict]:
     made = [blocks.heading("Where the numbers come from"), *_files(study), *_left_out(study)]
-    made.append(blocks.subheading("Context of the runs"))
-    for run, base, context in differing(study.runs):
-        like = f": as {base.experiment}, {base.date[:10]}, but for" if base else ""
-        made.append(blocks.reading(f"{run.experiment}, {run.date[:19]}{like}"))
-        made.append(blocks.dense([(k, _plain(v)) for k, v in context.items() if k not in SHOWN_ELSEWHERE]))
+    made.append(blocks.paragraph("The context of the runs follows, but for what stands elsewhere in the report. It is "
+                                 "in full, with the text of the experiment, in each results file."))
+    return made + _contexts(study)
+
+
+def _contexts(study: Study) -> list[dict]:
+    """For each pair of machines what its runs have in common, once; then what is particular to each run."""
+    made, own = [], []
+    for machine in dict.fromkeys(run.machine for run in study.runs):
+        runs = [run for run in study.runs if run.machine == machine]
+        hidden = _printed(study, machine)
+        keys = [k for k in dict.fromkeys(k for run in runs for k in run.context) if k not in hidden]
+        shared = {k: runs[0].context[k] for k in keys
+                  if all(k in run.context and run.context[k] == runs[0].context[k] for run in runs)}
+        made += [blocks.subheading(f"Context on {' and '.join(name for name in machine if name)}"),
+                 blocks.dense([(k, _plain(v)) for k, v in shared.items()])]
+        own += [(run.experiment, run.date[:19], "; ".join(
+            f"{k} {_plain(run.context[k])}" for k in keys if k in run.context and k not in shared)) for run in runs]
+    if any(particular for *_, particular in own):
+        made.append(blocks.table("What is particular to each run.",
+                                 [("experiment", "l"), ("date", "l"), ("", "l")], own, widths=["auto", "auto", "1fr"]))
     return made
+
+
+def _printed(study: Study, machine: tuple[str, str]) -> set[str]:
+    """Fields of the context that stand in other places of the report."""
+    fields = SHOWN_ELSEWHERE | OF_EACH
+    if study.cpu and study.cpu.machine == machine[0]:
+        fields = fields | CPU_FIELDS
+    return fields | GPU_FIELDS if study.gpu and study.gpu.machine == machine[1] else fields
 
 
 def _plain(value: object) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 from report.stats import Summary
 
 HOT, COLD, COUNT = "hot", "cold", "count"
+OCCUPANCY = "occupancy"
+"""The experiment that varies occupancy and block sizes on purpose; its points are compared among themselves."""
 SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
 
 
@@ -87,9 +89,12 @@ class Point:
     @property
     def title(self) -> str:
         """The kernel's title with its tunables: 'Tiled (tile 16)'."""
-        if not self.tunables:
-            return self.kernel.title
-        return f"{self.kernel.title} ({', '.join(f'{k} {v}' for k, v in self.tunables.items())})"
+        return f"{self.kernel.title} ({self.variant})" if self.tunables else self.kernel.title
+
+    @property
+    def variant(self) -> str:
+        """The tunables: 'tile 16', or nothing."""
+        return ", ".join(f"{k} {v}" for k, v in self.tunables.items())
 
     def rate(self, seconds: float | None, cost: str = "flops") -> float | None:
         """Cost over seconds, in units of 1e9 a second; None where either is missing."""
@@ -209,6 +214,8 @@ class Side:
     roofs: tuple[Roof, ...] = ()
     counters: dict[str, dict[str, float]] = field(default_factory=dict)
     counter_tool: str = ""
+    varied: frozenset[str] = frozenset()
+    """Names of points that only the occupancy experiment measured."""
 
     @property
     def day(self) -> str:

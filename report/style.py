@@ -20,11 +20,12 @@ from matplotlib.figure import Figure  # noqa: E402
 WIDTH = 6.30
 """Text width of the A4 page: 160 mm in inches."""
 DPI = 160
+"""Of the PNGs, unless a figure asks for more."""
 SMALL, NORMAL = 7.0, 8.0
 INK, GREY, PALE = "#1a1a1a", "#6b6b6b", "#c9c9c9"
 SIDE_COLOUR = {"cpu": "#d9730d", "gpu": "#123f7a"}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
-LADDER_COLOURS = {"cpu": ("#f6b26b", "#6a2e00"), "gpu": ("#8fb8e8", "#0b2447")}
+LADDER_COLOURS = {"cpu": ("#f6b26b", "#6a2e00"), "gpu": ("#7fabe0", "#0b2447")}
 
 RC = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": NORMAL,
@@ -84,7 +85,7 @@ def decade_ticks(axis, every: int = 1) -> None:
         f"{v:,.0f}".replace(",", "\u2009") if v >= 1 else f"{v:g}"))
 
 
-def save(fig: Figure, folder: Path, name: str) -> None:
+def save(fig: Figure, folder: Path, name: str, dpi: int = DPI) -> None:
     """Writes name.pdf and name.png without dates, so that the same figure gives the same bytes."""
     fig.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    fig.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
+    fig.savefig(folder / f"{name}.png", dpi=dpi, metadata={"Software": None})

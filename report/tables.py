@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from report import blocks, captions, derive, fmt
-from report.records import COUNT, SIDE_NAME, Point, Side, Study
-
-LEVELS = ("requested", "L1 sectors", "L2", "DRAM", "compulsory")
+from report.derive import Rung
+from report.records import COUNT, SIDE_NAME, Point, Roof, Side, Study
 
 
 def _rate(point: Point) -> tuple[str, str]:
@@ -15,36 +14,66 @@ def _rate(point: Point) -> tuple[str, str]:
     return fmt.significant(point.gflops), fmt.interval(point.gflops_interval)
 
 
+def roofs(study: Study) -> list[dict]:
+    """Every ceiling of both sides: measured, data sheet, share."""
+    rows = []
+    for side in study.sides.values():
+        sheets = [r for r in side.roofs if not r.measured]
+        named = set()
+        for roof in sorted((r for r in side.roofs if r.measured), key=lambda r: (r.is_bandwidth, -r.value, r.label)):
+            sheet = next((s for s in sheets if _same_roof(s, roof)), None)
+            named |= {sheet.label} if sheet else set()
+            rows.append((SIDE_NAME[side.name], roof.label, _roof_value(roof), _roof_value(sheet),
+                         fmt.percent(roof.value / sheet.value) if sheet else None))
+        rows += [(SIDE_NAME[side.name], s.label, None, _roof_value(s), None) for s in sheets if s.label not in named]
+    if not rows:
+        return []
+    labels = "; ".join(f"{SIDE_NAME[s.name]}: {s.label}" for s in study.sides.values() if s.roofs)
+    return [blocks.heading("The roofs"), blocks.table(
+        "Ceilings, by kernels that do nothing else, and what the data sheet says where the catalogue knows it. A copy "
+        f"counts the bytes read and the bytes written. {labels[0].upper()}{labels[1:]}.",
+        [("", "l"), ("roof", "l"), ("measured", "r"), ("data sheet", "r"), ("share", "r")], rows,
+        widths=["auto", "1fr", "auto", "auto", "auto"])]
+
+
+def _roof_value(roof: Roof | None) -> str | None:
+    return None if roof is None else (fmt.bandwidth if roof.is_bandwidth else fmt.flops)(roof.value)
+
+
+def _same_roof(sheet: Roof, roof: Roof) -> bool:
+    if sheet.is_bandwidth != roof.is_bandwidth:
+        return False
+    name = derive.memory_level(roof.label) if roof.is_bandwidth else derive.roof_precision(roof)
+    return name == (derive.memory_level(sheet.label) if sheet.is_bandwidth else derive.roof_precision(sheet))
+
+
 def ladder(study: Study) -> list[dict]:
     """One table a side: rung, idea, rate, shares of the library and of the roof, step."""
-    return [_ladder(study, side) for side in study.sides.values() if derive.rungs(side, derive.main_family(study))]
+    return [_ladder(study, side, rungs) for side in study.sides.values() if (rungs := derive.rungs(study, side))]
 
 
-def _ladder(study: Study, side: Side) -> dict:
-    rungs = derive.rungs(side, derive.main_family(study))
+def _ladder(study: Study, side: Side, rungs: list[Rung]) -> dict:
     rows = []
     for r in rungs:
         kernel = r.point.kernel
-        step = None if r.step is None else (fmt.times(r.step), "ambiguous" if r.step_verdict == "ambiguous" else "")
-        rows.append((r.number, (r.point.title, kernel.idea), kernel.precision.upper(), _rate(r.point),
+        step = None if r.step is None else (fmt.times(r.step), _step_note(r))
+        rows.append((r.number, (r.point.title, kernel.idea), kernel.precision.upper(), r.point.n, _rate(r.point),
                      None if r.library_share is None else fmt.percent(r.library_share),
                      None if r.roof_share is None else fmt.percent(r.roof_share), step))
-    n = rungs[0].point.n
     return blocks.table(
-        f"The {SIDE_NAME[side.name]}’s ladder at N = {n}: median rate with its 95 % interval, share of the fastest "
-        f"library and of the measured compute ceiling in the same precision, and speed-up over the rung before (the "
-        f"nearest own one above it in that precision). {captions.provenance([(side, [r.point for r in rungs])])}"
-        + _absent(side, derive.main_family(study), n),
-        [("", "r"), ("rung", "l"), ("", "l"), ("GFLOP/s", "r"), ("of library", "r"), ("of roof", "r"), ("step", "r")],
-        rows, widths=["auto", "1fr", "auto", "auto", "auto", "auto", "auto"])
+        f"The {SIDE_NAME[side.name]}’s ladder at N = {derive.side_size(study, side)}, or, where a rung was not "
+        "measured there, at its own largest size: median rate with its 95 % interval, share of the fastest library of "
+        "the same size and of the measured compute ceiling in the same precision, and speed-up over the rung before "
+        "(the nearest own one above it in that precision) at the largest size that both were measured at. "
+        f"{captions.provenance([(side, [r.point for r in rungs])])}",
+        [("", "r"), ("rung", "l"), ("", "l"), ("N", "r"), ("GFLOP/s", "r"), ("of library", "r"), ("of roof", "r"),
+         ("step", "r")], rows, widths=["auto", "1fr", "auto", "auto", "auto", "auto", "auto", "auto"])
 
 
-def _absent(side: Side, family: str, n: int) -> str:
-    """Kernels without a point at the ladder's size, with the largest size that they have."""
-    missing = [max(group, key=lambda p: p.n or 0) for group in derive.by_kernel(derive.timed(side, family)).values()
-               if not any(p.n == n for p in group)]
-    listed = ", ".join(f"{p.kernel.title} ({p.size_text})" for p in missing)
-    return f" Measured only at other sizes: {listed}." if missing else ""
+def _step_note(rung: Rung) -> str:
+    """The size of the step where it is not the rung's, and whether the samples leave it open."""
+    notes = [f"at N = {rung.step_n}"] if rung.step_n != rung.point.n else []
+    return ", ".join(notes + (["ambiguous"] if rung.step_verdict == "ambiguous" else []))
 
 
 def speedups(study: Study) -> list[dict]:
@@ -61,44 +90,6 @@ def speedups(study: Study) -> list[dict]:
                ("with copies", "r")]
     return [blocks.table("The same numbers: best code of both sides in the same precision, speed-up with its interval, "
                          "time of the copies to and from the GPU.", columns, rows)]
-
-
-def counts(study: Study) -> list[dict]:
-    """Formula against count, for every point of the emulator."""
-    points = [p for p in study.counts if p.flops]
-    rows = []
-    for p in points:
-        c = p.counters
-        declared, counted = c.get("op_per_byte_declared"), p.requested_intensity
-        rows.append((p.title, p.n or p.size_text, _number(declared), (_number(counted), _agreement(declared, counted)),
-                     fmt.volume(c["bytes_requested"]) if c.get("bytes_requested") else None,
-                     _number(c.get("sectors_per_load_request")), _number(c.get("sectors_per_store_request"))))
-    if not rows:
-        return []
-    columns = [("kernel", "l"), ("N", "r"), ("OP/B by formula", "r"), ("OP/B counted", "r"), ("requested", "r"),
-               ("sectors a load", "r"), ("sectors a store", "r")]
-    note = f" {study.counts_note[0].upper()}{study.counts_note[1:]}." if study.counts_note else ""
-    return [blocks.table("Ratio of operations to requested bytes: by the formula in the kernel’s record, and counted by "
-                         "executing the kernel in the emulator; 32-byte sectors for each request of a warp (4 is the "
-                         f"least for 4-byte elements in a row).{note}", columns, rows)]
-
-
-def _number(value: float | None) -> str | None:
-    return None if value is None else fmt.significant(value)
-
-
-def _agreement(declared: float | None, counted: float | None) -> str:
-    if declared is None or counted is None:
-        return ""
-    return "" if abs(declared - counted) <= 0.005 * declared else "differs"
-
-
-def traffic(rows: list[dict]) -> list[dict]:
-    if not rows:
-        return []
-    body = [(r["title"], *(fmt.volume(r[level]) if r[level] else None for level in LEVELS)) for r in rows]
-    return [blocks.table(f"Bytes at each level by hardware counters, N = {rows[0]['n']}.",
-                         [("kernel", "l"), *((level, "r") for level in LEVELS)], body)]
 
 
 def others(study: Study) -> list[dict]:

@@ -1,4 +1,4 @@
-"""The ladder: GFLOP/s of every rung at the side's largest common size, with the compute roofs."""
+"""The ladder: GFLOP/s of every rung at the size at which the sides are compared, with the compute roofs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ from report.derive import Rung
 from report.records import SIDE_NAME, Side, Study
 
 NAME = "ladder"
-ROW = 0.172
+ROW = 0.185
 """Height of a row, inches."""
 TALLEST = 7.0
 """All rows together are no higher than this (inches), so that heading, figure and caption share a page."""
-LEFT, RIGHT, GAP, TOP, BOTTOM = 2.0, 0.95, 0.36, 0.21, 0.48
+LEFT, RIGHT, GAP, TOP, BOTTOM = 2.05, 1.75, 0.36, 0.21, 0.48
 LINE = 9.0
 """Distance of the roofs' labels, points."""
+NAME_LIMIT = 34
+"""Letters of small print in the left margin."""
+
+
+def groups_of(study: Study) -> list[tuple[Side, list[Rung]]]:
+    """Each side that has rungs, with them."""
+    return [(side, rungs) for side in study.sides.values() if (rungs := derive.rungs(study, side))]
 
 
 def rows(study: Study) -> list[dict]:
     """One row for each rung of each side."""
-    return [row for side in study.sides.values() for row in side_rows(side, derive.rungs(side, _family(study)))]
-
-
-def _family(study: Study) -> str:
-    return derive.main_family(study)
+    return [row for side, rungs in groups_of(study) for row in side_rows(side, rungs)]
 
 
 def side_rows(side: Side, rungs: list[Rung]) -> list[dict]:
@@ -37,39 +40,67 @@ def side_rows(side: Side, rungs: list[Rung]) -> list[dict]:
             "precision": point.kernel.precision, "library": int(point.kernel.is_library), "n": point.n,
             "mode": point.mode, "gflops": point.gflops, "gflops_low": ends[0], "gflops_high": ends[1],
             "samples": point.summary.n, "library_share": rung.library_share, "roof_share": rung.roof_share,
-            "step": rung.step, "step_verdict": rung.step_verdict, "settled": int(point.settled)})
+            "step": rung.step, "step_n": rung.step_n, "step_verdict": rung.step_verdict,
+            "at_compared_size": int(not rung.elsewhere), "settled": int(point.settled)})
     return made
 
 
+def sizes(study: Study, groups: list[tuple[Side, list[Rung]]]) -> str:
+    """'at N = 4096' with a remark on the rungs that were not measured there; for captions."""
+    found = {derive.side_size(study, side) for side, _ in groups}
+    if len(found) == 1:
+        text = f"at N = {found.pop()}"
+        text += ", the largest size at which the best codes of both sides were measured" if len(groups) > 1 else ""
+    else:
+        text = "at " + " and ".join(f"N = {derive.side_size(study, s)} ({SIDE_NAME[s.name]})" for s, _ in groups)
+    if any(r.elsewhere for _, rungs in groups for r in rungs):
+        text += "; a rung that was not measured there stands at its own largest size, which is given beside it"
+    return text
+
+
+def markers(study: Study, groups: list[tuple[Side, list[Rung]]]) -> str:
+    """What the markers that are shown mean, for captions."""
+    kernels, precision = [r.point.kernel for _, rungs in groups for r in rungs], derive.main_precision(study)
+    parts = ["square: a library"] if any(k.is_library for k in kernels) else []
+    parts += [f"diamond: not {precision.upper()}"] if any(k.precision != precision and not k.is_library
+                                                          for k in kernels) else []
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}. " if parts else ""
+
+
 def caption(study: Study, table: list[dict]) -> str:
-    sizes = " and ".join(f"N = {n} ({SIDE_NAME[s]})" for s, n in dict.fromkeys((r["side"], r["n"]) for r in table))
-    shown = [(side, [r.point for r in derive.rungs(side, _family(study))]) for side in study.sides.values()]
-    return (f"The ladder: throughput of each rung at {sizes}, in its fastest variant, on a logarithmic axis. "
-            "Square: a library; diamond: another precision than most. Vertical lines: measured compute ceilings. "
-            + captions.provenance(shown))
+    groups = groups_of(study)
+    return (f"The ladder: throughput of each rung {sizes(study, groups)}. Each in its fastest variant, on a "
+            f"logarithmic axis. {markers(study, groups)}Vertical lines: measured compute ceilings. "
+            + captions.provenance([(side, [r.point for r in rungs]) for side, rungs in groups]))
 
 
 def draw(study: Study, table: list[dict]):
-    groups = [(side, rungs) for side in study.sides.values() if (rungs := derive.rungs(side, _family(study)))]
-    return draw_groups(study, groups, min(ROW, TALLEST / sum(len(rungs) for _, rungs in groups)))
-
-
-def draw_groups(study: Study, groups: list[tuple[Side, list[Rung]]], row: float):
     """One panel for each side, one above the other, on a shared logarithmic axis."""
     from report import style
+    groups = groups_of(study)
+    row = min(ROW, TALLEST / sum(len(rungs) for _, rungs in groups))
     heights = [row * len(rungs) + 0.08 for _, rungs in groups]
-    heads = [TOP + LINE / 72 * max(0, len(_roofs(side, rungs)) - 1) for side, rungs in groups]
+    heads = [head(side, rungs) for side, rungs in groups]
     fig = style.figure(sum(heights) + sum(heads) + GAP * (len(groups) - 1) + BOTTOM)
-    limits, top = _limits(groups), fig.get_size_inches()[1]
-    for (side, rungs), height, head in zip(groups, heights, heads):
-        ax = style.axes(fig, LEFT, top - head - height, style.WIDTH - LEFT - RIGHT, height)
-        _panel(ax, study, side, rungs, limits, row)
-        top -= head + height + GAP
+    span, top = limits(groups), fig.get_size_inches()[1]
+    for (side, rungs), height, above in zip(groups, heights, heads):
+        ax = style.axes(fig, LEFT, top - above - height, style.WIDTH - LEFT - RIGHT, height)
+        panel(ax, study, side, rungs, span, 0.04 / row)
+        for y, rung in enumerate(rungs):
+            _row(ax, rung, y)
+        top -= above + height + GAP
     ax.set_xlabel("Performance [GFLOP/s]")
     return fig
 
 
-def _limits(groups) -> tuple[float, float]:
+def head(side: Side, rungs: list[Rung]) -> float:
+    """Inches above a panel for its heading and the labels of its roofs."""
+    return TOP + LINE / 72 * max(0, len(_roofs(side, rungs)) - 1)
+
+
+def limits(groups: list[tuple[Side, list[Rung]]]) -> tuple[float, float]:
+    """The shared axis (GFLOP/s)."""
     rates = [r.point.gflops for _, rungs in groups for r in rungs]
     roofs = [r.value for side, rungs in groups for r in _roofs(side, rungs)]
     return min(rates) / 1.8, max(rates + roofs) * 1.35
@@ -82,32 +113,27 @@ def _roofs(side: Side, rungs: list[Rung]) -> list:
     return sorted(found, key=lambda r: r.value)
 
 
-def _panel(ax, study: Study, side: Side, rungs: list[Rung], limits, row: float) -> None:
+def panel(ax, study: Study, side: Side, rungs: list[Rung], span: tuple[float, float], pad: float) -> None:
+    """Axis, roofs, heading and marks of one side; the rows' texts are the caller's."""
     from report import style
     colour, precision = style.SIDE_COLOUR[side.name], derive.main_precision(study)
     ax.set_xscale("log")
-    ax.set_xlim(*limits)
-    ax.set_ylim(len(rungs) - 0.5 + 0.04 / row, -0.5 - 0.04 / row)
-    style.decade_ticks(ax.xaxis, every=2 if limits[1] / limits[0] > 1e6 else 1)
+    ax.set_xlim(*span)
+    ax.set_ylim(len(rungs) - 0.5 + pad, -0.5 - pad)
+    style.decade_ticks(ax.xaxis, every=2 if span[1] / span[0] > 1e6 else 1)
     ax.spines["left"].set_visible(False)
+    ax.set_yticks([])
     for y, rung in enumerate(rungs):
-        _dot(ax, rung, y, limits[0], colour, precision)
-    ax.set_yticks(range(len(rungs)), [_row_label(r) for r in rungs])
-    ax.tick_params(axis="y", length=0)
+        _dot(ax, rung, y, span[0], colour, precision)
     for i, roof in enumerate(reversed(_roofs(side, rungs))):
-        far = roof.value > math.sqrt(limits[0] * limits[1])
+        far = roof.value > math.sqrt(span[0] * span[1])
         ax.axvline(roof.value, color=style.GREY, linewidth=0.9, zorder=1)
         ax.annotate(f"{roof.label} {fmt.flops(roof.value)}", (roof.value, 1), xycoords=ax.get_xaxis_transform(),
                     xytext=(3 if far else -3, 2 + i * LINE), textcoords="offset points", va="bottom",
                     ha="right" if far else "left", size=style.SMALL, color=style.GREY)
-    _heading(ax, side, rungs)
-
-
-def _heading(ax, side: Side, rungs: list[Rung]) -> None:
-    from report import style
-    text = f"{SIDE_NAME[side.name]}, N = {rungs[0].point.n}"
-    ax.annotate(text, (0, 1), xycoords="axes fraction", xytext=(-72 * LEFT + 7, 2), textcoords="offset points",
-                ha="left", va="bottom", size=style.NORMAL, weight="bold", color=style.SIDE_COLOUR[side.name])
+    ax.annotate(f"{SIDE_NAME[side.name]}, N = {derive.side_size(study, side)}", (0, 1), xycoords="axes fraction",
+                xytext=(-72 * LEFT + 7, 2), textcoords="offset points", ha="left", va="bottom", size=style.NORMAL,
+                weight="bold", color=colour)
 
 
 def _dot(ax, rung: Rung, y: int, left: float, colour: str, precision: str) -> None:
@@ -119,15 +145,21 @@ def _dot(ax, rung: Rung, y: int, left: float, colour: str, precision: str) -> No
         ax.plot(point.gflops_interval, [y, y], color=colour, linewidth=2.2, zorder=3, solid_capstyle="butt")
     ax.plot([point.gflops], [y], marker, color=colour, markerfacecolor=colour if point.settled else "white",
             markersize=5, zorder=4)
-    ax.annotate(fmt.flops(point.gflops), (1, y), xycoords=ax.get_yaxis_transform(), xytext=(62, 0),
-                textcoords="offset points", va="center", ha="right", size=style.SMALL)
 
 
-def _row_label(rung: Rung) -> str:
-    return shorten(rung.point.title, 34)
+def _row(ax, rung: Rung, y: int) -> None:
+    """Name to the left; rate, and the size where it is another one, to the right."""
+    from report import labels, style
+    beside(ax, labels.wrap(rung.point.title, NAME_LIMIT), y, -6, "right", style.INK, left=True)
+    beside(ax, fmt.flops(rung.point.gflops), y, 62, "right", style.INK)
+    if rung.elsewhere:
+        beside(ax, f"(at {rung.point.size_text})", y, 66, "left", style.GREY)
 
 
-def shorten(text: str, limit: int) -> str:
-    """The text on one line, cut with an ellipsis if it is too long for its place."""
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+def beside(ax, text: str, y: float, shift: float, align: str, colour: str, left: bool = False, lift: float = 0.0,
+           **look) -> None:
+    """A text in the margin of row y, `shift` points from the right (or left) end of the axes, `lift` points higher."""
+    from report import style
+    ax.annotate(text, (0 if left else 1, y), xycoords=ax.get_yaxis_transform(), xytext=(shift, lift),
+                textcoords="offset points", va="center", ha=align, color=colour, annotation_clip=False,
+                **{"size": style.SMALL, "linespacing": 1.05} | look)

@@ -18,9 +18,8 @@ def _base_and_others(study: Study) -> tuple[Point | None, list[Point]]:
     naive, tiled = pair
     points = [p for p in derive.timed(study.gpu, derive.main_family(study))
               if p.n == naive.n and p.requested_intensity and p.kernel.precision == naive.kernel.precision]
-    best = derive.best_variants([p for p in points if p.kernel.order > naive.kernel.order
-                                 and p.kernel.name != tiled.kernel.name], naive.n)
-    return naive, sorted([tiled, *best], key=lambda p: (p.kernel.order, p.name))
+    best = derive.best_variants([p for p in points if p.kernel.order > naive.kernel.order], naive.n)
+    return naive, sorted({p.name: p for p in (tiled, *best)}.values(), key=lambda p: (p.kernel.order, p.name))
 
 
 def rows(study: Study) -> list[dict]:
@@ -71,14 +70,14 @@ def _column(ax, text: str, y: float, shift: float, colour: str) -> None:
 
 
 def _finish(ax, table: list[dict]) -> None:
-    from report import style
+    from report import labels, style
     values = [1, *(v for r in table for v in (r["promised"], r["measured"]))]
     low, high = min(values) / 1.25, max(values) * 1.25
     ax.set_xlim(low, high)
     style.plain_ticks(ax.xaxis, [2.0**e for e in range(-6, 16) if low <= 2.0**e <= high])
     ax.axvline(1, color=style.GREY, linewidth=0.7, zorder=0)
     ax.set_ylim(len(table) - 0.4, -0.6)
-    ax.set_yticks(range(len(table)), [ladder.shorten(r["title"], 34) for r in table])
+    ax.set_yticks(range(len(table)), [labels.wrap(r["title"], ladder.NAME_LIMIT) for r in table])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"Factor over {ladder.shorten(table[0]['base'], 40)}")
+    ax.set_xlabel(labels.wrap(f"Factor over {table[0]['base']}", 70))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from report import captions, derive
-from report.figures import answer, ladder, roofplot, trajectories
+from report.figures import answer, roofplot, trajectories
 from report.records import Study
 
 NAME = "roofline_both"
@@ -35,19 +35,21 @@ def caption(study: Study, table: list[dict]) -> str:
 
 def draw(study: Study, table: list[dict]):
     from report import labels, style
-    fig = style.figure(3.6)
-    ax = style.axes(fig, 0.8, 0.46, style.WIDTH - 0.8 - 1.95, 3.07)
+    fig = style.figure(3.0)
+    ax = style.axes(fig, 0.8, 0.46, style.WIDTH - 0.8 - 2.05, 2.47)
     xs, ys = [r["op_per_byte_compulsory"] for r in table], [r["gflops"] for r in table]
     top = max([r.value for s in study.sides.values() for r in derive.compute_roofs(s)] + ys)
     roofplot.setup(ax, (min(min(xs) / 2, 0.5), max(xs) * 1.25), (min(ys) / 2.5, top * 2), "compulsory bytes")
-    tags = []
-    for side, lines in _shown(study):
-        tags += roofplot.roofs(ax, side, style.SIDE_COLOUR[side.name], outline=True)
+    tags, sheet, shown = [], roofplot.paper(ax), _shown(study)
+    for side, lines in shown:
+        tags += roofplot.roofs(ax, side, style.SIDE_COLOUR[side.name], sheet, outline=True)
         sizes = sorted({p.n for line in lines for p in line})
         for i, line in enumerate(lines):
             look = style.kernel_style(side.name, i, len(lines), line[0].kernel.is_library)
-            trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look)
+            trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look, sheet)
             last = line[-1]
-            tags.append((last.intensity("bytes_min"), last.gflops, ladder.shorten(last.title, 31), look["color"]))
+            tags.append((last.intensity("bytes_min"), last.gflops, last.title, look["color"]))
+    for side, _ in shown:
+        roofplot.slope_labels(ax, side, style.SIDE_COLOUR[side.name], sheet, outline=True)
     labels.margin_labels(ax, tags)
     return fig

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from report import captions, derive
-from report.figures import ladder, roofplot, trajectories
+from report.figures import roofplot, trajectories
 from report.records import Study
 
 NAME = "roofline_cpu"
@@ -30,18 +30,20 @@ def caption(study: Study, table: list[dict]) -> str:
 def draw(study: Study, table: list[dict]):
     from report import labels, style
     shown = _shown(study)
-    fig = style.figure(3.45)
-    ax = style.axes(fig, 0.8, 0.46, style.WIDTH - 0.8 - 1.95, 2.93)
+    fig = style.figure(2.95)
+    ax = style.axes(fig, 0.8, 0.46, style.WIDTH - 0.8 - 2.05, 2.43)
     xs, ys = [r["op_per_byte_compulsory"] for r in table], [r["gflops"] for r in table]
     top = max([r.value for r in derive.compute_roofs(study.cpu)] + ys)
     roofplot.setup(ax, (_left(study, min(xs)), max(xs) * 1.25), (min(ys) / 2.5, top * 1.9), "compulsory bytes")
-    tags = roofplot.roofs(ax, study.cpu, style.GREY)
+    sheet = roofplot.paper(ax)
+    tags = roofplot.roofs(ax, study.cpu, style.GREY, sheet)
     sizes = sorted({p.n for line in shown for p in line})
     for i, line in enumerate(shown):
         look = style.kernel_style("cpu", i, len(shown), line[0].kernel.is_library)
-        trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look)
+        trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look, sheet)
         last = line[-1]
-        tags.append((last.intensity("bytes_min"), last.gflops, ladder.shorten(last.title, 31), look["color"]))
+        tags.append((last.intensity("bytes_min"), last.gflops, last.title, look["color"]))
+    roofplot.slope_labels(ax, study.cpu, style.GREY, sheet)
     labels.margin_labels(ax, tags)
     return fig
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from report import derive, fmt
+from report.paper import LINE, TEXT, THIN, Paper, strip, text_width
 from report.records import Roof, Side
 
-CROWDED = 9.0
-"""Slopes nearer than this (points) get their labels one behind the other."""
-GUIDES = derive.TEXTBOOK_INTENSITIES
+GUIDES = tuple(zip(derive.TEXTBOOK_INTENSITIES, ("textbook:\nnaive", "textbook:\n16×16 tile")))
+OFF = 6.0
+"""From a slope to the middle of its label, points."""
 
 
 def setup(ax, xlim: tuple[float, float], ylim: tuple[float, float], bytes_name: str) -> None:
@@ -33,43 +34,57 @@ def slope(ax) -> float:
     return math.degrees(math.atan2(per_y, per_x))
 
 
-def roofs(ax, side: Side, colour: str, outline: bool = False) -> list[tuple]:
-    """All roofs of a side, or its outline (memory, and the best of each precision).
+def paper(ax) -> Paper:
+    """An empty record of what lies within the axes."""
+    from report import labels
+    return Paper(labels.box_points(ax))
+
+
+def roofs(ax, side: Side, colour: str, sheet: Paper, outline: bool = False) -> list[tuple]:
+    """Draws all roofs of a side, or its outline (memory, and the best of each precision), and notes them on the paper.
 
     Returns (x, y, text, line colour, text colour) of the flat ones, for the caller to place.
     """
-    slopes, along = _slopes(side, True, outline), 0.0
-    for before, roof in zip([None, *slopes], slopes):
-        crowded = before and _apart(ax, before, roof) < CROWDED
-        below = bool(crowded) and roof is slopes[-1]
-        longer = crowded and not below
-        along = along + 4.1 * len(_name(before, _sheets(before, side, outline), fmt.bandwidth)) + 10 if longer else 0.0
-        _slope(ax, roof, side, colour, outline, along, below)
-    for roof in _slopes(side, False, outline):
-        _slope(ax, roof, side, colour, outline, 0.0, False)
+    for roof in [*_slopes(side, True, outline), *_slopes(side, False, outline)]:
+        _slope(ax, roof, side, colour, sheet)
     tags = []
     for roof in _flats(side, True, outline):
-        twin = [r for r in _flats(side, False, outline) if derive.roof_precision(r) == derive.roof_precision(roof)]
-        top = _flat(ax, roof, side, colour, outline)
-        for other in twin:
-            top = max(top, _flat(ax, other, side, colour, outline))
-        tags.append((ax.get_xlim()[1], top, _name(roof, twin, fmt.flops), colour, colour))
+        twins = [r for r in _flats(side, False, outline) if derive.roof_precision(r) == derive.roof_precision(roof)]
+        top = max(_flat(ax, r, side, colour, outline, sheet) for r in [roof, *twins])
+        tags.append((ax.get_xlim()[1], top, _name(roof, twins, fmt.flops), colour, colour))
     return tags
 
 
-def _apart(ax, upper: Roof, lower: Roof) -> float:
-    """Distance between two slopes on the page, in points."""
-    (y0, y1), box = ax.get_ylim(), ax.get_window_extent()
-    per_decade = box.height / ax.figure.dpi * 72 / math.log10(y1 / y0)
-    return per_decade * math.log10(upper.value / lower.value) * math.cos(math.radians(slope(ax)))
+def slope_labels(ax, side: Side, colour: str, sheet: Paper, outline: bool = False) -> None:
+    """Name and value along each bandwidth roof, where nothing is hidden; call it after the points are on the paper."""
+    for roof in [*_slopes(side, True, outline), *_slopes(side, False, outline)]:
+        levels = [r for r in derive.bandwidth_roofs(side, not roof.measured)
+                  if derive.memory_level(r.label) == derive.memory_level(roof.label) and not outline]
+        name = roof.label if roof.measured else "data sheet" if levels else f"{roof.label} (data sheet)"
+        ends = _ends(ax, roof, side)
+        if ends:
+            _along(ax, f"{name} {fmt.bandwidth(roof.value)}", ends, sheet, colour,
+                   above=not any(twin.value > roof.value for twin in levels))
 
 
-def _sheets(roof: Roof, side: Side, outline: bool) -> list[Roof]:
-    """Data-sheet roofs of the same level, named in the label of a measured one."""
-    if outline or not roof.measured:
-        return []
-    return [r for r in derive.bandwidth_roofs(side, False)
-            if derive.memory_level(r.label) == derive.memory_level(roof.label)]
+def _along(ax, text: str, ends, sheet: Paper, colour: str, above: bool) -> None:
+    """Puts a text beside the line between two points of the page, preferably on the given side of it."""
+    from report import style
+    (x0, y0), (x1, y1) = ends
+    length, width = math.hypot(x1 - x0, y1 - y0), text_width(text, style.SMALL)
+    ux, uy = (x1 - x0) / length, (y1 - y0) / length
+    places = [(side, along) for side in ((1, -1) if above else (-1, 1))
+              for along in _steps(2.0, max(2.0, length - width - 2.0), 4.0)]
+    starts = [(x0 + along * ux - side * OFF * uy, y0 + along * uy + side * OFF * ux) for side, along in places]
+    strips = [strip((x, y), (x + width * ux, y + width * uy), 6.5) for x, y in starts]
+    x, y = starts[sheet.place(strips)]
+    ax.annotate(text, (x, y), xycoords="figure points", rotation=math.degrees(math.atan2(uy, ux)),
+                rotation_mode="anchor", size=style.SMALL, va="center_baseline", ha="left", color=colour,
+                path_effects=style.HALO, zorder=2)
+
+
+def _steps(low: float, high: float, step: float) -> list[float]:
+    return [low + step * i for i in range(int((high - low) / step) + 1)]
 
 
 def _slopes(side: Side, measured: bool, outline: bool) -> list[Roof]:
@@ -97,82 +112,63 @@ def _name(roof: Roof, twins: list[Roof], text) -> str:
     return f"{roof.label}{'' if roof.measured else ' (data sheet)'} {text(roof.value)}{sheet}"
 
 
-def _top(side: Side) -> float:
-    flats = derive.compute_roofs(side) or derive.compute_roofs(side, measured=False)
-    return flats[-1].value if flats else math.inf
-
-
-def _slope(ax, roof: Roof, side: Side, colour: str, outline: bool, along: float, below: bool) -> None:
-    """One bandwidth roof; its label lies along it (above or below), unless a measured twin carries it for both."""
-    from report import style
+def _ends(ax, roof: Roof, side: Side) -> tuple | None:
+    """Where a bandwidth roof enters the axes and where it meets the highest compute roof, in points of the page."""
+    from report import labels
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
-    start, end = max(x0, y0 / roof.value), min(x1, min(_top(side), y1) / roof.value)
+    flats = derive.compute_roofs(side) or derive.compute_roofs(side, measured=False)
+    top = min(y1, flats[-1].value) if flats else y1
+    start, end = max(x0, y0 / roof.value), min(x1, top / roof.value)
     if end <= start:
-        return
-    ax.plot([start, end], [start * roof.value, end * roof.value], **_line(roof, colour))
-    measured = {derive.memory_level(r.label) for r in derive.bandwidth_roofs(side)}
-    if not roof.measured and derive.memory_level(roof.label) in measured:
-        return
-    sheets, angle = _sheets(roof, side, outline), slope(ax)
-    turn, width = math.radians(angle), ax.get_window_extent().width / ax.figure.dpi * 72
-    x = start * (x1 / x0) ** (0.02 + along * math.cos(turn) / width)
-    height = x * (roof.value if below else max(r.value for r in [roof, *sheets]))
-    off = -2.2 if below else 2.2
-    ax.annotate(_name(roof, sheets, fmt.bandwidth), (x, height), textcoords="offset points",
-                xytext=(-off * math.sin(turn), off * math.cos(turn)), rotation=angle, rotation_mode="anchor",
-                size=style.SMALL, va="top" if below else "bottom", ha="left", color=colour, path_effects=style.HALO,
-                zorder=2)
+        return None
+    return labels.to_points(ax, start, start * roof.value), labels.to_points(ax, end, end * roof.value)
 
 
-def _flat(ax, roof: Roof, side: Side, colour: str, outline: bool) -> float:
+def _slope(ax, roof: Roof, side: Side, colour: str, sheet: Paper) -> None:
+    ends = _ends(ax, roof, side)
+    if ends:
+        scale = ax.figure.dpi / 72
+        data = [ax.transData.inverted().transform((x * scale, y * scale)) for x, y in ends]
+        ax.plot(*zip(*data), **_line(roof, colour))
+        sheet.line(*ends, LINE)
+
+
+def _flat(ax, roof: Roof, side: Side, colour: str, outline: bool, sheet: Paper) -> float:
     """One compute roof, from where the fastest memory meets it; returns its height."""
+    from report import labels
     x0, x1 = ax.get_xlim()
     dram = derive.dram_roof(side)
     bandwidths = [dram] if outline and dram else derive.bandwidth_roofs(side)
     start = max(x0, roof.value / bandwidths[0].value) if bandwidths else x0
     ax.plot([start, x1], [roof.value] * 2, **_line(roof, colour))
+    sheet.line(labels.to_points(ax, start, roof.value), labels.to_points(ax, x1, roof.value), LINE)
     return roof.value
 
 
-def above(ax, tags: list[tuple]) -> None:
+def above(ax, tags: list[tuple], sheet: Paper) -> None:
     """Labels of flat roofs above their right ends."""
-    from report import style
-    for x, y, text, colour, _ in tags:
-        ax.annotate(text, (x, y), xytext=(-2, 2), textcoords="offset points", ha="right", va="bottom",
-                    size=style.SMALL, color=colour, path_effects=style.HALO, zorder=2)
-
-
-def guides(ax) -> None:
-    """Vertical guides at the textbook's two intensities."""
-    from report import style
-    for value in GUIDES:
-        ax.axvline(value, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
-        ax.annotate(f"{value:g}", (value, 1), xycoords=ax.get_xaxis_transform(), xytext=(0, 2),
-                    textcoords="offset points", ha="center", va="bottom", size=style.SMALL, color=style.GREY)
-
-
-KEY_ROW = 0.14
-"""Height of one row of a key, inches."""
-
-
-def key(fig, entries: list[tuple[str, str]], top: float, left: float = 0.1) -> None:
-    """A numbered key in columns; its first row is `top` inches above the figure's bottom."""
-    from report import style
-    width, height = fig.get_size_inches()
-    count = key_columns(entries)
-    per_column = -(-len(entries) // count)
-    for i, (number, text) in enumerate(entries):
-        x, y = left + (i // per_column) * (width - left) / count, top - (i % per_column) * KEY_ROW
-        fig.text(x / width, y / height, number, size=style.SMALL, weight="bold", ha="left", va="center")
-        fig.text((x + 0.2) / width, y / height, text, size=style.SMALL, ha="left", va="center")
-
-
-def key_columns(entries: list[tuple[str, str]]) -> int:
-    """Columns of the key, so that its longest text fits."""
     from report import labels, style
-    return labels.columns(len(entries), max(len(text) for _, text in entries), style.WIDTH)
+    for x, y, text, colour, _ in tags:
+        ax.annotate(text, (x, y), xytext=(-2, 3), textcoords="offset points", ha="right", va="bottom",
+                    size=style.SMALL, color=colour, path_effects=style.HALO, zorder=2)
+        px, py = labels.to_points(ax, x, y)
+        sheet.take([(px - text_width(text, style.SMALL), py, px, py + 11)], TEXT)
 
 
-def key_height(entries: list[tuple[str, str]]) -> float:
-    """Height of the key in inches."""
-    return KEY_ROW * -(-len(entries) // key_columns(entries)) if entries else 0.0
+def guides(ax, side: Side, sheet: Paper) -> None:
+    """Vertical guides at the textbook's two intensities, up to the roof, named beside their feet."""
+    from report import labels, style
+    y0 = ax.get_ylim()[0]
+    flats, slopes = derive.compute_roofs(side), derive.bandwidth_roofs(side)
+    for value, name in GUIDES:
+        heights = [flats[-1].value] if flats else [ax.get_ylim()[1]]
+        top = min([*heights, *([value * slopes[0].value] if slopes else [])])
+        if top <= y0:
+            continue
+        ax.plot([value, value], [y0, top], color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
+        foot = labels.to_points(ax, value, y0)
+        sheet.line(foot, labels.to_points(ax, value, top), THIN)
+        text = f"{name} {value:g}"
+        ax.annotate(text, (value, y0), xytext=(4, 4), textcoords="offset points", ha="left", va="bottom",
+                    size=style.SMALL, color=style.GREY, linespacing=1.05, path_effects=style.HALO, zorder=2)
+        sheet.take([(foot[0] + 3, foot[1], foot[0] + text_width(text, style.SMALL), foot[1] + 21)], TEXT)

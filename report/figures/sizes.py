@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from report import captions, derive
-from report.figures import ladder, trajectories
+from report.figures import trajectories
 from report.records import SIDE_NAME, Study
 
 NAME = "sizes"
@@ -29,12 +29,12 @@ def caption(study: Study, table: list[dict]) -> str:
 def draw(study: Study, table: list[dict]):
     from report import labels, style
     shown = _shown(study)
-    heights = [max(1.3, 0.117 * len(lines)) for _, lines in shown]
+    heights = [max(1.2, 0.125 * len(lines)) for _, lines in shown]
     fig = style.figure(sum(heights) + GAP * (len(shown) - 1) + TOP + BOTTOM)
     ticks = sorted({p.n for _, lines in shown for line in lines for p in line})
     top = fig.get_size_inches()[1] - TOP
     for (side, lines), height in zip(shown, heights):
-        ax = style.axes(fig, 0.8, top - height, style.WIDTH - 0.8 - 1.95, height, xscale="log", yscale="log")
+        ax = style.axes(fig, 0.8, top - height, style.WIDTH - 0.8 - 2.05, height, xscale="log", yscale="log")
         ax.set_xlim(ticks[0] / 1.2, ticks[-1] * 1.15)
         style.plain_ticks(ax.xaxis, _thinned(ticks))
         style.decade_ticks(ax.yaxis)
@@ -47,7 +47,7 @@ def draw(study: Study, table: list[dict]):
         for i, line in enumerate(lines):
             look = style.kernel_style(side.name, i, len(lines), line[0].kernel.is_library)
             trajectories.draw_line(ax, line, sizes, lambda p: p.n, look)
-            tags.append((line[-1].n, line[-1].gflops, ladder.shorten(line[-1].title, 31), look["color"]))
+            tags.append((line[-1].n, line[-1].gflops, line[-1].title, look["color"]))
         labels.margin_labels(ax, tags)
         top -= height + GAP
     ax.set_xlabel("N (square matrices)")

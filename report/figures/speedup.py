@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from report import captions, derive
 from report.derive import SpeedUp
-from report.figures import ladder
 from report.records import Study
 
 NAME = "speedup"
@@ -28,7 +27,8 @@ def rows(study: Study) -> list[dict]:
                 "series": name, "n": s.n, "cpu_kernel": s.cpu.kernel.name, "cpu_title": s.cpu.title,
                 "cpu_gflops": s.cpu.gflops, "gpu_kernel": s.gpu.kernel.name, "gpu_title": s.gpu.title,
                 "gpu_gflops": s.gpu.gflops, "speedup": s.ratio, "speedup_low": ends[0], "speedup_high": ends[1],
-                "transfer_seconds": s.transfer, "speedup_with_transfer": s.with_transfer,
+                "transfer_seconds": s.transfer, "transfer_borrowed": int(s.borrowed),
+                "speedup_with_transfer": s.with_transfer,
                 "with_transfer_low": with_ends[0], "with_transfer_high": with_ends[1]})
     return made
 
@@ -40,10 +40,13 @@ def caption(study: Study, table: list[dict]) -> str:
     shown = [(study.cpu, list({s.cpu.name: s.cpu for s in found}.values())),
              (study.gpu, list({s.gpu.name: s.gpu for s in found}.values()))]
     apart = " The two sides were measured on different machines or days." if _apart(study) else ""
+    copies = ("; open: with the copies of the inputs to the device and of the result back (pinned memory)"
+              if any(s.with_transfer for s in found) else "; copies were not timed")
+    if any(s.borrowed for s in found):
+        copies += (", for a code without a copy time of its own the median of the other codes of the same operands")
     return (f"How many times faster the GPU is than the best CPU code of the same size ({threads} threads; its rate "
-            "stands below each size), in the same precision. Filled: data already on the GPU; open: with the copies "
-            "of the inputs to the device and of the result back (pinned memory). Bars: from the ends of both "
-            f"intervals. Below 1 the CPU wins.{apart} " + captions.provenance(shown))
+            f"stands below each size), in the same precision. Filled: data already on the GPU{copies}. Bars: from the "
+            f"ends of both intervals. Below 1 the CPU wins.{apart} " + captions.provenance(shown))
 
 
 def _apart(study: Study) -> bool:
@@ -52,8 +55,8 @@ def _apart(study: Study) -> bool:
 
 def draw(study: Study, table: list[dict]):
     from report import labels, style
-    fig = style.figure(2.8)
-    ax = style.axes(fig, 0.62, 0.74, style.WIDTH - 0.62 - 1.75, 1.97, xscale="log", yscale="log")
+    fig = style.figure(2.62)
+    ax = style.axes(fig, 0.62, 0.74, style.WIDTH - 0.62 - 1.75, 1.79, xscale="log", yscale="log")
     names, tags = list(dict.fromkeys(r["series"] for r in table)), []
     for i, name in enumerate(names):
         part = [r for r in table if r["series"] == name]
@@ -64,7 +67,7 @@ def draw(study: Study, table: list[dict]):
                       f"{name}, with copies", False)
     ax.axhline(1, color=style.INK, linewidth=0.8, zorder=1)
     _axes(ax, table)
-    labels.margin_labels(ax, tags)
+    labels.margin_labels(ax, tags, limit=27)
     return fig
 
 
@@ -97,4 +100,4 @@ def _line(ax, part: list[dict], look: dict, key: str, ends: tuple[str, str], nam
         ax.plot([r["n"]], [r[key]], look["marker"], color=look["color"], zorder=4,
                 markerfacecolor=look["color"] if filled else "white")
     last = part[-1]
-    return [(last["n"], last[key], ladder.shorten(name, 27), look["color"])]
+    return [(last["n"], last[key], name, look["color"])]

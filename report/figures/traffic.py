@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from report import captions, derive
+from report import derive
 from report.figures import ladder
 from report.records import Point, Study
 
 NAME = "traffic"
 LEVELS = ("requested", "L1 sectors", "L2", "DRAM", "compulsory")
+COLUMNS = (42, 82, 122)
+"""Right ends of the columns of numbers, points from the axes."""
 SECTOR = 32
 """Bytes in a sector of the GPU's caches."""
 
@@ -17,7 +19,7 @@ def _points(study: Study) -> list[Point]:
         return []
     points = [p for p in derive.timed(study.gpu, derive.main_family(study)) if derive.counters_of(study.gpu, p)]
     points = [p for p in points if p.n == derive.common_size(points)]
-    return list({p.title: p for p in sorted(points, key=lambda p: (p.kernel.order, p.name))}.values())
+    return list({p.title: p for p in sorted(points, key=derive.ladder_key)}.values())
 
 
 def rows(study: Study) -> list[dict]:
@@ -35,37 +37,52 @@ def rows(study: Study) -> list[dict]:
 def caption(study: Study, table: list[dict]) -> str:
     tool = study.gpu.counter_tool or "hardware counters"
     return (f"Who served the bytes: traffic at each level for one multiplication at N = {table[0]['n']}; compulsory is "
-            "each operand once. A long way from “requested” to “DRAM” is work that caches took from the memory. "
-            f"Counters: {tool}, {study.gpu.label}; counted in separate runs from the timings.")
+            "each operand once. A long way from “requested” to “DRAM” is work that caches took from the "
+            f"memory (last column). Counters: {tool}, {study.gpu.label}; counted in separate runs from the timings.")
 
 
 def draw(study: Study, table: list[dict]):
-    from report import fmt, style
+    from report import fmt, labels, style
     height, left = 0.21 * len(table) + 0.1, 2.0
-    fig = style.figure(height + 0.75)
-    ax = style.axes(fig, left, 0.46, style.WIDTH - left - 0.3, height, xscale="log")
+    fig = style.figure(height + 0.98)
+    ax = style.axes(fig, left, 0.46, style.WIDTH - left - 1.75, height, xscale="log")
     for y, row in enumerate(table):
         values = {level: row[level] for level in LEVELS if row[level]}
         ax.plot([min(values.values()), max(values.values())], [y, y], color=style.PALE, linewidth=1.2, zorder=1)
         for level, value in values.items():
-            ax.plot([value], [y], **_look(level), zorder=3)
+            ax.plot([value], [y], **_look(level), zorder=4 if level == LEVELS[0] else 3)
+        _numbers(ax, row, y)
+    for shift, name in zip(COLUMNS, ("requested", "DRAM", "cached")):
+        ladder.beside(ax, name, -1.05, shift, "right", style.GREY)
     ax.set_ylim(len(table) - 0.4, -0.6)
-    ax.set_yticks(range(len(table)), [ladder.shorten(r["title"], 34) for r in table])
+    ax.set_yticks(range(len(table)), [labels.wrap(r["title"], ladder.NAME_LIMIT) for r in table])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.xaxis.set_major_formatter(lambda v, _: fmt.volume(v).replace(".00", "").replace(".0", ""))
     ax.set_xlabel("Bytes moved")
     ax.legend(handles=[_handle(level) for level in LEVELS if any(r[level] for r in table)], ncols=len(LEVELS),
-              loc="lower left", bbox_to_anchor=(0, 1.0), handletextpad=0.2, columnspacing=1.2, borderaxespad=0.2)
+              loc="upper left", bbox_to_anchor=(0, 0.995), bbox_transform=fig.transFigure,
+              handletextpad=0.2, columnspacing=1.2, borderaxespad=0.2)
     return fig
+
+
+def _numbers(ax, row: dict, y: int) -> None:
+    """Requested, moved by DRAM, and the share that caches served, in the right margin."""
+    from report import fmt, style
+    requested, dram = row["requested"], row["DRAM"]
+    served = fmt.percent(1 - dram / requested) if requested and dram and dram < requested else "–"
+    texts = [fmt.volume(v) if v else "–" for v in (requested, dram)] + [served]
+    for shift, text in zip(COLUMNS, texts):
+        ladder.beside(ax, text, y, shift, "right", style.INK)
 
 
 def _look(level: str) -> dict:
     from report import style
     index = LEVELS.index(level)
     colour = style.mix("#8fb8e8", "#0b2447", index / (len(LEVELS) - 1)) if level != "compulsory" else style.INK
-    return {"marker": ("o", "s", "^", "D", "|")[index], "color": colour, "linestyle": "",
-            "markersize": 8 if level == "compulsory" else 5}
+    look = {"marker": ("o", "s", "^", "D", "|")[index], "color": colour, "linestyle": "",
+            "markersize": 8 if level in (LEVELS[0], "compulsory") else 5}
+    return look | ({"markerfacecolor": "none", "color": style.INK} if level == LEVELS[0] else {})
 
 
 def _handle(level: str):

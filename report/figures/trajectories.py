@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from report import derive
+from report.paper import Paper
 from report.records import Point, Side
 
 
@@ -42,12 +43,21 @@ def table(side: Side, shown: list[list[Point]]) -> list[dict]:
     return made
 
 
-def draw_line(ax, points: list[Point], sizes: list[int], x_of, look: dict) -> None:
-    """One kernel: segments between neighbouring sizes, intervals, and hollow markers where unsettled."""
+def draw_line(ax, points: list[Point], sizes: list[int], x_of, look: dict, sheet: Paper | None = None) -> None:
+    """One kernel: segments between neighbouring sizes, intervals, and hollow markers where unsettled.
+
+    What was drawn is noted on the paper, if one is given.
+    """
+    from report import labels
     for run in segments(points, sizes):
         ax.plot([x_of(p) for p in run], [p.gflops for p in run], color=look["color"], linestyle=look["linestyle"],
                 zorder=3)
+        ends = [labels.to_points(ax, x_of(p), p.gflops) for p in run]
+        for start, end in zip(ends, ends[1:]) if sheet else ():
+            sheet.line(start, end)
     for p in points:
+        if sheet:
+            sheet.mark(*labels.to_points(ax, x_of(p), p.gflops))
         if p.gflops_interval:
             ax.plot([x_of(p)] * 2, p.gflops_interval, color=look["color"], linewidth=0.8, zorder=3)
         ax.plot([x_of(p)], [p.gflops], look["marker"], color=look["color"], zorder=4,
