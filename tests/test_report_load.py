@@ -1,6 +1,10 @@
 """Loading: what is read, and every way in which a file can be bad."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from test_report_support import CPU, FIXTURES, GPU, changed, read, write
@@ -193,3 +197,18 @@ def test_fixtures_name_themselves_synthetic():
     for path in sorted(FIXTURES.rglob("*.json")):
         text = json.dumps(read(path))
         assert "Synthetic" in text
+
+
+def test_a_missing_package_costs_the_report_and_no_more(tmp_path):
+    """Without numpy nothing is rendered: one plain message, no traceback, exit code 0."""
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('no numpy', name='numpy')\n")
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "report", "anything"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "numpy" in done.stdout and "Traceback" not in done.stderr
