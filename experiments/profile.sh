@@ -18,7 +18,8 @@ metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,l1tex__data_pipe_
 metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,sm__maximum_warps_per_active_cycle_pct
 
 logs=$(mktemp -d); trap 'rm -rf "$logs"' EXIT
-build/rung run "$1" --benchmark_list_tests --benchmark_filter="$2" | grep '^gpu/' | grep -v '/mode:' >"$logs/points"
+build/rung run "$1" --benchmark_list_tests --benchmark_filter="$2" |
+  grep -E '^(count/)?gpu/' | grep -v '/mode:' >"$logs/points"
 number=0
 while read -r point; do
   number=$((number + 1))

@@ -313,7 +313,7 @@ void profile_study(const Experiment& experiment, const StudyOptions& options) {
   Study study(options);
   if (!study.machine().gpu()) throw Error("--profile needs a GPU: " + study.machine().gpu_unavailable());
   for (const Point* point : selected(experiment, options.filter)) {
-    if (point->kernel->side() != "gpu" || point->way != Way::hot || !point->skip.empty()) continue;
+    if (point->kernel->side() != "gpu" || point->way == Way::cold || !point->skip.empty()) continue;
     fmt::print("{}\n", point->name());
     std::fflush(stdout);
     study.run_once(*point);

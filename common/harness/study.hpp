@@ -38,7 +38,8 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
 /// The newest run of the experiment below `outdir` that did not end; empty if there is none.
 std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const std::string& experiment);
 
-/// Runs each selected GPU point once, untimed, for a profiler to watch; prints its name before.
+/// Runs each selected GPU point once on the GPU, untimed, for a profiler to watch (also those that are to be counted,
+/// so that both can be compared); prints its name before.
 void profile_study(const Experiment& experiment, const StudyOptions& options);
 
 /// The names of the points that `filter` selects, in the order of the file.
