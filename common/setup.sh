@@ -25,9 +25,7 @@ install_packages() {
   export DEBIAN_FRONTEND=noninteractive
   # python3-venv brings ca-certificates, which replaces a bundle that the site put there (a proxy's): pip still needs it.
   local bundle=/etc/ssl/certs/ca-certificates.crt
-  if [ -f $bundle ] && ! dpkg-query -W ca-certificates >/dev/null 2>&1; then
-    cp $bundle /tmp/rung-certificates.crt && export PIP_CERT=/tmp/rung-certificates.crt
-  fi
+  [ -f $bundle ] && cp $bundle /tmp/rung-certificates.crt && export PIP_CERT=/tmp/rung-certificates.crt
   if ! { as_root apt-get "${options[@]}" update &&
          as_root apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}"; } >/tmp/rung-apt.log 2>&1; then
     say "could not install them (offline, or no rights; see /tmp/rung-apt.log): going on with what is there"
