@@ -114,7 +114,7 @@ def roofline_both(study: Study) -> str:
 
 
 def sizes(study: Study) -> str:
-    """From which size on the best code of each side runs near its best rate."""
+    """At which size the best code of each side first comes near its best rate (rates may fall again)."""
     parts, family, precision = [], derive.main_family(study), derive.main_precision(study)
     for side in study.sides.values():
         best = _best(study, side)
@@ -125,9 +125,9 @@ def sizes(study: Study) -> str:
             if p.n and p.kernel == best.point.kernel:
                 own[p.n] = derive.fastest([p, own[p.n]] if p.n in own else [p])
         top = max(p.gflops for p in own.values())
-        first = min(n for n in own if all(own[m].gflops >= 0.9 * top for m in own if m >= n and m <= best.point.n))
-        parts.append(f"{best.point.kernel.title} ({SIDE_NAME[side.name]}) from N = {first}")
-    return f"Nine tenths of their best rate are reached by {' and '.join(parts)} on." if parts else ""
+        first = min(n for n, p in own.items() if p.gflops >= 0.9 * top)
+        parts.append(f"{best.point.kernel.title} ({SIDE_NAME[side.name]}) at N = {first}")
+    return f"Nine tenths of their best rate are first reached by {' and '.join(parts)}." if parts else ""
 
 
 def speedup(study: Study) -> str:
