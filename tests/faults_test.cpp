@@ -117,6 +117,15 @@ TEST(PlantedFaults, EachIsCaught) {
   EXPECT_TRUE(caught(faulty<Fault::stale_tile>()));
 }
 
+/// With one block the result is still right: only the look at what should not have changed tells.
+TEST(PlantedFaults, DamageBesideTheResultIsNamed) {
+  const auto failure = [](const Kernel& kernel) {
+    return verdict(kernel, kTile, Fill::random, Order::forward).failure;
+  };
+  EXPECT_EQ(failure(faulty<Fault::changed_input>()), "changed its input A");
+  EXPECT_EQ(failure(faulty<Fault::written_past_the_end>()), "wrote outside C, 8 bytes after its end");
+}
+
 TEST(PlantedFaults, AWrongDeclaredByteCountShows) {
   Kernel kernel = faulty<Fault::none>();
   const Counts counts = count(kernel, {{"n", 24}});
