@@ -44,7 +44,7 @@ find_python() {
     return 0
   fi >/tmp/rung-pip.log 2>&1
   say "could not install all of them (offline? see /tmp/rung-pip.log): the report has what the rest allows"
-  [ -x "$python" ] || python=python3
+  "$python" -c 'import numpy' 2>/dev/null || python=python3  # what is installed is used
 }
 
 build() {
