@@ -1,0 +1,34 @@
+/// From addresses in the running program to what the source calls them: lines of code, and shared arrays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rung {
+
+struct SourceLine {
+  std::string file;  ///< as compiled, e.g. /home/me/rung/gpu/matmul/tiled.cu; empty if not known
+  int line = 0;
+  std::string short_text() const;  ///< "tiled.cu:27", or "?"
+};
+
+/// The lines of calls, given their return addresses. Calls that were inlined from gpu/simt/ are told as the line of the
+/// kernel's code that they stand in. One addr2line process for all of them; unknown lines where there is no addr2line
+/// or no debug information. Answers are remembered.
+std::vector<SourceLine> lines_of(std::span<const std::uintptr_t> return_addresses);
+SourceLine line_of(std::uintptr_t return_address);
+
+/// A __shared__ variable of this program.
+struct SharedArray {
+  std::string name;          ///< "as"; empty if there is none at the address
+  std::size_t offset = 0;    ///< of the address from the array's first byte
+  std::size_t bytes = 0;     ///< of the whole array
+};
+
+/// The static __shared__ array that holds this address, on the OS thread whose block of thread_local variables (of the
+/// module that `code` lies in) begins at `locals`. From the symbol table of the program's file.
+SharedArray shared_array_at(std::uintptr_t address, std::uintptr_t locals, const void* code);
+
+}  // namespace rung
