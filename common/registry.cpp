@@ -91,10 +91,12 @@ bool add_kernel(Kernel kernel) {
   auto [place, is_new] = records().try_emplace(kernel.name, kernel);
   if (is_new) return true;
   Kernel& known = place->second;
-  const bool completes = !(known.run && kernel.run) && !(known.emulate && kernel.emulate);
+  const bool completes = !(known.run && kernel.run) && !(known.emulate && kernel.emulate) &&
+                         !(known.answer && kernel.answer);
   if (!completes) throw std::logic_error("two kernels are called '" + kernel.name + "'");
   if (kernel.run) known.run = std::move(kernel.run);
   if (kernel.emulate) known.emulate = std::move(kernel.emulate);
+  if (kernel.answer) known.answer = std::move(kernel.answer);
   return true;
 }
 

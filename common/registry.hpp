@@ -144,7 +144,8 @@ struct Kernel {
   std::function<Launch(const Params&)> launch;       ///< GPU: the launch shape
   std::function<Traffic(const Params&)> requested;   ///< requested global bytes, by formula
   std::function<void(const Call&)> run;              ///< executes it (GPU: enqueues it) on `operands`
-  std::function<void(const Call&)> emulate;          ///< filled in by the emulator's build of the same file
+  std::function<void(const Call&)> emulate;          ///< filled in by the emulator's traced build of the same file
+  std::function<void(const Call&)> answer;           ///< the same without any counting, by its plain build
 
   std::string side() const;    ///< "cpu" or "gpu"
   std::string family() const;  ///< "matmul"

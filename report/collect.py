@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from report.load import Foreign, InputError, load
-from report.records import COUNT, OCCUPANCY, CounterFile, Point, Roof, RoofFile, Run, Side, Source, Study
+from report.records import (COUNT, OCCUPANCY, CounterFile, HazardFile, Point, Roof, RoofFile, Run, Side, Source,
+                            Study)
 
 RECORDED_FOLDER = ("experiments", "recorded")
 SIDES = ("cpu", "gpu")
@@ -20,6 +21,7 @@ class Found:
     runs: list[Run] = field(default_factory=list)
     roofs: list[RoofFile] = field(default_factory=list)
     counters: list[CounterFile] = field(default_factory=list)
+    hazards: list[HazardFile] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
 
 
@@ -42,8 +44,9 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
     if note:
         used += [r for r in stored_runs if r not in used and any(p.mode == COUNT for p in r.points)]
     flags = tuple(flag for run in used for flag in run.flags)
+    hazards = gather_hazards(live, stored)
     sources = live.sources + _stored_sources(stored, used)
-    return Study(sides, counts, note, tuple(used), tuple(sources), flags, max(r.date for r in used))
+    return Study(sides, counts, note, tuple(used), tuple(sources), flags, max(r.date for r in used), hazards)
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
@@ -70,7 +73,8 @@ def _take(found: Found, file: Path, forgiving: bool) -> None:
             raise
         found.sources.append(Source(str(file), "other", False, str(error).split(": ", 2)[-1]))
         return
-    {Run: found.runs, RoofFile: found.roofs, CounterFile: found.counters}[type(record)].append(record)
+    {Run: found.runs, RoofFile: found.roofs, CounterFile: found.counters,
+     HazardFile: found.hazards}[type(record)].append(record)
 
 
 def choose(found: Found) -> list[Run]:
@@ -98,7 +102,7 @@ def _run_source(run: Run, winner: Run) -> Source:
 def _stored_sources(stored: Found, used: list[Run]) -> list[Source]:
     """The recorded set's files; those of runs that were not needed are marked as not used."""
     paths = {str(run.path) for run in used}
-    return [source if source.path in paths or not source.used or source.kind.startswith(("ceil", "hard"))
+    return [source if source.path in paths or not source.used or source.kind.startswith(("ceil", "hard", "hazard"))
             else replace(source, used=False, note="recorded set, not needed") for source in stored.sources]
 
 
@@ -140,6 +144,19 @@ def _dates(runs: list[Run]) -> str:
 
 def _same(a: str, b: str) -> bool:
     return bool(a and b) and (a.lower() in b.lower() or b.lower() in a.lower())
+
+
+def gather_hazards(*places: Found) -> tuple[HazardFile, ...]:
+    """The newest file of each set of tools, that which says what the faults are (the emulator's) first."""
+    newest: dict[frozenset, HazardFile] = {}
+    for file in (file for found in places for file in found.hazards):
+        newest[file.tools] = max(file, newest.get(file.tools, file), key=lambda f: f.date)
+    for found in places:
+        for file in found.hazards:
+            is_used = file is newest[file.tools]
+            note = f"{file.date[:10]}, {file.tool}" if is_used else "a newer one is used"
+            found.sources.append(Source(str(file.path), "hazards", is_used, note))
+    return tuple(sorted(newest.values(), key=lambda f: (not any(k.what for k in f.kernels.values()), sorted(f.tools))))
 
 
 def _counters(found: Found, machine: str) -> CounterFile | None:

@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from report import blocks, derive, machines, provenance, ratios, readings, tables, words
+from report import blocks, derive, hazards, machines, provenance, ratios, readings, tables, words
 from report.records import SIDE_NAME, Study
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
@@ -42,6 +42,7 @@ def compose(study: Study, captions: dict[str, str], rows: dict[str, list[dict]],
         _section("The GPU against the best CPU code", readings.speedup(study), figure("speedup"),
                  tables.speedups(study)),
         _section("Counted operations and bytes", ratios.reading(study), ratios.table(study)),
+        hazards.section(study),
         tables.others(study),
         tables.method(study),
         provenance.section(study),

@@ -7,7 +7,8 @@ import math
 from datetime import datetime
 from pathlib import Path
 
-from report.records import COUNT, CounterFile, Flag, Kernel, Point, Roof, RoofFile, Run
+from report.records import (COUNT, CounterFile, Flag, HazardFile, Kernel, PlantedFault, Point, Roof, RoofFile, Run,
+                            Verdict)
 from report.stats import summarise
 
 SCHEMA_VERSION = 1
@@ -46,7 +47,7 @@ def read_json(path: Path) -> object:
         raise InputError(path, "file", f"not usable JSON ({error})") from None
 
 
-def load(path: Path) -> Run | RoofFile | CounterFile:
+def load(path: Path) -> Run | RoofFile | CounterFile | HazardFile:
     """One file as a record, by its shape; Foreign if it is none of ours."""
     data = read_json(path)
     if isinstance(data, dict):
@@ -57,6 +58,8 @@ def load(path: Path) -> Run | RoofFile | CounterFile:
             return _roof_file(path, data)
         if "points" in data and "tool" in data:
             return _counter_file(path, data)
+        if "kernels" in data and "tool" in data:
+            return _hazard_file(path, data)
     raise Foreign(path, "context.schema_version", "missing, so not a results file of rung")
 
 
@@ -282,3 +285,23 @@ def _counter_file(path: Path, data: dict) -> CounterFile:
     clean = {name: {k: float(v) for k, v in row.items() if _is_number(v) and v >= 0} for name, row in points.items()}
     return CounterFile(path, _text(path, data, "machine", "file"), _date(path, data, "file"),
                        str(data["tool"]), clean)
+
+
+def _hazard_file(path: Path, data: dict) -> HazardFile:
+    kernels = data["kernels"]
+    if not isinstance(kernels, dict) or not all(isinstance(v, dict) for v in kernels.values()):
+        raise InputError(path, "kernels", "not a table of tables")
+    return HazardFile(path, _text(path, data, "machine", "file"), _date(path, data, "file"),
+                      _text(path, data, "tool", "file"),
+                      {name: _planted_fault(path, name, table) for name, table in kernels.items()})
+
+
+def _planted_fault(path: Path, name: str, table: dict) -> PlantedFault:
+    verdicts = {}
+    for tool, row in table.items():
+        if not isinstance(row, dict):
+            continue
+        if not isinstance(row.get("found"), bool):
+            raise InputError(path, f"kernels[{name[:60]!r}].{tool[:60]}.found", "neither true nor false")
+        verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""))
+    return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True)

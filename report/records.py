@@ -202,6 +202,39 @@ class CounterFile:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """What one tool says of one planted fault; `failed` is why it could not tell, if it could not."""
+
+    found: bool
+    message: str = ""
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class PlantedFault:
+    """A faulty kernel, or its right twin, with what was found by each tool that looked at it."""
+
+    verdicts: dict[str, Verdict]
+    what: str = ""
+    is_right: bool = False
+
+
+@dataclass(frozen=True)
+class HazardFile:
+    """What one program's tools find of the planted faults, by kernel name."""
+
+    path: Path
+    machine: str
+    date: str
+    tool: str
+    kernels: dict[str, PlantedFault]
+
+    @property
+    def tools(self) -> frozenset[str]:
+        return frozenset(name for fault in self.kernels.values() for name in fault.verdicts)
+
+
+@dataclass(frozen=True)
 class Side:
     """The CPU's or the GPU's part of the study: one machine, its points and its roofs."""
 
@@ -249,6 +282,8 @@ class Study:
     sources: tuple[Source, ...]
     flags: tuple[Flag, ...]
     date: str
+    hazards: tuple[HazardFile, ...] = ()
+    """The newest file of each program, the emulator's first."""
 
     @property
     def cpu(self) -> Side | None:

@@ -192,10 +192,11 @@ __global__ void divergent_barrier(mem<int>* out, int limit) {
 TEST(EmulatorBarriers, ADivergentBarrierIsReportedWithBothPlaces) {
   Array<int> out(64);
   const std::string message = failure(Launch{{2}, {64}}, EmulatorOptions{}, divergent_barrier, out.on_device(), 40);
-  EXPECT_EQ(message, "block (0, 0, 0), thread (40, 0, 0): waits at the barrier at emulator_block_test.cpp:" +
-                         std::to_string(kDivergentLine + 6) +
-                         " while thread (0, 0, 0) waits at the one at emulator_block_test.cpp:" +
-                         std::to_string(kDivergentLine + 2));
+  EXPECT_EQ(
+      message,
+      "divergent barrier: block (0, 0, 0), thread (40, 0, 0) waits for the block at emulator_block_test.cpp:" +
+          std::to_string(kDivergentLine + 6) +
+          "; thread (0, 0, 0) waits for the block at emulator_block_test.cpp:" + std::to_string(kDivergentLine + 2));
   // Afterwards the emulator is as good as new.
   EXPECT_EQ(failure(Launch{{2}, {64}}, EmulatorOptions{}, divergent_barrier, out.on_device(), 64), "");
   Product64 product;
@@ -214,7 +215,7 @@ TEST(EmulatorFailures, NameBlockAndThreadOfTheFirstOne) {
   Array<int> out(64);
   for (int repetition = 0; repetition < 20; ++repetition)
     EXPECT_EQ(failure(Launch{{100}, {64}}, EmulatorOptions{}, throws, out.on_device(), 7, 33),
-              "block (7, 0, 0), thread (33, 0, 0): no such element");
+              "exception: block (7, 0, 0), thread (33, 0, 0): no such element");
 }
 
 TEST(EmulatorFailures, LaunchesBeyondTheLimitsAreRefusedInCudasWords) {

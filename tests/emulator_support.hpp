@@ -2,31 +2,32 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "gpu/simt/device_memory.hpp"
 #include "gpu/simt/emulator.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {
+inline namespace RUNG_EMULATION {
 
-/// An array in the emulated global memory, all zeros, aligned as cudaMalloc's are.
+/// An array in the emulated global memory, all zeros.
 template <typename T>
 class Array {
  public:
-  explicit Array(std::size_t size)
-      : data_(static_cast<T*>(std::aligned_alloc(256, (size * sizeof(T) / 256 + 1) * 256))) {
+  explicit Array(std::size_t size) : data_(static_cast<T*>(allocate_on_device(size * sizeof(T)))) {
     std::fill_n(data_.get(), size, T{});
+    mark_written(data_.get(), size * sizeof(T));
   }
   mem<T>* on_device() { return reinterpret_cast<mem<T>*>(data_.get()); }
   T& operator[](std::size_t i) { return data_.get()[i]; }
 
  private:
-  struct Free {
-    void operator()(T* memory) const { std::free(memory); }
+  struct Release {
+    void operator()(T* memory) const { release_on_device(memory); }
   };
-  std::unique_ptr<T, Free> data_;
+  std::unique_ptr<T, Release> data_;
 };
 
 template <typename... Parameters, typename... Arguments>
@@ -54,4 +55,5 @@ std::string failure(Arguments... arguments) {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+}  // namespace RUNG_EMULATION
 }  // namespace rung

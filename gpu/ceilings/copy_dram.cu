@@ -15,13 +15,13 @@ constexpr int kThreads = 256;
 using Loads = Choices<4, 1, 2, 8>;
 
 template <int InFlight>
-__global__ void copy_dram(const mem<Quad>* from, mem<Quad>* to, std::int64_t quads) {
+__global__ void copy_dram(const mem<uint4>* from, mem<uint4>* to, std::int64_t quads) {
   const std::int64_t first = std::int64_t{blockIdx.x} * kThreads * InFlight + threadIdx.x;
-  Quad quad[InFlight];
+  uint4 quad[InFlight];
   for (int j = 0; j < InFlight; ++j)
-    if (first + j * kThreads < quads) quad[j] = load_quad(from + first + j * kThreads);
+    if (first + j * kThreads < quads) quad[j] = from[first + j * kThreads];
   for (int j = 0; j < InFlight; ++j)
-    if (first + j * kThreads < quads) store_quad(to + first + j * kThreads, quad[j]);
+    if (first + j * kThreads < quads) to[first + j * kThreads] = quad[j];
 }
 
 const bool added = add_gpu_kernel({
@@ -45,7 +45,7 @@ const bool added = add_gpu_kernel({
     .run =
         [](const Call& call) {
           Loads::pick(call.params.at("loads"), [&](auto loads) {
-            launch(call, copy_dram<loads>, call.operand<const mem<Quad>>(0), call.operand<mem<Quad>>(1),
+            launch(call, copy_dram<loads>, call.operand<const mem<uint4>>(0), call.operand<mem<uint4>>(1),
                    quads_in(call.params));
           });
         },

@@ -1,38 +1,17 @@
-/// What the kernels that measure memory share: a 16-byte element and the sum over a block.
+/// What the kernels that measure memory share: elements of 16 bytes, the widest access of a thread, and the sum over a
+/// block.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "common/problem/read.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {
 
-/// Four words that one instruction moves: the widest access of a thread.
-struct alignas(16) Quad {
-  std::uint32_t x, y, z, w;
-};
+__device__ inline std::uint32_t total(const uint4& quad) { return quad.x + quad.y + quad.z + quad.w; }
 
-/// One 16-byte access: to the compiler of the GPU an element is a Quad, to the emulator a thing that records its use.
-template <typename Element>
-__device__ __forceinline__ Quad load_quad(const Element* from) {
-  if constexpr (std::is_same_v<Element, Quad>)
-    return *from;
-  else
-    return from->load();
-}
-template <typename Element>
-__device__ __forceinline__ void store_quad(Element* to, const Quad& quad) {
-  if constexpr (std::is_same_v<Element, Quad>)
-    *to = quad;
-  else
-    to->store(quad);
-}
-
-__device__ inline std::uint32_t total(const Quad& quad) { return quad.x + quad.y + quad.z + quad.w; }
-
-inline std::int64_t quads_in(const Params& p) { return p.at("bytes") / static_cast<std::int64_t>(sizeof(Quad)); }
+inline std::int64_t quads_in(const Params& p) { return p.at("bytes") / static_cast<std::int64_t>(sizeof(uint4)); }
 
 /// Adds `value` over the Threads (a power of two) threads of the block into partials[blockIdx.x], and zeroes the
 /// partials that no block has, as the problem "read" wants it.

@@ -15,19 +15,19 @@ constexpr int kBlocksPerSm = 8;  // 2048 threads: every slot of a multiprocessor
 using Loads = Choices<4, 2, 8>;
 
 template <int InFlight>
-__global__ void read_dram(const mem<Quad>* data, mem<std::uint32_t>* partials, int quads, int passes) {
+__global__ void read_dram(const mem<uint4>* data, mem<std::uint32_t>* partials, int quads, int passes) {
   const int tx = threadIdx.x;
   const int step = gridDim.x * kThreads * InFlight;
   std::uint32_t sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
     int i = blockIdx.x * kThreads * InFlight + tx;
     for (; i + (InFlight - 1) * kThreads < quads; i += step) {  // whole batches: nothing between the loads
-      Quad quad[InFlight];
-      for (int j = 0; j < InFlight; ++j) quad[j] = load_quad(data + i + j * kThreads);
+      uint4 quad[InFlight];
+      for (int j = 0; j < InFlight; ++j) quad[j] = *(data + i + j * kThreads);
       for (int j = 0; j < InFlight; ++j) sum += total(quad[j]);
     }
     for (int j = 0; j < InFlight - 1; ++j)  // what remains of the last
-      if (i + j * kThreads < quads) sum += total(load_quad(data + i + j * kThreads));
+      if (i + j * kThreads < quads) sum += total(*(data + i + j * kThreads));
   }
   store_partials<kThreads>(sum, partials);
 }
@@ -58,7 +58,7 @@ const bool added = add_gpu_kernel({
     .run =
         [](const Call& call) {
           Loads::pick(call.params.at("loads"), [&](auto loads) {
-            launch(call, read_dram<loads>, call.operand<const mem<Quad>>(0), call.operand<mem<std::uint32_t>>(1),
+            launch(call, read_dram<loads>, call.operand<const mem<uint4>>(0), call.operand<mem<std::uint32_t>>(1),
                    static_cast<int>(quads_in(call.params)), static_cast<int>(call.params.at("passes")));
           });
         },

@@ -13,7 +13,7 @@ constexpr int kThreads = 1024;
 constexpr int kBlocksPerSm = 2;  // 2048 threads: every slot of a multiprocessor
 constexpr int kInFlight = 4;
 
-__global__ void read_l2(const mem<Quad>* data, mem<std::uint32_t>* partials, int quads, int passes) {
+__global__ void read_l2(const mem<uint4>* data, mem<std::uint32_t>* partials, int quads, int passes) {
   const int tx = threadIdx.x;
   const int width = (quads + gridDim.x - 1) / gridDim.x;
   const int shift = gridDim.x / 4 + 1;  // to a slice that was not on this multiprocessor, however blocks are dealt out
@@ -23,9 +23,9 @@ __global__ void read_l2(const mem<Quad>* data, mem<std::uint32_t>* partials, int
     const int begin = slice * width;
     const int end = begin + width < quads ? begin + width : quads;
     for (int i = begin + tx; i < end; i += kThreads * kInFlight) {
-      Quad quad[kInFlight] = {};
+      uint4 quad[kInFlight] = {};
       for (int j = 0; j < kInFlight; ++j)
-        if (i + j * kThreads < end) quad[j] = load_quad(data + i + j * kThreads);
+        if (i + j * kThreads < end) quad[j] = *(data + i + j * kThreads);
       for (int j = 0; j < kInFlight; ++j) sum += total(quad[j]);
     }
     slice += shift;
@@ -48,7 +48,7 @@ const bool added = add_gpu_kernel({
     .sizes =
         [] {
           const DeviceFacts facts = gpu_facts();
-          const std::int64_t round = std::int64_t{facts.sm_count} * kBlocksPerSm * kThreads * sizeof(Quad);
+          const std::int64_t round = std::int64_t{facts.sm_count} * kBlocksPerSm * kThreads * sizeof(uint4);
           return Params{{"bytes", std::max<std::int64_t>(facts.l2_bytes / 3 / round, 1) * round}, {"passes", 64}};
         },
     .launch =
@@ -59,7 +59,7 @@ const bool added = add_gpu_kernel({
     .requested = [](const Params& p) { return Traffic{.loaded = read_bytes(p), .stored = 4.0 * kReadPartials}; },
     .run =
         [](const Call& call) {
-          launch(call, read_l2, call.operand<const mem<Quad>>(0), call.operand<mem<std::uint32_t>>(1),
+          launch(call, read_l2, call.operand<const mem<uint4>>(0), call.operand<mem<std::uint32_t>>(1),
                  static_cast<int>(quads_in(call.params)), static_cast<int>(call.params.at("passes")));
         },
 });

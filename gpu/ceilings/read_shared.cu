@@ -10,23 +10,23 @@ constexpr int kThreads = 1024;
 constexpr int kBlocksPerSm = 2;     // 2048 threads: every slot of a multiprocessor
 constexpr int kQuadsPerThread = 2;  // 32 KiB in a block
 constexpr int kSlice = kThreads * kQuadsPerThread;
-constexpr std::int64_t kSliceBytes = kSlice * sizeof(Quad);
+constexpr std::int64_t kSliceBytes = kSlice * sizeof(uint4);
 
-__global__ void read_shared(const mem<Quad>* data, mem<std::uint32_t>* partials, unsigned quads, int passes) {
-  __shared__ mem<Quad> slice[kSlice];
+__global__ void read_shared(const mem<uint4>* data, mem<std::uint32_t>* partials, unsigned quads, int passes) {
+  __shared__ mem<uint4> slice[kSlice];
   const unsigned tx = threadIdx.x;
   for (int j = 0; j < kQuadsPerThread; ++j) {
     const unsigned i = blockIdx.x * kSlice + j * kThreads + tx;
-    Quad quad = {};
-    if (i < quads) quad = load_quad(data + i);
-    store_quad(slice + j * kThreads + tx, quad);
+    uint4 quad = {};
+    if (i < quads) quad = data[i];
+    slice[j * kThreads + tx] = quad;
   }
   __syncthreads();
   std::uint32_t sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
     const unsigned i =
         (tx + 32 * pass) % kThreads;  // moves on by a warp, or the compiler would read once for many passes
-    for (int j = 0; j < kQuadsPerThread; ++j) sum += total(load_quad(slice + j * kThreads + i));
+    for (int j = 0; j < kQuadsPerThread; ++j) sum += total(slice[j * kThreads + i]);
   }
   store_partials<kThreads>(sum, partials);
 }
@@ -57,7 +57,7 @@ const bool added = add_gpu_kernel({
         },
     .run =
         [](const Call& call) {
-          launch(call, read_shared, call.operand<const mem<Quad>>(0), call.operand<mem<std::uint32_t>>(1),
+          launch(call, read_shared, call.operand<const mem<uint4>>(0), call.operand<mem<std::uint32_t>>(1),
                  static_cast<unsigned>(quads_in(call.params)), static_cast<int>(call.params.at("passes")));
         },
 });

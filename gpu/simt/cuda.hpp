@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "common/registry.hpp"
+#include "gpu/cuda_error.hpp"
 
 namespace rung {
 
@@ -23,6 +24,26 @@ template <typename T>
 __device__ __forceinline__ T* dynamic_shared() {
   extern __shared__ __align__(16) unsigned char dynamic_shared_bytes[];
   return reinterpret_cast<T*>(dynamic_shared_bytes);
+}
+
+/// The same memory as elements of a vector type; it must be aligned for them.
+template <typename Vector, typename T>
+__device__ __forceinline__ mem<Vector>* vector_cast(T* elements) {
+  return reinterpret_cast<mem<Vector>*>(elements);
+}
+template <typename Vector, typename T>
+__device__ __forceinline__ const mem<Vector>* vector_cast(const T* elements) {
+  return reinterpret_cast<const mem<Vector>*>(elements);
+}
+
+/// Copies `bytes` from `data` to the beginning of a __constant__ array, in order with the launches on call.stream.
+/// Nothing happens while only a kernel's resources are asked for. Throws Error for more bytes than the array has.
+template <typename Symbol>
+void set_constant(const Call& call, const Symbol& symbol, const void* data, std::size_t bytes) {
+  if (call.inspect) return;
+  check_cuda(
+      cudaMemcpyToSymbolAsync(symbol, data, bytes, 0, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(call.stream)),
+      "filling constant memory");
 }
 
 template <typename... Parameters, typename... Arguments>

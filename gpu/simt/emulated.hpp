@@ -1,124 +1,128 @@
 /// The emulator's side of simt.hpp: CUDA's vocabulary as ordinary C++, so that g++ compiles a kernel's file as it is.
+/// Written once for the traced and the plain build: all of it lies in the inline namespace RUNG_EMULATION, whose name
+/// keeps the two builds (and CUDA's, which is linked beside them) apart.
 /// A block's threads run one at a time on one OS thread; that is why a block's shared memory can be thread_local.
-/// All names are in an inline namespace of their own, since the CUDA build of the same file is linked beside it.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <cassert>
+#include <cstring>
 #include <source_location>
+#include <string>
 #include <tuple>
 #include <utility>
 
-#include "gpu/simt/emulator_value.hpp"
+#ifndef RUNG_EMULATION
+#error "include gpu/simt/simt.hpp"
+#endif
 
-#define __global__
+#define __global__ RUNG_KERNEL
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-#define __shared__ static thread_local
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __shared__ RUNG_SHARED
+#define __constant__ static __attribute__((section("rung_constant")))
+
+// A failed assertion ends the kernel, not the program.
+#ifndef NDEBUG
+#undef assert
+#define assert(condition) (static_cast<bool>(condition) ? void() : rung::fail_thread("assertion", #condition))
+#endif
+
+// Each brings in those that it builds on.
+#include "gpu/simt/emulated_intrinsics.hpp"
+#include "gpu/simt/emulated_vector.hpp"
+#include "gpu/simt/emulated_warp.hpp"
 
 namespace rung {
-inline namespace emulated {
+inline namespace RUNG_EMULATION {
 
-struct uint3 {
-  unsigned x = 0, y = 0, z = 0;
-};
-struct dim3 {
-  unsigned x = 1, y = 1, z = 1;
-};
+// ---- Barriers, fences, time ----
 
-constinit inline thread_local uint3 threadIdx, blockIdx;
-constinit inline thread_local dim3 blockDim, gridDim;
-constexpr int warpSize = 32;
+RUNG_INLINE void __syncthreads(Where where = Where::current()) { wait_for_block(0, where); }
+RUNG_INLINE int __syncthreads_count(int predicate, Where where = Where::current()) {
+  return wait_for_block(predicate != 0, where);
+}
+RUNG_INLINE int __syncthreads_and(int predicate, Where where = Where::current()) {
+  return wait_for_block(predicate == 0, where) == 0;
+}
+RUNG_INLINE int __syncthreads_or(int predicate, Where where = Where::current()) {
+  return wait_for_block(predicate != 0, where) != 0;
+}
 
-/// Waits for every thread of the block that has not ended. Defined in emulator_block.cpp.
-void wait_for_block(std::source_location where);
+RUNG_INLINE void __threadfence_block() { fence_memory(true); }
+RUNG_INLINE void __threadfence() { fence_memory(false); }
+RUNG_INLINE void __threadfence_system() { fence_memory(false); }
+RUNG_INLINE void __nanosleep(unsigned) { yield_thread(); }
 
-RUNG_INLINE void __syncthreads(std::source_location where = std::source_location::current()) { wait_for_block(where); }
+/// A counter that only grows: there is no clock to emulate.
+RUNG_INLINE long long clock64() {
+  static thread_local long long readings = 0;
+  return ++readings;
+}
+
+// ---- Memory ----
 
 /// The block's dynamic shared memory: `mem<float>* tile = dynamic_shared<mem<float>>();`
 template <typename T>
 RUNG_INLINE T* dynamic_shared() {
-  return reinterpret_cast<T*>(trace.dynamic_shared.begin);
+  return reinterpret_cast<T*>(dynamic_shared_memory);
 }
 
-template <typename T>
-RUNG_INLINE reg<T> __ldg(const mem<T>* element) {
-  return element->load();
-}
-
-// Minimum, maximum and absolute value are no floating-point operations to a GPU's counters.
-template <typename L, typename R>
-requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>> min(const L& l, const R& r) {
-  const Common<L, R> left = scalar(l);
-  return std::fmin(left, static_cast<Common<L, R>>(scalar(r)));
-}
-template <typename L, typename R>
-requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>> max(const L& l, const R& r) {
-  const Common<L, R> left = scalar(l);
-  return std::fmax(left, static_cast<Common<L, R>>(scalar(r)));
-}
-template <typename L, typename R>
-requires(Operand<L>&& Operand<R> && !CountedPair<L, R>) RUNG_INLINE Common<L, R> min(const L& l, const R& r) {
-  return std::min<Common<L, R>>(scalar(l), scalar(r));
-}
-template <typename L, typename R>
-requires(Operand<L>&& Operand<R> && !CountedPair<L, R>) RUNG_INLINE Common<L, R> max(const L& l, const R& r) {
-  return std::max<Common<L, R>>(scalar(l), scalar(r));
-}
-
-template <Counted T>
-using Result = Value<scalar_of<T>>;
-
-#define RUNG_COUNTED_FUNCTION(name, counter, expression) \
-  using ::name;                                          \
-  template <Counted T>                                   \
-  RUNG_INLINE Result<T> name(const T& operand) {         \
-    const scalar_of<T> x = scalar(operand);              \
-    counter;                                             \
-    return expression;                                   \
+// Loads and stores with a hint for the caches, which change nothing that is counted here.
+#define RUNG_LOAD(name)                            \
+  template <typename T>                            \
+  RUNG_INLINE reg<T> name(const mem<T>* element) { \
+    return load_from(element);                     \
   }
-#define RUNG_SPECIAL_FUNCTION(name) \
-  RUNG_COUNTED_FUNCTION(name, ++operations<scalar_of<T>>().specials, static_cast<scalar_of<T>>(std::name(x)))
+#define RUNG_STORE(name)                                                       \
+  template <typename T>                                                        \
+  RUNG_INLINE void name(mem<T>* element, std::type_identity_t<reg<T>> value) { \
+    store_to(element, static_cast<T>(value));                                  \
+  }
+RUNG_LOAD(__ldg)
+RUNG_LOAD(__ldca)
+RUNG_LOAD(__ldcg)
+RUNG_LOAD(__ldcs)
+RUNG_LOAD(__ldcv)
+RUNG_LOAD(__ldlu)
+RUNG_STORE(__stcg)
+RUNG_STORE(__stcs)
+RUNG_STORE(__stwb)
+RUNG_STORE(__stwt)
+#undef RUNG_LOAD
+#undef RUNG_STORE
 
-RUNG_COUNTED_FUNCTION(fabs, (void)0, std::fabs(x))
-RUNG_COUNTED_FUNCTION(fabsf, (void)0, std::fabs(x))
-RUNG_SPECIAL_FUNCTION(sqrt)
-RUNG_SPECIAL_FUNCTION(exp)
-RUNG_SPECIAL_FUNCTION(log)
-RUNG_SPECIAL_FUNCTION(sin)
-RUNG_SPECIAL_FUNCTION(cos)
-RUNG_COUNTED_FUNCTION(sqrtf, ++operations<float>().specials, std::sqrt(x))
-RUNG_COUNTED_FUNCTION(expf, ++operations<float>().specials, std::exp(x))
-RUNG_COUNTED_FUNCTION(logf, ++operations<float>().specials, std::log(x))
-RUNG_COUNTED_FUNCTION(sinf, ++operations<float>().specials, std::sin(x))
-RUNG_COUNTED_FUNCTION(cosf, ++operations<float>().specials, std::cos(x))
-
-#undef RUNG_SPECIAL_FUNCTION
-#undef RUNG_COUNTED_FUNCTION
-
-template <Operand T>
-RUNG_INLINE reg<float> rsqrtf(const T& operand) {
-  ++operations<float>().specials;
-  return 1 / std::sqrt(static_cast<float>(scalar(operand)));
+/// Fails the thread as the hardware would refuse the copy.
+RUNG_UNTRACED inline void check_copy(std::size_t bytes, std::size_t zeros) {
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || zeros > bytes)
+    fail_thread("bad asynchronous copy", "of " + std::to_string(bytes) + " bytes, " + std::to_string(zeros) +
+                                             " of them zeros: 4, 8 or 16 can be copied");
 }
 
-using ::fma;
-using ::fmaf;
-template <Operand A, Operand B, Operand C>
-requires(Counted<A> || Counted<B> || Counted<C>) RUNG_INLINE reg<float> fmaf(const A& a, const B& b, const C& c) {
-  const float left = scalar(a), right = scalar(b);
-  return counted_fma<float>(left, right, scalar(c));
+/// Copies 4, 8 or 16 bytes from global to shared memory, without waiting; the last `zeros` of them become 0.
+RUNG_INLINE void __pipeline_memcpy_async(void* to_shared, const void* from_global, std::size_t bytes,
+                                         std::size_t zeros = 0) {
+  check_copy(bytes, zeros);
+  begin_copy(to_shared, from_global, bytes, zeros);
 }
-template <Operand A, Operand B, Operand C>
-requires(Counted<A> || Counted<B> || Counted<C>) RUNG_INLINE reg<double> fma(const A& a, const B& b, const C& c) {
-  const double left = scalar(a), right = scalar(b);
-  return counted_fma<double>(left, right, scalar(c));
+RUNG_INLINE void __pipeline_commit() { end_copies(); }
+/// Waits for the thread's copies, but for the `latest` groups that it committed last.
+RUNG_INLINE void __pipeline_wait_prior(std::size_t latest) { await_copies(latest); }
+
+/// Copies `bytes` from `data` to the beginning of a __constant__ array before the next launch.
+/// Nothing happens while only a kernel's resources are asked for. Throws Error for more bytes than the array has.
+template <typename Symbol>
+void set_constant(const Call& call, Symbol& symbol, const void* data, std::size_t bytes) {
+  if (call.inspect) return;
+  if (bytes > sizeof(Symbol))
+    throw Error("filling constant memory: " + std::to_string(bytes) + " bytes into an array of " +
+                std::to_string(sizeof(Symbol)));
+  std::memcpy(static_cast<void*>(&symbol), data, bytes);
 }
 
-/// Runs `body(closure)` as every thread of call.launch; see emulator.cpp.
-void run_emulated(const Call& call, const void* kernel, void (*body)(const void*), const void* closure);
+// ---- The kernel as a whole ----
 
 /// Runs the kernel to its end. Throws Error that names the block and the thread that failed.
 template <typename... Parameters, typename... Arguments>
@@ -131,10 +135,10 @@ void launch(const Call& call, void (*kernel)(Parameters...), Arguments... argume
 
 /// This build of the file knows how to emulate the kernel, not how to run it on a GPU.
 inline bool add_gpu_kernel(Kernel kernel) {
-  kernel.emulate = kernel.not_emulated.empty() ? std::exchange(kernel.run, nullptr) : nullptr;
-  kernel.run = nullptr;
+  auto body = std::exchange(kernel.run, nullptr);
+  if (kernel.not_emulated.empty()) set_body(kernel, std::move(body));
   return add_kernel(std::move(kernel));
 }
 
-}  // namespace emulated
+}  // namespace RUNG_EMULATION
 }  // namespace rung

@@ -11,48 +11,66 @@
 #include <tuple>
 #include <utility>
 
-#include "gpu/simt/emulated.hpp"
+#include "common/problem/problem.hpp"
+#include "gpu/simt/device_memory.hpp"
 #include "gpu/simt/emulator_block.hpp"
+#include "gpu/simt/emulator_runtime.hpp"
+#include "gpu/simt/findings.hpp"
 
 namespace rung {
 namespace {
 
 thread_local Recording* innermost = nullptr;
 
-/// Adds up the counts of the same access.
+/// Adds up the entries of the same access.
 void merge_sites(std::vector<SiteCounts>& into, const std::vector<SiteCounts>& other) {
-  const auto identity = [](const SiteCounts& s) {
-    return std::make_tuple(s.address, s.is_store, s.is_shared, s.bytes);
-  };
-  std::map<decltype(identity(into[0])), SiteCounts> all;
-  for (const auto* sites : {&std::as_const(into), &other})
-    for (const SiteCounts& site : *sites) {
-      const auto [place, is_new] = all.try_emplace(identity(site), site);
-      if (is_new) continue;
-      place->second.requests += site.requests;
-      place->second.accesses += site.accesses;
-      place->second.transactions += site.transactions;
+  into.insert(into.end(), other.begin(), other.end());
+  std::sort(into.begin(), into.end(), [](const auto& a, const auto& b) { return a.identity() < b.identity(); });
+  std::size_t kept = 0;
+  for (const SiteCounts& site : std::vector(into)) {
+    if (kept == 0 || into[kept - 1].identity() != site.identity()) {
+      into[kept++] = site;
+      continue;
     }
-  into.clear();
-  for (const auto& [key, site] : all) into.push_back(site);
+    SiteCounts& sum = into[kept - 1];
+    sum.requests += site.requests;
+    sum.accesses += site.accesses;
+    sum.divergent += site.divergent;
+    sum.transactions += site.transactions;
+  }
+  into.resize(kept);
 }
 
-/// Sets the sums over the sites.
-void sum_sites(Counts& counts) {
-  const auto reset = [](auto&... sum) { ((sum = 0), ...); };
-  reset(counts.load_requests, counts.load_sectors, counts.bytes_loaded, counts.store_requests, counts.store_sectors,
-        counts.bytes_stored, counts.shared_load_requests, counts.shared_load_wavefronts, counts.shared_store_requests,
-        counts.shared_store_wavefronts, counts.accesses);
-  for (const SiteCounts& site : counts.sites) {
+void merge_operations(std::vector<OperationSite>& into, const std::vector<OperationSite>& other) {
+  for (const OperationSite& site : other) {
+    const auto found = std::find_if(into.begin(), into.end(), [&](const auto& s) { return s.address == site.address; });
+    OperationSite& sum = found == into.end() ? into.emplace_back(OperationSite{.address = site.address}) : *found;
+    sum.fp32 += site.fp32;
+    sum.fp64 += site.fp64;
+  }
+}
+
+/// The counters that requests and transactions of this kind of access are summed in.
+std::pair<std::uint64_t*, std::uint64_t*> sums_of(Counts& counts, const SiteCounts& site) {
+  if (site.is_constant) return {&counts.constant_requests, nullptr};
+  if (site.is_shared && site.is_atomic) return {&counts.shared_atomic_requests, nullptr};
+  if (site.is_shared && site.is_store) return {&counts.shared_store_requests, &counts.shared_store_wavefronts};
+  if (site.is_shared) return {&counts.shared_load_requests, &counts.shared_load_wavefronts};
+  if (site.is_atomic) return {&counts.atomic_requests, &counts.atomic_sectors};
+  if (site.is_async) return {&counts.async_requests, &counts.async_sectors};
+  if (site.is_store) return {&counts.store_requests, &counts.store_sectors};
+  return {&counts.load_requests, &counts.load_sectors};
+}
+
+/// Adds the counts of these sites to the sums.
+void add_to_sums(Counts& counts, const std::vector<SiteCounts>& sites) {
+  for (const SiteCounts& site : sites) {
+    const auto [requests, transactions] = sums_of(counts, site);
+    *requests += site.requests;
+    if (transactions) *transactions += site.transactions;
     counts.accesses += site.accesses;
-    if (site.is_shared) {
-      (site.is_store ? counts.shared_store_requests : counts.shared_load_requests) += site.requests;
-      (site.is_store ? counts.shared_store_wavefronts : counts.shared_load_wavefronts) += site.transactions;
-    } else {
-      (site.is_store ? counts.store_requests : counts.load_requests) += site.requests;
-      (site.is_store ? counts.store_sectors : counts.load_sectors) += site.transactions;
-      (site.is_store ? counts.bytes_stored : counts.bytes_loaded) += site.accesses * site.bytes;
-    }
+    counts.divergent_requests += site.divergent;
+    if (site.is_global()) (site.is_store ? counts.bytes_stored : counts.bytes_loaded) += site.accesses * site.bytes;
   }
 }
 
@@ -89,7 +107,7 @@ Counts run_grid(const GridLaunch& launch) {
     BlockRunner& runner = BlockRunner::of_this_thread();
     runner.begin(launch);
     for (std::size_t turn; (turn = next_turn++) < failed_turn;) try {
-        runner.run(order[turn]);
+        runner.run(order[turn], turn);
       } catch (...) {
         const std::scoped_lock lock(mutex);
         if (turn >= failed_turn) continue;
@@ -101,6 +119,36 @@ Counts run_grid(const GridLaunch& launch) {
     counts += own;
   }
   if (failure) std::rethrow_exception(failure);
+  return counts;
+}
+
+/// Runs the grid, with a model of the caches if one is wanted.
+Counts run_modelled(GridLaunch& launch) {
+  if (!launch.options.caches) return run_grid(launch);
+  const Device& device = *launch.options.caches;
+  CacheModel caches(device, launch.shape.grid.count(), resident_blocks(device, launch.shape, 0),
+                    launch.shape.dynamic_shared_bytes);
+  launch.caches = &caches;
+  Counts counts = run_grid(launch);
+  counts.caches = caches.finish();
+  return counts;
+}
+
+/// Runs the grid and looks for hazards. What ends a block is one of the findings, no error.
+Counts run_checked(GridLaunch& launch) {
+  GridHazards hazards(launch.shape.grid.count());
+  for (const Allocation& buffer : launch.buffers) hazards.add_buffer(buffer.begin, buffer.bytes, buffer.written);
+  launch.hazards = &hazards;
+  Counts counts;
+  std::vector<Finding> fatal;
+  try {
+    counts = run_modelled(launch);
+  } catch (const Fault& fault) {
+    fatal.push_back(fault.finding);
+  }
+  for (const Hazard& hazard : hazards.take())
+    counts.findings.push_back(finding_of(hazard, launch.shape, launch.kernel));
+  counts.findings.insert(counts.findings.end(), fatal.begin(), fatal.end());
   return counts;
 }
 
@@ -143,8 +191,13 @@ Counts& Counts::operator+=(const Counts& other) {
   fp64 += other.fp64;
   barriers += other.barriers;
   seconds += other.seconds;
+  warp_barriers += other.warp_barriers;
+  shuffles += other.shuffles;
+  caches += other.caches;
+  findings.insert(findings.end(), other.findings.begin(), other.findings.end());
+  add_to_sums(*this, other.sites);
   merge_sites(sites, other.sites);
-  sum_sites(*this);
+  merge_operations(operation_sites, other.operation_sites);
   return *this;
 }
 
@@ -166,9 +219,12 @@ void run_emulated(const Call& call, const void* kernel, void (*body)(const void*
   if (const std::string reason = beyond_limits(call.launch); !reason.empty()) throw Error(reason);
   Recording* recording = Recording::current();
   const EmulatorOptions options = recording ? recording->options() : EmulatorOptions{.counting = false};
+  GridLaunch launch{call.launch, body, closure, kernel, options};
+  launch.buffers = allocations(options.hazards);
   const auto start = std::chrono::steady_clock::now();
-  Counts counts = run_grid({call.launch, body, closure, kernel, options});
+  Counts counts = options.hazards ? run_checked(launch) : run_modelled(launch);
   counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!options.hazards) mark_all_written();  // nobody saw what the kernel has written: nothing counts as unwritten
   if (recording) recording->counts() += counts;
 }
 

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "common/problem/problem.hpp"
 #include "common/registry.hpp"
+#include "gpu/simt/caches.hpp"
 
 namespace rung {
 
@@ -19,8 +22,22 @@ Order order_of(std::string_view name);
 
 struct EmulatorOptions {
   Order order = Order::forward;
-  std::uint64_t seed = 1;  ///< of the inputs and of Order::random
-  bool counting = true;    ///< false: only the result is wanted
+  std::uint64_t seed = 1;          ///< of the inputs and of Order::random
+  bool counting = true;            ///< false: only the result is wanted
+  bool hazards = false;            ///< look for races, uninitialised reads …; findings are kept, not thrown
+  bool lines = false;              ///< operations by line of the source, too
+  const Device* caches = nullptr;  ///< model this device's caches
+  std::uint64_t budget = std::uint64_t{1} << 28;  ///< basic blocks of code that a block may run before it is stopped
+};
+
+/// Something that a kernel does and must not do.
+struct Finding {
+  std::string kind;           ///< "read after write", "out of bounds", "divergent barrier" …
+  std::string buffer;         ///< "as", "B"; empty where it is not about memory
+  std::int64_t index = 0;     ///< of the element in the buffer
+  std::string first, second;  ///< "block (0, 0, 0), thread (3, 0, 0), write at tiled.cu:27"; second may be empty
+  std::uint64_t occurrences = 1;
+  std::string text() const;  ///< all of it in one line
 };
 
 /// Floating-point operations of single threads, as the hardware's thread-instruction counters have them.
@@ -31,17 +48,30 @@ struct Operations {
   Operations& operator+=(const Operations& other);
 };
 
-/// What one load or store in the source, in one state space, did.
+/// What one access in the source, in one state space, did.
 struct SiteCounts {
   std::uint64_t address = 0;  ///< return address of the access: one for each place in the code
   unsigned bytes = 0;         ///< of one lane's access
   bool is_store = false, is_shared = false;
+  bool is_atomic = false, is_constant = false;
+  bool is_async = false;           ///< of an asynchronous copy from global to shared memory: its load, its store
   std::uint64_t requests = 0;      ///< warp instructions
   std::uint64_t accesses = 0;      ///< active lanes of all requests
-  std::uint64_t transactions = 0;  ///< 32-byte sectors of global memory, wavefronts of shared memory
+  std::uint64_t divergent = 0;     ///< requests that not all of the warp's threads took part in
+  std::uint64_t transactions = 0;  ///< global memory: 32-byte sectors; shared: wavefronts; constant: distinct words
+  bool is_global() const { return !is_shared && !is_constant; }
+  /// The same place and kind of access; for adding up.
+  auto identity() const { return std::tie(address, bytes, is_store, is_shared, is_atomic, is_constant, is_async); }
 };
 
-/// What a kernel did. The memory counts are the sums over `sites`; "load" and "store" alone mean global memory.
+/// Floating-point operations of one place in the source.
+struct OperationSite {
+  std::uint64_t address = 0;  ///< a return address within the line
+  Operations fp32, fp64;
+};
+
+/// What a kernel did. The memory counts are the sums over `sites`; "load" and "store" alone mean global memory, without
+/// atomics and asynchronous copies.
 struct Counts {
   Operations fp32, fp64;
   std::uint64_t load_requests = 0, store_requests = 0;  ///< warp instructions
@@ -49,11 +79,19 @@ struct Counts {
   std::uint64_t bytes_loaded = 0, bytes_stored = 0;     ///< requested: bytes of one access times active lanes
   std::uint64_t shared_load_requests = 0, shared_store_requests = 0;
   std::uint64_t shared_load_wavefronts = 0, shared_store_wavefronts = 0;  ///< requests plus bank conflicts
-  std::uint64_t barriers = 0;                                             ///< one for each warp that arrives
-  std::uint64_t accesses = 0;  ///< traced accesses of single threads, global and shared
-  double seconds = 0;          ///< that the emulation took
+  std::uint64_t async_requests = 0, async_sectors = 0;                    ///< loads of asynchronous copies
+  std::uint64_t atomic_requests = 0, atomic_sectors = 0, shared_atomic_requests = 0;
+  std::uint64_t constant_requests = 0;
+  std::uint64_t divergent_requests = 0;  ///< of all kinds: those that not all of the warp's threads took part in
+  std::uint64_t barriers = 0;            ///< one for each warp that arrives
+  std::uint64_t warp_barriers = 0, shuffles = 0;  ///< one for each group of lanes; votes count as shuffles
+  std::uint64_t accesses = 0;                     ///< traced accesses of single threads, global and shared
+  double seconds = 0;                             ///< that the emulation took
   std::vector<SiteCounts> sites;
-  Check check;  ///< the verdict on the result; only count() judges
+  std::vector<OperationSite> operation_sites;  ///< with EmulatorOptions::lines
+  std::vector<Finding> findings;               ///< with EmulatorOptions::hazards
+  CacheCounts caches;                          ///< with EmulatorOptions::caches
+  Check check;                                 ///< the verdict on the result; only count() judges
 
   std::uint64_t flops() const { return fp32.flops() + fp64.flops(); }
   double op_per_byte_loaded() const { return ratio(flops(), bytes_loaded); }

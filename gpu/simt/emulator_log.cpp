@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kWordsPerSectorShift = 3;
 constexpr int kBanks = 32;
+constexpr int kSectorsPerLine = 4;
 
 /// A set of at most 128 words: enough for the widest request, 32 lanes of 16 bytes.
 class WordSet {
@@ -75,13 +76,18 @@ SiteCounts& SiteTable::add(std::uint64_t key) {
   slot.counts.bytes = 1u << (key & AccessKind::kSizeMask);
   slot.counts.is_store = (key & AccessKind::kStore) != 0;
   slot.counts.is_shared = (key & AccessKind::kShared) != 0;
+  slot.counts.is_atomic = (key & AccessKind::kAtomic) != 0;
+  slot.counts.is_constant = (key & AccessKind::kConstant) != 0;
+  slot.counts.is_async = (key & AccessKind::kAsync) != 0;
   return slot.counts;
 }
 
 WarpLog::WarpLog() : rows_(std::make_unique<Row[]>(kWarpSize)) {}
 
-void WarpLog::clear() {
+void WarpLog::clear(RequestStream* stream) {
   for (int lane = 0; lane < kWarpSize; ++lane) rows_[lane].head = rows_[lane].tail = 0;
+  std::fill(std::begin(stands_at_), std::end(stands_at_), kNowhere);
+  stream_ = stream;
 }
 
 void WarpLog::open(int lane) {
@@ -91,42 +97,52 @@ void WarpLog::open(int lane) {
     std::copy(row.words + row.head, row.words + row.tail, row.words);
     row.tail -= std::exchange(row.head, 0);
   }
+  stands_at_[lane] = kNowhere;
   trace.key = row.keys + row.tail;
   trace.word = row.words + row.tail;
-  trace.end = row.keys + kCapacity;
+  trace.room_end = row.keys + kCapacity;
 }
 
-void WarpLog::close(int lane) {
-  rows_[lane].tail = static_cast<int>(trace.key - rows_[lane].keys);
-  trace.key = trace.end = nullptr;
-}
+void WarpLog::close(int lane) { rows_[lane].tail = static_cast<int>(trace.key - rows_[lane].keys); }
 
-void WarpLog::merge(std::uint32_t unfinished, SiteTable& sites) {
+bool WarpLog::merge(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites) {
   Group group;
+  bool moved = false;
   while (earliest(unfinished, group)) {
     const int steps = common_steps(group, window_);
-    count(group, 0, steps, sites);
+    count(group, steps, std::popcount(threads), sites);
     for (int i = 0; i < group.size; ++i) rows_[group.lanes[i]].head += steps;
     // Lanes that go together are compared over longer stretches, lanes that part often over short ones.
     window_ = steps == window_ ? std::min(2 * window_, kCapacity) : std::max(window_ / 2, 4);
+    moved = true;
   }
+  return moved;
+}
+
+bool WarpLog::merge_past_standing(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites) {
+  std::uint64_t saved[kWarpSize];
+  std::copy(std::begin(stands_at_), std::end(stands_at_), saved);
+  std::fill(std::begin(stands_at_), std::end(stands_at_), kNowhere);
+  const bool moved = merge(threads, unfinished, sites);
+  std::copy(std::begin(saved), std::end(saved), stands_at_);
+  return moved;
 }
 
 /// Finds the lanes that go next; false if there are none, or if a lane that has not told yet might be among them.
 bool WarpLog::earliest(std::uint32_t unfinished, Group& group) const {
-  constexpr auto none = ~std::uint64_t{0};
-  std::uint64_t least = none;
+  std::uint64_t least = kNowhere;
   group.size = 0;
-  group.next = none;
+  group.next = kNowhere;
   for (int lane = 0; lane < kWarpSize; ++lane) {
     const Row& row = rows_[lane];
     if (row.head == row.tail) {
       if (unfinished >> lane & 1) return false;
+      group.next = std::min(group.next, stands_at_[lane]);
       continue;
     }
     const std::uint64_t key = row.keys[row.head];
     if (key < least) {
-      group.next = least;
+      group.next = std::min(group.next, least);
       group.size = 0;
       least = key;
     }
@@ -135,7 +151,7 @@ bool WarpLog::earliest(std::uint32_t unfinished, Group& group) const {
     else
       group.next = std::min(group.next, key);
   }
-  return group.size > 0;
+  return group.size > 0 && least < group.next;
 }
 
 /// For how many accesses, at most `most`, the group's lanes stay together and before the waiting lanes.
@@ -143,7 +159,7 @@ int WarpLog::common_steps(const Group& group, int most) const {
   const Row& first = rows_[group.lanes[0]];
   const std::uint64_t* keys = first.keys + first.head;
   int steps = std::min(most, first.tail - first.head);
-  if (group.next != ~std::uint64_t{0})
+  if (group.next != kNowhere)
     steps = static_cast<int>(std::find_if(keys, keys + steps, [&](auto key) { return key >= group.next; }) - keys);
   for (int i = 1; i < group.size; ++i) {
     const Row& row = rows_[group.lanes[i]];
@@ -182,10 +198,10 @@ struct WarpLog::Block {
   }
 };
 
-void WarpLog::count(const Group& group, int offset, int steps, SiteTable& sites) const {
+void WarpLog::count(const Group& group, int steps, int threads, SiteTable& sites) const {
   const Row& first = rows_[group.lanes[0]];
   Block block;
-  for (; offset < steps; offset += kBlock) {
+  for (int offset = 0; offset < steps; offset += kBlock) {
     block.first(first.words + first.head + offset);
     for (int lane = 1; lane < group.size; ++lane) {
       const Row& row = rows_[group.lanes[lane]];
@@ -193,19 +209,50 @@ void WarpLog::count(const Group& group, int offset, int steps, SiteTable& sites)
     }
     for (int i = 0; i < std::min(kBlock, steps - offset); ++i) {
       const std::uint64_t key = first.keys[first.head + offset + i];
+      if (key & AccessKind::kLoop) continue;
       SiteCounts& site = sites.at(key);
       ++site.requests;
       site.accesses += group.size;
+      site.divergent += group.size != threads;
       site.transactions += transactions(group, offset + i, block, i, key);
+      if (stream_ && site.is_global()) feed(group, offset + i, site.is_store);
     }
   }
 }
 
 std::uint64_t WarpLog::transactions(const Group& group, int step, const Block& block, int i, std::uint64_t kind) const {
+  if (kind & AccessKind::kConstant) return distinct_words(group, step);
   if (!(kind & AccessKind::kShared)) return block.descents[i] == 0 ? block.changes[i] : distinct_sectors(group, step);
   const int words_per_lane = std::max(1, (1 << (kind & AccessKind::kSizeMask)) / 4);
   if (words_per_lane == 1 && block.high[i] - block.low[i] < kBanks) return 1;
   return wavefronts(group, step, words_per_lane);
+}
+
+/// Hands the lines of a request and their sectors to the model of the caches.
+void WarpLog::feed(const Group& group, int step, bool is_store) const {
+  std::int32_t sectors[kWarpSize];
+  for (int i = 0; i < group.size; ++i) {
+    const Row& row = rows_[group.lanes[i]];
+    sectors[i] = row.words[row.head + step] >> kWordsPerSectorShift;
+  }
+  std::sort(sectors, sectors + group.size);
+  for (int i = 0; i < group.size;) {
+    const std::int32_t line = sectors[i] / kSectorsPerLine;
+    unsigned mask = 0;
+    for (; i < group.size && sectors[i] / kSectorsPerLine == line; ++i) mask |= 1u << sectors[i] % kSectorsPerLine;
+    stream_->add(line, mask, is_store);
+  }
+}
+
+/// Constant memory serves one word a pass, to any number of lanes.
+std::uint64_t WarpLog::distinct_words(const Group& group, int step) const {
+  std::int32_t words[kWarpSize];
+  for (int i = 0; i < group.size; ++i) {
+    const Row& row = rows_[group.lanes[i]];
+    words[i] = row.words[row.head + step];
+  }
+  std::sort(words, words + group.size);
+  return std::unique(words, words + group.size) - words;
 }
 
 std::uint64_t WarpLog::distinct_sectors(const Group& group, int step) const {

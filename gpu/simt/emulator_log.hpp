@@ -1,8 +1,10 @@
 /// From what the lanes of a warp did, one after the other, to what the warp asks of the memory: its requests.
 ///
-/// Each lane writes its accesses into a row of its own. merge() then replays the rows as a warp would run: the lanes
-/// that stand at the earliest place in the code go first, together, as one request; the others wait for them there.
-/// Nothing is decided before every running lane's next access is known, so a row's length changes no count.
+/// Each lane writes its accesses into a row of its own, and an entry for each return to an earlier place in the code,
+/// as loops have them. merge() then replays the rows as a warp would run: the lanes that stand at the earliest place in
+/// the code go first, together, as one request; the others wait for them there. Since lanes wait for each other at the
+/// end of a loop's body, too, each stays in the same iteration as the others. Nothing is decided before every running
+/// lane's next access is known, so a row's length changes no count.
 #pragma once
 
 #include <cstdint>
@@ -50,20 +52,27 @@ class WarpLog {
  public:
   WarpLog();
 
-  /// Forgets what is left of another warp.
-  void clear();
+  /// Forgets what is left of the last block. `stream`, if there is one, gets every request of global memory.
+  void clear(RequestStream* stream);
   /// From here on, trace writes into the lane's row, behind what is there.
   void open(int lane);
   /// Keeps what trace has written since.
   void close(int lane);
-  /// Replays what is certain, given the lanes that have not told yet what comes after their rows.
-  void merge(std::uint32_t unfinished, SiteTable& sites);
+  /// The lane waits for others at this place, after all that is in its row; it goes on when next opened.
+  void stand(int lane, std::uintptr_t position) { stands_at_[lane] = (position << AccessKind::kBits) | kAfterAll; }
+  /// Replays what is certain, given the warp's threads and those of them that have not told yet what comes after their
+  /// rows. Returns whether it came any further.
+  bool merge(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites);
+  /// The same if lanes that stand somewhere and wait are not waited for.
+  bool merge_past_standing(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites);
   /// Whether it pays to let the lane run on.
   bool has_room(int lane) const { return rows_[lane].tail - rows_[lane].head <= kCapacity / 2; }
 
  private:
   static constexpr int kCapacity = 256;  // accesses of a lane: rows of all lanes fit the second-level cache
   static constexpr int kBlock = 16;      // accesses counted at once
+  static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+  static constexpr std::uint64_t kAfterAll = (1 << AccessKind::kBits) - 1;  // of a place in the code
 
   struct Row {
     int head = 0, tail = 0;
@@ -75,18 +84,22 @@ class WarpLog {
   struct Group {
     int lanes[kWarpSize];
     int size = 0;
-    std::uint64_t next = ~std::uint64_t{0};  ///< where the first of the waiting lanes stands
+    std::uint64_t next = kNowhere;  ///< where the first of the waiting lanes stands
   };
   struct Block;
 
   bool earliest(std::uint32_t unfinished, Group& group) const;
   int common_steps(const Group& group, int most) const;
-  void count(const Group& group, int offset, int steps, SiteTable& sites) const;
+  void count(const Group& group, int steps, int threads, SiteTable& sites) const;
+  void feed(const Group& group, int step, bool is_store) const;
   std::uint64_t transactions(const Group& group, int step, const Block& block, int i, std::uint64_t kind) const;
+  std::uint64_t distinct_words(const Group& group, int step) const;
   std::uint64_t distinct_sectors(const Group& group, int step) const;
   std::uint64_t wavefronts(const Group& group, int step, int words_per_lane) const;
 
   std::unique_ptr<Row[]> rows_;
+  std::uint64_t stands_at_[kWarpSize];
+  RequestStream* stream_ = nullptr;
   int window_ = kBlock;
 };
 

@@ -5,16 +5,18 @@
 /// matched: so load() and store() are never inlined, and everything above them always is.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <compare>
 #include <concepts>
 #include <type_traits>
 
+#include "gpu/simt/emulator_runtime.hpp"
 #include "gpu/simt/emulator_trace.hpp"
 
 namespace rung {
-inline namespace emulated {
+inline namespace traced {
 
 template <typename T>
 concept Plain = std::is_arithmetic_v<T>;
@@ -61,7 +63,7 @@ using Common = decltype(scalar_of<L>{} + scalar_of<R>{});
 
 template <Plain T>
 RUNG_INLINE T counted_fma(T a, T b, T c) {
-  ++operations<T>().fmas;
+  tally<T>(&Operations::fmas);
   return std::fma(a, b, c);
 }
 
@@ -74,7 +76,7 @@ class [[nodiscard]] Product {
   Product& operator=(const Product&) = delete;
 
   RUNG_INLINE T value() const {
-    ++operations<T>().muls;
+    tally<T>(&Operations::muls);
     return a_ * b_;
   }
   RUNG_INLINE T plus(T c) const { return counted_fma(a_, b_, c); }
@@ -140,33 +142,59 @@ class Value {
   T value_;
 };
 
-/// An element of an array in global or shared memory: as large as T, and every use of it is on record.
+/// An element of an array in global or shared memory: as large as T, and every use of it is on record. T is a number,
+/// or a vector type such as float4, which one instruction moves as a whole.
 template <typename T>
 class mem {
  public:
   mem() = default;  // trivial, so that a __shared__ array needs no initialisation
   mem(const mem&) = delete;
 
-  [[gnu::noinline]] T load() const {
+  RUNG_UNTRACED T load() const {
     record(this, kSize, __builtin_return_address(0));
     return element_;
   }
+  /// Of a flag that another thread may write meanwhile.
+  RUNG_UNTRACED T load() const volatile {
+    record(const_cast<const mem*>(this), kSize, __builtin_return_address(0), Ordering::is_volatile);
+    yield_thread();
+    return const_cast<const mem*>(this)->element_;
+  }
   RUNG_INLINE void store(T value) {
-    record_store(value);
+    record_store(value, Ordering::plain);
     asm volatile("");  // it must not be the caller's last act: a tail call has the return address of another function
   }
-
+  RUNG_INLINE void store(T value) volatile {
+    const_cast<mem*>(this)->record_store(value, Ordering::is_volatile);
+    asm volatile("");
+  }
+  /// Replaces the element x by change(x, operand) in one step that no other thread can interrupt; returns x.
+  template <typename Change>
+  RUNG_UNTRACED T exchange(Change change, T operand) {
+    record(this, kSize | AccessKind::kStore | AccessKind::kAtomic, __builtin_return_address(0), Ordering::atomic);
+    std::atomic_ref<T> element(element_);  // blocks run on several OS threads
+    T old = element.load(std::memory_order_relaxed);
+    while (!element.compare_exchange_weak(old, change(old, operand))) {
+    }
+    return old;
+  }
   /// To a float only where a float is wanted, so that `inside ? a[i] : 0` is a float as in CUDA, not an int.
   template <Plain U>
   requires std::is_floating_point_v<T> RUNG_INLINE explicit(!std::same_as<U, T>) operator U() const {
     return static_cast<U>(load());
   }
-  RUNG_INLINE operator T() const requires std::is_integral_v<T> { return load(); }
+  RUNG_INLINE operator T() const requires(!std::is_floating_point_v<T>) { return load(); }
+  RUNG_INLINE operator T() const volatile requires(!std::is_class_v<T>) { return load(); }
 
   template <Operand U>
   RUNG_INLINE reg<T> operator=(const U& from) {
     return assign(static_cast<T>(scalar(from)));
   }
+  template <Operand U>
+  RUNG_INLINE void operator=(const U& from) volatile {
+    store(static_cast<T>(scalar(from)));
+  }
+  RUNG_INLINE void operator=(const T& from) requires std::is_class_v<T> { store(from); }
   RUNG_INLINE reg<T> operator=(const mem& from) { return assign(from.load()); }
   template <Operand U>
   RUNG_INLINE reg<T> operator+=(const U& u) {
@@ -184,12 +212,19 @@ class mem {
   RUNG_INLINE reg<T> operator/=(const U& u) {
     return assign(static_cast<T>(scalar(reg<T>(load()) / u)));
   }
+  RUNG_INLINE T operator++(int) requires std::is_integral_v<T> {
+    const T old = load();
+    store(old + 1);
+    return old;
+  }
+  RUNG_INLINE T operator++() requires std::is_integral_v<T> { return assign(load() + 1); }
 
  private:
   static constexpr std::uint64_t kSize = std::countr_zero(sizeof(T));
+  static_assert(sizeof(T) <= 16 && std::has_single_bit(sizeof(T)), "one instruction moves 1, 2, 4, 8 or 16 bytes");
 
-  [[gnu::noinline]] void record_store(T value) {
-    record(this, kSize | AccessKind::kStore, __builtin_return_address(0));
+  RUNG_UNTRACED void record_store(T value, Ordering ordering) {
+    record(this, kSize | AccessKind::kStore, __builtin_return_address(0), ordering);
     element_ = value;
   }
   RUNG_INLINE T assign(T value) {
@@ -204,7 +239,7 @@ template <typename L, typename R>
 requires CountedPair<L, R> RUNG_INLINE Product<Common<L, R>>
 operator*(const L& l, const R& r) {
   const Common<L, R> left = scalar(l);
-  return {left, scalar(r)};
+  return {left, static_cast<Common<L, R>>(scalar(r))};
 }
 
 /// Whether L is a product that fuses with an addition in type C.
@@ -220,7 +255,7 @@ operator+(const L& l, const R& r) {
   } else if constexpr (Fuses<R, C>) {
     return r.plus(scalar(l));
   } else {
-    ++operations<C>().adds;
+    tally<C>(&Operations::adds);
     const C left = scalar(l);
     return left + static_cast<C>(scalar(r));
   }
@@ -235,7 +270,7 @@ operator-(const L& l, const R& r) {
   } else if constexpr (Fuses<R, C>) {
     return r.subtracted_from(scalar(l));
   } else {
-    ++operations<C>().adds;
+    tally<C>(&Operations::adds);
     const C left = scalar(l);
     return left - static_cast<C>(scalar(r));
   }
@@ -245,7 +280,7 @@ template <typename L, typename R>
 requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>>
 operator/(const L& l, const R& r) {
   using C = Common<L, R>;
-  ++operations<C>().specials;
+  tally<C>(&Operations::specials);
   const C left = scalar(l);
   return left / static_cast<C>(scalar(r));
 }
@@ -269,5 +304,5 @@ requires CountedPair<L, R> RUNG_INLINE auto operator<=>(const L& l, const R& r) 
 static_assert(sizeof(mem<float>) == 4 && sizeof(mem<double>) == 8 && alignof(mem<double>) == alignof(double));
 static_assert(std::is_trivially_default_constructible_v<mem<float>> && std::is_trivially_copyable_v<Value<float>>);
 
-}  // namespace emulated
+}  // namespace traced
 }  // namespace rung

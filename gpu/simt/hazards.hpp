@@ -1,6 +1,19 @@
-/// What CUDA leaves undefined and a kernel must therefore not do: accesses of two threads that nothing orders, and reads
-/// of what nobody wrote. The running threads report their accesses; whether two of them are ordered follows from the
-/// barriers and fences between them alone, so one order of execution finds what any order could suffer from.
+/// What CUDA leaves undefined and a kernel must therefore not do: accesses of two threads that nothing orders, and
+/// reads of what nobody wrote. The running threads report their accesses; whether two of them are ordered follows from
+/// the barriers and fences between them alone, so one order of execution finds what any order could suffer from.
+///
+/// What orders two accesses:
+///   - one thread makes both, in the order of its program (that a warp runs in step orders nothing since Volta);
+///   - a block barrier between them; a warp barrier of both threads, or a chain of them (partial masks included);
+///   - a release and an acquire: a __threadfence of the one thread (which covers what it did, and what its warp and its
+///     block did before a barrier that it passed), then its atomic or volatile store to global memory; then the other
+///     thread's atomic or volatile load of the same address, and for its block the next barrier.
+/// Atomic and volatile accesses never race with each other, but do with plain ones. Flags in shared memory order
+/// nothing.
+///
+/// Of each element the last store and two of the loads (or atomics) since are remembered, of different warps or blocks
+/// if there are such: with three or more threads of one warp and partial masks a write after read may be overlooked.
+/// Nothing is invented: where a limit below is passed, accesses count as ordered.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +40,7 @@ const char* name_of(HazardKind kind);
 /// One of the two threads of a hazard, and the place in the code where it made its access.
 struct HazardSide {
   std::uint32_t block = 0, thread = 0;  ///< linear indices
-  std::uintptr_t site = 0;              ///< return address of the access
+  std::uintptr_t site = 0;              ///< return address of the access; 0 beyond the first 8191 of a launch
   bool is_store = false, is_atomic = false;
 };
 
@@ -35,8 +48,9 @@ struct Hazard {
   HazardKind kind;
   bool is_shared = false;
   std::uintptr_t address = 0;     ///< of the element, of the first occurrence
+  unsigned bytes = 4;             ///< of the second access
   HazardSide first, second;       ///< of the first occurrence; first.site is 0 if there is only one thread
-  std::uint64_t occurrences = 1;  ///< with the same kind and the same two sites
+  std::uint64_t occurrences = 1;  ///< accesses with the same kind and the same two sites
 };
 
 /// An access of one thread, as the checker is told of it.
@@ -51,18 +65,24 @@ struct CheckedAccess {
 };
 
 /// What the blocks of a launch share: who wrote and read each element of global memory. One for each launch; used by
-/// several OS threads at once.
+/// several OS threads at once. It takes 16 bytes for each 4-byte word of the buffers' touched parts; 8 more where
+/// several threads read what was written in this launch, and 24 for each byte of a 256-byte page with accesses of 1 or
+/// 2 bytes.
 class GridHazards {
  public:
-  GridHazards();
+  /// `blocks`: of the launch; block indices are below it. A block's first 2^36 / blocks (at most 2^31) barriers and
+  /// fences are told apart, warp barriers included; after those its accesses count as ordered among themselves. Throws
+  /// Error if there are more than 2^31 - 1.
+  explicit GridHazards(std::uint64_t blocks = std::uint64_t{1} << 20);
   ~GridHazards();
   GridHazards(const GridHazards&) = delete;
   GridHazards& operator=(const GridHazards&) = delete;
 
-  /// Announces a buffer before the launch; `written`: whether all of it has been written (else `written_bytes` tells,
-  /// one flag a byte, which the checker keeps up to date).
+  /// Announces a buffer before the launch. `written_bytes`: a flag for each byte, not 0 if it has been written, which
+  /// the checker keeps up to date; null: all of it has been written. Accesses outside of all buffers are not checked.
+  /// Throws Error if there is no memory for its shadow, or if it overlaps another buffer.
   void add_buffer(std::uintptr_t begin, std::size_t bytes, std::uint8_t* written_bytes);
-  /// What was found, in no particular order, each pair of sites once. Forgets it.
+  /// What was found, in the order of discovery, each kind and pair of sites once. Forgets it.
   std::vector<Hazard> take();
 
  private:
@@ -71,26 +91,31 @@ class GridHazards {
   std::unique_ptr<State> state_;
 };
 
-/// The checks of one block after the other, on one OS thread.
+/// The checks of one block after the other, on one OS thread. An access is reported before it is made, and is made
+/// before the next report: so blocks on other OS threads find a release no later than its effect.
 class BlockHazards {
  public:
   BlockHazards();
   ~BlockHazards();
+  BlockHazards(const BlockHazards&) = delete;
+  BlockHazards& operator=(const BlockHazards&) = delete;
 
-  /// `shared_begin`, `shared_bytes`: the ranges of shared memory, static and dynamic, at most two.
   struct SharedRange {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;
   };
+  /// `threads`: of a block, 1 to 1024; else throws Error. `grid` has its buffers and outlives the blocks.
   void begin_launch(GridHazards& grid, SharedRange static_shared, SharedRange dynamic_shared, unsigned threads);
+  /// Nothing of the block before is left. Throws Error for an index that the launch does not have, or before a launch.
   void begin_block(std::uint32_t block);
 
+  /// `thread`: below the launch's `threads`, here as elsewhere; else throws Error.
   void access(std::uint32_t thread, const CheckedAccess& access);
   /// __syncthreads by all threads that have not ended.
   void block_barrier();
-  /// __syncwarp by these lanes of the warp.
+  /// __syncwarp by these lanes of the warp; lanes that the block does not have are left out.
   void warp_barrier(std::uint32_t warp, std::uint32_t lanes);
-  /// __threadfence (grid) or __threadfence_block.
+  /// __threadfence (grid) or __threadfence_block; the latter orders nothing that is checked.
   void fence(std::uint32_t thread, bool of_block_only);
   /// The thread waited for its asynchronous copies, all but the latest `still_open` accesses marked is_async.
   void copies_arrived(std::uint32_t thread, std::size_t still_open);

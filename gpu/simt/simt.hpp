@@ -1,18 +1,35 @@
 /// What a kernel's file includes: ordinary CUDA C++ plus mem<T>, reg<T>, launch() and add_gpu_kernel().
-/// The same file is compiled twice: with nvcc for the GPU, where mem<T> and reg<T> *are* T, and with g++ for the
-/// emulator, where they count. This is the only place that knows which of the two it is.
+/// The same file is compiled three times: with nvcc for the GPU, where mem<T> and reg<T> *are* T; with g++ for the
+/// emulator, where they count ("traced"); and with g++ as plain arithmetic where only the result is wanted ("plain",
+/// -DRUNG_PLAIN_EMULATION). This is the only place that knows which of the three it is.
 ///
-///   mem<T>   the element type of every global or shared array: const mem<float>* a, __shared__ mem<float> tile[16][16]
+///   mem<T>   the element type of every global, shared or constant array: const mem<float>* a, __shared__ mem<float>
+///            tile[16][16]; T is a number or a vector type: mem<float4>
 ///   reg<T>   the type of a variable that arithmetic on elements is gathered in: reg<float> sum = 0
+///   vector_cast<float4>(a)         the same memory as elements of 16 bytes
+///   dynamic_shared<mem<float>>()   the block's dynamic shared memory
+///   set_constant(call, symbol, data, bytes)   fills a __constant__ array before a launch
+/// Cooperative groups: include gpu/simt/groups.hpp, too.
 ///
-/// In kernels: no reinterpret_cast, no `auto x = a[i]` (it would hold the element's proxy, not its value).
+/// In kernels: no reinterpret_cast, no `auto x = a[i]` (it would hold the element's proxy, not its value), no member of
+/// an element in memory (`const float4 v = a[i]; v.x`, not `a[i].x`).
 #pragma once
 
 #include "common/registry.hpp"
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__)
+#include <cuda_pipeline_primitives.h>
+
 #include "gpu/simt/cuda.hpp"
+#elif defined(RUNG_PLAIN_EMULATION)
+#define RUNG_EMULATION plain
+#include "gpu/simt/emulator_plain.hpp"
+// The vocabulary needs the types of its build.
+#include "gpu/simt/emulated.hpp"
 #else
+#define RUNG_EMULATION traced
+#include "gpu/simt/emulator_traced.hpp"
+// The vocabulary needs the types of its build.
 #include "gpu/simt/emulated.hpp"
 #endif
 

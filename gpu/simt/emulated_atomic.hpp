@@ -1,0 +1,123 @@
+/// Atomic functions on elements of global and shared memory, for the types that CUDA has them for.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+namespace rung {
+inline namespace RUNG_EMULATION {
+
+template <typename T, typename... Types>
+concept OneOf = (std::same_as<T, Types> || ...);
+
+/// A thread that changed nothing may be waiting for another one to: that one must get its turn.
+RUNG_UNTRACED inline void yield_if(bool waits) {
+  if (waits) yield_thread();
+}
+
+/// What each function makes of the element x and the operand v.
+struct AtomicSum {
+  template <typename T>
+  RUNG_INLINE T operator()(T x, T v) const {
+    if constexpr (std::is_integral_v<T>)  // wraps around
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) + static_cast<std::make_unsigned_t<T>>(v));
+    else
+      return x + v;
+  }
+};
+struct AtomicDifference {
+  template <typename T>
+  RUNG_INLINE T operator()(T x, T v) const {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) - static_cast<std::make_unsigned_t<T>>(v));
+  }
+};
+struct AtomicExchange {
+  template <typename T>
+  RUNG_INLINE T operator()(T, T v) const {
+    return v;
+  }
+};
+struct AtomicMinimum {
+  template <typename T>
+  RUNG_INLINE T operator()(T x, T v) const {
+    return v < x ? v : x;
+  }
+};
+struct AtomicMaximum {
+  template <typename T>
+  RUNG_INLINE T operator()(T x, T v) const {
+    return x < v ? v : x;
+  }
+};
+struct AtomicAnd {
+  template <typename T>
+  RUNG_INLINE T operator()(T x, T v) const {
+    return x & v;
+  }
+};
+struct AtomicOr {
+  template <typename T>
+  RUNG_INLINE T operator()(T x, T v) const {
+    return x | v;
+  }
+};
+struct AtomicXor {
+  template <typename T>
+  RUNG_INLINE T operator()(T x, T v) const {
+    return x ^ v;
+  }
+};
+struct AtomicIncrement {
+  RUNG_INLINE unsigned operator()(unsigned x, unsigned last) const { return x >= last ? 0 : x + 1; }
+};
+struct AtomicDecrement {
+  RUNG_INLINE unsigned operator()(unsigned x, unsigned last) const { return x == 0 || x > last ? last : x - 1; }
+};
+template <typename T>
+struct AtomicReplacement {
+  T expected;
+  RUNG_INLINE T operator()(T x, T v) const { return x == expected ? v : x; }
+};
+
+/// The element's value before.
+template <typename T, typename Change>
+RUNG_INLINE reg<T> exchange_and_yield(mem<T>* element, Change change, T operand) {
+  const T old = exchange_at(element, change, operand);
+  yield_if(change(old, operand) == old);
+  return old;
+}
+
+#define RUNG_ATOMIC(name, Change, ...)                                                      \
+  template <OneOf<__VA_ARGS__> T>                                                           \
+  RUNG_INLINE reg<T> name(mem<T>* element, std::type_identity_t<reg<T>> operand) {          \
+    return exchange_and_yield(element, Change{}, static_cast<T>(operand));                  \
+  }                                                                                         \
+  template <OneOf<__VA_ARGS__> T>                                                           \
+  RUNG_INLINE reg<T> name##_block(mem<T>* element, std::type_identity_t<reg<T>> operand) {  \
+    return exchange_and_yield(element, Change{}, static_cast<T>(operand));                  \
+  }                                                                                         \
+  template <OneOf<__VA_ARGS__> T>                                                           \
+  RUNG_INLINE reg<T> name##_system(mem<T>* element, std::type_identity_t<reg<T>> operand) { \
+    return exchange_and_yield(element, Change{}, static_cast<T>(operand));                  \
+  }
+
+RUNG_ATOMIC(atomicAdd, AtomicSum, int, unsigned, unsigned long long, float, double)
+RUNG_ATOMIC(atomicSub, AtomicDifference, int, unsigned)
+RUNG_ATOMIC(atomicExch, AtomicExchange, int, unsigned, unsigned long long, float)
+RUNG_ATOMIC(atomicMin, AtomicMinimum, int, unsigned, long long, unsigned long long)
+RUNG_ATOMIC(atomicMax, AtomicMaximum, int, unsigned, long long, unsigned long long)
+RUNG_ATOMIC(atomicAnd, AtomicAnd, int, unsigned, unsigned long long)
+RUNG_ATOMIC(atomicOr, AtomicOr, int, unsigned, unsigned long long)
+RUNG_ATOMIC(atomicXor, AtomicXor, int, unsigned, unsigned long long)
+RUNG_ATOMIC(atomicInc, AtomicIncrement, unsigned)
+RUNG_ATOMIC(atomicDec, AtomicDecrement, unsigned)
+#undef RUNG_ATOMIC
+
+/// Stores `value` where the element is `expected`.
+template <OneOf<unsigned short, int, unsigned, unsigned long long> T>
+RUNG_INLINE T atomicCAS(mem<T>* element, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
+  return exchange_and_yield(element, AtomicReplacement<T>{expected}, value);
+}
+
+}  // namespace RUNG_EMULATION
+}  // namespace rung

@@ -1,0 +1,163 @@
+/// What the lanes of a warp do together: shuffles, votes, matches and reductions.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <string>
+
+#include "gpu/simt/emulated_atomic.hpp"
+
+namespace rung {
+inline namespace RUNG_EMULATION {
+
+/// The line of the kernel's code that a call stands in.
+using Where = std::source_location;
+
+/// A value as a meeting of lanes carries it.
+template <typename T>
+RUNG_INLINE std::uint64_t to_bits(T value) {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+template <typename T>
+RUNG_INLINE T from_bits(std::uint64_t bits) {
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+// ---- Shuffles ----
+
+/// Which lane a shuffle's argument tells.
+enum class ShuffleKind { lane, distance_up, distance_down, bits_to_flip };
+
+/// The lane that `lane` reads from, its own where there is no such lane in its segment of `width` lanes.
+/// Source: PTX ISA, shfl.sync.
+RUNG_UNTRACED inline unsigned source_lane(ShuffleKind kind, unsigned lane, unsigned argument, int width) {
+  if (width < 1 || width > warpSize || !std::has_single_bit(static_cast<unsigned>(width)))
+    fail_thread("bad shuffle", "a width of " + std::to_string(width) + " is no power of two up to 32");
+  const unsigned first = lane & ~static_cast<unsigned>(width - 1), last = first + static_cast<unsigned>(width) - 1;
+  argument &= 31;
+  switch (kind) {
+    case ShuffleKind::lane:
+      return first + (argument & static_cast<unsigned>(width - 1));
+    case ShuffleKind::distance_up:
+      return lane >= first + argument ? lane - argument : lane;
+    case ShuffleKind::distance_down:
+      return lane + argument <= last ? lane + argument : lane;
+    case ShuffleKind::bits_to_flip:
+      return (lane ^ argument) <= last ? lane ^ argument : lane;
+  }
+  return lane;
+}
+
+RUNG_UNTRACED inline std::uint64_t shuffle_bits(ShuffleKind kind, unsigned mask, std::uint64_t bits, unsigned argument,
+                                                int width, Where where) {
+  const unsigned source = source_lane(kind, lane_of_thread(), argument, width);
+  const MeetingResult meeting = meet_warp(Meeting::shuffle, mask, bits, where);
+  if (!(meeting.lanes >> source & 1))
+    fail_thread("divergent warp", "shuffles from lane " + std::to_string(source) + ", which takes no part,", where);
+  return meeting.brought[source];
+}
+
+template <Operand T>
+RUNG_INLINE auto shuffle(ShuffleKind kind, unsigned mask, const T& value, unsigned argument, int width, Where where) {
+  using S = decltype(+scalar_of<T>{});
+  const S own = static_cast<S>(scalar(value));
+  return reg<S>(from_bits<S>(shuffle_bits(kind, mask, to_bits(own), argument, width, where)));
+}
+
+template <Operand T>
+RUNG_INLINE auto __shfl_sync(unsigned mask, const T& value, int lane, int width = warpSize,
+                             Where where = Where::current()) {
+  return shuffle(ShuffleKind::lane, mask, value, static_cast<unsigned>(lane), width, where);
+}
+template <Operand T>
+RUNG_INLINE auto __shfl_up_sync(unsigned mask, const T& value, unsigned distance, int width = warpSize,
+                                Where where = Where::current()) {
+  return shuffle(ShuffleKind::distance_up, mask, value, distance, width, where);
+}
+template <Operand T>
+RUNG_INLINE auto __shfl_down_sync(unsigned mask, const T& value, unsigned distance, int width = warpSize,
+                                  Where where = Where::current()) {
+  return shuffle(ShuffleKind::distance_down, mask, value, distance, width, where);
+}
+template <Operand T>
+RUNG_INLINE auto __shfl_xor_sync(unsigned mask, const T& value, int bits_to_flip, int width = warpSize,
+                                 Where where = Where::current()) {
+  return shuffle(ShuffleKind::bits_to_flip, mask, value, static_cast<unsigned>(bits_to_flip), width, where);
+}
+
+// ---- Barriers, votes ----
+
+RUNG_INLINE void __syncwarp(unsigned mask = ~0u, Where where = Where::current()) {
+  meet_warp(Meeting::barrier, mask, 0, where);
+}
+RUNG_INLINE unsigned __activemask(Where where = Where::current()) {
+  return meet_warp(Meeting::active, 0, 0, where).lanes;
+}
+
+/// A bit for each lane that takes part and whose value is `wanted`.
+RUNG_UNTRACED inline unsigned lanes_that_bring(std::uint64_t wanted, unsigned mask, std::uint64_t own, Where where) {
+  const MeetingResult meeting = meet_warp(Meeting::vote, mask, own, where);
+  unsigned lanes = 0;
+  for (unsigned rest = meeting.lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    if (meeting.brought[lane] == wanted) lanes |= 1u << lane;
+  }
+  return lanes;
+}
+
+RUNG_INLINE unsigned __ballot_sync(unsigned mask, int predicate, Where where = Where::current()) {
+  return lanes_that_bring(1, mask, predicate != 0, where);
+}
+RUNG_INLINE int __any_sync(unsigned mask, int predicate, Where where = Where::current()) {
+  return lanes_that_bring(1, mask, predicate != 0, where) != 0;
+}
+RUNG_INLINE int __all_sync(unsigned mask, int predicate, Where where = Where::current()) {
+  return lanes_that_bring(0, mask, predicate != 0, where) == 0;
+}
+
+template <Operand T>
+RUNG_INLINE unsigned __match_any_sync(unsigned mask, const T& value, Where where = Where::current()) {
+  const std::uint64_t own = to_bits(scalar(value));
+  return lanes_that_bring(own, mask, own, where);
+}
+/// The mask if all lanes bring the same value, else 0; `predicate` tells which.
+template <Operand T>
+RUNG_INLINE unsigned __match_all_sync(unsigned mask, const T& value, int* predicate, Where where = Where::current()) {
+  const std::uint64_t own = to_bits(scalar(value));
+  *predicate = std::popcount(lanes_that_bring(own, mask, own, where) ^ mask) == 0;
+  return static_cast<unsigned>(-*predicate) & mask;
+}
+
+// ---- Reductions ----
+
+template <typename T, typename Fold>
+RUNG_UNTRACED inline T fold_lanes(unsigned mask, T own, Fold fold, Where where) {
+  const MeetingResult meeting = meet_warp(Meeting::shuffle, mask, to_bits(own), where);
+  T result = own;
+  for (unsigned rest = meeting.lanes & ~(1u << lane_of_thread()); rest != 0; rest &= rest - 1)
+    result = fold(result, from_bits<T>(meeting.brought[std::countr_zero(rest)]));
+  return result;
+}
+
+#define RUNG_REDUCTION(name, Fold, ...)                                        \
+  template <OneOf<__VA_ARGS__> T>                                              \
+  RUNG_INLINE T name(unsigned mask, T value, Where where = Where::current()) { \
+    return fold_lanes(mask, value, Fold{}, where);                             \
+  }
+RUNG_REDUCTION(__reduce_add_sync, AtomicSum, int, unsigned)
+RUNG_REDUCTION(__reduce_min_sync, AtomicMinimum, int, unsigned)
+RUNG_REDUCTION(__reduce_max_sync, AtomicMaximum, int, unsigned)
+RUNG_REDUCTION(__reduce_and_sync, AtomicAnd, unsigned)
+RUNG_REDUCTION(__reduce_or_sync, AtomicOr, unsigned)
+RUNG_REDUCTION(__reduce_xor_sync, AtomicXor, unsigned)
+#undef RUNG_REDUCTION
+
+}  // namespace RUNG_EMULATION
+}  // namespace rung

@@ -1,0 +1,67 @@
+/// The traced build's accesses to memory, as the vocabulary makes them: each of these functions is inlined down to the
+/// one call that is on record with its return address.
+#pragma once
+
+#include <bit>
+#include <functional>
+
+#include "gpu/simt/emulator_value.hpp"
+
+/// Device functions become part of the kernel, or two calls of one would share its accesses' return addresses.
+#define RUNG_KERNEL __attribute__((flatten))
+
+/// An array of shared memory, with a gap before it that tells an access beyond another array's end.
+#define RUNG_SHARED                                                                 \
+  [[gnu::used]] static thread_local long long RUNG_JOIN(rung_gap_, __COUNTER__)[8]; \
+  static thread_local
+#define RUNG_JOIN(a, b) RUNG_JOIN_EXPANDED(a, b)
+#define RUNG_JOIN_EXPANDED(a, b) a##b
+
+namespace rung {
+inline namespace traced {
+
+/// Keeps a call before it from being the caller's last act, which would be a jump without a return address.
+RUNG_INLINE void not_last() { asm volatile(""); }
+
+template <typename T>
+RUNG_INLINE reg<T> load_from(const mem<T>* element) {
+  return element->load();
+}
+
+template <typename T>
+RUNG_INLINE void store_to(mem<T>* element, T value) {
+  element->store(value);
+}
+
+/// Replaces the element x by change(x, operand) in one step; the value before.
+template <typename T, typename Change>
+RUNG_INLINE T exchange_at(mem<T>* element, Change change, T operand) {
+  const T old = element->exchange(change, operand);
+  not_last();
+  return old;
+}
+
+/// Puts one asynchronous copy on record and opens it. `zeros`: of the bytes, how many at the end are not read but
+/// become 0; none or all of them.
+RUNG_UNTRACED inline void record_and_open_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros) {
+  static constexpr std::uint64_t kZeros[2] = {};
+  const void* site = __builtin_return_address(0);
+  const auto size = static_cast<std::uint64_t>(std::countr_zero(bytes));
+  if (zeros != 0 && zeros != bytes)
+    fail_thread("not emulated", "an asynchronous copy that fills a part of its " + std::to_string(bytes) + " bytes");
+  if (zeros == 0) record(from, size | AccessKind::kAsync, site);
+  record(to, size | AccessKind::kAsync | AccessKind::kStore, site, Ordering::async);
+  open_copy(to, zeros == 0 ? from : kZeros, bytes);
+}
+
+RUNG_INLINE void begin_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros) {
+  record_and_open_copy(to, from, bytes, zeros);
+  not_last();
+}
+RUNG_INLINE void end_copies() { commit_copies(); }
+RUNG_INLINE void await_copies(std::size_t latest_groups_left) { wait_for_copies(latest_groups_left); }
+
+inline void set_body(Kernel& kernel, std::function<void(const Call&)> body) { kernel.emulate = std::move(body); }
+
+}  // namespace traced
+}  // namespace rung

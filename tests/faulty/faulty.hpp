@@ -1,0 +1,69 @@
+/// The planted faults: small kernels, each with one well-known mistake, and most with a twin that is right but for it.
+/// They are what the emulator's checks and compute-sanitizer's tools are measured by. Compiled like every kernel, with
+/// nvcc for the GPU and with g++ for the emulator.
+#pragma once
+
+#include <functional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/simt/simt.hpp"
+
+namespace rung {
+
+/// An array in global memory, allocated at exactly this size.
+struct FaultyBuffer {
+  std::string name;
+  std::size_t bytes = 0;
+  bool is_initialised = true;  ///< with zeros, by the host
+};
+
+struct Faulty {
+  std::string name;
+  std::string what;                   ///< the fault in a few words
+  std::vector<std::string> findings;  ///< the kinds that name it, any of them: which one comes depends on the order
+  std::string buffer;                 ///< the array that the finding names; empty if it is not about memory
+  bool runs_away = false;             ///< never ends, so a GPU cannot run it
+  Launch launch;
+  std::vector<FaultyBuffer> buffers;
+  std::function<void(const Call&)> run;    ///< launches it; operands are the buffers
+  std::function<void(const Call&)> right;  ///< launches its right twin on the same buffers; null if there is none
+  std::string file{};                      ///< "barriers.cu"; add_faulty() fills it in
+
+  bool is_right() const { return findings.empty(); }
+};
+
+/// Every faulty kernel, and after each its right twin as an entry of its own, called NAME_right.
+inline std::vector<Faulty>& faulty_kernels() {
+  static std::vector<Faulty> list;
+  return list;
+}
+
+/// Adds a faulty kernel and its twin to the list. Returns true, as add_kernel() does.
+inline bool add_faulty(Faulty faulty, std::source_location where = std::source_location::current()) {
+  faulty.file = where.file_name();
+  faulty.file.erase(0, faulty.file.find_last_of('/') + 1);
+  Faulty twin = faulty;
+  twin.name += "_right";
+  twin.findings.clear();
+  twin.buffer.clear();
+  twin.runs_away = false;
+  twin.run = std::exchange(twin.right, nullptr);
+  faulty.right = nullptr;
+  faulty_kernels().push_back(std::move(faulty));
+  if (twin.run) faulty_kernels().push_back(std::move(twin));
+  return true;
+}
+
+/// For .run and .right: launches a kernel whose parameters are its buffers in their order.
+template <typename... Elements>
+std::function<void(const Call&)> on_buffers(void (*kernel)(Elements*...)) {
+  return [kernel](const Call& call) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) { launch(call, kernel, call.operand<Elements>(I)...); }
+    (std::index_sequence_for<Elements...>{});
+  };
+}
+
+}  // namespace rung
