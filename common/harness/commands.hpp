@@ -10,6 +10,7 @@ namespace rung {
 void add_list_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_count_command(CLI::App& app);
+void add_check_command(CLI::App& app);
 void add_ceilings_command(CLI::App& app);
 void add_occupancy_command(CLI::App& app);
 void add_bound_command(CLI::App& app);

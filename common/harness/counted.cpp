@@ -3,10 +3,52 @@
 #include "gpu/simt/emulator.hpp"
 
 namespace rung {
+namespace {
+
+/// What the model of a device's caches says; every key begins with "model_", so that none is taken for a measured one.
+void add_modelled(const CacheCounts& caches, const Device& device, Json& entry) {
+  entry["model_device"] = device.name;
+  entry["model_l1_hit_rate"] = caches.l1_hit_rate();
+  entry["model_l2_hit_rate"] = caches.l2_hit_rate();
+  entry["model_l1_load_sectors"] = caches.l1_load_sectors;
+  entry["model_l1_load_hits"] = caches.l1_load_hits;
+  entry["model_l2_load_sectors"] = caches.l2_load_sectors;
+  entry["model_l2_load_hits"] = caches.l2_load_hits;
+  entry["model_l2_store_sectors"] = caches.l2_store_sectors;
+  entry["model_dram_bytes_read"] = 32 * caches.dram_read_sectors;
+  entry["model_dram_bytes_written"] = 32 * caches.dram_written_sectors;
+  entry["model_dram_bytes"] = caches.dram_bytes();
+}
+
+void add_requests(const Counts& counts, Json& entry) {
+  entry["load_requests"] = counts.load_requests;
+  entry["store_requests"] = counts.store_requests;
+  entry["load_sectors"] = counts.load_sectors;
+  entry["store_sectors"] = counts.store_sectors;
+  entry["sectors_per_load_request"] = counts.sectors_per_load_request();
+  entry["sectors_per_store_request"] = counts.sectors_per_store_request();
+  entry["shared_load_requests"] = counts.shared_load_requests;
+  entry["shared_store_requests"] = counts.shared_store_requests;
+  entry["shared_load_wavefronts"] = counts.shared_load_wavefronts;
+  entry["shared_store_wavefronts"] = counts.shared_store_wavefronts;
+  entry["async_requests"] = counts.async_requests;
+  entry["async_sectors"] = counts.async_sectors;
+  entry["atomic_requests"] = counts.atomic_requests;
+  entry["atomic_sectors"] = counts.atomic_sectors;
+  entry["shared_atomic_requests"] = counts.shared_atomic_requests;
+  entry["constant_requests"] = counts.constant_requests;
+  entry["divergent_requests"] = counts.divergent_requests;
+  entry["accesses"] = counts.accesses;
+  entry["barriers"] = counts.barriers;
+  entry["warp_barriers"] = counts.warp_barriers;
+  entry["shuffles"] = counts.shuffles;
+}
+
+}  // namespace
 
 Json counted_entry(const Point& point, std::uint64_t seed) {
   const Params params = point.params();
-  const Counts counts = count(*point.kernel, params, {.seed = seed});
+  const Counts counts = count(*point.kernel, params, {.seed = seed, .caches = point.caches});
   if (!counts.check.passed()) return failed_entry(point, "wrong result when emulated: " + counts.check.failure);
   Json entry = point_entry(point);
   entry["repetitions"] = 1;
@@ -20,6 +62,7 @@ Json counted_entry(const Point& point, std::uint64_t seed) {
   entry["adds"] = counts.fp32.adds + counts.fp64.adds;
   entry["muls"] = counts.fp32.muls + counts.fp64.muls;
   entry["fmas"] = counts.fp32.fmas + counts.fp64.fmas;
+  entry["specials"] = counts.fp32.specials + counts.fp64.specials;
   entry["bytes_min"] = point.problem->bytes_min(params);
   entry["bytes_requested"] = counts.bytes_loaded;
   entry["bytes_stored"] = counts.bytes_stored;
@@ -31,17 +74,8 @@ Json counted_entry(const Point& point, std::uint64_t seed) {
     entry["bytes_stored_declared"] = declared.stored;
     if (declared.loaded > 0) entry["op_per_byte_declared"] = point.problem->flops(params) / declared.loaded;
   }
-  entry["load_requests"] = counts.load_requests;
-  entry["store_requests"] = counts.store_requests;
-  entry["load_sectors"] = counts.load_sectors;
-  entry["store_sectors"] = counts.store_sectors;
-  entry["sectors_per_load_request"] = counts.sectors_per_load_request();
-  entry["sectors_per_store_request"] = counts.sectors_per_store_request();
-  entry["shared_load_requests"] = counts.shared_load_requests;
-  entry["shared_store_requests"] = counts.shared_store_requests;
-  entry["shared_load_wavefronts"] = counts.shared_load_wavefronts;
-  entry["shared_store_wavefronts"] = counts.shared_store_wavefronts;
-  entry["barriers"] = counts.barriers;
+  add_requests(counts, entry);
+  if (point.caches) add_modelled(counts.caches, *point.caches, entry);
   entry["max_error_ratio"] = counts.check.max_error_ratio;
   return entry;
 }

@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include "gpu/simt/caches.hpp"
+
 namespace rung {
 namespace {
 
@@ -21,6 +23,7 @@ struct Sweep {
   std::vector<Params> shapes;
   std::vector<std::int64_t> shared_bytes{0};
   Effort effort;
+  const Device* caches = nullptr;
 };
 
 Way way_from(const std::string& word) {
@@ -75,6 +78,7 @@ void each_combination(const std::vector<std::pair<std::string, std::vector<std::
 Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep) {
   Point point{.kernel = &kernel, .problem = &find_problem(kernel.family())};
   point.effort = sweep.effort;
+  point.caches = sweep.caches;
   point.tunables = with_tunables(kernel, given);
   Params sizes = kernel.sizes ? kernel.sizes() : Params{};
   for (const auto& [name, value] : given)
@@ -158,6 +162,26 @@ double positive_number(const std::string& key, const toml::node& node) {
   return *value;
 }
 
+/// The device of the key `caches`. Throws Error, naming the key, if there is none or no model of its caches.
+const Device* modelled_device(const std::string& key, const toml::node& node) {
+  const auto name = node.value<std::string>();
+  if (!name) wrong_type(key, "the name of one GPU, as \"H200\"");
+  try {
+    const Device& device = find_device(*name);
+    CacheModel(device, 1, 1, 0);
+    return &device;
+  } catch (const Error& error) {
+    throw Error("'" + key + "': " + error.what());
+  }
+}
+
+/// Only what is counted has modelled caches: in another mode the key would be silently without effect.
+void require_counting(const Sweep& sweep) {
+  const auto counts = [](Way way) { return way == Way::count; };
+  if (sweep.caches && !std::all_of(sweep.ways.begin(), sweep.ways.end(), counts))
+    throw Error("'caches' needs mode = \"count\" and no other: a model is not measured");
+}
+
 Sweep read_sweep(const toml::table& table) {
   Sweep sweep{.shapes = {Params{}}};
   const toml::node* kernels = table.get("kernels");
@@ -172,6 +196,7 @@ Sweep read_sweep(const toml::table& table) {
          sweep.ways.clear();
          for (const std::string& word : words(key, node)) sweep.ways.push_back(way_from(word));
        }},
+      {"caches", [&](auto& key, auto& node) { sweep.caches = modelled_device(key, node); }},
       {"sizes", [&](auto&, auto& node) { sweep.shapes = shapes(node); }},
       {"shared_bytes", [&](auto& key, auto& node) { sweep.shared_bytes = numbers(key, node); }},
       {"samples", [&](auto& key, auto& node) { sweep.effort.min_samples = int(positive_number(key, node)); }},
@@ -190,6 +215,7 @@ Sweep read_sweep(const toml::table& table) {
       sweep.axes.emplace_back(name, numbers(name, node));
     }
   }
+  require_counting(sweep);
   sweep.effort.max_samples = std::max(sweep.effort.max_samples, sweep.effort.min_samples);
   return sweep;
 }

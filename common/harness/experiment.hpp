@@ -7,11 +7,11 @@
 ///   mode = ["hot", "cold"]         or "count": executed and counted by the emulator, never timed
 ///   n = [256, 512]                 any size of the problem, any tunable of a kernel: a number or a list
 ///   sizes = [{m = 64, n = 32, k = 8}]   shapes that are no product of axes
-///   shared_bytes = [0, 8192]       dynamic shared memory added to each launch (an occupancy sweep)
-///   samples = 10                   at least so many a point
-///   max_samples = 30               at most so many
-///   seconds = 1.0                  stop sampling a point after so long, once it has its samples
-///   longest_run = 60               skip a point of which a single run takes longer, in seconds
+///   caches = "H200"                with mode = "count": model the caches of this device (common/model/devices.cpp),
+///   too shared_bytes = [0, 8192]       dynamic shared memory added to each launch (an occupancy sweep) samples = 10 at
+///   least so many a point max_samples = 30               at most so many seconds = 1.0                  stop sampling
+///   a point after so long, once it has its samples longest_run = 60               skip a point of which a single run
+///   takes longer, in seconds
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "common/model/devices.hpp"
 #include "common/problem/problem.hpp"
 #include "common/registry.hpp"
 
@@ -43,7 +44,8 @@ struct Point {
   std::int64_t shared_bytes = 0;
   Way way = Way::hot;
   Effort effort;
-  std::string skip;  ///< why it is not measured; empty if it is
+  const Device* caches = nullptr;  ///< whose caches are modelled while counting; no part of the name
+  std::string skip;                ///< why it is not measured; empty if it is
 
   /// side/family/variant/tunable:value/n:4096, with a suffix for what is not the default way.
   std::string name() const;

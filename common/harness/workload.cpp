@@ -118,8 +118,8 @@ std::string Workload::guard_failure() {
   for (std::size_t i = 0; i < operands_.size(); ++i)
     for (const bool after : {false, true}) {
       target_.download(guard.data(), blocks_[i] + (after ? kGuardBytes + operands_[i].bytes() : 0), kGuardBytes);
-      const auto wrong = std::find_if(guard.begin(), guard.end(),
-                                      [&](unsigned char byte) { return byte != guard_byte(i, after); });
+      const auto wrong =
+          std::find_if(guard.begin(), guard.end(), [&](unsigned char byte) { return byte != guard_byte(i, after); });
       if (wrong != guard.end())
         return "wrote outside " + operands_[i].name + ", " + std::to_string(wrong - guard.begin()) +
                (after ? " bytes after its end" : " bytes into the guard before its start");
