@@ -2,30 +2,67 @@
 # Reads the GPU's hardware counters for the points of an experiment:
 #   bash experiments/profile.sh EXPERIMENT 'REGEX over point names' COUNTERS.json
 # Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
-# Each point runs once, alone, under the profiler; no time is taken from these runs. The clocks are left as they are.
+# Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are.
+# All points share one run of the program if each launches one kernel; where some do not, each point has its own run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -eq 3 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
 command -v ncu >/dev/null || { echo "profile.sh: ncu (Nsight Compute) is not on the PATH" >&2; exit 2; }
 python=python3; [ -x .venv/bin/python ] && python=.venv/bin/python
+rung=${RUNG:-build/rung}
 
-metrics=dram__bytes_read.sum,dram__bytes_write.sum,lts__t_bytes.sum
-metrics+=,smsp__sass_thread_inst_executed_op_fadd_pred_on.sum,smsp__sass_thread_inst_executed_op_fmul_pred_on.sum
-metrics+=,smsp__sass_thread_inst_executed_op_ffma_pred_on.sum
-metrics+=,l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
-metrics+=,l1tex__t_requests_pipe_lsu_mem_global_op_st.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum
-metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
-metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,sm__maximum_warps_per_active_cycle_pct
+metrics=(
+  dram__bytes_read.sum dram__bytes_write.sum lts__t_bytes.sum
+  smsp__sass_thread_inst_executed_op_{fadd,fmul,ffma}_pred_on.sum
+  l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{ld,st}.sum
+  l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}.sum
+  sm__warps_active.avg.pct_of_peak_sustained_active sm__maximum_warps_per_active_cycle_pct
+)
+# Not every GPU and version of ncu has these, and one unknown name makes ncu refuse to run.
+if_known=(
+  smsp__sass_thread_inst_executed_op_{dadd,dmul,dfma}_pred_on.sum
+  smsp__sass_thread_inst_executed_op_memory_pred_on.sum
+  smsp__sass_inst_executed_op_shared_{ld,st,atom}.sum
+  l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{ld,st}.sum
+  l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum
+  l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{atom,red}.sum
+  sm__sass_l1tex_t_{requests,sectors}_pipe_lsu_mem_global_op_ldgsts_cache_{access,bypass}.sum
+  lts__t_sectors_srcunit_tex_op_{read,write}.sum lts__t_sectors_srcunit_tex_op_read_lookup_hit.sum
+)
 
 logs=$(mktemp -d); trap 'rm -rf "$logs"' EXIT
-build/rung run "$1" --benchmark_list_tests --benchmark_filter="$2" |
-  grep -E '^(count/)?gpu/' | grep -v '/mode:' >"$logs/points"
-number=0
-while read -r point; do
-  number=$((number + 1))
-  echo "[$number/$(wc -l <"$logs/points")] $point"
-  ncu --clock-control none --csv --page raw --print-units base --metrics "$metrics" --log-file "$logs/$number.csv" \
-    build/rung run "$1" --profile --benchmark_filter="^$point\$" >"$logs/$number.out" 2>&1 ||
-    { echo "profile.sh: ncu failed on $point:"; tail -n 3 "$logs/$number.csv" "$logs/$number.out"; }
-done <"$logs/points"
+ncu --query-metrics >"$logs/known" 2>&1 || true
+left_out=()
+for metric in "${if_known[@]}"; do
+  if grep -q "^${metric%%.*}[[:space:]]" "$logs/known"; then metrics+=("$metric"); else left_out+=("$metric"); fi
+done
+[ ${#left_out[@]} -eq 0 ] || echo "this ncu does not list, so they are left out: ${left_out[*]}"
+
+# profile LOG REGEX: the points that it selects, in one run of the program; LOG.out has their names.
+profile() {
+  ncu --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
+    --log-file "$logs/$1.csv" "$rung" run "$experiment" --profile --benchmark_filter="$2" >"$logs/$1.out" 2>&1
+}
+
+# One by one. Points that differ in their mode alone are one.
+profile_each() {
+  "$rung" run "$experiment" --benchmark_list_tests --benchmark_filter="$filter" |
+    { grep -E '^(count/)?gpu/' || true; } | { grep -v '/mode:' || true; } >"$logs/points"
+  local number=0 point
+  while read -r point; do
+    number=$((number + 1))
+    echo "[$number/$(wc -l <"$logs/points")] $point"
+    profile $number "^$point\$" </dev/null ||
+      { echo "profile.sh: ncu failed on $point:"; tail -n 3 "$logs/$number.csv" "$logs/$number.out"; }
+  done <"$logs/points"
+}
+
+experiment=$1 filter=$2
+if profile all "$filter" && grep -E '^(count/)?gpu/' "$logs/all.out" >"$logs/points" &&
+  "$python" -m report.counters "$logs" "$3"; then
+  exit 0
+fi
+echo "profile.sh: not in one run, so each point alone:"; tail -qn 1 "$logs/all.csv" "$logs/all.out" 2>/dev/null || true
+rm -f "$logs/all.csv"
+profile_each
 "$python" -m report.counters "$logs" "$3"

@@ -1,8 +1,9 @@
 """Merges Nsight Compute's CSV files into one table of hardware counters, ``counters.json``.
 
 Run by ``experiments/profile.sh``: ``python -m report.counters LOGS COUNTERS.json``. LOGS holds a file ``points`` with
-one point's name a line and, for the point in line i, ``i.csv`` (ncu's raw page). Points that ncu could not read are
-left out; points already in COUNTERS.json from the same machine are kept unless they were read anew.
+one point's name a line and either, for the point in line i, ``i.csv`` (ncu's raw page), or ``all.csv`` with one kernel
+for each point in the order of the lines. Points that ncu could not read are left out; points already in COUNTERS.json
+from the same machine are kept unless they were read anew.
 """
 
 from __future__ import annotations
@@ -26,8 +27,38 @@ SUMS = {
     "l1_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "dadd": "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum",
+    "dmul": "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
+    "dfma": "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum",
+    "thread_memory": "smsp__sass_thread_inst_executed_op_memory_pred_on.sum",
+    "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
+    "shared_atomic_requests": "smsp__sass_inst_executed_op_shared_atom.sum",
+    "shared_load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "shared_store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "l1_load_hits": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",
+    "atom_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+    "atom_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+    "red_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+    "red_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    "async_l1_requests": "sm__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
+    "async_l1_sectors": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
+    "async_l2_requests": "sm__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
+    "async_l2_sectors": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
+    "l2_load_sectors": "lts__t_sectors_srcunit_tex_op_read.sum",
+    "l2_load_hits": "lts__t_sectors_srcunit_tex_op_read_lookup_hit.sum",
+    "l2_store_sectors": "lts__t_sectors_srcunit_tex_op_write.sum",
 }
 """Our names and ncu's metrics that add up over the kernels that one call launches."""
+
+TOTALS = {
+    "dram_bytes": ("dram_bytes_read", "dram_bytes_written"),
+    "atomic_requests": ("atom_requests", "red_requests"),
+    "atomic_sectors": ("atom_sectors", "red_sectors"),
+    "async_requests": ("async_l1_requests", "async_l2_requests"),
+    "async_sectors": ("async_l1_sectors", "async_l2_sectors"),
+}
+"""Counters that are sums of others; absent unless all of those are there."""
 
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 
@@ -53,8 +84,9 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
         values = [number(row.get(metric, "")) for row in rows]
         if values and all(value is not None for value in values):
             counters[name] = sum(values)
-    if {"dram_bytes_read", "dram_bytes_written"} <= counters.keys():
-        counters["dram_bytes"] = counters["dram_bytes_read"] + counters["dram_bytes_written"]
+    for name, parts in TOTALS.items():
+        if counters.keys() >= set(parts):
+            counters[name] = sum(counters[part] for part in parts)
     busiest = max(rows, key=lambda row: number(row.get(SUMS["ffma"], "")) or 0.0)
     achieved = number(busiest.get(ACHIEVED, ""))
     if achieved is not None:
@@ -63,12 +95,26 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
     return counters
 
 
+class Unassignable(Exception):
+    """A log of many points does not say which kernel is of which point."""
+
+
+def rows_by_point(logs: Path) -> dict[str, list[dict[str, str]]]:
+    """Each point's name and the rows of its kernels; Unassignable if one log has not one kernel for each point."""
+    points = (logs / "points").read_text().split()
+    if (logs / "all.csv").exists():
+        rows = kernel_rows(logs / "all.csv")
+        if len(rows) != len(points):
+            raise Unassignable(f"{len(rows)} kernels were launched for {len(points)} points")
+        return {point: [row] for point, row in zip(points, rows)}
+    paths = {point: logs / f"{index}.csv" for index, point in enumerate(points, start=1)}
+    return {point: kernel_rows(path) if path.exists() else [] for point, path in paths.items()}
+
+
 def collect(logs: Path) -> tuple[str, dict[str, dict[str, float]]]:
     """The machine's name and the counters of every point that was read."""
     machine, points = "", {}
-    for index, point in enumerate((logs / "points").read_text().split(), start=1):
-        path = logs / f"{index}.csv"
-        rows = kernel_rows(path) if path.exists() else []
+    for point, rows in rows_by_point(logs).items():
         if not rows:
             print(f"no counters for {point}", file=sys.stderr)
             continue
@@ -78,12 +124,16 @@ def collect(logs: Path) -> tuple[str, dict[str, dict[str, float]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit codes: 0 done, 2 nothing was read or wrong usage."""
+    """Exit codes: 0 done, 2 nothing was read or wrong usage, 3 one log for many points that it does not tell apart."""
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2
     logs, target = Path(arguments[0]), Path(arguments[1])
-    machine, points = collect(logs)
+    try:
+        machine, points = collect(logs)
+    except Unassignable as error:
+        print(f"counters: {error}", file=sys.stderr)
+        return 3
     if not points:
         print("counters: ncu gave no values (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
         return 2

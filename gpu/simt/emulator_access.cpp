@@ -36,12 +36,14 @@ bool find_buffer(std::uintptr_t last) {
 
 /// Whether a static __shared__ array holds the address; where there are no symbols to tell, it is taken for granted.
 bool in_a_shared_array(std::uintptr_t address) {
-  static thread_local AddressRange latest;
-  if (latest.holds(address)) return true;
+  static thread_local AddressRange recent[8];
+  for (const AddressRange& array : recent)
+    if (array.holds(address)) return true;
   const void* kernel = BlockRunner::of_this_thread().launch().kernel;
   const SharedArray array = shared_array_at(address, trace.static_shared.begin, kernel);
   if (is_shared_gap(array.name)) return false;
-  latest = {address - array.offset, array.bytes};
+  std::copy_backward(recent, std::end(recent) - 1, std::end(recent));
+  recent[0] = {address - array.offset, std::max<std::uintptr_t>(array.bytes, 1)};
   return true;
 }
 
