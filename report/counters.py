@@ -27,6 +27,8 @@ SUMS = {
     "l1_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "shared_load_wavefronts_exact": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_store_wavefronts_exact": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "dadd": "smsp__sass_thread_inst_executed_op_dadd_pred_on.sum",
     "dmul": "smsp__sass_thread_inst_executed_op_dmul_pred_on.sum",
     "dfma": "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum",
@@ -49,7 +51,11 @@ SUMS = {
     "l2_load_hits": "lts__t_sectors_srcunit_tex_op_read_lookup_hit.sum",
     "l2_store_sectors": "lts__t_sectors_srcunit_tex_op_write.sum",
 }
-"""Our names and ncu's metrics that add up over the kernels that one call launches."""
+"""Our names and ncu's metrics that add up over the kernels that one call launches.
+
+The exact wavefronts are those of the executed instructions; the others, counted where the data passes, also have those
+that were played again because the path was taken.
+"""
 
 TOTALS = {
     "dram_bytes": ("dram_bytes_read", "dram_bytes_written"),

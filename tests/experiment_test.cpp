@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
+#include "common/harness/results.hpp"
+#include "gpu/simt/emulator.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace rung {
@@ -62,6 +67,98 @@ TEST(Experiment, RefusesWrongTypesAndRanges) {
   EXPECT_NE(error_of("sweep = 3"), "");
   EXPECT_NE(error_of("[[sweep]]\nn = 4\n").find("kernels"), std::string::npos);
   EXPECT_NE(error_of(std::string("\0\xff\xfe", 3)), "");
+}
+
+std::string counted_sweep(const std::string& lines) {
+  return "[[sweep]]\nkernels = ['gpu/matmul/naive']\nn = [4]\n" + lines;
+}
+
+TEST(Experiment, NamesTheDeviceWhoseCachesAreModelled) {
+  TemporaryFolder folder;
+  const auto file = folder.write(
+      "test.toml", counted_sweep("mode = 'count'\ncaches = 'h200'\n") + counted_sweep("mode = 'count'\nblock = [8]\n"));
+  const std::vector<Point> points = load_experiment(file).points;
+  ASSERT_EQ(points.size(), 2u);
+  ASSERT_NE(points[0].caches, nullptr);
+  EXPECT_EQ(points[0].caches->name, "H200");
+  EXPECT_EQ(points[0].name(), "count/gpu/matmul/naive/block:16/n:4");
+  EXPECT_EQ(points[1].caches, nullptr);
+}
+
+TEST(Experiment, RefusesCachesThatCannotBeModelled) {
+  for (const auto& [lines, word] : std::map<std::string, std::string>{
+           {"mode = 'count'\ncaches = 'H20O'\n", "'caches'"},     // no such device
+           {"mode = 'count'\ncaches = 'H20O'\n", "H200"},         // the nearest one
+           {"mode = 'count'\ncaches = 'GTX 780'\n", "'caches'"},  // too old to be modelled
+           {"mode = 'count'\ncaches = 'G80'\n", "no cache"},      // has none
+           {"mode = 'count'\ncaches = ''\n", "'caches'"},
+           {"mode = 'count'\ncaches = 3\n", "'caches'"},
+           {"mode = 'count'\ncaches = ['H200']\n", "'caches'"},
+           {"mode = ['count', 'hot']\ncaches = 'H200'\n", "'caches'"},
+           {"caches = 'H200'\n", "'caches'"},                  // not counted at all
+           {"mode = 'count'\ncache = 'H200'\n", "'caches'"}})  // a misspelt key
+    EXPECT_NE(error_of(counted_sweep(lines)).find(word), std::string::npos) << lines << error_of(counted_sweep(lines));
+}
+
+TEST(Experiment, EveryEmulatedKernelIsComparedWithTheHardwareAtTwoSizes) {
+  std::map<std::string, std::set<std::string>> sizes;
+  for (const char* name : {"ratio", "counters"})
+    for (const Point& point : load_experiment(find_experiment(name)).points)
+      if (point.skip.empty() && point.way == Way::count)
+        sizes[point.kernel->name].insert(point.problem->brief(point.sizes).text());
+  for (const Kernel& kernel : kernels())
+    if (kernel.side() == "gpu" && kernel.not_emulated.empty()) {
+      EXPECT_GE(sizes[kernel.name].size(), 2u) << kernel.name;
+    }
+}
+
+TEST(Experiment, NoPointIsCountedForTwoExperiments) {
+  std::set<std::string> names;
+  for (const char* name : {"ratio", "counters", "bank_conflicts"})
+    for (const Point& point : load_experiment(find_experiment(name)).points)
+      if (point.skip.empty()) {
+        EXPECT_TRUE(names.insert(point.name()).second) << point.name();
+      }
+}
+
+TEST(CountedEntry, HasAllCountsAndTheModelsUnderItsOwnNames) {
+  Point point = adhoc_experiment({"gpu/matmul/tiled"}, {"n=32", "tile=16", "mode=count"}).points.at(0);
+  const nlohmann::ordered_json plain = counted_entry(point, 1);
+  const Counts counts = count(*point.kernel, point.params());
+  EXPECT_GT(counts.shared_load_wavefronts, 0u);
+  for (const auto& [key, value] :
+       std::map<std::string, std::uint64_t>{{"fmas", counts.fp32.fmas},
+                                            {"specials", 0},
+                                            {"load_requests", counts.load_requests},
+                                            {"load_sectors", counts.load_sectors},
+                                            {"shared_load_requests", counts.shared_load_requests},
+                                            {"shared_store_requests", counts.shared_store_requests},
+                                            {"shared_load_wavefronts", counts.shared_load_wavefronts},
+                                            {"shared_store_wavefronts", counts.shared_store_wavefronts},
+                                            {"async_requests", 0},
+                                            {"async_sectors", 0},
+                                            {"atomic_requests", 0},
+                                            {"atomic_sectors", 0},
+                                            {"shared_atomic_requests", 0},
+                                            {"constant_requests", 0},
+                                            {"divergent_requests", counts.divergent_requests},
+                                            {"accesses", counts.accesses},
+                                            {"barriers", counts.barriers},
+                                            {"warp_barriers", 0},
+                                            {"shuffles", 0}})
+    EXPECT_EQ(plain.at(key).get<std::uint64_t>(), value) << key;
+  for (const auto& [key, value] : plain.items()) EXPECT_FALSE(key.starts_with("model_")) << key;
+
+  point.caches = &find_device("H200");
+  const nlohmann::ordered_json modelled = counted_entry(point, 1);
+  EXPECT_EQ(modelled.at("model_device"), "H200");
+  EXPECT_EQ(modelled.at("model_l1_load_sectors"), plain.at("load_sectors"));
+  EXPECT_EQ(modelled.at("model_dram_bytes"), 2 * 32 * 32 * 4);  // A and B, once; C stays in the L2
+  EXPECT_EQ(modelled.at("model_l2_store_sectors"), plain.at("store_sectors"));
+  for (const char* key : {"model_l1_hit_rate", "model_l2_hit_rate"}) {
+    EXPECT_GE(modelled.at(key).get<double>(), 0) << key;
+    EXPECT_LE(modelled.at(key).get<double>(), 1) << key;
+  }
 }
 
 TEST(Experiment, RefusesABillionPoints) {

@@ -44,7 +44,8 @@ std::string text(const std::source_location& where) {
 }
 
 bool same_place(const std::source_location& a, const std::source_location& b) {
-  return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0;
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
 }  // namespace
@@ -269,7 +270,7 @@ void BlockRunner::enter(unsigned thread) {
   trace.end = launch_->hazards ? trace.key : trace.room_end;  // with hazard checks every access takes the slow way
 }
 
-void BlockRunner::leave() {
+[[gnu::always_inline]] inline void BlockRunner::leave() {
   running_ = false;
   threads_[current_].position = trace.position;
   if (!launch_->options.counting) return;
@@ -277,7 +278,7 @@ void BlockRunner::leave() {
   trace.key = trace.end = trace.room_end = nullptr;
 }
 
-void BlockRunner::suspend(State why) {
+[[gnu::always_inline]] inline void BlockRunner::suspend(State why) {
   if (abandoning_) throw Abandoned{};
   Thread& self = threads_[current_];
   self.state = why;
@@ -286,7 +287,7 @@ void BlockRunner::suspend(State why) {
   if (abandoning_) throw Abandoned{};
 }
 
-int BlockRunner::wait_at_barrier(int given, std::source_location where) {
+[[gnu::always_inline]] inline int BlockRunner::wait_at_barrier(int given, std::source_location where) {
   Thread& self = threads_[current_];
   self.where = where;
   self.brings = static_cast<std::uint64_t>(given);

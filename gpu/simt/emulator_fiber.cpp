@@ -4,16 +4,8 @@
 
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "common/registry.hpp"
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
-#define RUNG_ASAN(call) call
-#else
-#define RUNG_ASAN(call)
-#endif
 
 namespace rung {
 namespace {
@@ -52,24 +44,6 @@ Fiber::Fiber(StackArea stack, std::function<void(Fiber&)> body) : stack_(stack),
         RUNG_ASAN(__sanitizer_start_switch_fiber(nullptr, outside_stack_.begin, outside_stack_.bytes));
         return std::move(outside_);
       });
-}
-
-void Fiber::resume() {
-  RUNG_ASAN(__sanitizer_start_switch_fiber(&outside_fake_stack_, stack_.begin, stack_.bytes));
-  inside_ = std::move(inside_).resume();
-  RUNG_ASAN(__sanitizer_finish_switch_fiber(outside_fake_stack_, nullptr, nullptr));
-}
-
-void Fiber::suspend() {
-  RUNG_ASAN(__sanitizer_start_switch_fiber(&inside_fake_stack_, outside_stack_.begin, outside_stack_.bytes));
-  outside_ = std::move(outside_).resume();
-  arrived_inside();
-}
-
-void Fiber::arrived_inside() {
-  RUNG_ASAN(__sanitizer_finish_switch_fiber(inside_fake_stack_,
-                                            const_cast<const void**>(reinterpret_cast<void**>(&outside_stack_.begin)),
-                                            &outside_stack_.bytes));
 }
 
 bool Fiber::intact() const { return std::memcmp(stack_.begin, &kCanary, sizeof kCanary) == 0; }

@@ -6,7 +6,15 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#define RUNG_ASAN(call) call
+#else
+#define RUNG_ASAN(call)
+#endif
 
 namespace rung {
 
@@ -37,6 +45,25 @@ class Fiber {
   void* outside_fake_stack_ = nullptr;
   StackArea outside_stack_;
 };
+
+// Inline: every return on the other side of a switch is mispredicted, so there should be few.
+inline void Fiber::resume() {
+  RUNG_ASAN(__sanitizer_start_switch_fiber(&outside_fake_stack_, stack_.begin, stack_.bytes));
+  inside_ = std::move(inside_).resume();
+  RUNG_ASAN(__sanitizer_finish_switch_fiber(outside_fake_stack_, nullptr, nullptr));
+}
+
+inline void Fiber::suspend() {
+  RUNG_ASAN(__sanitizer_start_switch_fiber(&inside_fake_stack_, outside_stack_.begin, outside_stack_.bytes));
+  outside_ = std::move(outside_).resume();
+  arrived_inside();
+}
+
+inline void Fiber::arrived_inside() {
+  RUNG_ASAN(__sanitizer_finish_switch_fiber(inside_fake_stack_,
+                                            const_cast<const void**>(reinterpret_cast<void**>(&outside_stack_.begin)),
+                                            &outside_stack_.bytes));
+}
 
 /// Stacks carved out of a few large mappings, kept until the end. Pages that were never touched cost nothing.
 class StackPool {

@@ -1,0 +1,47 @@
+/// Neighbours are lanes of one warp, so only the warp has to wait. It does have to: since Volta each lane has a program
+/// counter of its own, and nothing but __syncwarp promises that a lane's write is seen by another lane's read. Both
+/// barriers are needed, for the same two reasons as in a block.
+/// Source: Blakely, "Using shared memory", says that none is; NVIDIA's tuning guide for Volta, independent thread
+/// scheduling.
+#include "gpu/exchange/ring.hpp"
+
+namespace rung {
+namespace {
+
+template <int Threads>
+__global__ void exchange_warp_barriers(const mem<float>* x, const mem<float>* y, mem<float>* z, int n, int rounds) {
+  __shared__ mem<float> tile[Threads];
+  const int tx = threadIdx.x;
+  const int i = blockIdx.x * Threads + tx;
+  const int next = next_in_ring(i, n) % Threads;
+  reg<float> value = 0;
+  reg<float> sum = 0;
+  if (i < n) value = x[i] * y[i];
+  for (int round = 0; round < rounds; ++round) {
+    tile[tx] = value;
+    __syncwarp();  // every product of the warp is there before any lane reads its neighbour's
+    value = tile[next];
+    sum += value;
+    __syncwarp();  // every lane has read before any replaces what is read
+  }
+  if (i < n) z[i] = sum;
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/exchange/warp_barriers",
+    .order = 40,
+    .title = "warp barriers",
+    .idea = "Neighbours are lanes of a warp, so that two warp barriers a round are enough, and needed since Volta.",
+    .source = "001, shared memory: no barrier among threads of a warp; NVIDIA Volta Tuning Guide",
+    .tunables = {{"block", RingBlocks::values()}},
+    .launch = ring_launch,
+    .requested = ring_traffic,
+    .run =
+        [](const Call& call) {
+          RingBlocks::pick(call.params.at("block"),
+                           [&](auto threads) { run_ring(call, exchange_warp_barriers<threads>); });
+        },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,34 @@
+/// Each block adds its sum to the result with an atomic, in whatever order blocks come by, which float addition lets
+/// show in the last bits. The result must be zero before: a launch of its own sees to that.
+#include "gpu/sum/block_sum.hpp"
+
+namespace rung {
+namespace {
+
+__global__ void zero_sum(mem<float>* sum) { sum[0] = 0; }
+
+__global__ void sum_atomics(const mem<float>* x, mem<float>* sum, int n) {
+  const reg<float> partial = block_sum(thread_sum(x, n));
+  if (threadIdx.x == 0) atomicAdd(&sum[0], partial);
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/sum/atomics",
+    .order = 10,
+    .title = "an atomic a block",
+    .idea = "Each block adds its sum to the result with one atomic; a first launch sets the result to zero.",
+    .source = "NVIDIA CUDA C++ Programming Guide, atomic functions",
+    .launch = sum_launch,
+    .requested = [](const Params& p) { return Traffic{.loaded = 4.0 * p.at("n"), .stored = atomic_bytes(p) + 4}; },
+    .run =
+        [](const Call& call) {
+          Call before = call;
+          before.launch = Launch{{1}, {1}};
+          if (!call.inspect) launch(before, zero_sum, call.operand<mem<float>>(2));  // the second one is asked about
+          launch(call, sum_atomics, call.operand<const mem<float>>(0), call.operand<mem<float>>(2),
+                 sum_elements(call.params));
+        },
+});
+
+}  // namespace
+}  // namespace rung

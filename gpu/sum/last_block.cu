@@ -1,0 +1,49 @@
+/// One launch: each block stores its sum, then takes a ticket, and the one with the last ticket adds all sums up. The
+/// ticket is a flag that says "my sum is there", and a flag is true only if the GPU sees the sum no later than the
+/// flag: that is the fence's work. Without it the last block may add up what was in memory before.
+/// __threadfence, since the reader is another block; where writer and reader are of one block, __threadfence_block
+/// suffices, and __syncthreads includes it.
+/// Source: Blakely, "Global memory access visibility"; NVIDIA CUDA C++ Programming Guide, memory fence functions.
+#include "gpu/sum/block_sum.hpp"
+
+namespace rung {
+namespace {
+
+__global__ void sum_last_block(const mem<float>* x, mem<unsigned>* ticket, mem<float>* sum, mem<float>* partials,
+                               int n) {
+  __shared__ mem<int> is_last;
+  const unsigned last = gridDim.x - 1;
+  const reg<float> partial = block_sum(thread_sum(x, n));
+  if (threadIdx.x == 0) {
+    partials[blockIdx.x] = partial;
+    __threadfence();                                        // who sees the ticket sees the partial sum
+    is_last = atomicInc(&ticket[0], last) == last ? 1 : 0;  // from the last on to 0: as the next call wants it
+    __threadfence();                                        // no later read is older than the ticket
+  }
+  __syncthreads();  // the block learns whether it is the last, and sees what its first thread does
+  if (is_last == 0) return;
+  const reg<float> total = block_sum(thread_sum_of_block(partials, gridDim.x));
+  if (threadIdx.x == 0) sum[0] = total;
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/sum/last_block",
+    .order = 30,
+    .title = "last block, fence and flag",
+    .idea = "Each block stores its sum, a fence, then takes a ticket; the last one adds all sums in the same launch.",
+    .source = "001, __threadfence; NVIDIA CUDA C++ Programming Guide, memory fence functions",
+    .launch = sum_launch,
+    .requested =
+        [](const Params& p) {
+          const Traffic partials = partials_traffic(p);
+          return Traffic{.loaded = partials.loaded, .stored = partials.stored + atomic_bytes(p)};
+        },
+    .run =
+        [](const Call& call) {
+          launch(call, sum_last_block, call.operand<const mem<float>>(0), call.operand<mem<unsigned>>(1),
+                 call.operand<mem<float>>(2), call.operand<mem<float>>(3), sum_elements(call.params));
+        },
+});
+
+}  // namespace
+}  // namespace rung

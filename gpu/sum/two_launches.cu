@@ -1,0 +1,40 @@
+/// Each block stores its sum, and a second launch of one block adds these up. The end of a launch is the only barrier
+/// that all blocks share: what it has written, the next one reads, with no fence.
+#include "gpu/sum/block_sum.hpp"
+
+namespace rung {
+namespace {
+
+__global__ void sum_parts(const mem<float>* x, mem<float>* partials, int n) {
+  const reg<float> partial = block_sum(thread_sum(x, n));
+  if (threadIdx.x == 0) partials[blockIdx.x] = partial;
+}
+
+__global__ void sum_partials(const mem<float>* partials, mem<float>* sum, int count) {
+  const reg<float> total = block_sum(thread_sum(partials, count));
+  if (threadIdx.x == 0) sum[0] = total;
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/sum/two_launches",
+    .order = 20,
+    .title = "two launches",
+    .idea =
+        "Each block stores its sum and a second launch adds them: the end of a launch is the barrier of all blocks.",
+    .source = "NVIDIA CUDA samples, reduction",
+    .launch = sum_launch,
+    .requested = partials_traffic,
+    .run =
+        [](const Call& call) {
+          launch(call, sum_parts, call.operand<const mem<float>>(0), call.operand<mem<float>>(3),
+                 sum_elements(call.params));
+          if (call.inspect) return;  // the first one is asked about
+          Call after = call;
+          after.launch = Launch{{1}, {kSumThreads}};
+          launch(after, sum_partials, call.operand<const mem<float>>(3), call.operand<mem<float>>(2),
+                 static_cast<int>(call.launch.grid.x));
+        },
+});
+
+}  // namespace
+}  // namespace rung
