@@ -3,7 +3,7 @@
 #   bash experiments/profile.sh EXPERIMENT 'REGEX over point names' COUNTERS.json
 # Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
 # Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are.
-# All points share one run of the program if each launches one kernel; where some do not, each point has its own run.
+# All points of a kernel share one run of the program if each is one launch; if not, each has a run of its own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -eq 3 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
@@ -39,31 +39,39 @@ for metric in "${if_known[@]}"; do
 done
 [ ${#left_out[@]} -eq 0 ] || echo "this ncu does not list, so they are left out: ${left_out[*]}"
 
-# profile LOG REGEX: the points that it selects, in one run of the program; LOG.out has their names.
+# profile LOG POINT…: these points in one run of the program; LOG.points has those that it ran, in order.
 profile() {
+  local log=$logs/$1 names
+  names=$(IFS='|'; echo "${*:2}")
   ncu --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
-    --log-file "$logs/$1.csv" "$rung" run "$experiment" --profile --benchmark_filter="$2" >"$logs/$1.out" 2>&1
+    --log-file "$log.csv" "$rung" run "$experiment" --profile --benchmark_filter="^($names)\$" \
+    </dev/null >"$log.out" 2>&1 || return
+  grep -E '^(count/)?gpu/' "$log.out" >"$log.points"
 }
 
-# One by one. Points that differ in their mode alone are one.
-profile_each() {
-  "$rung" run "$experiment" --benchmark_list_tests --benchmark_filter="$filter" |
-    { grep -E '^(count/)?gpu/' || true; } | { grep -v '/mode:' || true; } >"$logs/points"
-  local number=0 point
-  while read -r point; do
+# What the report can read: one point, or one kernel (a row that begins with its number) for each of several.
+is_assignable() {
+  local points=$(wc -l <"$logs/$1.points")
+  [ "$points" = 1 ] || [ "$points" = "$(grep -c '^"[0-9]' "$logs/$1.csv")" ]
+}
+
+experiment=$1
+# Points that differ in their mode alone are one.
+mapfile -t points < <("$rung" run "$experiment" --benchmark_list_tests --benchmark_filter="$2" |
+  { grep -E '^(count/)?gpu/' || true; } | { grep -v '/mode:' || true; })
+[ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point that matches $2" >&2; exit 2; }
+mapfile -t kernels < <(printf '%s\n' "${points[@]}" | sed -E 's,^((count/)?[^/]*/[^/]*/[^/]*)/.*,\1,' | sort -u)
+number=0
+for kernel in "${kernels[@]}"; do
+  mapfile -t own < <(printf '%s\n' "${points[@]}" | grep "^$kernel/")
+  echo "$kernel: ${#own[@]} points"
+  number=$((number + 1))
+  profile $number "${own[@]}" && is_assignable $number && continue
+  rm -f "$logs/$number".*
+  for point in "${own[@]}"; do
     number=$((number + 1))
-    echo "[$number/$(wc -l <"$logs/points")] $point"
-    profile $number "^$point\$" </dev/null ||
-      { echo "profile.sh: ncu failed on $point:"; tail -n 3 "$logs/$number.csv" "$logs/$number.out"; }
-  done <"$logs/points"
-}
-
-experiment=$1 filter=$2
-if profile all "$filter" && grep -E '^(count/)?gpu/' "$logs/all.out" >"$logs/points" &&
-  "$python" -m report.counters "$logs" "$3"; then
-  exit 0
-fi
-echo "profile.sh: not in one run, so each point alone:"; tail -qn 1 "$logs/all.csv" "$logs/all.out" 2>/dev/null || true
-rm -f "$logs/all.csv"
-profile_each
+    profile $number "$point" && continue
+    echo "profile.sh: no counters for $point:"; tail -qn 2 "$logs/$number.csv" "$logs/$number.out" 2>/dev/null || true
+  done
+done
 "$python" -m report.counters "$logs" "$3"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from report.load import Foreign, InputError, load
-from report.records import (COUNT, OCCUPANCY, CounterFile, HazardFile, Point, Roof, RoofFile, Run, Side, Source,
-                            Study)
+from report.records import (COUNT, OCCUPANCY, CounterFile, EmulatorFile, HazardFile, Point, Roof, RoofFile, Run, Side,
+                            Source, Study)
 
 RECORDED_FOLDER = ("experiments", "recorded")
 SIDES = ("cpu", "gpu")
@@ -22,6 +22,7 @@ class Found:
     roofs: list[RoofFile] = field(default_factory=list)
     counters: list[CounterFile] = field(default_factory=list)
     hazards: list[HazardFile] = field(default_factory=list)
+    emulators: list[EmulatorFile] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
 
 
@@ -45,8 +46,10 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
         used += [r for r in stored_runs if r not in used and any(p.mode == COUNT for p in r.points)]
     flags = tuple(flag for run in used for flag in run.flags)
     hazards = gather_hazards(live, stored)
+    emulators = gather_emulators(live, stored)
     sources = live.sources + _stored_sources(stored, used)
-    return Study(sides, counts, note, tuple(used), tuple(sources), flags, max(r.date for r in used), hazards)
+    return Study(sides, counts, note, tuple(used), tuple(sources), flags, max(r.date for r in used), hazards,
+                 emulators)
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
@@ -74,7 +77,7 @@ def _take(found: Found, file: Path, forgiving: bool) -> None:
         found.sources.append(Source(str(file), "other", False, str(error).split(": ", 2)[-1]))
         return
     {Run: found.runs, RoofFile: found.roofs, CounterFile: found.counters,
-     HazardFile: found.hazards}[type(record)].append(record)
+     HazardFile: found.hazards, EmulatorFile: found.emulators}[type(record)].append(record)
 
 
 def choose(found: Found) -> list[Run]:
@@ -102,7 +105,8 @@ def _run_source(run: Run, winner: Run) -> Source:
 def _stored_sources(stored: Found, used: list[Run]) -> list[Source]:
     """The recorded set's files; those of runs that were not needed are marked as not used."""
     paths = {str(run.path) for run in used}
-    return [source if source.path in paths or not source.used or source.kind.startswith(("ceil", "hard", "hazard"))
+    kept = ("ceil", "hard", "hazard", "emul")
+    return [source if source.path in paths or not source.used or source.kind.startswith(kept)
             else replace(source, used=False, note="recorded set, not needed") for source in stored.sources]
 
 
@@ -157,6 +161,17 @@ def gather_hazards(*places: Found) -> tuple[HazardFile, ...]:
             note = f"{file.date[:10]}, {file.tool}" if is_used else "a newer one is used"
             found.sources.append(Source(str(file.path), "hazards", is_used, note))
     return tuple(sorted(newest.values(), key=lambda f: (not any(k.what for k in f.kernels.values()), sorted(f.tools))))
+
+
+def gather_emulators(*places: Found) -> EmulatorFile | None:
+    """The newest file of emulators' rates."""
+    files = [file for found in places for file in found.emulators]
+    newest = max(files, key=lambda f: f.date, default=None)
+    for found in places:
+        for file in found.emulators:
+            note = f"{file.date[:10]}, {file.machine}" if file is newest else "a newer one is used"
+            found.sources.append(Source(str(file.path), "emulators", file is newest, note))
+    return newest
 
 
 def _counters(found: Found, machine: str) -> CounterFile | None:

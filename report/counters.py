@@ -1,9 +1,9 @@
 """Merges Nsight Compute's CSV files into one table of hardware counters, ``counters.json``.
 
-Run by ``experiments/profile.sh``: ``python -m report.counters LOGS COUNTERS.json``. LOGS holds a file ``points`` with
-one point's name a line and either, for the point in line i, ``i.csv`` (ncu's raw page), or ``all.csv`` with one kernel
-for each point in the order of the lines. Points that ncu could not read are left out; points already in COUNTERS.json
-from the same machine are kept unless they were read anew.
+Run by ``experiments/profile.sh``: ``python -m report.counters LOGS COUNTERS.json``. LOGS holds pairs
+of files: ``i.points``, one point's name a line, and ``i.csv``, ncu's raw page: the kernels of the one point, or one for
+each of several, in their order. Points that ncu could not read are left out; points already in COUNTERS.json from the
+same machine are kept unless they were read anew.
 """
 
 from __future__ import annotations
@@ -101,45 +101,38 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
     return counters
 
 
-class Unassignable(Exception):
-    """A log of many points does not say which kernel is of which point."""
-
-
-def rows_by_point(logs: Path) -> dict[str, list[dict[str, str]]]:
-    """Each point's name and the rows of its kernels; Unassignable if one log has not one kernel for each point."""
-    points = (logs / "points").read_text().split()
-    if (logs / "all.csv").exists():
-        rows = kernel_rows(logs / "all.csv")
-        if len(rows) != len(points):
-            raise Unassignable(f"{len(rows)} kernels were launched for {len(points)} points")
-        return {point: [row] for point, row in zip(points, rows)}
-    paths = {point: logs / f"{index}.csv" for index, point in enumerate(points, start=1)}
-    return {point: kernel_rows(path) if path.exists() else [] for point, path in paths.items()}
+def rows_by_point(names: Path) -> dict[str, list[dict[str, str]]]:
+    """Each point's name and the rows of its kernels; none where they cannot be told apart."""
+    points, path = names.read_text().split(), names.with_suffix(".csv")
+    rows = kernel_rows(path) if path.exists() else []
+    if len(points) == 1:
+        return {points[0]: rows}
+    if len(rows) != len(points):
+        print(f"{names.name}: {len(rows)} kernels were launched for {len(points)} points", file=sys.stderr)
+        return {point: [] for point in points}
+    return {point: [row] for point, row in zip(points, rows)}
 
 
 def collect(logs: Path) -> tuple[str, dict[str, dict[str, float]]]:
     """The machine's name and the counters of every point that was read."""
     machine, points = "", {}
-    for point, rows in rows_by_point(logs).items():
-        if not rows:
-            print(f"no counters for {point}", file=sys.stderr)
-            continue
-        machine = rows[0].get("device__attribute_display_name", machine) or machine
-        points[point] = point_counters(rows)
+    for names in sorted(logs.glob("*.points")):
+        for point, rows in rows_by_point(names).items():
+            if not rows:
+                print(f"no counters for {point}", file=sys.stderr)
+                continue
+            machine = rows[0].get("device__attribute_display_name", machine) or machine
+            points[point] = point_counters(rows)
     return machine, points
 
 
 def main(arguments: list[str]) -> int:
-    """Exit codes: 0 done, 2 nothing was read or wrong usage, 3 one log for many points that it does not tell apart."""
+    """Exit codes: 0 done, 2 nothing was read or wrong usage."""
     if len(arguments) != 2:
         print(__doc__, file=sys.stderr)
         return 2
     logs, target = Path(arguments[0]), Path(arguments[1])
-    try:
-        machine, points = collect(logs)
-    except Unassignable as error:
-        print(f"counters: {error}", file=sys.stderr)
-        return 3
+    machine, points = collect(logs)
     if not points:
         print("counters: ncu gave no values (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
         return 2

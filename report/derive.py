@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from report import stats
-from report.records import COLD, HOT, Kernel, Point, Roof, Side, Study
+from report.records import COLD, COUNT, HOT, Kernel, Point, Roof, Side, Study
 
 TEXTBOOK_INTENSITIES = (0.25, 4.0)
 """FLOP per requested byte of the textbook's naive kernel and of its 16 × 16 tiles (4 B elements)."""
@@ -241,6 +241,17 @@ def _step(group: list[Point], before: list[Point], n: int) -> tuple[float | None
     at = n if n in shared else max(shared)
     new, old = (fastest([p for p in points if p.n == at]) for points in (group, before))
     return new.gflops / old.gflops, at, stats.compare(new.summary, old.summary)
+
+
+def counted(study: Study) -> list[Point]:
+    """Every counted point: the study's, and those of the runs whose timings are shown."""
+    points = {p.name: p for run in study.runs for p in run.points if p.mode == COUNT and p.counters}
+    return list((points | {p.name: p for p in study.counts if p.counters}).values())
+
+
+def is_strided(point: Point) -> bool:
+    """Whether it is of a sweep over strides, which has a figure of its own."""
+    return "stride" in point.tunables
 
 
 def counted_size(study: Study) -> int | None:

@@ -6,7 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
-from report import blocks, derive, hazards, machines, provenance, ratios, readings, tables, words
+from report import (barriers, blocks, compared, derive, emulators, hazards, machines, provenance, ratios, readings,
+                    tables, words)
 from report.records import SIDE_NAME, Study
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
@@ -38,13 +39,17 @@ def compose(study: Study, captions: dict[str, str], rows: dict[str, list[dict]],
         _section("The CPU’s roofline", readings.roofline_cpu(study), figure("roofline_cpu")),
         _section("Both on one roofline", readings.roofline_both(study), figure("roofline_both")),
         _section("Occupancy and throughput", readings.occupancies(rows.get("occupancy", [])), figure("occupancy")),
+        _section("Shared memory at a stride", readings.strided(rows.get("strided", [])), figure("strided")),
         _section("Throughput and size", readings.sizes(study), figure("sizes")),
         _section("The GPU against the best CPU code", readings.speedup(study), figure("speedup"),
                  tables.speedups(study)),
         _section("Counted operations and bytes", ratios.reading(study), ratios.table(study)),
+        barriers.section(study),
+        compared.section(study),
+        compared.caches_section(study),
         hazards.section(study),
         tables.others(study),
-        tables.method(study),
+        tables.method(study) + emulators.rates(study),
         provenance.section(study),
     ]
     return {"title": _title(study), "subtitle": _subtitle(study), "date": [int(x) for x in study.date[:10].split("-")],

@@ -7,8 +7,8 @@ import math
 from datetime import datetime
 from pathlib import Path
 
-from report.records import (COUNT, CounterFile, Flag, HazardFile, Kernel, PlantedFault, Point, Roof, RoofFile, Run,
-                            Verdict)
+from report.records import (COUNT, CounterFile, Emulator, EmulatorFile, EmulatorRate, Flag, HazardFile, Kernel,
+                            PlantedFault, Point, Roof, RoofFile, Run, Verdict)
 from report.stats import summarise
 
 SCHEMA_VERSION = 1
@@ -47,7 +47,7 @@ def read_json(path: Path) -> object:
         raise InputError(path, "file", f"not usable JSON ({error})") from None
 
 
-def load(path: Path) -> Run | RoofFile | CounterFile | HazardFile:
+def load(path: Path) -> Run | RoofFile | CounterFile | HazardFile | EmulatorFile:
     """One file as a record, by its shape; Foreign if it is none of ours."""
     data = read_json(path)
     if isinstance(data, dict):
@@ -60,6 +60,8 @@ def load(path: Path) -> Run | RoofFile | CounterFile | HazardFile:
             return _counter_file(path, data)
         if "kernels" in data and "tool" in data:
             return _hazard_file(path, data)
+        if "emulators" in data:
+            return _emulator_file(path, data)
     raise Foreign(path, "context.schema_version", "missing, so not a results file of rung")
 
 
@@ -305,3 +307,39 @@ def _planted_fault(path: Path, name: str, table: dict) -> PlantedFault:
             raise InputError(path, f"kernels[{name[:60]!r}].{tool[:60]}.found", "neither true nor false")
         verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""))
     return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True)
+
+
+def _emulator_file(path: Path, data: dict) -> EmulatorFile:
+    emulators = data["emulators"]
+    if not isinstance(emulators, list) or not all(isinstance(e, dict) for e in emulators):
+        raise InputError(path, "emulators", "not a list of tables")
+    return EmulatorFile(path, _text(path, data, "machine", "file"), _whole(path, data, "cores", "file"),
+                        _date(path, data, "file"),
+                        tuple(_emulator(path, f"emulators[{i}]", e) for i, e in enumerate(emulators)))
+
+
+def _emulator(path: Path, where: str, table: dict) -> Emulator:
+    rows, told = table.get("rows"), table.get("told")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(path, f"{where}.rows", "not a list of tables")
+    if not isinstance(told, dict) or not all(isinstance(v, bool) for v in told.values()):
+        raise InputError(path, f"{where}.told", "not a table of true and false")
+    return Emulator(_text(path, table, "tool", where),
+                    tuple(_emulator_rate(path, f"{where}.rows[{i}]", row) for i, row in enumerate(rows)), told)
+
+
+def _emulator_rate(path: Path, where: str, row: dict) -> EmulatorRate:
+    seconds = row.get("seconds")
+    if not isinstance(seconds, list) or not seconds or not all(_is_number(s) and s > 0 for s in seconds):
+        raise InputError(path, f"{where}.seconds", "not a list of positive numbers")
+    n, threads, accesses = (_whole(path, row, key, where) for key in ("n", "threads", "accesses"))
+    return EmulatorRate(str(row.get("kernel") or ""), _text(path, row, "mode", where), n, threads, accesses,
+                        tuple(seconds))
+
+
+def _whole(path: Path, table: dict, key: str, where: str) -> int:
+    """A whole number of at least 1."""
+    value = table.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(path, f"{where}.{key}", "not a positive whole number")
+    return value

@@ -10,10 +10,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from report.figures import (answer, ladder, occupancy, promise, roofline_both, roofline_cpu, roofline_gpu, sizes,
-                            speedup, traffic)
+                            speedup, strided, traffic)
 from report.records import Study
 
-FIGURES = (answer, ladder, promise, roofline_gpu, traffic, roofline_cpu, roofline_both, occupancy, sizes, speedup)
+FIGURES = (answer, ladder, promise, roofline_gpu, traffic, roofline_cpu, roofline_both, occupancy, strided, sizes, speedup)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 

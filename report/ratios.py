@@ -1,15 +1,19 @@
-"""The table of counted operations and bytes: formula against count for every point of the emulator."""
+"""The table of counted operations and bytes: formula against count for the emulator's points of the main family."""
 
 from __future__ import annotations
 
 from report import blocks, derive, fmt
-from report.records import Point, Study
+from report.records import COUNTERS, Point, Study
 
 AGREED = "yes"
 
 
 def _points(study: Study) -> list[Point]:
-    points = [p for p in study.counts if p.flops and p.counters.get("bytes_requested")]
+    """Those of the main family, without the ones that are there to be compared with the hardware."""
+    compared = {p.name for run in study.runs if run.experiment == COUNTERS for p in run.points}
+    family = derive.main_family(study)
+    points = [p for p in study.counts if p.flops and p.counters.get("bytes_requested") and p.name not in compared
+              and family in ("", p.kernel.family)]
     return sorted(points, key=derive.ladder_key)
 
 

@@ -164,6 +164,55 @@ def occupancies(rows: list[dict]) -> str:
     return text.strip()
 
 
+CLAIM = "“full speed random access”"
+"""What course 000 says of shared memory."""
+
+
+def strided(rows: list[dict]) -> str:
+    """Which strides keep the full rate, what the worst costs, what padding mends, and whether the claim holds."""
+    if not rows:
+        return ""
+    width = min(r["width"] for r in rows)
+    rates = {p: {r["stride"]: _speed(r) for r in rows if r["width"] == width and r["padding"] == p and _speed(r)}
+             for p in (0, 1)}
+    plain = rates[0]
+    if not plain:
+        return ""
+    best, worst = max(plain.values()), min(plain, key=lambda s: (plain[s], s))
+    kept = [s for s in plain if plain[s] >= KEEPS * best]
+    timed = any(r["gbytes_per_s"] for r in rows)
+    what = f"{fmt.percent(KEEPS)} of the best rate" if timed else "a single wavefront a request"
+    which = " (the odd ones)" if len(kept) > 1 and all(s % 2 for s in kept) else ""
+    verdict = "holds" if len(kept) == len(plain) else "does not hold"
+    text = (f"The claim {CLAIM} (000) {verdict}: of {len(plain)} strides {len(kept)}{which} have {what}, and stride "
+            f"{worst} {'is' if timed else 'takes'} {fmt.times(best / plain[worst])} "
+            f"{'slower' if timed else 'as many wavefronts'}." if len(kept) < len(plain) else
+            f"The claim {CLAIM} (000) {verdict}: all {len(plain)} strides have {what}.")
+    if worst in rates[1] and len(kept) < len(plain):
+        text += (f" With one element of padding in each row stride {worst} has "
+                 f"{fmt.percent(rates[1][worst] / best)} of it.")
+    return text + _prediction(rows)
+
+
+def _speed(row: dict) -> float | None:
+    """The measured rate, or, untimed, the inverse of the wavefronts."""
+    if row["gbytes_per_s"]:
+        return row["gbytes_per_s"]
+    return 1 / row["wavefronts_per_request"] if row["wavefronts_per_request"] else None
+
+
+def _prediction(rows: list[dict]) -> str:
+    errors = [(abs(r["predicted_gbytes_per_s"] / r["gbytes_per_s"] - 1), r) for r in rows
+              if r["gbytes_per_s"] and r["predicted_gbytes_per_s"]]
+    if not errors:
+        return ""
+    middle = sorted(e for e, _ in errors)[len(errors) // 2]
+    error, row = max(errors, key=lambda e: e[0])
+    return (f" Counted wavefronts predict the rates to within {fmt.percent(middle)} in the median and "
+            f"{fmt.percent(error)} at worst (stride {row['stride']}, {row['width']}-byte accesses"
+            f"{', padded' if row['padding'] else ''}).")
+
+
 def _by_line(rows: list[dict]) -> dict[str, list[dict]]:
     return {line: [r for r in rows if r["line"] == line] for line in dict.fromkeys(r["line"] for r in rows)}
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 from report.stats import Summary
 
 HOT, COLD, COUNT = "hot", "cold", "count"
 OCCUPANCY = "occupancy"
 """The experiment that varies occupancy and block sizes on purpose; its points are compared among themselves."""
+COUNTERS = "counters"
+"""The experiment that counts what the hardware's counters count, too; its points are compared with those."""
 SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
 
 
@@ -81,8 +84,8 @@ class Point:
 
     @property
     def size_text(self) -> str:
-        """'N = 4096' for a square problem, else 'm 1000 × n 16 × k 300'."""
-        if self.n is not None:
+        """'N = 4096' for a square problem, else 'm 1000 × n 16 × k 300' or 'bytes 65536'."""
+        if self.n is not None and "n" in self.sizes:
             return f"N = {self.n}"
         return " × ".join(f"{name} {value}" for name, value in self.sizes.items()) or "one size"
 
@@ -262,6 +265,43 @@ class Side:
 
 
 @dataclass(frozen=True)
+class EmulatorRate:
+    """The timed runs of one emulator on one kernel, in one mode: counting, hazards or answer."""
+
+    kernel: str
+    mode: str
+    n: int
+    threads: int
+    accesses: int
+    seconds: tuple[float, ...]
+
+    @property
+    def per_core(self) -> float:
+        """Accesses of single threads a second and core, by the median run."""
+        return self.accesses / median(self.seconds) / self.threads
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """An emulator of GPU kernels: its rates, and what it tells of a kernel (race, uninitialised, accesses, sectors)."""
+
+    tool: str
+    rates: tuple[EmulatorRate, ...]
+    told: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class EmulatorFile:
+    """Emulators side by side on one machine, ours first."""
+
+    path: Path
+    machine: str
+    cores: int
+    date: str
+    emulators: tuple[Emulator, ...]
+
+
+@dataclass(frozen=True)
 class Source:
     """A file that was looked at: used, or ignored with a reason."""
 
@@ -284,6 +324,7 @@ class Study:
     date: str
     hazards: tuple[HazardFile, ...] = ()
     """The newest file of each program, the emulator's first."""
+    emulators: EmulatorFile | None = None
 
     @property
     def cpu(self) -> Side | None:

@@ -93,11 +93,12 @@ def speedups(study: Study) -> list[dict]:
 
 
 def others(study: Study) -> list[dict]:
-    """Families other than the main one: a table each, so that every experiment is in the report."""
+    """Families other than the main one: a table each, so that every experiment without a figure is in the report."""
     groups: dict[tuple[str, str], list[Point]] = defaultdict(list)
     for side in study.sides.values():
         for p in side.points:
-            if p.is_timed and not p.kernel.is_ceiling and p.kernel.family != derive.main_family(study):
+            if (p.is_timed and not p.kernel.is_ceiling and p.kernel.family != derive.main_family(study)
+                    and not derive.is_strided(p)):
                 groups[p.kernel.family, side.name].append(p)
     made = [_other(study.sides[side], family, points) for (family, side), points in sorted(groups.items())]
     return [blocks.heading("Further experiments"), *made] if made else []

@@ -9,17 +9,20 @@ from test_report_support import ROOT
 
 from report import counters
 
+NAMES = ["count/gpu/a/one/n:4", "count/gpu/a/one/n:5", "gpu/b/two/n:8", "gpu/b/two/n:9"]
+
 RUNG = """#!/bin/bash
-# Two points; with --profile it says their names, as each is about to run.
-names() { printf '%s\\n' count/gpu/a/one/n:4 gpu/b/two/n:8 | grep -E "$(sed 's/.*filter=//' <<<"$*")"; }
+# With --profile it says the points' names, each as it is about to run.
+filter=$(sed 's/.*filter=//' <<<"$*")
+names() { printf '%s\\n' $NAMES | grep -E "$filter"; }
 case "$*" in
-  *--benchmark_list_tests*) names "$@"; echo gpu/b/two/n:8/mode:cold; echo cpu/c/x/n:1 ;;
-  *) echo "b: a title"; names "$@" ;;
+  *--benchmark_list_tests*) names; echo gpu/b/two/n:8/mode:cold; echo cpu/c/x/n:1 ;;
+  *) echo "b: a title"; names ;;
 esac
 """
 
 NCU = """#!/bin/bash
-# Knows one metric more than those that are asked for without a look; kernel b launches $KERNELS_OF_B kernels.
+# Knows one metric more than those that are asked for without a look; points of b launch $KERNELS_OF_B kernels.
 [ "$1" = --query-metrics ] && { printf 'lts__t_sectors_srcunit_tex_op_read   Counter  x\\n'; exit; }
 args="$*"
 [[ $args == *srcunit_tex_op_write* ]] && { echo "==ERROR== Failed to find metric" >&2; exit 1; }
@@ -50,29 +53,43 @@ def profiled(folder, kernels_of_b, filter="gpu"):
     runs = folder / "runs"
     runs.touch()
     environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "RUNG": str(folder / "bin" / "rung"),
-                                "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b)}
+                                "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES)}
     done = subprocess.run(["bash", str(ROOT / "experiments" / "profile.sh"), "b", filter, str(folder / "counters.json")],
                           env=environment, capture_output=True, text=True, timeout=60)
     file = folder / "counters.json"
     return json.loads(file.read_text()) if file.exists() else None, done, len(runs.read_text().split())
 
 
-def test_one_run_reads_all_points(tmp_path):
+def test_one_run_reads_all_points_of_a_kernel(tmp_path):
     data, done, runs = profiled(tmp_path, kernels_of_b=1)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert runs == 1
-    assert data["machine"] == "GPU X"
-    assert data["points"] == {
-        "count/gpu/a/one/n:4": {"l2_bytes": 11900.0, "l2_load_sectors": 4.0, "kernels_launched": 1},
-        "gpu/b/two/n:8": {"l2_bytes": 11300.0, "l2_load_sectors": 8.0, "kernels_launched": 1}}
+    assert runs == 2
+    assert data["machine"] == "GPU X" and list(data["points"]) == NAMES
+    assert [p["l2_load_sectors"] for p in data["points"].values()] == [4, 5, 8, 9]
+    assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 11300.0, "l2_load_sectors": 8.0, "kernels_launched": 1}
 
 
-def test_points_of_several_kernels_have_runs_of_their_own(tmp_path):
+def test_points_of_several_launches_have_runs_of_their_own(tmp_path):
     data, done, runs = profiled(tmp_path, kernels_of_b=2)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert runs == 3 and "3 kernels were launched for 2 points" in done.stderr
+    assert runs == 4
     assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 22600.0, "l2_load_sectors": 16.0, "kernels_launched": 2}
+    assert data["points"]["gpu/b/two/n:9"]["l2_load_sectors"] == 18
     assert data["points"]["count/gpu/a/one/n:4"]["kernels_launched"] == 1
+
+
+def test_a_point_without_kernels_is_left_out_and_named(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=0)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(data["points"]) == NAMES[:2] and "no counters for gpu/b/two/n:8" in done.stderr
+
+
+def test_counted_and_measured_points_of_a_kernel_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr("test_report_counters.NAMES", ["count/gpu/b/two/n:4", "gpu/b/two/n:5"])
+    data, done, runs = profiled(tmp_path, kernels_of_b=1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert runs == 2 and list(data["points"]) == ["count/gpu/b/two/n:4", "gpu/b/two/n:5"]
+    assert "\ngpu/b/two: 1 points\n" in done.stdout
 
 
 def test_metrics_that_ncu_does_not_list_are_left_out_and_named(tmp_path):
@@ -83,8 +100,8 @@ def test_metrics_that_ncu_does_not_list_are_left_out_and_named(tmp_path):
 
 
 def test_no_point_is_an_error_and_writes_nothing(tmp_path):
-    data, done, _ = profiled(tmp_path, kernels_of_b=1, filter="nothing-of-this-name")
-    assert done.returncode == 2 and data is None
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, filter="nothing-of-this-name")
+    assert done.returncode == 2 and data is None and runs == 0
 
 
 def csv(path, *rows, columns=("ID", "device__attribute_display_name", counters.SUMS["ffma"])):
@@ -100,16 +117,16 @@ def test_sums_need_all_of_their_parts():
 
 @pytest.mark.parametrize("kernels", [0, 1, 3])
 def test_one_log_with_another_number_of_kernels_is_refused(tmp_path, kernels):
-    (tmp_path / "points").write_text("gpu/a/x/n:1\ngpu/a/x/n:2\n")
-    csv(tmp_path / "all.csv", *([str(i), "GPU X", "7"] for i in range(kernels)))
+    (tmp_path / "1.points").write_text("gpu/a/x/n:1\ngpu/a/x/n:2\n")
+    csv(tmp_path / "1.csv", *([str(i), "GPU X", "7"] for i in range(kernels)))
     target = tmp_path / "counters.json"
-    assert counters.main([str(tmp_path), str(target)]) == 3
+    assert counters.main([str(tmp_path), str(target)]) == 2
     assert not target.exists()
 
 
 def test_points_of_the_same_machine_are_kept(tmp_path):
-    (tmp_path / "points").write_text("gpu/a/x/n:1\n")
-    csv(tmp_path / "all.csv", ["0", "GPU X", "1,007"])
+    (tmp_path / "1.points").write_text("gpu/a/x/n:1\n")
+    csv(tmp_path / "1.csv", ["0", "GPU X", "1,007"])
     target = tmp_path / "counters.json"
     target.write_text(json.dumps({"machine": "GPU X", "points": {"old": {"ffma": 1}, "gpu/a/x/n:1": {"ffma": 2}}}))
     assert counters.main([str(tmp_path), str(target)]) == 0

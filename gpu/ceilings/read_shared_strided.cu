@@ -49,10 +49,10 @@ __global__ void read_shared_strided(const mem<Element>* data, mem<std::uint32_t>
   std::uint32_t sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
     for (int k = 0; k < kPerThread; ++k) {
+      asm volatile("" : "+r"(index[k]));  // as if it were another one: or the compiler would read once for many passes
       const Element element = slice[index[k]];
       sum += sum_of(element);
     }
-    asm volatile("" ::: "memory");  // or the compiler would read once for many passes
   }
   store_partials<kThreads>(sum, partials);
 }

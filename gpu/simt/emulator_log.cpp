@@ -225,7 +225,7 @@ std::uint64_t WarpLog::transactions(const Group& group, int step, const Block& b
   if (!(kind & AccessKind::kShared)) return block.descents[i] == 0 ? block.changes[i] : distinct_sectors(group, step);
   const int words_per_lane = std::max(1, (1 << (kind & AccessKind::kSizeMask)) / 4);
   if (words_per_lane == 1 && block.high[i] - block.low[i] < kBanks) return 1;
-  return wavefronts(group, step, words_per_lane);
+  return wavefronts(group, step, words_per_lane, (kind & AccessKind::kStore) != 0);
 }
 
 /// Hands the lines of a request and their sectors to the model of the caches.
@@ -274,21 +274,40 @@ std::uint64_t WarpLog::distinct_sectors(const Group& group, int step) const {
 }
 
 /// Passes of a request over the 32 banks of 4 bytes: a pass serves one word of each bank, to any number of lanes.
-/// Lanes of 8 and 16 bytes are served by halves and quarters of the warp.
-std::uint64_t WarpLog::wavefronts(const Group& group, int step, int words_per_lane) const {
-  const int lanes_per_part = kWarpSize / words_per_lane;
+/// Lanes of 8 and 16 bytes are served by halves and quarters of the warp; a load's parts are served two at a time if
+/// every lane reads the same as its neighbour (i ^ 1), or every lane the same as the one after that (i ^ 2).
+/// Measured on an H200: 63 patterns of lanes, loads and stores, 4, 8 and 16 bytes, agree with its counters.
+std::uint64_t WarpLog::wavefronts(const Group& group, int step, int words_per_lane, bool is_store) const {
   std::int32_t words[kWarpSize];
+  for (int i = 0; i < group.size; ++i) {
+    const Row& row = rows_[group.lanes[i]];
+    words[i] = row.words[row.head + step];
+  }
+  const bool in_pairs = words_per_lane > 1 && !is_store && (are_paired(group, words, 1) || are_paired(group, words, 2));
+  const int lanes_per_part = kWarpSize / words_per_lane * (in_pairs ? 2 : 1);
   std::uint64_t passes = 0;
   for (int i = 0; i < group.size;) {
-    const int part = group.lanes[i] / lanes_per_part;
-    int lanes = 0;
-    for (; i < group.size && group.lanes[i] / lanes_per_part == part; ++i) {
-      const Row& row = rows_[group.lanes[i]];
-      words[lanes++] = row.words[row.head + step];
-    }
-    passes += busiest_bank({words, words + lanes}, words_per_lane);
+    const int first = i, part = group.lanes[i] / lanes_per_part;
+    while (i < group.size && group.lanes[i] / lanes_per_part == part) ++i;
+    passes += busiest_bank({words + first, words + i}, words_per_lane);
   }
   return passes;
+}
+
+/// Whether each of the group's lanes has the same word as the lane whose number differs in this bit; lanes that do not
+/// take part do not matter.
+bool WarpLog::are_paired(const Group& group, const std::int32_t* words, int bit) {
+  std::int32_t by_lane[kWarpSize];
+  std::uint32_t active = 0;
+  for (int i = 0; i < group.size; ++i) {
+    by_lane[group.lanes[i]] = words[i];
+    active |= 1u << group.lanes[i];
+  }
+  for (int i = 0; i < group.size; ++i) {
+    const int other = group.lanes[i] ^ bit;
+    if (active >> other & 1 && by_lane[other] != words[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace rung

@@ -95,7 +95,8 @@ class WarpLog {
   std::uint64_t transactions(const Group& group, int step, const Block& block, int i, std::uint64_t kind) const;
   std::uint64_t distinct_words(const Group& group, int step) const;
   std::uint64_t distinct_sectors(const Group& group, int step) const;
-  std::uint64_t wavefronts(const Group& group, int step, int words_per_lane) const;
+  std::uint64_t wavefronts(const Group& group, int step, int words_per_lane, bool is_store) const;
+  static bool are_paired(const Group& group, const std::int32_t* words, int bit);
 
   std::unique_ptr<Row[]> rows_;
   std::uint64_t stands_at_[kWarpSize];

@@ -101,7 +101,9 @@ RUNG_UNTRACED void count_at_line(OperationKind kind, bool is_double);
 /// Counts one operation of the running thread.
 template <typename T>
 RUNG_INLINE void tally(OperationKind kind) {
-  ++(operations<T>().*kind);
+  std::uint64_t& count = operations<T>().*kind;
+  ++count;
+  asm volatile("" : "+m"(count));  // in memory at once: at the next basic block another thread may be let in
   if (trace.lines) [[unlikely]]
     count_at_line(kind, sizeof(T) == sizeof(double));
 }

@@ -29,7 +29,7 @@ __global__ void sum_last_block(const mem<float>* x, mem<unsigned>* ticket, mem<f
 const bool added = add_gpu_kernel({
     .name = "gpu/sum/last_block",
     .order = 30,
-    .title = "last block, fence and flag",
+    .title = "last block by ticket",
     .idea = "Each block stores its sum, a fence, then takes a ticket; the last one adds all sums in the same launch.",
     .source = "001, __threadfence; NVIDIA CUDA C++ Programming Guide, memory fence functions",
     .launch = sum_launch,

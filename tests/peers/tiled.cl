@@ -1,6 +1,6 @@
 // The 16-wide tiled product of gpu/matmul/tiled.cu in OpenCL C, for Oclgrind; tests/peers/tiled_oclgrind.py runs it.
 // -DMISSING_BARRIER leaves out the barrier between filling the tiles and reading what other work-items put there;
-// -DUNFILLED leaves the tile of B as it is found.
+// -DUNFILLED leaves the first row of B's tile as it is found.
 #define TILE 16
 
 __kernel void tiled(__global const float* a, __global const float* b, __global float* c, int n) {
@@ -13,9 +13,10 @@ __kernel void tiled(__global const float* a, __global const float* b, __global f
   float sum = 0;
   for (int phase = 0; phase < n / TILE; ++phase) {
     as[ty][tx] = a[row * n + phase * TILE + tx];
-#ifndef UNFILLED
-    bs[ty][tx] = b[(phase * TILE + ty) * n + col];
+#ifdef UNFILLED
+    if (ty > 0)
 #endif
+      bs[ty][tx] = b[(phase * TILE + ty) * n + col];
 #ifndef MISSING_BARRIER
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif

@@ -1,0 +1,102 @@
+"""How fast Oclgrind runs the 16-wide tiled product, and what it finds: ``tiled_oclgrind.py [N]``, N = 128 at first.
+
+Prints JSON. Needs the commands oclgrind and oclgrind-kernel (Debian: oclgrind). Exit codes: 0 measured, 1 a result was
+wrong, 2 Oclgrind is not there or does not run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from product import TILE, accesses, inputs, product
+
+KERNEL = Path(__file__).parent / "tiled.cl"
+RUNS = 3
+MODES = {"answer": (), "counting": ("--inst-counts",), "hazards": ("--data-races", "--uninitialized")}
+
+
+class Failed(Exception):
+    """Oclgrind did not run, or the product was wrong."""
+
+
+def simulation(n: int) -> str:
+    """The file that tells oclgrind-kernel what to run: the kernel, global and local size, the arguments."""
+    a, b = ("\n".join(" ".join(map(str, row)) for row in matrix) for matrix in inputs(n))
+    size = 4 * n * n
+    return (f"{KERNEL}\ntiled\n{n} {n} 1\n{TILE} {TILE} 1\n<size={size} float>\n{a}\n<size={size} float>\n{b}\n"
+            f"<size={size} float fill=1e30 dump>\n<size=4 int>\n{n}\n")
+
+
+class Simulator:
+    """The product of one size, ready to run."""
+
+    def __init__(self, folder: Path, n: int):
+        self.n, self.file = n, folder / f"{n}.sim"
+        self.file.write_text(simulation(n))
+
+    def run(self, *options: str) -> tuple[str, float]:
+        """All that is printed, and the seconds from start to end."""
+        start = time.perf_counter()
+        done = subprocess.run(["oclgrind-kernel", *options, str(self.file)], capture_output=True, text=True)
+        seconds = time.perf_counter() - start
+        if done.returncode != 0:
+            raise Failed(f"oclgrind-kernel ended with {done.returncode}: {done.stderr[:200]}")
+        return done.stdout + done.stderr, seconds
+
+    def check(self, text: str) -> None:
+        found = [float(x) for x in re.findall(r"^\s*c\[\d+\] = (\S+)$", text, re.MULTILINE)]
+        if found != [x for row in product(*inputs(self.n)) for x in row]:
+            raise Failed("Oclgrind's product is wrong")
+
+
+def measure(n: int, folder: Path) -> dict:
+    """Rows of the modes on one thread and on all. The time of a 16 x 16 product, which is the start, is taken off."""
+    real, start = Simulator(folder, n), Simulator(folder, TILE)
+    rows = []
+    for mode, options in MODES.items():
+        for threads in sorted({1, os.cpu_count() or 1}):
+            with_threads = (*options, "--num-threads", str(threads))
+            text, _ = real.run(*with_threads)
+            real.check(text)
+            idle = min(start.run(*with_threads)[1] for _ in range(RUNS))
+            rows.append({"mode": mode, "n": n, "threads": threads, "accesses": accesses(n) - accesses(TILE),
+                         "seconds": [real.run(*with_threads)[1] - idle for _ in range(RUNS)]})
+    counted, _ = real.run("--inst-counts")
+    loads = re.search(r"(\d+) - load local", counted)
+    told = {
+        "race": "data race" in start.run("--data-races", "--build-options", "-DMISSING_BARRIER")[0],
+        "uninitialised": "ninitialized" in start.run("--uninitialized", "--build-options", "-DUNFILLED")[0],
+        "accesses": bool(loads) and int(loads[1]) == 2 * n**3, "sectors": False,
+    }
+    return {"tool": version(), "rows": rows, "told": told}
+
+
+def version() -> str:
+    text = subprocess.run(["oclgrind", "--version"], capture_output=True, text=True).stdout
+    found = re.search(r"Oclgrind (\S+)", text)
+    return f"Oclgrind {found[1]}" if found else "Oclgrind"
+
+
+def main(arguments: list[str]) -> int:
+    if not shutil.which("oclgrind") or not shutil.which("oclgrind-kernel"):
+        print("tiled_oclgrind.py: Oclgrind is not installed", file=sys.stderr)
+        return 2
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(measure(int(arguments[0]) if arguments else 128, Path(folder)), indent=1))
+    except Failed as error:
+        print(f"tiled_oclgrind.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
