@@ -54,16 +54,14 @@ def differences(point: Point, hardware: Counters, column: str) -> list[str] | No
 
 
 def cell(group: Pairs, column: str) -> str | tuple[str, str] | None:
-    """EQUAL, or how many points are and the first difference with its point."""
+    """EQUAL, or how many points are and the first difference."""
     found = [(p, d) for p, hardware in group if (d := differences(p, hardware, column)) is not None]
     wrong = [(p, d) for p, d in found if d]
     if not found:
         return None
     if not wrong:
         return EQUAL
-    point, texts = wrong[0]
-    where = " ".join(part for part in (point.variant, point.size_text) if part)
-    return f"{len(found) - len(wrong)} of {len(found)}", f"{texts[0]} ({where})"
+    return f"{len(found) - len(wrong)} of {len(found)}", wrong[0][1][0]
 
 
 def wavefronts(point: Point, hardware: Counters) -> tuple[float, float] | None:
@@ -98,7 +96,8 @@ def section(study: Study) -> list[dict]:
         "copies); their 32-byte sectors. Where points differ: how many are equal, and the first difference, the "
         "emulator’s count first. The last three columns are wavefronts of shared memory, loads and stores, over all "
         f"points of the kernel. Hardware: {study.gpu.counter_tool}, {study.gpu.machine}.",
-        columns, [_row(group) for group in by_kernel(found)], widths=["1fr", "auto", *(["auto"] * 6)])
+        columns, [_row(group) for group in by_kernel(found)],
+        widths=["2.2fr", "auto", "1.2fr", "1fr", "1fr", "auto", "auto", "auto"])
     return [blocks.heading(TITLE), blocks.reading(reading(study, found)), table]
 
 
@@ -113,13 +112,13 @@ def _row(group: Pairs) -> tuple:
 
 def reading(study: Study, found: Pairs) -> str:
     """Whether everything agrees, and why shared memory may not."""
-    kernels, equal = len(by_kernel(found)), 0
-    for point, hardware in found:
-        told = [differences(point, hardware, column) for column in QUANTITIES]
-        equal += not any(told)
-    share = "all" if equal == len(found) else f"{equal} of"
+    kernels = len(by_kernel(found))
+    wrong = [p for p, hardware in found if any(differences(p, hardware, column) for column in QUANTITIES)]
+    share = f"{len(found) - len(wrong)} of" if wrong else "all"
     text = (f"For {share} {len(found)} points of {kernels} kernels the emulator counts exactly as many operations, "
             f"requests and sectors as {study.gpu.machine}.")
+    if wrong:
+        text += f" The first that differs is {wrong[0].title}, {wrong[0].size_text}."
     return " ".join(part for part in (text, _shared_reading(found)) if part)
 
 

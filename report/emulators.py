@@ -8,7 +8,6 @@ from report.records import Emulator, EmulatorFile, EmulatorRate, Study
 MODES = (("counting", "counting"), ("hazards", "with hazards"), ("answer", "answer only"))
 TOLD = (("race", "races"), ("uninitialised", "uninitialised reads"), ("accesses", "counts accesses"),
         ("sectors", "counts sectors"))
-TILED = "gpu/matmul/tiled"
 
 
 def rates(study: Study) -> list[dict]:
@@ -25,8 +24,9 @@ def rates(study: Study) -> list[dict]:
 
 
 def rate(emulator: Emulator, mode: str, threads: int | None = 1) -> EmulatorRate | None:
-    """That of the 16-wide tiled product at the largest size; `threads` None: on the most threads that were tried."""
-    mine = [r for r in emulator.rates if r.mode == mode and r.kernel in ("", TILED) and threads in (None, r.threads)]
+    """That of the kernel which all have, the first, at the largest size; `threads` None: on the most that were tried."""
+    mine = [r for r in emulator.rates
+            if r.mode == mode and r.kernel == emulator.rates[0].kernel and threads in (None, r.threads)]
     return max(mine, key=lambda r: (r.threads, r.n), default=None)
 
 

@@ -26,7 +26,7 @@ def rates(**changes):
     """Ours at 50, 10 and 400 M/s on a core; another that counts at 2.5 M/s; one that answers at 0.1 M/s."""
     ours = [row("counting", 64, 1, 10**7, [1, 1, 1]), row("counting", 512, 1, 10**8, [2.0, 1.5, 9.0]),
             row("counting", 512, 2, 10**8, [1.0, 1.0, 1.1]), row("hazards", 256, 1, 10**7, [1.0]),
-            row("answer", 512, 1, 10**8, [0.25]), row("answer", 512, 1, 10**8, [0.01], kernel="gpu/matmul/naive")]
+            row("answer", 512, 1, 10**8, [0.25]), row("answer", 1024, 1, 10**8, [0.01], kernel="gpu/matmul/naive")]
     counting = row("counting", 128, 1, 5 * 10**6, [2.0])
     answer = row("answer", 32, 1, 10**5, [1.0])
     del counting["kernel"], answer["kernel"]
@@ -54,14 +54,14 @@ def test_the_table_has_the_largest_size_on_one_core(tmp_path):
     assert cells[0][:4] == [("rung abc", ""), ("50 M/s", "N = 512"), ("10 M/s", "N = 256"), ("400 M/s", "N = 512")]
     assert [main for main, _ in cells[0][4:]] == ["yes"] * 4
     assert [main for main, _ in cells[1]] == ["Second 2.0", "2.5 M/s", "–", "–", "yes", "yes", "yes", "no"]
-    assert [main for main, _ in cells[2]] == ["Third", "–", "–", "0.1 M/s", "no", "–", "–", "–"]
+    assert [main for main, _ in cells[2]] == ["Third", "–", "–", "0.10 M/s", "no", "–", "–", "–"]
     assert len(table["columns"]) == len(table["widths"]) == len(cells[0])
     assert "Synthetic CPU, 2 cores, 2026-01-02" in table["caption"]
     text = plain(paragraph["text"])
     assert "counting 50 M/s, with hazards 10 M/s, answer only 400 M/s." in text
     assert "On 2 cores it counts 100 M/s." in text
     assert "Second 2.0, counting: 2.5 M/s, where this one does 20× as many." in text
-    assert "Third, for the answer alone: 0.1 M/s, where this one does 4000× as many." in text
+    assert "Third, for the answer alone: 0.10 M/s, where this one does 4000× as many." in text
 
 
 def test_the_newest_file_is_used(tmp_path):
