@@ -76,7 +76,7 @@ def wavefronts(point: Point, hardware: Counters) -> tuple[float, float] | None:
 
 
 def shared_loads(point: Point, hardware: Counters) -> tuple[float, float, float, float] | None:
-    """Requests and wavefronts of shared-memory loads: the emulator's two, the hardware's two; None if one is unknown."""
+    """Requests and wavefronts of shared loads: the emulator's two, the hardware's two; None if one is unknown."""
     exact = "shared_load_wavefronts_exact"
     values = [table.get(key) for table, keys in ((point.counters, ("shared_load_requests", "shared_load_wavefronts")),
                                                  (hardware, ("shared_load_requests", exact))) for key in keys]
@@ -156,7 +156,7 @@ def modelled(study: Study) -> Pairs:
 
 
 def _is_device(name: str, machine: str) -> bool:
-    """Whether a device of the catalogue ('H200') is this machine ('NVIDIA H200')."""
+    """Whether a device of the catalogue is this machine, whose name has the maker's before it."""
     return bool(name) and name.lower() in machine.lower()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from report import stats
-from report.records import COLD, COUNT, HOT, Kernel, Point, Roof, Side, Study
+from report.records import COLD, COUNT, EMULATOR, HOT, Kernel, Point, Roof, Side, Study
 
 TEXTBOOK_INTENSITIES = (0.25, 4.0)
 """FLOP per requested byte of the textbook's naive kernel and of its 16 × 16 tiles (4 B elements)."""
@@ -247,6 +247,11 @@ def counted(study: Study) -> list[Point]:
     """Every counted point: the study's, and those of the runs whose timings are shown."""
     points = {p.name: p for run in study.runs for p in run.points if p.mode == COUNT and p.counters}
     return list((points | {p.name: p for p in study.counts if p.counters}).values())
+
+
+def compared_names(study: Study) -> set[str]:
+    """Points that are there to be compared with the hardware's counters and in no table or figure else."""
+    return {p.name for run in study.runs if run.experiment == EMULATOR for p in run.points}
 
 
 def is_strided(point: Point) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from report import blocks, fmt
 from report.records import Emulator, EmulatorFile, EmulatorRate, Study
 
@@ -23,11 +25,16 @@ def rates(study: Study) -> list[dict]:
             blocks.table(caption(file), columns, rows, widths=["1fr", *("auto" for _ in columns[1:])])]
 
 
-def rate(emulator: Emulator, mode: str, threads: int | None = 1) -> EmulatorRate | None:
-    """That of the kernel which all have, the first, at the largest size; `threads` None: on the most that were tried."""
-    mine = [r for r in emulator.rates
-            if r.mode == mode and r.kernel == emulator.rates[0].kernel and threads in (None, r.threads)]
-    return max(mine, key=lambda r: (r.threads, r.n), default=None)
+def rate(emulator: Emulator, mode: str) -> EmulatorRate | None:
+    """That of the kernel which all have, the first, on the fewest cores at the largest size."""
+    mine = [r for r in emulator.rates if r.mode == mode and r.kernel == emulator.rates[0].kernel]
+    return max(mine, key=lambda r: (-r.threads, r.n), default=None)
+
+
+def longest(emulator: Emulator) -> EmulatorRate | None:
+    """The largest product that was counted, on the most cores."""
+    mine = [r for r in emulator.rates if r.mode == "counting" and r.kernel == emulator.rates[0].kernel]
+    return max(mine, key=lambda r: (r.n, r.threads), default=None)
 
 
 def cell(value: EmulatorRate | None) -> tuple[str, str] | None:
@@ -39,13 +46,13 @@ def millions(per_second: float) -> str:
 
 
 def sentence(file: EmulatorFile) -> str:
-    """Our rates in all modes, on one core and on all; then each other emulator's best, and how many times slower."""
+    """Our rates in all modes and the longest run; then the rate of each other emulator, and ours as its multiple."""
     ours, *others = file.emulators
     parts = [f"{title} {millions(one.per_core)}" for mode, title in MODES if (one := rate(ours, mode))]
-    text = f"The emulator’s own speed, in accesses of single threads a second on one core: {', '.join(parts)}."
-    every = rate(ours, "counting", None)
-    if every and every.threads > 1:
-        text += f" On {every.threads} cores it counts {millions(every.per_core * every.threads)}."
+    text = f"The emulator’s own speed, in accesses of single threads a second and core: {', '.join(parts)}."
+    if last := longest(ours):
+        cores = f"{last.threads} cores" if last.threads > 1 else "one core"
+        text += f" The whole product at N = {last.n} is counted in {fmt.seconds(median(last.seconds))} on {cores}."
     return " ".join([text, *(compared(ours, other) for other in others if other.rates)])
 
 
@@ -61,7 +68,7 @@ def compared(ours: Emulator, other: Emulator) -> str:
 
 
 def caption(file: EmulatorFile) -> str:
-    return ("Accesses to global and shared memory a second and core in the 16-wide tiled product, the same kernel in each "
-            "emulator’s language (tests/peers/), median of the runs, at the largest N that was timed; and what each tells "
-            "of that kernel: the two faults are planted, the counts were compared with the formula. "
-            f"{file.machine}, {file.cores} cores, {file.date[:10]}.")
+    return ("Accesses to global and shared memory in a second of one core’s time, in the 16-wide tiled product, "
+            "written alike in each emulator’s language (tests/peers/): median of the runs at the largest N that was "
+            "timed on one core; and what each tells: the two faults are planted, the counts were compared with the "
+            f"formula. {file.machine}, {file.cores} cores, {file.date[:10]}.")

@@ -329,12 +329,13 @@ def _emulator(path: Path, where: str, table: dict) -> Emulator:
 
 
 def _emulator_rate(path: Path, where: str, row: dict) -> EmulatorRate:
-    seconds = row.get("seconds")
-    if not isinstance(seconds, list) or not seconds or not all(_is_number(s) and s > 0 for s in seconds):
-        raise InputError(path, f"{where}.seconds", "not a list of positive numbers")
+    for key in ("seconds", "processor_seconds"):
+        times = row.get(key)
+        if not isinstance(times, list) or not times or not all(_is_number(t) and t > 0 for t in times):
+            raise InputError(path, f"{where}.{key}", "not a list of positive numbers")
     n, threads, accesses = (_whole(path, row, key, where) for key in ("n", "threads", "accesses"))
     return EmulatorRate(str(row.get("kernel") or ""), _text(path, row, "mode", where), n, threads, accesses,
-                        tuple(seconds))
+                        tuple(row["seconds"]), tuple(row["processor_seconds"]))
 
 
 def _whole(path: Path, table: dict, key: str, where: str) -> int:

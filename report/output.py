@@ -13,7 +13,8 @@ from report.figures import (answer, ladder, occupancy, promise, roofline_both, r
                             speedup, strided, traffic)
 from report.records import Study
 
-FIGURES = (answer, ladder, promise, roofline_gpu, traffic, roofline_cpu, roofline_both, occupancy, strided, sizes, speedup)
+FIGURES = (answer, ladder, promise, roofline_gpu, traffic, roofline_cpu, roofline_both, occupancy, strided, sizes,
+           speedup)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from report import blocks, derive, fmt
-from report.records import COUNTERS, Point, Study
+from report.records import Point, Study
 
 AGREED = "yes"
 
 
 def _points(study: Study) -> list[Point]:
     """Those of the main family, without the ones that are there to be compared with the hardware."""
-    compared = {p.name for run in study.runs if run.experiment == COUNTERS for p in run.points}
-    family = derive.main_family(study)
+    compared, family = derive.compared_names(study), derive.main_family(study)
     points = [p for p in study.counts if p.flops and p.counters.get("bytes_requested") and p.name not in compared
               and family in ("", p.kernel.family)]
     return sorted(points, key=derive.ladder_key)

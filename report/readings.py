@@ -189,8 +189,10 @@ def strided(rows: list[dict]) -> str:
             f"{'slower' if timed else 'as many wavefronts'}." if len(kept) < len(plain) else
             f"The claim {CLAIM} (000) {verdict}: all {len(plain)} strides have {what}.")
     if worst in rates[1] and len(kept) < len(plain):
-        text += (f" With one element of padding in each row stride {worst} has "
-                 f"{fmt.percent(rates[1][worst] / best)} of it.")
+        share = rates[1][worst] / best
+        text += (f" With one element of padding in each row stride {worst} "
+                 + (f"has {fmt.percent(share)} of the best rate." if timed
+                    else f"takes {fmt.times(1 / share)} as many."))
     return text + _prediction(rows)
 
 

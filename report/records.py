@@ -11,7 +11,7 @@ from report.stats import Summary
 HOT, COLD, COUNT = "hot", "cold", "count"
 OCCUPANCY = "occupancy"
 """The experiment that varies occupancy and block sizes on purpose; its points are compared among themselves."""
-COUNTERS = "counters"
+EMULATOR = "emulator"
 """The experiment that counts what the hardware's counters count, too; its points are compared with those."""
 SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
 
@@ -274,11 +274,13 @@ class EmulatorRate:
     threads: int
     accesses: int
     seconds: tuple[float, ...]
+    processor_seconds: tuple[float, ...]
+    """Of all cores together; what else the machine did is not in it."""
 
     @property
     def per_core(self) -> float:
-        """Accesses of single threads a second and core, by the median run."""
-        return self.accesses / median(self.seconds) / self.threads
+        """Accesses of single threads in a second of one core's time, by the median run."""
+        return self.accesses / median(self.processor_seconds)
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ void compare_experiment(const char* experiment) {
 }
 
 TEST(HardwareCounters, EqualTheEmulatorsForMatrixMultiplication) { compare_experiment("ratio"); }
-TEST(HardwareCounters, EqualTheEmulatorsForEveryKernel) { compare_experiment("counters"); }
+TEST(HardwareCounters, EqualTheEmulatorsForEveryKernel) { compare_experiment("emulator"); }
 TEST(HardwareCounters, EqualTheEmulatorsForStridedSharedMemory) { compare_experiment("bank_conflicts"); }
 
 }  // namespace

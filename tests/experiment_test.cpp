@@ -102,7 +102,7 @@ TEST(Experiment, RefusesCachesThatCannotBeModelled) {
 
 TEST(Experiment, EveryEmulatedKernelIsComparedWithTheHardwareAtTwoSizes) {
   std::map<std::string, std::set<std::string>> sizes;
-  for (const char* name : {"ratio", "counters"})
+  for (const char* name : {"ratio", "emulator"})
     for (const Point& point : load_experiment(find_experiment(name)).points)
       if (point.skip.empty() && point.way == Way::count)
         sizes[point.kernel->name].insert(point.problem->brief(point.sizes).text());
@@ -114,7 +114,7 @@ TEST(Experiment, EveryEmulatedKernelIsComparedWithTheHardwareAtTwoSizes) {
 
 TEST(Experiment, NoPointIsCountedForTwoExperiments) {
   std::set<std::string> names;
-  for (const char* name : {"ratio", "counters", "bank_conflicts"})
+  for (const char* name : {"ratio", "emulator", "bank_conflicts"})
     for (const Point& point : load_experiment(find_experiment(name)).points)
       if (point.skip.empty()) {
         EXPECT_TRUE(names.insert(point.name()).second) << point.name();

@@ -11,7 +11,7 @@ from report import compared, derive, ratios, readings, tables
 from report.collect import collect
 from report.figures import strided
 
-COUNTED = CPU / "counters.json"
+COUNTED = CPU / "emulator.json"
 
 
 @pytest.fixture(scope="module")
@@ -169,8 +169,8 @@ def flat(rate):
 
 
 def test_the_claim_holds_where_every_stride_is_as_fast():
-    assert readings.strided(flat(7.0)) == ("The claim “full speed random access” (000) holds: all 3 strides have 95 % of "
-                                           "the best rate.")
+    assert readings.strided(flat(7.0)) == (
+        "The claim “full speed random access” (000) holds: all 3 strides have 95 % of the best rate.")
     assert readings.strided(flat(None)) == "" and readings.strided([]) == ""
 
 
@@ -182,7 +182,9 @@ def test_without_times_the_counted_wavefronts_are_shown(study, tmp_path):
     assert len(rows) == 64 and not strided.is_timed(rows)
     assert all(r["gbytes_per_s"] is None and r["predicted_gbytes_per_s"] is None for r in rows)
     assert "Not timed" in strided.caption(counted, rows)
-    assert "a single wavefront a request" in readings.strided(rows) and "32× as many wavefronts" in readings.strided(rows)
+    text = readings.strided(rows)
+    assert "a single wavefront a request" in text and "32× as many wavefronts" in text
+    assert text.endswith("stride 32 takes 1× as many.")
     assert strided.draw(counted, rows).get_axes()[0].get_ylabel() == "Wavefronts a request"
 
 
@@ -193,6 +195,19 @@ def test_without_counts_the_rates_are_shown_alone(study):
     assert len(rows) == 64 and all(r["predicted_gbytes_per_s"] is None for r in rows)
     assert "Dashes" not in strided.caption(bare, rows)
     assert strided.draw(bare, rows).get_axes()[0].get_ylabel() == "Rate [GB/s]"
+
+
+def test_counts_for_the_comparison_are_not_those_of_the_figure(study, tmp_path):
+    data, compared_run = read(GPU / "bank_conflicts.json"), read(COUNTED)
+    odd = [row | {"bytes_min": row["bytes_min"] / 2, "passes": 2} for row in data["benchmarks"]
+           if row["mode"] == "count"]
+    for row in odd:
+        row["name"] = row["run_name"] = row["name"].replace("passes:4", "passes:2")
+    compared_run["benchmarks"] += odd
+    compared_run["context"]["kernels"] |= data["context"]["kernels"]
+    other = collect([GPU, write(tmp_path / "counters.json", compared_run)], [])
+    assert len([p for p in other.counts if derive.is_strided(p)]) == 128
+    assert strided.rows(other) == strided.rows(study)
 
 
 def test_strided_points_are_in_no_other_table(study):

@@ -54,8 +54,8 @@ def profiled(folder, kernels_of_b, filter="gpu"):
     runs.touch()
     environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "RUNG": str(folder / "bin" / "rung"),
                                 "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES)}
-    done = subprocess.run(["bash", str(ROOT / "experiments" / "profile.sh"), "b", filter, str(folder / "counters.json")],
-                          env=environment, capture_output=True, text=True, timeout=60)
+    command = ["bash", str(ROOT / "experiments" / "profile.sh"), "b", filter, str(folder / "counters.json")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     file = folder / "counters.json"
     return json.loads(file.read_text()) if file.exists() else None, done, len(runs.read_text().split())
 

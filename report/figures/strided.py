@@ -33,7 +33,9 @@ def wavefronts(point: Point) -> float | None:
 
 def rows(study: Study) -> list[dict]:
     timed = {_key(p): p for p in _points(study)}
-    counted = {_key(p): w for p in derive.counted(study) if derive.is_strided(p) and (w := wavefronts(p))}
+    others = derive.compared_names(study)  # of sizes at which some accesses of the last block are not counted as useful
+    counted = {_key(p): w for p in derive.counted(study)
+               if derive.is_strided(p) and p.name not in others and (w := wavefronts(p))}
     made = [_row(key, timed.get(key), counted.get(key)) for key in sorted(timed.keys() | counted.keys())
             if not timed or key in timed]
     for width in {row["width"] for row in made}:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,12 @@ from product import TILE, accesses, inputs, product
 KERNEL = Path(__file__).parent / "tiled.cl"
 RUNS = 3
 MODES = {"answer": (), "counting": ("--inst-counts",), "hazards": ("--data-races", "--uninitialized")}
+
+
+def children_seconds() -> float:
+    """Processor time of the programs that were run so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 class Failed(Exception):
@@ -42,14 +49,14 @@ class Simulator:
         self.n, self.file = n, folder / f"{n}.sim"
         self.file.write_text(simulation(n))
 
-    def run(self, *options: str) -> tuple[str, float]:
-        """All that is printed, and the seconds from start to end."""
-        start = time.perf_counter()
+    def run(self, *options: str) -> tuple[str, float, float]:
+        """All that is printed, and the seconds and processor seconds from start to end."""
+        start, processor_start = time.perf_counter(), children_seconds()
         done = subprocess.run(["oclgrind-kernel", *options, str(self.file)], capture_output=True, text=True)
-        seconds = time.perf_counter() - start
+        seconds, processor_seconds = time.perf_counter() - start, children_seconds() - processor_start
         if done.returncode != 0:
             raise Failed(f"oclgrind-kernel ended with {done.returncode}: {done.stderr[:200]}")
-        return done.stdout + done.stderr, seconds
+        return done.stdout + done.stderr, seconds, processor_seconds
 
     def check(self, text: str) -> None:
         found = [float(x) for x in re.findall(r"^\s*c\[\d+\] = (\S+)$", text, re.MULTILINE)]
@@ -64,13 +71,12 @@ def measure(n: int, folder: Path) -> dict:
     for mode, options in MODES.items():
         for threads in sorted({1, os.cpu_count() or 1}):
             with_threads = (*options, "--num-threads", str(threads))
-            text, _ = real.run(*with_threads)
-            real.check(text)
-            idle = min(start.run(*with_threads)[1] for _ in range(RUNS))
+            real.check(real.run(*with_threads)[0])
+            idle, runs = ([simulator.run(*with_threads)[1:] for _ in range(RUNS)] for simulator in (start, real))
+            seconds, processor_seconds = ([run[i] - min(one[i] for one in idle) for run in runs] for i in (0, 1))
             rows.append({"mode": mode, "n": n, "threads": threads, "accesses": accesses(n) - accesses(TILE),
-                         "seconds": [real.run(*with_threads)[1] - idle for _ in range(RUNS)]})
-    counted, _ = real.run("--inst-counts")
-    loads = re.search(r"(\d+) - load local", counted)
+                         "seconds": seconds, "processor_seconds": processor_seconds})
+    loads = re.search(r"(\d+) - load local", real.run("--inst-counts")[0])
     told = {
         "race": "data race" in start.run("--data-races", "--build-options", "-DMISSING_BARRIER")[0],
         "uninitialised": "ninitialized" in start.run("--uninitialized", "--build-options", "-DUNFILLED")[0],
