@@ -129,8 +129,9 @@ namespace {
 /// The thread goes back in the code while its log is full, or takes the slow way.
 [[gnu::noinline]] void loop_slowly() {
   Trace& log = trace;
+  if (!log.room_end) return;  // no log: the host's own code, which may be about to make the runner
   BlockRunner& runner = BlockRunner::of_this_thread();
-  if (!log.counting || !runner.is_running()) return;
+  if (!runner.is_running()) return;
   if (log.key == log.room_end) runner.wait_for_room();
   *log.key++ = log.position << AccessKind::kBits | AccessKind::kLoop;
   *log.word++ = 0;
