@@ -79,6 +79,7 @@ void BlockRunner::begin(const GridLaunch& launch) {
   const Extent& block = launch.shape.block;
   threads_.assign(block.count(), {});
   brought_.assign(threads_.size() + kWarpSize, 0);
+  warp_streams_.assign((threads_.size() + kWarpSize - 1) / kWarpSize, {});
   for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].index = index_in(block, i);
   // CUDA aligns the start of shared memory to more than any element needs; 256 bytes keep bank 0 at its beginning.
   dynamic_shared_.resize(launch.shape.dynamic_shared_bytes + 256);
@@ -121,7 +122,7 @@ void BlockRunner::run(std::size_t position, std::size_t turn) {
   block_ = position;
   shuffles_ = 0;
   stream_.clear();
-  log_.clear(launch_->caches ? &stream_ : nullptr);
+  log_.clear();
   for (Thread& thread : threads_) {
     thread.state = State::fresh;
     thread.copy_group = 0;
@@ -138,13 +139,15 @@ void BlockRunner::run(std::size_t position, std::size_t turn) {
   do {
     for (const unsigned warp : shuffled(warps_, 0, (size + kWarpSize - 1) / kWarpSize))
       run_warp(warp * kWarpSize, std::min(size, (warp + 1) * kWarpSize));
+    interleave_requests();
   } while (wake_yielded() || release_barrier());
   if (launch_->caches) launch_->caches->add_block(turn, std::move(stream_));
 }
 
 /// Runs a warp until all its threads wait at a barrier, have yielded or have ended.
-bool BlockRunner::run_warp(unsigned first, unsigned last) {
+void BlockRunner::run_warp(unsigned first, unsigned last) {
   const std::span<const unsigned> order = shuffled(lanes_, first, last);
+  log_.feed_to(launch_->caches ? &warp_streams_[first / kWarpSize] : nullptr);
   for (;;) {
     to_run_ = order;
     run_ready();
@@ -152,15 +155,33 @@ bool BlockRunner::run_warp(unsigned first, unsigned last) {
     const bool has_room = make_rooms(first, last);
     const bool has_met = release_meetings(first, last);
     if (has_room || has_met) continue;
-    if (lanes_in(first, last, State::yielded)) return true;  // others may do what they wait for
+    if (lanes_in(first, last, State::yielded)) {  // others may do what they wait for, and need the log
+      log_.merge_past_standing(lanes_in(first, last, State::fresh), 0, sites_);
+      make_rooms(first, last);
+      return;
+    }
     if (lanes_in(first, last, State::log_full)) {
       // They wait for lanes that stand at a meeting and these for them: they have parted for good.
       log_.merge_past_standing(lanes_in(first, last, State::fresh), 0, sites_);
       if (make_rooms(first, last)) continue;
     }
     if (lanes_in(first, last, State::at_meeting)) explain_meeting(first, last);
-    return false;
+    return;
   }
+}
+
+/// Warps take turns at the memory between two barriers: request by request.
+void BlockRunner::interleave_requests() {
+  if (!launch_->caches) return;
+  for (std::size_t turn = 0, left = 1; left > 0; ++turn) {
+    left = 0;
+    for (const RequestStream& warp : warp_streams_)
+      if (turn < warp.size()) {
+        stream_.add(warp.line(turn), warp.sectors(turn), warp.is_store(turn));
+        ++left;
+      }
+  }
+  for (RequestStream& warp : warp_streams_) warp.clear();
 }
 
 /// Replays the lanes' rows as far as it is certain which goes next.

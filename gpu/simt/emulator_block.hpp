@@ -100,7 +100,7 @@ class BlockRunner {
   /// Unwinds a thread whose block has failed.
   struct Abandoned {};
 
-  bool run_warp(unsigned first, unsigned last);
+  void run_warp(unsigned first, unsigned last);
   void run_ready();
   void run_here(unsigned thread, Fiber& fiber);
   void serve(Fiber& fiber);
@@ -116,6 +116,7 @@ class BlockRunner {
   void explain_meeting(unsigned first, unsigned last);
   bool wake_yielded();
   bool release_barrier();
+  void interleave_requests();
   std::string waiting_text(const Thread& thread) const;
   std::uint32_t lanes_in(unsigned first, unsigned last, State state) const;
   void fail(const Thread& thread, const std::string& kind, const std::string& what, const std::string& second = "");
@@ -133,7 +134,8 @@ class BlockRunner {
   WarpLog log_;
   SiteTable sites_;
   BlockHazards hazards_;
-  RequestStream stream_;
+  std::vector<RequestStream> warp_streams_;  ///< since the last barrier, by warp; for the model of the caches
+  RequestStream stream_;                     ///< of the block
   std::uint64_t barriers_ = 0, warp_barriers_ = 0, shuffle_count_ = 0;
   int barrier_sum_ = 0;
 

@@ -84,10 +84,9 @@ SiteCounts& SiteTable::add(std::uint64_t key) {
 
 WarpLog::WarpLog() : rows_(std::make_unique<Row[]>(kWarpSize)) {}
 
-void WarpLog::clear(RequestStream* stream) {
+void WarpLog::clear() {
   for (int lane = 0; lane < kWarpSize; ++lane) rows_[lane].head = rows_[lane].tail = 0;
   std::fill(std::begin(stands_at_), std::end(stands_at_), kNowhere);
-  stream_ = stream;
 }
 
 void WarpLog::open(int lane) {

@@ -52,8 +52,10 @@ class WarpLog {
  public:
   WarpLog();
 
-  /// Forgets what is left of the last block. `stream`, if there is one, gets every request of global memory.
-  void clear(RequestStream* stream);
+  /// Forgets what is left of the last block.
+  void clear();
+  /// From here on, every request of global memory goes there, too; null: nowhere.
+  void feed_to(RequestStream* stream) { stream_ = stream; }
   /// From here on, trace writes into the lane's row, behind what is there.
   void open(int lane);
   /// Keeps what trace has written since.
