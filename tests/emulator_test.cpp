@@ -321,5 +321,41 @@ TEST(EmulatorArithmetic, UpdatesLoadAndStore) {
   EXPECT_EQ(i[1], 6);
 }
 
+// ---- Wavefronts of wide accesses to shared memory ----
+
+template <typename Vector>
+__global__ void wide_shared(const mem<int>* where, mem<float>* out) {
+  __shared__ __align__(16) mem<Vector> tile[64];
+  const int i = where[threadIdx.x];
+  tile[i] = Vector{};
+  __syncwarp();
+  const Vector read = tile[i];
+  out[threadIdx.x] = read.x;
+}
+
+/// Wavefronts of the warp's load and of its store, if lane l uses element l / divisor % modulus.
+template <typename Vector>
+std::pair<std::uint64_t, std::uint64_t> wavefronts(int divisor, int modulus) {
+  Array<int> where(32);
+  Array<float> out(32);
+  for (int lane = 0; lane < 32; ++lane) where[lane] = lane / divisor % modulus;
+  const Counts n = counted(kOneWarp, {}, wide_shared<Vector>, where.on_device(), out.on_device());
+  return {n.shared_load_wavefronts, n.shared_store_wavefronts};
+}
+
+/// What an H200's counters say of the same patterns.
+TEST(EmulatorShared, WideLoadsGoTwoPartsAtATimeIfNeighboursReadTheSame) {
+  using Both = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(wavefronts<float2>(1, 32), (Both{2, 2}));
+  EXPECT_EQ(wavefronts<float2>(32, 32), (Both{1, 2}));
+  EXPECT_EQ(wavefronts<float2>(2, 32), (Both{1, 2}));  // lanes 2i and 2i + 1 read the same
+  EXPECT_EQ(wavefronts<float2>(1, 2), (Both{1, 2}));   // lanes i and i ^ 2
+  EXPECT_EQ(wavefronts<float4>(1, 32), (Both{4, 4}));
+  EXPECT_EQ(wavefronts<float4>(32, 32), (Both{2, 4}));
+  EXPECT_EQ(wavefronts<float4>(2, 32), (Both{2, 4}));
+  EXPECT_EQ(wavefronts<float4>(1, 2), (Both{2, 4}));
+  EXPECT_EQ(wavefronts<float4>(1, 4), (Both{4, 4}));  // the same 4 elements, but no neighbours share one
+}
+
 }  // namespace
 }  // namespace rung

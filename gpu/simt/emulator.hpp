@@ -70,8 +70,9 @@ struct OperationSite {
   Operations fp32, fp64;
 };
 
-/// What a kernel did. The memory counts are the sums over `sites`; "load" and "store" alone mean global memory, without
-/// atomics and asynchronous copies.
+/// What a kernel did. The memory counts are the sums over `sites`; "load" and "store" alone mean global memory.
+/// Requests and sectors of atomics and asynchronous copies are counted apart; the bytes are of all of them (an atomic:
+/// stored).
 struct Counts {
   Operations fp32, fp64;
   std::uint64_t load_requests = 0, store_requests = 0;  ///< warp instructions
