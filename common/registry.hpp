@@ -79,6 +79,14 @@ struct Traffic {
   double loaded = 0, stored = 0;
 };
 
+/// Bytes that cross each boundary of a CPU's memory hierarchy during one call, both ways, all threads together.
+struct LevelTraffic {
+  double l1 = 0;    ///< between registers and L1: every executed load and store
+  double l2 = 0;    ///< between L1 and L2
+  double l3 = 0;    ///< between L2 and L3
+  double dram = 0;  ///< between the last cache and memory
+};
+
 /// What the compiler and the driver say of a compiled GPU kernel.
 struct Resources {
   int registers_per_thread = 0;
@@ -135,6 +143,7 @@ struct Kernel {
   std::string source;  ///< document, section, figure; or the library
   std::string precision = "fp32";
   bool is_library = false;  ///< a peer: somebody else's code behind our call
+  bool is_general = false;  ///< takes whatever its problem allows: leading dimensions, factors, unaligned operands
   std::vector<Tunable> tunables;
   int min_compute_capability = 0;  ///< 80 for 8.0
   std::string not_emulated;        ///< GPU: why the emulator cannot run it; empty if it can
@@ -143,9 +152,11 @@ struct Kernel {
   std::function<Params()> sizes;                     ///< sizes that follow from the machine, not from the user
   std::function<Launch(const Params&)> launch;       ///< GPU: the launch shape
   std::function<Traffic(const Params&)> requested;   ///< requested global bytes, by formula
-  std::function<void(const Call&)> run;              ///< executes it (GPU: enqueues it) on `operands`
-  std::function<void(const Call&)> emulate;          ///< filled in by the emulator's traced build of the same file
-  std::function<void(const Call&)> answer;           ///< the same without any counting, by its plain build
+  std::function<LevelTraffic(const Params&)>
+      level_traffic;                         ///< CPU: bytes per level by formula, for this machine's caches
+  std::function<void(const Call&)> run;      ///< executes it (GPU: enqueues it) on `operands`
+  std::function<void(const Call&)> emulate;  ///< filled in by the emulator's traced build of the same file
+  std::function<void(const Call&)> answer;   ///< the same without any counting, by its plain build
 
   std::string side() const;    ///< "cpu" or "gpu"
   std::string family() const;  ///< "matmul"

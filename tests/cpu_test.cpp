@@ -148,7 +148,7 @@ TEST(CpuCeilings, EveryKernelSolvesItsProblem) {
     for (const Kernel* kernel : cpu_kernels(family)) {
       EXPECT_TRUE(kernel->ceiling) << kernel->name;
       for (const Params& given : list) {
-        const std::string reason = kernel->refuse ? kernel->refuse(find_problem(family).complete(given)) : "";
+        const std::string reason = refusal(*kernel, find_problem(family).complete(given));
         if (!reason.empty()) continue;
         EXPECT_EQ(failure(*host, *kernel, {}, given), "") << kernel->name << " " << given.text();
       }

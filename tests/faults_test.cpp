@@ -154,7 +154,7 @@ TEST(DeclaredCounts, EqualTheCountedOnes) {
       for (const Params& tunables : variants) {
         Params params = problem.complete(shape);
         for (const auto& [name, value] : tunables) params.set(name, value);
-        if (kernel.refuse && !kernel.refuse(params).empty()) continue;
+        if (!refusal(kernel, params).empty()) continue;
         SCOPED_TRACE(kernel.name + "/" + params.text());
         const Counts counts = count(kernel, params);
         EXPECT_TRUE(counts.check.passed()) << counts.check.failure;

@@ -85,7 +85,7 @@ std::vector<Params> cases(const Kernel& kernel, const Params& tunables) {
         Params all = sizes;
         for (const auto& [name, value] : tunables) all.set(name, value);
         const bool small = problem.flops(sizes) <= 4e9 && workload_bytes(problem, sizes) <= std::size_t{64} << 20;
-        if (small && (!kernel.refuse || kernel.refuse(all).empty())) accepted.push_back(sizes);
+        if (small && refusal(kernel, all).empty()) accepted.push_back(sizes);
       } catch (const Error&) {  // not a size of this problem
       }
     }
@@ -150,7 +150,7 @@ TEST_P(EveryGpuKernel, HasACompleteRecord) {
   if (!kernel.sizes) return;
   const Params sizes = find_problem(kernel.family()).complete(kernel.sizes());
   for (const Params& tunables : variants(kernel))
-    EXPECT_EQ(kernel.refuse ? kernel.refuse(call_of(kernel, sizes, tunables).params) : "", "");
+    EXPECT_EQ(refusal(kernel, call_of(kernel, sizes, tunables).params), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryGpuKernel, testing::ValuesIn(gpu_kernels()), test_name);

@@ -42,7 +42,7 @@ TEST(SuiteHazards, NoKernelHasAny) {
       for (const Params& variant : variants_of(kernel)) {
         Params given = sizes;
         for (const auto& [name, value] : variant) given.set(name, value);
-        if (kernel.refuse && !kernel.refuse(emulated_params(kernel, given)).empty()) continue;
+        if (!refusal(kernel, emulated_params(kernel, given)).empty()) continue;
         for (const Order order : {Order::forward, Order::reverse, Order::random}) {
           SCOPED_TRACE(kernel.name + "/" + given.text() + ", order " + std::to_string(static_cast<int>(order)));
           const Counts counts = count(kernel, given, {.order = order, .counting = false, .hazards = true});

@@ -54,9 +54,7 @@ void require_axis(const Sweep& sweep, const std::string& name, std::vector<std::
 }
 
 std::string launch_refusal(const Point& point) {
-  const Params params = point.params();
-  if (point.kernel->refuse)
-    if (std::string reason = point.kernel->refuse(params); !reason.empty()) return reason;
+  if (std::string reason = refusal(*point.kernel, point.params()); !reason.empty()) return reason;
   if (point.way == Way::count && point.kernel->side() != "gpu") return "only GPU kernels are counted by execution";
   if (point.way == Way::count && !point.kernel->not_emulated.empty())
     return "not emulated: " + point.kernel->not_emulated;

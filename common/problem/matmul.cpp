@@ -148,6 +148,16 @@ class RowSums {
   std::vector<double> x_, expected_;
 };
 
+/// "lda, beta": the sizes given that differ from a plain product's.
+std::string unusual(const Params& sizes) {
+  const auto [m, n, k] = matmul_shape(sizes);
+  const Params plain{{"lda", k}, {"ldb", n}, {"ldc", n}, {"alpha", 1}, {"beta", 0}, {"shift", 0}};
+  std::string names;
+  for (const auto& [name, value] : plain)
+    if (sizes.get(name, value) != value) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
 Judge reference(const Params& sizes, Fill fill, std::uint64_t seed, std::span<const void* const> host) {
   const MatmulShape shape = matmul_shape(sizes);
   const auto* a = static_cast<const float*>(host[0]);
@@ -162,11 +172,18 @@ Judge reference(const Params& sizes, Fill fill, std::uint64_t seed, std::span<co
   };
 }
 
+/// One past the last byte of each range is not part of it.
+bool overlaps(const void* x, std::size_t x_bytes, const void* y, std::size_t y_bytes) {
+  const auto first = reinterpret_cast<std::uintptr_t>(x), second = reinterpret_cast<std::uintptr_t>(y);
+  return first < second + y_bytes && second < first + x_bytes;
+}
+
 const bool added = add_problem({
     .name = "matmul",
     .size_names = {"n", "m", "k"},
     .complete = complete,
     .brief = brief,
+    .unusual = unusual,
     .operands = operands,
     .flops = [](const Params& p) { return matmul_flops(matmul_shape(p)); },
     .bytes_min =
@@ -179,4 +196,11 @@ const bool added = add_problem({
 });
 
 }  // namespace
+
+void refuse_aliasing(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes, const void* c,
+                     std::size_t c_bytes) {
+  if (overlaps(a, a_bytes, c, c_bytes)) throw Error("C shares memory with A: give the product a place of its own");
+  if (overlaps(b, b_bytes, c, c_bytes)) throw Error("C shares memory with B: give the product a place of its own");
+}
+
 }  // namespace rung

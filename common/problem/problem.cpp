@@ -26,6 +26,14 @@ const Problem& find_problem(std::string_view name) {
   throw Error("no problem is called '" + std::string(name) + "'" + did_you_mean(name, names));
 }
 
+std::string refusal(const Kernel& kernel, const Params& params) {
+  const Problem& problem = find_problem(kernel.family());
+  if (!kernel.is_general && problem.unusual)
+    if (const std::string sizes = problem.unusual(params); !sizes.empty())
+      return "takes whole, aligned operands and no factors: leave out " + sizes;
+  return kernel.refuse ? kernel.refuse(params) : "";
+}
+
 std::int64_t positive_size(const Params& given, std::string_view name, std::string_view fallback, std::int64_t limit) {
   const std::string key(given.has(name) ? name : fallback);
   if (!given.has(key)) throw Error("size '" + std::string(name) + "' is not given");

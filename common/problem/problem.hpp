@@ -40,6 +40,8 @@ struct Problem {
   std::vector<std::string> size_names;            ///< accepted size parameters: {"n", "m", "k"}
   std::function<Params(const Params&)> complete;  ///< all sizes from those given; throws Error for a bad one
   std::function<Params(const Params&)> brief;     ///< sizes as a point's name shows them
+  /// What of these sizes only a kernel with is_general takes ("lda, beta"); empty, or not set, if every kernel does.
+  std::function<std::string(const Params&)> unusual;
   std::function<std::vector<Operand>(const Params&)> operands;
   std::function<double(const Params&)> flops;      ///< useful floating-point operations
   std::function<double(const Params&)> bytes_min;  ///< each input read once, each output written once
@@ -51,6 +53,10 @@ struct Problem {
 bool add_problem(Problem problem);
 /// The problem called `name`; throws Error if there is none.
 const Problem& find_problem(std::string_view name);
+
+/// Why `kernel` does not take these sizes and tunables, by its own rule or since its problem's unusual sizes need a
+/// general kernel; empty if it does.
+std::string refusal(const Kernel& kernel, const Params& params);
 
 /// The size `name` of `given` (or of `fallback`) as a positive whole number up to `limit`; throws Error otherwise.
 std::int64_t positive_size(const Params& given, std::string_view name, std::string_view fallback, std::int64_t limit);

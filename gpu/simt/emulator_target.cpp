@@ -111,7 +111,7 @@ Counts count(const Kernel& kernel, const Params& given, const EmulatorOptions& o
   };
   refuse(refuse_emulation(kernel, {}));
   const Params params = emulated_params(kernel, given);
-  if (kernel.refuse) refuse(kernel.refuse(params));
+  refuse(refusal(kernel, params));
   Call call;
   call.params = params;
   call.launch = kernel.launch(params);
