@@ -91,8 +91,8 @@ bool add_kernel(Kernel kernel) {
   auto [place, is_new] = records().try_emplace(kernel.name, kernel);
   if (is_new) return true;
   Kernel& known = place->second;
-  const bool completes = !(known.run && kernel.run) && !(known.emulate && kernel.emulate) &&
-                         !(known.answer && kernel.answer);
+  const bool completes =
+      !(known.run && kernel.run) && !(known.emulate && kernel.emulate) && !(known.answer && kernel.answer);
   if (!completes) throw std::logic_error("two kernels are called '" + kernel.name + "'");
   if (kernel.run) known.run = std::move(kernel.run);
   if (kernel.emulate) known.emulate = std::move(kernel.emulate);
@@ -147,7 +147,7 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string> na
 Params with_tunables(const Kernel& kernel, const Params& given) {
   Params chosen;
   for (const Tunable& tunable : kernel.tunables) {
-    const std::int64_t value = given.get(tunable.name, tunable.values.front());
+    const std::int64_t value = given.has(tunable.name) ? given.at(tunable.name) : tunable.standard();
     if (std::find(tunable.values.begin(), tunable.values.end(), value) == tunable.values.end()) {
       std::string allowed;
       for (const std::int64_t v : tunable.values) allowed += (allowed.empty() ? "" : ", ") + std::to_string(v);

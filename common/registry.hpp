@@ -110,10 +110,14 @@ struct Call {
   }
 };
 
-/// A parameter of a kernel with its allowed values; the first is the default.
+/// A parameter of a kernel with its allowed values. The default is the first, or what `preferred` finds best for this
+/// machine: one of the values.
 struct Tunable {
   std::string name;
   std::vector<std::int64_t> values;
+  std::function<std::int64_t()> preferred = {};
+
+  std::int64_t standard() const { return preferred ? preferred() : values.front(); }
 };
 
 /// The values that a kernel is compiled for: one list for the record (`.values = Choices<16, 8>::values()`) and for the

@@ -4,8 +4,8 @@
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 
-packages=(cmake ninja-build g++ git libbenchmark-dev libgtest-dev libeigen3-dev libopenblas-openmp-dev libcli11-dev libfmt-dev
-  nlohmann-json3-dev libtomlplusplus-dev libhwloc-dev libboost-context-dev python3 python3-venv)
+packages=(cmake ninja-build g++ git libbenchmark-dev libgtest-dev libeigen3-dev libopenblas-openmp-dev libdnnl-dev libcli11-dev
+  libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libhwloc-dev libhwy-dev libboost-context-dev python3 python3-venv)
 
 say() { printf '== %s\n' "$*"; }
 

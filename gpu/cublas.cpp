@@ -58,14 +58,13 @@ Library& library() {
 
 }  // namespace
 
-void cublas_sgemm(const Call& call, int m, int n, int k, const void* a, const void* b, void* c) {
+void cublas_sgemm(const Call& call, const Matmul<>& it) {
   if (call.inspect) return;  // what it launches is its own affair
   Library& cublas = library();
   if (auto* stream = static_cast<cudaStream_t>(call.stream); stream != cublas.stream) cublas.use(stream);
-  const float one = 1, zero = 0;
   // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition.
-  check(cublasSgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, static_cast<const float*>(b), n,
-                    static_cast<const float*>(a), k, &zero, static_cast<float*>(c), n),
+  check(cublasSgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha, it.b,
+                    static_cast<int>(it.ldb), it.a, static_cast<int>(it.lda), &it.beta, it.c, static_cast<int>(it.ldc)),
         "sgemm");
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,7 @@ namespace {
 constexpr double kEventResolution = 0.5e-6;  // seconds, of CUDA's events
 constexpr std::int64_t kColdBatch = 32;      // cold runs queued before the host waits
 constexpr double kLongRun = 0.1;             // seconds; warm caches no longer matter
+constexpr double kEnergySeconds = 1;         // an H200's energy counter advances every 100 ms: one more or less is 10 %
 
 int attribute(int device, cudaDeviceAttr which) {
   int value = 0;
@@ -76,6 +78,7 @@ class Gpu : public Target {
 
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
     const Call queued = on_stream(call);
+    energy_j_.reset();
     return mode == Mode::hot ? time_hot(kernel, queued, runs) : time_cold(kernel, queued, runs);
   }
 
@@ -86,6 +89,11 @@ class Gpu : public Target {
   std::optional<double> transfer_seconds(std::size_t bytes_in, std::size_t bytes_out) override;
 
   DeviceState state() override { return nvml_.state(); }
+
+  std::optional<double> energy_j() const override { return energy_j_; }
+  double energy_seconds() const override {
+    return nvml_.joules() ? kEnergySeconds : std::numeric_limits<double>::infinity();
+  }
 
   nlohmann::json context() const override;
 
@@ -131,6 +139,7 @@ class Gpu : public Target {
   std::size_t flush_bytes_ = 0;
   std::array<Stopwatch, kColdBatch> watches_;
   std::map<std::string, double> hot_seconds_;  // of one run, by kernel and parameters
+  std::optional<double> energy_j_;             // of the last timed interval
   std::unique_ptr<Bus> bus_;
 };
 
@@ -178,12 +187,19 @@ std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
 double Gpu::time_hot(const Kernel& kernel, const Call& call, std::int64_t runs) {
   const std::string point = kernel.name + "/" + call.params.text();
   double& known = hot_seconds_[point];
-  if (known < kLongRun) kernel.run(call);  // untimed: so that the first timed run finds the caches as the others do
+  const bool is_long = known * static_cast<double>(runs) >= kEnergySeconds;
+  const std::optional<double> before = is_long ? nvml_.joules() : std::nullopt;
+  const bool warms_up = known < kLongRun;
+  if (warms_up) kernel.run(call);  // untimed: so that the first timed run finds the caches as the others do
   Stopwatch& watch = watches_[0];
   watch.start(stream_);
   for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
   watch.stop(stream_);
   const double seconds = watch.seconds();
+  // To wait for the untimed run would let the GPU go idle; so its energy is counted and it takes its share of the sum.
+  const auto timed = static_cast<double>(runs), counted = timed + (warms_up ? 1 : 0);
+  if (before && seconds >= kEnergySeconds)
+    if (const std::optional<double> after = nvml_.joules()) energy_j_ = (*after - *before) * timed / counted;
   known = seconds / static_cast<double>(std::max<std::int64_t>(runs, 1));
   return seconds;
 }
@@ -259,6 +275,8 @@ nlohmann::json Gpu::context() const {
       {"gpu_cuda_runtime", cuda_version(runtime)},
       {"gpu_cublas_version", cublas_version()},
       {"gpu_ecc", properties_.ECCEnabled != 0},
+      nvml_.joules() ? std::pair{"gpu_energy_source", "NVML, the board's total energy"}
+                     : std::pair{"gpu_energy_unavailable", "the driver tells no energy of this GPU"},
   };
 }
 

@@ -40,16 +40,24 @@ dim3 to_dim3(const Extent& extent) { return {extent.x, extent.y, extent.z}; }
 
 }  // namespace
 
-void launch_on_device(const Call& call, const void* kernel, void** arguments) {
+void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early) {
   const auto& [grid, block, shared] = call.launch;
   if (shared > 0) allow_shared(kernel, shared);
   if (call.inspect) {
     *call.inspect = inspect(kernel, call.launch);
     return;
   }
-  check_cuda(cudaLaunchKernel(kernel, to_dim3(grid), to_dim3(block), arguments, shared,
-                              static_cast<cudaStream_t>(call.stream)),
-             "launch failed");
+  cudaLaunchAttribute may_be_early{};
+  may_be_early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  may_be_early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = to_dim3(grid);
+  config.blockDim = to_dim3(block);
+  config.dynamicSmemBytes = shared;
+  config.stream = static_cast<cudaStream_t>(call.stream);
+  config.attrs = &may_be_early;
+  config.numAttrs = early ? 1 : 0;
+  check_cuda(cudaLaunchKernelExC(&config, kernel, arguments), "launch failed");
 }
 
 }  // namespace rung

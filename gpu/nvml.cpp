@@ -36,6 +36,7 @@ struct Nvml::Library {
   int (*clock)(void*, unsigned, unsigned*) = nullptr;
   int (*power)(void*, unsigned*) = nullptr;
   int (*fields)(void*, int, FieldValue*) = nullptr;
+  int (*energy)(void*, unsigned long long*) = nullptr;
   int (*reasons)(void*, unsigned long long*) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
 
@@ -53,6 +54,7 @@ struct Nvml::Library {
     find(clock, "nvmlDeviceGetClockInfo");
     find(power, "nvmlDeviceGetPowerUsage");
     find(fields, "nvmlDeviceGetFieldValues");
+    find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its name before driver 535
     find(driver_version, "nvmlSystemGetDriverVersion");
@@ -97,6 +99,12 @@ DeviceState Nvml::state() const {
   if (library_->reasons && library_->reasons(device_, &mask) == kSuccess) state.throttled = throttle_reasons(mask);
   state.power_w = library_->watts(device_);
   return state;
+}
+
+std::optional<double> Nvml::joules() const {
+  unsigned long long millijoules = 0;
+  if (!device_ || !library_->energy || library_->energy(device_, &millijoules) != kSuccess) return std::nullopt;
+  return static_cast<double>(millijoules) / 1000;
 }
 
 std::string Nvml::driver_version() const {

@@ -19,6 +19,9 @@ class Nvml {
 
   /// SM clock in MHz, board power in W and the reasons for a held-back clock, all of this moment.
   DeviceState state() const;
+  /// Joules that the board has taken since the driver was loaded; absent before Volta. An H200 advances it every 100
+  /// ms.
+  std::optional<double> joules() const;
   /// The driver's version, e.g. "580.65.06"; empty if it is not told.
   std::string driver_version() const;
 

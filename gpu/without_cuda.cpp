@@ -9,8 +9,12 @@ GpuTarget open_gpu(int /*device*/) { return {nullptr, "built without CUDA: nvcc 
 
 DeviceFacts gpu_facts() { return {}; }
 
-void cublas_sgemm(const Call&, int, int, int, const void*, const void*, void*) {
+void cublas_sgemm(const Call&, const Matmul<>&) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");
+}
+
+void cublaslt_sgemm(const Call&, const Matmul<>&) {
+  throw Error("cublasLt is not in this program: it was built without CUDA");
 }
 
 std::string cublas_version() { return ""; }

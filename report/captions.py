@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from report.records import SIDE_NAME, Point, Side
 
 
-
 def span(values: Sequence[int]) -> str:
     """'15' or '6–15'."""
     low, high = min(values), max(values)
     return f"{low}" if low == high else f"{low}–{high}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def samples(points: Sequence[Point]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from report import threads
 from report.load import Foreign, InputError, load
 from report.records import (COUNT, OCCUPANCY, CounterFile, EmulatorFile, HazardFile, Point, Roof, RoofFile, Run, Side,
                             Source, Study)
@@ -41,6 +42,13 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
             used += [r for r in stored_runs if side and r.has_rates(name)]
         if side:
             sides[name] = side
+    others = other_machines(sides.get("cpu"), [(runs, live, False), (stored_runs, stored, True)])
+    used += [r for r in stored_runs if r not in used and r.has_rates("cpu")
+             and r.machine_of("cpu") in {side.machine for side in others if side.recorded}]
+    for place in (live, stored):
+        noted = {source.path for source in place.sources}
+        place.sources += [Source(str(f.path), "ceilings", False, "of a machine that is not in the report")
+                          for f in place.roofs if str(f.path) not in noted]
     counts, note = gather_counts(runs, stored_runs)
     if note:
         used += [r for r in stored_runs if r not in used and any(p.mode == COUNT for p in r.points)]
@@ -49,7 +57,17 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
     emulators = gather_emulators(live, stored)
     sources = live.sources + _stored_sources(stored, used)
     return Study(sides, counts, note, tuple(used), tuple(sources), flags, max(r.date for r in used), hazards,
-                 emulators)
+                 emulators, others)
+
+
+def other_machines(here: Side | None, places: list[tuple[list[Run], Found, bool]]) -> tuple[Side, ...]:
+    """The CPU's part on every machine but the one at hand; of one machine the live results go before recorded ones."""
+    made: dict[str, Side] = {}
+    for runs, found, recorded in places:
+        for machine in sorted({r.machine_of("cpu") for r in runs if r.has_rates("cpu")}):
+            if machine not in made and here and machine != here.machine:
+                made[machine] = make_side("cpu", runs, found, recorded, machine)
+    return tuple(sorted(made.values(), key=lambda s: (s.date, s.machine), reverse=True))
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
@@ -110,16 +128,16 @@ def _stored_sources(stored: Found, used: list[Run]) -> list[Source]:
             else replace(source, used=False, note="recorded set, not needed") for source in stored.sources]
 
 
-def make_side(name: str, runs: list[Run], found: Found, recorded: bool = False) -> Side | None:
-    """One side of the study from the machine whose timings are newest; None without any timing."""
+def make_side(name: str, runs: list[Run], found: Found, recorded: bool = False,
+              machine: str | None = None) -> Side | None:
+    """One side of the study from one machine, or from that whose timings are newest; None without any timing."""
     timed = [r for r in runs if r.has_rates(name)]
     if not timed:
         return None
-    newest = max(timed, key=lambda r: (r.date, str(r.path)))
-    machine = newest.machine_of(name)
+    machine = machine or max(timed, key=lambda r: (r.date, str(r.path))).machine_of(name)
     mine = sorted((r for r in timed if r.machine_of(name) == machine), key=lambda r: (r.date, str(r.path)))
     for run in timed:
-        if run not in mine:
+        if run not in mine and name != "cpu":  # every CPU has its own ladder
             found.sources.append(Source(str(run.path), f"{run.experiment} ({name} side)", False,
                                         f"of another machine, {run.machine_of(name)}"))
     points: dict[str, Point] = {}
@@ -187,13 +205,13 @@ def _roofs(name: str, machine: str, runs: list[Run], found: Found) -> tuple[Roof
     """The newest ceilings file of this machine, completed by ceiling kernels that it does not list."""
     mine = [f for f in found.roofs if _side_of(f, name) and _same(f.machine, machine)]
     best = max(mine, key=lambda f: (f.date, str(f.path)), default=None)
-    for file in found.roofs:
-        if _side_of(file, name):
-            note = file.date[:10] if file is best else "of another machine, or older"
-            found.sources.append(Source(str(file.path), f"ceilings ({name})", file is best, note))
+    for file in mine:
+        note = file.date[:10] if file is best else "a newer one is used"
+        found.sources.append(Source(str(file.path), f"ceilings ({name})", file is best, note))
     precision = {k.ceiling_label: k.precision for r in runs for k in r.kernels.values()
                  if k.is_ceiling and k.side == name}
-    roofs = [replace(r, precision=precision.get(r.label)) for r in (best.roofs if best else ())]
+    roofs = [replace(r, precision=precision.get(r.label.removesuffix(threads.ONE)))
+             for r in (best.roofs if best else ())]
     known = {r.label for r in roofs if r.measured}
     return tuple(roofs + [r for r in _timed_roofs(name, runs) if r.label not in known])
 
@@ -208,10 +226,10 @@ def _timed_roofs(name: str, runs: list[Run]) -> list[Roof]:
     best: dict[str, Roof] = {}
     for point in (p for r in runs for p in r.points if p.is_timed and p.kernel.side == name and p.kernel.is_ceiling):
         kernel = point.kernel
+        label = kernel.ceiling_label + (threads.ONE if point.asked_threads == 1 else "")
         value = point.gbytes if kernel.ceiling_is_bandwidth else point.gflops
-        if value and value > best.get(kernel.ceiling_label, Roof("", 0, True, True)).value:
-            best[kernel.ceiling_label] = Roof(kernel.ceiling_label, value, kernel.ceiling_is_bandwidth, True,
-                                              kernel.precision)
+        if value and value > best.get(label, Roof("", 0, True, True)).value:
+            best[label] = Roof(label, value, kernel.ceiling_is_bandwidth, True, kernel.precision)
     return [best[label] for label in sorted(best)]
 
 

@@ -6,10 +6,10 @@ No kernel and no device is known by name here; order, precision, side and counte
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
-from report import stats
+from report import stats, threads
 from report.records import COLD, COUNT, EMULATOR, HOT, Kernel, Point, Roof, Side, Study
 
 TEXTBOOK_INTENSITIES = (0.25, 4.0)
@@ -77,11 +77,12 @@ def main_mode(points: list[Point]) -> str:
 def timed(side: Side | None, family: str, every_mode: bool = False) -> list[Point]:
     """Timed points of a family with a rate, in the side's main mode unless every mode is wanted.
 
-    Points of the occupancy experiment are among them only if there are no others; handicapped ones never are.
+    Points of the occupancy experiment are among them only if there are no others; handicapped ones never are. Of a
+    sweep over threads those on all of the machine's are.
     """
     points = [p for p in side.points if p.is_timed and p.flops and p.kernel.family == family
               and not p.kernel.is_ceiling and not p.counters.get(SWEPT)] if side else []
-    points = [p for p in points if p.name not in side.varied] or points
+    points = threads.of_machine(side, [p for p in points if p.name not in side.varied] or points) if side else []
     return points if every_mode else [p for p in points if p.mode == main_mode(points)]
 
 
@@ -134,7 +135,7 @@ def in_precision(points: list[Point], precision: str) -> list[Point]:
 
 def compute_roofs(side: Side, precision: str | None = None, measured: bool = True) -> list[Roof]:
     """Compute ceilings, lowest first; of one precision if it is given (unnamed ones count as fp32)."""
-    roofs = [r for r in side.roofs if not r.is_bandwidth and r.measured == measured]
+    roofs = [r for r in threads.whole_machine(side.roofs) if not r.is_bandwidth and r.measured == measured]
     if precision:
         wanted = precision_token(precision)
         roofs = [r for r in roofs if roof_precision(r) == wanted]
@@ -153,22 +154,31 @@ def peak(side: Side, precision: str, measured: bool = True) -> Roof | None:
 
 def memory_level(label: str) -> str:
     """'DRAM', 'L3', 'L2', 'L1' or the label itself: readings of one level share a roof."""
-    words = "".join(c if c.isalnum() else " " for c in label.upper()).split()
+    words = label_words(label)
     return next((level for level in ("DRAM", "HBM", "L3", "L2", "L1", "SHARED") if level in words), label)
 
 
-def bandwidth_roofs(side: Side, measured: bool = True) -> list[Roof]:
-    """The envelope of each memory level (its highest reading), fastest level first."""
+def label_words(label: str) -> list[str]:
+    return "".join(c if c.isalnum() else " " for c in label.upper()).split()
+
+
+def bandwidth_roofs(side: Side, measured: bool = True, highest: bool = False) -> list[Roof]:
+    """One roof for each memory level, fastest level first: that with the level's own name, else its highest reading.
+
+    `highest` asks for the highest reading in any case, which nothing can be above.
+    """
     levels: dict[str, Roof] = {}
-    for roof in sorted(side.roofs, key=lambda r: (r.value, r.label)):
-        if roof.is_bandwidth and roof.measured == measured:
-            levels[memory_level(roof.label)] = roof
+    for roof in sorted(threads.whole_machine(side.roofs), key=lambda r: (r.value, r.label)):
+        level = memory_level(roof.label)
+        if roof.is_bandwidth and roof.measured == measured and (
+                highest or level not in levels or levels[level].label != level):
+            levels[level] = roof
     return sorted(levels.values(), key=lambda r: (-r.value, r.label))
 
 
-def dram_roof(side: Side) -> Roof | None:
+def dram_roof(side: Side, highest: bool = False) -> Roof | None:
     """The measured memory roof: the level called DRAM, else the slowest measured level."""
-    roofs = bandwidth_roofs(side)
+    roofs = bandwidth_roofs(side, highest=highest)
     named = [r for r in roofs if memory_level(r.label) in ("DRAM", "HBM")]
     return named[0] if named else (roofs[-1] if roofs else None)
 
@@ -335,6 +345,14 @@ def speed_ups(study: Study, kernel: Kernel | None = None) -> list[SpeedUp]:
     return [speed_up(study.gpu, cpu[n], gpu[n]) for n in sorted(cpu.keys() & gpu.keys())]
 
 
+def own_hosts(study: Study) -> list[Study]:
+    """The study with the CPU beside which the GPU was measured, where that is not the CPU at hand."""
+    gpu = study.gpu.machine if study.gpu else ""
+    beside = {run.machine_of("cpu") for run in study.runs if run.has_rates("gpu") and run.machine_of("gpu") == gpu}
+    return [replace(study, sides={"cpu": other, "gpu": study.gpu}) for other in study.others
+            if other.machine in beside and study.cpu and study.cpu.machine not in beside]
+
+
 def wins_from(speedups: list[SpeedUp], with_transfer: bool) -> int | None:
     """The smallest measured size from which on the GPU's interval stays above 1; None if it never does."""
     winner = None
@@ -349,10 +367,12 @@ def wins_from(speedups: list[SpeedUp], with_transfer: bool) -> int | None:
 def errors(study: Study) -> list[str]:
     """Points above a ceiling by more than their interval: a fault of a count, a clock or a roof."""
     notes = []
-    for side in study.sides.values():
+    for side in (*study.sides.values(), *study.others):
+        one = threads.one_core(side)
+        alone = {p.name: one for p in one.points} if one else {}
         for point in side.points:
             if point.is_timed and not point.kernel.is_ceiling:
-                notes += _above(side, point)
+                notes += _above(alone.get(point.name, side), point)
     return notes
 
 
@@ -362,11 +382,11 @@ def _above(side: Side, point: Point) -> list[str]:
     roof = peak(side, point.kernel.precision)
     if rate and roof and rate > roof.value:
         notes.append(f"{point.name}: {rate:.4g} GFLOP/s is above the measured {roof.label} ceiling of {roof.value:.4g}")
-    dram, intensity = dram_roof(side), dram_intensity(side, point)
+    dram, intensity = dram_roof(side, highest=True), dram_intensity(side, point)
     if rate and dram and intensity and rate > intensity * dram.value:
         notes.append(f"{point.name}: {rate:.4g} GFLOP/s at {intensity:.3g} FLOP per DRAM byte is above the measured "
                      f"{dram.label} ceiling of {dram.value:.4g} GB/s")
-    levels = bandwidth_roofs(side)
+    levels = bandwidth_roofs(side, highest=True)
     bound = dram if point.mode == COLD else (levels[0] if levels else None)
     amount = point.counters.get("bytes_min")
     slowest = point.summary.high or point.summary.median

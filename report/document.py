@@ -6,8 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
-from report import (barriers, blocks, compared, derive, emulators, hazards, machines, provenance, ratios, readings,
-                    tables, words)
+from report import (barriers, blocks, climbing, compared, derive, emulators, energy, hazards, kin, machines, provenance,
+                    ratios, readings, tables, words)
 from report.records import SIDE_NAME, Study
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
@@ -31,18 +31,26 @@ def compose(study: Study, captions: dict[str, str], rows: dict[str, list[dict]],
     sections = [
         machines.section(study),
         tables.roofs(study),
-        _section("The ladder", readings.ladder(study), figure("ladder"), tables.ladder(study)),
+        _section("The ladder", readings.ladder(study), figure("ladder")),
+        climbing.section(study, "cpu", figure),
+        climbing.others(study, figure),
+        climbing.section(study, "gpu", figure),
         _section("The GPU’s roofline", readings.roofline_gpu(study, rows.get("roofline_gpu", [])),
                  figure("roofline_gpu")),
         _section("Promise and measurement", readings.promise(rows.get("promise", [])), figure("promise")),
         _section("Who served the bytes", readings.traffic(rows.get("traffic", [])), figure("traffic")),
         _section("The CPU’s roofline", readings.roofline_cpu(study), figure("roofline_cpu")),
+        _section("The CPU’s memory hierarchy", climbing.hierarchy(study), figure("hierarchy"),
+                 figure("hierarchy_one")),
+        _section("More threads", climbing.scaling(study), figure("scaling"), climbing.scaling_table(study)),
+        kin.section(study),
         _section("Both on one roofline", readings.roofline_both(study), figure("roofline_both")),
         _section("Occupancy and throughput", readings.occupancies(rows.get("occupancy", [])), figure("occupancy")),
         _section("Shared memory at a stride", readings.strided(rows.get("strided", [])), figure("strided")),
         _section("Throughput and size", readings.sizes(study), figure("sizes")),
         _section("The GPU against the best CPU code", readings.speedup(study), figure("speedup"),
                  tables.speedups(study)),
+        _section("Energy", energy.reading(study), figure("energy"), energy.table(study), climbing.no_energy(study)),
         _section("Counted operations and bytes", ratios.reading(study), ratios.table(study)),
         barriers.section(study),
         compared.section(study),

@@ -76,6 +76,14 @@ def seconds(value: float) -> str:
     return f"{significant(value * 1e9)} ns"
 
 
+def joules(value: float) -> str:
+    """An energy: '25.1 mJ'."""
+    for factor, unit in ((1e3, "kJ"), (1.0, "J"), (1e-3, "mJ")):
+        if value >= factor * 0.9995:
+            return f"{significant(value / factor)} {unit}"
+    return f"{significant(value * 1e6)} µJ"
+
+
 def interval(ends: tuple[float, float] | None, text=significant) -> str:
     """'[5.41, 5.45]', or an en dash where there is none."""
     return f"[{text(ends[0])}, {text(ends[1])}]" if ends else "–"

@@ -61,6 +61,11 @@ def box_points(ax) -> tuple[float, float, float, float]:
     return box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale
 
 
+def height_for(count: int, least: float) -> float:
+    """Inches of axes beside which so many labels of one line have room, at least `least`."""
+    return max(least, (count + 1) * LINE / POINTS)
+
+
 def margin_labels(ax, items: Sequence[tuple], size: float = 7.0, shift: float = 10.0, limit: int = 34) -> None:
     """Labels right of the axes, one for each (x, y, text, line colour[, text colour]), joined by leader lines."""
     _, bottom, right, top = box_points(ax)

@@ -7,15 +7,19 @@ import math
 from datetime import datetime
 from pathlib import Path
 
-from report.records import (COUNT, CounterFile, Emulator, EmulatorFile, EmulatorRate, Flag, HazardFile, Kernel,
+from report.records import (COUNT, UNUSUAL, CounterFile, Emulator, EmulatorFile, EmulatorRate, Flag, HazardFile, Kernel,
                             PlantedFault, Point, Roof, RoofFile, Run, Verdict)
 from report.stats import summarise
 
 SCHEMA_VERSION = 1
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_instance_index", "threads",
-                "iterations", "real_time", "cpu_time"}
+                "iterations", "real_time", "cpu_time", "interleaved_with"}
 SIZES = ("m", "n", "k")
+THREADS = "threads"
+"""The part of a point's name, and the key of its entry, that says how many threads it ran on."""
+MIDDLES = ("sm_clock_mhz", "energy_j", "power_w")
+"""Counters that each sample has a reading of: the median is kept."""
 FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
 
 
@@ -162,7 +166,9 @@ def _point(name: str, group: list[dict], kernels: dict[str, Kernel], path: Path,
     kernel = kernels[first["kernel"]]
     tunables = _integers(first, str(first.get("tunable_names") or "").split(","))
     mode = str(first.get("mode") or "hot")
-    base = dict(name=name, kernel=kernel, mode=mode, sizes=_sizes(name, first, tunables), tunables=tunables)
+    base = dict(name=name, kernel=kernel, mode=mode, sizes=_sizes(name, first, tunables), tunables=tunables,
+                asked_threads=_name_parts(name).get(THREADS), oversubscribed=bool(first.get("oversubscribed")),
+                interleaved=bool(first.get("interleaved_with")), run=str(path))
     failed = [e for e in group if e.get("error_occurred")]
     if failed:
         return Point(**base, failed=str(failed[0].get("error_message") or "failed without a message"))
@@ -183,7 +189,13 @@ def _point(name: str, group: list[dict], kernels: dict[str, Kernel], path: Path,
         return Point(**base, counters=counters, labels=labels)
     times = tuple(e["real_time"] * SECONDS[e.get("time_unit", "ns")] for e in good)
     return Point(**base, times=times, summary=summarise(times), counters=counters, labels=labels,
-                 batch=max(_count(e, "iterations") for e in good), threads=_count(first, "threads"))
+                 turns=tuple(_turn(e, i) for i, e in enumerate(good)), threads=_count(first, "threads"),
+                 batch=max(_count(e, "iterations") for e in good))
+
+
+def _turn(entry: dict, otherwise: int) -> int:
+    value = entry.get("repetition_index")
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
 def _count(entry: dict, key: str) -> int:
@@ -220,19 +232,28 @@ def _integers(entry: dict, names: list[str]) -> dict[str, int]:
 
 
 def _sizes(name: str, entry: dict, tunables: dict[str, int]) -> dict[str, int]:
-    """The problem's sizes: m, n, k where given, else the name's 'key:number' parts that are no tunables."""
+    """The problem's sizes: m, n, k (and the unusual ones) where given, else the name's parts that are no tunables."""
     sizes = _integers(entry, list(SIZES))
     if len(sizes) == len(SIZES):
-        return sizes
-    for part in name.split("/"):
-        key, colon, value = part.partition(":")
-        if colon and value.isascii() and value.isdigit() and len(value) < 19 and key not in tunables:
-            sizes.setdefault(key, int(value))
+        return sizes | _integers(entry, list(UNUSUAL))
+    for key, value in _name_parts(name).items():
+        if key not in tunables and key != THREADS:
+            sizes.setdefault(key, value)
     return sizes
 
 
+def _name_parts(name: str) -> dict[str, int]:
+    """The 'key:number' parts of a point's name; of two with one key the first."""
+    found: dict[str, int] = {}
+    for part in name.split("/"):
+        key, colon, value = part.partition(":")
+        if colon and value.isascii() and value.isdigit() and len(value) < 19:
+            found.setdefault(key, int(value))
+    return found
+
+
 def _counters(entries: list[dict], name: str, path: Path, flags: list[Flag]) -> dict[str, float]:
-    """Counters of the first sample; over the samples: worst error, median clock, any throttling."""
+    """Counters of the first sample; over the samples: worst error, median clock, energy and power, any throttling."""
     counters: dict[str, float] = {}
     for key, value in entries[0].items():
         if key in NOT_COUNTERS or isinstance(value, (bool, str)) or value is None:
@@ -247,9 +268,10 @@ def _counters(entries: list[dict], name: str, path: Path, flags: list[Flag]) -> 
     errors = [e["max_error_ratio"] for e in entries if "max_error_ratio" in e]
     if errors:
         counters["max_error_ratio"] = max(errors)
-    clocks = sorted(e["sm_clock_mhz"] for e in entries if _is_number(e.get("sm_clock_mhz")))
-    if clocks:
-        counters["sm_clock_mhz"] = float(clocks[len(clocks) // 2])
+    for key in MIDDLES:
+        values = sorted(e[key] for e in entries if _is_number(e.get(key)))
+        if values:
+            counters[key] = float(values[len(values) // 2])
     counters["throttled"] = float(any(e.get("throttled") not in (None, 0, 0.0, False, "", "no", "none")
                                       for e in entries))
     return counters

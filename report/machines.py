@@ -24,6 +24,10 @@ def section(study: Study) -> list[dict]:
         made.append(blocks.subheading(f"{SIDE_NAME[side.name]}: {side.machine}"))
         rows = _cpu_rows(side.context) if side.name == "cpu" else _gpu_rows(side.context)
         made.append(blocks.pairs([("measured" if not side.recorded else "recorded", side.day), *rows]))
+    for side in study.others:
+        made.append(blocks.subheading(f"Another CPU: {side.machine}"))
+        made.append(blocks.pairs([("measured" if not side.recorded else "recorded", side.date),
+                                  *_cpu_rows(side.context)]))
     reasons = sorted({str(r.context["gpu_unavailable"]) for r in study.runs if r.context.get("gpu_unavailable")})
     if reasons and (not study.gpu or study.gpu.recorded):
         shown = f"; GPU timings are {study.gpu.label}." if study.gpu else ". No recorded GPU timings were given either."

@@ -16,22 +16,14 @@ def _best(study: Study, side) -> Rung | None:
 
 
 def ladder(study: Study) -> str:
-    """Share of the roof and greatest step of each side."""
-    tops, steps = [], []
+    """Share of the roof that each side's best code reaches; what each rung brought is told with the climb."""
+    tops = []
     for side in study.sides.values():
         best = _best(study, side)
         if best and best.roof_share:
             tops.append(f"{best.point.title} reaches {fmt.percent(best.roof_share)} of the {SIDE_NAME[side.name]}’s "
                         "measured compute ceiling")
-        found = [r for r in derive.rungs(study, side) if r.step and r.step_verdict == "faster"]
-        if found:
-            step = max(found, key=lambda r: r.step)
-            steps.append(f"on the {SIDE_NAME[side.name]} {step.point.title} ({fmt.times(step.step)} the rung before at "
-                         f"N = {step.step_n})")
-    size = derive.comparison_size(study)
-    sentences = [f"At N = {size} {' and '.join(tops)}." if tops else "",
-                 f"The greatest step is {' and '.join(steps)}." if steps else ""]
-    return " ".join(s for s in sentences if s)
+    return f"At N = {derive.comparison_size(study)} {' and '.join(tops)}." if tops else ""
 
 
 def promise(rows: list[dict]) -> str:
@@ -143,7 +135,12 @@ def speedup(study: Study) -> str:
     last = found[-1]
     text += (f" (among the measured sizes {', '.join(str(s.n) for s in found)}). At N = {last.n} it is "
              f"{fmt.times(last.ratio)}")
-    return text + (f", with copies {fmt.times(last.with_transfer)}." if last.with_transfer else ".")
+    text += f", with copies {fmt.times(last.with_transfer)}." if last.with_transfer else "."
+    for beside in derive.own_hosts(study):
+        if against := derive.speed_ups(beside):
+            text += (f" Against the CPU of its own host ({beside.cpu.label}) it is {fmt.times(against[-1].ratio)} at "
+                     f"N = {against[-1].n}.")
+    return text
 
 
 KEEPS = 0.95

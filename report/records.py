@@ -13,6 +13,8 @@ OCCUPANCY = "occupancy"
 """The experiment that varies occupancy and block sizes on purpose; its points are compared among themselves."""
 EMULATOR = "emulator"
 """The experiment that counts what the hardware's counters count, too; its points are compared with those."""
+UNUSUAL = ("lda", "ldb", "ldc", "alpha", "beta", "shift")
+"""Sizes of a general product; a point that has one is no plain square product."""
 SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
 
 
@@ -63,6 +65,16 @@ class Point:
     labels: dict[str, str] = field(default_factory=dict)
     skipped: str | None = None
     failed: str | None = None
+    asked_threads: int | None = None
+    """The thread count in the point's name, where the experiment swept it; None where it was left to the machine."""
+    oversubscribed: bool = False
+    """More threads than cores, on purpose."""
+    interleaved: bool = False
+    """Its samples were taken in turns with those of the other kernels of the same run and size."""
+    turns: tuple[int, ...] = ()
+    """Which repetition each of its times is: those with one number were taken in the same turn."""
+    run: str = ""
+    """The file that it is from."""
 
     @property
     def is_timed(self) -> bool:
@@ -75,6 +87,8 @@ class Point:
     @property
     def n(self) -> int | None:
         """The one size of a square problem, or of a problem with a single size; None for the others."""
+        if not self.sizes.keys().isdisjoint(UNUSUAL):
+            return None
         values = set(self.sizes.values())
         return values.pop() if len(values) == 1 else None
 
@@ -327,6 +341,8 @@ class Study:
     hazards: tuple[HazardFile, ...] = ()
     """The newest file of each program, the emulator's first."""
     emulators: EmulatorFile | None = None
+    others: tuple[Side, ...] = ()
+    """The CPU's part on further machines, recorded ones among them, newest first."""
 
     @property
     def cpu(self) -> Side | None:

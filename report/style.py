@@ -22,9 +22,16 @@ WIDTH = 6.30
 DPI = 160
 """Of the PNGs, unless a figure asks for more."""
 SMALL, NORMAL = 7.0, 8.0
-INK, GREY, PALE = "#1a1a1a", "#6b6b6b", "#c9c9c9"
+INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
 SIDE_COLOUR = {"cpu": "#d9730d", "gpu": "#123f7a"}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
+PEER_LOOKS = tuple({"color": colour, "marker": marker, "linestyle": line} for colour, marker, line in (
+    ("#0b3c6f", "o", "-"), ("#c4560a", "s", (0, (5, 1.5))), ("#4a9b8e", "^", (0, (2, 1.2))),
+    ("#7d2a6b", "D", (0, (5, 1.5, 1, 1.5))), (INK, "v", (0, (1, 1)))))
+"""Of libraries that are told apart in one figure."""
+LEVEL_LOOKS = {"L1": ("#7fb2dd", "o"), "L2": ("#1f6fb4", "s"), "L3": ("#b0720a", "^"), "DRAM": ("#5a1846", "D")}
+"""Colour and marker of the levels of a CPU's memory."""
+OTHER_PRECISION = "#7a3fa0"
 LADDER_COLOURS = {"cpu": ("#f6b26b", "#6a2e00"), "gpu": ("#7fabe0", "#0b2447")}
 
 RC = {
@@ -73,6 +80,23 @@ def plain_ticks(axis, values: list[float]) -> None:
     axis.set_major_locator(matplotlib.ticker.FixedLocator(values))
     axis.set_minor_locator(matplotlib.ticker.NullLocator())
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: f"{v:g}"))
+
+
+def thinned(ticks: list, ratio: float = 1.5) -> list:
+    """Ticks that keep a factor between neighbours, the largest first."""
+    kept: list = []
+    for tick in reversed(ticks):
+        if not kept or kept[-1] / tick >= ratio:
+            kept.append(tick)
+    return kept[::-1]
+
+
+def rate_ticks(axis, low: float, high: float) -> None:
+    """Decades; where there are fewer than two, 1, 2 and 5 of each."""
+    if high / low > 100:
+        decade_ticks(axis)
+    else:
+        plain_ticks(axis, [t for e in range(-9, 10) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high])
 
 
 def decade_ticks(axis, every: int = 1) -> None:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from report import blocks, captions, derive, fmt
-from report.derive import Rung
+from report import blocks, captions, derive, fmt, kin, levels
 from report.records import COUNT, SIDE_NAME, Point, Roof, Side, Study
-
-
-def _rate(point: Point) -> tuple[str, str]:
-    """GFLOP/s of a point with its interval below."""
-    return fmt.significant(point.gflops), fmt.interval(point.gflops_interval)
 
 
 def roofs(study: Study) -> list[dict]:
@@ -20,7 +14,9 @@ def roofs(study: Study) -> list[dict]:
     for side in study.sides.values():
         sheets = [r for r in side.roofs if not r.measured]
         named = set()
-        for roof in sorted((r for r in side.roofs if r.measured), key=lambda r: (r.is_bandwidth, -r.value, r.label)):
+        listed = [r for r in side.roofs if r.measured and not (side.name == "cpu" and levels.in_memory_table(r)
+                                                               and levels.memory_table(side))]
+        for roof in sorted(listed, key=lambda r: (r.is_bandwidth, -r.value, r.label)):
             sheet = next((s for s in sheets if _same_roof(s, roof)), None)
             named |= {sheet.label} if sheet else set()
             rows.append((SIDE_NAME[side.name], roof.label, _roof_value(roof), _roof_value(sheet),
@@ -33,7 +29,8 @@ def roofs(study: Study) -> list[dict]:
         "Ceilings, by kernels that do nothing else, and what the data sheet says where the catalogue knows it. A copy "
         f"counts the bytes read and the bytes written. {labels[0].upper()}{labels[1:]}.",
         [("", "l"), ("roof", "l"), ("measured", "r"), ("data sheet", "r"), ("share", "r")], rows,
-        widths=["auto", "1fr", "auto", "auto", "auto"])]
+        widths=["auto", "1fr", "auto", "auto", "auto"]),
+        *(levels.memory_table(study.cpu) + levels.arithmetic_table(study.cpu) if study.cpu else [])]
 
 
 def _roof_value(roof: Roof | None) -> str | None:
@@ -47,36 +44,15 @@ def _same_roof(sheet: Roof, roof: Roof) -> bool:
     return name == (derive.memory_level(sheet.label) if sheet.is_bandwidth else derive.roof_precision(sheet))
 
 
-def ladder(study: Study) -> list[dict]:
-    """One table a side: rung, idea, rate, shares of the library and of the roof, step."""
-    return [_ladder(study, side, rungs) for side in study.sides.values() if (rungs := derive.rungs(study, side))]
-
-
-def _ladder(study: Study, side: Side, rungs: list[Rung]) -> dict:
-    rows = []
-    for r in rungs:
-        kernel = r.point.kernel
-        step = None if r.step is None else (fmt.times(r.step), _step_note(r))
-        rows.append((r.number, (r.point.title, kernel.idea), kernel.precision.upper(), r.point.n, _rate(r.point),
-                     None if r.library_share is None else fmt.percent(r.library_share),
-                     None if r.roof_share is None else fmt.percent(r.roof_share), step))
-    return blocks.table(
-        f"The {SIDE_NAME[side.name]}’s ladder at N = {derive.side_size(study, side)}, or, where a rung was not "
-        "measured there, at its own largest size: median rate with its 95 % interval, share of the fastest library of "
-        "the same size and of the measured compute ceiling in the same precision, and speed-up over the rung before "
-        "(the nearest own one above it in that precision) at the largest size that both were measured at. "
-        f"{captions.provenance([(side, [r.point for r in rungs])])}",
-        [("", "r"), ("rung", "l"), ("", "l"), ("N", "r"), ("GFLOP/s", "r"), ("of library", "r"), ("of roof", "r"),
-         ("step", "r")], rows, widths=["auto", "1fr", "auto", "auto", "auto", "auto", "auto", "auto"])
-
-
-def _step_note(rung: Rung) -> str:
-    """The size of the step where it is not the rung's, and whether the samples leave it open."""
-    notes = [f"at N = {rung.step_n}"] if rung.step_n != rung.point.n else []
-    return ", ".join(notes + (["ambiguous"] if rung.step_verdict == "ambiguous" else []))
-
-
 def speedups(study: Study) -> list[dict]:
+    """The figure's numbers; and, where the CPU at hand is another one, those against the CPU of the GPU's own host."""
+    made = _speedups(study, "The same numbers: b")
+    for beside in derive.own_hosts(study):
+        made += _speedups(beside, f"The same GPU against the CPU of its own host, {beside.cpu.label}: b")
+    return made
+
+
+def _speedups(study: Study, start: str) -> list[dict]:
     found = derive.speed_ups(study) if len(study.sides) == 2 else []
     if not found:
         return []
@@ -88,16 +64,17 @@ def speedups(study: Study) -> list[dict]:
             for s in found]
     columns = [("N", "r"), ("best CPU code", "l"), ("best GPU code", "l"), ("speed-up", "r"), ("copies", "r"),
                ("with copies", "r")]
-    return [blocks.table("The same numbers: best code of both sides in the same precision, speed-up with its interval, "
+    return [blocks.table(f"{start}est code of both sides in the same precision, speed-up with its interval, "
                          "time of the copies to and from the GPU.", columns, rows)]
 
 
 def others(study: Study) -> list[dict]:
     """Families other than the main one: a table each, so that every experiment without a figure is in the report."""
     groups: dict[tuple[str, str], list[Point]] = defaultdict(list)
+    shown = {derive.main_family(study), *kin.families(study)}
     for side in study.sides.values():
         for p in side.points:
-            if (p.is_timed and not p.kernel.is_ceiling and p.kernel.family != derive.main_family(study)
+            if (p.is_timed and not p.kernel.is_ceiling and p.kernel.family not in shown
                     and not derive.is_strided(p)):
                 groups[p.kernel.family, side.name].append(p)
     made = [_other(study.sides[side], family, points) for (family, side), points in sorted(groups.items())]
@@ -106,12 +83,17 @@ def others(study: Study) -> list[dict]:
 
 def _other(side: Side, family: str, points: list[Point]) -> dict:
     points = sorted(points, key=lambda p: (p.kernel.order, p.kernel.name, p.size_key, p.name))
-    rows = [(p.title, p.size_text, p.mode, fmt.seconds(p.summary.median),
+    rows = [(p.title, _size(p), p.mode, fmt.seconds(p.summary.median),
              None if not p.gflops else fmt.significant(p.gflops), None if not p.gbytes else fmt.significant(p.gbytes))
             for p in points]
     columns = [("kernel", "l"), ("size", "l"), ("mode", "l"), ("median time", "r"), ("GFLOP/s", "r"), ("GB/s", "r")]
     return blocks.table(f"{family}, {SIDE_NAME[side.name]}; GB/s are of compulsory bytes. "
                         + captions.provenance([(side, points)]), columns, rows)
+
+
+def _size(point: Point) -> str:
+    threads = point.asked_threads
+    return point.size_text + (f", {threads} thread{'s' if threads > 1 else ''}" if threads else "")
 
 
 def method(study: Study) -> list[dict]:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -69,7 +70,8 @@ std::string test_name(const testing::TestParamInfo<const Kernel*>& info) {
 
 class EveryGpuKernel : public testing::TestWithParam<const Kernel*> {};
 
-/// Sizes for any problem, most of them awkward: the first size from one list, all others from another or equal to it.
+/// Sizes for any problem, most of them awkward: the first size from one list, all others from another or equal to it,
+/// and none of those that are for general kernels.
 /// What the problem or the kernel does not take, or what takes long, is left out.
 std::vector<Params> cases(const Kernel& kernel, const Params& tunables) {
   const Problem& problem = find_problem(kernel.family());
@@ -79,7 +81,8 @@ std::vector<Params> cases(const Kernel& kernel, const Params& tunables) {
     for (const std::int64_t other : {0, 1, 3, 48, 333}) {
       Params given;
       for (const std::string& size : problem.size_names)
-        given.set(size, size == problem.size_names[0] || other == 0 ? first : other);
+        if (std::count(problem.general_names.begin(), problem.general_names.end(), size) == 0)
+          given.set(size, size == problem.size_names[0] || other == 0 ? first : other);
       try {
         const Params sizes = problem.complete(given);
         Params all = sizes;
@@ -123,6 +126,50 @@ TEST_P(EveryGpuKernel, IsRightAtAwkwardSizes) {
       }
     }
   }
+}
+
+/// Products with leading dimensions, factors and shifts: rows that begin at multiples of 16 bytes and rows that do not,
+/// in one matrix and in all; C read and not; A and B not read; one row, one column, one step in k.
+std::vector<Params> general_products() {
+  std::vector<Params> all;
+  for (const auto& [m, n, k] : {std::array{129, 257, 33},
+                                {300, 310, 515},
+                                {1, 300, 500},
+                                {300, 1, 511},
+                                {64, 64, 4000},
+                                {517, 1031, 1},
+                                {1003, 1037, 260}}) {
+    const Params shape{{"m", m}, {"n", n}, {"k", k}};
+    for (const Params& more :
+         {Params{{"alpha", -1}, {"beta", 2}}, Params{{"alpha", 0}, {"beta", -3}}, Params{{"alpha", 0}, {"beta", 0}},
+          Params{{"lda", k + 3}, {"ldb", n + 8}, {"ldc", n + 5}, {"beta", 1}},
+          Params{{"lda", (k + 7) / 4 * 4}, {"ldb", (n + 7) / 4 * 4}, {"ldc", (n + 7) / 4 * 4}, {"alpha", 2}},
+          Params{{"shift", 1}, {"beta", 1}}, Params{{"shift", 4}}, Params{{"shift", 63}, {"ldb", n + 1}}}) {
+      all.push_back(shape);
+      for (const auto& [name, value] : more) all.back().set(name, value);
+    }
+  }
+  return all;
+}
+
+TEST_P(EveryGpuKernel, TakesGeneralProducts) {
+  if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
+  const Kernel& kernel = *GetParam();
+  if (!kernel.is_general || kernel.family() != "matmul") GTEST_SKIP() << "takes whole matrices only";
+  Target& gpu = *the_gpu().target;
+  const Problem& problem = find_problem(kernel.family());
+  for (const Params& tunables : variants(kernel))
+    for (const Params& given : general_products()) {
+      const Call call = call_of(kernel, given, tunables);
+      ASSERT_EQ(gpu.refuse(kernel, call), "") << call.params.text();
+      const Params sizes = problem.complete(given);
+      Workload work(gpu, kernel, problem, sizes, call);
+      for (const Fill fill : {Fill::integers, Fill::random}) {
+        const Check check = work.verify(HostInputs(problem, sizes, fill, kSeed));
+        ASSERT_TRUE(check.passed()) << kernel.name << "/" << call.params.text() << ": " << check.failure
+                                    << ", error ratio " << check.max_error_ratio;
+      }
+    }
 }
 
 TEST_P(EveryGpuKernel, TellsItsResources) {
@@ -341,7 +388,8 @@ TEST(NoGpu, InspectingTheLibraryLaunchesNothing) {
   if (cublas_version().empty()) GTEST_SKIP() << "built without CUDA";
   Resources resources;
   Call call{.operands = {nullptr, nullptr, nullptr}, .inspect = &resources};
-  cublas_sgemm(call, 4, 4, 4, nullptr, nullptr, nullptr);
+  cublas_sgemm(call, {.m = 4, .n = 4, .k = 4});
+  cublaslt_sgemm(call, {.m = 4, .n = 4, .k = 4});
   EXPECT_EQ(resources.registers_per_thread, 0);
 }
 

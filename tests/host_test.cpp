@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
@@ -50,6 +52,35 @@ TEST(Host, TimesWhatRuns) {
     EXPECT_EQ(runs, 5);
     EXPECT_GE(seconds, 0.010);
   }
+}
+
+/// What the harness adds to each run of a short kernel: one indirect call. The best of many, since others use the
+/// machine, too; what is looked up by name (a call's sizes) is the kernel's own affair and measured beside it.
+TEST(Host, AnEmptyKernelTakesNextToNothing) {
+#ifndef __OPTIMIZE__
+  GTEST_SKIP() << "without optimisation";
+#endif
+  const auto host = open_host();
+  const Params sizes{{"m", 64}, {"n", 64}, {"k", 64}};
+  float operand = 0;
+  const Call call{.params = sizes, .operands = {&operand, &operand, &operand}};
+  const auto nanoseconds = [&](std::function<void(const Call&)> run) {
+    Kernel kernel;
+    kernel.name = "cpu/none/empty";
+    kernel.run = std::move(run);
+    double best = 1;
+    for (int i = 0; i < 50; ++i) best = std::min(best, host->time(kernel, call, 10'000, Mode::hot) / 10'000);
+    return 1e9 * best;
+  };
+  const double empty = nanoseconds([](const Call&) {});
+  volatile std::int64_t sink = 0;
+  const double looked_up = nanoseconds([&](const Call& given) {
+    for (const char* name : {"m", "n", "k"}) sink = given.params.at(name);
+    for (const std::size_t i : {0, 1, 2}) sink = given.operand<float>(i) != nullptr;
+  });
+  std::printf("an empty run takes %.1f ns, one that looks up its sizes and operands %.1f ns\n", empty, looked_up);
+  EXPECT_LT(empty, 100);
+  EXPECT_LT(looked_up, 300);
 }
 
 /// Cold runs are slower on data that the caches would have held: the flush reaches every level.

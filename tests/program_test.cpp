@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "tests/temporary_folder.hpp"
 
@@ -129,19 +130,10 @@ TEST(Program, WithoutAGpuItSkipsUnlessOneIsRequired) {
   EXPECT_EQ(hidden.code, 0) << hidden.output;
 }
 
-TEST(Program, KeepsWhatIsDoneOnCtrlCAndResumes) {
-  TemporaryFolder folder;
-  const std::vector<std::string> arguments{"run",
-                                           "-k",
-                                           "cpu/matmul/naive",
-                                           "-a",
-                                           "n=60,61,62,63,64,65,66,67",
-                                           "-o",
-                                           folder.path().string(),
-                                           "--benchmark_repetitions=40",
-                                           "--benchmark_min_time=0.01"};
+/// Runs the program until it has said `wanted`, presses Ctrl-C, and lets it end.
+Ended interrupted(const std::vector<std::string>& arguments, const std::string& wanted) {
   int output[2];
-  ASSERT_EQ(pipe(output), 0);
+  EXPECT_EQ(pipe(output), 0);
   const pid_t child = fork();
   if (child == 0) {
     dup2(output[1], 1);
@@ -154,13 +146,41 @@ TEST(Program, KeepsWhatIsDoneOnCtrlCAndResumes) {
   close(output[1]);
   std::string seen;
   char byte;
-  while (seen.find("2/8") == std::string::npos && read(output[0], &byte, 1) == 1) seen += byte;
+  while (seen.find(wanted) == std::string::npos && read(output[0], &byte, 1) == 1) seen += byte;
   kill(child, SIGINT);
   while (read(output[0], &byte, 1) == 1) seen += byte;
+  close(output[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 130) << seen;
-  EXPECT_NE(seen.find("--resume"), std::string::npos) << seen;
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, seen};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += word + " ";
+  return text;
+}
+
+std::set<std::string> names_in(const json& results) {
+  std::set<std::string> names;
+  for (const json& entry : results["benchmarks"]) names.insert(entry["name"].get<std::string>());
+  return names;
+}
+
+TEST(Program, KeepsWhatIsDoneOnCtrlCAndResumes) {
+  TemporaryFolder folder;
+  const std::vector<std::string> arguments{"run",
+                                           "-k",
+                                           "cpu/matmul/naive",
+                                           "-a",
+                                           "n=60,61,62,63,64,65,66,67",
+                                           "-o",
+                                           folder.path().string(),
+                                           "--benchmark_repetitions=40",
+                                           "--benchmark_min_time=0.01"};
+  const Ended ended = interrupted(arguments, "2/8");
+  EXPECT_EQ(ended.code, 130) << ended.output;
+  EXPECT_NE(ended.output.find("--resume"), std::string::npos) << ended.output;
   const auto partial = files(folder.path(), "adhoc.json");
   ASSERT_EQ(partial.size(), 1u);
   const json first = json::parse(file_text(partial[0]));
@@ -168,17 +188,60 @@ TEST(Program, KeepsWhatIsDoneOnCtrlCAndResumes) {
   EXPECT_GE(first["context"]["points_done"], 2);
   EXPECT_LT(first["context"]["points_done"], 8);
 
-  std::string again;
-  for (const std::string& argument : arguments) again += argument + " ";
+  const std::string again = joined(arguments);
   EXPECT_EQ(rung(again + "--resume --seed 2").code, 2) << "another seed is another run";
   ASSERT_EQ(rung(again + "--resume").code, 0);
   const json whole = json::parse(file_text(partial[0]));
   EXPECT_EQ(whole["context"]["complete"], true);
   EXPECT_EQ(whole["benchmarks"].size(), 8u * 40u);
-  std::set<std::string> names;
-  for (const json& entry : whole["benchmarks"]) names.insert(entry["name"].get<std::string>());
-  EXPECT_EQ(names.size(), 8u);
+  EXPECT_EQ(names_in(whole).size(), 8u);
   EXPECT_EQ(whole["context"]["date"], first["context"]["date"]);
+}
+
+TEST(Program, LosesTheGroupInFlightAloneAndResumesByGroups) {
+  TemporaryFolder folder;
+  const std::vector<std::string> arguments{"run",
+                                           "-k",
+                                           "cpu/matmul/naive",
+                                           "cpu/matmul/interchanged",
+                                           "-a",
+                                           "n=60,61,62,63",
+                                           "-a",
+                                           "interleave=true",
+                                           "-o",
+                                           folder.path().string(),
+                                           "--benchmark_repetitions=30",
+                                           "--benchmark_min_time=0.01"};
+  const Ended ended = interrupted(arguments, "2/8");
+  EXPECT_EQ(ended.code, 130) << ended.output;
+  const auto partial = files(folder.path(), "adhoc.json");
+  ASSERT_EQ(partial.size(), 1u);
+  const json first = json::parse(file_text(partial[0]));
+  EXPECT_EQ(first["context"]["complete"], false);
+  EXPECT_GE(first["context"]["points_done"], 2);
+  EXPECT_LT(first["context"]["points_done"], 8);
+  EXPECT_EQ(first["context"]["points_done"].get<int>() % 2, 0) << "whole groups";
+  EXPECT_EQ(rung(joined(arguments) + "-a interleave=false --resume").code, 2) << "another way of measuring";
+  ASSERT_EQ(rung(joined(arguments) + "--resume").code, 0);
+  const json whole = json::parse(file_text(partial[0]));
+  EXPECT_EQ(whole["context"]["complete"], true);
+  EXPECT_EQ(whole["context"]["points_done"], 8);
+  EXPECT_EQ(whole["benchmarks"].size(), 8u * 30u);
+  EXPECT_EQ(names_in(whole).size(), 8u);
+  for (const json& entry : whole["benchmarks"]) EXPECT_EQ(entry["interleaved_with"], 1) << entry["name"];
+}
+
+TEST(Program, SaysThatThreadsAreMoreThanProcessors) {
+  TemporaryFolder folder;
+  const std::string run = "run -k cpu/matmul/naive -a n=16 -o " + folder.path().string() + kQuick;
+  const Ended many = rung(run + "-a threads=1,1000");
+  ASSERT_EQ(many.code, 0) << many.output;
+  EXPECT_NE(many.output.find("more threads than the"), std::string::npos) << many.output;
+  const json results = json::parse(file_text(files(folder.path(), "adhoc.json").at(0)));
+  for (const json& entry : results["benchmarks"]) EXPECT_EQ(entry["threads"] == 1000, entry.contains("oversubscribed"));
+  EXPECT_EQ(names_in(results),
+            (std::set<std::string>{"cpu/matmul/naive/n:16/threads:1", "cpu/matmul/naive/n:16/threads:1000"}));
+  EXPECT_EQ(rung(run + "-a threads=1").output.find("more threads than the"), std::string::npos);
 }
 
 TEST(Program, ListsEveryKernelWithItsSource) {

@@ -6,7 +6,7 @@ import json
 import sys
 
 import pytest
-from test_report_support import CPU, GPU, ROOT, changed, read, rendered, write
+from test_report_support import CORES, CPU, GPU, ROOT, SWEPT, changed, read, rendered, write
 
 from report import cli, document, output
 from report.blocks import clean
@@ -57,9 +57,10 @@ def test_recorded_gpu_beside_live_cpu():
     data = read(rendered() / "report.json")
     assert (rendered() / "report.pdf").read_bytes().startswith(b"%PDF")
     figures = blocks(data, "figure")
-    assert len(figures) == len(output.FIGURES)
+    assert len(figures) == len(output.FIGURES) - len(SWEPT)
+    of_cpu = ("roofline_cpu", "climb_cpu", "peers_cpu")
     for figure in figures:
-        if "roofline_cpu" not in figure["file"]:
+        if not any(name in figure["file"] for name in of_cpu):
             assert "ecorded on Synthetic GPU, 2026-01-20" in figure["caption"], figure["file"]
     for figure in figures:
         if "traffic" not in figure["file"]:
@@ -93,7 +94,8 @@ def test_only_a_recorded_folder(tmp_path, plain):
 def test_cpu_only(tmp_path, quick):
     data = render(tmp_path, CPU)
     names = {b["file"] for b in blocks(data, "figure")}
-    assert names == {f"figures/{n}.pdf" for n in ("answer", "ladder", "roofline_cpu", "sizes")}
+    assert names == {f"figures/{n}.pdf" for n in ("answer", "ladder", "climb_cpu", "peers_cpu", "roofline_cpu",
+                                                  "sizes")}
     assert any("no CUDA device was found" in b["text"] for b in blocks(data, "text"))
     assert (tmp_path / "report.pdf").exists()
 
@@ -120,10 +122,11 @@ def test_missing_counters(tmp_path, quick, strip):
     render(tmp_path / "out", tmp_path / "in")
 
 
-def test_same_input_same_bytes(tmp_path):
-    render(tmp_path, CPU, "--recorded", GPU)
-    first, second = digests(rendered()), digests(tmp_path)
-    assert first == second and len(first) == 3 * len(output.FIGURES) + 3
+@pytest.mark.parametrize("live, without", ((CPU, len(SWEPT)), (CORES, 0)))
+def test_same_input_same_bytes(tmp_path, live, without):
+    render(tmp_path, live, "--recorded", GPU)
+    first, second = digests(rendered(live)), digests(tmp_path)
+    assert first == second and len(first) == 3 * (len(output.FIGURES) - without) + 3
 
 
 HOSTILE = ('#import "x"', "<script>alert(1)</script>", "$x^2$ *b* _i_ `c`", '"); #panic("', "=cmd()", "../../../etc",

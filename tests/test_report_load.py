@@ -163,7 +163,8 @@ def test_other_machines_are_listed_not_mixed(tmp_path):
     write(tmp_path / "b" / "m.json", changed(LADDER))
     study = collect([tmp_path], [])
     assert study.cpu.machine.startswith("Synthetic")
-    assert any("another machine" in s.note for s in study.sources)
+    assert [other.machine for other in study.others] == ["Another CPU"]
+    assert {p.run for p in study.cpu.points}.isdisjoint(p.run for p in study.others[0].points)
 
 
 def test_recorded_gpu_only_when_live_has_none():

@@ -9,9 +9,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FIXTURES = Path(__file__).resolve().parent / "fixtures" / "report"
-CPU, GPU = FIXTURES / "cpu", FIXTURES / "gpu"
+CPU, GPU, CORES = FIXTURES / "cpu", FIXTURES / "gpu", FIXTURES / "cores"
+SWEPT = {"climb_others", "hierarchy", "hierarchy_one", "scaling"}
+"""Figures that need another CPU's results, bytes by level or a sweep over threads, as the set 'cores' has them."""
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
+
+FOLDERS: list = []
+"""Temporary folders that live as long as the tests."""
 
 
 def read(path: Path) -> dict:
@@ -32,10 +37,10 @@ def changed(path: Path, **context) -> dict:
 
 
 @functools.cache
-def rendered() -> Path:
-    """The report of the live CPU beside the recorded GPU, rendered once for all tests; removed at exit."""
+def rendered(live: Path = CPU) -> Path:
+    """The report of a live CPU beside the recorded GPU, rendered once for all tests; removed at exit."""
     from report import cli
     folder = tempfile.TemporaryDirectory(prefix="rung-report-")
-    rendered.folder = folder
-    assert cli.main([str(CPU), "--recorded", str(GPU), "--output", folder.name]) == cli.OK
+    FOLDERS.append(folder)
+    assert cli.main([str(live), "--recorded", str(GPU), "--output", folder.name]) == cli.OK
     return Path(folder.name)

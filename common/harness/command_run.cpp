@@ -169,7 +169,7 @@ void print_ceilings(const std::filesystem::path& folder) {
     for (const auto& [part, word] : {std::pair{"empirical", "measured"}, {"spec", "data sheet"}})
       for (const auto& [quantity, unit] : {std::pair{"gflops", "GFLOP/s"}, {"gbytes", "GB/s"}})
         for (const auto& roof : roofs[part][quantity]["data"])
-          fmt::print("  {:<16} {:>12.1f} {:<8} {}\n", roof[0].get<std::string>(), roof[1].get<double>(), unit, word);
+          fmt::print("  {:<34} {:>12.1f} {:<8} {}\n", roof[0].get<std::string>(), roof[1].get<double>(), unit, word);
   }
 }
 
@@ -180,7 +180,8 @@ void add_run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "measure experiments (all of them if none is named)");
   command->add_option("EXPERIMENT", options->experiments, "names in experiments/, or TOML files");
   command->add_option("-k,--kernels", options->kernels, "measure these kernels (globs) instead of an experiment");
-  command->add_option("-a,--axis", options->axes, "with --kernels: a size, tunable or mode, as n=256,512");
+  command->add_option("-a,--axis", options->axes,
+                      "with --kernels: a size, a tunable or another key of a sweep, as n=256,512 or threads=1,0");
   command->add_flag("--profile", options->profile, "run each GPU point once, untimed, for a profiler");
   add_study_flags(*command, *options);
   add_benchmark_flags(*command, *options);

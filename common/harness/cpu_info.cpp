@@ -4,16 +4,16 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <type_traits>
 #include <vector>
+
+#include "common/harness/control_groups.hpp"
 
 namespace rung {
 namespace {
@@ -104,76 +104,10 @@ std::string widest_simd() {
 #endif
 }
 
-/// The folders that hold this process's limits: of control groups v2, or of version 1's `controller`; its own group
-/// first, then those around it. In a container only the last may exist.
-std::vector<std::string> control_groups(const std::string& controller) {
-  std::vector<std::string> folders;
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {  // "0::/path" or "4:memory:/path"
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string names = line.substr(first + 1, second - first - 1);
-    std::string root = "/sys/fs/cgroup";
-    if (!names.empty()) {
-      if (("," + names + ",").find("," + controller + ",") == std::string::npos) continue;
-      root += "/" + controller;
-    }
-    std::string path = line.substr(second + 1);
-    while (!path.empty()) {
-      folders.push_back(root + path);
-      path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
-    }
-    folders.push_back(root);
-  }
-  return folders;
-}
-
-/// A number in a file; nothing if there is none ("max" means no limit).
-std::optional<double> number_in(const std::string& path) {
-  std::istringstream text(first_line(path).value_or(""));
-  double value = 0;
-  if (text >> value) return value;
-  return std::nullopt;
-}
-
-/// Processors' worth of CPU time that the control groups leave; infinite without a limit.
-double cpu_quota() {
-  double least = std::numeric_limits<double>::infinity();
-  for (const std::string& folder : control_groups("cpu")) {
-    std::istringstream v2(first_line(folder + "/cpu.max").value_or(""));  // "200000 100000" or "max 100000"
-    double quota = 0, period = 0;
-    if (!(v2 >> quota >> period)) {
-      quota = number_in(folder + "/cpu.cfs_quota_us").value_or(0);  // -1: none
-      period = number_in(folder + "/cpu.cfs_period_us").value_or(0);
-    }
-    if (quota > 0 && period > 0) least = std::min(least, quota / period);
-  }
-  return least;
-}
-
-struct MemoryLimit {
-  std::size_t limit = 0, used = 0;  ///< bytes
-};
-
-/// The limits of the control groups around this process; none if its memory is not limited.
-std::vector<MemoryLimit> memory_limits() {
-  std::vector<MemoryLimit> limits;
-  const auto total = static_cast<double>(meminfo("MemTotal"));
-  for (const std::string& folder : control_groups("memory")) {
-    auto limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
-    if (!limit) {
-      limit = number_in(folder + "/memory.limit_in_bytes");  // a number beyond the machine's memory: no limit
-      used = number_in(folder + "/memory.usage_in_bytes");
-    }
-    if (limit && used && *limit < total)
-      limits.push_back({static_cast<std::size_t>(*limit), static_cast<std::size_t>(*used)});
-  }
-  return limits;
-}
-
 std::size_t usable_memory() {
   std::size_t least = meminfo("MemTotal");
-  for (const MemoryLimit& group : memory_limits()) least = std::min(least, group.limit);
+  for (const MemoryLimit& group : ControlGroups().memory_limits(meminfo("MemTotal")))
+    least = std::min(least, group.limit);
   return least;
 }
 
@@ -205,19 +139,31 @@ const CpuInfo& cpu_info() {
   return info;
 }
 
-int cpu_threads() {
-  if (const char* wanted = std::getenv("OMP_NUM_THREADS"); wanted && *wanted) return omp_get_max_threads();
-  static const int allowed = [] {
-    const double quota = std::max(1.0, std::floor(cpu_quota()));
-    return static_cast<int>(std::min<double>(omp_get_num_procs(), quota));
-  }();
-  return allowed;
+int usable_processors() {
+  static const int usable = threads_within(ControlGroups().cpu_quota(), omp_get_num_procs());
+  return usable;
 }
+
+int cpu_threads() {
+  static const int threads = [] {
+    const char* wanted = std::getenv("OMP_NUM_THREADS");
+    return wanted && *wanted ? omp_get_max_threads() : usable_processors();
+  }();
+  return threads;
+}
+
+UseThreads::UseThreads(int count) {
+  const int all = cpu_threads();  // asked before anything is changed: it is what the program found
+  before_ = omp_get_max_threads();
+  omp_set_num_threads(count > 0 ? count : all);
+}
+
+UseThreads::~UseThreads() { omp_set_num_threads(before_); }
 
 std::size_t available_memory() {
   std::size_t least = meminfo("MemAvailable");
   if (least == 0) least = std::numeric_limits<std::size_t>::max();  // not told: the allocation decides
-  for (const MemoryLimit& group : memory_limits())
+  for (const MemoryLimit& group : ControlGroups().memory_limits(meminfo("MemTotal")))
     least = std::min(least, group.limit > group.used ? group.limit - group.used : 0);
   return least;
 }

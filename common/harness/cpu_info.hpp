@@ -28,9 +28,25 @@ struct CpuInfo {
 /// Read once, at the first call.
 const CpuInfo& cpu_info();
 
-/// Threads that the CPU kernels use: what OMP_NUM_THREADS says, else one per logical processor that the affinity mask
-/// and the control group's quota of CPU time leave to this process.
+/// Logical processors that the affinity mask and the control group's quota of CPU time leave to this process.
+int usable_processors();
+
+/// Threads that the CPU kernels use where a point does not say: OMP_NUM_THREADS as the program found it, else
+/// usable_processors(). Does not follow UseThreads.
 int cpu_threads();
+
+/// Lets OpenMP's parallel regions have `count` threads (0: cpu_threads()), which omp_get_max_threads() then says, until
+/// the end of the block. Those that are there already wait beside a smaller team.
+class UseThreads {
+ public:
+  explicit UseThreads(int count);
+  ~UseThreads();
+  UseThreads(const UseThreads&) = delete;
+  UseThreads& operator=(const UseThreads&) = delete;
+
+ private:
+  int before_ = 0;
+};
 
 /// Bytes that this process can still allocate: the system's available memory, or less if a control group limits it.
 std::size_t available_memory();

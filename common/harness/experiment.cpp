@@ -1,14 +1,14 @@
 #include "common/harness/experiment.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
-#include "gpu/simt/caches.hpp"
+#include "common/harness/cpu_info.hpp"
+#include "common/harness/experiment_values.hpp"
 
 namespace rung {
 namespace {
@@ -22,6 +22,8 @@ struct Sweep {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes;  ///< sizes and tunables
   std::vector<Params> shapes;
   std::vector<std::int64_t> shared_bytes{0};
+  std::vector<int> threads;  ///< of CPU kernels, 0 for all; empty if the sweep does not say
+  bool interleave = false;
   Effort effort;
   const Device* caches = nullptr;
 };
@@ -73,8 +75,18 @@ void each_combination(const std::vector<std::pair<std::string, std::vector<std::
   }
 }
 
-Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep) {
+/// The values of the axis `threads` for this kernel: none but "not said" on a GPU.
+std::vector<std::optional<int>> thread_axis(const Kernel& kernel, const Sweep& sweep) {
+  if (kernel.side() != "cpu" || sweep.threads.empty()) return {std::nullopt};
+  return {sweep.threads.begin(), sweep.threads.end()};
+}
+
+/// Sizes that follow from the machine follow from the threads, too, so these are set while the point is made.
+Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep, std::optional<int> threads) {
+  const UseThreads scope(threads.value_or(0));
   Point point{.kernel = &kernel, .problem = &find_problem(kernel.family())};
+  if (kernel.side() == "cpu") point.threads = threads.value_or(0) > 0 ? *threads : cpu_threads();
+  point.names_threads = threads.has_value();
   point.effort = sweep.effort;
   point.caches = sweep.caches;
   point.tunables = with_tunables(kernel, given);
@@ -85,92 +97,47 @@ Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep) 
   return point;
 }
 
-void add_points(const Sweep& sweep, std::vector<Point>& points, std::set<std::string>& names) {
+/// Calls `use` with every point of the sweep.
+template <typename Use>
+void each_point(const Sweep& sweep, const Use& use) {
   for (const Kernel* kernel : sweep.kernels) {
     std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes;
     for (const auto& axis : sweep.axes)
       if (has_tunable(*kernel, axis.first) || has_size(*kernel, axis.first)) axes.push_back(axis);
     for (const Params& shape : sweep.shapes)
       each_combination(axes, shape, 0, [&](const Params& given) {
-        for (const Way way : sweep.ways)
-          for (const std::int64_t shared : sweep.shared_bytes) {
-            Point point = make_point(*kernel, given, sweep);
-            point.way = way;
-            point.shared_bytes = shared;
-            point.skip = launch_refusal(point);
-            if (names.insert(point.name()).second) points.push_back(std::move(point));
-            if (points.size() > kMostPoints) throw Error("more than 100000 points: make the sweep smaller");
-          }
+        for (const std::optional<int> threads : thread_axis(*kernel, sweep))
+          for (const Way way : sweep.ways)
+            for (const std::int64_t shared : sweep.shared_bytes) {
+              Point point = make_point(*kernel, given, sweep, threads);
+              point.way = way;
+              point.shared_bytes = shared;
+              const UseThreads scope(point.threads);
+              point.skip = launch_refusal(point);
+              use(std::move(point));
+            }
       });
   }
 }
 
-[[noreturn]] void wrong_type(const std::string& key, const char* wanted) {
-  throw Error("'" + key + "' must be " + wanted);
+/// What points have in common that are measured together: what they compute, where, how, and with how many threads.
+std::string group_key(const Point& point) {
+  return point.problem->name + "/" + point.sizes.text() + "/" + point.kernel->side() + "/" + way_name(point.way) + "/" +
+         std::to_string(point.threads);
 }
 
-std::vector<std::int64_t> numbers(const std::string& key, const toml::node& node) {
-  std::vector<std::int64_t> values;
-  const auto add = [&](const toml::node& one) {
-    if (!one.is_integer()) wrong_type(key, "a whole number or a list of them");
-    values.push_back(one.as_integer()->get());
-  };
-  if (const toml::array* list = node.as_array()) {
-    for (const toml::node& one : *list) add(one);
-  } else {
-    add(node);
-  }
-  if (values.empty()) wrong_type(key, "a list with at least one number");
-  return values;
-}
-
-std::vector<std::string> words(const std::string& key, const toml::node& node) {
-  std::vector<std::string> values;
-  const auto add = [&](const toml::node& one) {
-    if (!one.is_string()) wrong_type(key, "a word or a list of them");
-    values.push_back(one.as_string()->get());
-  };
-  if (const toml::array* list = node.as_array()) {
-    for (const toml::node& one : *list) add(one);
-  } else {
-    add(node);
-  }
-  if (values.empty()) wrong_type(key, "a list with at least one word");
-  return values;
-}
-
-std::vector<Params> shapes(const toml::node& node) {
-  const toml::array* list = node.as_array();
-  if (!list || list->empty()) wrong_type("sizes", "a list of tables, as [{m = 64, n = 32, k = 8}]");
-  std::vector<Params> all;
-  for (const toml::node& one : *list) {
-    const toml::table* table = one.as_table();
-    if (!table) wrong_type("sizes", "a list of tables, as [{m = 64, n = 32, k = 8}]");
-    Params shape;
-    for (const auto& [key, value] : *table)
-      shape.set(std::string(key.str()), numbers(std::string(key.str()), value).front());
-    all.push_back(shape);
-  }
-  return all;
-}
-
-double positive_number(const std::string& key, const toml::node& node) {
-  const auto value = node.value<double>();
-  if (!value || !(*value > 0) || *value > 1e6) wrong_type(key, "a number above 0 (and up to 1e6)");
-  return *value;
-}
-
-/// The device of the key `caches`. Throws Error, naming the key, if there is none or no model of its caches.
-const Device* modelled_device(const std::string& key, const toml::node& node) {
-  const auto name = node.value<std::string>();
-  if (!name) wrong_type(key, "the name of one GPU, as \"H200\"");
-  try {
-    const Device& device = find_device(*name);
-    CacheModel(device, 1, 1, 0);
-    return &device;
-  } catch (const Error& error) {
-    throw Error("'" + key + "': " + error.what());
-  }
+void add_points(const Sweep& sweep, std::vector<Point>& points, std::set<std::string>& names) {
+  int groups = 0;
+  for (const Point& point : points) groups = std::max(groups, point.group);
+  std::map<std::string, int> group_of;
+  each_point(sweep, [&](Point point) {
+    if (!names.insert(point.name()).second) return;
+    if (sweep.interleave && point.way != Way::count)
+      point.group =
+          group_of.try_emplace(group_key(point), groups + 1 + static_cast<int>(group_of.size())).first->second;
+    points.push_back(std::move(point));
+    if (points.size() > kMostPoints) throw Error("more than 100000 points: make the sweep smaller");
+  });
 }
 
 /// Only what is counted has modelled caches: in another mode the key would be silently without effect.
@@ -197,6 +164,9 @@ Sweep read_sweep(const toml::table& table) {
       {"caches", [&](auto& key, auto& node) { sweep.caches = modelled_device(key, node); }},
       {"sizes", [&](auto&, auto& node) { sweep.shapes = shapes(node); }},
       {"shared_bytes", [&](auto& key, auto& node) { sweep.shared_bytes = numbers(key, node); }},
+      {"threads", [&](auto& key, auto& node) { sweep.threads = thread_counts(key, node); }},
+      {"interleave", [&](auto& key, auto& node) { sweep.interleave = truth(key, node); }},
+      {"energy", [&](auto& key, auto& node) { sweep.effort.energy = truth(key, node); }},
       {"samples", [&](auto& key, auto& node) { sweep.effort.min_samples = int(positive_number(key, node)); }},
       {"max_samples", [&](auto& key, auto& node) { sweep.effort.max_samples = int(positive_number(key, node)); }},
       {"longest_run", [&](auto& key, auto& node) { sweep.effort.longest_run = positive_number(key, node); }},
@@ -255,12 +225,15 @@ Params Point::params() const {
   return all;
 }
 
+bool Point::is_oversubscribed() const { return threads > usable_processors(); }
+
 std::string Point::name() const {
   std::string text = (way == Way::count ? "count/" : "") + kernel->name;
   if (!tunables.empty()) text += "/" + tunables.text();
   if (shared_bytes) text += "/shared_bytes:" + std::to_string(shared_bytes);
   text += "/" + problem->brief(sizes).text();
-  return text + (way == Way::cold ? "/mode:cold" : "");
+  if (way == Way::cold) text += "/mode:cold";
+  return text + (names_threads ? "/threads:" + std::to_string(threads) : "");
 }
 
 Experiment load_experiment(const std::filesystem::path& file) {
@@ -288,7 +261,8 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
     const std::size_t equals = axis.find('=');
     if (equals == std::string::npos) throw Error("--axis " + axis + ": write it as name=value or name=[value,value]");
     const std::string values = axis.substr(equals + 1);
-    const bool is_word = values.find_first_not_of("0123456789,-. []") != std::string::npos;
+    const bool is_truth = values == "true" || values == "false";
+    const bool is_word = !is_truth && values.find_first_not_of("0123456789,-. []") != std::string::npos;
     const bool is_list = values.find(',') != std::string::npos && values[0] != '[';
     text += axis.substr(0, equals) + " = " + (is_word ? "'" + values + "'" : is_list ? "[" + values + "]" : values);
     text += "\n";

@@ -1,17 +1,24 @@
+// clang-format off
 /// An experiment file: one question, asked as sweeps over kernels, sizes, tunables and modes. Strict: a key or a name
 /// that nobody knows is an error with the nearest one suggested.
 ///
-///   title = "…"              question = "…"
+///   title = "…"                         question = "…"
 ///   [[sweep]]
-///   kernels = ["gpu/matmul/*"]     globs over the registry
-///   mode = ["hot", "cold"]         or "count": executed and counted by the emulator, never timed
-///   n = [256, 512]                 any size of the problem, any tunable of a kernel: a number or a list
+///   kernels = ["gpu/matmul/*"]          globs over the registry
+///   n = [256, 512]                      any size of the problem, any tunable of a kernel: a number or a list
 ///   sizes = [{m = 64, n = 32, k = 8}]   shapes that are no product of axes
-///   caches = "H200"                with mode = "count": model the caches of this device (common/model/devices.cpp),
-///   too shared_bytes = [0, 8192]       dynamic shared memory added to each launch (an occupancy sweep) samples = 10 at
-///   least so many a point max_samples = 30               at most so many seconds = 1.0                  stop sampling
-///   a point after so long, once it has its samples longest_run = 60               skip a point of which a single run
-///   takes longer, in seconds
+///   mode = ["hot", "cold"]              or "count": executed and counted by the emulator, never timed
+///   caches = "H200"                     with mode = "count": model this GPU's caches, too (common/model/devices.cpp)
+///   shared_bytes = [0, 8192]            dynamic shared memory added to each launch (an occupancy sweep)
+///   threads = [1, 2, 4, 0]              of CPU kernels; 0: all that the process may use; more than cores are allowed
+///   interleave = true                   points of this sweep that compute the same on the same side, in the same mode
+///                                       and with as many threads take their samples in turns: for ratios between them
+///   energy = true                       where a sample is too short for a GPU's energy counter, run a second for it
+///   samples = 10                        at least so many a point
+///   max_samples = 30                    at most so many
+///   seconds = 1.0                       stop sampling a point after so long, once it has its samples
+///   longest_run = 60                    skip a point of which a single run takes longer, in seconds
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -33,6 +40,7 @@ struct Effort {
   int max_samples = 30;
   double seconds = 1.0;             ///< wall budget once min_samples are taken
   double longest_run = 60;          ///< seconds; a point whose first run takes longer is skipped
+  bool energy = false;              ///< may spend a second on it where the counters are slow (a GPU's)
   double target_half_width = 0.01;  ///< of the median's 95 % interval, relative
 };
 
@@ -45,11 +53,15 @@ struct Point {
   Way way = Way::hot;
   Effort effort;
   const Device* caches = nullptr;  ///< whose caches are modelled while counting; no part of the name
+  int threads = 0;                 ///< that a CPU kernel may use; 0 on the GPU
+  bool names_threads = false;      ///< the sweep asked for this number, so the name says it
+  int group = 0;                   ///< points with the same number above 0 are measured together
   std::string skip;                ///< why it is not measured; empty if it is
 
-  /// side/family/variant/tunable:value/n:4096, with a suffix for what is not the default way.
+  /// side/family/variant/tunable:value/n:4096, with suffixes for what is not the default: /mode:cold, /threads:4.
   std::string name() const;
-  Params params() const;  ///< sizes and tunables
+  Params params() const;           ///< sizes and tunables
+  bool is_oversubscribed() const;  ///< has more threads than this process may use processors
 };
 
 struct Experiment {

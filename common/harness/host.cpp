@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "common/harness/cpu_events.hpp"
 #include "common/harness/cpu_info.hpp"
+#include "common/harness/rapl.hpp"
 #include "common/harness/target.hpp"
 
 // Where the CPU kernels bring OpenBLAS along, it tells its version, the core that it chose its code for and whose
@@ -110,25 +112,26 @@ class Host final : public Target {
   void run(const Kernel& kernel, const Call& call) override { kernel.run(call); }
 
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
-    using Clock = std::chrono::steady_clock;
-    const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
-    if (mode == Mode::hot) {
-      const auto start = Clock::now();
-      for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
-      return seconds(Clock::now() - start);
-    }
-    double total = 0;
-    for (std::int64_t i = 0; i < runs; ++i) {
-      flush_caches();
-      const auto start = Clock::now();
-      kernel.run(call);
-      total += seconds(Clock::now() - start);
-    }
-    return total;
+    energy_j_.reset();
+    return mode == Mode::hot ? time_hot(kernel, call, runs) : time_cold(kernel, call, runs);
   }
 
   /// steady_clock ticks in nanoseconds and costs some 25 ns to read: a per mille of this.
   double resolved_seconds() const override { return 25e-6; }
+
+  std::optional<double> energy_j() const override { return energy_j_; }
+  double energy_seconds() const override {
+    return rapl_.unavailable().empty() ? kRaplSeconds : std::numeric_limits<double>::infinity();
+  }
+
+  std::map<std::string, double> events(const Kernel& kernel, const Call& call, std::int64_t runs) override {
+    if (events_.available().empty()) return {};
+    auto counts = events_.count([&] {
+      for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
+    });
+    for (auto& [key, count] : counts) count /= static_cast<double>(runs);
+    return counts;
+  }
 
   DeviceState state() override { return {.clock_mhz = clock_mhz(), .power_w = std::nullopt, .throttled = ""}; }
 
@@ -153,6 +156,10 @@ class Host final : public Target {
         {"omp_proc_bind", proc_bind_name()},
         {"omp_places", environment("OMP_PLACES")},
     };
+    rapl_.unavailable().empty() ? all["energy_source"] = rapl_.source()
+                                : all["energy_unavailable"] = rapl_.unavailable();
+    for (const EventSum& quantity : events_.available()) all["cpu_events"].push_back(quantity.key);
+    if (!events_.unavailable().empty()) all["cpu_events_unavailable"] = events_.unavailable();
     if (openblas_get_config && openblas_get_corename && openblas_get_parallel) {  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
       std::istringstream words(openblas_get_config());
       std::string name, version;
@@ -168,6 +175,29 @@ class Host final : public Target {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+  double time_hot(const Kernel& kernel, const Call& call, std::int64_t runs) {
+    const std::vector<std::uint64_t> before = rapl_.read();
+    const auto start = Clock::now();
+    for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
+    const double took = seconds(Clock::now() - start);
+    if (took >= kRaplSeconds) energy_j_ = rapl_.joules(before, rapl_.read());
+    return took;
+  }
+
+  double time_cold(const Kernel& kernel, const Call& call, std::int64_t runs) {
+    double total = 0;
+    for (std::int64_t i = 0; i < runs; ++i) {
+      flush_caches();
+      const auto start = Clock::now();
+      kernel.run(call);
+      total += seconds(Clock::now() - start);
+    }
+    return total;
+  }
+
   static void touch(char* memory, std::size_t bytes) {
     const auto pages = static_cast<std::int64_t>((bytes + kPage - 1) / kPage);
 #pragma omp parallel for schedule(static)
@@ -188,6 +218,9 @@ class Host final : public Target {
     for (std::int64_t line = 0; line < lines; ++line) ++flush_[line * 64];
   }
 
+  Rapl rapl_;
+  std::optional<double> energy_j_;
+  CpuEvents events_;
   char* flush_ = nullptr;
   std::size_t flush_bytes_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "common/harness/interrupt.hpp"
 #include "common/harness/statistics.hpp"
@@ -14,7 +15,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRound = 5;  // samples between two looks at the stop rule
+constexpr int kRound = 5;                 // samples between two looks at the stop rule
+constexpr int kTurn = 3;                  // samples of one of several points measured together, before the next one's
+constexpr double kLongRun = 0.1;          // seconds; what the caches held before no longer matters
+constexpr double kCountedSeconds = 0.02;  // of runs whose events are counted: many turns of the counters
+constexpr double kCheapSeconds = 0.1;     // spent on energy without being asked to
+constexpr double kEnergyIntervals = 1.2;  // an energy batch is so many times what the counters resolve
 constexpr std::int64_t kMostRuns = 100'000;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -47,6 +53,7 @@ std::int64_t runs_per_sample(Target& target, const Kernel& kernel, const Call& c
 std::vector<Sample> take_samples(const std::string& name, Target& target, const Kernel& kernel, const Call& call,
                                  Mode mode, std::int64_t runs, int count) {
   std::vector<DeviceState> states;
+  std::vector<std::optional<double>> energies;
   std::exception_ptr failure;
   benchmark::RegisterBenchmark(name.c_str(),
                                [&](benchmark::State& state) {
@@ -63,6 +70,7 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
                                      return;
                                    }
                                  }
+                                 energies.push_back(target.energy_j());
                                  states.push_back(target.state());
                                })
       ->UseManualTime()
@@ -76,9 +84,53 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
   for (std::size_t i = 0; i < std::min(states.size(), collector.repetitions.size()); ++i) {
     const auto& run = collector.repetitions[i];
     samples.push_back({run.real_accumulated_time / double(run.iterations),
-                       run.cpu_accumulated_time / double(run.iterations), run.iterations, states[i]});
+                       run.cpu_accumulated_time / double(run.iterations), run.iterations, states[i], energies[i]});
+    if (energies[i]) samples.back().energy_j = *energies[i] / double(run.iterations);
   }
   return samples;
+}
+
+/// Runs that fill `interval` seconds, at `seconds` each.
+std::int64_t runs_within(double interval, double seconds) {
+  return std::clamp<std::int64_t>(std::int64_t(std::ceil(1.1 * interval / std::max(seconds, 1e-9))), 1, kMostRuns);
+}
+
+std::vector<double> seconds_of(const std::vector<Sample>& samples) {
+  std::vector<double> seconds;
+  for (const Sample& sample : samples) seconds.push_back(sample.seconds);
+  return seconds;
+}
+
+/// Whether all that are left may stop, or have spent the time of all.
+bool may_stop(std::span<const Sampler> samplers, const std::vector<std::size_t>& left) {
+  double spent = 0, budget = 0;
+  bool all_may = true, all_have_enough = true;
+  for (const std::size_t which : left) {
+    const Sampler& sampler = samplers[which];
+    spent += sampler.elapsed();
+    budget += sampler.effort().seconds;
+    all_may = all_may && !sampler.stop_reason().empty();
+    all_have_enough = all_have_enough && sampler.has_enough();
+  }
+  return all_may || interrupted() || (all_have_enough && spent >= budget);
+}
+
+/// The order of a round: the same for the same seed.
+std::vector<std::size_t> shuffled(std::vector<std::size_t> order, std::uint64_t seed, std::uint64_t round) {
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[random_bits(seed, round * order.size() + i) % i]);
+  return order;
+}
+
+bool is_lost(const std::exception_ptr& failure) {
+  if (!failure) return false;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const DeviceLost&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -93,29 +145,109 @@ std::string stop_reason(const std::vector<double>& seconds, double elapsed, cons
   return "";
 }
 
+Sampler::Sampler(std::string name, Target& target, const Kernel& kernel, const Call& call, Mode mode,
+                 const Effort& effort, const Overrides& overrides)
+    : name_(std::move(name)),
+      target_(target),
+      kernel_(kernel),
+      call_(call),
+      mode_(mode),
+      effort_(effort),
+      overrides_(overrides) {
+  const double least = overrides.min_seconds > 0 ? overrides.min_seconds : target.resolved_seconds();
+  runs_ = runs_per_sample(target, kernel, call, mode, least);
+}
+
+void Sampler::take(int count) {
+  if (overrides_.repetitions > 0) count = std::min(count, overrides_.repetitions - static_cast<int>(samples_.size()));
+  if (count <= 0) return;
+  const auto start = Clock::now();
+  const std::vector<Sample> taken = take_samples(name_, target_, kernel_, call_, mode_, runs_, count);
+  samples_.insert(samples_.end(), taken.begin(), taken.end());
+  elapsed_ += since(start);
+}
+
+void Sampler::warm_up() {
+  if (mode_ == Mode::cold || (!samples_.empty() && samples_.back().seconds > kLongRun)) return;
+  target_.run(kernel_, call_);
+}
+
+std::string Sampler::stop_reason() const {
+  if (interrupted()) return "interrupted";
+  if (overrides_.repetitions > 0) return has_enough() ? "repetitions given" : "";
+  return rung::stop_reason(seconds_of(samples_), elapsed_, effort_);
+}
+
+bool Sampler::has_enough() const {
+  return static_cast<int>(samples_.size()) >=
+         (overrides_.repetitions > 0 ? overrides_.repetitions : effort_.min_samples);
+}
+
+Measurement Sampler::finish(const std::string& stop_reason) {
+  Measurement measurement{.samples = samples_, .stop_reason = stop_reason};
+  if (interrupted() || samples_.empty() || mode_ == Mode::cold) return measurement;
+  const double seconds = median(seconds_of(samples_));
+  const auto has_energy = [](const Sample& sample) { return sample.energy_j.has_value(); };
+  if (!std::all_of(samples_.begin(), samples_.end(), has_energy)) measurement.energy = energy_batch(seconds);
+  measurement.events = target_.events(kernel_, call_, runs_within(kCountedSeconds, seconds));
+  return measurement;
+}
+
+std::optional<EnergyBatch> Sampler::energy_batch(double seconds) {
+  const double interval = kEnergyIntervals * target_.energy_seconds();
+  if (!std::isfinite(interval) || (interval > kCheapSeconds && !effort_.energy)) return std::nullopt;
+  EnergyBatch batch{.runs = runs_within(interval, seconds)};
+  const double took = target_.time(kernel_, call_, batch.runs, mode_);
+  const std::optional<double> joules = target_.energy_j();
+  if (!joules) return std::nullopt;
+  batch.energy_j = *joules / static_cast<double>(batch.runs);
+  batch.power_w = *joules / took;
+  return batch;
+}
+
+Measurement Sampler::run() {
+  take(overrides_.repetitions > 0 ? overrides_.repetitions : effort_.min_samples);
+  while (stop_reason().empty()) take(kRound);
+  return finish(stop_reason());
+}
+
 Measurement measure(const std::string& name, Target& target, const Kernel& kernel, const Call& call, Mode mode,
                     const Effort& effort, const Overrides& overrides) {
-  const double least = overrides.min_seconds > 0 ? overrides.min_seconds : target.resolved_seconds();
-  const std::int64_t runs = runs_per_sample(target, kernel, call, mode, least);
-  Measurement measurement;
-  std::vector<double> seconds;
-  const auto start = Clock::now();
-  while (measurement.stop_reason.empty()) {
-    const int first = overrides.repetitions > 0 ? overrides.repetitions : effort.min_samples;
-    const int count = seconds.empty() ? first : kRound;
-    for (const Sample& sample : take_samples(name, target, kernel, call, mode, runs, count)) {
-      measurement.samples.push_back(sample);
-      seconds.push_back(sample.seconds);
+  return Sampler(name, target, kernel, call, mode, effort, overrides).run();
+}
+
+std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_t seed) {
+  std::vector<Together> results(samplers.size());
+  const auto guarded = [&](std::size_t which, const auto& action) {
+    try {
+      action(samplers[which]);
+    } catch (...) {
+      results[which].failure = std::current_exception();
     }
-    if (interrupted()) {
-      measurement.stop_reason = "interrupted";
-    } else if (overrides.repetitions > 0) {
-      measurement.stop_reason = "repetitions given";
-    } else {
-      measurement.stop_reason = stop_reason(seconds, since(start), effort);
-    }
+  };
+  if (samplers.size() == 1) {
+    guarded(0, [&](Sampler& sampler) { results[0].measurement = sampler.run(); });
+    return results;
   }
-  return measurement;
+  const auto take_turn = [](Sampler& sampler) {
+    sampler.warm_up();
+    sampler.take(kTurn);
+  };
+  std::vector<std::size_t> left(samplers.size());
+  std::iota(left.begin(), left.end(), 0);
+  for (std::uint64_t round = 0; !left.empty() && !may_stop(samplers, left); ++round) {
+    for (const std::size_t which : shuffled(left, seed, round)) {
+      guarded(which, take_turn);
+      if (is_lost(results[which].failure)) return results;
+    }
+    std::erase_if(left, [&](std::size_t which) { return results[which].failure != nullptr; });
+  }
+  for (const std::size_t which : left)
+    guarded(which, [&](Sampler& sampler) {
+      const std::string own = sampler.stop_reason();
+      results[which].measurement = sampler.finish(own.empty() ? "wall budget" : own);
+    });
+  return results;
 }
 
 }  // namespace rung

@@ -1,6 +1,10 @@
-/// Timing one verified point with Google Benchmark: one repetition is one sample, until the stop rule has enough.
+/// Timing verified points with Google Benchmark: one repetition is one sample, until the stop rule has enough.
 #pragma once
 
+#include <exception>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,15 +14,25 @@
 namespace rung {
 
 struct Sample {
-  double seconds = 0;      ///< of one run: the timed interval over its runs
-  double cpu_seconds = 0;  ///< of the host's thread, likewise
-  std::int64_t runs = 1;   ///< timed as one interval
-  DeviceState state;       ///< right after it
+  double seconds = 0;              ///< of one run: the timed interval over its runs
+  double cpu_seconds = 0;          ///< of the host's thread, likewise
+  std::int64_t runs = 1;           ///< timed as one interval
+  DeviceState state;               ///< right after it
+  std::optional<double> energy_j;  ///< of one run, where the machine tells it and the interval is long enough
+};
+
+/// The energy of a row of runs beside the samples, where a sample's interval is too short for the counters.
+struct EnergyBatch {
+  double energy_j = 0;    ///< of one run
+  double power_w = 0;     ///< over the whole interval
+  std::int64_t runs = 0;  ///< in it
 };
 
 struct Measurement {
   std::vector<Sample> samples;
   std::string stop_reason;  ///< converged; noise stable above target; wall budget; repetitions given; interrupted
+  std::optional<EnergyBatch> energy;
+  std::map<std::string, double> events;  ///< of one run, by key; see Target::events
 };
 
 /// What the command line asks of every point, after Google Benchmark's flags.
@@ -30,8 +44,58 @@ struct Overrides {
 /// Why sampling may stop now, or empty to go on. `seconds` are the samples so far, `elapsed` the time spent on them.
 std::string stop_reason(const std::vector<double>& seconds, double elapsed, const Effort& effort);
 
+/// Takes the samples of one point, a few at a time. All members throw what the target throws.
+class Sampler {
+ public:
+  /// `call` has run at least once before. Runs it until it is known how many runs make one interval.
+  Sampler(std::string name, Target& target, const Kernel& kernel, const Call& call, Mode mode, const Effort& effort,
+          const Overrides& overrides);
+
+  /// All samples in a row.
+  Measurement run();
+  /// Takes `count` samples more, or as many as the repetitions given leave.
+  void take(int count);
+  /// One run that is not timed: what ran in between has put its own data into the caches. Nothing for runs so long
+  /// that they do not notice, and for cold ones.
+  void warm_up();
+  /// Why it may stop now, or empty.
+  std::string stop_reason() const;
+  bool has_enough() const;                     ///< the least number of samples
+  double elapsed() const { return elapsed_; }  ///< seconds spent on samples
+  const Effort& effort() const { return effort_; }
+
+  /// The samples, and, after them, energy and events where the machine tells them.
+  Measurement finish(const std::string& stop_reason);
+
+ private:
+  std::optional<EnergyBatch> energy_batch(double seconds);
+
+  std::string name_;
+  Target& target_;
+  const Kernel& kernel_;
+  Call call_;
+  Mode mode_;
+  Effort effort_;
+  Overrides overrides_;
+  std::int64_t runs_ = 1;
+  double elapsed_ = 0;
+  std::vector<Sample> samples_;
+};
+
 /// Times `call`, which has run at least once before. Throws what the target throws.
 Measurement measure(const std::string& name, Target& target, const Kernel& kernel, const Call& call, Mode mode,
                     const Effort& effort, const Overrides& overrides);
+
+/// What became of one of several points measured together: a measurement, or what stopped it.
+struct Together {
+  Measurement measurement;
+  std::exception_ptr failure;
+};
+
+/// Takes the samples of all in turns, a few of each in every round, in an order that `seed` shuffles from round to
+/// round, until each may stop or the time of all is spent: a slow second of the machine meets them all. All get as many
+/// samples, those with one index in the same round. One that fails leaves, the others go on; DeviceLost ends all, and
+/// is then the failure of the one that met it alone. A single point is measured as measure() does.
+std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_t seed);
 
 }  // namespace rung

@@ -41,9 +41,10 @@ Progress::Progress(std::size_t done, std::size_t total)
       resumed_(done),
       start_(std::chrono::steady_clock::now()) {}
 
-void Progress::begin(const std::string& name) {
+void Progress::begin(const std::string& name, std::size_t together) {
   if (!is_terminal_) return;
-  fmt::print("\033[2K[{}/{}] {}  {}\r", done_, total_, name, time_left());
+  const std::string others = together > 1 ? fmt::format(" in turns with {} others", together - 1) : "";
+  fmt::print("\033[2K[{}/{}] {}{}  {}\r", done_, total_, name, others, time_left());
   std::fflush(stdout);
 }
 

@@ -15,7 +15,8 @@ class Progress {
  public:
   /// `done` of `total` points were measured in an earlier run that is resumed.
   Progress(std::size_t done, std::size_t total);
-  void begin(const std::string& name);
+  /// The point that begins, `together` with so many in all that are measured in turns.
+  void begin(const std::string& name, std::size_t together = 1);
   /// `entries` are the point's entries for the results file.
   void finish(const std::string& name, const std::vector<Json>& entries);
   /// Says how many points were skipped, and why.

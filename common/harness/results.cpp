@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "common/harness/cpu_info.hpp"
 #include "common/harness/statistics.hpp"
 #include "common/model/devices.hpp"
 
@@ -15,6 +16,14 @@ void add_work(Json& entry, const Point& point) {
   const Params params = point.params();
   entry["flops"] = point.problem->flops(params);
   entry["bytes_min"] = point.problem->bytes_min(params);
+  if (point.kernel->level_traffic) {
+    const UseThreads threads(point.threads);
+    const LevelTraffic bytes = point.kernel->level_traffic(params);
+    entry["bytes_l1_model"] = bytes.l1;
+    entry["bytes_l2_model"] = bytes.l2;
+    entry["bytes_l3_model"] = bytes.l3;
+    entry["bytes_dram_model"] = bytes.dram;
+  }
   if (!point.kernel->requested) return;
   const Traffic traffic = point.kernel->requested(params);
   entry["bytes_requested"] = traffic.loaded;
@@ -49,11 +58,26 @@ void add_state(Json& entry, const DeviceState& state) {
   if (!state.throttled.empty()) entry["throttle_reason"] = state.throttled;
 }
 
-/// The median of a measured quantity over the samples of each kernel and label; the best kernel gives the roof.
-double best_median(const std::vector<Json>& entries, const std::string& kernel, const std::string& quantity) {
+/// Of the interval itself where it was long enough for the counters, else of a row of runs after the samples.
+void add_energy(Json& entry, const Sample& sample, const std::optional<EnergyBatch>& batch) {
+  if (sample.energy_j) {
+    entry["energy_j"] = *sample.energy_j;
+    entry["power_w"] = *sample.energy_j / sample.seconds;
+  } else if (batch) {
+    entry["energy_j"] = batch->energy_j;
+    entry["power_w"] = batch->power_w;
+    entry["energy_runs"] = batch->runs;
+  }
+}
+
+/// The median of a measured quantity over the samples of each of a kernel's points that has `threads` threads, or any
+/// number if that is 0: the best one. 0 if there is none.
+double best_median(const std::vector<Json>& entries, const std::string& kernel, const std::string& quantity,
+                   int threads) {
   std::map<std::string, std::vector<double>> by_point;
   for (const Json& entry : entries)
-    if (entry.value("kernel", "") == kernel && entry.contains(quantity))
+    if (entry.value("kernel", "") == kernel && entry.contains(quantity) &&
+        (threads == 0 || entry.value("threads", 0) == threads))
       by_point[entry["name"]].push_back(entry[quantity].get<double>());
   double best = 0;
   for (const auto& [name, values] : by_point) best = std::max(best, median(values));
@@ -74,19 +98,24 @@ Json point_entry(const Point& point) {
   }
   entry["tunable_names"] = names;
   if (point.shared_bytes) entry["shared_bytes_added"] = point.shared_bytes;
+  if (point.threads > 0) entry["threads"] = point.threads;
+  if (point.is_oversubscribed()) entry["oversubscribed"] = true;
   return entry;
 }
 
 std::vector<Json> sample_entries(const Point& point, const Measurement& measurement, const PointFacts& facts) {
   Json common = point_entry(point);
   common["repetitions"] = measurement.samples.size();
-  common["threads"] = 1;
+  if (point.threads == 0) common["threads"] = 1;  // Google Benchmark's: the host's that launches
   common["time_unit"] = "ns";
   add_work(common, point);
   add_occupancy(common, facts);
   common["max_error_ratio"] = facts.max_error_ratio;
   if (facts.transfer_seconds) common["transfer_seconds"] = *facts.transfer_seconds;
   common["stop_reason"] = measurement.stop_reason;
+  if (facts.interleaved_with > 0) common["interleaved_with"] = facts.interleaved_with;
+  if (!facts.not_interleaved.empty()) common["not_interleaved"] = facts.not_interleaved;
+  for (const auto& [key, value] : measurement.events) common[key] = value;
   std::vector<Json> entries;
   for (const Sample& sample : measurement.samples) {
     Json entry = common;
@@ -97,6 +126,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
     entry["gflops"] = common["flops"].get<double>() / sample.seconds * 1e-9;
     entry["gbytes_per_s"] = common["bytes_min"].get<double>() / sample.seconds * 1e-9;
     add_state(entry, sample.state);
+    add_energy(entry, sample, measurement.energy);
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -141,13 +171,18 @@ std::string results_text(const Json& context, const std::vector<Json>& entries) 
 Json ceilings(const std::string& side, const Json& context, const std::vector<Json>& entries) {
   Json measured{{"gflops", {{"data", Json::array()}}}, {"gbytes", {{"data", Json::array()}}}};
   bool any = false;
+  const int all = side == "cpu" ? context.value("cpu_threads", 0) : 0;
   for (const auto& [name, kernel] : context.at("kernels").items()) {
     if (kernel["side"] != side || !kernel.contains("ceiling")) continue;
     const bool is_bandwidth = kernel["ceiling"]["is_bandwidth"];
-    const double best = best_median(entries, name, is_bandwidth ? "gbytes_per_s" : "gflops");
-    if (best <= 0) continue;
-    any = true;
-    measured[is_bandwidth ? "gbytes" : "gflops"]["data"].push_back(Json::array({kernel["ceiling"]["label"], best}));
+    const std::string label = kernel["ceiling"]["label"];
+    const auto add = [&](const std::string& roof, int threads) {
+      const double best = best_median(entries, name, is_bandwidth ? "gbytes_per_s" : "gflops", threads);
+      if (best > 0) measured[is_bandwidth ? "gbytes" : "gflops"]["data"].push_back(Json::array({roof, best}));
+      any = any || best > 0;
+    };
+    add(label, all);
+    if (side == "cpu") add(label + " (1 thread)", 1);
   }
   if (!any) return nullptr;
   Json spec{{"gflops", {{"data", Json::array()}}}, {"gbytes", {{"data", Json::array()}}}};

@@ -19,7 +19,9 @@ struct PointFacts {
   std::optional<Resources> resources;
   std::optional<double> transfer_seconds;
   std::optional<Launch> launch;
-  std::optional<SmLimits> sm;  ///< of the GPU it ran on
+  std::optional<SmLimits> sm;   ///< of the GPU it ran on
+  int interleaved_with = 0;     ///< others whose samples were taken in turns with its own
+  std::string not_interleaved;  ///< why not, where that was asked for
 };
 
 /// The keys that every entry of a point begins with: its name, kernel, mode, sizes and tunables.
@@ -42,7 +44,9 @@ Json kernel_descriptions(const std::vector<Point>& points);
 std::string results_text(const Json& context, const std::vector<Json>& entries);
 
 /// The ceilings measured on one side ("cpu" or "gpu") in the Empirical Roofline Toolkit's shape: the best median of
-/// each label; data-sheet values, where the device is in the catalogue, under "spec". Null if there are none.
+/// each label; data-sheet values, where the device is in the catalogue, under "spec". Null if there are none. What a
+/// CPU gives one thread is a roof of its own, "LABEL (1 thread)"; other numbers of threads than one and all are no
+/// roof.
 Json ceilings(const std::string& side, const Json& context, const std::vector<Json>& entries);
 
 }  // namespace rung

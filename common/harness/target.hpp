@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -53,6 +55,14 @@ class Target {
     return std::nullopt;
   }
   virtual DeviceState state() { return {}; }
+  /// Joules that the last time() took by the machine's own counters; nothing where these cannot be read, for cold runs,
+  /// and if the interval was shorter than energy_seconds().
+  virtual std::optional<double> energy_j() const { return std::nullopt; }
+  /// The shortest interval that its energy is told of; infinite where none is.
+  virtual double energy_seconds() const { return std::numeric_limits<double>::infinity(); }
+  /// What the processor's counters say of one run, as the mean of `runs` untimed ones, by the key of the result
+  /// ("bytes_dram_measured"); empty where nothing is counted.
+  virtual std::map<std::string, double> events(const Kernel&, const Call&, std::int64_t /*runs*/) { return {}; }
   /// The keys that this target adds to a result's context (gpu_name …, cpu_name …).
   virtual nlohmann::json context() const = 0;
 };

@@ -25,7 +25,7 @@ class HostInputs {
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
-  std::vector<std::unique_ptr<void, Free>> data_;  ///< empty for outputs
+  std::vector<std::unique_ptr<void, Free>> data_;  ///< empty for outputs that are not read
   std::size_t bytes_ = 0;
   Judge judge_;
 };
@@ -55,11 +55,13 @@ class Workload {
 
   const Call& call() const { return call_; }
 
-  /// Runs the kernel on `inputs`, over outputs poisoned with NaN, and judges the result: right values everywhere, no
-  /// byte outside the outputs written, inputs as they were. Leaves the inputs in place for timing.
+  /// Runs the kernel on `inputs`, over outputs poisoned with NaN (those that it reads hold what `inputs` says), and
+  /// judges the result: right values everywhere, no byte outside the outputs written, inputs as they were. Leaves the
+  /// inputs in place for timing.
   Check verify(const HostInputs& inputs);
 
-  /// Judges what the timed runs left behind.
+  /// Judges what the timed runs left behind. Where an output is read, each of them started from what the one before
+  /// had left: there, the guards and the inputs are judged, then one more run from the inputs.
   Check recheck(const HostInputs& inputs);
 
  private:

@@ -10,13 +10,17 @@ namespace rung {
 namespace {
 
 constexpr std::int64_t kBytesLimit = std::int64_t{1} << 40;
+constexpr std::int64_t kPassesLimit = std::int64_t{1} << 32;
 
 Params complete(const Params& given) {
   const std::int64_t bytes = positive_size(given, "bytes", "bytes", kBytesLimit);
   if (bytes % kCopyGranule)
     throw Error("size bytes = " + std::to_string(bytes) + " is not a multiple of " + std::to_string(kCopyGranule));
-  return {{"bytes", bytes}};
+  return {{"bytes", bytes}, {"passes", given.has("passes") ? positive_size(given, "passes", "", kPassesLimit) : 1}};
 }
+
+/// One pass is what goes without saying.
+Params brief(const Params& sizes) { return sizes.at("passes") == 1 ? Params{{"bytes", sizes.at("bytes")}} : sizes; }
 
 std::vector<Operand> operands(const Params& sizes) {
   const auto elements = static_cast<std::size_t>(sizes.at("bytes") / 4);
@@ -50,9 +54,10 @@ Judge reference(const Params& sizes, Fill, std::uint64_t, std::span<const void* 
 
 const bool added = add_problem({
     .name = "copy",
-    .size_names = {"bytes"},
+    .size_names = {"bytes", "passes"},
     .complete = complete,
-    .brief = [](const Params& sizes) { return sizes; },
+    .brief = brief,
+    .unusual = [](const Params& sizes) { return sizes.get("passes", 1) == 1 ? "" : "passes"; },
     .operands = operands,
     .flops = [](const Params&) { return 0.0; },
     .bytes_min = copy_bytes,

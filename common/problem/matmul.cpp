@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <set>
 
@@ -11,29 +12,134 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kSizeLimit = 32768;  // so that every element's index fits a 32-bit int
-constexpr int kFullCompare = 256;           // up to this size every element is compared
+constexpr std::int64_t kSizeLimit = 32768;     // so that every element's index fits a 32-bit int,
+constexpr std::int64_t kLeadingLimit = 65535;  // with rows this far apart, too
+constexpr std::int64_t kFactorLimit = 8;       // keeps the integers exact: 8 x 64 k is at most 2^24
+constexpr int kFullCompare = 256;              // up to this size every element is compared
 
+/// A matrix of `rows` rows of `width` elements, `ld` apart, behind `shift` elements.
+struct Layout {
+  std::int64_t rows = 0, width = 0, ld = 0, shift = 0;
+  std::size_t elements() const { return static_cast<std::size_t>(shift + (rows - 1) * ld + width); }
+  std::size_t at(std::int64_t row, std::int64_t col) const { return static_cast<std::size_t>(shift + row * ld + col); }
+
+  /// Calls use(first, count) for each run of elements that are not the matrix's.
+  template <typename Use>
+  void each_gap(const Use& use) const {
+    if (shift > 0) use(std::size_t{0}, static_cast<std::size_t>(shift));
+    for (std::int64_t row = 0; row + 1 < rows && ld > width; ++row)
+      use(at(row, width), static_cast<std::size_t>(ld - width));
+  }
+};
+
+/// What is asked for: C = alpha A B + beta C, and where the matrices lie.
+struct Product {
+  int m = 0, n = 0, k = 0;
+  double alpha = 1, beta = 0;
+  Layout a, b, c;
+};
+
+/// The value of each size that can be left out.
+Params defaults(const MatmulShape& s) {
+  return {{"lda", s.k}, {"ldb", s.n}, {"ldc", s.n}, {"alpha", 1}, {"beta", 0}, {"shift", 0}};
+}
+
+Product product_of(const Params& sizes) {
+  const auto [m, n, k] = matmul_shape(sizes);
+  const Params plain = defaults({m, n, k});
+  const auto value = [&](const char* name) { return sizes.get(name, plain.at(name)); };
+  const std::int64_t shift = value("shift");
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .alpha = static_cast<double>(value("alpha")),
+          .beta = static_cast<double>(value("beta")),
+          .a = {m, k, value("lda"), shift},
+          .b = {k, n, value("ldb"), shift},
+          .c = {m, n, value("ldc"), shift}};
+}
+
+void require_range(const std::string& name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value < least || value > most)
+    throw Error("size " + name + " = " + std::to_string(value) + " is outside " + std::to_string(least) + ".." +
+                std::to_string(most));
+}
+
+/// The shape, then what was given and differs from the plain product's.
 Params complete(const Params& given) {
-  return {{"m", positive_size(given, "m", "n", kSizeLimit)},
-          {"n", positive_size(given, "n", "n", kSizeLimit)},
-          {"k", positive_size(given, "k", "n", kSizeLimit)}};
+  Params sizes{{"m", positive_size(given, "m", "n", kSizeLimit)},
+               {"n", positive_size(given, "n", "n", kSizeLimit)},
+               {"k", positive_size(given, "k", "n", kSizeLimit)}};
+  for (const auto& [name, usual] : defaults(matmul_shape(sizes))) {
+    const std::int64_t value = given.get(name, usual);
+    if (name == "shift")
+      require_range(name, value, 0, kMostShift);
+    else if (name == "alpha" || name == "beta")
+      require_range(name, value, -kFactorLimit, kFactorLimit);
+    else
+      require_range(name, value, usual, kLeadingLimit);
+    if (value != usual) sizes.set(name, value);
+  }
+  return sizes;
 }
 
 Params brief(const Params& sizes) {
   const auto [m, n, k] = matmul_shape(sizes);
-  if (m == n && n == k) return {{"n", n}};
-  return {{"m", m}, {"n", n}, {"k", k}};
+  Params shown = m == n && n == k ? Params{{"n", n}} : Params{{"m", m}, {"n", n}, {"k", k}};
+  for (const auto& [name, usual] : defaults({m, n, k}))
+    if (sizes.get(name, usual) != usual) shown.set(name, sizes.at(name));
+  return shown;
 }
 
-std::vector<Operand> operands(const Params& sizes) {
-  const auto [m, n, k] = matmul_shape(sizes);
-  return {{"A", std::size_t(m) * k}, {"B", std::size_t(k) * n}, {"C", std::size_t(m) * n, 4, true}};
+/// "lda, beta": the sizes given that differ from a plain product's.
+std::string unusual(const Params& sizes) {
+  std::string names;
+  for (const auto& [name, usual] : defaults(matmul_shape(sizes)))
+    if (sizes.get(name, usual) != usual) names += (names.empty() ? "" : ", ") + name;
+  return names;
 }
 
-void fill_inputs(const Params& sizes, Fill fill, std::uint64_t seed, std::span<void* const> host) {
-  const std::vector<Operand> all = operands(sizes);
-  for (std::size_t i = 0; i < 2; ++i) fill_float({static_cast<float*>(host[i]), all[i].elements}, fill, seed * 2 + i);
+std::vector<Operand> operands(const Params& sizes, std::size_t input_bytes) {
+  const Product p = product_of(sizes);
+  return {{"A", p.a.elements(), input_bytes},
+          {"B", p.b.elements(), input_bytes},
+          {"C", p.c.elements(), sizeof(float), true, p.beta != 0}};
+}
+
+/// Operations of the product, of scaling it, and of scaling C and adding it.
+double useful_flops(const Params& sizes) {
+  const Product p = product_of(sizes);
+  const double elements = double(p.m) * p.n;
+  return (p.alpha == 0 ? 0 : matmul_flops({p.m, p.n, p.k})) + (p.alpha == 0 || p.alpha == 1 ? 0 : elements) +
+         (p.beta == 0 ? 0 : 2 * elements);
+}
+
+double compulsory_bytes(const Params& sizes, std::size_t input_bytes) {
+  const Product p = product_of(sizes);
+  const double inputs = p.alpha == 0 ? 0 : double(p.m) * p.k + double(p.k) * p.n;
+  return static_cast<double>(input_bytes) * inputs + sizeof(float) * double(p.m) * p.n * (p.beta == 0 ? 1 : 2);
+}
+
+/// Numbers in the matrix, in the format of the inputs or as float32, and NaN around them.
+void fill_matrix(const Layout& layout, const MatmulInputs& format, void* to, Fill fill, std::uint64_t seed) {
+  const std::size_t count = layout.elements();
+  if (format.round) {
+    std::vector<float> numbers(count);
+    fill_float(numbers, fill, seed);
+    format.round(numbers, to);
+  } else {
+    fill_float({static_cast<float*>(to), count}, fill, seed);
+  }
+  layout.each_gap([&](std::size_t first, std::size_t gap) {
+    std::memset(static_cast<char*>(to) + first * format.element_bytes, kPoisonByte, gap * format.element_bytes);
+  });
+}
+
+void fill_operands(const Product& p, const MatmulInputs& format, Fill fill, std::uint64_t seed,
+                   std::span<void* const> host) {
+  fill_matrix(p.a, format, host[0], fill, seed * 2);
+  fill_matrix(p.b, format, host[1], fill, seed * 2 + 1);
+  if (p.beta != 0) fill_matrix(p.c, {}, host[2], fill, ~seed);
 }
 
 /// Rows (or columns) to compare: all of a small matrix, else the first, the last, both sides of the borders of tiles
@@ -52,15 +158,15 @@ std::vector<int> sampled_lines(int count, std::uint64_t seed) {
   return {lines.begin(), lines.end()};
 }
 
-/// y = M x for a row-major rows x cols matrix, in float64.
-std::vector<double> times_vector(const float* matrix, int rows, int cols, const std::vector<double>& x) {
-  std::vector<double> y(rows);
+/// y = M x in float64.
+std::vector<double> times_vector(const float* matrix, const Layout& layout, const std::vector<double>& x) {
+  std::vector<double> y(layout.rows);
 #pragma omp parallel for
-  for (int row = 0; row < rows; ++row) {
-    const float* line = matrix + std::size_t(row) * cols;
+  for (std::int64_t row = 0; row < layout.rows; ++row) {
+    const float* line = matrix + layout.at(row, 0);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int col = 0; col < cols; ++col) sum += double(line[col]) * x[col];
+    for (std::int64_t col = 0; col < layout.width; ++col) sum += double(line[col]) * x[col];
     y[row] = sum;
   }
   return y;
@@ -71,104 +177,153 @@ std::string element(int row, int col, double got, double want) {
          std::to_string(want);
 }
 
-/// The float64 product at sampled rows and columns, and |A||B| there for the bound; then the comparison with it.
+/// The float64 result at sampled rows and columns, and |alpha||A||B| and |beta||C| there for the bounds; then the
+/// comparison with it. With alpha = 0 or beta = 0 what it multiplies is not read.
 class Samples {
  public:
-  Samples(const MatmulShape& shape, std::uint64_t seed, const float* a, const float* b)
-      : shape_(shape), rows_(sampled_lines(shape.m, seed)), cols_(sampled_lines(shape.n, seed + 1)) {
-    const std::size_t width = cols_.size();
-    std::vector<double> columns(std::size_t(shape.k) * width);  // the sampled columns of B, contiguous
-    for (int i = 0; i < shape.k; ++i)
-      for (std::size_t j = 0; j < width; ++j) columns[i * width + j] = b[std::size_t(i) * shape.n + cols_[j]];
-    product_.assign(rows_.size() * width, 0);
-    magnitude_.assign(rows_.size() * width, 0);
-#pragma omp parallel for
-    for (std::size_t r = 0; r < rows_.size(); ++r)
-      for (int i = 0; i < shape.k; ++i) {
-        const double factor = a[std::size_t(rows_[r]) * shape.k + i];
-        for (std::size_t j = 0; j < width; ++j) {
-          const double term = factor * columns[i * width + j];
-          product_[r * width + j] += term;
-          magnitude_[r * width + j] += std::abs(term);
-        }
-      }
+  Samples(const Product& p, std::uint64_t seed, const float* a, const float* b, const float* c, double slack)
+      : p_(p), slack_(slack), rows_(sampled_lines(p.m, seed)), cols_(sampled_lines(p.n, seed + 1)) {
+    want_.assign(rows_.size() * cols_.size(), 0);
+    product_magnitude_ = output_magnitude_ = want_;
+    if (p.alpha != 0) add_product(a, b);
+    if (p.beta != 0) add_output(c);
   }
 
-  /// Componentwise: |C - AB| <= gamma_{k+2} |A||B|. And by norm, which sees an error that the first bound, growing
-  /// with k, lets pass: |C - AB|_F / (sqrt(k + 2) |A||B|_F) must stay below the unit roundoff. Exact inputs: equal.
+  /// Componentwise: |error| <= gamma_{k+2} (|alpha||A||B| + |beta||C|). And by norm, which sees an error that the first
+  /// bound, growing with k, lets pass: |error|_F stays below the unit roundoff times sqrt(k + 2) |alpha||A||B|_F +
+  /// 2 |beta||C|_F. That holds for what roundings are on average, so of a few elements it is not asked. Exact inputs:
+  /// equal. What is not finite must be the same, or NaN where NaN is due.
   Check judge(const float* c, Fill fill) const {
     Check check;
-    const double gamma = gamma_fp32(shape_.k + 2.0);
-    double error_square = 0, bound_square = 0;
+    const double gamma = fill == Fill::integers ? 0 : slack_ * gamma_fp32(p_.k + 2.0);
+    double error_square = 0, product_square = 0, output_square = 0;
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (std::size_t j = 0; j < cols_.size(); ++j) {
-        const double want = product_[r * cols_.size() + j], magnitude = magnitude_[r * cols_.size() + j];
-        const double got = c[std::size_t(rows_[r]) * shape_.n + cols_[j]];
+        const std::size_t i = r * cols_.size() + j;
+        const double want = want_[i], got = c[p_.c.at(rows_[r], cols_[j])];
+        if (!std::isfinite(want)) {
+          if (got == want || (std::isnan(want) && std::isnan(got))) continue;
+          return {.failure = element(rows_[r], cols_[j], got, want)};
+        }
         const double error = std::abs(got - want);
-        const double bound = fill == Fill::integers ? 0 : gamma * magnitude;
+        const double bound = gamma * (product_magnitude_[i] + output_magnitude_[i]);
         if (!(error <= bound)) {  // written so that NaN fails
           check.failure = element(rows_[r], cols_[j], got, want);
           return check;
         }
         if (bound > 0) check.max_error_ratio = std::max(check.max_error_ratio, error / bound);
         error_square += error * error;
-        bound_square += magnitude * magnitude;
+        product_square += product_magnitude_[i] * product_magnitude_[i];
+        output_square += output_magnitude_[i] * output_magnitude_[i];
       }
-    const double relative = std::sqrt(error_square / std::max(bound_square, 1e-300) / (shape_.k + 2.0));
-    if (!(relative < 0x1p-24))
-      check.failure = "the norm of the error is " + std::to_string(relative * 0x1p24) +
-                      " times the unit roundoff: less than FP32 was used";
+    const double scale = std::sqrt((p_.k + 2.0) * product_square) + 2 * std::sqrt(output_square);
+    const double roundoffs = std::sqrt(error_square) / std::max(scale, 1e-300) * 0x1p24;
+    if (want_.size() >= kNormElements && !(roundoffs < slack_))
+      check.failure =
+          "the norm of the error is " + std::to_string(roundoffs) + " times the unit roundoff: less than FP32 was used";
     return check;
   }
 
  private:
-  MatmulShape shape_;
+  static constexpr std::size_t kNormElements = 64;
+
+  void add_product(const float* a, const float* b) {
+    const std::size_t width = cols_.size();
+    std::vector<double> columns(std::size_t(p_.k) * width);  // the sampled columns of B, contiguous
+    for (int i = 0; i < p_.k; ++i)
+      for (std::size_t j = 0; j < width; ++j) columns[i * width + j] = b[p_.b.at(i, cols_[j])];
+#pragma omp parallel for
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      for (int i = 0; i < p_.k; ++i) {
+        const double factor = p_.alpha * a[p_.a.at(rows_[r], i)];
+        for (std::size_t j = 0; j < width; ++j) {
+          const double term = factor * columns[i * width + j];
+          want_[r * width + j] += term;
+          product_magnitude_[r * width + j] += std::abs(term);
+        }
+      }
+  }
+
+  void add_output(const float* c) {
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      for (std::size_t j = 0; j < cols_.size(); ++j) {
+        const double term = p_.beta * c[p_.c.at(rows_[r], cols_[j])];
+        want_[r * cols_.size() + j] += term;
+        output_magnitude_[r * cols_.size() + j] += std::abs(term);
+      }
+  }
+
+  Product p_;
+  double slack_;
   std::vector<int> rows_, cols_;
-  std::vector<double> product_, magnitude_;
+  std::vector<double> want_, product_magnitude_, output_magnitude_;
 };
 
-/// Freivalds' check, exact for integers: C x = A (B x). A wrong element anywhere in a row changes the row's sum for all
-/// but one in 2^20 of the vectors x. The sums are exact: at most 64 k n 2^19, typically far less, against 2^53.
+/// Freivalds' check, exact for integers: C x = alpha A (B x) + beta (C x). A wrong element anywhere in a row changes
+/// the row's sum for all but one in 2^20 of the vectors x. The sums are exact: at most 512 k n 2^19, typically far
+/// less, against 2^53.
 class RowSums {
  public:
-  RowSums(const MatmulShape& shape, std::uint64_t seed, const float* a, const float* b) : shape_(shape), x_(shape.n) {
-    for (int i = 0; i < shape.n; ++i) x_[i] = double(random_bits(seed, i) >> 44) - 0x1p19;
-    expected_ = times_vector(a, shape.m, shape.k, times_vector(b, shape.k, shape.n, x_));
+  RowSums(const Product& p, std::uint64_t seed, const float* a, const float* b, const float* c)
+      : p_(p), x_(p.n), expected_(p.m) {
+    for (int i = 0; i < p.n; ++i) x_[i] = double(random_bits(seed, i) >> 44) - 0x1p19;
+    if (p.alpha != 0) add(p.alpha, times_vector(a, p.a, times_vector(b, p.b, x_)));
+    if (p.beta != 0) add(p.beta, times_vector(c, p.c, x_));
   }
 
   Check judge(const float* c) const {
-    const std::vector<double> sums = times_vector(c, shape_.m, shape_.n, x_);
-    for (int row = 0; row < shape_.m; ++row)
+    const std::vector<double> sums = times_vector(c, p_.c, x_);
+    for (int row = 0; row < p_.m; ++row)
       if (!(sums[row] == expected_[row])) return {.failure = "row " + std::to_string(row) + " of C is wrong"};
     return {};
   }
 
  private:
-  MatmulShape shape_;
+  void add(double factor, const std::vector<double>& sums) {
+    for (int row = 0; row < p_.m; ++row) expected_[row] += factor * sums[row];
+  }
+
+  Product p_;
   std::vector<double> x_, expected_;
 };
 
-/// "lda, beta": the sizes given that differ from a plain product's.
-std::string unusual(const Params& sizes) {
-  const auto [m, n, k] = matmul_shape(sizes);
-  const Params plain{{"lda", k}, {"ldb", n}, {"ldc", n}, {"alpha", 1}, {"beta", 0}, {"shift", 0}};
-  std::string names;
-  for (const auto& [name, value] : plain)
-    if (sizes.get(name, value) != value) names += (names.empty() ? "" : ", ") + name;
-  return names;
+/// Where something was written between the rows of C or before them; empty if nowhere.
+std::string gap_failure(const Layout& layout, const float* c) {
+  std::string failure;
+  layout.each_gap([&](std::size_t first, std::size_t count) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(c + first);
+    const auto* end = bytes + count * sizeof(float);
+    const auto* wrong = std::find_if(bytes, end, [](unsigned char byte) { return byte != kPoisonByte; });
+    if (wrong != end && failure.empty())
+      failure = "wrote to C outside its rows: element " + std::to_string(first + (wrong - bytes) / sizeof(float)) +
+                " of its memory";
+  });
+  return failure;
 }
 
-Judge reference(const Params& sizes, Fill fill, std::uint64_t seed, std::span<const void* const> host) {
-  const MatmulShape shape = matmul_shape(sizes);
-  const auto* a = static_cast<const float*>(host[0]);
-  const auto* b = static_cast<const float*>(host[1]);
-  auto samples = std::make_shared<Samples>(shape, seed, a, b);
+/// The operand as float32: what is stored, or a copy of it in `kept`.
+const float* as_float(const MatmulInputs& format, const Layout& layout, const void* stored, std::vector<float>& kept) {
+  if (!format.widen) return static_cast<const float*>(stored);
+  kept.resize(layout.elements());
+  format.widen(stored, kept);
+  return kept.data();
+}
+
+Judge reference(const Params& sizes, const MatmulInputs& format, Fill fill, std::uint64_t seed,
+                std::span<const void* const> host) {
+  const Product p = product_of(sizes);
+  std::vector<float> wide_a, wide_b;
+  const float *a = as_float(format, p.a, host[0], wide_a), *b = as_float(format, p.b, host[1], wide_b);
+  const auto* before = static_cast<const float*>(host[2]);
+  auto samples = std::make_shared<Samples>(p, seed, a, b, before, format.slack);
   std::shared_ptr<RowSums> sums;
-  if (fill == Fill::integers) sums = std::make_shared<RowSums>(shape, seed + 2, a, b);
+  if (fill == Fill::integers) sums = std::make_shared<RowSums>(p, seed + 2, a, b, before);
   return [=](std::span<const void* const> outputs) {
     const auto* c = static_cast<const float*>(outputs[2]);
     Check check = samples->judge(c, fill);
-    return check.passed() && sums ? sums->judge(c) : check;
+    if (check.passed() && sums) check = sums->judge(c);
+    if (check.failure.empty()) check.failure = gap_failure(p.c, c);
+    return check;
   };
 }
 
@@ -178,24 +333,28 @@ bool overlaps(const void* x, std::size_t x_bytes, const void* y, std::size_t y_b
   return first < second + y_bytes && second < first + x_bytes;
 }
 
-const bool added = add_problem({
-    .name = "matmul",
-    .size_names = {"n", "m", "k"},
-    .complete = complete,
-    .brief = brief,
-    .unusual = unusual,
-    .operands = operands,
-    .flops = [](const Params& p) { return matmul_flops(matmul_shape(p)); },
-    .bytes_min =
-        [](const Params& p) {
-          const auto [m, n, k] = matmul_shape(p);
-          return 4.0 * (double(m) * k + double(k) * n + double(m) * n);
-        },
-    .fill = fill_inputs,
-    .reference = reference,
-});
+const bool added = add_problem(matmul_problem("matmul", {}));
 
 }  // namespace
+
+Problem matmul_problem(const std::string& name, const MatmulInputs& inputs) {
+  const std::size_t bytes = inputs.element_bytes;
+  return {
+      .name = name,
+      .size_names = {"n", "m", "k", "lda", "ldb", "ldc", "alpha", "beta", "shift"},
+      .general_names = {"lda", "ldb", "ldc", "alpha", "beta", "shift"},
+      .complete = complete,
+      .brief = brief,
+      .unusual = unusual,
+      .operands = [=](const Params& sizes) { return operands(sizes, bytes); },
+      .flops = useful_flops,
+      .bytes_min = [=](const Params& sizes) { return compulsory_bytes(sizes, bytes); },
+      .fill = [=](const Params& sizes, Fill fill, std::uint64_t seed,
+                  std::span<void* const> host) { fill_operands(product_of(sizes), inputs, fill, seed, host); },
+      .reference = [=](const Params& sizes, Fill fill, std::uint64_t seed,
+                       std::span<const void* const> host) { return reference(sizes, inputs, fill, seed, host); },
+  };
+}
 
 void refuse_aliasing(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes, const void* c,
                      std::size_t c_bytes) {

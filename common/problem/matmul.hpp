@@ -1,12 +1,28 @@
 /// C = alpha A B + beta C in row-major order: A is m x k, B is k x n, C is m x n (the textbook's P = M N of j x k and
 /// k x l, with alpha = 1 and beta = 0).
+///
+/// "matmul": A, B and C are float32. "matmul_bf16": A and B are bfloat16, C and its sums float32.
+///
+/// Sizes     n, m, k: up to 32768; m and k are n if not given. And, for general kernels (unusual() names those given):
+///           lda, ldb, ldc: elements from one row to the next, at least the row's length and up to 65535, which keeps
+///           every index in 31 bits; alpha (1), beta (0): whole numbers from -8 to 8, so that sums of integers stay
+///           exact; shift (0): every operand's first element lies that many elements from its 256-byte-aligned start.
+/// Operand 0 `A`, input; operand 1 `B`, input: shift + (rows - 1) ld + width elements.
+/// Operand 2 `C`, output, of as many; read as well if beta is not 0.
+/// What lies before the shift and between the rows is NaN (kPoisonByte): it may not reach C, and C's must stay as it
+/// is.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
 
 #include "common/registry.hpp"
 
 namespace rung {
+
+struct Problem;
 
 struct MatmulShape {
   int m = 0, n = 0, k = 0;
@@ -61,12 +77,51 @@ Matmul<Input> matmul_of(const Call& call) {
   return it;
 }
 
-/// Useful operations: one multiplication and one addition per element of the m x n x k cube.
+/// C = beta C, which is all there is to do with alpha = 0. With beta = 0, C is not read.
+template <typename Input>
+void scale_output(const Matmul<Input>& it) {
+  for (std::int64_t row = 0; row < it.m; ++row)
+    for (std::int64_t col = 0; col < it.n; ++col) {
+      float& element = it.c[row * it.ldc + col];
+      element = it.beta == 0 ? 0 : it.beta * element;
+    }
+}
+
+/// Useful operations of the product alone: one multiplication and one addition per element of the m x n x k cube.
 inline double matmul_flops(const MatmulShape& s) { return 2.0 * s.m * s.n * s.k; }
 
 /// The message for kernels that take square matrices only; empty if they are square.
 inline std::string refuse_rectangular(const MatmulShape& s) {
   return s.m == s.n && s.n == s.k ? "" : "takes square matrices only: give --n alone, or use a rectangular kernel";
 }
+
+/// A bfloat16 as its bits: the upper half of a float32.
+using Bf16 = std::uint16_t;
+
+inline float from_bf16(Bf16 x) {
+  const std::uint32_t bits = std::uint32_t{x} << 16;
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// To the nearest, ties to even; NaN stays NaN.
+inline Bf16 to_bf16(float x) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  if (x != x) return static_cast<Bf16>(bits >> 16 | 0x40);  // quiet: the mantissa's upper bits may all be 0
+  return static_cast<Bf16>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+/// How the inputs of a product are stored. Without `round` and `widen` they are float32.
+struct MatmulInputs {
+  std::size_t element_bytes = 4;
+  std::function<void(std::span<const float> from, void* to)> round;  ///< stores numbers in this format
+  std::function<void(const void* from, std::span<float> to)> widen;  ///< the float32 of what is stored, exactly
+  double slack = 1;  ///< by which the rounding-error bound of float32 sums is multiplied
+};
+
+/// The product of matrices that are stored like this, to be added with add_problem().
+Problem matmul_problem(const std::string& name, const MatmulInputs& inputs);
 
 }  // namespace rung

@@ -17,8 +17,13 @@ struct Operand {
   std::size_t elements = 0;
   std::size_t element_bytes = 4;
   bool is_output = false;
+  bool is_read = false;  ///< an output that is read, too: Problem::fill gives what it holds before the run
+  bool is_input() const { return !is_output || is_read; }
   std::size_t bytes() const { return elements * element_bytes; }
 };
+
+/// Every byte of an output that is not read, before the run: a float32, a bfloat16 and a double of such bytes are NaN.
+constexpr unsigned char kPoisonByte = 0xFF;
 
 /// The two input sets of the verification. `integers`: small whole numbers, for which every correct kernel gives the
 /// same exact result in any order. `random`: reals in [-1, 1], judged against a rounding-error bound and then timed.
@@ -37,7 +42,8 @@ using Judge = std::function<Check(std::span<const void* const> host)>;
 /// A problem: pure functions of its sizes. `host` holds one pointer per operand, in the order of operands().
 struct Problem {
   std::string name;
-  std::vector<std::string> size_names;            ///< accepted size parameters: {"n", "m", "k"}
+  std::vector<std::string> size_names;            ///< accepted size parameters: {"n", "m", "k", "lda"}
+  std::vector<std::string> general_names;         ///< those of them that can be left out and are for general kernels
   std::function<Params(const Params&)> complete;  ///< all sizes from those given; throws Error for a bad one
   std::function<Params(const Params&)> brief;     ///< sizes as a point's name shows them
   /// What of these sizes only a kernel with is_general takes ("lda, beta"); empty, or not set, if every kernel does.

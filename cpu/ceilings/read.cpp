@@ -4,37 +4,26 @@
 /// Source: Empirical Roofline Toolkit; likwid-bench, "load".
 #include "common/problem/read.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 
+#include "cpu/ceilings/vector.hpp"
 #include "cpu/ceilings/working_set.hpp"
 
 namespace rung {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
-// The CPU's widest register and no wider: g++ keeps a vector that it must split on the stack.
-using Vector __attribute__((vector_size(kVectorBytes), may_alias)) = std::uint32_t;
 constexpr int kSums = kReadGranule / kVectorBytes;
 
 /// The sum of `granules` x 64 elements, `passes` times.
-std::uint32_t sum_part(const Vector* part, std::int64_t granules, std::int64_t passes) {
-  Vector sums[kSums] = {};
+std::uint32_t sum_part(const WordVector* part, std::int64_t granules, std::int64_t passes) {
+  WordVector sums[kSums] = {};
   for (std::int64_t pass = 0; pass < passes; ++pass) {
     for (std::int64_t i = 0; i < granules; ++i)
 #pragma GCC unroll 16
       for (int s = 0; s < kSums; ++s) sums[s] += part[i * kSums + s];
     asm volatile("" ::: "memory");  // the next pass must load again
   }
-  Vector all = {};
+  WordVector all = {};
 #pragma GCC unroll 16
   for (int s = 0; s < kSums; ++s) all += sums[s];
   std::uint32_t total = 0;
@@ -43,23 +32,14 @@ std::uint32_t sum_part(const Vector* part, std::int64_t granules, std::int64_t p
 }
 
 void read_all(const Call& call) {
-  const auto* data = call.operand<const Vector>(0);
+  const auto* data = call.operand<const WordVector>(0);
   auto* partials = call.operand<std::uint32_t>(1);
-  const std::int64_t granules = call.params.at("bytes") / kReadGranule, passes = call.params.at("passes");
-  const int threads = std::min(omp_get_max_threads(), kReadPartials);
+  const std::int64_t passes = call.params.at("passes");
   std::fill_n(partials, kReadPartials, 0u);
-#pragma omp parallel num_threads(threads)
-  {
-    const std::int64_t thread = omp_get_thread_num(), team = omp_get_num_threads();
-    const std::int64_t begin = granules * thread / team, end = granules * (thread + 1) / team;
-    partials[thread] = sum_part(data + begin * kSums, end - begin, passes);
-  }
-}
-
-/// 128 MiB for each thread and call: a millisecond or more, beside which the start of the threads does not show.
-Params sizes(Level level) {
-  const std::int64_t bytes = granular_working_set(level, kReadGranule);
-  return {{"bytes", bytes}, {"passes", std::max(cpu_threads() * 128 * kMiB / bytes, std::int64_t{1})}};
+  share_out(call.params.at("bytes") / kReadGranule, std::min(omp_get_max_threads(), kReadPartials),
+            [=](std::int64_t thread, std::int64_t begin, std::int64_t end) {
+              partials[thread] = sum_part(data + begin * kSums, end - begin, passes);
+            });
 }
 
 bool add_level(Level level, int order, const std::string& variant, const std::string& label, const std::string& size) {
@@ -72,7 +52,7 @@ bool add_level(Level level, int order, const std::string& variant, const std::st
       .precision = "uint32",
       .ceiling = Ceiling{.label = label, .is_bandwidth = true},
       .refuse = [level](const Params&) { return refuse_level(level); },
-      .sizes = [level] { return sizes(level); },
+      .sizes = [level] { return level_sizes(level, 1, kReadGranule); },
       .run = read_all,
   });
 }

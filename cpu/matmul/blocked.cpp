@@ -5,7 +5,9 @@
 /// Source: PMPP 4e, section 5.4 (tiling on CPUs relies on the caches).
 #include <algorithm>
 
+#include "common/harness/cpu_info.hpp"
 #include "common/problem/matmul.hpp"
+#include "cpu/matmul/level_traffic.hpp"
 
 namespace rung {
 namespace {
@@ -37,6 +39,16 @@ void matmul_blocked(const float* __restrict a, const float* __restrict b, float*
     }
 }
 
+/// The largest block of which two, of B and of C, fill at most a quarter of an L2; the other quarters hold A's and what
+/// sets and prefetchers take. A machine that does not tell its L2 is taken to have 512 KiB.
+std::int64_t block_for_caches() {
+  const std::size_t l2 = cpu_info().l2_bytes ? cpu_info().l2_bytes : 512 << 10;
+  std::int64_t best = 0;
+  for (const std::int64_t block : Blocks::values())
+    if (std::size_t(2 * block * block) * sizeof(float) <= l2 / 4) best = std::max(best, block);
+  return best > 0 ? best : Blocks::values().front();
+}
+
 const bool added = add_kernel({
     .name = "cpu/matmul/blocked",
     .order = 30,
@@ -44,7 +56,8 @@ const bool added = add_kernel({
     .idea =
         "Blocks of C and B stay in the cache and each element fetched is used many times; all threads share the work.",
     .source = "PMPP 4e, section 5.4 (tiling on CPUs relies on the caches)",
-    .tunables = {{"block", Blocks::values()}},
+    .tunables = {{"block", Blocks::values(), block_for_caches}},
+    .level_traffic = [](const Params& p) { return blocked_traffic(matmul_shape(p), static_cast<int>(p.at("block"))); },
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

@@ -1,6 +1,8 @@
 /// The peer from C++ template libraries: Eigen's blocked and packed product, on as many threads as OpenMP has.
 // g++ 12 takes the deliberately undefined operands of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <omp.h>
+
 #include <Eigen/Core>
 
 #include "common/problem/matmul.hpp"
@@ -9,10 +11,24 @@ namespace rung {
 namespace {
 
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Stride = Eigen::OuterStride<>;
 
-// noalias: straight into C, without a temporary.
-void matmul_eigen(const float* a, const float* b, float* c, int m, int n, int k) {
-  Eigen::Map<RowMajor>(c, m, n).noalias() = Eigen::Map<const RowMajor>(a, m, k) * Eigen::Map<const RowMajor>(b, k, n);
+void matmul_eigen(const Matmul<>& it) {
+  Eigen::setNbThreads(omp_get_max_threads());
+  if (Eigen::nbThreads() != omp_get_max_threads())
+    throw Error("Eigen uses " + std::to_string(Eigen::nbThreads()) + " threads, not " +
+                std::to_string(omp_get_max_threads()));
+  if (it.alpha == 0) return scale_output(it);
+  const Eigen::Map<const RowMajor, 0, Stride> a(it.a, it.m, it.k, Stride(it.lda));
+  const Eigen::Map<const RowMajor, 0, Stride> b(it.b, it.k, it.n, Stride(it.ldb));
+  Eigen::Map<RowMajor, 0, Stride> c(it.c, it.m, it.n, Stride(it.ldc));
+  // noalias: straight into C, without a temporary.
+  if (it.beta == 0) {
+    c.noalias() = it.alpha * a * b;
+  } else {
+    if (it.beta != 1) c *= it.beta;
+    c.noalias() += it.alpha * a * b;
+  }
 }
 
 std::string version() {
@@ -27,11 +43,8 @@ const bool added = add_kernel({
     .idea = "The peer among C++ template libraries: blocks packed for the caches, SIMD micro-kernel, all threads.",
     .source = "Eigen " + version(),
     .is_library = true,
-    .run =
-        [](const Call& call) {
-          const auto [m, n, k] = matmul_shape(call.params);
-          matmul_eigen(call.operand<const float>(0), call.operand<const float>(1), call.operand<float>(2), m, n, k);
-        },
+    .is_general = true,
+    .run = [](const Call& call) { matmul_eigen(matmul_of(call)); },
 });
 
 }  // namespace

@@ -4,6 +4,7 @@
 /// adds them one by one: the latency of an addition sets the pace, not the width of the unit.
 /// Source: CUDA/GPU programming slides (2), "Matrix Multiply: CPU Implementation".
 #include "common/problem/matmul.hpp"
+#include "cpu/matmul/level_traffic.hpp"
 
 namespace rung {
 namespace {
@@ -23,6 +24,7 @@ const bool added = add_kernel({
     .title = "naive",
     .idea = "The textbook's triple loop on one thread: each element is a dot product that walks down a column of B.",
     .source = "CUDA/GPU programming slides (2), Matrix Multiply: CPU Implementation",
+    .level_traffic = [](const Params& p) { return naive_traffic(matmul_shape(p)); },
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

@@ -27,9 +27,13 @@ void use_threads(int threads) {
   if (was_bound) sched_setaffinity(0, sizeof bound, &bound);
 }
 
-void matmul_openblas(const float* a, const float* b, float* c, int m, int n, int k) {
-  if (const int threads = omp_get_max_threads(); openblas_get_num_threads() != threads) use_threads(threads);
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, k, b, n, 0, c, n);
+void matmul_openblas(const Matmul<>& it) {
+  const int threads = omp_get_max_threads();
+  if (openblas_get_num_threads() != threads) use_threads(threads);
+  if (const int used = openblas_get_num_threads(); used != threads)
+    throw Error("OpenBLAS uses " + std::to_string(used) + " threads, not " + std::to_string(threads));
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, it.m, it.n, it.k, it.alpha, it.a, static_cast<int>(it.lda),
+              it.b, static_cast<int>(it.ldb), it.beta, it.c, static_cast<int>(it.ldc));
 }
 
 /// "OpenBLAS 0.3.21", without the blanks around it in the library's header.
@@ -46,11 +50,8 @@ const bool added = add_kernel({
     .idea = "The peer among BLAS libraries: packed panels and a hand-written micro-kernel for this CPU, all threads.",
     .source = version() + ", cblas_sgemm",
     .is_library = true,
-    .run =
-        [](const Call& call) {
-          const auto [m, n, k] = matmul_shape(call.params);
-          matmul_openblas(call.operand<const float>(0), call.operand<const float>(1), call.operand<float>(2), m, n, k);
-        },
+    .is_general = true,
+    .run = [](const Call& call) { matmul_openblas(matmul_of(call)); },
 });
 
 }  // namespace

@@ -14,12 +14,9 @@ const bool added = add_gpu_kernel({
     .idea = "NVIDIA's library picks among kernels tuned for each GPU: what a user would call instead.",
     .source = "NVIDIA cuBLAS, cublasSgemm",
     .is_library = true,
+    .is_general = true,
     .not_emulated = "a closed library",
-    .run =
-        [](const Call& call) {
-          const auto [m, n, k] = matmul_shape(call.params);
-          cublas_sgemm(call, m, n, k, call.operand<void>(0), call.operand<void>(1), call.operand<void>(2));
-        },
+    .run = [](const Call& call) { cublas_sgemm(call, matmul_of(call)); },
 });
 
 }  // namespace

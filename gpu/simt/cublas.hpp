@@ -1,13 +1,18 @@
-/// The library behind the peer rungs, in a form that compiles where there is no CUDA.
+/// The libraries behind the peer rungs, in a form that compiles where there is no CUDA.
 #pragma once
 
+#include "common/problem/matmul.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
 
-/// C = A B in row-major float32 with cuBLAS in full FP32 (no TF32), on call.stream, with a 64 MB workspace.
-/// Throws Error where the program was built without CUDA or where cuBLAS fails.
-void cublas_sgemm(const Call& call, int m, int n, int k, const void* a, const void* b, void* c);
+/// C = alpha A B + beta C in row-major float32 with cuBLAS in full FP32 (no TF32), on call.stream, with a workspace of
+/// 64 MiB. Throws Error where the program was built without CUDA or where cuBLAS fails.
+void cublas_sgemm(const Call& call, const Matmul<>& it);
+
+/// The same with cublasLt: the fastest of the 8 algorithms that its heuristics propose. The first call for a shape
+/// times them, on a C of its own. Throws Error as above, or if it proposes none.
+void cublaslt_sgemm(const Call& call, const Matmul<>& it);
 
 /// "13.0.2"; empty where the program was built without CUDA.
 std::string cublas_version();

@@ -9,8 +9,9 @@
 namespace rung {
 
 /// Launches `kernel` as call.launch says, on call.stream; or, if call.inspect is set, fills that in and launches
-/// nothing. Throws Error with CUDA's name for the failure. Defined with the device.
-void launch_on_device(const Call& call, const void* kernel, void** arguments);
+/// nothing. Throws Error with CUDA's name for the failure. Defined with the device. `early`: before the kernel before
+/// it on the stream has ended, once all its blocks allow that (programmatic dependent launch, compute capability 9.0).
+void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early = false);
 
 inline namespace cuda {
 
@@ -47,14 +48,19 @@ void set_constant(const Call& call, const Symbol& symbol, const void* data, std:
 }
 
 template <typename... Parameters, typename... Arguments>
-void launch(const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+void launch_after(bool early, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
   std::tuple<Parameters...> values(arguments...);
   std::apply(
       [&](auto&... value) {
         void* addresses[] = {const_cast<void*>(static_cast<const void*>(&value))...};
-        launch_on_device(call, reinterpret_cast<const void*>(kernel), addresses);
+        launch_on_device(call, reinterpret_cast<const void*>(kernel), addresses, early);
       },
       values);
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch(const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+  launch_after(false, call, kernel, arguments...);
 }
 
 inline bool add_gpu_kernel(Kernel kernel) { return add_kernel(std::move(kernel)); }

@@ -80,7 +80,7 @@ class Operands {
     }
     problem.fill(params, Fill::random, seed, pointers_);
     for (std::size_t i = 0; i < operands.size(); ++i)
-      if (!operands[i].is_output) mark_written(pointers_[i], operands[i].bytes());
+      if (operands[i].is_input()) mark_written(pointers_[i], operands[i].bytes());
   }
   const std::vector<void*>& pointers() const { return pointers_; }
   std::vector<const void*> read_only() const { return {pointers_.begin(), pointers_.end()}; }
@@ -120,10 +120,11 @@ Counts count(const Kernel& kernel, const Params& given, const EmulatorOptions& o
   const Problem& problem = find_problem(kernel.family());
   const Operands operands(problem, params, options.seed);
   call.operands = operands.pointers();
+  const Judge judge = problem.reference(params, Fill::random, options.seed, operands.read_only());  // may read C
   Recording recording(options);
   emulate(kernel, call);
   Counts counts = std::move(recording.counts());
-  counts.check = problem.reference(params, Fill::random, options.seed, operands.read_only())(operands.read_only());
+  counts.check = judge(operands.read_only());
   return counts;
 }
 

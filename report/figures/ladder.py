@@ -20,6 +20,11 @@ NAME_LIMIT = 34
 """Letters of small print in the left margin."""
 
 
+def margin(titles: list[str]) -> tuple[float, int]:
+    """Width of the left margin (inches) and letters in it: a wider one where a title would need two lines."""
+    return (LEFT, NAME_LIMIT) if all(len(t) <= NAME_LIMIT for t in titles) else (2.82, 48)
+
+
 def groups_of(study: Study) -> list[tuple[Side, list[Rung]]]:
     """Each side that has rungs, with them."""
     return [(side, rungs) for side in study.sides.values() if (rungs := derive.rungs(study, side))]

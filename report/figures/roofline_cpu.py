@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from report import captions, derive
+from report import captions, derive, kin
 from report.figures import roofplot, trajectories
 from report.records import Study
 
@@ -10,7 +10,8 @@ NAME = "roofline_cpu"
 
 
 def _shown(study: Study):
-    lines = trajectories.lines(study.cpu, derive.main_family(study)) if study.cpu else []
+    families = [derive.main_family(study), *kin.families(study)] if study.cpu else []
+    lines = [line for family in families for line in trajectories.lines(study.cpu, family)]
     return [kept for line in lines if (kept := [p for p in line if p.intensity("bytes_min")])]
 
 
@@ -23,23 +24,32 @@ def caption(study: Study, table: list[dict]) -> str:
     sizes = sorted({p.n for p in points})
     return ("Roofline of the CPU. The axis counts compulsory bytes (each operand read once, the result written once), "
             f"so a kernel moves to the right as N grows: N = {', '.join(map(str, sizes))}. Lines join neighbouring "
-            "sizes of one kernel. Solid grey: measured ceilings, all cores. "
+            f"sizes of one kernel{_purple(study)}. Solid grey: measured ceilings, all cores. "
             + captions.provenance([(study.cpu, points)]))
+
+
+def _purple(study: Study) -> str:
+    main = derive.main_precision(study)
+    found = sorted({line[0].kernel.precision.upper() for line in _shown(study)} - {main.upper()})
+    return f"; violet: {captions.joined(found)}" if found else ""
 
 
 def draw(study: Study, table: list[dict]):
     from report import labels, style
     shown = _shown(study)
-    fig = style.figure(2.95)
-    ax = style.axes(fig, 0.8, 0.46, style.WIDTH - 0.8 - 2.05, 2.43)
+    height = labels.height_for(len(shown) + len(derive.compute_roofs(study.cpu)), 2.43)
+    fig = style.figure(height + 0.52)
+    ax = style.axes(fig, 0.8, 0.46, style.WIDTH - 0.8 - 2.05, height)
     xs, ys = [r["op_per_byte_compulsory"] for r in table], [r["gflops"] for r in table]
     top = max([r.value for r in derive.compute_roofs(study.cpu)] + ys)
     roofplot.setup(ax, (_left(study, min(xs)), max(xs) * 1.25), (min(ys) / 2.5, top * 1.9), "compulsory bytes")
     sheet = roofplot.paper(ax)
     tags = roofplot.roofs(ax, study.cpu, style.GREY, sheet)
-    sizes = sorted({p.n for line in shown for p in line})
+    sizes, main = sorted({p.n for line in shown for p in line}), derive.main_precision(study)
     for i, line in enumerate(shown):
         look = style.kernel_style("cpu", i, len(shown), line[0].kernel.is_library)
+        if line[0].kernel.precision != main:
+            look |= {"color": style.OTHER_PRECISION}
         trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look, sheet)
         last = line[-1]
         tags.append((last.intensity("bytes_min"), last.gflops, last.title, look["color"]))

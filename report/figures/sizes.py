@@ -36,7 +36,7 @@ def draw(study: Study, table: list[dict]):
     for (side, lines), height in zip(shown, heights):
         ax = style.axes(fig, 0.8, top - height, style.WIDTH - 0.8 - 2.05, height, xscale="log", yscale="log")
         ax.set_xlim(ticks[0] / 1.2, ticks[-1] * 1.15)
-        style.plain_ticks(ax.xaxis, _thinned(ticks))
+        style.plain_ticks(ax.xaxis, style.thinned(ticks))
         style.decade_ticks(ax.yaxis)
         ax.set_ylabel("Performance [GFLOP/s]")
         ax.annotate(SIDE_NAME[side.name], (0, 1), xycoords="axes fraction", xytext=(0, 4), size=style.NORMAL,
@@ -52,12 +52,3 @@ def draw(study: Study, table: list[dict]):
         top -= height + GAP
     ax.set_xlabel("N (square matrices)")
     return fig
-
-
-def _thinned(ticks: list[int], ratio: float = 1.5) -> list[int]:
-    """Ticks that keep a factor between neighbours, the largest first."""
-    kept: list[int] = []
-    for tick in reversed(ticks):
-        if not kept or kept[-1] / tick >= ratio:
-            kept.append(tick)
-    return kept[::-1]

@@ -1,0 +1,91 @@
+#include "common/harness/experiment_values.hpp"
+
+#include "gpu/simt/caches.hpp"
+
+namespace rung {
+namespace {
+
+constexpr std::int64_t kMostThreads = 1024;
+
+}  // namespace
+
+void wrong_type(const std::string& key, const char* wanted) { throw Error("'" + key + "' must be " + wanted); }
+
+std::vector<std::int64_t> numbers(const std::string& key, const toml::node& node) {
+  std::vector<std::int64_t> values;
+  const auto add = [&](const toml::node& one) {
+    if (!one.is_integer()) wrong_type(key, "a whole number or a list of them");
+    values.push_back(one.as_integer()->get());
+  };
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& one : *list) add(one);
+  } else {
+    add(node);
+  }
+  if (values.empty()) wrong_type(key, "a list with at least one number");
+  return values;
+}
+
+std::vector<std::string> words(const std::string& key, const toml::node& node) {
+  std::vector<std::string> values;
+  const auto add = [&](const toml::node& one) {
+    if (!one.is_string()) wrong_type(key, "a word or a list of them");
+    values.push_back(one.as_string()->get());
+  };
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& one : *list) add(one);
+  } else {
+    add(node);
+  }
+  if (values.empty()) wrong_type(key, "a list with at least one word");
+  return values;
+}
+
+std::vector<Params> shapes(const toml::node& node) {
+  const toml::array* list = node.as_array();
+  if (!list || list->empty()) wrong_type("sizes", "a list of tables, as [{m = 64, n = 32, k = 8}]");
+  std::vector<Params> all;
+  for (const toml::node& one : *list) {
+    const toml::table* table = one.as_table();
+    if (!table) wrong_type("sizes", "a list of tables, as [{m = 64, n = 32, k = 8}]");
+    Params shape;
+    for (const auto& [key, value] : *table)
+      shape.set(std::string(key.str()), numbers(std::string(key.str()), value).front());
+    all.push_back(shape);
+  }
+  return all;
+}
+
+double positive_number(const std::string& key, const toml::node& node) {
+  const auto value = node.value<double>();
+  if (!value || !(*value > 0) || *value > 1e6) wrong_type(key, "a number above 0 (and up to 1e6)");
+  return *value;
+}
+
+bool truth(const std::string& key, const toml::node& node) {
+  if (!node.is_boolean()) wrong_type(key, "true or false");
+  return node.as_boolean()->get();
+}
+
+std::vector<int> thread_counts(const std::string& key, const toml::node& node) {
+  std::vector<int> counts;
+  for (const std::int64_t count : numbers(key, node)) {
+    if (count < 0 || count > kMostThreads) wrong_type(key, "numbers of threads from 0, for all, to 1024");
+    counts.push_back(static_cast<int>(count));
+  }
+  return counts;
+}
+
+const Device* modelled_device(const std::string& key, const toml::node& node) {
+  const auto name = node.value<std::string>();
+  if (!name) wrong_type(key, "the name of one GPU, as \"H200\"");
+  try {
+    const Device& device = find_device(*name);
+    CacheModel(device, 1, 1, 0);
+    return &device;
+  } catch (const Error& error) {
+    throw Error("'" + key + "': " + error.what());
+  }
+}
+
+}  // namespace rung

@@ -1,0 +1,233 @@
+#include "common/harness/point_runner.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "common/harness/cpu_info.hpp"
+#include "common/harness/interrupt.hpp"
+
+namespace rung {
+namespace {
+
+Call prepared_call(const Point& point) {
+  Call call{.params = point.params()};
+  if (point.kernel->launch) call.launch = point.kernel->launch(call.params);
+  call.launch.dynamic_shared_bytes += static_cast<std::size_t>(point.shared_bytes);
+  return call;
+}
+
+std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) * 1e-6); }
+
+/// "needs 12.0 MB, 8.0 MB are free"; empty if it fits.
+std::string shortage(std::size_t needed, std::size_t free, const char* where) {
+  if (needed <= free) return "";
+  return "needs " + megabytes(needed) + where + ", " + megabytes(free) + " are free";
+}
+
+std::string failure_text(const Check& check, Fill fill, const char* when) {
+  const std::string what =
+      check.failure.empty() ? fmt::format("error {:.3g} times its bound", check.max_error_ratio) : check.failure;
+  return fmt::format("wrong result {}, on {} inputs: {}", when, fill == Fill::integers ? "integer" : "random", what);
+}
+
+}  // namespace
+
+/// A point on its way to its entries. It is over when it has some; from then on it holds no memory of the target.
+struct PointRunner::Attempt {
+  const Point* point;
+  std::optional<Call> call;  ///< if it is to be measured
+  std::unique_ptr<Workload> work;
+  PointFacts facts;
+  Measurement measurement;
+  std::vector<Json> entries;
+
+  void end(Json entry) {
+    entries = {std::move(entry)};
+    work.reset();
+  }
+  bool is_over() const { return !entries.empty(); }
+
+  /// Does `action`; a failure of it is the point's end. Throws LostPoint.
+  template <typename Action>
+  void guard(const Action& action) {
+    if (is_over()) return;
+    try {
+      action();
+    } catch (const DeviceLost& lost) {
+      throw LostPoint(*point, lost.what());
+    } catch (const std::exception& error) {
+      end(failed_entry(*point, error.what()));
+    }
+  }
+};
+
+PointRunner::PointRunner(int device, std::uint64_t seed, const Overrides& overrides)
+    : machine_(device), seed_(seed), overrides_(overrides), cache_(machine_.host().free_bytes() / 4) {}
+
+std::vector<PointEntries> PointRunner::run(const Group& group) {
+  if (group.size() == 1) return run_together(group, "");
+  if (const std::string reason = group_refusal(group); !reason.empty()) {
+    fmt::print("{} points of {}: one by one, since together: {}\n", group.size(), group.front()->problem->name, reason);
+    return run_alone(group, reason);
+  }
+  return run_together(group, "");
+}
+
+std::vector<PointEntries> PointRunner::run_alone(const Group& group, const std::string& why) {
+  std::vector<PointEntries> results;
+  for (const Point* point : group) {
+    const std::vector<PointEntries> one = run_together({point}, why);
+    if (one.empty()) return {};
+    results.push_back(one.front());
+  }
+  return results;
+}
+
+std::vector<PointEntries> PointRunner::run_together(const Group& group, const std::string& not_interleaved) {
+  std::vector<Attempt> attempts;
+  for (const Point* point : group) {
+    attempts.push_back({.point = point});
+    attempts.back().facts.not_interleaved = not_interleaved;
+    prepare(attempts.back());
+  }
+  for (const Fill fill : {Fill::integers, Fill::random})
+    for (Attempt& attempt : attempts) {
+      if (interrupted()) return {};
+      attempt.guard([&] { verify(attempt, fill); });
+    }
+  measure_all(attempts);
+  if (interrupted()) return {};
+  for (Attempt& attempt : attempts) attempt.guard([&] { conclude(attempt); });
+  std::vector<PointEntries> results;
+  for (Attempt& attempt : attempts) results.push_back({attempt.point, std::move(attempt.entries)});
+  return results;
+}
+
+/// Why this point cannot be measured on this machine; empty if it can.
+std::string PointRunner::refusal(const Point& point, const Call& call) {
+  Target* target = machine_.target_of(*point.kernel);
+  if (!target) return machine_.gpu_unavailable();
+  if (std::string reason = target->refuse(*point.kernel, call); !reason.empty()) return reason;
+  const std::size_t needed = workload_bytes(*point.problem, point.sizes);
+  if (std::string reason = shortage(needed, target->free_bytes(), ""); !reason.empty()) return reason;
+  // Beside the operands the host holds two sets of inputs and the outputs being judged.
+  const bool on_host = target == &machine_.host();
+  return shortage(needed * (on_host ? 4 : 3), machine_.host().free_bytes(), " on the host");
+}
+
+/// Why the operands of all cannot be in memory at once; empty if they can, and if the points cannot be measured anyway.
+std::string PointRunner::group_refusal(const Group& group) {
+  Target* target = machine_.target_of(*group.front()->kernel);
+  if (!target) return "";
+  std::size_t needed = 0, largest = 0;
+  for (const Point* point : group) {
+    if (!point->skip.empty()) continue;
+    const std::size_t bytes = workload_bytes(*point->problem, point->sizes);
+    needed += bytes;
+    largest = std::max(largest, bytes);
+  }
+  if (needed == largest) return "";  // at most one of them: nothing is held together
+  if (std::string reason = shortage(needed, target->free_bytes(), ""); !reason.empty()) return reason;
+  const std::size_t on_host = (target == &machine_.host() ? needed : 0) + 3 * largest;
+  return shortage(on_host, machine_.host().free_bytes(), " on the host");
+}
+
+/// Ends a point that is counted or cannot be measured; the others get their call.
+void PointRunner::prepare(Attempt& attempt) {
+  const Point& point = *attempt.point;
+  attempt.guard([&] {
+    const UseThreads threads(point.threads);
+    if (!point.skip.empty()) return attempt.end(skipped_entry(point, point.skip));
+    if (point.way == Way::count) return attempt.end(counted_entry(point, seed_));
+    Call call = prepared_call(point);
+    if (const std::string reason = refusal(point, call); !reason.empty())
+      return attempt.end(skipped_entry(point, reason));
+    attempt.call = std::move(call);
+  });
+}
+
+/// The judge's reference is worked out with all threads, the kernel runs with its own number.
+void PointRunner::verify(Attempt& attempt, Fill fill) {
+  const Point& point = *attempt.point;
+  const std::shared_ptr<const HostInputs> given = inputs(point, fill);
+  const UseThreads threads(point.threads);
+  if (!attempt.work)
+    attempt.work = std::make_unique<Workload>(*machine_.target_of(*point.kernel), *point.kernel, *point.problem,
+                                              point.sizes, *attempt.call);
+  const auto start = std::chrono::steady_clock::now();
+  const Check check = attempt.work->verify(*given);
+  if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, fill, "before timing")));
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (took > point.effort.longest_run)
+    return attempt.end(
+        skipped_entry(point, fmt::format("one run and its check take {:.1f} s, more than the {} s allowed", took,
+                                         point.effort.longest_run)));
+  attempt.facts.max_error_ratio = std::max(attempt.facts.max_error_ratio, check.max_error_ratio);
+}
+
+/// Times those that are not over.
+void PointRunner::measure_all(std::vector<Attempt>& attempts) {
+  std::vector<Sampler> samplers;
+  std::vector<Attempt*> sampled;
+  const UseThreads threads(attempts.front().point->threads);  // as many for all of a group
+  for (Attempt& attempt : attempts)
+    attempt.guard([&] {
+      const Point& point = *attempt.point;
+      samplers.emplace_back(point.name(), *machine_.target_of(*point.kernel), *point.kernel, attempt.work->call(),
+                            point.way == Way::cold ? Mode::cold : Mode::hot, point.effort, overrides_);
+      sampled.push_back(&attempt);
+    });
+  if (samplers.empty() || interrupted()) return;
+  const std::vector<Together> results = measure_together(samplers, seed_);
+  const auto failed = [](const Together& one) { return one.failure != nullptr; };
+  const auto others = static_cast<int>(results.size() - std::count_if(results.begin(), results.end(), failed)) - 1;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    sampled[i]->guard([&] {
+      if (results[i].failure) std::rethrow_exception(results[i].failure);
+      sampled[i]->measurement = results[i].measurement;
+      sampled[i]->facts.interleaved_with = others;
+    });
+}
+
+/// Judges what the timed runs left, and makes the entries.
+void PointRunner::conclude(Attempt& attempt) {
+  const Point& point = *attempt.point;
+  const UseThreads threads(point.threads);
+  const Check check = attempt.work->recheck(*inputs(point, Fill::random));
+  if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, Fill::random, "after timing")));
+  add_device_facts(attempt, *machine_.target_of(*point.kernel));
+  attempt.entries = sample_entries(point, attempt.measurement, attempt.facts);
+  attempt.work.reset();
+}
+
+void PointRunner::add_device_facts(Attempt& attempt, Target& target) {
+  const Point& point = *attempt.point;
+  if (point.kernel->side() != "gpu") return;
+  attempt.facts.resources = target.resources(*point.kernel, attempt.work->call());
+  if (point.kernel->launch) attempt.facts.launch = attempt.work->call().launch;
+  const auto context = target.context();
+  attempt.facts.sm =
+      sm_limits(context.value("gpu_compute_capability_major", 0), context.value("gpu_compute_capability_minor", 0));
+  if (point.way != Way::hot || point.kernel->ceiling) return;
+  std::size_t in = 0, out = 0;
+  for (const Operand& operand : point.problem->operands(point.sizes)) {
+    if (operand.is_input()) in += operand.bytes();
+    if (operand.is_output) out += operand.bytes();
+  }
+  attempt.facts.transfer_seconds = target.transfer_seconds(in, out);
+}
+
+void PointRunner::run_once(const Point& point) {
+  Workload work(*machine_.gpu(), *point.kernel, *point.problem, point.sizes, prepared_call(point));
+  const Check check = work.verify(*inputs(point, Fill::random));
+  if (!check.passed()) throw Error(point.name() + ": " + check.failure);
+}
+
+std::shared_ptr<const HostInputs> PointRunner::inputs(const Point& point, Fill fill) {
+  return cache_.get(*point.problem, point.sizes, fill, seed_);
+}
+
+}  // namespace rung

@@ -1,0 +1,64 @@
+/// Verifies, times and describes points: one alone, or a group of them in turns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/harness/machine.hpp"
+#include "common/harness/results.hpp"
+#include "common/harness/workload.hpp"
+
+namespace rung {
+
+/// Points that are measured together; most are alone.
+using Group = std::vector<const Point*>;
+
+/// What became of one point: its entries for the results file.
+struct PointEntries {
+  const Point* point;
+  std::vector<Json> entries;
+};
+
+/// The device was lost while this point ran on it.
+struct LostPoint : DeviceLost {
+  LostPoint(const Point& lost, const std::string& why) : DeviceLost(why), point(&lost) {}
+  const Point* point;
+};
+
+class PointRunner {
+ public:
+  PointRunner(int device, std::uint64_t seed, const Overrides& overrides);
+
+  Machine& machine() { return machine_; }
+
+  /// The entries of every point of the group, whatever becomes of it: a kernel that fails has an entry that says so and
+  /// the others go on. Nothing at all if interrupted. A group whose operands do not fit into memory together is
+  /// measured one by one, and its entries say so. Throws LostPoint alone.
+  std::vector<PointEntries> run(const Group& group);
+
+  /// Runs a GPU point once on random inputs. Throws Error if the result is wrong.
+  void run_once(const Point& point);
+
+ private:
+  struct Attempt;
+
+  std::vector<PointEntries> run_alone(const Group& group, const std::string& why);
+  std::vector<PointEntries> run_together(const Group& group, const std::string& not_interleaved);
+  std::string refusal(const Point& point, const Call& call);
+  std::string group_refusal(const Group& group);
+  void prepare(Attempt& attempt);
+  void verify(Attempt& attempt, Fill fill);
+  void measure_all(std::vector<Attempt>& attempts);
+  void conclude(Attempt& attempt);
+  void add_device_facts(Attempt& attempt, Target& target);
+  std::shared_ptr<const HostInputs> inputs(const Point& point, Fill fill);
+
+  Machine machine_;
+  std::uint64_t seed_;
+  Overrides overrides_;
+  InputCache cache_;
+};
+
+}  // namespace rung

@@ -1,0 +1,33 @@
+/// Leave to use Intel AMX, the matrix unit of x86 CPUs since Sapphire Rapids.
+#pragma once
+
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+namespace rung {
+
+/// Why this process cannot multiply tiles of bfloat16; empty if it can. Asks the operating system for the tile
+/// registers, which it grants once for all threads: each has 8 KiB more to save then.
+inline std::string refuse_amx_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool has_unit = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 24 & 1) && (d >> 22 & 1);  // tiles, bfloat16
+  if (!has_unit) return "this CPU has no AMX with bfloat16";
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool is_granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return is_granted ? "" : "the operating system does not give this process the tile registers of AMX";
+}
+
+/// What LDTILECFG reads: all eight tiles have 16 rows of 64 bytes.
+struct alignas(64) TileShapes {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+}  // namespace rung
+#endif

@@ -1,0 +1,257 @@
+#include "cpu/matmul/micro_kernel.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// Compiled once for each target that the instruction set has; what is between BEFORE and AFTER uses that target's
+// instructions, and nothing else here may.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/matmul/micro_kernel.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+// One target a width: AVX-512, AVX2, and 128 bits by SSE4 or NEON. Highway's further ones add nothing to a product.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_NEON
+HWY_BEFORE_NAMESPACE();
+namespace rung {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::CappedTag<float, 16>;
+using V = hn::Vec<D>;
+
+constexpr int kLanes = sizeof(V) / sizeof(float);
+#if HWY_TARGET == HWY_AVX3  // 28 sums, 2 vectors of B and one element of A, of 32 registers
+constexpr int kRows = 14, kVectors = 2;
+#elif HWY_TARGET == HWY_NEON  // 24 + 3 + 1 of 32
+constexpr int kRows = 8, kVectors = 3;
+#else                         // 12 + 2 + 1 of 16
+constexpr int kRows = 6, kVectors = 2;
+#endif
+
+// Rows of C are asked for so many steps before the end: earlier, B and A would have driven them out of L1 again.
+constexpr int kStepsAhead = 64;
+constexpr int kHeadLines = 4;  // of a row of A; from there the hardware's prefetcher has seen where it goes
+constexpr int kLine = 16;      // floats of a cache line
+
+/// How the elements of A lie: in rows of the matrix, or in a panel with the tile's rows side by side.
+enum class FromA { rows, panel };
+
+template <int rows, int vectors, FromA from_a, FromB from_b, bool in_part>
+struct Sums {
+  V sum[rows][vectors];
+
+  HWY_INLINE void clear() {
+    const D d;
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) sum[i][v] = hn::Zero(d);
+  }
+
+  /// One step of k. `mask` has the last vector's columns.
+  template <class Mask>
+  HWY_INLINE void step(const float* a, std::ptrdiff_t lda, const float* b, float* sliver, Mask mask) {
+    const D d;
+    V row[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const bool masked = in_part && from_b != FromB::sliver && v == vectors - 1;
+      row[v] = masked ? hn::MaskedLoad(mask, d, b + v * kLanes) : hn::LoadU(d, b + v * kLanes);
+      if (from_b == FromB::packing) hn::StoreU(row[v], d, sliver + v * kLanes);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      const V element = hn::Set(d, from_a == FromA::panel ? a[i] : a[i * lda]);
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) sum[i][v] = hn::MulAdd(element, row[v], sum[i][v]);
+    }
+  }
+
+  template <class Mask>
+  HWY_INLINE void store(const Tile& t, Mask mask) const {
+    const D d;
+    const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        float* c = t.c + i * t.ldc + v * kLanes;
+        V result = hn::Mul(alpha, sum[i][v]);
+        if (in_part && v == vectors - 1) {
+          if (t.beta != 0) result = hn::MulAdd(beta, hn::MaskedLoad(mask, d, c), result);
+          hn::BlendedStore(result, mask, d, c);
+        } else {
+          if (t.beta != 0) result = hn::MulAdd(beta, hn::LoadU(d, c), result);
+          hn::StoreU(result, d, c);
+        }
+      }
+  }
+};
+
+template <int rows, int vectors, FromA from_a, FromB from_b, bool in_part>
+void run_tile(const Tile& t) {
+  const auto mask = hn::FirstN(D(), static_cast<std::size_t>(t.columns - (vectors - 1) * kLanes));
+  constexpr int kSliver = vectors * kLanes, kStepOfA = from_a == FromA::panel ? rows : 1;
+  const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
+  const float *a = t.a, *b = t.b, *next_b = t.next_b;
+  float* sliver = t.sliver;
+  for (int i = 0; i < t.next_count; ++i, next_b += t.next_stride) __builtin_prefetch(next_b, 0, 2);
+  Sums<rows, vectors, from_a, from_b, in_part> sums;
+  sums.clear();
+  const auto steps = [&](int count) HWY_ATTR {
+#pragma GCC unroll 4
+    for (int p = 0; p < count; ++p) {
+      sums.step(a, t.lda, b, sliver, mask);
+      a += kStepOfA;
+      b += ldb;
+      if (from_b == FromB::packing) sliver += kSliver;
+    }
+  };
+  const int last = std::min(t.k, kStepsAhead);
+  steps(t.k - last);
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) __builtin_prefetch(t.c + i * t.ldc, 1);
+  if (t.next_rows)
+    for (int i = rows; i < 2 * rows; ++i)
+#pragma GCC unroll 4
+      for (int line = 0; line < kHeadLines; ++line) __builtin_prefetch(t.a + i * t.lda + line * kLine);
+  steps(last);
+  sums.store(t, mask);
+}
+
+/// c = beta c + alpha a B on `rows` rows, kSteps rows of B at a time, along whole rows: B is read once, in order, as
+/// many streams as the prefetchers follow.
+template <int rows>
+void stream_rows(const Matmul<float>& it) {
+  const D d;
+  constexpr int kSteps = 8;
+  const int whole = it.n / kLanes * kLanes;
+  const auto mask = hn::FirstN(d, static_cast<std::size_t>(it.n - whole));
+  for (int first = 0; first < it.k; first += kSteps) {
+    const int steps = std::min(kSteps, it.k - first);
+    const float beta = first == 0 ? it.beta : 1;
+    float factor[rows][kSteps] = {};
+    const float* row[kSteps];
+    for (int p = 0; p < kSteps; ++p) row[p] = it.b + (first + std::min(p, steps - 1)) * it.ldb;
+    for (int i = 0; i < rows; ++i)
+      for (int p = 0; p < steps; ++p) factor[i][p] = it.a[i * it.lda + first + p];
+    const auto columns = [&](int col, bool in_part) HWY_ATTR {
+      V sum[rows];
+#pragma GCC unroll 4
+      for (int i = 0; i < rows; ++i) sum[i] = hn::Zero(d);
+      const auto add = [&](int p) HWY_ATTR {
+        const V b = in_part ? hn::MaskedLoad(mask, d, row[p] + col) : hn::LoadU(d, row[p] + col);
+#pragma GCC unroll 4
+        for (int i = 0; i < rows; ++i) sum[i] = hn::MulAdd(hn::Set(d, factor[i][p]), b, sum[i]);
+      };
+      if (steps == kSteps) {
+#pragma GCC unroll 8
+        for (int p = 0; p < kSteps; ++p) add(p);
+      } else {
+        for (int p = 0; p < steps; ++p) add(p);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < rows; ++i) {
+        float* c = it.c + i * it.ldc + col;
+        V result = hn::Mul(hn::Set(d, it.alpha), sum[i]);
+        if (beta != 0)
+          result = hn::MulAdd(hn::Set(d, beta), in_part ? hn::MaskedLoad(mask, d, c) : hn::LoadU(d, c), result);
+        if (in_part)
+          hn::BlendedStore(result, mask, d, c);
+        else
+          hn::StoreU(result, d, c);
+      }
+    };
+    for (int col = 0; col < whole; col += kLanes) columns(col, false);
+    if (whole < it.n) columns(whole, true);
+  }
+}
+
+template <FromB from, int rows>
+constexpr void add_rows(MicroKernels& all) {
+  auto& tiles = all.tiles[static_cast<int>(from)][rows - 1];
+  tiles[0][0] = run_tile<rows, 1, FromA::rows, from, false>;
+  tiles[0][1] = run_tile<rows, 1, FromA::rows, from, true>;
+  tiles[1][0] = run_tile<rows, kVectors, FromA::rows, from, false>;
+  tiles[1][1] = run_tile<rows, kVectors, FromA::rows, from, true>;
+}
+
+template <int... less>
+constexpr MicroKernels all_tiles(std::integer_sequence<int, less...>) {
+  MicroKernels all{.bits = kLanes * 32, .lanes = kLanes, .rows = kRows, .vectors = kVectors};
+  (add_rows<FromB::matrix, less + 1>(all), ...);
+  (add_rows<FromB::sliver, less + 1>(all), ...);
+  (add_rows<FromB::packing, less + 1>(all), ...);
+  all.panel = run_tile<kRows, kVectors, FromA::panel, FromB::sliver, false>;
+  all.stream[0] = stream_rows<1>;
+  all.stream[1] = stream_rows<2>;
+  all.stream[2] = stream_rows<3>;
+  all.stream[3] = stream_rows<4>;
+  return all;
+}
+
+// A constant, and not filled in when the program starts: that code would use instructions that the CPU may lack.
+constexpr MicroKernels kTiles = all_tiles(std::make_integer_sequence<int, kRows>());
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace rung
+HWY_AFTER_NAMESPACE();
+#endif
+
+#if HWY_ONCE
+#include "common/harness/cpu_info.hpp"
+
+namespace rung {
+namespace {
+
+/// The tiles that this CPU can run, the widest first.
+std::vector<const MicroKernels*> usable() {
+  std::vector<const MicroKernels*> all;
+  [[maybe_unused]] const auto supported = hwy::SupportedTargets();
+#if HWY_TARGETS & HWY_AVX3
+  if (supported & HWY_AVX3) all.push_back(&N_AVX3::kTiles);
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (supported & HWY_AVX2) all.push_back(&N_AVX2::kTiles);
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (supported & HWY_SSE4) all.push_back(&N_SSE4::kTiles);
+#endif
+#if HWY_TARGETS & HWY_NEON
+  if (supported & HWY_NEON) all.push_back(&N_NEON::kTiles);
+#endif
+  return all;
+}
+
+const MicroKernels* tiles_of(std::int64_t bits) {
+  static const std::vector<const MicroKernels*> all = usable();
+  for (const MicroKernels* tiles : all)
+    if (tiles->bits == bits) return tiles;
+  return nullptr;
+}
+
+}  // namespace
+
+const MicroKernels& micro_kernels(std::int64_t bits) {
+  if (const MicroKernels* tiles = tiles_of(bits)) return *tiles;
+  throw Error(refuse_simd({{"simd", bits}}));
+}
+
+Tunable simd_tunable() {
+  return {.name = "simd", .values = {512, 256, 128}, .preferred = [] {
+            for (const std::int64_t bits : {512, 256})
+              if (tiles_of(bits)) return bits;
+            return std::int64_t{128};
+          }};
+}
+
+std::string refuse_simd(const Params& params) {
+  const std::int64_t bits = params.at("simd");
+  return tiles_of(bits) ? "" : "no vectors of " + std::to_string(bits) + " bits: this CPU has " + cpu_info().simd;
+}
+
+}  // namespace rung
+#endif

@@ -1,0 +1,19 @@
+/// The peer among deep-learning libraries: oneDNN's matrix product in single precision. It runs on OpenMP's threads.
+#include "cpu/matmul/onednn.hpp"
+
+namespace rung {
+namespace {
+
+const bool added = add_kernel({
+    .name = "cpu/matmul/onednn",
+    .order = 85,
+    .title = "oneDNN",
+    .idea = "The peer among deep-learning libraries: code generated at run time for this CPU, all threads.",
+    .source = "oneDNN " + onednn_version() + ", matmul primitive",
+    .is_library = true,
+    .is_general = true,
+    .run = [](const Call& call) { matmul_onednn(matmul_of(call)); },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,61 @@
+/// The SIMD micro-kernel: a tile of C stays in vector registers over the whole depth, and only A and B are loaded, as
+/// they lie in memory. The columns and rows that fill no tile are left to plain loops.
+/// Source: register tiling; Goto, van de Geijn 2008, section 4.
+#include "cpu/matmul/micro_kernel.hpp"
+
+namespace rung {
+namespace {
+
+/// The elements [top, bottom) x [left, right) of C, one after another.
+void plain_part(const Matmul<float>& it, int top, int bottom, int left, int right) {
+  for (int row = top; row < bottom; ++row)
+    for (int col = left; col < right; ++col) {
+      float sum = 0;
+      for (int p = 0; p < it.k; ++p) sum += it.a[row * it.lda + p] * it.b[p * it.ldb + col];
+      float& c = it.c[row * it.ldc + col];
+      c = it.alpha * sum + (it.beta == 0 ? 0 : it.beta * c);
+    }
+}
+
+void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
+  const MicroKernels::Run run = simd.tile(FromB::matrix, simd.rows, simd.width());
+  const int bottom = it.m / simd.rows * simd.rows, right = it.n / simd.width() * simd.width();
+#pragma omp parallel
+  {
+#pragma omp for collapse(2) schedule(static) nowait
+    for (int col = 0; col < right; col += simd.width())
+      for (int row = 0; row < bottom; row += simd.rows)
+        run({.k = it.k,
+             .columns = simd.width(),
+             .a = it.a + row * it.lda,
+             .b = it.b + col,
+             .c = it.c + row * it.ldc + col,
+             .lda = it.lda,
+             .ldb = it.ldb,
+             .ldc = it.ldc,
+             .alpha = it.alpha,
+             .beta = it.beta});
+#pragma omp for schedule(static) nowait
+    for (int row = 0; row < it.m; ++row) plain_part(it, row, row + 1, row < bottom ? right : 0, it.n);
+  }
+}
+
+const bool added = add_kernel({
+    .name = "cpu/matmul/register_tile",
+    .order = 40,
+    .title = "register tile",
+    .idea = "A tile of C stays in vector registers over the whole depth; A and B are read as they lie in memory.",
+    .source = "Goto, van de Geijn 2008",
+    .is_general = true,
+    .tunables = {simd_tunable()},
+    .refuse = refuse_simd,
+    .run =
+        [](const Call& call) {
+          const Matmul<float> it = matmul_of(call);
+          if (it.alpha == 0) return scale_output(it);
+          matmul_register_tile(it, micro_kernels(call.params.at("simd")));
+        },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,27 @@
+/// Products of a few rows: each element of B is used so seldom that reading B once, in order, is all that counts.
+#pragma once
+
+#include <omp.h>
+
+#include "cpu/matmul/grid.hpp"
+#include "cpu/matmul/micro_kernel.hpp"
+
+namespace rung {
+
+inline bool is_skinny(const Matmul<float>& it) { return it.m <= kMostStreamedRows; }
+
+/// C = alpha A B + beta C for up to kMostStreamedRows rows; each thread streams its columns of B.
+inline void stream_product(const Matmul<float>& it, const MicroKernels& simd, int threads) {
+#pragma omp parallel num_threads(threads)
+  {
+    const Grid grid{1, omp_get_num_threads()};
+    const Part columns = grid.columns(omp_get_thread_num(), it.n, simd.lanes);
+    Matmul<float> part = it;
+    part.n = columns.size();
+    part.b += columns.begin;
+    part.c += columns.begin;
+    if (part.n > 0) simd.stream[it.m - 1](part);
+  }
+}
+
+}  // namespace rung

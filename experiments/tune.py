@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Tunes gpu/matmul/top for the GPU at hand: measures every recipe (experiments/tuning/top.toml) and writes the fastest
+at each size to gpu/matmul/top_table.hpp. Build again afterwards.
+
+    python3 experiments/tune.py                 measures with build/rung, then writes the table
+    python3 experiments/tune.py RESULT.json …   writes it from runs that are there
+"""
+
+import collections
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+TABLE = TOP / "gpu" / "matmul" / "top_table.hpp"
+KERNEL = "gpu/matmul/top"
+CLOSE = 0.005  # recipes within half a per cent are equal; then the first one is taken, which has the larger tile
+
+HEADER = """\
+/// The fastest recipe of gpu/matmul/top at each size that was tuned. Written by experiments/tune.py.
+#pragma once
+
+namespace rung::hopper {{
+
+struct Tuned {{
+  int m, n, k, recipe;
+}};
+
+/// {gpu}
+inline constexpr Tuned kTuned[] = {{
+{rows}
+}};
+
+}}  // namespace rung::hopper
+"""
+
+
+def rates(results: list[dict]) -> dict[tuple[int, int, int], dict[int, float]]:
+    """The median GFLOP/s of each recipe that was told to run, by size (m, n, k). What failed has no rate."""
+    samples = collections.defaultdict(list)
+    for result in results:
+        for entry in result["benchmarks"]:
+            if entry.get("kernel") == KERNEL and entry.get("recipe", 0) > 0 and "gflops" in entry:
+                size = (entry["m"], entry["n"], entry["k"])
+                samples[size, entry["recipe"]].append(entry["gflops"])
+    found = collections.defaultdict(dict)
+    for (size, recipe), values in samples.items():
+        found[size][recipe] = statistics.median(values)
+    return dict(found)
+
+
+def fastest(of: dict[int, float]) -> int:
+    """The first recipe within CLOSE of the best one."""
+    best = max(of.values())
+    return min(recipe for recipe, rate in of.items() if rate >= best * (1 - CLOSE))
+
+
+def table(results: list[dict]) -> str:
+    """The C++ header. Raises ValueError if nothing was measured, or not on one kind of GPU."""
+    found = rates(results)
+    gpus = {result["context"].get("gpu_name") for result in results}
+    if not found or len(gpus) != 1 or None in gpus:
+        raise ValueError(f"no rates of {KERNEL} with a recipe from one kind of GPU")
+    rows = [f"    {{{m}, {n}, {k}, {fastest(of)}}}," for (m, n, k), of in sorted(found.items())]
+    return HEADER.format(gpu=gpus.pop(), rows="\n".join(rows))
+
+
+def measure(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Runs the tuning experiment; its result files."""
+    command = [TOP / "build" / "rung", "run", "--require-gpu", "--outdir", folder, TOP / "experiments/tuning/top.toml"]
+    code = subprocess.run(command, check=False).returncode
+    if code != 0:
+        sys.exit(code)
+    return sorted(folder.glob("*/top.json"))
+
+
+def main(arguments: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(name) for name in arguments] or measure(pathlib.Path(folder))
+        try:
+            text = table([json.loads(file.read_text()) for file in files])
+        except (OSError, ValueError, KeyError) as error:
+            sys.exit(f"tune.py: {error}")
+    TABLE.write_text(text)
+    print(TABLE)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

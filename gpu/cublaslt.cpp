@@ -1,0 +1,178 @@
+/// cublasLt behind one function. What it was asked and chose is remembered for each shape; handle and workspace stay
+/// for the process, as cuBLAS's do.
+#include <cublasLt.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/cuda_error.hpp"
+#include "gpu/simt/cublas.hpp"
+#include "gpu/stopwatch.hpp"
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
+constexpr int kProposals = 8;
+constexpr std::uint32_t kMostAlignment = 256;  // bytes; as cublasLt assumes where it is told nothing
+
+void check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Error(std::string("cublasLt, ") + what + ": " + cublasGetStatusString(status));
+}
+
+/// The largest power of two up to kMostAlignment that an address is a multiple of.
+std::uint32_t alignment_of(const void* p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  return address == 0 ? kMostAlignment : std::min(kMostAlignment, 1u << std::min(8, std::countr_zero(address)));
+}
+
+struct Library {
+  cublasLtHandle_t handle = nullptr;
+  void* workspace = nullptr;
+
+  Library() {
+    check(cublasLtCreate(&handle), "create");
+    check_cuda(cudaMalloc(&workspace, kWorkspaceBytes), "cublasLt workspace of 64 MiB");
+  }
+};
+
+Library& library() {
+  static auto* const made = new Library;
+  return *made;
+}
+
+/// What cublasLt is asked: shape, leading dimensions, alignments of A, B and C, and whether C is read.
+using Question = std::array<std::int64_t, 10>;
+
+Question question_of(const Matmul<>& it) {
+  return {it.m,        it.n, it.k, it.lda, it.ldb, it.ldc, alignment_of(it.a), alignment_of(it.b), alignment_of(it.c),
+          it.beta != 0};
+}
+
+/// A product as cublasLt sees it, transposed: C^T = B^T A^T, column-major.
+class Described {
+ public:
+  explicit Described(const Matmul<>& it) {
+    check(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe");
+    check(cublasLtMatrixLayoutCreate(&a_, CUDA_R_32F, it.k, it.m, it.lda), "describe A");
+    check(cublasLtMatrixLayoutCreate(&b_, CUDA_R_32F, it.n, it.k, it.ldb), "describe B");
+    check(cublasLtMatrixLayoutCreate(&c_, CUDA_R_32F, it.n, it.m, it.ldc), "describe C");
+  }
+  Described(const Described&) = delete;
+  Described& operator=(const Described&) = delete;
+  ~Described() {
+    cublasLtMatrixLayoutDestroy(c_);
+    cublasLtMatrixLayoutDestroy(b_);
+    cublasLtMatrixLayoutDestroy(a_);
+    cublasLtMatmulDescDestroy(operation_);
+  }
+
+  std::vector<cublasLtMatmulAlgo_t> proposals(const Matmul<>& it) const;
+
+  void run(const Matmul<>& it, float* c, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) const {
+    check(cublasLtMatmul(library().handle, operation_, &it.alpha, it.b, b_, it.a, a_, &it.beta, c, c_, c, c_,
+                         &algorithm, library().workspace, kWorkspaceBytes, stream),
+          "multiply");
+  }
+
+ private:
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
+};
+
+std::vector<cublasLtMatmulAlgo_t> Described::proposals(const Matmul<>& it) const {
+  cublasLtMatmulPreference_t made = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&made), "make a preference");
+  const std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>, decltype(&cublasLtMatmulPreferenceDestroy)>
+      preference(made, cublasLtMatmulPreferenceDestroy);
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) {
+    check(cublasLtMatmulPreferenceSetAttribute(made, which, &value, sizeof value), "set a preference");
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(it.b));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(it.a));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(it.c));
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(it.c));
+  std::array<cublasLtMatmulHeuristicResult_t, kProposals> found{};
+  int count = 0;
+  check(cublasLtMatmulAlgoGetHeuristic(library().handle, operation_, b_, a_, c_, c_, made, kProposals, found.data(),
+                                       &count),
+        "ask the heuristics");
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  for (int i = 0; i < count; ++i)
+    if (found[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(found[i].algo);
+  return algorithms;
+}
+
+/// Seconds of one run: the least of three intervals of several runs, after one that does not count.
+double seconds_of(const std::function<void()>& run, double flops, cudaStream_t stream) {
+  Stopwatch watch;
+  const int runs = flops < 5e9 ? 20 : 2;
+  double least = std::numeric_limits<double>::infinity();
+  run();
+  for (int i = 0; i < 3; ++i) {
+    watch.start(stream);
+    for (int j = 0; j < runs; ++j) run();
+    watch.stop(stream);
+    least = std::min(least, watch.seconds() / runs);
+  }
+  return least;
+}
+
+/// Memory for a C that nobody looks at, with C's alignment.
+class OtherC {
+ public:
+  explicit OtherC(const Matmul<>& it) {
+    check_cuda(cudaMalloc(&memory_, it.m * it.ldc * sizeof(float) + kMostAlignment),
+               "a C for trying cublasLt's kernels");
+    check_cuda(cudaMemset(memory_, 0, it.m * it.ldc * sizeof(float) + kMostAlignment), "clearing it");
+    check_cuda(cudaDeviceSynchronize(), "clearing it");
+    c_ = static_cast<float*>(memory_) + alignment_of(it.c) % kMostAlignment / sizeof(float);
+  }
+  OtherC(const OtherC&) = delete;
+  OtherC& operator=(const OtherC&) = delete;
+  ~OtherC() { cudaFree(memory_); }
+  float* c() const { return c_; }
+
+ private:
+  void* memory_ = nullptr;
+  float* c_ = nullptr;
+};
+
+struct Chosen {
+  Described described;
+  cublasLtMatmulAlgo_t algorithm{};
+
+  Chosen(const Matmul<>& it, cudaStream_t stream) : described(it) {
+    const OtherC other(it);
+    double least = std::numeric_limits<double>::infinity();
+    for (const cublasLtMatmulAlgo_t& proposal : described.proposals(it)) {
+      const double seconds =
+          seconds_of([&] { described.run(it, other.c(), proposal, stream); }, matmul_flops({it.m, it.n, it.k}), stream);
+      if (seconds < least) least = seconds, algorithm = proposal;
+    }
+    if (least == std::numeric_limits<double>::infinity())
+      throw Error("cublasLt proposes no algorithm for this product in FP32");
+  }
+};
+
+}  // namespace
+
+void cublaslt_sgemm(const Call& call, const Matmul<>& it) {
+  if (call.inspect) return;  // what it launches is its own affair
+  static auto* const known = new std::map<Question, std::unique_ptr<Chosen>>;
+  auto* stream = static_cast<cudaStream_t>(call.stream);
+  auto& chosen = (*known)[question_of(it)];
+  if (!chosen) chosen = std::make_unique<Chosen>(it, stream);
+  chosen->described.run(it, it.c, chosen->algorithm, stream);
+}
+
+}  // namespace rung

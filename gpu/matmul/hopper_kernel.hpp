@@ -1,0 +1,515 @@
+/// The kernel behind the rungs for compute capability 9.0. Only for files compiled for sm_90a, with ptxas -O1: at
+/// higher levels ptxas moves the reads of shared memory next to their use and reorders the FFMAs, which costs a tenth.
+///
+/// A block is computing warps and, beside them, warps that issue the loads. Each stage of the ring has two mbarriers:
+/// `full` ends a phase when TMA has brought both tiles, `empty` when every computing warp has read them.
+#pragma once
+
+#include "gpu/hopper.hpp"
+#include "gpu/matmul/general.hpp"
+#include "gpu/matmul/hopper.hpp"
+#include "gpu/matmul/hopper_prepare.hpp"
+#include "gpu/matmul/hopper_ptx.hpp"
+
+namespace rung::hopper {
+
+/// What the kernel makes of A and B, which the tensor maps describe: C = alpha A B + beta C.
+struct Product {
+  float* c;
+  int m, n, k, ldc;
+  float alpha, beta;
+  bool quads;       // C's rows begin at multiples of 16 bytes
+  int parts;        // as Work
+  bool share;       //
+  float* partials;  // a tile of sums for each block
+  unsigned* flags;  // one for each block; equal to epoch when the block's partial tile is written
+  unsigned epoch;
+};
+
+// ---- Loading
+// ---------------------------------------------------------------------------------------------------------
+
+/// Issues every loaders-th stage of a block, from the loader-th on. The loading warps take turns, so that each of the
+/// multiprocessor's four schedulers bears a quarter of that work: a block waits for its slowest one.
+template <Shape kShape, class Schedule>
+__device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
+                                           std::uint32_t full, std::uint32_t empty, Schedule schedule, int rows,
+                                           int cols, int loader) {
+  wait_for_kernel_before();  // it may still be writing A transposed
+  int stage = loader, skip = loader;
+  std::uint32_t phase = 1;  // the stages are empty at first
+  Piece piece;
+  while (schedule.next(piece)) {
+    const Place place = Schedule::place(piece.tile, rows, cols);
+    const int row = place.row * kShape.block_rows(), col = place.col * kShape.block_cols();
+#pragma unroll 1
+    for (; skip < piece.length; skip += kShape.loaders) {
+      const std::uint32_t barrier = full + stage * 8, to = tiles_at + stage * kShape.stage_bytes();
+      const int k = (piece.k0 + skip) * kShape.depth;
+      barrier_wait(empty + stage * 8, phase);
+      if (elect_one()) {
+        barrier_expect(barrier, kShape.stage_bytes());
+        if constexpr (kShape.turned)
+          tma_load(to, map_a, barrier, row, k);
+        else
+          tma_load(to, map_a, barrier, k, row);
+        tma_load(to + kShape.stage_a() * 4, map_b, barrier, col, k);
+      }
+      stage += kShape.loaders;
+      if (stage >= kShape.stages) stage -= kShape.stages, phase ^= 1;
+    }
+    skip -= piece.length;
+  }
+}
+
+// ---- Computing
+// -------------------------------------------------------------------------------------------------------
+
+/// A lane's place in its warp's tile. Lanes i, i ^ 1 and i ^ 2 differ in row and in column, so that no two of them read
+/// the same quad of A or of B: a read of 16 bytes then takes four wavefronts and not two, and comes back at a rate that
+/// leaves the registers' write ports to the FFMAs.
+__device__ __forceinline__ int lane_row(int lane) { return (lane >> 2) ^ (lane & 3); }
+__device__ __forceinline__ int lane_col(int lane) { return lane & 3; }
+
+/// sum += a b for one step in k, row by row, to and fro, so that an FFMA shares a register with the one before it;
+/// before(n) comes before the n-th FFMA (a multiple of 4).
+template <Shape kShape, class A, class B, class Before>
+__device__ __forceinline__ void outer_product(float (&sum)[kShape.rows][kShape.cols], A a_at, B b_at, Before before) {
+#pragma unroll
+  for (int n = 0; n < kShape.rows * kShape.cols; ++n) {
+    if (n % 4 == 0) before(n);
+    const int i = n / kShape.cols, j = n % kShape.cols, col = i % 2 ? kShape.cols - 1 - j : j;
+    fma_into(sum[i][col], a_at(i), b_at(col));
+  }
+}
+
+/// What a thread holds of A and B: this step's elements and, on their way, the next one's.
+template <Shape kShape>
+struct Fragments;
+
+/// A and B both [k][..]: a step reads rows / 4 + cols / 4 quads.
+template <Shape kShape>
+requires(kShape.turned) struct Fragments<kShape> {
+  static constexpr int kA = kShape.rows / 4, kB = kShape.cols / 4;
+  float a[2][kA][4], b[2][kB][4];
+
+  __device__ static std::uint32_t offset_a(int warp_row, int row, int slice) {
+    return (warp_row * kLanesDown * kShape.rows + row * 4 + slice * kShape.unroll * kShape.block_rows()) * 4;
+  }
+  /// The row in the block's tile of the i-th row of this thread.
+  __device__ static int row(int warp_row, int row, int i) {
+    return warp_row * kLanesDown * kShape.rows + (i / 4) * kLanesDown * 4 + row * 4 + i % 4;
+  }
+  __device__ void load_a(int buffer, int g, std::uint32_t base, int k) {
+    read_shared(a[buffer][g], base + (k * kShape.block_rows() + g * kLanesDown * 4) * 4);
+  }
+  __device__ void load_b(int buffer, int g, std::uint32_t base, int k) {
+    read_shared(b[buffer][g], base + (k * kShape.block_cols() + g * kLanesAcross * 4) * 4);
+  }
+  __device__ void load_first(std::uint32_t at_a, std::uint32_t at_b, int, int) {
+#pragma unroll
+    for (int g = 0; g < kA; ++g) load_a(0, g, at_a, 0);
+#pragma unroll
+    for (int g = 0; g < kB; ++g) load_b(0, g, at_b, 0);
+  }
+  /// Where the steps from part * unroll on begin in a stage, and those after them, which may be the next stage's.
+  __device__ static std::uint32_t at_a(std::uint32_t stage, int part, int, int) {
+    return stage + part * kShape.unroll * kShape.block_rows() * 4;
+  }
+  __device__ static std::uint32_t next_a(std::uint32_t at, std::uint32_t next_stage, bool last, int, int, int) {
+    return last ? next_stage : at + kShape.unroll * kShape.block_rows() * 4;
+  }
+  /// `unroll` steps in k; the step after them is the first one at next_a, next_b. The reads for a step are spread over
+  /// the step before it. before(s) comes before step s.
+  template <class Before>
+  __device__ void steps(float (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
+                        std::uint32_t next_a, std::uint32_t next_b, int, int, Before before) {
+#pragma unroll
+    for (int s = 0; s < kShape.unroll; ++s) {
+      before(s);
+      const bool last = s == kShape.unroll - 1;
+      const std::uint32_t from_a = last ? next_a : at_a, from_b = last ? next_b : at_b;
+      const int k = last ? 0 : s + 1, now = s % 2;
+      outer_product<kShape>(
+          sum, [&](int i) { return a[now][i / 4][i % 4]; }, [&](int j) { return b[now][j / 4][j % 4]; },
+          [&](int n) { load_one(n, 1 - now, from_a, from_b, k); });
+      load_one(kShape.rows * kShape.cols, 1 - now, from_a, from_b, k);
+    }
+  }
+  /// The read that comes before the n-th FFMA: one each `gap`, in the order of use: a's first quad, b's, a's others.
+  __device__ void load_one(int n, int buffer, std::uint32_t from_a, std::uint32_t from_b, int k) {
+    if (n % kShape.gap != 0) return;
+    const int g = n / kShape.gap;
+    if (g == 0)
+      load_a(buffer, 0, from_a, k);
+    else if (g <= kB)
+      load_b(buffer, g - 1, from_b, k);
+    else if (g < kA + kB)
+      load_a(buffer, g - kB, from_a, k);
+  }
+};
+
+/// A as [m][k] in TMA's swizzle: one read of 16 bytes brings four steps of a row, so four steps read `rows` quads once.
+template <Shape kShape>
+requires(!kShape.turned) struct Fragments<kShape> {
+  static constexpr int kB = kShape.cols / 4;
+  float a[kShape.rows][4], b[2][kB][4];
+
+  __device__ static std::uint32_t offset_a(int warp_row, int row, int) {
+    return (warp_row * kLanesDown * kShape.rows + row) * kShape.depth * 4;
+  }
+  __device__ static int row(int warp_row, int row, int i) {
+    return warp_row * kLanesDown * kShape.rows + i * kLanesDown + row;
+  }
+  /// Where TMA put the quad `chunk` of this lane's rows: they are 8 apart, so that one swizzle serves all.
+  __device__ static std::uint32_t swizzled(int chunk, int row) { return (chunk ^ (row / (32 / kShape.depth))) * 16; }
+  __device__ void load_a(int i, std::uint32_t base) { read_shared(a[i], base + i * kLanesDown * kShape.depth * 4); }
+  __device__ void load_b(int buffer, int g, std::uint32_t base, int k) {
+    read_shared(b[buffer][g], base + (k * kShape.block_cols() + g * kLanesAcross * 4) * 4);
+  }
+  __device__ void load_first(std::uint32_t at_a, std::uint32_t at_b, int row, int chunk) {
+#pragma unroll
+    for (int i = 0; i < kShape.rows; ++i) load_a(i, at_a + swizzled(chunk, row));
+#pragma unroll
+    for (int g = 0; g < kB; ++g) load_b(0, g, at_b, 0);
+  }
+  __device__ static std::uint32_t at_a(std::uint32_t stage, int, int, int) { return stage; }
+  __device__ static std::uint32_t next_a(std::uint32_t at, std::uint32_t next_stage, bool last, int part, int row,
+                                         int chunk) {
+    return last ? next_stage + swizzled(chunk, row) : at + swizzled((part + 1) * kShape.unroll / 4, row);
+  }
+  /// As above. The rows of a are refilled in the last of four steps, one after the other as they fall free; the reads
+  /// of b keep off the places of those.
+  template <class Before>
+  __device__ void steps(float (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
+                        std::uint32_t next_a, std::uint32_t next_b, int row, int chunk, Before before) {
+#pragma unroll
+    for (int s = 0; s < kShape.unroll; ++s) {
+      before(s);
+      const bool last = s == kShape.unroll - 1;
+      const std::uint32_t from_a = last ? next_a : at_a + swizzled(chunk + s / 4 + 1, row);
+      const std::uint32_t from_b = last ? next_b : at_b;
+      const int k = last ? 0 : s + 1, now = s % 2;
+      outer_product<kShape>(
+          sum, [&](int i) { return a[i][s % 4]; }, [&](int j) { return b[now][j / 4][j % 4]; },
+          [&](int n) {
+            if (n % kShape.gap == kShape.gap / 2 && n / kShape.gap < kB) load_b(1 - now, n / kShape.gap, from_b, k);
+            if (s % 4 == 3 && n > 0 && n % kShape.cols == 0) load_a(n / kShape.cols - 1, from_a);
+          });
+      if (s % 4 == 3) load_a(kShape.rows - 1, from_a);
+    }
+  }
+};
+
+// ---- Sums from elsewhere
+// ---------------------------------------------------------------------------------------------
+
+/// Adds the sums of all slices into those of slice 0, by halves, over shared memory.
+template <Shape kShape>
+__device__ __forceinline__ void add_slices(float (&sum)[kShape.rows][kShape.cols], std::uint32_t scratch, int slice,
+                                           int thread) {
+#pragma unroll
+  for (int half = kShape.slices / 2; half > 0; half /= 2) {
+    const std::uint32_t at = scratch + (slice % half * kShape.block_rows() * kShape.block_cols() + thread * 4) * 4;
+    const auto quad = [&](int i, int g) { return at + (i * kShape.cols / 4 + g) * kShape.slice_threads() * 16; };
+    if (slice >= half && slice < 2 * half)
+#pragma unroll
+      for (int i = 0; i < kShape.rows; ++i)
+#pragma unroll
+        for (int g = 0; g < kShape.cols / 4; ++g) write_shared(quad(i, g), &sum[i][g * 4]);
+    named_barrier<1, kShape.computing()>();
+    if (slice < half)
+#pragma unroll
+      for (int i = 0; i < kShape.rows; ++i)
+#pragma unroll
+        for (int g = 0; g < kShape.cols / 4; ++g) {
+          float other[4];
+          read_shared(other, quad(i, g));
+#pragma unroll
+          for (int e = 0; e < 4; ++e) sum[i][g * 4 + e] += other[e];
+        }
+    named_barrier<1, kShape.computing()>();
+  }
+}
+
+/// Where a block's partial tile is: quads of all threads side by side.
+template <Shape kShape>
+__device__ __forceinline__ float4* partial_tile(const Product& p, int block, int thread) {
+  return reinterpret_cast<float4*>(p.partials) + std::size_t(block) * kShape.block_rows() * kShape.block_cols() / 4 +
+         thread;
+}
+
+/// Gives this block's sums of a tile, of which another block has the first k, to that block.
+template <Shape kShape>
+__device__ __forceinline__ void give_partial(const Product& p, int thread,
+                                             const float (&sum)[kShape.rows][kShape.cols]) {
+  float4* to = partial_tile<kShape>(p, blockIdx.x, thread);
+#pragma unroll
+  for (int i = 0; i < kShape.rows; ++i)
+#pragma unroll
+    for (int g = 0; g < kShape.cols / 4; ++g)
+      __stcg(to + (i * kShape.cols / 4 + g) * kShape.slice_threads(),
+             make_float4(sum[i][g * 4], sum[i][g * 4 + 1], sum[i][g * 4 + 2], sum[i][g * 4 + 3]));
+  __threadfence();
+  named_barrier<2, kShape.slice_threads()>();
+  if (thread == 0) release(p.flags + blockIdx.x, p.epoch);
+}
+
+/// Adds the sums that the blocks after this one have of the tile that ends at unit `tile_end`, in the blocks' order, so
+/// that each run gives the same bits. Those blocks do that piece first of their share, and all blocks are resident, so
+/// the wait ends.
+template <Shape kShape, class Schedule>
+__device__ __forceinline__ void take_partials(const Product& p, const Schedule& schedule, int tile_end, int thread,
+                                              float (&sum)[kShape.rows][kShape.cols]) {
+  for (int block = blockIdx.x + 1; block < schedule.blocks && schedule.first_unit(block) < tile_end; ++block) {
+    if (schedule.first_unit(block) == schedule.first_unit(block + 1)) continue;
+    while (acquire(p.flags + block) != p.epoch) {
+    }
+    const float4* from = partial_tile<kShape>(p, block, thread);
+#pragma unroll
+    for (int i = 0; i < kShape.rows; ++i)
+#pragma unroll
+      for (int g = 0; g < kShape.cols / 4; ++g) {
+        const float4 other = __ldcg(from + (i * kShape.cols / 4 + g) * kShape.slice_threads());
+        sum[i][g * 4] += other.x, sum[i][g * 4 + 1] += other.y;
+        sum[i][g * 4 + 2] += other.z, sum[i][g * 4 + 3] += other.w;
+      }
+  }
+}
+
+// ---- The block
+// -------------------------------------------------------------------------------------------------------
+
+/// C = sum + beta C, for a thread's elements of the tile at `place`.
+template <Shape kShape>
+__device__ __forceinline__ void store_tile(const Product& p, float* c, Place place, int warp_row, int lane, int col,
+                                           const float (&sum)[kShape.rows][kShape.cols]) {
+#pragma unroll
+  for (int i = 0; i < kShape.rows; ++i) {
+    const int y = place.row * kShape.block_rows() + Fragments<kShape>::row(warp_row, lane_row(lane), i);
+    if (y >= p.m) continue;
+    float* line = c + static_cast<std::size_t>(y) * p.ldc;
+#pragma unroll
+    for (int g = 0; g < kShape.cols / 4; ++g) {
+      const int x = place.col * kShape.block_cols() + col + g * kLanesAcross * 4;
+      const float* quad = &sum[i][g * 4];
+      if (p.quads && x + 3 < p.n) {
+        float4 out = make_float4(quad[0], quad[1], quad[2], quad[3]);
+        if (p.beta != 0) {
+          const float4 old = *reinterpret_cast<const float4*>(line + x);
+          out = make_float4(quad[0] + p.beta * old.x, quad[1] + p.beta * old.y, quad[2] + p.beta * old.z,
+                            quad[3] + p.beta * old.w);
+        }
+        __stcs(reinterpret_cast<float4*>(line + x), out);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          if (x + e < p.n) line[x + e] = p.beta == 0 ? quad[e] : quad[e] + p.beta * line[x + e];
+      }
+    }
+  }
+}
+
+template <Shape kShape, class Schedule>
+__device__ __forceinline__ void compute(const Product& p, Schedule schedule, std::uint32_t tiles_at, std::uint32_t full,
+                                        std::uint32_t empty, int rows, int cols) {
+  using Fragment = Fragments<kShape>;
+  const int slice = threadIdx.x / kShape.slice_threads(), thread = threadIdx.x % kShape.slice_threads();
+  const int warp = thread / 32, lane = thread % 32, row = lane_row(lane);
+  const int warp_row = warp / kShape.warps_across, warp_col = warp % kShape.warps_across;
+  const int col = warp_col * kLanesAcross * kShape.cols + lane_col(lane) * 4;
+  const std::uint32_t base_a = tiles_at + Fragment::offset_a(warp_row, row, slice);
+  const std::uint32_t base_b = tiles_at + (kShape.stage_a() + slice * kShape.unroll * kShape.block_cols() + col) * 4;
+  const int chunk = kShape.slices > 1 ? slice * kShape.unroll / 4 : 0;  // the first quad of A's rows in a stage
+
+  int left = schedule.total();  // stages
+  if (left == 0) return;
+  // 0, but not for the compiler: it is to count stages in each thread's registers. In the warp's uniform ones, counters
+  // take their results late, and the reads that wait for them crowd together.
+  const int zero = kept(threadIdx.x) >> 10;
+  int stage = zero;
+  std::uint32_t phase = zero;
+  left += zero;
+  barrier_wait(full, 0);
+  Fragment fragments;
+  fragments.load_first(base_a, base_b, row, chunk);
+  float sum[kShape.rows][kShape.cols];
+  Piece piece;
+  while (schedule.next(piece)) {
+#pragma unroll
+    for (int i = 0; i < kShape.rows; ++i)
+#pragma unroll
+      for (int j = 0; j < kShape.cols; ++j) sum[i][j] = 0;
+#pragma unroll 1
+    for (int kt = 0; kt < piece.length; ++kt) {
+      const std::uint32_t at = stage * kShape.stage_bytes(), release_stage = empty + stage * 8;
+      if (++stage == kShape.stages) stage = 0, phase ^= 1;
+      const std::uint32_t next = stage * kShape.stage_bytes(), filled = full + stage * 8;
+      --left;
+      const int parts = kept(kShape.depth / kShape.unroll / kShape.slices);  // hidden: the loop is not to be peeled
+#pragma unroll 1
+      for (int part = 0; part < parts; ++part) {
+        const bool last = part == parts - 1;
+        const std::uint32_t at_a = Fragment::at_a(base_a + at, part, row, chunk);
+        const std::uint32_t at_b = base_b + at + part * kShape.unroll * kShape.block_cols() * 4;
+        const std::uint32_t next_a = Fragment::next_a(at_a, base_a + next, last, part, row, chunk);
+        const std::uint32_t next_b = last ? base_b + next : at_b + kShape.unroll * kShape.block_cols() * 4;
+        // After the very last stage the next one is one that nobody fills any more; what is read there is not used.
+        const auto before = [&](int s) {
+          if (s == kShape.unroll - 1) barrier_wait_if(last && left > 0, filled, phase);
+        };
+        fragments.steps(sum, at_a, at_b, next_a, next_b, row, chunk + part * kShape.unroll / 4, before);
+      }
+      __syncwarp();
+      if (lane == 0) barrier_arrive(release_stage);
+    }
+    // Scaled into registers of their own, the sums are free of the order that a store of 16 bytes wants, and the
+    // compiler can put a sum and its element of B into different register banks.
+    float out[kShape.rows][kShape.cols];
+#pragma unroll
+    for (int i = 0; i < kShape.rows; ++i)
+#pragma unroll
+      for (int j = 0; j < kShape.cols; ++j) out[i][j] = p.alpha * sum[i][j];
+    if constexpr (kShape.slices > 1) {
+      add_slices<kShape>(out, empty + kShape.stages * 8, slice, thread);
+      if (slice > 0) continue;
+    }
+    float* c = p.c;
+    if constexpr (Schedule::kShares) {
+      if (piece.k0 > 0 && p.parts == 1) {
+        give_partial<kShape>(p, thread, out);
+        continue;
+      }
+      if (piece.length < schedule.k_tiles && p.parts == 1)
+        take_partials<kShape>(p, schedule, (piece.tile - schedule.dense + 1) * schedule.k_tiles, thread, out);
+      if (p.parts > 1) c += static_cast<std::size_t>(blockIdx.x / schedule.tiles) * p.m * p.ldc;
+    }
+    store_tile<kShape>(p, c, Schedule::place(piece.tile, rows, cols), warp_row, lane, col, out);
+  }
+}
+
+/// The loading warps give registers to the computing ones. A scheduler has 512 registers a lane and one loading warp.
+template <Shape kShape, bool kMore>
+__device__ __forceinline__ void move_registers() {
+  if constexpr (kShape.loaders == 4 && kShape.computing() >= 256) {
+    constexpr int kWarps = kShape.computing() / 128;   // computing warps of a scheduler
+    constexpr int kEven = 512 / (kWarps + 1) / 8 * 8;  // at the start
+    constexpr int kMany = ((kWarps + 1) * kEven - 24) / kWarps / 8 * 8;
+    if constexpr (kMore)
+      more_registers<kMany>();
+    else
+      fewer_registers<24>();
+  }
+}
+
+template <class Tile, class Schedule>
+__global__ void __launch_bounds__(Tile::kShape.threads(), 1)
+    matmul_hopper(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+                  const Product p) {
+  constexpr Shape kShape = Tile::kShape;
+  static_assert(kShape.is_possible());
+  // TMA's swizzle repeats each 1024 bytes. Addresses are kept, not worked out again in the loops.
+  const std::uint32_t tiles_at = kept((shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u);
+  const std::uint32_t full = tiles_at + kShape.stages * kShape.stage_bytes(), empty = full + kShape.stages * 8;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < kShape.stages; ++s) {
+      barrier_init(full + s * 8, 1);
+      barrier_init(empty + s * 8, kShape.computing() / 32);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  const int rows = (p.m + kShape.block_rows() - 1) / kShape.block_rows();
+  const int cols = (p.n + kShape.block_cols() - 1) / kShape.block_cols();
+  const Schedule schedule(Work{rows * cols, (p.k + kShape.depth - 1) / kShape.depth, p.parts, p.share});
+  if (threadIdx.x >= kShape.computing()) {
+    move_registers<kShape, false>();
+    const int loader = __shfl_sync(~0u, (threadIdx.x - kShape.computing()) / 32, 0);
+    load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, schedule, rows, cols, loader);
+    return;
+  }
+  move_registers<kShape, true>();
+  compute<kShape>(p, schedule, tiles_at, full, empty, rows, cols);
+  allow_kernel_after();
+}
+
+// ---- The call
+// --------------------------------------------------------------------------------------------------------
+
+/// A in the form that the shape's tiles want: transposed, copied to where TMA can read it, or as it is.
+template <Shape kShape>
+CUtensorMap map_of_a(const Call& call, const Gemm<float>& g, float* space) {
+  BoxedMatrix a{.at = space, .cols = g.k, .rows = g.m, .pitch = padded(g.k)};
+  a.box_cols = kShape.depth, a.box_rows = kShape.block_rows();
+  a.swizzle = kShape.depth == 32   ? CU_TENSOR_MAP_SWIZZLE_128B
+              : kShape.depth == 16 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                   : CU_TENSOR_MAP_SWIZZLE_32B;
+  if (kShape.turned) {
+    turn(call, g.a, space, padded(g.m));
+    a = {.at = space, .cols = g.m, .rows = g.k, .pitch = padded(g.m)};
+    a.box_cols = kShape.block_rows(), a.box_rows = kShape.depth;
+  } else if (g.a.quads) {
+    a.at = g.a.at, a.pitch = g.a.ld;
+  } else {
+    align(call, g.a, space, padded(g.k));
+  }
+  return tensor_map(a);
+}
+
+template <Shape kShape>
+CUtensorMap map_of_b(const Call& call, const Gemm<float>& g, float* space) {
+  BoxedMatrix b{.at = space, .cols = g.n, .rows = g.k, .pitch = padded(g.n)};
+  b.box_cols = kShape.block_cols(), b.box_rows = kShape.depth;
+  if (g.b.quads)
+    b.at = g.b.at, b.pitch = g.b.ld;
+  else
+    align(call, g.b, space, padded(g.n));
+  return tensor_map(b);
+}
+
+/// Elements of the workspace that a call needs.
+template <Shape kShape>
+Workspace& workspace_of(const Gemm<float>& g, const Plan& plan, std::size_t blocks) {
+  const std::size_t a = kShape.turned ? g.k * padded(g.m) : g.a.quads ? 0 : g.m * padded(g.k);
+  const std::size_t b = g.b.quads ? 0 : g.k * padded(g.n);
+  const std::size_t planes = plan.parts > 1 ? plan.parts * (g.m * padded(g.n)) : 0;
+  const std::size_t tiles = plan.share ? blocks * kShape.block_rows() * kShape.block_cols() : 0;
+  return workspace(a, b, std::max(planes, tiles), blocks);
+}
+
+inline namespace sm90a {
+
+/// C = alpha A B + beta C by this shape, its tiles dealt out by this schedule.
+template <class Tile, class Schedule>
+void run(const Call& call, const Plan& plan) {
+  constexpr auto kKernel = matmul_hopper<Tile, Schedule>;
+  constexpr Shape kShape = Tile::kShape;
+  if (call.inspect) return launch(call, kKernel, CUtensorMap{}, CUtensorMap{}, Product{});
+  const Gemm<float> g = general<float>(call);
+  if (g.k == 0) return scale(call, g);
+  const std::size_t blocks = call.launch.grid.x;
+  const Workspace& space = workspace_of<kShape>(g, plan, blocks);
+  const CUtensorMap map_b = map_of_b<kShape>(call, g, space.b);  // A comes last: what turns it lets this kernel start
+  const CUtensorMap map_a = map_of_a<kShape>(call, g, space.a);
+  Product product{.c = g.c,
+                  .m = g.m,
+                  .n = g.n,
+                  .k = g.k,
+                  .ldc = static_cast<int>(g.ldc),
+                  .alpha = g.alpha,
+                  .beta = g.beta,
+                  .quads = g.c_quads,
+                  .parts = plan.parts,
+                  .share = plan.share,
+                  .partials = space.partials,
+                  .flags = space.flags,
+                  .epoch = space.epoch};
+  if (plan.parts > 1) {
+    product.c = space.partials, product.ldc = static_cast<int>(padded(g.n)), product.quads = true, product.beta = 0;
+  }
+  launch_after(kShape.turned, call, kKernel, map_a, map_b, product);
+  if (plan.parts > 1) add_planes(call, g, space.partials, plan.parts);
+}
+
+}  // namespace sm90a
+}  // namespace rung::hopper

@@ -1,0 +1,88 @@
+/// Kernels before and after the product: A transposed, a matrix copied to rows of whole quads, planes added up, and
+/// C = beta C where that is all.
+#pragma once
+
+#include "gpu/hopper.hpp"
+#include "gpu/matmul/general.hpp"
+#include "gpu/matmul/hopper_ptx.hpp"
+
+namespace rung::hopper {
+namespace {
+
+constexpr int kTurnTile = 64, kTurnThreads = 256;
+
+/// to = x transposed, tile by tile. The next kernel may be launched at once.
+__global__ void __launch_bounds__(kTurnThreads) turn_kernel(Matrix<float> x, float* to, std::int64_t ld) {
+  allow_kernel_after();
+  __shared__ float tile[kTurnTile][kTurnTile + 1];
+  const int first_col = blockIdx.x * kTurnTile, first_row = blockIdx.y * kTurnTile;
+#pragma unroll
+  for (int i = threadIdx.x; i < kTurnTile * kTurnTile / 4; i += kTurnThreads) {
+    const int row = i / (kTurnTile / 4), col = i % (kTurnTile / 4) * 4;
+    const float4 quad = quad_at(x, first_row + row, first_col + col);
+    tile[row][col] = quad.x, tile[row][col + 1] = quad.y, tile[row][col + 2] = quad.z, tile[row][col + 3] = quad.w;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = threadIdx.x; i < kTurnTile * kTurnTile / 4; i += kTurnThreads) {
+    const int col = i / (kTurnTile / 4), row = i % (kTurnTile / 4) * 4;
+    if (first_col + col >= x.cols || first_row + row >= x.rows) continue;  // rows of `to` are whole quads
+    *reinterpret_cast<float4*>(to + (first_col + col) * ld + first_row + row) =
+        make_float4(tile[row][col], tile[row + 1][col], tile[row + 2][col], tile[row + 3][col]);
+  }
+}
+
+__global__ void align_kernel(Matrix<float> x, float* to, std::int64_t ld) {
+  for (int row = blockIdx.y; row < x.rows; row += gridDim.y)
+    for (int col = blockIdx.x * blockDim.x + threadIdx.x; col < x.cols; col += gridDim.x * blockDim.x)
+      to[row * ld + col] = x.at[row * x.ld + col];
+}
+
+/// C = the sum of `count` planes of m rows of whole quads, in their order, + beta C.
+__global__ void add_planes_kernel(Gemm<float> g, const float* planes, int count, std::int64_t ld) {
+  wait_for_kernel_before();
+  const std::int64_t quads = g.m * ld / 4;
+  for (std::int64_t q = blockIdx.x * blockDim.x + threadIdx.x; q < quads; q += gridDim.x * blockDim.x) {
+    const float4* plane = reinterpret_cast<const float4*>(planes) + q;
+    float4 sum = __ldcg(plane);
+#pragma unroll 4
+    for (int s = 1; s < count; ++s) {
+      const float4 more = __ldcg(plane + s * quads);
+      sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
+    }
+    const int row = static_cast<int>(q / (ld / 4)), col = static_cast<int>(q % (ld / 4)) * 4;
+    const float out[4] = {sum.x, sum.y, sum.z, sum.w};
+    float* c = g.c + (row * g.ldc + col);
+    for (int e = 0; e < 4 && col + e < g.n; ++e) c[e] = g.beta == 0 ? out[e] : out[e] + g.beta * c[e];
+  }
+}
+
+__global__ void scale_kernel(Gemm<float> g) {
+  for (int row = blockIdx.y; row < g.m; row += gridDim.y)
+    for (int col = blockIdx.x * blockDim.x + threadIdx.x; col < g.n; col += gridDim.x * blockDim.x) put(g, row, col, 0);
+}
+
+Call with(const Call& call, Extent grid, Extent block) {
+  Call changed = call;
+  changed.launch = Launch{grid, block};
+  return changed;
+}
+
+void turn(const Call& call, const Matrix<float>& x, float* to, std::int64_t ld) {
+  launch(with(call, {blocks_for(x.cols, kTurnTile), blocks_for(x.rows, kTurnTile)}, {kTurnThreads}), turn_kernel, x, to,
+         ld);
+}
+
+void align(const Call& call, const Matrix<float>& x, float* to, std::int64_t ld) {
+  launch(with(call, {16, 264}, {256}), align_kernel, x, to, ld);
+}
+
+void add_planes(const Call& call, const Gemm<float>& g, const float* planes, int count) {
+  launch_after(true, with(call, {static_cast<unsigned>(gpu_facts().sm_count)}, {256}), add_planes_kernel, g, planes,
+               count, padded(g.n));
+}
+
+void scale(const Call& call, const Gemm<float>& g) { launch(with(call, {16, 264}, {256}), scale_kernel, g); }
+
+}  // namespace
+}  // namespace rung::hopper
