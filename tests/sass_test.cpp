@@ -87,7 +87,7 @@ TEST(Sass, DifferencesAreTold) {
 }
 
 /// What `compiler`, with its flags, makes of one source of the tree; compiled once.
-[[maybe_unused]] const std::string& cubin_of(const std::string& compiler, const std::string& source) {
+[[maybe_unused]] std::string cubin_of(const std::string& compiler, const std::string& source) {
   static std::map<std::string, std::string> known;
   std::string& cubin = known[compiler + source];
   if (!cubin.empty()) return cubin;
@@ -151,6 +151,20 @@ double hasty_share(const std::vector<Instruction>& loop) {
     ++ffmas;
   }
   return uses == 0 ? 1 : static_cast<double>(hasty) / static_cast<double>(uses);
+}
+
+TEST(MainLoop, InstructionsAreOf16Bytes) {
+  const std::uint64_t words[] = {0x0000000806047223, 0x7, 0x0000000000007387, 0};  // FFMA R4, R6, R8, R7 and STL
+  const std::vector<Instruction> code = instructions({reinterpret_cast<const char*>(words), sizeof words});
+  ASSERT_EQ(code.size(), 2u);
+  EXPECT_EQ(number_of(kFfma, code), 1);
+  EXPECT_EQ(number_of(kStoreLocal, code), 1);
+  EXPECT_EQ(number_of(kLoadLocal, code), 0);
+  EXPECT_EQ(code[0].target, 4u);
+  EXPECT_EQ(code[0].first, 6u);
+  EXPECT_EQ(code[0].second, 8u);
+  EXPECT_EQ(code[0].third, 7u);
+  EXPECT_TRUE(instructions(std::string(15, 'a')).empty());
 }
 
 TEST(MainLoop, IsTheLongestStretchOfFfmas) {
@@ -231,7 +245,7 @@ class SassOf : public testing::TestWithParam<Pair> {};
 TEST_P(SassOf, TheKernelIsThatOfItsTwin) {
   if (std::system(RUNG_NVCC_COMMAND " --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "the compiler that built rung is not on this machine";
-  const std::string& twins = cubin_of(RUNG_NVCC_COMMAND, "tests/sass/twins.cu");
+  static const std::string twins = cubin_of(RUNG_NVCC_COMMAND, "tests/sass/twins.cu");
   const std::string ours = kernel_code(cubin_of(RUNG_NVCC_COMMAND, GetParam().source), GetParam().kernel);
   const std::string twin = kernel_code(twins, GetParam().twin);
   ASSERT_GE(ours.size(), 16u * 10) << "no one kernel is called " << GetParam().kernel;

@@ -38,7 +38,7 @@ std::string version() {
 
 const bool added = add_kernel({
     .name = "cpu/matmul/eigen",
-    .order = 80,
+    .order = 100,
     .title = "Eigen",
     .idea = "The peer among C++ template libraries: blocks packed for the caches, SIMD micro-kernel, all threads.",
     .source = "Eigen " + version(),

@@ -6,7 +6,7 @@ namespace {
 
 const bool added = add_kernel({
     .name = "cpu/matmul/onednn",
-    .order = 85,
+    .order = 120,
     .title = "oneDNN",
     .idea = "The peer among deep-learning libraries: code generated at run time for this CPU, all threads.",
     .source = "oneDNN " + onednn_version() + ", matmul primitive",

@@ -45,7 +45,7 @@ std::string version() {
 
 const bool added = add_kernel({
     .name = "cpu/matmul/openblas",
-    .order = 90,
+    .order = 110,
     .title = "OpenBLAS",
     .idea = "The peer among BLAS libraries: packed panels and a hand-written micro-kernel for this CPU, all threads.",
     .source = version() + ", cblas_sgemm",
