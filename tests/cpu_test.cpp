@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -20,17 +21,24 @@ namespace {
 
 std::vector<const Kernel*> cpu_kernels(const std::string& family) { return match_kernels("cpu/" + family + "/*"); }
 
-/// One set of values of the tunables after another: each value of each tunable, the others at their defaults.
+Params with_sizes(Params params, const Params& sizes) {
+  for (const auto& [name, value] : sizes) params.set(name, value);
+  return params;
+}
+
+/// Why this machine cannot run the kernel so; empty if it can.
+std::string refusal_of(const Kernel& kernel, const Params& tunables) {
+  return refusal(kernel, with_sizes(tunables, find_problem(kernel.family()).complete({{"n", 64}})));
+}
+
+/// One set of values of the tunables after another: each value of each tunable, the others at their defaults; without
+/// those that this machine has no vectors for.
 std::vector<Params> tunings(const Kernel& kernel) {
   std::vector<Params> all = {with_tunables(kernel, {})};
   for (const Tunable& tunable : kernel.tunables)
     for (const std::int64_t value : tunable.values) all.push_back(with_tunables(kernel, {{tunable.name, value}}));
+  std::erase_if(all, [&](const Params& tunables) { return !refusal_of(kernel, tunables).empty(); });
   return all;
-}
-
-Params with_sizes(Params params, const Params& sizes) {
-  for (const auto& [name, value] : sizes) params.set(name, value);
-  return params;
 }
 
 /// Verifies a kernel with guard bands and poisoned outputs on both fills; the failure, or empty.
@@ -50,7 +58,7 @@ std::vector<const Kernel*> matmul_kernels() {
   std::vector<const Kernel*> all;
   for (const std::string family : {"matmul", "matmul_bf16"})
     for (const Kernel* kernel : cpu_kernels(family))
-      if (refusal(*kernel, find_problem(family).complete({{"n", 64}})).empty()) all.push_back(kernel);
+      if (refusal_of(*kernel, with_tunables(*kernel, {})).empty()) all.push_back(kernel);
   return all;
 }
 
@@ -74,6 +82,40 @@ TEST(CpuMatmul, EveryKernelIsRightAtAwkwardSizes) {
       for (const Params& shape : shapes)
         EXPECT_EQ(failure(*host, *kernel, tunables, shape), "")
             << kernel->name << " " << tunables.text() << " " << shape.text();
+}
+
+TEST(CpuMatmul, EveryWidthOfVectorsIsRightInPartsOfLargerMatrices) {
+  const auto host = open_host();
+  int widths = 0;
+  for (const Kernel* kernel : matmul_kernels())
+    if (kernel->is_general)
+      for (const Params& tunables : tunings(*kernel)) {
+        widths += tunables.has("simd");
+        for (const auto& [m, n, k] : {std::array{2, 100, 17}, {31, 45, 70}, {64, 33, 1100}})
+          EXPECT_EQ(failure(*host, *kernel, tunables,
+                            {{"m", m},
+                             {"n", n},
+                             {"k", k},
+                             {"lda", k + 3},
+                             {"ldb", n + 5},
+                             {"ldc", n + 1},
+                             {"alpha", -2},
+                             {"beta", 3},
+                             {"shift", 5}}),
+                    "")
+              << kernel->name << " " << tunables.text();
+      }
+  EXPECT_GT(widths, 4);
+}
+
+/// A width is refused with what the CPU has instead, and never run: it would be an illegal instruction.
+TEST(CpuMatmul, WidthsThatTheCpuLacksAreRefused) {
+  const Kernel& kernel = find_kernel("cpu/matmul/fused");
+  const bool has_avx512 = cpu_info().simd == "AVX-512";
+  EXPECT_EQ(refusal_of(kernel, with_tunables(kernel, {{"simd", 512}})).empty(), has_avx512);
+  EXPECT_THROW(with_tunables(kernel, {{"simd", 1024}}), Error);
+  const std::int64_t widest = with_tunables(kernel, {}).at("simd");
+  EXPECT_EQ(widest, has_avx512 ? 512 : cpu_info().simd == "AVX2" ? 256 : 128);
 }
 
 TEST(CpuMatmul, MoreThreadsThanWorkOrCores) {

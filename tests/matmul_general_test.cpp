@@ -17,20 +17,20 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-/// The general CPU kernels of a problem that this machine can run.
-std::vector<const Kernel*> general_kernels(const std::string& family) {
-  std::vector<const Kernel*> all;
-  for (const Kernel* kernel : match_kernels("cpu/" + family + "/*"))
-    if (kernel->is_general && refusal(*kernel, find_problem(family).complete({{"n", 64}, {"beta", 1}})).empty())
-      all.push_back(kernel);
-  EXPECT_FALSE(all.empty()) << family;
-  return all;
-}
-
 Call call_of(const Kernel& kernel, const Params& sizes, std::vector<void*> operands = {}) {
   Call call{.params = with_tunables(kernel, {}), .operands = std::move(operands)};
   for (const auto& [name, value] : sizes) call.params.set(name, value);
   return call;
+}
+
+/// The general CPU kernels of a problem that this machine can run.
+std::vector<const Kernel*> general_kernels(const std::string& family) {
+  const Params sizes = find_problem(family).complete({{"n", 64}, {"beta", 1}});
+  std::vector<const Kernel*> all;
+  for (const Kernel* kernel : match_kernels("cpu/" + family + "/*"))
+    if (kernel->is_general && refusal(*kernel, call_of(*kernel, sizes).params).empty()) all.push_back(kernel);
+  EXPECT_FALSE(all.empty()) << family;
+  return all;
 }
 
 std::string message_of(const std::function<void()>& action) {

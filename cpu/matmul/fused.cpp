@@ -14,7 +14,13 @@ namespace {
 
 using Depths = Choices<1024, 256, 512, 2048>;
 
+/// A sliver that fewer tiles use is read from the matrix, and so is B if it fits half an L1 whole.
 constexpr int kTilesToPackFor = 3;
+
+bool is_small(std::ptrdiff_t floats) {
+  static const auto half_l1 = static_cast<std::ptrdiff_t>(cpu_info().l1d_bytes / 2 / sizeof(float));
+  return floats <= half_l1;
+}
 constexpr double kClock = 3e9;  ///< Hz, about what CPUs run at: to weigh a product against the start of the threads
 
 /// Threads for this product: all, unless starting them takes longer than they save. A team that waits for work starts
@@ -29,8 +35,8 @@ int worthwhile_threads(const Matmul<float>& it, const MicroKernels& simd) {
 /// One sliver's columns of C, all of this thread's rows: the tiles from top to bottom, as high as each other.
 void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, float* sliver, int next_columns) {
   const int tiles = divided_up(rows, simd.rows);
-  const bool packs = tiles >= kTilesToPackFor;
-  const int each = next_columns > 0 ? divided_up(tile.k, tiles) : 0;
+  const bool packs = tiles >= kTilesToPackFor && !is_small(tile.k * tile.ldb);
+  const int each = packs && next_columns > 0 ? divided_up(tile.k, tiles) : 0;
   tile.sliver = sliver;
   tile.next_b = tile.b + tile.columns;
   tile.next_stride = tile.ldb;
