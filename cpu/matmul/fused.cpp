@@ -24,11 +24,11 @@ bool is_small(std::ptrdiff_t floats) {
 constexpr double kClock = 3e9;  ///< Hz, about what CPUs run at: to weigh a product against the start of the threads
 
 /// Threads for this product: all, unless starting them takes longer than they save. A team that waits for work starts
-/// in about a microsecond, and each further thread costs a tenth of that.
+/// and ends in about a microsecond, and each thread adds a fifth of one.
 int worthwhile_threads(const Matmul<float>& it, const MicroKernels& simd) {
   const int threads = omp_get_max_threads();
   const double alone = double(it.m) * it.n * it.k / (2 * simd.lanes * kClock);
-  const double start = 0.8e-6 + 0.1e-6 * threads;
+  const double start = 1e-6 + 0.2e-6 * threads;
   return alone - alone / threads > start ? threads : 1;
 }
 
@@ -54,24 +54,44 @@ void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, float* slive
   }
 }
 
+/// How many rows of A, `depth` floats each, to copy into L2 at a time; 0 to read A where it lies. Slivers read A again
+/// and again: from a large L2 if it is there, which it does not stay by itself when its rows lie a power of two apart
+/// and all fall into a few sets. Each block of rows packs B anew, so blocks must be high: a small L2 is left alone,
+/// with the L3 that such CPUs have near.
+int rows_to_copy(const MicroKernels& simd, int rows, int columns, int depth) {
+  constexpr int kTilesToCopyFor = 8;
+  const auto half_l2 = static_cast<std::int64_t>(cpu_info().l2_bytes / 2 / sizeof(float));
+  if (std::int64_t{rows} * depth <= half_l2 || columns < kTilesToCopyFor * simd.width()) return 0;
+  const auto fit = static_cast<int>(half_l2 / depth) / simd.rows * simd.rows;
+  return fit >= kTilesToCopyFor * simd.rows ? fit : 0;
+}
+
 /// The part of C at `rows` and `columns`, by one thread.
 void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
-  static thread_local Workspace workspace;
-  float* sliver = workspace.reserve(std::size_t(kc) * simd.width());
+  constexpr int kPad = 16;  // a line, so that the rows of the copy fall into different sets
+  static thread_local Workspace sliver_place, block_place;
+  float* sliver = sliver_place.reserve(std::size_t(kc) * simd.width());
+  const int copied = rows_to_copy(simd, rows.size(), columns.size(), kc);
+  float* block = copied ? block_place.reserve(std::size_t(copied) * (kc + kPad)) : nullptr;
   for (int first = 0; first < it.k; first += kc)
-    for (int col = columns.begin; col < columns.end; col += simd.width())
-      multiply_sliver(simd,
-                      {.k = std::min(kc, it.k - first),
-                       .columns = std::min(simd.width(), columns.end - col),
-                       .a = it.a + rows.begin * it.lda + first,
-                       .b = it.b + first * it.ldb + col,
-                       .c = it.c + rows.begin * it.ldc + col,
-                       .lda = it.lda,
-                       .ldb = it.ldb,
-                       .ldc = it.ldc,
-                       .alpha = it.alpha,
-                       .beta = first == 0 ? it.beta : 1},
-                      rows.size(), sliver, columns.end - col - simd.width());
+    for (int top = rows.begin; top < rows.end; top += copied ? copied : rows.size()) {
+      const int depth = std::min(kc, it.k - first), high = std::min(copied ? copied : rows.size(), rows.end - top);
+      const float* a = it.a + top * it.lda + first;
+      if (copied) simd.copy_rows(a, it.lda, high, depth, block, kc + kPad);
+      for (int col = columns.begin; col < columns.end; col += simd.width())
+        multiply_sliver(simd,
+                        {.k = depth,
+                         .columns = std::min(simd.width(), columns.end - col),
+                         .a = copied ? block : a,
+                         .b = it.b + first * it.ldb + col,
+                         .c = it.c + top * it.ldc + col,
+                         .lda = copied ? kc + kPad : it.lda,
+                         .ldb = it.ldb,
+                         .ldc = it.ldc,
+                         .alpha = it.alpha,
+                         .beta = first == 0 ? it.beta : 1},
+                        high, sliver, columns.end - col - simd.width());
+    }
 }
 
 void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {

@@ -35,6 +35,35 @@ constexpr int kStepsAhead = 64;
 constexpr int kHeadLines = 4;  // of a row of A; from there the hardware's prefetcher has seen where it goes
 constexpr int kLine = 16;      // floats of a cache line
 
+/// The first so many lanes of a vector in memory: what lies behind them is neither read nor written. AVX2 and AVX-512
+/// have masks for it; on narrower targets Highway's masked operations touch the whole vector, so these copy.
+class FirstLanes {
+ public:
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  explicit HWY_INLINE FirstLanes(int count) : mask_(hn::FirstN(D(), static_cast<std::size_t>(count))) {}
+  HWY_INLINE V load(const float* from) const { return hn::MaskedLoad(mask_, D(), from); }
+  HWY_INLINE void store(V value, float* to) const { hn::BlendedStore(value, mask_, D(), to); }
+
+ private:
+  hn::Mask<D> mask_;
+#else
+  explicit HWY_INLINE FirstLanes(int count) : count_(count) {}
+  HWY_INLINE V load(const float* from) const {
+    float whole[kLanes] = {};
+    std::copy_n(from, count_, whole);
+    return hn::LoadU(D(), whole);
+  }
+  HWY_INLINE void store(V value, float* to) const {
+    float whole[kLanes];
+    hn::StoreU(value, D(), whole);
+    std::copy_n(whole, count_, to);
+  }
+
+ private:
+  int count_;
+#endif
+};
+
 /// How the elements of A lie: in rows of the matrix, or in a panel with the tile's rows side by side.
 enum class FromA { rows, panel };
 
@@ -50,15 +79,14 @@ struct Sums {
       for (int v = 0; v < vectors; ++v) sum[i][v] = hn::Zero(d);
   }
 
-  /// One step of k. `mask` has the last vector's columns.
-  template <class Mask>
-  HWY_INLINE void step(const float* a, std::ptrdiff_t lda, const float* b, float* sliver, Mask mask) {
+  /// One step of k. `last` has the last vector's columns.
+  HWY_INLINE void step(const float* a, std::ptrdiff_t lda, const float* b, float* sliver, FirstLanes last) {
     const D d;
     V row[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
       const bool masked = in_part && from_b != FromB::sliver && v == vectors - 1;
-      row[v] = masked ? hn::MaskedLoad(mask, d, b + v * kLanes) : hn::LoadU(d, b + v * kLanes);
+      row[v] = masked ? last.load(b + v * kLanes) : hn::LoadU(d, b + v * kLanes);
       if (from_b == FromB::packing) hn::StoreU(row[v], d, sliver + v * kLanes);
     }
 #pragma GCC unroll 16
@@ -69,8 +97,7 @@ struct Sums {
     }
   }
 
-  template <class Mask>
-  HWY_INLINE void store(const Tile& t, Mask mask) const {
+  HWY_INLINE void store(const Tile& t, FirstLanes last) const {
     const D d;
     const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
 #pragma GCC unroll 16
@@ -80,8 +107,8 @@ struct Sums {
         float* c = t.c + i * t.ldc + v * kLanes;
         V result = hn::Mul(alpha, sum[i][v]);
         if (in_part && v == vectors - 1) {
-          if (t.beta != 0) result = hn::MulAdd(beta, hn::MaskedLoad(mask, d, c), result);
-          hn::BlendedStore(result, mask, d, c);
+          if (t.beta != 0) result = hn::MulAdd(beta, last.load(c), result);
+          last.store(result, c);
         } else {
           if (t.beta != 0) result = hn::MulAdd(beta, hn::LoadU(d, c), result);
           hn::StoreU(result, d, c);
@@ -92,7 +119,7 @@ struct Sums {
 
 template <int rows, int vectors, FromA from_a, FromB from_b, bool in_part>
 void run_tile(const Tile& t) {
-  const auto mask = hn::FirstN(D(), static_cast<std::size_t>(t.columns - (vectors - 1) * kLanes));
+  const FirstLanes last(t.columns - (vectors - 1) * kLanes);
   constexpr int kSliver = vectors * kLanes, kStepOfA = from_a == FromA::panel ? rows : 1;
   const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
   const float *a = t.a, *b = t.b, *next_b = t.next_b;
@@ -103,22 +130,22 @@ void run_tile(const Tile& t) {
   const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
-      sums.step(a, t.lda, b, sliver, mask);
+      sums.step(a, t.lda, b, sliver, last);
       a += kStepOfA;
       b += ldb;
       if (from_b == FromB::packing) sliver += kSliver;
     }
   };
-  const int last = std::min(t.k, kStepsAhead);
-  steps(t.k - last);
+  const int final_steps = std::min(t.k, kStepsAhead);
+  steps(t.k - final_steps);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) __builtin_prefetch(t.c + i * t.ldc, 1);
   if (t.next_rows)
     for (int i = rows; i < 2 * rows; ++i)
 #pragma GCC unroll 4
       for (int line = 0; line < kHeadLines; ++line) __builtin_prefetch(t.a + i * t.lda + line * kLine);
-  steps(last);
-  sums.store(t, mask);
+  steps(final_steps);
+  sums.store(t, last);
 }
 
 /// c = beta c + alpha a B on `rows` rows, kSteps rows of B at a time, along whole rows: B is read once, in order, as
@@ -128,7 +155,7 @@ void stream_rows(const Matmul<float>& it) {
   const D d;
   constexpr int kSteps = 8;
   const int whole = it.n / kLanes * kLanes;
-  const auto mask = hn::FirstN(d, static_cast<std::size_t>(it.n - whole));
+  const FirstLanes last(it.n - whole);
   for (int first = 0; first < it.k; first += kSteps) {
     const int steps = std::min(kSteps, it.k - first);
     const float beta = first == 0 ? it.beta : 1;
@@ -142,7 +169,7 @@ void stream_rows(const Matmul<float>& it) {
 #pragma GCC unroll 4
       for (int i = 0; i < rows; ++i) sum[i] = hn::Zero(d);
       const auto add = [&](int p) HWY_ATTR {
-        const V b = in_part ? hn::MaskedLoad(mask, d, row[p] + col) : hn::LoadU(d, row[p] + col);
+        const V b = in_part ? last.load(row[p] + col) : hn::LoadU(d, row[p] + col);
 #pragma GCC unroll 4
         for (int i = 0; i < rows; ++i) sum[i] = hn::MulAdd(hn::Set(d, factor[i][p]), b, sum[i]);
       };
@@ -156,16 +183,31 @@ void stream_rows(const Matmul<float>& it) {
       for (int i = 0; i < rows; ++i) {
         float* c = it.c + i * it.ldc + col;
         V result = hn::Mul(hn::Set(d, it.alpha), sum[i]);
-        if (beta != 0)
-          result = hn::MulAdd(hn::Set(d, beta), in_part ? hn::MaskedLoad(mask, d, c) : hn::LoadU(d, c), result);
+        if (beta != 0) result = hn::MulAdd(hn::Set(d, beta), in_part ? last.load(c) : hn::LoadU(d, c), result);
         if (in_part)
-          hn::BlendedStore(result, mask, d, c);
+          last.store(result, c);
         else
           hn::StoreU(result, d, c);
       }
     };
     for (int col = 0; col < whole; col += kLanes) columns(col, false);
     if (whole < it.n) columns(whole, true);
+  }
+}
+
+/// Copies rows of `count` floats, four vectors at a time; asks for the row after the next.
+void copy_rows(const float* from, std::ptrdiff_t from_ld, int rows, int count, float* to, std::ptrdiff_t to_ld) {
+  const D d;
+  for (int row = 0; row < rows; ++row, from += from_ld, to += to_ld) {
+    int i = 0;
+    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+#pragma GCC unroll 4
+      for (int v = 0; v < 4; ++v) {
+        if (v % (kLine / std::min(kLine, kLanes)) == 0) __builtin_prefetch(from + 2 * from_ld + i + v * kLanes);
+        hn::StoreU(hn::LoadU(d, from + i + v * kLanes), d, to + i + v * kLanes);
+      }
+    }
+    std::copy(from + i, from + count, to + i);
   }
 }
 
@@ -185,6 +227,7 @@ constexpr MicroKernels all_tiles(std::integer_sequence<int, less...>) {
   (add_rows<FromB::sliver, less + 1>(all), ...);
   (add_rows<FromB::packing, less + 1>(all), ...);
   all.panel = run_tile<kRows, kVectors, FromA::panel, FromB::sliver, false>;
+  all.copy_rows = copy_rows;
   all.stream[0] = stream_rows<1>;
   all.stream[1] = stream_rows<2>;
   all.stream[2] = stream_rows<3>;

@@ -62,6 +62,9 @@ struct MicroKernels {
 
   /// The largest tile on panels, as BLIS packs them: A(i, p) lies at a[p rows + i], B in a sliver.
   Run panel = nullptr;
+  /// Copies `rows` rows of `count` floats to rows that lie `to_ld` apart.
+  void (*copy_rows)(const float* from, std::ptrdiff_t from_ld, int rows, int count, float* to,
+                    std::ptrdiff_t to_ld) = nullptr;
   /// c[0 … n) = beta c + alpha a[0 … k) B for 1 to 4 rows of A and C, by rows of B: for products that read B once.
   using Stream = void (*)(const Matmul<float>&);
   Stream stream[4] = {};

@@ -325,7 +325,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
   int left = schedule.total();  // stages
   if (left == 0) return;
   // 0, but not for the compiler: it is to count stages in each thread's registers. In the warp's uniform ones, counters
-  // take their results late, and the reads that wait for them crowd together.
+  // take their results late, and the reads that wait for them crowd together (tests/sass_test.cpp looks at that).
   const int zero = kept(threadIdx.x) >> 10;
   int stage = zero;
   std::uint32_t phase = zero;
@@ -348,7 +348,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
       --left;
       const int parts = kept(kShape.depth / kShape.unroll / kShape.slices);  // hidden: the loop is not to be peeled
 #pragma unroll 1
-      for (int part = Schedule::kShares ? 0 : zero; part < parts; ++part) {  // as the schedule's own counters are kept
+      for (int part = Schedule::kShares ? 0 : zero; part < parts; ++part) {
         const bool last = part == parts - 1;
         const std::uint32_t at_a = Fragment::at_a(base_a + at, part, row, chunk);
         const std::uint32_t at_b = base_b + at + part * kShape.unroll * kShape.block_cols() * 4;
