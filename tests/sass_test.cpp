@@ -216,7 +216,6 @@ TEST_P(HopperSass, TheLoopHoldsFfmasAndNothingIsSpilled) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, HopperSass,
                          testing::Values(Tuned{"gpu/matmul/tma.cu", "11Tile128x256", 0.93, 0.02},
-                                         Tuned{"gpu/matmul/persistent.cu", "11Tile128x256", 0.93, 0.02},
                                          Tuned{"gpu/matmul/stream_k.cu", "11Tile128x256", 0.93, 0.02},
                                          Tuned{"gpu/matmul/top.cu", "10Tile64x128", 0.92, 0.02},
                                          Tuned{"gpu/matmul/top.cu", "9Tile64x32", 0.6, 1.0},

@@ -59,7 +59,7 @@ void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, float* slive
 /// and all fall into a few sets. Each block of rows packs B anew, so blocks must be high: a small L2 is left alone,
 /// with the L3 that such CPUs have near.
 int rows_to_copy(const MicroKernels& simd, int rows, int columns, int depth) {
-  constexpr int kTilesToCopyFor = 8;
+  constexpr int kTilesToCopyFor = 16;
   const auto half_l2 = static_cast<std::int64_t>(cpu_info().l2_bytes / 2 / sizeof(float));
   if (std::int64_t{rows} * depth <= half_l2 || columns < kTilesToCopyFor * simd.width()) return 0;
   const auto fit = static_cast<int>(half_l2 / depth) / simd.rows * simd.rows;

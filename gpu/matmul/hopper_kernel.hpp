@@ -348,7 +348,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
       --left;
       const int parts = kept(kShape.depth / kShape.unroll / kShape.slices);  // hidden: the loop is not to be peeled
 #pragma unroll 1
-      for (int part = Schedule::kShares ? 0 : zero; part < parts; ++part) {
+      for (int part = 0; part < parts; ++part) {
         const bool last = part == parts - 1;
         const std::uint32_t at_a = Fragment::at_a(base_a + at, part, row, chunk);
         const std::uint32_t at_b = base_b + at + part * kShape.unroll * kShape.block_cols() * 4;
