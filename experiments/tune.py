@@ -30,9 +30,11 @@ struct Tuned {{
 }};
 
 /// {gpu}
+// clang-format off
 inline constexpr Tuned kTuned[] = {{
 {rows}
 }};
+// clang-format on
 
 }}  // namespace rung::hopper
 """

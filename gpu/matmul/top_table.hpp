@@ -8,6 +8,7 @@ struct Tuned {
 };
 
 /// NVIDIA H200
+// clang-format off
 inline constexpr Tuned kTuned[] = {
     {64, 64, 64, 8},
     {64, 64, 4096, 9},
@@ -33,5 +34,6 @@ inline constexpr Tuned kTuned[] = {
     {8192, 8192, 8192, 2},
     {16384, 16384, 16384, 2},
 };
+// clang-format on
 
 }  // namespace rung::hopper
