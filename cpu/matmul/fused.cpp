@@ -54,16 +54,25 @@ void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, float* slive
   }
 }
 
-/// How many rows of A, `depth` floats each, to copy into L2 at a time; 0 to read A where it lies. Slivers read A again
-/// and again: from a large L2 if it is there, which it does not stay by itself when its rows lie a power of two apart
-/// and all fall into a few sets. Each block of rows packs B anew, so blocks must be high: a small L2 is left alone,
-/// with the L3 that such CPUs have near.
-int rows_to_copy(const MicroKernels& simd, int rows, int columns, int depth) {
+/// The rows of A that all slivers go over before the next ones are begun, and whether they are copied together first.
+struct BlockOfA {
+  int rows = 0;
+  bool is_copied = false;
+};
+
+/// Slivers read A again and again. A large L2 keeps a block of it, if it is copied: rows a power of two apart would
+/// fall into a few of its sets. Each block packs B anew, so blocks must be high, and a small L2 is left alone: such
+/// CPUs have their L3 near, and half of this thread's share of it takes a block as it lies.
+BlockOfA block_of_a(const MicroKernels& simd, int rows, int columns, int depth) {
   constexpr int kTilesToCopyFor = 16;
-  const auto half_l2 = static_cast<std::int64_t>(cpu_info().l2_bytes / 2 / sizeof(float));
-  if (std::int64_t{rows} * depth <= half_l2 || columns < kTilesToCopyFor * simd.width()) return 0;
-  const auto fit = static_cast<int>(half_l2 / depth) / simd.rows * simd.rows;
-  return fit >= kTilesToCopyFor * simd.rows ? fit : 0;
+  const CpuInfo& cpu = cpu_info();
+  const auto fitting = [&](std::size_t bytes) {
+    return static_cast<int>(bytes / sizeof(float) / static_cast<std::size_t>(depth)) / simd.rows * simd.rows;
+  };
+  const int in_l2 = fitting(cpu.l2_bytes / 2), least = kTilesToCopyFor * simd.rows;
+  if (rows > in_l2 && in_l2 >= least && columns >= kTilesToCopyFor * simd.width()) return {in_l2, true};
+  const int in_l3 = fitting(cpu.all_l3_bytes / 2 / static_cast<std::size_t>(omp_get_num_threads()));
+  return {in_l3 >= least ? std::min(rows, in_l3) : rows, false};
 }
 
 /// The part of C at `rows` and `columns`, by one thread.
@@ -71,21 +80,21 @@ void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Pa
   constexpr int kPad = 16;  // a line, so that the rows of the copy fall into different sets
   static thread_local Workspace sliver_place, block_place;
   float* sliver = sliver_place.reserve(std::size_t(kc) * simd.width());
-  const int copied = rows_to_copy(simd, rows.size(), columns.size(), kc);
-  float* block = copied ? block_place.reserve(std::size_t(copied) * (kc + kPad)) : nullptr;
+  const BlockOfA blocks = block_of_a(simd, rows.size(), columns.size(), kc);
+  float* block = blocks.is_copied ? block_place.reserve(std::size_t(blocks.rows) * (kc + kPad)) : nullptr;
   for (int first = 0; first < it.k; first += kc)
-    for (int top = rows.begin; top < rows.end; top += copied ? copied : rows.size()) {
-      const int depth = std::min(kc, it.k - first), high = std::min(copied ? copied : rows.size(), rows.end - top);
+    for (int top = rows.begin; top < rows.end; top += blocks.rows) {
+      const int depth = std::min(kc, it.k - first), high = std::min(blocks.rows, rows.end - top);
       const float* a = it.a + top * it.lda + first;
-      if (copied) simd.copy_rows(a, it.lda, high, depth, block, kc + kPad);
+      if (blocks.is_copied) simd.copy_rows(a, it.lda, high, depth, block, kc + kPad);
       for (int col = columns.begin; col < columns.end; col += simd.width())
         multiply_sliver(simd,
                         {.k = depth,
                          .columns = std::min(simd.width(), columns.end - col),
-                         .a = copied ? block : a,
+                         .a = blocks.is_copied ? block : a,
                          .b = it.b + first * it.ldb + col,
                          .c = it.c + top * it.ldc + col,
-                         .lda = copied ? kc + kPad : it.lda,
+                         .lda = blocks.is_copied ? kc + kPad : it.lda,
                          .ldb = it.ldb,
                          .ldc = it.ldc,
                          .alpha = it.alpha,
