@@ -14,6 +14,10 @@ namespace {
 
 using Depths = Choices<1024, 256, 512, 2048>;
 
+/// A product of so few tiles of rows waits for B from memory, not for arithmetic: shallow slivers come back to the rows
+/// of B, and to their pages, before these are gone.
+constexpr int kFewTiles = 16, kShallow = 256;
+
 /// A sliver that fewer tiles use is read from the matrix, and so is B if it fits half an L1 whole.
 constexpr int kTilesToPackFor = 3;
 
@@ -106,7 +110,8 @@ void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Pa
 void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {
   const int threads = worthwhile_threads(it, simd);
   if (is_skinny(it)) return stream_product(it, simd, threads);
-  const int kc = rounded_up(divided_up(it.k, divided_up(it.k, depth)), 8);  // even parts, no thin last one
+  const int deepest = it.m <= kFewTiles * simd.rows ? std::min(depth, kShallow) : depth;
+  const int kc = rounded_up(divided_up(it.k, divided_up(it.k, deepest)), 8);  // even parts, no thin last one
   if (threads == 1) return multiply_part(it, simd, kc, {0, it.m}, {0, it.n});
 #pragma omp parallel num_threads(threads)
   {

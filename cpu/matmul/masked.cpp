@@ -1,8 +1,9 @@
 /// Edges by masks, and no packing that does not pay. The tile of fewer rows or columns is a micro-kernel of its own,
-/// whose last vector is masked: no padding, no scalar tail, no detour through a buffer. A is read where it lies, since
-/// a tile uses each of its lines at once; B is packed only if several tiles use it, by each thread for itself, so that
-/// no thread waits for another. A product of a few rows is streamed along the rows of B. Source: masked loads and
-/// stores of AVX2 and AVX-512; Goto, van de Geijn 2008, on when packing pays.
+/// whose last vector is masked: no padding, no scalar tail, no detour through a buffer. A keeps its rows: a tile uses
+/// each of their lines at once, so that packing it is a plain copy. Operands that fit an L2 are not shared out as
+/// packed ones: each thread reads A where it lies and packs for itself the slivers of B that several tiles use, and
+/// none waits for another. A product of a few rows is streamed along the rows of B. Source: masked loads and stores of
+/// AVX2 and AVX-512; Goto, van de Geijn 2008, on when packing pays.
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"
@@ -13,13 +14,24 @@ namespace {
 
 /// A sliver that fewer tiles use is read from the matrix.
 constexpr int kTilesToPackFor = 3;
+/// Floats between the ends of copied rows: a line, so that rows a power of two long do not fall into the same sets.
+constexpr int kPad = 16;
 
 void copy_sliver(const float* b, std::ptrdiff_t ldb, int depth, int columns, int width, float* to) {
   for (int p = 0; p < depth; ++p) std::copy_n(b + p * ldb, columns, to + std::ptrdiff_t{p} * width);
 }
 
-/// The part of C at `rows` and `columns`, by one thread.
-void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
+/// A column of tiles: `tile` has the first one's place; `rows` in all.
+void multiply_column(const MicroKernels& simd, FromB from, Tile tile, int rows) {
+  for (int row = 0; row < rows; row += simd.rows) {
+    simd.tile(from, std::min(simd.rows, rows - row), tile.columns)(tile);
+    tile.a += simd.rows * tile.lda;
+    tile.c += simd.rows * tile.ldc;
+  }
+}
+
+/// The part of C at `rows` and `columns`, by one thread alone.
+void multiply_alone(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
   static thread_local Workspace workspace;
   float* sliver = workspace.reserve(std::size_t(kc) * simd.width());
   const bool packs = rows.size() >= kTilesToPackFor * simd.rows;
@@ -28,39 +40,88 @@ void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Pa
       const int depth = std::min(kc, it.k - first), wide = std::min(simd.width(), columns.end - col);
       const float* b = it.b + first * it.ldb + col;
       if (packs) copy_sliver(b, it.ldb, depth, wide, simd.sliver_width(wide), sliver);
-      for (int row = rows.begin; row < rows.end; row += simd.rows) {
-        const int high = std::min(simd.rows, rows.end - row);
-        simd.tile(packs ? FromB::sliver : FromB::matrix, high, wide)({.k = depth,
-                                                                      .columns = wide,
-                                                                      .a = it.a + row * it.lda + first,
-                                                                      .b = packs ? sliver : b,
-                                                                      .c = it.c + row * it.ldc + col,
-                                                                      .lda = it.lda,
-                                                                      .ldb = it.ldb,
-                                                                      .ldc = it.ldc,
-                                                                      .alpha = it.alpha,
-                                                                      .beta = first == 0 ? it.beta : 1});
-      }
+      multiply_column(simd, packs ? FromB::sliver : FromB::matrix,
+                      {.k = depth,
+                       .columns = wide,
+                       .a = it.a + rows.begin * it.lda + first,
+                       .b = packs ? sliver : b,
+                       .c = it.c + rows.begin * it.ldc + col,
+                       .lda = it.lda,
+                       .ldb = it.ldb,
+                       .ldc = it.ldc,
+                       .alpha = it.alpha,
+                       .beta = first == 0 ? it.beta : 1},
+                      rows.size());
     }
 }
 
-void matmul_masked(const Matmul<float>& it, const MicroKernels& simd) {
-  if (is_skinny(it)) return stream_product(it, simd, omp_get_max_threads());
-  const int kc = blocking_for(simd, {it.m, it.n, it.k}).kc;
+void multiply_small(const Matmul<float>& it, const MicroKernels& simd, int kc) {
 #pragma omp parallel
   {
     const Grid grid = grid_for(omp_get_num_threads(), it.m, it.n);
     const Part rows = grid.rows(omp_get_thread_num(), it.m, 1);
     const Part columns = grid.columns(omp_get_thread_num(), it.n, simd.lanes);
-    if (rows.size() > 0 && columns.size() > 0) multiply_part(it, simd, kc, rows, columns);
+    if (rows.size() > 0 && columns.size() > 0) multiply_alone(it, simd, kc, rows, columns);
   }
+}
+
+/// As two_loops has it, but on rows of A and with masked tiles.
+void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Blocking& blocking) {
+  const auto [kc, mc, nc] = blocking;
+  static Workspace of_a, of_b;
+  const std::ptrdiff_t lda = kc + kPad;
+  float* packed_a = of_a.reserve(std::size_t(it.m) * std::size_t(lda));
+  float* slivers = of_b.reserve(std::size_t(kc) * std::size_t(rounded_up(std::min(nc, it.n), simd.width())));
+#pragma omp parallel proc_bind(close)
+  for (int left = 0; left < it.n; left += nc)
+    for (int first = 0; first < it.k; first += kc) {
+      const int columns = std::min(nc, it.n - left), depth = std::min(kc, it.k - first);
+      const Grid grid = grid_for(omp_get_num_threads(), it.m, columns);
+#pragma omp for schedule(static) nowait
+      for (int row = 0; row < it.m; row += simd.rows)
+        simd.copy_rows(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth,
+                       packed_a + row * lda, lda);
+#pragma omp for schedule(static)
+      for (int col = 0; col < columns; col += simd.width()) {
+        const int wide = std::min(simd.width(), columns - col);
+        copy_sliver(it.b + first * it.ldb + left + col, it.ldb, depth, wide, simd.sliver_width(wide),
+                    slivers + std::ptrdiff_t{col} * depth);
+      }
+      const Part rows = grid.rows(omp_get_thread_num(), it.m, simd.rows);
+      const Part cols = grid.columns(omp_get_thread_num(), columns, simd.width());
+      for (int top = rows.begin; top < rows.end; top += mc)
+        for (int col = cols.begin; col < cols.end; col += simd.width())
+          multiply_column(simd, FromB::sliver,
+                          {.k = depth,
+                           .columns = std::min(simd.width(), columns - col),
+                           .a = packed_a + top * lda,
+                           .b = slivers + std::ptrdiff_t{col} * depth,
+                           .c = it.c + top * it.ldc + left + col,
+                           .lda = lda,
+                           .ldc = it.ldc,
+                           .alpha = it.alpha,
+                           .beta = first == 0 ? it.beta : 1},
+                          std::min(mc, rows.end - top));
+#pragma omp barrier
+    }
+}
+
+void matmul_masked(const Matmul<float>& it, const MicroKernels& simd) {
+  if (is_skinny(it)) return stream_product(it, simd, omp_get_max_threads());
+  const Blocking blocking = blocking_for(simd, {it.m, it.n, it.k});
+  const std::size_t operands = sizeof(float) * (std::size_t(it.m) + std::size_t(it.n)) * std::size_t(it.k);
+  if (operands <= cpu_info().all_l2_bytes)
+    multiply_small(it, simd, blocking.kc);
+  else
+    multiply_packed(it, simd, blocking);
 }
 
 const bool added = add_kernel({
     .name = "cpu/matmul/masked",
     .order = 70,
     .title = "masked edges",
-    .idea = "Edges by masked vectors, A read in place, B packed by each thread for itself and only where it pays.",
+    .idea =
+        "Edges by masked vectors, A packed by rows, and no packing for others where the operands fit the L2 caches.",
     .source = "masked loads and stores; Goto, van de Geijn 2008",
     .is_general = true,
     .tunables = {simd_tunable()},

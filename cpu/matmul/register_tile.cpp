@@ -1,6 +1,8 @@
-/// The SIMD micro-kernel: a tile of C stays in vector registers over the whole depth, and only A and B are loaded, as
-/// they lie in memory. The columns and rows that fill no tile are left to plain loops.
-/// Source: register tiling; Goto, van de Geijn 2008, section 4.
+/// The SIMD micro-kernel: a tile of C stays in vector registers over many steps of k, and only A and B are loaded, as
+/// they lie in memory. The columns and rows that fill no tile are left to plain loops. Source: register tiling; Goto,
+/// van de Geijn 2008, section 4.
+#include <algorithm>
+
 #include "cpu/matmul/micro_kernel.hpp"
 
 namespace rung {
@@ -17,24 +19,28 @@ void plain_part(const Matmul<float>& it, int top, int bottom, int left, int righ
     }
 }
 
+/// Steps of k before the next tile, so that B's part of them stays in a near cache for the tiles below.
+constexpr int kDepth = 256;
+
 void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
   const MicroKernels::Run run = simd.tile(FromB::matrix, simd.rows, simd.width());
   const int bottom = it.m / simd.rows * simd.rows, right = it.n / simd.width() * simd.width();
 #pragma omp parallel
   {
+    for (int first = 0; first < it.k; first += kDepth)  // a static schedule: each thread has its own tiles throughout
 #pragma omp for collapse(2) schedule(static) nowait
-    for (int col = 0; col < right; col += simd.width())
-      for (int row = 0; row < bottom; row += simd.rows)
-        run({.k = it.k,
-             .columns = simd.width(),
-             .a = it.a + row * it.lda,
-             .b = it.b + col,
-             .c = it.c + row * it.ldc + col,
-             .lda = it.lda,
-             .ldb = it.ldb,
-             .ldc = it.ldc,
-             .alpha = it.alpha,
-             .beta = it.beta});
+      for (int col = 0; col < right; col += simd.width())
+        for (int row = 0; row < bottom; row += simd.rows)
+          run({.k = std::min(kDepth, it.k - first),
+               .columns = simd.width(),
+               .a = it.a + row * it.lda + first,
+               .b = it.b + first * it.ldb + col,
+               .c = it.c + row * it.ldc + col,
+               .lda = it.lda,
+               .ldb = it.ldb,
+               .ldc = it.ldc,
+               .alpha = it.alpha,
+               .beta = first == 0 ? it.beta : 1});
 #pragma omp for schedule(static) nowait
     for (int row = 0; row < it.m; ++row) plain_part(it, row, row + 1, row < bottom ? right : 0, it.n);
   }
@@ -44,7 +50,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/register_tile",
     .order = 40,
     .title = "register tile",
-    .idea = "A tile of C stays in vector registers over the whole depth; A and B are read as they lie in memory.",
+    .idea = "A tile of C stays in vector registers over many steps; A and B are read as they lie in memory.",
     .source = "Goto, van de Geijn 2008",
     .is_general = true,
     .tunables = {simd_tunable()},
