@@ -1,0 +1,79 @@
+/// What a call in a hot loop must not do: start threads, ask for memory, or take longer than the product itself.
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "common/harness/target.hpp"
+#include "common/harness/workload.hpp"
+
+namespace rung {
+namespace {
+
+Call call_of(const Kernel& kernel, const Params& sizes) {
+  Call call{.params = with_tunables(kernel, {})};
+  for (const auto& [name, value] : sizes) call.params.set(name, value);
+  return call;
+}
+
+/// Our own FP32 products of this machine, from the textbook up; libraries may do as they please.
+std::vector<const Kernel*> rungs() {
+  std::vector<const Kernel*> all;
+  for (const Kernel* kernel : match_kernels("cpu/matmul/*"))
+    if (!kernel->is_library) all.push_back(kernel);
+  return all;
+}
+
+std::ptrdiff_t threads_of_this_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+long page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt + usage.ru_majflt;
+}
+
+TEST(HotPath, StartsNoThreadAndTouchesNoNewMemory) {
+  const auto host = open_host();
+  const Problem& matmul = find_problem("matmul");
+  for (const Kernel* kernel : rungs())
+    for (const std::int64_t n : {64, 200}) {
+      const Params sizes = matmul.complete({{"n", n}});
+      Workload work(*host, *kernel, matmul, sizes, call_of(*kernel, sizes));
+      ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, Fill::random, 3)).passed());
+      for (int i = 0; i < 20; ++i) host->run(*kernel, work.call());  // each thread has its workspace now
+      const std::ptrdiff_t threads = threads_of_this_process();
+      const long faults = page_faults();
+      for (int i = 0; i < 50; ++i) host->run(*kernel, work.call());
+      // A page or two are the system's own (it moves pages to other nodes, or looks whether they are used).
+      EXPECT_LE(page_faults() - faults, 8) << kernel->name << " n:" << n;
+      EXPECT_EQ(threads_of_this_process(), threads) << kernel->name << " n:" << n;
+    }
+}
+
+/// 2 x 64^3 operations are 5.1 microseconds of one AVX2 core's peak at 3.2 GHz, so that it takes two, or wider vectors.
+TEST(HotPath, TheTopRungMultiplies64By64InFiveMicroseconds) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "sanitizers take their time";
+#endif
+  const Kernel& top = *rungs().back();
+  const auto host = open_host();
+  const Problem& matmul = find_problem("matmul");
+  const Params sizes = matmul.complete({{"n", 64}});
+  Workload work(*host, top, matmul, sizes, call_of(top, sizes));
+  const std::int64_t bits = work.call().params.at("simd") * omp_get_max_threads();
+  if (bits < 512) GTEST_SKIP() << "too few vector units: " << bits << " bits in all";
+  ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, Fill::random, 3)).passed());
+  double least = 1;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (least > 5e-6 && std::chrono::steady_clock::now() < end)  // another process may take the cores for a while
+    least = std::min(least, host->time(top, work.call(), 200, Mode::hot) / 200);
+  EXPECT_LE(least, 5e-6) << top.name;
+}
+
+}  // namespace
+}  // namespace rung
