@@ -73,10 +73,14 @@ BlockOfA block_of_a(const MicroKernels& simd, int rows, int columns, int depth) 
   const auto fitting = [&](std::size_t bytes) {
     return static_cast<int>(bytes / sizeof(float) / static_cast<std::size_t>(depth)) / simd.rows * simd.rows;
   };
+  const auto even_blocks = [&](int most) {  // as near to `most` as blocks of equal height come: no thin last one
+    const int blocks = std::max(1, (rows + most / 2) / most);
+    return rounded_up(divided_up(rows, blocks), simd.rows);
+  };
   const int in_l2 = fitting(cpu.l2_bytes / 2), least = kTilesToCopyFor * simd.rows;
-  if (rows > in_l2 && in_l2 >= least && columns >= kTilesToCopyFor * simd.width()) return {in_l2, true};
+  if (rows > in_l2 && in_l2 >= least && columns >= kTilesToCopyFor * simd.width()) return {even_blocks(in_l2), true};
   const int in_l3 = fitting(cpu.all_l3_bytes / 2 / static_cast<std::size_t>(omp_get_num_threads()));
-  return {in_l3 >= least ? std::min(rows, in_l3) : rows, false};
+  return {in_l3 >= least ? even_blocks(in_l3) : rows, false};
 }
 
 /// The part of C at `rows` and `columns`, by one thread.
