@@ -37,6 +37,12 @@ inline Blocking blocking_for(const MicroKernels& simd, const MatmulShape& shape)
   return best;
 }
 
+/// A sliver of B that fewer tiles use is read where it lies.
+constexpr int kTilesToPackFor = 3;
+
+/// Floats between the ends of copied rows: a line, so that rows a power of two long do not fall into the same sets.
+constexpr int kRowPad = 16;
+
 /// Memory that a kernel keeps between calls and that only grows, so that a call in a hot loop allocates nothing.
 /// Nobody has touched it yet: each page comes to lie near the thread that first writes to it.
 class Workspace {

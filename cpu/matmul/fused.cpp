@@ -18,9 +18,7 @@ using Depths = Choices<1024, 256, 512, 2048>;
 /// of B, and to their pages, before these are gone.
 constexpr int kFewTiles = 16, kShallow = 256;
 
-/// A sliver that fewer tiles use is read from the matrix, and so is B if it fits half an L1 whole.
-constexpr int kTilesToPackFor = 3;
-
+/// B is read where it lies, too, if it fits half an L1 whole.
 bool is_small(std::ptrdiff_t floats) {
   static const auto half_l1 = static_cast<std::ptrdiff_t>(cpu_info().l1d_bytes / 2 / sizeof(float));
   return floats <= half_l1;
@@ -85,16 +83,15 @@ BlockOfA block_of_a(const MicroKernels& simd, int rows, int columns, int depth) 
 
 /// The part of C at `rows` and `columns`, by one thread.
 void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
-  constexpr int kPad = 16;  // a line, so that the rows of the copy fall into different sets
   static thread_local Workspace sliver_place, block_place;
   float* sliver = sliver_place.reserve(std::size_t(kc) * simd.width());
   const BlockOfA blocks = block_of_a(simd, rows.size(), columns.size(), kc);
-  float* block = blocks.is_copied ? block_place.reserve(std::size_t(blocks.rows) * (kc + kPad)) : nullptr;
+  float* block = blocks.is_copied ? block_place.reserve(std::size_t(blocks.rows) * (kc + kRowPad)) : nullptr;
   for (int first = 0; first < it.k; first += kc)
     for (int top = rows.begin; top < rows.end; top += blocks.rows) {
       const int depth = std::min(kc, it.k - first), high = std::min(blocks.rows, rows.end - top);
       const float* a = it.a + top * it.lda + first;
-      if (blocks.is_copied) simd.copy_rows(a, it.lda, high, depth, block, kc + kPad);
+      if (blocks.is_copied) simd.copy_rows(a, it.lda, high, depth, block, kc + kRowPad);
       for (int col = columns.begin; col < columns.end; col += simd.width())
         multiply_sliver(simd,
                         {.k = depth,
@@ -102,7 +99,7 @@ void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Pa
                          .a = blocks.is_copied ? block : a,
                          .b = it.b + first * it.ldb + col,
                          .c = it.c + top * it.ldc + col,
-                         .lda = blocks.is_copied ? kc + kPad : it.lda,
+                         .lda = blocks.is_copied ? kc + kRowPad : it.lda,
                          .ldb = it.ldb,
                          .ldc = it.ldc,
                          .alpha = it.alpha,

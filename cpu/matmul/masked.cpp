@@ -12,11 +12,6 @@
 namespace rung {
 namespace {
 
-/// A sliver that fewer tiles use is read from the matrix.
-constexpr int kTilesToPackFor = 3;
-/// Floats between the ends of copied rows: a line, so that rows a power of two long do not fall into the same sets.
-constexpr int kPad = 16;
-
 void copy_sliver(const float* b, std::ptrdiff_t ldb, int depth, int columns, int width, float* to) {
   for (int p = 0; p < depth; ++p) std::copy_n(b + p * ldb, columns, to + std::ptrdiff_t{p} * width);
 }
@@ -69,7 +64,7 @@ void multiply_small(const Matmul<float>& it, const MicroKernels& simd, int kc) {
 void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Blocking& blocking) {
   const auto [kc, mc, nc] = blocking;
   static Workspace of_a, of_b;
-  const std::ptrdiff_t lda = kc + kPad;
+  const std::ptrdiff_t lda = kc + kRowPad;
   float* packed_a = of_a.reserve(std::size_t(it.m) * std::size_t(lda));
   float* slivers = of_b.reserve(std::size_t(kc) * std::size_t(rounded_up(std::min(nc, it.n), simd.width())));
 #pragma omp parallel proc_bind(close)

@@ -10,12 +10,11 @@
 ///
 /// Source: Intel Architectures Optimization Reference Manual, chapter on AMX (2D accumulator blocking, VNNI).
 #if defined(__x86_64__)
-#include <cpuid.h>
+#include "cpu/amx.hpp"
+
 #include <immintrin.h>
 #include <omp.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -318,17 +317,6 @@ void matmul_amx(const Matmul<Bf16>& it) {
     multiply_together(job);
 }
 
-/// Asks the system, once for the whole process, to let it use the tiles; why they cannot be used, or empty.
-std::string refuse_amx() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  const bool has_amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & bit_AMX_TILE) && (d & bit_AMX_BF16);
-  if (!has_amx) return "this CPU has no AMX tiles for BF16";
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0)
-    return "this system's kernel does not let programs use AMX tiles (Linux does from 5.16 on)";
-  return "";
-}
-
 const bool added = add_kernel({
     .name = "cpu/matmul_bf16/amx",
     .order = 50,
@@ -339,7 +327,7 @@ const bool added = add_kernel({
     .is_general = true,
     .refuse =
         [](const Params&) {
-          static const std::string reason = refuse_amx();
+          static const std::string reason = refuse_amx_bf16();
           return reason;
         },
     .run = [](const Call& call) { matmul_amx(matmul_of<Bf16>(call)); },
