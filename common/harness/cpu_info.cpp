@@ -104,6 +104,13 @@ std::string widest_simd() {
 #endif
 }
 
+/// Linux on ARM gives no name, but whose design it is and which: the numbers of the register MIDR_EL1.
+std::string processor_name() {
+  const auto field = [](const char* key) { return value_of("/proc/cpuinfo", key); };
+  const std::string name = field("model name"), part = field("CPU part");
+  return !name.empty() || part.empty() ? name : "ARM, implementer " + field("CPU implementer") + ", part " + part;
+}
+
 std::size_t usable_memory() {
   std::size_t least = meminfo("MemTotal");
   for (const MemoryLimit& group : ControlGroups().memory_limits(meminfo("MemTotal")))
@@ -114,7 +121,7 @@ std::size_t usable_memory() {
 CpuInfo read_cpu_info() {
   CpuInfo info;
   info.simd = widest_simd();
-  info.name = value_of("/proc/cpuinfo", "model name");
+  info.name = processor_name();
   info.is_virtual = (value_of("/proc/cpuinfo", "flags") + " ").find(" hypervisor ") != std::string::npos;
   info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
   info.memory_bytes = usable_memory();

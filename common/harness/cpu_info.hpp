@@ -9,7 +9,7 @@ namespace rung {
 /// Caches and cores by hwloc, restricted to the processors that this process may run on. A cache that the machine (or
 /// its hypervisor) does not tell of has size 0.
 struct CpuInfo {
-  std::string name;           ///< "AMD EPYC 9554 64-Core Processor"
+  std::string name;           ///< "AMD EPYC 9554 64-Core Processor", "ARM, implementer 0x41, part 0xd0c"
   std::string simd;           ///< the widest of "SSE2", "AVX", "AVX2", "AVX-512", "NEON" that CPU and system allow
   std::string governor;       ///< "performance"; empty if the system does not tell
   int cores = 1;              ///< physical
@@ -20,7 +20,7 @@ struct CpuInfo {
   std::size_t all_l2_bytes = 0;
   std::size_t all_l3_bytes = 0;
   std::size_t memory_bytes = 0;  ///< of the machine, or less if a control group limits this process
-  bool is_virtual = false;       ///< runs under a hypervisor
+  bool is_virtual = false;       ///< runs under a hypervisor; false where /proc/cpuinfo cannot tell, as on ARM
 
   bool has_smt() const { return hardware_threads > cores; }
 };

@@ -4,14 +4,20 @@
 #include <utility>
 
 // Compiled once for each target that the instruction set has; what is between BEFORE and AFTER uses that target's
-// instructions, and nothing else here may.
+// instructions, and nothing else here may. ARM has one, NEON: vectors of SVE have no size that the compiler knows, and
+// there are no arrays of them.
+#if defined(__aarch64__)
+#define HWY_COMPILE_ONLY_STATIC
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE_256 | HWY_SVE2 | HWY_SVE2_128)
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/matmul/micro_kernel.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// One target a width: AVX-512, AVX2, and 128 bits by SSE4 or NEON. Highway's further ones add nothing to a product.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_NEON
+// One target a width: AVX-512, AVX2, and 128 bits by SSE4 or NEON, with or without AES. Highway's further ones add
+// nothing to a product.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_ARCH_ARM_A64
 HWY_BEFORE_NAMESPACE();
 namespace rung {
 namespace HWY_NAMESPACE {
@@ -24,9 +30,9 @@ using V = hn::Vec<D>;
 constexpr int kLanes = sizeof(V) / sizeof(float);
 #if HWY_TARGET == HWY_AVX3  // 28 sums, 2 vectors of B and one element of A, of 32 registers
 constexpr int kRows = 14, kVectors = 2;
-#elif HWY_TARGET == HWY_NEON  // 24 + 3 + 1 of 32
+#elif HWY_ARCH_ARM_A64  // 24 + 3 + 1 of 32
 constexpr int kRows = 8, kVectors = 3;
-#else                         // 12 + 2 + 1 of 16
+#else                   // 12 + 2 + 1 of 16
 constexpr int kRows = 6, kVectors = 2;
 #endif
 
@@ -71,7 +77,7 @@ template <int rows, int vectors, FromA from_a, FromB from_b, bool in_part>
 struct Sums {
   V sum[rows][vectors];
 
-  HWY_INLINE void clear() {
+  HWY_INLINE Sums() {  // written out, or it would not be compiled for the target
     const D d;
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i)
@@ -126,7 +132,6 @@ void run_tile(const Tile& t) {
   float* sliver = t.sliver;
   for (int i = 0; i < t.next_count; ++i, next_b += t.next_stride) __builtin_prefetch(next_b, 0, 2);
   Sums<rows, vectors, from_a, from_b, in_part> sums;
-  sums.clear();
   const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
@@ -211,13 +216,12 @@ void copy_rows(const float* from, std::ptrdiff_t from_ld, int rows, int count, f
   }
 }
 
-template <FromB from, int rows>
+template <FromB from, int rows, int vectors = kVectors>
 constexpr void add_rows(MicroKernels& all) {
-  auto& tiles = all.tiles[static_cast<int>(from)][rows - 1];
-  tiles[0][0] = run_tile<rows, 1, FromA::rows, from, false>;
-  tiles[0][1] = run_tile<rows, 1, FromA::rows, from, true>;
-  tiles[1][0] = run_tile<rows, kVectors, FromA::rows, from, false>;
-  tiles[1][1] = run_tile<rows, kVectors, FromA::rows, from, true>;
+  auto& tiles = all.tiles[static_cast<int>(from)][rows - 1][vectors - 1];
+  tiles[false] = run_tile<rows, vectors, FromA::rows, from, false>;
+  tiles[true] = run_tile<rows, vectors, FromA::rows, from, true>;
+  if constexpr (vectors > 1) add_rows<from, rows, vectors - 1>(all);
 }
 
 template <int... less>
@@ -263,8 +267,8 @@ std::vector<const MicroKernels*> usable() {
 #if HWY_TARGETS & HWY_SSE4
   if (supported & HWY_SSE4) all.push_back(&N_SSE4::kTiles);
 #endif
-#if HWY_TARGETS & HWY_NEON
-  if (supported & HWY_NEON) all.push_back(&N_NEON::kTiles);
+#if HWY_ARCH_ARM_A64  // whatever compiled this for the CPU knows that it has NEON
+  all.push_back(&HWY_STATIC_DISPATCH(kTiles));
 #endif
   return all;
 }

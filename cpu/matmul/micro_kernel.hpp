@@ -41,7 +41,7 @@ struct Tile {
 
 constexpr int kMostTileRows = 14, kMostTileVectors = 3;
 
-/// The tiles of one SIMD width. Those of fewer rows or a single vector are for the edges of C.
+/// The tiles of one SIMD width. Those of fewer rows or fewer vectors are for the edges of C.
 struct MicroKernels {
   using Run = void (*)(const Tile&);
 
@@ -54,11 +54,11 @@ struct MicroKernels {
 
   /// The tile of `rows` rows for `columns` columns, both at least 1 and at most the largest tile's.
   Run tile(FromB from, int rows, int columns) const {
-    const bool wide = columns > lanes;
-    return tiles[static_cast<int>(from)][rows - 1][wide][columns % lanes != 0];
+    const bool in_part = columns % lanes != 0;
+    return tiles[static_cast<int>(from)][rows - 1][columns / lanes - !in_part][in_part];
   }
   /// Columns that a sliver of `columns` columns has in memory: whole vectors of the tile that tile() gives.
-  int sliver_width(int columns) const { return columns > lanes ? width() : lanes; }
+  int sliver_width(int columns) const { return (columns + lanes - 1) / lanes * lanes; }
 
   /// The largest tile on panels, as BLIS packs them: A(i, p) lies at a[p rows + i], B in a sliver.
   Run panel = nullptr;
@@ -69,7 +69,7 @@ struct MicroKernels {
   using Stream = void (*)(const Matmul<float>&);
   Stream stream[4] = {};
 
-  Run tiles[3][kMostTileRows][2][2] = {};  ///< [FromB][rows - 1][more than one vector][last one in part]
+  Run tiles[3][kMostTileRows][kMostTileVectors][2] = {};  ///< [FromB][rows - 1][vectors - 1][last one in part]
 };
 
 /// Rows of A up to which a product is streamed.

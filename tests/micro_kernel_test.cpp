@@ -1,0 +1,104 @@
+/// The register tiles of every SIMD width that this CPU has: each number of rows and columns, from B as it lies and
+/// from slivers, gives the product, and touches nothing behind its operands.
+#include "cpu/matmul/micro_kernel.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <string>
+
+namespace rung {
+namespace {
+
+/// Floats that end where a page does, before one that may not be touched.
+class AtPagesEnd {
+ public:
+  explicit AtPagesEnd(std::size_t count) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    usable_ = (count * sizeof(float) + page_ - 1) / page_ * page_;
+    memory_ = mmap(nullptr, usable_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED || mprotect(end(), page_, PROT_NONE) != 0) throw Error("no memory with a guarded end");
+    first_ = reinterpret_cast<float*>(end()) - count;
+  }
+  ~AtPagesEnd() { munmap(memory_, usable_ + page_); }
+  AtPagesEnd(const AtPagesEnd&) = delete;
+  AtPagesEnd& operator=(const AtPagesEnd&) = delete;
+
+  float* data() { return first_; }
+  float& operator[](std::ptrdiff_t i) { return first_[i]; }
+
+ private:
+  char* end() const { return static_cast<char*>(memory_) + usable_; }
+
+  std::size_t page_, usable_ = 0;
+  void* memory_ = nullptr;
+  float* first_ = nullptr;
+};
+
+std::vector<const MicroKernels*> widths() {
+  std::vector<const MicroKernels*> all;
+  for (const std::int64_t bits : {512, 256, 128})
+    if (refuse_simd({{"simd", bits}}).empty()) all.push_back(&micro_kernels(bits));
+  return all;
+}
+
+/// Small whole numbers: sums of their products are exact, in whatever order.
+float a_at(int row, int p) { return static_cast<float>((3 * row + 5 * p) % 11 - 5); }
+float b_at(int p, int col) { return static_cast<float>((7 * p + 2 * col) % 13 - 6); }
+float c_at(int row, int col) { return static_cast<float>((row + 4 * col) % 9 - 4); }
+
+constexpr int kDepth = 70;  // more than a tile's last steps, which come after its prefetches
+constexpr float kAlpha = 2, kBeta = 3;
+
+float wanted(int row, int col) {
+  float sum = 0;
+  for (int p = 0; p < kDepth; ++p) sum += a_at(row, p) * b_at(p, col);
+  return kAlpha * sum + kBeta * c_at(row, col);
+}
+
+/// One tile on operands without padding, except that C has one column more, which must stay.
+void check_tile(const MicroKernels& simd, FromB from, int rows, int columns) {
+  SCOPED_TRACE(std::to_string(simd.bits) + " bits, B " + std::to_string(static_cast<int>(from)) + ", " +
+               std::to_string(rows) + " x " + std::to_string(columns));
+  const int wide = simd.sliver_width(columns), ldb = from == FromB::sliver ? wide : columns, ldc = columns + 1;
+  ASSERT_GE(wide, columns);
+  ASSERT_EQ(wide % simd.lanes, 0);
+  AtPagesEnd a(std::size_t(rows) * kDepth), b(std::size_t(kDepth) * ldb), c(std::size_t(rows) * ldc);
+  AtPagesEnd sliver(std::size_t(kDepth) * wide);
+  for (int row = 0; row < rows; ++row)
+    for (int p = 0; p < kDepth; ++p) a[row * kDepth + p] = a_at(row, p);
+  for (int p = 0; p < kDepth; ++p)
+    for (int col = 0; col < ldb; ++col) b[p * ldb + col] = col < columns ? b_at(p, col) : NAN;
+  for (int row = 0; row < rows; ++row)
+    for (int col = 0; col < ldc; ++col) c[row * ldc + col] = c_at(row, col);
+  simd.tile(from, rows, columns)({.k = kDepth,
+                                  .columns = columns,
+                                  .a = a.data(),
+                                  .b = b.data(),
+                                  .c = c.data(),
+                                  .lda = kDepth,
+                                  .ldb = from == FromB::sliver ? 0 : ldb,
+                                  .ldc = ldc,
+                                  .alpha = kAlpha,
+                                  .beta = kBeta,
+                                  .sliver = sliver.data()});
+  for (int row = 0; row < rows; ++row) {
+    for (int col = 0; col < columns; ++col) ASSERT_EQ(c[row * ldc + col], wanted(row, col)) << row << ", " << col;
+    ASSERT_EQ(c[row * ldc + columns], c_at(row, columns)) << "behind row " << row;
+  }
+  if (from != FromB::packing) return;
+  for (int p = 0; p < kDepth; ++p)
+    for (int col = 0; col < columns; ++col) ASSERT_EQ(sliver[p * wide + col], b_at(p, col)) << p << ", " << col;
+}
+
+TEST(CpuMicroKernel, EveryTileIsRightAndStaysWithinItsOperands) {
+  ASSERT_FALSE(widths().empty()) << "no vectors: " << refuse_simd({{"simd", 128}});
+  for (const MicroKernels* simd : widths())
+    for (const FromB from : {FromB::matrix, FromB::sliver, FromB::packing})
+      for (int rows = 1; rows <= simd->rows; ++rows)
+        for (int columns = 1; columns <= simd->width(); ++columns) check_tile(*simd, from, rows, columns);
+}
+
+}  // namespace
+}  // namespace rung
