@@ -21,19 +21,29 @@ struct Blocking {
   int nc = 0;  ///< columns of the packed panel of B
 };
 
-/// A sliver of B (kc x nr) fills half an L1, a block of A (mc x kc) half an L2, a panel of B (kc x nc) a thread's share
-/// of half the L3. A machine that tells no cache is taken to have 32 KiB, 512 KiB and 2 MiB.
+/// Floats that half of each cache holds, of the L3 as far as this program reaches it. A machine that tells no cache is
+/// taken to have 32 KiB, 512 KiB and 2 MiB.
+struct HalfCaches {
+  int l1, l2, l3;
+};
+
+inline const HalfCaches& half_caches() {
+  const auto floats = [](std::size_t bytes, std::size_t otherwise) { return int((bytes ? bytes : otherwise) / 8); };
+  const CpuInfo& cpu = cpu_info();
+  static const HalfCaches halves{floats(cpu.l1d_bytes, 32 << 10), floats(cpu.l2_bytes, 512 << 10),
+                                 floats(cpu.all_l3_bytes, 2 << 20)};
+  return halves;
+}
+
+/// A sliver of B (kc x nr) fills half an L1, a block of A (mc x kc) half an L2, a panel of B (kc x nc) half the L3.
 /// Source: Low, Igual, Smith, Quintana-Orti: Analytical Modeling Is Enough for High-Performance BLIS (2016).
 inline Blocking blocking_for(const MicroKernels& simd, const MatmulShape& shape) {
-  const CpuInfo& cpu = cpu_info();
-  const auto floats = [](std::size_t bytes, std::size_t otherwise) { return int((bytes ? bytes : otherwise) / 8); };
-  const int l1 = floats(cpu.l1d_bytes, 32 << 10), l2 = floats(cpu.l2_bytes, 512 << 10);
-  const int l3 = floats(cpu.all_l3_bytes, 2 << 20);
+  const HalfCaches& halves = half_caches();
   Blocking best;
-  best.kc = std::clamp(l1 / simd.width() / 8 * 8, 64, 512);
+  best.kc = std::clamp(halves.l1 / simd.width() / 8 * 8, 64, 512);
   best.kc = rounded_up(divided_up(shape.k, divided_up(shape.k, best.kc)), 8);  // even parts, no thin last one
-  best.mc = std::max(simd.rows, l2 / best.kc / simd.rows * simd.rows);
-  best.nc = std::max(simd.width(), std::min(l3 / best.kc, 8192) / simd.width() * simd.width());
+  best.mc = std::max(simd.rows, halves.l2 / best.kc / simd.rows * simd.rows);
+  best.nc = std::max(simd.width(), std::min(halves.l3 / best.kc, 8192) / simd.width() * simd.width());
   return best;
 }
 

@@ -1,9 +1,10 @@
 /// The top of the CPU's ladder: packing costs no pass of its own. The first row of tiles computes from B as it lies in
-/// memory and stores the sliver on the way; the tiles below read it. So a sliver may be deep: it is written once and
-/// read in order, which the prefetcher follows from L2 as well, and with a depth of a thousand steps C is loaded and
-/// stored seldom. While a tile computes, it asks for what comes next: rows of the next sliver, the heads of the next
-/// rows of A, at its end its own rows of C. Threads share nothing and meet once; a small product is left to one.
-/// Source: the packing of BLIS, fused with the first use; depth and distances chosen by measurement.
+/// memory and stores the sliver on the way; the tiles below read it, and so do the later blocks of A. These fill half
+/// an L2, which is read while tiles compute; a sliver is deeper than an L1 would hold, since it is read in order, which
+/// the prefetcher follows from L2 as well, and C is loaded and stored the more seldom. While a tile computes, it asks
+/// for what comes next: rows of the next sliver, the heads of the next rows of A, at its end its own rows of C. Threads
+/// share nothing and meet once; a small product is left to one.
+/// Source: the blocking of BLIS, its packing of B fused with the first use; depth and distances chosen by measurement.
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"
@@ -12,17 +13,15 @@
 namespace rung {
 namespace {
 
-using Depths = Choices<1024, 256, 512, 2048>;
+using Depths = Choices<512, 256, 1024, 2048>;
 
 /// A product of so few tiles of rows waits for B from memory, not for arithmetic: shallow slivers come back to the rows
 /// of B, and to their pages, before these are gone.
 constexpr int kFewTiles = 16, kShallow = 256;
 
 /// B is read where it lies, too, if it fits half an L1 whole.
-bool is_small(std::ptrdiff_t floats) {
-  static const auto half_l1 = static_cast<std::ptrdiff_t>(cpu_info().l1d_bytes / 2 / sizeof(float));
-  return floats <= half_l1;
-}
+bool is_small(std::ptrdiff_t floats) { return floats <= half_caches().l1; }
+
 constexpr double kClock = 3e9;  ///< Hz, about what CPUs run at: to weigh a product against the start of the threads
 
 /// Threads for this product: all, unless starting them takes longer than they save. A team that waits for work starts
@@ -34,78 +33,97 @@ int worthwhile_threads(const Matmul<float>& it, const MicroKernels& simd) {
   return alone - alone / threads > start ? threads : 1;
 }
 
-/// One sliver's columns of C, all of this thread's rows: the tiles from top to bottom, as high as each other.
-void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, float* sliver, int next_columns) {
+/// How a thread goes over its part of C.
+struct Blocks {
+  int rows = 0;          ///< of A that all slivers of a panel go over before the next rows are begun
+  int columns = 0;       ///< of B that form a panel
+  bool is_kept = false;  ///< a panel's slivers are kept for further blocks of rows; else each is packed over the last
+  bool copies_a =
+      false;  ///< rows a power of two apart fall into few of a cache's sets, unless they are copied together
+};
+
+/// Blocks of A fill half an L2, panels of B half of this thread's share of half the L3; none is much smaller than the
+/// others. To copy A costs as much as some slivers take: it must be used for more of them.
+Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth) {
+  constexpr int kSliversToCopyFor = 24;
+  const auto in_even_parts = [&](int size, int floats, int unit) {
+    const int most = std::max(unit, floats / depth);
+    const int parts = std::max(1, (size + most / 2) / most);
+    return rounded_up(divided_up(size, parts), unit);
+  };
+  const int high = in_even_parts(rows, half_caches().l2, simd.rows);
+  if (high >= rows) return {rows, columns};
+  const int wide = in_even_parts(columns, half_caches().l3 / 2 / omp_get_num_threads(), simd.width());
+  return {high, wide, true, wide >= kSliversToCopyFor * simd.width()};
+}
+
+/// One sliver's columns of C, `rows` of them: the tiles from top to bottom, as high as each other. `from` says where
+/// the first one finds B; it asks for tile.k rows of the next sliver, from tile.next_b on, if that is not null.
+void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, FromB from) {
   const int tiles = divided_up(rows, simd.rows);
-  const bool packs = tiles >= kTilesToPackFor && !is_small(tile.k * tile.ldb);
-  const int each = packs && next_columns > 0 ? divided_up(tile.k, tiles) : 0;
-  tile.sliver = sliver;
-  tile.next_b = tile.b + tile.columns;
-  tile.next_stride = tile.ldb;
-  const float* next_end = tile.next_b + tile.k * tile.ldb;
+  int to_ask_for = tile.next_b && from != FromB::matrix ? tile.k : 0;
+  const int each = divided_up(to_ask_for, tiles);
   for (int i = 0; i < tiles; ++i) {
     const int high = rows * (i + 1) / tiles - rows * i / tiles;
-    tile.next_count = static_cast<int>(std::min<std::ptrdiff_t>(each, (next_end - tile.next_b) / tile.ldb));
+    tile.next_count = std::min(each, to_ask_for);
     tile.next_rows = i + 1 < tiles && tile.k > 64;
-    const FromB from = !packs ? FromB::matrix : i == 0 ? FromB::packing : FromB::sliver;
     simd.tile(from, high, tile.columns)(tile);
-    if (packs) tile.b = sliver;
+    if (from == FromB::packing) from = FromB::sliver, tile.b = tile.sliver;
     tile.a += high * tile.lda;
     tile.c += high * tile.ldc;
-    tile.next_b += tile.next_count * tile.ldb;
+    tile.next_b += tile.next_count * tile.next_stride;
+    to_ask_for -= tile.next_count;
   }
 }
 
-/// The rows of A that all slivers go over before the next ones are begun, and whether they are copied together first.
-struct BlockOfA {
-  int rows = 0;
-  bool is_copied = false;
-};
-
-/// Slivers read A again and again. A large L2 keeps a block of it, if it is copied: rows a power of two apart would
-/// fall into a few of its sets. Each block packs B anew, so blocks must be high, and a small L2 is left alone: such
-/// CPUs have their L3 near, and half of this thread's share of it takes a block as it lies.
-BlockOfA block_of_a(const MicroKernels& simd, int rows, int columns, int depth) {
-  constexpr int kTilesToCopyFor = 16;
-  const CpuInfo& cpu = cpu_info();
-  const auto fitting = [&](std::size_t bytes) {
-    return static_cast<int>(bytes / sizeof(float) / static_cast<std::size_t>(depth)) / simd.rows * simd.rows;
-  };
-  const auto even_blocks = [&](int most) {  // as near to `most` as blocks of equal height come: no thin last one
-    const int blocks = std::max(1, (rows + most / 2) / most);
-    return rounded_up(divided_up(rows, blocks), simd.rows);
-  };
-  const int in_l2 = fitting(cpu.l2_bytes / 2), least = kTilesToCopyFor * simd.rows;
-  if (rows > in_l2 && in_l2 >= least && columns >= kTilesToCopyFor * simd.width()) return {even_blocks(in_l2), true};
-  const int in_l3 = fitting(cpu.all_l3_bytes / 2 / static_cast<std::size_t>(omp_get_num_threads()));
-  return {in_l3 >= least ? even_blocks(in_l3) : rows, false};
+/// A block of rows on a panel: tile.a, b and c are its first elements, tile.columns all its columns. `from` says where
+/// B is found; the slivers begin at tile.sliver, `stride` floats apart.
+void multiply_block(const MicroKernels& simd, const Tile& block, int rows, FromB from, std::ptrdiff_t stride) {
+  for (int col = 0; col < block.columns; col += simd.width()) {
+    Tile tile = block;
+    const int further = block.columns - col - simd.width();
+    tile.columns = std::min(simd.width(), block.columns - col);
+    tile.sliver = block.sliver + col / simd.width() * stride;
+    tile.b = from == FromB::sliver ? tile.sliver : block.b + col;
+    tile.c = block.c + col;
+    tile.next_stride = from == FromB::sliver ? simd.sliver_width(std::min(simd.width(), further)) : tile.ldb;
+    tile.next_b = further <= 0 ? nullptr : from == FromB::sliver ? tile.sliver + stride : tile.b + simd.width();
+    multiply_sliver(simd, tile, rows, from);
+  }
 }
 
 /// The part of C at `rows` and `columns`, by one thread.
 void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
-  static thread_local Workspace sliver_place, block_place;
-  float* sliver = sliver_place.reserve(std::size_t(kc) * simd.width());
-  const BlockOfA blocks = block_of_a(simd, rows.size(), columns.size(), kc);
-  float* block = blocks.is_copied ? block_place.reserve(std::size_t(blocks.rows) * (kc + kRowPad)) : nullptr;
-  for (int first = 0; first < it.k; first += kc)
-    for (int top = rows.begin; top < rows.end; top += blocks.rows) {
-      const int depth = std::min(kc, it.k - first), high = std::min(blocks.rows, rows.end - top);
-      const float* a = it.a + top * it.lda + first;
-      if (blocks.is_copied) simd.copy_rows(a, it.lda, high, depth, block, kc + kRowPad);
-      for (int col = columns.begin; col < columns.end; col += simd.width())
-        multiply_sliver(simd,
-                        {.k = depth,
-                         .columns = std::min(simd.width(), columns.end - col),
-                         .a = blocks.is_copied ? block : a,
-                         .b = it.b + first * it.ldb + col,
-                         .c = it.c + top * it.ldc + col,
-                         .lda = blocks.is_copied ? kc + kRowPad : it.lda,
-                         .ldb = it.ldb,
-                         .ldc = it.ldc,
-                         .alpha = it.alpha,
-                         .beta = first == 0 ? it.beta : 1},
-                        high, sliver, columns.end - col - simd.width());
-    }
+  static thread_local Workspace place_of_a, place_of_b;
+  const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc);
+  const std::ptrdiff_t sliver = std::ptrdiff_t{kc} * simd.width(), row_of_a = kc + kRowPad;
+  float* slivers = place_of_b.reserve(blocks.is_kept ? std::size_t(kc) * blocks.columns : std::size_t(sliver));
+  float* copy = blocks.copies_a ? place_of_a.reserve(std::size_t(blocks.rows) * row_of_a) : nullptr;
+  const auto where_b_is = [&](int rows_done, int high) {
+    if (is_small(kc * it.ldb)) return FromB::matrix;
+    if (blocks.is_kept) return rows_done > 0 ? FromB::sliver : FromB::packing;
+    return high > (kTilesToPackFor - 1) * simd.rows ? FromB::packing : FromB::matrix;
+  };
+  for (int left = columns.begin; left < columns.end; left += blocks.columns)
+    for (int first = 0; first < it.k; first += kc)
+      for (int top = rows.begin; top < rows.end; top += blocks.rows) {
+        const int depth = std::min(kc, it.k - first), high = std::min(blocks.rows, rows.end - top);
+        const float* a = it.a + top * it.lda + first;
+        if (copy) simd.copy_rows(a, it.lda, high, depth, copy, row_of_a);
+        multiply_block(simd,
+                       {.k = depth,
+                        .columns = std::min(blocks.columns, columns.end - left),
+                        .a = copy ? copy : a,
+                        .b = it.b + first * it.ldb + left,
+                        .c = it.c + top * it.ldc + left,
+                        .lda = copy ? row_of_a : it.lda,
+                        .ldb = it.ldb,
+                        .ldc = it.ldc,
+                        .alpha = it.alpha,
+                        .beta = first == 0 ? it.beta : 1,
+                        .sliver = slivers},
+                       high, where_b_is(top - rows.begin, high), blocks.is_kept ? sliver : 0);
+      }
 }
 
 void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {

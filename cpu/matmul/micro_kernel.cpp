@@ -126,11 +126,14 @@ struct Sums {
 template <int rows, int vectors, FromA from_a, FromB from_b, bool in_part>
 void run_tile(const Tile& t) {
   const FirstLanes last(t.columns - (vectors - 1) * kLanes);
-  constexpr int kSliver = vectors * kLanes, kStepOfA = from_a == FromA::panel ? rows : 1;
+  constexpr int kSliver = vectors * kLanes, kLines = (kSliver + kLine - 1) / kLine,
+                kStepOfA = from_a == FromA::panel ? rows : 1;
   const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
   const float *a = t.a, *b = t.b, *next_b = t.next_b;
   float* sliver = t.sliver;
-  for (int i = 0; i < t.next_count; ++i, next_b += t.next_stride) __builtin_prefetch(next_b, 0, 2);
+  // By the last element of each line: rows at any address begin in a line that the sliver before has brought.
+  for (int i = 0; i < t.next_count; ++i, next_b += t.next_stride)
+    for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
   Sums<rows, vectors, from_a, from_b, in_part> sums;
   const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
@@ -144,7 +147,10 @@ void run_tile(const Tile& t) {
   const int final_steps = std::min(t.k, kStepsAhead);
   steps(t.k - final_steps);
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) __builtin_prefetch(t.c + i * t.ldc, 1);
+  for (int i = 0; i < rows; ++i) {
+    __builtin_prefetch(t.c + i * t.ldc, 1);
+    for (int line = 1; line <= kLines; ++line) __builtin_prefetch(t.c + i * t.ldc + line * kLine - 1, 1);
+  }
   if (t.next_rows)
     for (int i = rows; i < 2 * rows; ++i)
 #pragma GCC unroll 4
