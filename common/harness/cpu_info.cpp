@@ -122,7 +122,8 @@ CpuInfo read_cpu_info() {
   CpuInfo info;
   info.simd = widest_simd();
   info.name = processor_name();
-  info.is_virtual = (value_of("/proc/cpuinfo", "flags") + " ").find(" hypervisor ") != std::string::npos;
+  if (const std::string flags = value_of("/proc/cpuinfo", "flags"); !flags.empty())
+    info.is_virtual = (flags + " ").find(" hypervisor ") != std::string::npos;
   info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
   info.memory_bytes = usable_memory();
   info.cores = info.hardware_threads = omp_get_num_procs();

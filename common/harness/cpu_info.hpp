@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace rung {
@@ -19,8 +20,8 @@ struct CpuInfo {
   std::size_t l3_bytes = 0;   ///< of one L3
   std::size_t all_l2_bytes = 0;
   std::size_t all_l3_bytes = 0;
-  std::size_t memory_bytes = 0;  ///< of the machine, or less if a control group limits this process
-  bool is_virtual = false;       ///< runs under a hypervisor; false where /proc/cpuinfo cannot tell, as on ARM
+  std::size_t memory_bytes = 0;    ///< of the machine, or less if a control group limits this process
+  std::optional<bool> is_virtual;  ///< runs under a hypervisor; not told on ARM
 
   bool has_smt() const { return hardware_threads > cores; }
 };

@@ -41,7 +41,7 @@ std::optional<double> clock_mhz() {
     std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(i) + "/cpufreq/scaling_cur_freq");
     if (double khz = 0; file >> khz) sum += khz / 1000, ++count;
   }
-  if (count == 0 && !cpu_info().is_virtual) {
+  if (count == 0 && cpu_info().is_virtual == false) {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);)
       if (line.starts_with("cpu MHz")) sum += std::strtod(line.c_str() + line.find(':') + 1, nullptr), ++count;
@@ -152,11 +152,11 @@ class Host final : public Target {
         {"huge_pages", huge_pages()},
         {"cpu_governor", cpu.governor},
         {"smt", cpu.has_smt()},
-        {"virtualised", cpu.is_virtual},
         {"omp_num_threads", environment("OMP_NUM_THREADS")},
         {"omp_proc_bind", proc_bind_name()},
         {"omp_places", environment("OMP_PLACES")},
     };
+    if (cpu.is_virtual) all["virtualised"] = *cpu.is_virtual;
     rapl_.unavailable().empty() ? all["energy_source"] = rapl_.source()
                                 : all["energy_unavailable"] = rapl_.unavailable();
     for (const EventSum& quantity : events_.available()) all["cpu_events"].push_back(quantity.key);

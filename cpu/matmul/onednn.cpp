@@ -1,5 +1,5 @@
 /// The peer among deep-learning libraries: oneDNN's matrix product in single precision. It runs on OpenMP's threads.
-#include "cpu/matmul/onednn.hpp"
+#include "cpu/onednn.hpp"
 
 namespace rung {
 namespace {
@@ -9,9 +9,10 @@ const bool added = add_kernel({
     .order = 120,
     .title = "oneDNN",
     .idea = "The peer among deep-learning libraries: code generated at run time for this CPU, all threads.",
-    .source = "oneDNN " + onednn_version() + ", matmul primitive",
+    .source = onednn_name() + ", matmul primitive",
     .is_library = true,
     .is_general = true,
+    .refuse = [](const Params&) { return refuse_onednn<float>(); },
     .run = [](const Call& call) { matmul_onednn(matmul_of(call)); },
 });
 

@@ -9,9 +9,11 @@
 /// whole tiles only; sums that lie outside C are never stored. AMX takes subnormal inputs for zero and gives none.
 ///
 /// Source: Intel Architectures Optimization Reference Manual, chapter on AMX (2D accumulator blocking, VNNI).
-#if defined(__x86_64__)
 #include "cpu/amx.hpp"
 
+#include "common/problem/matmul.hpp"
+
+#ifdef RUNG_AMX
 #include <immintrin.h>
 #include <omp.h>
 #include <sys/mman.h>
@@ -20,12 +22,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
-
-#include "common/problem/matmul.hpp"
+#endif
 
 namespace rung {
 namespace {
 
+#ifdef RUNG_AMX
 constexpr int kTile = 16;               // rows of any tile, columns of a tile of sums
 constexpr int kStep = 32;               // bfloat16 in a tile's row: what one instruction takes of k
 constexpr int kPanel = 2 * kTile;       // rows of A, or columns of B, that the four tiles of sums need
@@ -127,16 +129,10 @@ __attribute__((target("avx512f,avx512bw"))) void pack_a(const Job& job, const Pa
                          load_row(job.it.a, job.it.lda, panel * kPanel + row, job.it.m, step * kStep, job.it.k));
 }
 
-/// All tiles are 16 rows of 64 bytes.
-struct alignas(64) TileConfig {
-  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  std::uint16_t bytes_per_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
 __attribute__((target("amx-tile"))) void use_tiles() {
-  const TileConfig config;
-  _tile_loadconfig(&config);
+  static const TileShapes shapes;
+  asm volatile("" ::: "memory");  // g++'s tile loads do not tell the compiler what they read: it must be in memory
+  _tile_loadconfig(&shapes);
 }
 
 __attribute__((target("amx-tile"))) void release_tiles() { _tile_release(); }
@@ -316,6 +312,9 @@ void matmul_amx(const Matmul<Bf16>& it) {
   else
     multiply_together(job);
 }
+#else
+void matmul_amx(const Matmul<Bf16>&) { throw Error(refuse_amx_bf16()); }
+#endif
 
 const bool added = add_kernel({
     .name = "cpu/matmul_bf16/amx",
@@ -335,4 +334,3 @@ const bool added = add_kernel({
 
 }  // namespace
 }  // namespace rung
-#endif

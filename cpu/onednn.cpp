@@ -1,6 +1,6 @@
 /// oneDNN's matrix product, for float32 and bfloat16 inputs. The code for a shape is generated once, at the first call
 /// with as many threads, and kept.
-#pragma once
+#include "cpu/onednn.hpp"
 
 #include <omp.h>
 
@@ -9,21 +9,20 @@
 #include <tuple>
 #include <type_traits>
 
-#include "common/problem/matmul.hpp"
-
 namespace rung {
+namespace {
 
-inline const dnnl::engine& cpu_engine() {
+const dnnl::engine& cpu_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
 
-inline dnnl::memory::desc row_major(int rows, int cols, std::int64_t ld, dnnl::memory::data_type type) {
+dnnl::memory::desc row_major(int rows, int cols, std::int64_t ld, dnnl::memory::data_type type) {
   return {{rows, cols}, type, {ld, 1}};
 }
 
 /// The factors: first the product is scaled, then C added.
-inline dnnl::primitive_attr factors(float alpha, float beta) {
+dnnl::primitive_attr factors(float alpha, float beta) {
   dnnl::post_ops after;
 #if DNNL_VERSION_MAJOR >= 3
   if (alpha != 1) after.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0);
@@ -69,7 +68,33 @@ class OnednnProduct {
   dnnl::memory a_, b_, c_;
 };
 
-/// Throws Error if oneDNN does not use OpenMP's threads, or fails.
+template <typename Input>
+std::string find_refusal() {
+  if (dnnl_version()->cpu_runtime != DNNL_RUNTIME_OMP)
+    return "this oneDNN is not built on OpenMP, so it does not use the threads that it is told to";
+  try {
+    OnednnProduct<Input>({.m = 64, .n = 64, .k = 64, .lda = 64, .ldb = 64, .ldc = 64});
+    return "";
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) return std::string("oneDNN: ") + error.what();
+    return std::string("oneDNN has no product of ") + (std::is_same_v<Input, float> ? "float32" : "bfloat16") +
+           " for this CPU";
+  }
+}
+
+}  // namespace
+
+std::string onednn_name() {
+  return "oneDNN " + std::to_string(DNNL_VERSION_MAJOR) + "." + std::to_string(DNNL_VERSION_MINOR) + "." +
+         std::to_string(DNNL_VERSION_PATCH);
+}
+
+template <typename Input>
+std::string refuse_onednn() {
+  static const std::string reason = find_refusal<Input>();
+  return reason;
+}
+
 template <typename Input>
 void matmul_onednn(const Matmul<Input>& it) try {
   if (it.alpha == 0) return scale_output(it);
@@ -77,19 +102,15 @@ void matmul_onednn(const Matmul<Input>& it) try {
   static std::map<Key, OnednnProduct<Input>> made;
   const Key key{it.m, it.n, it.k, it.lda, it.ldb, it.ldc, it.alpha, it.beta, omp_get_max_threads()};
   auto found = made.find(key);
-  if (found == made.end()) {
-    if (dnnl_version()->cpu_runtime != DNNL_RUNTIME_OMP)
-      throw Error("this oneDNN is not built on OpenMP, so it does not use the threads that it is told to");
-    found = made.try_emplace(key, it).first;
-  }
+  if (found == made.end()) found = made.try_emplace(key, it).first;
   found->second.run(it);
 } catch (const dnnl::error& error) {
   throw Error(std::string("oneDNN: ") + error.what());
 }
 
-inline std::string onednn_version() {
-  return std::to_string(DNNL_VERSION_MAJOR) + "." + std::to_string(DNNL_VERSION_MINOR) + "." +
-         std::to_string(DNNL_VERSION_PATCH);
-}
+template std::string refuse_onednn<float>();
+template std::string refuse_onednn<Bf16>();
+template void matmul_onednn(const Matmul<float>&);
+template void matmul_onednn(const Matmul<Bf16>&);
 
 }  // namespace rung
