@@ -8,6 +8,7 @@ from pathlib import Path
 
 from report import (barriers, blocks, climbing, compared, derive, emulators, energy, hazards, kin, machines, provenance,
                     ratios, readings, tables, words)
+from report.figures import occupancy_ladder
 from report.records import SIDE_NAME, Study
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
@@ -46,6 +47,8 @@ def compose(study: Study, captions: dict[str, str], rows: dict[str, list[dict]],
         kin.section(study),
         _section("Both on one roofline", readings.roofline_both(study), figure("roofline_both")),
         _section("Occupancy and throughput", readings.occupancies(rows.get("occupancy", [])), figure("occupancy")),
+        _section("Occupancy along the ladder", occupancy_ladder.reading(rows.get("occupancy_ladder", [])),
+                 figure("occupancy_ladder")),
         _section("Shared memory at a stride", readings.strided(rows.get("strided", [])), figure("strided")),
         _section("Throughput and size", readings.sizes(study), figure("sizes")),
         _section("The GPU against the best CPU code", readings.speedup(study), figure("speedup"),

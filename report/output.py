@@ -9,13 +9,13 @@ from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 
-from report.figures import (answer, climb, energies, hierarchy, ladder, occupancy, peers, promise, roofline_both,
-                            roofline_cpu, roofline_gpu, scaling, sizes, speedup, strided, traffic)
+from report.figures import (answer, climb, energies, hierarchy, ladder, occupancy, occupancy_ladder, peers, promise,
+                            roofline_both, roofline_cpu, roofline_gpu, scaling, sizes, speedup, strided, traffic)
 from report.records import Study
 
 FIGURES = (answer, ladder, climb.CPU, climb.OTHERS, climb.GPU, peers.CPU, peers.GPU, promise, roofline_gpu, traffic,
-           roofline_cpu, hierarchy.ALL, hierarchy.ONE, scaling, roofline_both, occupancy, strided, sizes, speedup,
-           energies)
+           roofline_cpu, hierarchy.ALL, hierarchy.ONE, scaling, roofline_both, occupancy, occupancy_ladder, strided,
+           sizes, speedup, energies)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
