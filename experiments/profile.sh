@@ -16,6 +16,7 @@ metrics=(
   smsp__sass_thread_inst_executed_op_{fadd,fmul,ffma}_pred_on.sum
   l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{ld,st}.sum
   l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}.sum
+  smsp__inst_executed.sum
   sm__warps_active.avg.pct_of_peak_sustained_active sm__maximum_warps_per_active_cycle_pct
 )
 # Not every GPU and version of ncu has these, and one unknown name makes ncu refuse to run.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from report import blocks, captions, derive, energy, fmt, ladders, levels
+from report import blocks, captions, derive, energy, fmt, ladders, levels, limits
 from report.figures import scaling as scaling_figure
 from report.records import SIDE_NAME, Study
 
@@ -14,14 +14,15 @@ MOST_COUNTS = 6
 
 
 def section(study: Study, name: str, figure: Figure) -> list[dict]:
-    """One side's ladder step by step: figure, table, and the top rung against its peers over sizes and shapes."""
+    """One side's ladder step by step: figure, table, limits, and the top rung against its peers by size and shape."""
     side = study.sides.get(name)
     found = ladders.tables(study, side) if side else []
     if not found:
         return []
     text, against = ladders.reading(study, side), ladders.over_sizes(study, side)
     made = [blocks.heading(f"The {SIDE_NAME[name]}’s ladder, step by step"),
-            *([blocks.reading(text)] if text else []), *figure(f"climb_{name}"), *found]
+            *([blocks.reading(text)] if text else []), *figure(f"climb_{name}"), *found,
+            *limits.section(study, side)]
     peers = figure(f"peers_{name}") + ladders.shapes(study, side)
     return made + ([blocks.subheading("The top rung against its peers"),
                     *([blocks.reading(against)] if against else []), *peers] if peers else [])

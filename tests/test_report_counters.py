@@ -99,6 +99,24 @@ def test_metrics_that_ncu_does_not_list_are_left_out_and_named(tmp_path):
     assert "lts__t_sectors_srcunit_tex_op_read.sum" not in line
 
 
+def test_every_counter_that_is_collected_is_asked_for(tmp_path, monkeypatch):
+    listing = "\\n".join(f"{metric.split('.')[0]} Counter x" for metric in counters.SUMS.values())
+    script = NCU.replace("lts__t_sectors_srcunit_tex_op_read   Counter  x", listing)
+    script = script.replace("[[ $args == *srcunit_tex_op_write*", 'echo "$args" >>"$RUNS.asked"\n[[ $args == never*')
+    monkeypatch.setattr("test_report_counters.NCU", script)
+    _, done, _ = profiled(tmp_path, kernels_of_b=1)
+    assert done.returncode == 0 and "left out" not in done.stdout, done.stdout + done.stderr
+    asked = (tmp_path / "runs.asked").read_text().split("--metrics ")[1].split()[0].split(",")
+    assert sorted(set(counters.SUMS.values()) - set(asked)) == [] and counters.ACHIEVED in asked
+    assert len(asked) == len(set(asked))
+
+
+def test_executed_instructions_add_up_over_the_kernels_of_a_point():
+    rows = [{"smsp__inst_executed.sum": "1,200"}, {"smsp__inst_executed.sum": "34"}]
+    assert counters.point_counters(rows)["instructions"] == 1234
+    assert "instructions" not in counters.point_counters([rows[0], {}])
+
+
 def test_no_point_is_an_error_and_writes_nothing(tmp_path):
     data, done, runs = profiled(tmp_path, kernels_of_b=1, filter="nothing-of-this-name")
     assert done.returncode == 2 and data is None and runs == 0
