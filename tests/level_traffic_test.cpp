@@ -40,6 +40,17 @@ class Lru {
     return entries_[line].is_dirty;
   }
 
+  bool has_dirty(std::size_t line) const { return entries_[line].is_here && entries_[line].is_dirty; }
+
+  /// Drops the line if it is there. True if it must be written back.
+  bool drop(std::size_t line) {
+    if (!entries_[line].is_here) return false;
+    unlink(line);
+    --size_;
+    entries_[line].is_here = false;
+    return entries_[line].is_dirty;
+  }
+
  private:
   struct Entry {
     std::size_t before = 0, after = 0;
@@ -54,39 +65,55 @@ class Lru {
   std::size_t end_;
 };
 
-/// Memory behind three caches; counts floats asked for and lines that cross each boundary, both ways.
+/// Memory behind three caches, the first two of which each core has for itself; counts floats asked for and lines that
+/// cross each boundary, both ways. What a core stores or has stored is dropped or written back by the others, first.
 class Memory {
  public:
-  Memory(const Caches& caches, std::size_t floats) {
+  Memory(const Caches& caches, std::size_t floats, std::size_t cores = 1) : cores_(cores) {
     const std::size_t lines = floats / 16 + 1;
-    for (const double bytes : {caches.l1, caches.l2, caches.l3})
-      levels_.emplace_back(static_cast<std::size_t>(bytes / kLineBytes), lines);
+    const auto add = [&](double bytes, std::size_t count) {
+      levels_.emplace_back(count, Lru(static_cast<std::size_t>(bytes / kLineBytes), lines));
+    };
+    add(caches.l1, cores), add(caches.l2, cores), add(caches.l3, 1);
   }
-  void load(std::size_t index) { touch(index, false); }
-  void store(std::size_t index) { touch(index, true); }
-  void forget_counts() { requested_ = crossed_[0] = crossed_[1] = crossed_[2] = 0; }
+  void load(std::size_t index, std::size_t core = 0) { touch(index, false, core); }
+  void store(std::size_t index, std::size_t core = 0) { touch(index, true, core); }
+  void forget_counts() { requested_ = 0, crossed_.assign(3, 0); }
   LevelTraffic traffic() const {
     return {kFloatBytes * requested_, kLineBytes * crossed_[0], kLineBytes * crossed_[1], kLineBytes * crossed_[2]};
   }
 
  private:
-  void touch(std::size_t index, bool is_store) {
+  void touch(std::size_t index, bool is_store, std::size_t core) {
     ++requested_;
-    access(index / 16, is_store, 0);
+    for (std::size_t other = 0; other < cores_; ++other)
+      if (other != core) take_from(other, index / 16, is_store);
+    access(index / 16, is_store, 0, core);
   }
-  void access(std::size_t line, bool is_store, std::size_t level) {
+  void take_from(std::size_t core, std::size_t line, bool is_store) {
+    Lru &l1 = levels_[0][core], &l2 = levels_[1][core];
+    const bool is_dirty = l1.has_dirty(line) || l2.has_dirty(line);
+    if (!is_store && !is_dirty) return;
+    if (l1.drop(line)) ++crossed_[0];
+    l2.drop(line);
+    if (is_dirty) ++crossed_[1], access(line, true, 2, core);
+  }
+  void access(std::size_t line, bool is_store, std::size_t level, std::size_t core) {
     if (level == levels_.size()) return;
-    if (!levels_[level].touch(line, is_store)) {
+    Lru& cache = levels_[level][core % levels_[level].size()];
+    if (!cache.touch(line, is_store)) {
       ++crossed_[level];
-      access(line, false, level + 1);
+      access(line, false, level + 1, core);
     }
-    if (std::size_t victim = 0; levels_[level].evict(victim)) {
+    if (std::size_t victim = 0; cache.evict(victim)) {
       ++crossed_[level];
-      access(victim, true, level + 1);
+      access(victim, true, level + 1, core);
     }
   }
-  std::vector<Lru> levels_;
-  double requested_ = 0, crossed_[3] = {};
+  std::size_t cores_;
+  std::vector<std::vector<Lru>> levels_;
+  double requested_ = 0;
+  std::vector<double> crossed_ = std::vector<double>(3);
 };
 
 /// Where the operands lie, in floats; each begins a line.
@@ -208,6 +235,187 @@ LevelTraffic simulated_packed(const MatmulShape& shape, const Packing& p, const 
   });
 }
 
+/// What one thread asks for, in order; barrier() begins a part that no thread begins before all have come there.
+class Trace {
+ public:
+  void load(std::size_t index) { parts_.back().push_back(2 * index); }
+  void store(std::size_t index) { parts_.back().push_back(2 * index + 1); }
+  void barrier() { parts_.emplace_back(); }
+  const std::vector<std::vector<std::size_t>>& parts() const { return parts_; }
+
+ private:
+  std::vector<std::vector<std::size_t>> parts_{1};
+};
+
+/// A core for each thread, which take turns, an access each.
+LevelTraffic simulated_threads(const Caches& caches, std::size_t floats, const std::vector<Trace>& threads) {
+  Memory memory(caches, floats, threads.size());
+  for (int call = 0; call < 2; ++call) {
+    memory.forget_counts();
+    for (std::size_t part = 0; part < threads[0].parts().size(); ++part) {
+      std::size_t longest = 0;
+      for (const Trace& thread : threads) longest = std::max(longest, thread.parts()[part].size());
+      for (std::size_t i = 0; i < longest; ++i)
+        for (std::size_t core = 0; core < threads.size(); ++core) {
+          const auto& accesses = threads[core].parts()[part];
+          if (i >= accesses.size()) continue;
+          accesses[i] % 2 ? memory.store(accesses[i] / 2, core) : memory.load(accesses[i] / 2, core);
+        }
+    }
+  }
+  return memory.traffic();
+}
+
+/// A matrix in memory: its first element, and the elements from one row to the next.
+struct Rows {
+  std::size_t first, ld;
+  std::size_t at(std::size_t row, std::size_t column) const { return first + row * ld + column; }
+};
+
+/// A tile of `rows` x `columns`, k deep; stores its rows of B to `sliver`, too, if that is not null.
+void tile_nest(Trace& memory, std::size_t rows, std::size_t columns, std::size_t k, Rows a, Rows b, Rows c, bool adds,
+               const Rows* sliver = nullptr) {
+  for (std::size_t l = 0; l < k; ++l) {
+    for (std::size_t j = 0; j < columns; ++j) memory.load(b.at(l, j));
+    for (std::size_t j = 0; sliver && j < columns; ++j) memory.store(sliver->at(l, j));
+    for (std::size_t i = 0; i < rows; ++i) memory.load(a.at(i, l));
+  }
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) {
+      if (adds) memory.load(c.at(i, j));
+      memory.store(c.at(i, j));
+    }
+}
+
+void copy_nest(Trace& memory, std::size_t rows, std::size_t columns, Rows from, Rows to) {
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) {
+      memory.load(from.at(i, j));
+      memory.store(to.at(i, j));
+    }
+}
+
+/// A thread's part of C by tiles, as register_tile, masked (small operands) and fused go over it.
+void tiles_nest(Trace& memory, const Layout& at, const TileLoops& loops, Part rows, Part columns, std::size_t places) {
+  const int kc = loops.kc, k = static_cast<int>(at.k);
+  const Rows a{at.a, at.k}, b{at.b, at.n}, c{at.c, at.n}, copy{places, std::size_t(kc)};
+  const std::size_t slivers = places + Layout::padded(std::size_t(loops.copied_rows) * kc);
+  for (int left = columns.begin; left < columns.end; left += loops.nc)
+    for (int first = 0; first < k; first += kc)
+      for (int top = rows.begin; top < rows.end; top += loops.mc) {
+        const int depth = std::min(kc, k - first), high = std::min(loops.mc, rows.end - top);
+        if (loops.copied_rows > 0) copy_nest(memory, high, depth, {a.at(top, first), a.ld}, copy);
+        const int right = std::min(left + loops.nc, columns.end);
+        for (int col = left; col < right; col += loops.nr) {
+          const int wide = std::min(loops.nr, right - col), tiles = (high + loops.mr - 1) / loops.mr;
+          const Rows source{b.at(first, col), b.ld};
+          const Rows sliver{slivers + (loops.slivers == Slivers::panel ? std::size_t(col - left) * kc : 0),
+                            std::size_t(loops.nr)};
+          const bool is_new = loops.slivers == Slivers::one || (loops.slivers == Slivers::panel && top == rows.begin);
+          if (is_new && !loops.packs_computing) copy_nest(memory, depth, wide, source, sliver);
+          for (int i = 0; i < tiles; ++i) {
+            const int from = loops.packs_computing ? high * i / tiles : i * loops.mr;
+            const int to = loops.packs_computing ? high * (i + 1) / tiles : std::min(from + loops.mr, high);
+            const bool packs = is_new && loops.packs_computing && i == 0;
+            tile_nest(memory, to - from, wide, depth,
+                      loops.copied_rows > 0 ? Rows{copy.at(from, 0), copy.ld} : Rows{a.at(top + from, first), a.ld},
+                      packs || loops.slivers == Slivers::none ? source : sliver, {c.at(top + from, col), c.ld},
+                      first > 0, packs ? &sliver : nullptr);
+          }
+        }
+      }
+}
+
+template <typename LoopsOf>
+LevelTraffic simulated_tiles(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
+                             const LoopsOf& loops_of, const Caches& caches) {
+  const Layout at(shape);
+  std::size_t places = at.scratch;
+  std::vector<Trace> threads(static_cast<std::size_t>(grid.down * grid.across));
+  for (int thread = 0; thread < grid.down * grid.across; ++thread) {
+    const Part rows = grid.rows(thread, shape.m, row_unit), columns = grid.columns(thread, shape.n, column_unit);
+    const TileLoops loops = loops_of(rows.size(), columns.size());
+    tiles_nest(threads[static_cast<std::size_t>(thread)], at, loops, rows, columns, places);
+    places += Layout::padded(std::size_t(loops.copied_rows + loops.nc) * std::size_t(loops.kc));
+  }
+  return simulated_threads(caches, places, threads);
+}
+
+/// masked, where operands exceed the L2 caches: all copy all rows of A and pack a panel of B, then meet.
+LevelTraffic simulated_shared(const MatmulShape& shape, const Grid& grid, const TileLoops& l, const Caches& caches) {
+  const Layout at(shape);
+  const int count = grid.down * grid.across;
+  const std::size_t slivers = at.scratch + Layout::padded(at.m * std::size_t(l.kc));
+  std::vector<Trace> threads(static_cast<std::size_t>(count));
+  const Rows a{at.a, at.k}, b{at.b, at.n}, c{at.c, at.n}, copy{at.scratch, std::size_t(l.kc)};
+  const Grid in_rows{count, 1}, in_columns{1, count};
+  for (int left = 0; left < shape.n; left += l.nc)
+    for (int first = 0; first < shape.k; first += l.kc)
+      for (int thread = 0; thread < count; ++thread) {
+        Trace& memory = threads[static_cast<std::size_t>(thread)];
+        const int panel = std::min(l.nc, shape.n - left), depth = std::min(l.kc, shape.k - first);
+        const auto sliver_at = [&](int col) {
+          return Rows{slivers + std::size_t(col) * std::size_t(depth), std::size_t(l.nr)};
+        };
+        const Part to_copy = in_rows.rows(thread, shape.m, l.mr), to_pack = in_columns.columns(thread, panel, l.nr);
+        copy_nest(memory, to_copy.size(), depth, {a.at(to_copy.begin, first), a.ld},
+                  {copy.at(to_copy.begin, 0), copy.ld});
+        for (int col = to_pack.begin; col < to_pack.end; col += l.nr)
+          copy_nest(memory, depth, std::min(l.nr, panel - col), {b.at(first, left + col), b.ld}, sliver_at(col));
+        memory.barrier();
+        const Part rows = grid.rows(thread, shape.m, l.mr), columns = grid.columns(thread, panel, l.nr);
+        for (int top = rows.begin; top < rows.end; top += l.mc)
+          for (int col = columns.begin; col < columns.end; col += l.nr)
+            for (int row = top; row < std::min(top + l.mc, rows.end); row += l.mr)
+              tile_nest(memory, std::min(l.mr, std::min(top + l.mc, rows.end) - row), std::min(l.nr, panel - col),
+                        depth, {copy.at(row, 0), copy.ld}, sliver_at(col), {c.at(row, left + col), c.ld}, first > 0);
+        memory.barrier();
+      }
+  return simulated_threads(caches, slivers + std::size_t(l.kc) * std::size_t(l.nc), threads);
+}
+
+/// register_tile: whole tiles, then the edges; of each a thread has as many as every other, one after another.
+LevelTraffic simulated_register_tile(const MatmulShape& shape, int mr, int nr, int kc, int count,
+                                     const Caches& caches) {
+  const Layout at(shape);
+  const Rows a{at.a, at.k}, b{at.b, at.n}, c{at.c, at.n};
+  const int down = shape.m / mr, bottom = down * mr, across = shape.n / nr, right = across * nr;
+  std::vector<Trace> threads(static_cast<std::size_t>(count));
+  for (int thread = 0; thread < count; ++thread) {
+    Trace& memory = threads[static_cast<std::size_t>(thread)];
+    const Part tiles = Grid{count, 1}.rows(thread, down * across, 1), rows = Grid{count, 1}.rows(thread, shape.m, 1);
+    for (int first = 0; first < shape.k; first += kc)
+      for (int tile = tiles.begin; tile < tiles.end; ++tile) {
+        const int row = tile % down * mr, col = tile / down * nr;
+        tile_nest(memory, mr, nr, std::min(kc, shape.k - first), {a.at(row, first), a.ld}, {b.at(first, col), b.ld},
+                  {c.at(row, col), c.ld}, first > 0);
+      }
+    for (int row = rows.begin; row < rows.end; ++row)
+      for (int col = row < bottom ? right : 0; col < shape.n; ++col)
+        tile_nest(memory, 1, 1, at.k, {a.at(row, 0), a.ld}, {b.at(0, col), b.ld}, {c.at(row, col), c.ld}, false);
+  }
+  return simulated_threads(caches, at.scratch, threads);
+}
+
+/// Few rows of A, 8 rows of B at a time; their elements of A in the scratch.
+LevelTraffic simulated_streamed(const MatmulShape& shape, int lanes, int count, const Caches& caches) {
+  const Layout at(shape);
+  std::vector<Trace> threads(static_cast<std::size_t>(count));
+  for (int thread = 0; thread < count; ++thread) {
+    Trace& memory = threads[static_cast<std::size_t>(thread)];
+    const Part columns = Grid{1, count}.columns(thread, shape.n, lanes);
+    const std::size_t scratch = at.scratch + std::size_t(thread) * 32;
+    for (std::size_t first = 0; first < at.k; first += 8) {
+      const std::size_t steps = std::min<std::size_t>(8, at.k - first);
+      copy_nest(memory, at.m, steps, {at.a + first, at.k}, {scratch, 8});
+      for (int col = columns.begin; col < columns.end; col += lanes)
+        tile_nest(memory, at.m, std::size_t(std::min(lanes, columns.end - col)), steps, {scratch, 8},
+                  {at.b + first * at.n + std::size_t(col), at.n}, {at.c + std::size_t(col), at.n}, first > 0);
+    }
+  }
+  return simulated_threads(caches, at.scratch + std::size_t(count) * 32, threads);
+}
+
 /// Both say nothing passes, or they differ by at most `tolerance` of what the simulation counts.
 void expect_near(const LevelTraffic& formula, const LevelTraffic& counted, double tolerance, const std::string& where) {
   EXPECT_EQ(formula.l1, counted.l1) << where;
@@ -221,11 +429,25 @@ std::string text(const MatmulShape& s, const Caches& caches) {
          std::to_string(caches.l1) + ", " + std::to_string(caches.l2) + ", " + std::to_string(caches.l3);
 }
 
+std::string text(const Grid& grid) {
+  return ", threads " + std::to_string(grid.down) + " x " + std::to_string(grid.across);
+}
+
 constexpr double kKiB = 1024;
 
 // Shapes and caches such that, over all of them, every case of each formula is met, away from where it jumps.
 const std::vector<Caches> kMachines = {{2 * kKiB, 20 * kKiB, 172 * kKiB}, {6 * kKiB, 48 * kKiB, 1024 * kKiB}};
 const std::vector<MatmulShape> kShapes = {{96, 96, 96}, {144, 128, 160}, {48, 400, 64}, {64, 48, 480}, {1, 16, 16}};
+
+const std::vector<Caches> kTileMachines = {{4 * kKiB, 16 * kKiB, 160 * kKiB}, {10 * kKiB, 56 * kKiB, 640 * kKiB}};
+const std::vector<MatmulShape> kTileShapes = {
+    {96, 96, 96}, {192, 192, 128}, {48, 384, 64}, {192, 96, 192}, {1, 16, 16}};
+
+/// The size of even parts of `size`, each at most `most`.
+int even_part(int size, int most) {
+  const int parts = std::max(1, (size + most - 1) / most);
+  return std::max(1, (size + parts - 1) / parts);
+}
 
 TEST(LevelTraffic, NaiveAsSimulated) {
   for (const Caches& caches : kMachines)
@@ -257,6 +479,108 @@ TEST(LevelTraffic, PackedAsSimulated) {
                   text(shape, caches));
 }
 
+TEST(LevelTraffic, RegisterTileAsSimulated) {
+  for (const Caches& caches : {Caches{4 * kKiB, 16 * kKiB, 128 * kKiB}, Caches{10 * kKiB, 56 * kKiB, 1024 * kKiB}})
+    for (const MatmulShape& shape : std::vector<MatmulShape>{
+             {96, 320, 96}, {192, 192, 128}, {34, 640, 64}, {70, 48, 800}, {98, 272, 96}, {3, 16, 16}})
+      for (const int nr : {16, 32})
+        for (const int threads : {1, 2})
+          expect_near(register_tile_traffic(shape, 4, nr, 32, threads, caches),
+                      simulated_register_tile(shape, 4, nr, 32, threads, caches), 0.15,
+                      text(shape, caches) + text(Grid{1, threads}) + ", tiles of 4 x " + std::to_string(nr));
+}
+
+TEST(LevelTraffic, SmallMaskedAsSimulated) {
+  for (const Caches& caches : kTileMachines)
+    for (const MatmulShape& shape : kTileShapes)
+      for (const Grid grid : {Grid{1, 1}, Grid{2, 1}, Grid{2, 2}})
+        for (const Slivers slivers : {Slivers::none, Slivers::one}) {
+          const auto loops = [&](int rows, int columns) {
+            return TileLoops{.mr = 4, .nr = 16, .kc = 32, .mc = rows, .nc = columns, .slivers = slivers};
+          };
+          expect_near(tiles_traffic(shape, grid, 1, 16, loops, caches),
+                      simulated_tiles(shape, grid, 1, 16, loops, caches), 0.15,
+                      text(shape, caches) + text(grid) + (slivers == Slivers::one ? " one" : " none"));
+        }
+}
+
+TEST(LevelTraffic, FusedAsSimulated) {
+  for (const Caches& caches : kTileMachines)
+    for (const MatmulShape& shape : kTileShapes)
+      for (const Grid grid : {Grid{1, 1}, Grid{2, 1}, Grid{2, 2}})
+        for (const bool copies : {false, true})
+          for (const Slivers slivers : {Slivers::one, Slivers::panel}) {
+            if (copies && slivers == Slivers::one) continue;
+            const auto loops = [&](int rows, int columns) {
+              const int high = slivers == Slivers::one ? rows : even_part(rows, 32);
+              const bool one = high >= rows;
+              return TileLoops{.mr = 4,
+                               .nr = 16,
+                               .kc = 32,
+                               .mc = high,
+                               .nc = one ? columns : even_part(columns, 96),
+                               .copied_rows = copies && !one ? high : 0,
+                               .slivers = one ? Slivers::one : Slivers::panel,
+                               .packs_computing = true};
+            };
+            expect_near(tiles_traffic(shape, grid, 1, 16, loops, caches),
+                        simulated_tiles(shape, grid, 1, 16, loops, caches), 0.15,
+                        text(shape, caches) + text(grid) + (slivers == Slivers::one ? " one" : " panel") +
+                            (copies ? " copies" : ""));
+          }
+}
+
+TEST(LevelTraffic, PackedMaskedAsSimulated) {
+  for (const Caches& caches : kTileMachines)
+    for (const MatmulShape& shape :
+         std::vector<MatmulShape>{{96, 96, 96}, {192, 192, 128}, {96, 288, 64}, {192, 96, 192}})
+      for (const Grid grid : {Grid{1, 1}, Grid{2, 1}, Grid{2, 2}}) {
+        if (kFloatBytes * (shape.m + shape.n) * shape.k <= caches.l2 * grid.down * grid.across)
+          continue;  // as masked does
+        const TileLoops whole{.mr = 4,
+                              .nr = 16,
+                              .kc = 32,
+                              .mc = 48,
+                              .nc = 96,
+                              .copied_rows = shape.m,
+                              .slivers = Slivers::panel,
+                              .is_shared = true};
+        const auto loops = [&](int rows, int) {
+          TileLoops part = whole;
+          part.nc = whole.nc / grid.across, part.copied_rows = rows;
+          return part;
+        };
+        expect_near(tiles_traffic(shape, grid, 4, 16, loops, caches), simulated_shared(shape, grid, whole, caches),
+                    0.15, text(shape, caches) + text(grid));
+      }
+}
+
+TEST(LevelTraffic, StreamedAsSimulated) {
+  for (const Caches& caches : kTileMachines)
+    for (const MatmulShape& shape :
+         std::vector<MatmulShape>{{1, 16, 16}, {1, 256, 256}, {4, 512, 64}, {2, 64, 1024}, {4, 4096, 24}})
+      for (const int threads : {1, 2})
+        expect_near(streamed_traffic(shape, 16, threads, caches), simulated_streamed(shape, 16, threads, caches), 0.15,
+                    text(shape, caches) + std::to_string(threads));
+}
+
+TEST(LevelTraffic, EveryRungTellsIt) {
+  for (const Kernel* kernel : match_kernels("cpu/matmul/*"))
+    for (const auto& [m, n, k] :
+         std::vector<MatmulShape>{{1, 1, 1}, {3, 700, 41}, {37, 41, 43}, {300, 1, 5}, {1000, 1000, 1000}}) {
+      if (kernel->is_library) continue;
+      ASSERT_TRUE(kernel->level_traffic) << kernel->name;
+      Params params = with_tunables(*kernel, {});
+      params.set("m", m), params.set("n", n), params.set("k", k);
+      const LevelTraffic bytes = kernel->level_traffic(params);
+      EXPECT_GE(bytes.l1, Floats({m, n, k}).all_bytes()) << kernel->name << ", " << text({m, n, k}, machine_caches());
+      for (const double level : {bytes.l2, bytes.l3, bytes.dram}) {
+        EXPECT_GE(level, 0) << kernel->name;
+        EXPECT_TRUE(std::isfinite(level)) << kernel->name;
+      }
+    }
+}
+
 TEST(LevelTraffic, ThreadsFetchForThemselvesWhatTheyShare) {
   const Caches caches{2 * kKiB, 128 * kKiB, 8192 * kKiB};
   const MatmulShape shape{256, 256, 256};
@@ -270,7 +594,8 @@ TEST(LevelTraffic, ThreadsFetchForThemselvesWhatTheyShare) {
 TEST(LevelTraffic, WhatFitsACacheStaysThere) {
   const MatmulShape shape{8, 8, 8};
   for (const LevelTraffic& bytes : {naive_traffic(shape), interchanged_traffic(shape), blocked_traffic(shape, 16),
-                                    packed_traffic(shape, 8, 8, 8, 8, 8, 1)}) {
+                                    packed_traffic(shape, 8, 8, 8, 8, 8, 1),
+                                    register_tile_traffic(shape, 6, 16, 256, 1), streamed_traffic({4, 8, 8}, 8, 1)}) {
     EXPECT_GT(bytes.l1, 0);
     if (cpu_info().l1d_bytes >= 16384) {
       EXPECT_EQ(bytes.l2 + bytes.l3 + bytes.dram, 0);

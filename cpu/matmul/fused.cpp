@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"
+#include "cpu/matmul/level_traffic.hpp"
 #include "cpu/matmul/skinny.hpp"
 
 namespace rung {
@@ -44,7 +45,7 @@ struct Blocks {
 
 /// Blocks of A fill half an L2, panels of B half of this thread's share of half the L3; none is much smaller than the
 /// others. To copy A costs as much as some slivers take: it must be used for more of them.
-Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth) {
+Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, int threads) {
   constexpr int kSliversToCopyFor = 24;
   const auto in_even_parts = [&](int size, int floats, int unit) {
     const int most = std::max(unit, floats / depth);
@@ -53,7 +54,7 @@ Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth) {
   };
   const int high = in_even_parts(rows, half_caches().l2, simd.rows);
   if (high >= rows) return {rows, columns};
-  const int wide = in_even_parts(columns, half_caches().l3 / 2 / omp_get_num_threads(), simd.width());
+  const int wide = in_even_parts(columns, half_caches().l3 / 2 / threads, simd.width());
   return {high, wide, true, wide >= kSliversToCopyFor * simd.width()};
 }
 
@@ -92,17 +93,21 @@ void multiply_block(const MicroKernels& simd, const Tile& block, int rows, FromB
   }
 }
 
+/// A sliver of B is packed if it is kept, or if `high` rows are enough to pay for it.
+bool packs_for(const Matmul<float>& it, const MicroKernels& simd, int kc, int high, bool is_kept) {
+  return !is_small(kc * it.ldb) && (is_kept || high > (kTilesToPackFor - 1) * simd.rows);
+}
+
 /// The part of C at `rows` and `columns`, by one thread.
 void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
   static thread_local Workspace place_of_a, place_of_b;
-  const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc);
+  const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc, omp_get_num_threads());
   const std::ptrdiff_t sliver = std::ptrdiff_t{kc} * simd.width(), row_of_a = kc + kRowPad;
   float* slivers = place_of_b.reserve(blocks.is_kept ? std::size_t(kc) * blocks.columns : std::size_t(sliver));
   float* copy = blocks.copies_a ? place_of_a.reserve(std::size_t(blocks.rows) * row_of_a) : nullptr;
   const auto where_b_is = [&](int rows_done, int high) {
-    if (is_small(kc * it.ldb)) return FromB::matrix;
-    if (blocks.is_kept) return rows_done > 0 ? FromB::sliver : FromB::packing;
-    return high > (kTilesToPackFor - 1) * simd.rows ? FromB::packing : FromB::matrix;
+    if (!packs_for(it, simd, kc, high, blocks.is_kept)) return FromB::matrix;
+    return blocks.is_kept && rows_done > 0 ? FromB::sliver : FromB::packing;
   };
   for (int left = columns.begin; left < columns.end; left += blocks.columns)
     for (int first = 0; first < it.k; first += kc)
@@ -126,11 +131,16 @@ void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Pa
       }
 }
 
+/// Steps of k before the next block, at most `depth`.
+int depth_for(const Matmul<float>& it, const MicroKernels& simd, int depth) {
+  const int deepest = it.m <= kFewTiles * simd.rows ? std::min(depth, kShallow) : depth;
+  return rounded_up(divided_up(it.k, divided_up(it.k, deepest)), 8);  // even parts, no thin last one
+}
+
 void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {
   const int threads = worthwhile_threads(it, simd);
   if (is_skinny(it)) return stream_product(it, simd, threads);
-  const int deepest = it.m <= kFewTiles * simd.rows ? std::min(depth, kShallow) : depth;
-  const int kc = rounded_up(divided_up(it.k, divided_up(it.k, deepest)), 8);  // even parts, no thin last one
+  const int kc = depth_for(it, simd, depth);
   if (threads == 1) return multiply_part(it, simd, kc, {0, it.m}, {0, it.n});
 #pragma omp parallel num_threads(threads)
   {
@@ -139,6 +149,28 @@ void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) 
     const Part columns = grid.columns(omp_get_thread_num(), it.n, simd.lanes);
     if (rows.size() > 0 && columns.size() > 0) multiply_part(it, simd, kc, rows, columns);
   }
+}
+
+/// By the path that matmul_fused takes.
+LevelTraffic traffic_of_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {
+  const MatmulShape shape{it.m, it.n, it.k};
+  const int threads = worthwhile_threads(it, simd);
+  if (is_skinny(it)) return streamed_traffic(shape, simd.lanes, threads);
+  const int kc = depth_for(it, simd, depth);
+  return tiles_traffic(shape, grid_for(threads, it.m, it.n), 1, simd.lanes, [&](int rows, int columns) {
+    const Blocks blocks = blocks_for(simd, rows, columns, kc, threads);
+    const bool packs = packs_for(it, simd, kc, blocks.rows, blocks.is_kept);
+    return TileLoops{.mr = simd.rows,
+                     .nr = simd.width(),
+                     .kc = kc,
+                     .mc = blocks.rows,
+                     .nc = blocks.columns,
+                     .copied_rows = blocks.copies_a ? blocks.rows : 0,
+                     .slivers = !packs           ? Slivers::none
+                                : blocks.is_kept ? Slivers::panel
+                                                 : Slivers::one,
+                     .packs_computing = packs};
+  });
 }
 
 const bool added = add_kernel({
@@ -150,6 +182,10 @@ const bool added = add_kernel({
     .is_general = true,
     .tunables = {simd_tunable(), {"depth", Depths::values()}},
     .refuse = refuse_simd,
+    .level_traffic =
+        [](const Params& p) {
+          return traffic_of_fused(sizes_of(p), micro_kernels(p.at("simd")), static_cast<int>(p.at("depth")));
+        },
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);

@@ -9,20 +9,22 @@
 /// does B where it alone is kept, whose last use in one call is soon followed by its first in the next.
 ///
 /// What it leaves out: sets (a stride of a power of two uses few of them, and the textbook's loop at n = 1024 then
-/// loses its column of B from caches that would hold it), prefetchers that fetch too much, pages, other programs.
-/// Around the size at which something just fits, a real cache goes over gradually where the formula jumps. Source:
-/// Hong, Kung: I/O complexity: the red-blue pebble game (1981); Goto, van de Geijn: Anatomy of High-Performance Matrix
-/// Multiplication (2008); Low, Igual, Smith, Quintana-Orti: Analytical Modeling Is Enough for High-Performance BLIS
-/// (2016).
+/// loses its column of B from caches that would hold it), prefetchers that fetch too much, pages, other programs; and
+/// that a nearer cache hides uses from a farther one, which then drops the line sooner. Around the size at which
+/// something just fits, a real cache goes over gradually where the formula jumps. Source: Hong, Kung: I/O complexity:
+/// the red-blue pebble game (1981); Goto, van de Geijn: Anatomy of High-Performance Matrix Multiplication (2008); Low,
+/// Igual, Smith, Quintana-Orti: Analytical Modeling Is Enough for High-Performance BLIS (2016).
 #pragma once
 
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "common/harness/cpu_info.hpp"
 #include "common/problem/matmul.hpp"
+#include "cpu/matmul/grid.hpp"
 
 namespace rung {
 
@@ -53,21 +55,26 @@ LevelTraffic traffic_of(double requested, const Caches& caches, const Beyond& be
   return {.l1 = requested, .l2 = beyond(caches.l1), .l3 = beyond(caches.l2), .dram = beyond(caches.l3)};
 }
 
-/// for row, for col, for i: one thread. From one column to the next, the lines of B's column (k of them: 16 columns
-/// share a line) and the row of A are used again; from one row to the next, all of B is.
+/// for row, for col, for i: what passes `cache` when not all fits it; `b` bytes are the lines of B, which `finds_b` if
+/// they were kept from before. From one column to the next, the lines of B's column (k of them: 16 columns share a
+/// line) and the row of A are used again; from one row to the next, all of B is.
+inline double naive_beyond(double cache, const Floats& f, double b, bool finds_b) {
+  const double uses = f.m * f.n * f.k, row_of_a = kFloatBytes * f.k, row_of_c = kFloatBytes * f.n;
+  const double column_of_b = std::min(kLineBytes * f.k, b);
+  const bool keeps_column = column_of_b + row_of_a + kLineBytes <= cache, keeps_b = b + row_of_a + row_of_c <= cache;
+  const double of_a = keeps_column ? row_of_a * f.m : kFloatBytes * uses;
+  const double of_b = keeps_b ? (finds_b ? 0 : b) : keeps_column ? b * f.m : std::min(kLineBytes * uses, b * f.m * f.n);
+  const double of_c = 2 * f.m * (keeps_column ? row_of_c : std::min(kLineBytes, row_of_c) * f.n);
+  return of_a + of_b + of_c;
+}
+
+/// The same by one thread, call after call.
 inline LevelTraffic naive_traffic(const MatmulShape& shape, const Caches& caches = machine_caches()) {
   const Floats f(shape);
-  const double uses = f.m * f.n * f.k, row_of_a = kFloatBytes * f.k, row_of_c = kFloatBytes * f.n;
-  const double b = kFloatBytes * f.k * f.n, column_of_b = std::min(kLineBytes * f.k, b);
   const auto beyond = [=](double cache) {
-    if (f.all_bytes() <= cache) return 0.0;
-    const bool keeps_column = column_of_b + row_of_a + kLineBytes <= cache, keeps_b = b + row_of_a + row_of_c <= cache;
-    const double of_a = keeps_column ? row_of_a * f.m : kFloatBytes * uses;
-    const double of_b = keeps_b ? 0 : keeps_column ? b * f.m : std::min(kLineBytes * uses, b * f.m * f.n);
-    const double of_c = 2 * f.m * (keeps_column ? row_of_c : std::min(kLineBytes, row_of_c) * f.n);
-    return of_a + of_b + of_c;
+    return f.all_bytes() <= cache ? 0 : naive_beyond(cache, f, kFloatBytes * f.k * f.n, true);
   };
-  return traffic_of(kFloatBytes * (2 * uses + f.m * f.n), caches, beyond);
+  return traffic_of(kFloatBytes * (2 * f.m * f.n * f.k + f.m * f.n), caches, beyond);
 }
 
 /// for row, for i, for col: one thread. From one i to the next, the row of C is used again, and the line of A of which
@@ -172,6 +179,202 @@ inline LevelTraffic packed_traffic(const MatmulShape& shape, int mr, int nr, int
           .l2 = beyond_shared(caches.l1, 1),
           .l3 = beyond_shared(caches.l2, 1),
           .dram = beyond_shared(caches.l3, threads)};
+}
+
+/// Where tiles find their columns of B: in rows as they lie in memory; in a sliver, packed over the one before; or in
+/// one of a panel's slivers, kept for all blocks of rows.
+enum class Slivers { none, one, panel };
+
+/// How a thread goes over its part of C: for nc columns, for kc of depth, for mc rows, for nr columns, for mr rows: a
+/// tile, which reads kc x (mr + nr) floats, loads its part of C (not for the first kc) and stores it.
+struct TileLoops {
+  int mr = 1, nr = 1, kc = 1, mc = 1, nc = 1;
+  int copied_rows = 0;  ///< rows of A copied together for each kc, before they are used: mc of them, or all
+  Slivers slivers = Slivers::none;
+  bool packs_computing = false;  ///< the first row of tiles packs B while it computes, not a pass of its own
+  bool is_shared = false;        ///< copies and slivers are the whole team's, which packs together
+};
+
+/// Numbers and bytes of what TileLoops go over, if a grid of threads does so in step on f's rows and columns: together
+/// they are one thread whose tiles and blocks are as many times as high and as wide, but each has packed for itself.
+struct TileSizes {
+  double slices, passes, blocks;               ///< kc that make up k; nc that make up n; mc that make up m
+  double strips_of_a, strips_of_b;             ///< rows of tiles, columns of tiles
+  double lines;                                ///< lines of 64 bytes that a row of a tile lies on, over what fills them
+  double a, b;                                 ///< the operands; those read packed as often as threads have them
+  double strip_of_a, strip_of_b, tile;         ///< what a tile reads and stores
+  double block_of_a, panel_of_b;               ///< mc x kc, kc x nc
+  double panel_of_c, block_of_c, column_of_c;  ///< m x nc, mc x nc, mc x nr
+  double copy, place;                          ///< the place of A's copy; that of the slivers
+
+  TileSizes(const Floats& f, const TileLoops& l, const Grid& grid) {
+    const auto parts = [](double size, double most) { return std::max(1.0, std::ceil(size / most)); };
+    const double mr = std::min<double>(l.mr * grid.down, f.m), nr = std::min<double>(l.nr * grid.across, f.n);
+    const double mc = std::min<double>(l.mc * grid.down, f.m), nc = std::min<double>(l.nc * grid.across, f.n);
+    const double kc = std::min<double>(l.kc, f.k);
+    const double copies = l.copied_rows > 0 && !l.is_shared ? grid.across : 1;
+    const double packings = l.slivers != Slivers::none && !l.is_shared ? grid.down : 1;
+    slices = parts(f.k, kc), passes = parts(f.n, nc), blocks = parts(f.m, mc);
+    strips_of_a = (blocks - 1) * parts(mc, mr) + parts(f.m - (blocks - 1) * mc, mr), strips_of_b = parts(f.n, nr);
+    a = kFloatBytes * f.m * f.k * copies, b = kFloatBytes * f.k * f.n * packings;
+    lines = (l.nr + 16 - std::gcd(l.nr, 16)) / double(l.nr);
+    strip_of_a = kFloatBytes * mr * kc * copies, strip_of_b = kFloatBytes * kc * nr * packings;
+    tile = kFloatBytes * mr * nr;
+    block_of_a = kFloatBytes * mc * kc * copies, panel_of_b = kFloatBytes * kc * nc * packings;
+    panel_of_c = kFloatBytes * f.m * nc, block_of_c = kFloatBytes * mc * nc, column_of_c = kFloatBytes * mc * nr;
+    copy = kFloatBytes * std::min<double>(l.copied_rows * grid.down, f.m) * kc * copies;
+    place = l.slivers == Slivers::none ? 0 : l.slivers == Slivers::one ? strip_of_b : panel_of_b;
+  }
+};
+
+/// The share of a packed operand's place that must come again and be written back, when the next one is packed over it:
+/// up to the n-th of its lines, n lines of the source have come, too, and what lies `between` its last use and that.
+inline double lost_share(double cache, double place, double between) {
+  return std::clamp((2 * place + between - cache) / place, 0.0, 1.0);
+}
+
+/// What passes a cache that a grid of `sharers` share, on f's rows and columns; `team` is the grid of all threads.
+/// From one mr to the next, the strip of B is used again, and the place of a single sliver; from one nr to the next,
+/// the block of A; from one mc to the next, the panel of B, and the place of a block's copy; from one kc to the next,
+/// C; from one nc to the next, A. What there is but one of is found again by the next call. What other threads have
+/// packed together with this one always travels.
+inline double tiles_beyond(double cache, const Floats& f, const TileLoops& l, const Grid& sharers, const Grid& team) {
+  const TileSizes s(f, l, sharers);
+  const double a = kFloatBytes * f.m * f.k, b = kFloatBytes * f.k * f.n, c = kFloatBytes * f.m * f.n;
+  const double slice_of_a = a / s.slices, slice_of_b = b / s.slices / s.passes, places = s.copy + s.place;
+  if (f.all_bytes() + places <= cache) return 0;
+  // What lies between two uses of each: besides itself, what the loops within touch meanwhile.
+  const bool keeps_strip = s.strip_of_b + s.strip_of_a + s.tile <= cache;
+  const bool keeps_block = s.block_of_a + s.strip_of_b + s.column_of_c <= cache;
+  const bool keeps_panel = s.panel_of_b + 2 * s.block_of_a + s.block_of_c <= cache;
+  const double b_between = slice_of_b + (s.place > 0 ? s.place : s.blocks > 1 ? slice_of_b : 0);
+  const bool keeps_c = s.panel_of_c + slice_of_a + s.block_of_a + b_between <= cache;
+  const bool keeps_a =
+      places + s.panel_of_c * (s.passes > 1 ? 2 - 1 / s.slices : 1) + a + b / s.passes - slice_of_b <= cache;
+  const double lines = keeps_block ? 1 : s.lines;
+  // The second tile finds in a new sliver what its source has not driven out.
+  const double lost_strip = lost_share(cache, s.strip_of_b, l.packs_computing ? 2 * s.strip_of_a + s.tile : 0);
+
+  const double reads_of_a = s.a * (keeps_block ? s.passes : s.strips_of_b);
+  double of_a = keeps_block && (keeps_a || s.slices * s.blocks == 1) ? 0 : reads_of_a;
+  if (l.copied_rows > 0) {
+    const bool travels = l.is_shared && sharers.across < team.across;
+    const double between = !l.is_shared   ? s.strip_of_b + s.column_of_c
+                           : s.blocks > 1 ? s.panel_of_b + s.block_of_c
+                                          : s.strip_of_b;
+    const double lost = travels ? 1 : lost_share(cache, s.copy, between);
+    const double share = l.is_shared ? double(sharers.across) / team.across : 1;
+    of_a = share * s.passes * ((keeps_a ? 0 : a) + 2 * s.a * lost);
+    of_a += l.is_shared ? reads_of_a * lost : keeps_block ? 0 : reads_of_a;
+  }
+
+  const double reads_of_b = keeps_panel ? 1 : keeps_strip ? s.blocks : s.strips_of_a;
+  double of_b = keeps_panel && s.slices * s.passes == 1 ? 0 : s.b * reads_of_b * lines;
+  if (l.slivers != Slivers::none) {
+    const bool travels = l.is_shared && sharers.down < team.down, is_one = l.slivers == Slivers::one;
+    const double between = l.is_shared ? 2 * s.copy + s.block_of_c / 2
+                           : is_one    ? 2 * s.strip_of_a + s.tile
+                                       : s.block_of_a + s.block_of_c;
+    const double lost = travels ? 1 : lost_share(cache, s.place, between);
+    const double share = l.is_shared ? double(sharers.down) / team.down : 1;
+    of_b = share * (b * lines + 2 * s.b * lost);
+    of_b += s.b * (l.is_shared   ? reads_of_b * lost
+                   : keeps_strip ? reads_of_b - 1 + lost_strip
+                                 : reads_of_b - l.packs_computing);
+  }
+  const double trips_of_c = s.slices == 1 ? 1 : !keeps_c ? s.slices : s.passes > 1 ? 1 : 0;
+  return of_a + of_b + 2 * c * trips_of_c * lines;
+}
+
+/// What the code of one part asks for.
+inline double tiles_requested(const Floats& f, const TileLoops& l, const Grid& team) {
+  const TileSizes s(f, l, {});
+  double of_a = s.a * s.strips_of_b, of_b = s.b * s.strips_of_a;
+  if (l.copied_rows > 0) of_a += 2 * s.a * s.passes / (l.is_shared ? team.across : 1);
+  if (l.slivers != Slivers::none) of_b += (l.packs_computing ? 1 : 2) * s.b / (l.is_shared ? team.down : 1);
+  return of_a + of_b + kFloatBytes * f.m * f.n * (2 * s.slices - 1);
+}
+
+/// A product by tiles, its rows and columns shared out over a grid of threads in units of so many; loops_of(rows,
+/// columns) says how a thread goes over a part of that size.
+template <typename LoopsOf>
+LevelTraffic tiles_traffic(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
+                           const LoopsOf& loops_of, const Caches& caches = machine_caches()) {
+  LevelTraffic all;
+  for (int thread = 0; thread < grid.down * grid.across; ++thread) {
+    const int rows = grid.rows(thread, shape.m, row_unit).size();
+    const int columns = grid.columns(thread, shape.n, column_unit).size();
+    if (rows == 0 || columns == 0) continue;
+    const Floats part({rows, columns, shape.k});
+    const TileLoops loops = loops_of(rows, columns);
+    all.l1 += tiles_requested(part, loops, grid);
+    all.l2 += tiles_beyond(caches.l1, part, loops, {}, grid);
+    all.l3 += tiles_beyond(caches.l2, part, loops, {}, grid);
+    all.dram = tiles_beyond(caches.l3, Floats(shape), loops, grid, grid);
+  }
+  return all;
+}
+
+/// The rows and columns that fill no tile, element by element: for row (shared out among the threads), for col, for i.
+/// `tiled` is the part that tiles compute: neither finds in a cache what the other has left.
+inline LevelTraffic edges_traffic(const MatmulShape& shape, const MatmulShape& tiled, int threads,
+                                  const Caches& caches = machine_caches()) {
+  const Floats all(shape), beside({tiled.m, shape.n - tiled.n, shape.k});
+  const Floats share({tiled.m / threads, shape.n - tiled.n, shape.k}), below({shape.m - tiled.m, shape.n, shape.k});
+  const auto beyond = [](double cache, const Floats& f) {
+    const double lines_of_b = kLineBytes * f.k * std::ceil(kFloatBytes * f.n / kLineBytes);
+    return f.m * f.n > 0 ? naive_beyond(cache, f, lines_of_b, false) : 0;
+  };
+  const auto by_each = [=](double cache) {
+    return all.all_bytes() <= cache ? 0 : threads * beyond(cache, share) + beyond(cache, below);
+  };
+  const double elements = beside.m * beside.n + below.m * below.n;
+  return {.l1 = kFloatBytes * elements * (2 * all.k + 1),
+          .l2 = by_each(caches.l1),
+          .l3 = by_each(caches.l2),
+          .dram = all.all_bytes() <= caches.l3 ? 0 : beyond(caches.l3, beside) + beyond(caches.l3, below)};
+}
+
+/// A product of a few rows, 8 rows of B at a time, each thread on its part of the columns. From 8 to the next, the rows
+/// of C are used again; B comes once. Each vector of C loads the elements of A.
+inline LevelTraffic streamed_traffic(const MatmulShape& shape, int lanes, int threads,
+                                     const Caches& caches = machine_caches()) {
+  constexpr double kSteps = 8;
+  const Floats f(shape);
+  const double visits = std::ceil(f.k / kSteps), vectors = std::ceil(f.n / lanes);
+  const double a = kFloatBytes * f.m * f.k, b = kFloatBytes * f.k * f.n, c = kFloatBytes * f.m * f.n;
+  const auto beyond_shared = [=](double cache, double parts) {
+    if (a + (b + c) / parts <= cache) return 0.0;
+    const bool keeps_c = (c + b / visits) / parts + kLineBytes * f.m <= cache;
+    return a * parts * (keeps_c ? 1 : 2) + b + (!keeps_c ? 2 * c * visits : visits > 1 ? 0 : 2 * c);
+  };
+  return {.l1 = a * (2 * threads + vectors) + b + c * (2 * visits - 1),
+          .l2 = beyond_shared(caches.l1, threads),
+          .l3 = beyond_shared(caches.l2, threads),
+          .dram = beyond_shared(caches.l3, 1)};
+}
+
+/// What two pieces of work move, one after the other.
+inline LevelTraffic operator+(const LevelTraffic& x, const LevelTraffic& y) {
+  return {x.l1 + y.l1, x.l2 + y.l2, x.l3 + y.l3, x.dram + y.dram};
+}
+
+/// Tiles on A and B as they lie in memory, the columns of tiles shared out among the threads, then the edges.
+inline LevelTraffic register_tile_traffic(const MatmulShape& shape, int mr, int nr, int kc, int threads,
+                                          const Caches& caches = machine_caches()) {
+  const MatmulShape tiled{shape.m / mr * mr, shape.n / nr * nr, shape.k};
+  const int across = std::clamp(tiled.n / nr, 1, threads);
+  const auto loops = [&](int rows, int columns) {
+    return TileLoops{.mr = mr, .nr = nr, .kc = kc, .mc = rows, .nc = columns};
+  };
+  return tiles_traffic(tiled, {std::max(1, threads / across), across}, mr, nr, loops, caches) +
+         edges_traffic(shape, tiled, threads, caches);
+}
+
+/// A call's sizes, leading dimensions and factors without its operands.
+inline Matmul<float> sizes_of(const Params& params) {
+  Resources unused;
+  return matmul_of({.params = params, .inspect = &unused});
 }
 
 }  // namespace rung

@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"
+#include "cpu/matmul/level_traffic.hpp"
 #include "cpu/matmul/skinny.hpp"
 
 namespace rung {
@@ -25,11 +26,14 @@ void multiply_column(const MicroKernels& simd, FromB from, Tile tile, int rows) 
   }
 }
 
+/// A sliver of B is packed if so many rows of C use it.
+bool packs_for(const MicroKernels& simd, int rows) { return rows >= kTilesToPackFor * simd.rows; }
+
 /// The part of C at `rows` and `columns`, by one thread alone.
 void multiply_alone(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
   static thread_local Workspace workspace;
   float* sliver = workspace.reserve(std::size_t(kc) * simd.width());
-  const bool packs = rows.size() >= kTilesToPackFor * simd.rows;
+  const bool packs = packs_for(simd, rows.size());
   for (int first = 0; first < it.k; first += kc)
     for (int col = columns.begin; col < columns.end; col += simd.width()) {
       const int depth = std::min(kc, it.k - first), wide = std::min(simd.width(), columns.end - col);
@@ -101,14 +105,42 @@ void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Bl
     }
 }
 
+/// The operands fit the L2 caches.
+bool is_small(const Matmul<float>& it) {
+  return sizeof(float) * (std::size_t(it.m) + std::size_t(it.n)) * std::size_t(it.k) <= cpu_info().all_l2_bytes;
+}
+
 void matmul_masked(const Matmul<float>& it, const MicroKernels& simd) {
   if (is_skinny(it)) return stream_product(it, simd, omp_get_max_threads());
   const Blocking blocking = blocking_for(simd, {it.m, it.n, it.k});
-  const std::size_t operands = sizeof(float) * (std::size_t(it.m) + std::size_t(it.n)) * std::size_t(it.k);
-  if (operands <= cpu_info().all_l2_bytes)
+  if (is_small(it))
     multiply_small(it, simd, blocking.kc);
   else
     multiply_packed(it, simd, blocking);
+}
+
+/// By the path that matmul_masked takes.
+LevelTraffic traffic_of_masked(const Matmul<float>& it, const MicroKernels& simd) {
+  const MatmulShape shape{it.m, it.n, it.k};
+  const int threads = omp_get_max_threads(), mr = simd.rows, nr = simd.width();
+  if (is_skinny(it)) return streamed_traffic(shape, simd.lanes, threads);
+  const auto [kc, mc, nc] = blocking_for(simd, shape);
+  if (is_small(it))
+    return tiles_traffic(shape, grid_for(threads, it.m, it.n), 1, simd.lanes, [&, kc = kc](int rows, int columns) {
+      const Slivers slivers = packs_for(simd, rows) ? Slivers::one : Slivers::none;
+      return TileLoops{.mr = mr, .nr = nr, .kc = kc, .mc = rows, .nc = columns, .slivers = slivers};
+    });
+  const Grid grid = grid_for(threads, it.m, std::min(nc, it.n));
+  return tiles_traffic(shape, grid, mr, nr, [&, kc = kc, mc = mc, nc = nc](int rows, int) {
+    return TileLoops{.mr = mr,
+                     .nr = nr,
+                     .kc = kc,
+                     .mc = mc,
+                     .nc = divided_up(nc, grid.across),
+                     .copied_rows = rows,
+                     .slivers = Slivers::panel,
+                     .is_shared = true};
+  });
 }
 
 const bool added = add_kernel({
@@ -121,6 +153,7 @@ const bool added = add_kernel({
     .is_general = true,
     .tunables = {simd_tunable()},
     .refuse = refuse_simd,
+    .level_traffic = [](const Params& p) { return traffic_of_masked(sizes_of(p), micro_kernels(p.at("simd"))); },
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);

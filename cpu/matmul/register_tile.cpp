@@ -1,8 +1,11 @@
 /// The SIMD micro-kernel: a tile of C stays in vector registers over many steps of k, and only A and B are loaded, as
 /// they lie in memory. The columns and rows that fill no tile are left to plain loops. Source: register tiling; Goto,
 /// van de Geijn 2008, section 4.
+#include <omp.h>
+
 #include <algorithm>
 
+#include "cpu/matmul/level_traffic.hpp"
 #include "cpu/matmul/micro_kernel.hpp"
 
 namespace rung {
@@ -55,6 +58,11 @@ const bool added = add_kernel({
     .is_general = true,
     .tunables = {simd_tunable()},
     .refuse = refuse_simd,
+    .level_traffic =
+        [](const Params& p) {
+          const MicroKernels& simd = micro_kernels(p.at("simd"));
+          return register_tile_traffic(matmul_shape(p), simd.rows, simd.width(), kDepth, omp_get_max_threads());
+        },
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);
