@@ -1,5 +1,5 @@
-/// The register tiles of every SIMD width that this CPU has: each number of rows and columns, from B as it lies and
-/// from slivers, gives the product, and touches nothing behind its operands.
+/// The register tiles of every SIMD width that this CPU has: each number of rows and columns, from rows of A and
+/// from panels, from B as it lies and from slivers, gives the product, and touches nothing behind its operands.
 #include "cpu/matmul/micro_kernel.hpp"
 
 #include <gtest/gtest.h>
@@ -58,9 +58,9 @@ float wanted(int row, int col) {
 }
 
 /// One tile on operands without padding, except that C has one column more, which must stay.
-void check_tile(const MicroKernels& simd, FromB from, int rows, int columns) {
-  SCOPED_TRACE(std::to_string(simd.bits) + " bits, B " + std::to_string(static_cast<int>(from)) + ", " +
-               std::to_string(rows) + " x " + std::to_string(columns));
+void check_tile(const MicroKernels& simd, bool in_panel, FromB from, int rows, int columns) {
+  SCOPED_TRACE(std::to_string(simd.bits) + " bits, A in " + (in_panel ? "a panel" : "rows") + ", B " +
+               std::to_string(static_cast<int>(from)) + ", " + std::to_string(rows) + " x " + std::to_string(columns));
   const int wide = simd.sliver_width(columns), ldb = from == FromB::sliver ? wide : columns, ldc = columns + 1;
   ASSERT_GE(wide, columns);
   ASSERT_EQ(wide % simd.lanes, 0);
@@ -72,14 +72,17 @@ void check_tile(const MicroKernels& simd, FromB from, int rows, int columns) {
     for (int col = 0; col < ldb; ++col) b[p * ldb + col] = col < columns ? b_at(p, col) : NAN;
   for (int row = 0; row < rows; ++row)
     for (int col = 0; col < ldc; ++col) c[row * ldc + col] = c_at(row, col);
+  AtPagesEnd panel(std::size_t(rows) * kDepth);
+  simd.pack_panel(a.data(), kDepth, rows, kDepth, panel.data());
   simd.tile(from, rows, columns)({.k = kDepth,
                                   .columns = columns,
-                                  .a = a.data(),
+                                  .a = in_panel ? panel.data() : a.data(),
                                   .b = b.data(),
                                   .c = c.data(),
-                                  .lda = kDepth,
+                                  .lda = in_panel ? 1 : kDepth,
                                   .ldb = from == FromB::sliver ? 0 : ldb,
                                   .ldc = ldc,
+                                  .step_of_a = in_panel ? rows : 1,
                                   .alpha = kAlpha,
                                   .beta = kBeta,
                                   .sliver = sliver.data()});
@@ -95,9 +98,10 @@ void check_tile(const MicroKernels& simd, FromB from, int rows, int columns) {
 TEST(CpuMicroKernel, EveryTileIsRightAndStaysWithinItsOperands) {
   ASSERT_FALSE(widths().empty()) << "no vectors: " << refuse_simd({{"simd", 128}});
   for (const MicroKernels* simd : widths())
-    for (const FromB from : {FromB::matrix, FromB::sliver, FromB::packing})
-      for (int rows = 1; rows <= simd->rows; ++rows)
-        for (int columns = 1; columns <= simd->width(); ++columns) check_tile(*simd, from, rows, columns);
+    for (const bool in_panel : {false, true})
+      for (const FromB from : {FromB::matrix, FromB::sliver, FromB::packing})
+        for (int rows = 1; rows <= simd->rows; ++rows)
+          for (int columns = 1; columns <= simd->width(); ++columns) check_tile(*simd, in_panel, from, rows, columns);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 /// The top of the CPU's ladder: packing costs no pass of its own. The first row of tiles computes from B as it lies in
-/// memory and stores the sliver on the way; the tiles below read it, and so do the later blocks of A. These fill half
-/// an L2, which is read while tiles compute; a sliver is deeper than an L1 would hold, since it is read in order, which
-/// the prefetcher follows from L2 as well, and C is loaded and stored the more seldom. While a tile computes, it asks
-/// for what comes next: rows of the next sliver, the heads of the next rows of A, at its end its own rows of C. Threads
-/// share nothing and meet once; a small product is left to one.
-/// Source: the blocking of BLIS, its packing of B fused with the first use; depth and distances chosen by measurement.
+/// memory and stores the sliver on the way; the tiles below read it, and so do the later blocks of A. These, packed
+/// into panels, fill half an L2, which is read while tiles compute; a sliver is deeper than an L1 would hold, since it
+/// is read in order, which the prefetcher follows from L2 as well, and C is loaded and stored the more seldom. While a
+/// tile computes, it asks for what comes next: rows of the next sliver, the heads of the next rows of A, at its end its
+/// own rows of C. Threads share nothing and meet once; a small product is left to one. Source: the blocking of BLIS,
+/// its packing of B fused with the first use; depth and distances chosen by measurement.
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"
@@ -39,14 +39,13 @@ struct Blocks {
   int rows = 0;          ///< of A that all slivers of a panel go over before the next rows are begun
   int columns = 0;       ///< of B that form a panel
   bool is_kept = false;  ///< a panel's slivers are kept for further blocks of rows; else each is packed over the last
-  bool copies_a =
-      false;  ///< rows a power of two apart fall into few of a cache's sets, unless they are copied together
+  bool packs_a = false;  ///< into panels as high as the tiles: one stream each, however far apart the rows of A lie
 };
 
 /// Blocks of A fill half an L2, panels of B half of this thread's share of half the L3; none is much smaller than the
-/// others. To copy A costs as much as some slivers take: it must be used for more of them.
+/// others. To pack A costs as much as some slivers take: it must be used for more of them.
 Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, int threads) {
-  constexpr int kSliversToCopyFor = 24;
+  constexpr int kSliversToPackFor = 24;
   const auto in_even_parts = [&](int size, int floats, int unit) {
     const int most = std::max(unit, floats / depth);
     const int parts = std::max(1, (size + most / 2) / most);
@@ -55,22 +54,35 @@ Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, in
   const int high = in_even_parts(rows, half_caches().l2, simd.rows);
   if (high >= rows) return {rows, columns};
   const int wide = in_even_parts(columns, half_caches().l3 / 2 / threads, simd.width());
-  return {high, wide, true, wide >= kSliversToCopyFor * simd.width()};
+  return {high, wide, true, wide >= kSliversToPackFor * simd.width()};
 }
 
-/// One sliver's columns of C, `rows` of them: the tiles from top to bottom, as high as each other. `from` says where
-/// the first one finds B; it asks for tile.k rows of the next sliver, from tile.next_b on, if that is not null.
-void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, FromB from) {
+/// The row in which tile number `tile` of `tiles` begins: tiles are as high as each other.
+int first_row(int tile, int tiles, int rows) { return rows * tile / tiles; }
+
+/// Packs `rows` rows of A as panels of its tiles, `depth` steps long, one after the other.
+void pack_block(const MicroKernels& simd, const float* a, std::ptrdiff_t lda, int rows, int depth, float* panels) {
+  const int tiles = divided_up(rows, simd.rows);
+  for (int i = 0; i < tiles; ++i) {
+    const std::ptrdiff_t top = first_row(i, tiles, rows);
+    simd.pack_panel(a + top * lda, lda, first_row(i + 1, tiles, rows) - int(top), depth, panels + top * depth);
+  }
+}
+
+/// One sliver's columns of C, `rows` of them: the tiles from top to bottom. `from` says where the first one finds B; it
+/// asks for tile.k rows of the next sliver, from tile.next_b on, if that is not null.
+void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, bool in_panels, FromB from) {
   const int tiles = divided_up(rows, simd.rows);
   int to_ask_for = tile.next_b && from != FromB::matrix ? tile.k : 0;
   const int each = divided_up(to_ask_for, tiles);
   for (int i = 0; i < tiles; ++i) {
-    const int high = rows * (i + 1) / tiles - rows * i / tiles;
+    const int high = first_row(i + 1, tiles, rows) - first_row(i, tiles, rows);
     tile.next_count = std::min(each, to_ask_for);
-    tile.next_rows = i + 1 < tiles && tile.k > 64;
+    tile.next_rows = !in_panels && i + 1 < tiles && tile.k > 64;
+    if (in_panels) tile.lda = 1, tile.step_of_a = high;
     simd.tile(from, high, tile.columns)(tile);
     if (from == FromB::packing) from = FromB::sliver, tile.b = tile.sliver;
-    tile.a += high * tile.lda;
+    tile.a += high * (in_panels ? tile.k : tile.lda);
     tile.c += high * tile.ldc;
     tile.next_b += tile.next_count * tile.next_stride;
     to_ask_for -= tile.next_count;
@@ -79,7 +91,8 @@ void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, FromB from) 
 
 /// A block of rows on a panel: tile.a, b and c are its first elements, tile.columns all its columns. `from` says where
 /// B is found; the slivers begin at tile.sliver, `stride` floats apart.
-void multiply_block(const MicroKernels& simd, const Tile& block, int rows, FromB from, std::ptrdiff_t stride) {
+void multiply_block(const MicroKernels& simd, const Tile& block, int rows, bool in_panels, FromB from,
+                    std::ptrdiff_t stride) {
   for (int col = 0; col < block.columns; col += simd.width()) {
     Tile tile = block;
     const int further = block.columns - col - simd.width();
@@ -89,7 +102,7 @@ void multiply_block(const MicroKernels& simd, const Tile& block, int rows, FromB
     tile.c = block.c + col;
     tile.next_stride = from == FromB::sliver ? simd.sliver_width(std::min(simd.width(), further)) : tile.ldb;
     tile.next_b = further <= 0 ? nullptr : from == FromB::sliver ? tile.sliver + stride : tile.b + simd.width();
-    multiply_sliver(simd, tile, rows, from);
+    multiply_sliver(simd, tile, rows, in_panels, from);
   }
 }
 
@@ -102,9 +115,9 @@ bool packs_for(const Matmul<float>& it, const MicroKernels& simd, int kc, int hi
 void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
   static thread_local Workspace place_of_a, place_of_b;
   const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc, omp_get_num_threads());
-  const std::ptrdiff_t sliver = std::ptrdiff_t{kc} * simd.width(), row_of_a = kc + kRowPad;
+  const std::ptrdiff_t sliver = std::ptrdiff_t{kc} * simd.width();
   float* slivers = place_of_b.reserve(blocks.is_kept ? std::size_t(kc) * blocks.columns : std::size_t(sliver));
-  float* copy = blocks.copies_a ? place_of_a.reserve(std::size_t(blocks.rows) * row_of_a) : nullptr;
+  float* panels = blocks.packs_a ? place_of_a.reserve(std::size_t(blocks.rows) * kc) : nullptr;
   const auto where_b_is = [&](int rows_done, int high) {
     if (!packs_for(it, simd, kc, high, blocks.is_kept)) return FromB::matrix;
     return blocks.is_kept && rows_done > 0 ? FromB::sliver : FromB::packing;
@@ -114,20 +127,20 @@ void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Pa
       for (int top = rows.begin; top < rows.end; top += blocks.rows) {
         const int depth = std::min(kc, it.k - first), high = std::min(blocks.rows, rows.end - top);
         const float* a = it.a + top * it.lda + first;
-        if (copy) simd.copy_rows(a, it.lda, high, depth, copy, row_of_a);
+        if (panels) pack_block(simd, a, it.lda, high, depth, panels);
         multiply_block(simd,
                        {.k = depth,
                         .columns = std::min(blocks.columns, columns.end - left),
-                        .a = copy ? copy : a,
+                        .a = panels ? panels : a,
                         .b = it.b + first * it.ldb + left,
                         .c = it.c + top * it.ldc + left,
-                        .lda = copy ? row_of_a : it.lda,
+                        .lda = it.lda,
                         .ldb = it.ldb,
                         .ldc = it.ldc,
                         .alpha = it.alpha,
                         .beta = first == 0 ? it.beta : 1,
                         .sliver = slivers},
-                       high, where_b_is(top - rows.begin, high), blocks.is_kept ? sliver : 0);
+                       high, panels, where_b_is(top - rows.begin, high), blocks.is_kept ? sliver : 0);
       }
 }
 
@@ -165,7 +178,7 @@ LevelTraffic traffic_of_fused(const Matmul<float>& it, const MicroKernels& simd,
                      .kc = kc,
                      .mc = blocks.rows,
                      .nc = blocks.columns,
-                     .copied_rows = blocks.copies_a ? blocks.rows : 0,
+                     .copied_rows = blocks.packs_a ? blocks.rows : 0,
                      .slivers = !packs           ? Slivers::none
                                 : blocks.is_kept ? Slivers::panel
                                                  : Slivers::one,

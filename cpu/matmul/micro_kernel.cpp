@@ -70,10 +70,7 @@ class FirstLanes {
 #endif
 };
 
-/// How the elements of A lie: in rows of the matrix, or in a panel with the tile's rows side by side.
-enum class FromA { rows, panel };
-
-template <int rows, int vectors, FromA from_a, FromB from_b, bool in_part>
+template <int rows, int vectors, FromB from_b, bool in_part>
 struct Sums {
   V sum[rows][vectors];
 
@@ -97,7 +94,7 @@ struct Sums {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      const V element = hn::Set(d, from_a == FromA::panel ? a[i] : a[i * lda]);
+      const V element = hn::Set(d, a[i * lda]);
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) sum[i][v] = hn::MulAdd(element, row[v], sum[i][v]);
     }
@@ -123,23 +120,22 @@ struct Sums {
   }
 };
 
-template <int rows, int vectors, FromA from_a, FromB from_b, bool in_part>
+template <int rows, int vectors, FromB from_b, bool in_part>
 void run_tile(const Tile& t) {
   const FirstLanes last(t.columns - (vectors - 1) * kLanes);
-  constexpr int kSliver = vectors * kLanes, kLines = (kSliver + kLine - 1) / kLine,
-                kStepOfA = from_a == FromA::panel ? rows : 1;
+  constexpr int kSliver = vectors * kLanes, kLines = (kSliver + kLine - 1) / kLine;
   const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
   const float *a = t.a, *b = t.b, *next_b = t.next_b;
   float* sliver = t.sliver;
   // By the last element of each line: rows at any address begin in a line that the sliver before has brought.
   for (int i = 0; i < t.next_count; ++i, next_b += t.next_stride)
     for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
-  Sums<rows, vectors, from_a, from_b, in_part> sums;
+  Sums<rows, vectors, from_b, in_part> sums;
   const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
       sums.step(a, t.lda, b, sliver, last);
-      a += kStepOfA;
+      a += t.step_of_a;
       b += ldb;
       if (from_b == FromB::packing) sliver += kSliver;
     }
@@ -222,11 +218,26 @@ void copy_rows(const float* from, std::ptrdiff_t from_ld, int rows, int count, f
   }
 }
 
+/// Packs `high` rows of A, at most `rows`: for each number of them code of its own.
+template <int rows>
+void pack_panel(const float* from, std::ptrdiff_t from_ld, int high, int count, float* to) {
+  if constexpr (rows > 1) {
+    if (high < rows) return pack_panel<rows - 1>(from, from_ld, high, count, to);
+  }
+  const float* below = from + rows * from_ld;
+  for (int p = 0; p < count; ++p, to += rows) {
+    if (p % kLine == 0)
+      for (int i = 0; i < rows; ++i) __builtin_prefetch(below + i * from_ld + p);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) to[i] = from[i * from_ld + p];
+  }
+}
+
 template <FromB from, int rows, int vectors = kVectors>
 constexpr void add_rows(MicroKernels& all) {
   auto& tiles = all.tiles[static_cast<int>(from)][rows - 1][vectors - 1];
-  tiles[false] = run_tile<rows, vectors, FromA::rows, from, false>;
-  tiles[true] = run_tile<rows, vectors, FromA::rows, from, true>;
+  tiles[false] = run_tile<rows, vectors, from, false>;
+  tiles[true] = run_tile<rows, vectors, from, true>;
   if constexpr (vectors > 1) add_rows<from, rows, vectors - 1>(all);
 }
 
@@ -236,8 +247,8 @@ constexpr MicroKernels all_tiles(std::integer_sequence<int, less...>) {
   (add_rows<FromB::matrix, less + 1>(all), ...);
   (add_rows<FromB::sliver, less + 1>(all), ...);
   (add_rows<FromB::packing, less + 1>(all), ...);
-  all.panel = run_tile<kRows, kVectors, FromA::panel, FromB::sliver, false>;
   all.copy_rows = copy_rows;
+  all.pack_panel = pack_panel<kRows>;
   all.stream[0] = stream_rows<1>;
   all.stream[1] = stream_rows<2>;
   all.stream[2] = stream_rows<3>;

@@ -29,6 +29,7 @@ struct Tile {
   const float* b = nullptr;
   float* c = nullptr;
   std::ptrdiff_t lda = 0, ldb = 0, ldc = 0;  ///< ldb is not used for slivers
+  int step_of_a = 1;  ///< A(i, p) lies at a[i lda + p step_of_a]: lda 1 and the tile's rows are a panel's
   float alpha = 1, beta = 0;
   float* sliver = nullptr;  ///< FromB::packing: where it goes
 
@@ -60,8 +61,9 @@ struct MicroKernels {
   /// Columns that a sliver of `columns` columns has in memory: whole vectors of the tile that tile() gives.
   int sliver_width(int columns) const { return (columns + lanes - 1) / lanes * lanes; }
 
-  /// The largest tile on panels, as BLIS packs them: A(i, p) lies at a[p rows + i], B in a sliver.
-  Run panel = nullptr;
+  /// Packs a tile's rows of A, at most `rows`, as a panel: to[p high + i] = from[i from_ld + p] for `count` steps p.
+  /// Asks for as many rows below.
+  void (*pack_panel)(const float* from, std::ptrdiff_t from_ld, int high, int count, float* to) = nullptr;
   /// Copies `rows` rows of `count` floats to rows that lie `to_ld` apart.
   void (*copy_rows)(const float* from, std::ptrdiff_t from_ld, int rows, int count, float* to,
                     std::ptrdiff_t to_ld) = nullptr;

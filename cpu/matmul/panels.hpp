@@ -28,19 +28,22 @@ inline void multiply_packed(const MicroKernels& simd, const float* panels, const
                             int columns, float* c, std::ptrdiff_t ldc, float alpha, float beta) {
   alignas(64) float edge[kMostTileRows * kMostTileVectors * 16];
   const int width = simd.width();
+  const MicroKernels::Run tile = simd.tile(FromB::sliver, simd.rows, width);
   for (int left = 0; left < columns; left += width)
     for (int top = 0; top < height; top += simd.rows) {
       float* place = c + top * ldc + left;
       const int rows = std::min(simd.rows, height - top), wide = std::min(width, columns - left);
       const bool whole = rows == simd.rows && wide == width;
-      simd.panel({.k = depth,
-                  .columns = width,
-                  .a = panels + std::ptrdiff_t{top} * depth,
-                  .b = slivers + std::ptrdiff_t{left} * depth,
-                  .c = whole ? place : edge,
-                  .ldc = whole ? ldc : width,
-                  .alpha = alpha,
-                  .beta = whole ? beta : 0});
+      tile({.k = depth,
+            .columns = width,
+            .a = panels + std::ptrdiff_t{top} * depth,
+            .b = slivers + std::ptrdiff_t{left} * depth,
+            .c = whole ? place : edge,
+            .lda = 1,
+            .ldc = whole ? ldc : width,
+            .step_of_a = simd.rows,
+            .alpha = alpha,
+            .beta = whole ? beta : 0});
       if (whole) continue;
       for (int row = 0; row < rows; ++row)
         for (int col = 0; col < wide; ++col) {
