@@ -34,13 +34,11 @@ def moved(point: Point) -> list[Moved]:
 
 
 def placed(study: Study, side: Side | None) -> list[tuple[Point, list[Moved]]]:
-    """Each kernel's fastest variant at the compared size with its bytes; kernels without any are left out."""
+    """Each kernel's fastest variant with its bytes, at the largest size that most have; those without are left out."""
     if not side:
         return []
     points = [p for p in derive.timed(side, derive.main_family(study)) if p.n and moved(p)]
-    n = derive.side_size(study, side)
-    n = n if any(p.n == n for p in points) else derive.common_size(points)
-    return [(p, moved(p)) for p in derive.best_variants(points, n)]
+    return [(p, moved(p)) for p in derive.best_variants(points, derive.common_size(points))]
 
 
 def limit(side: Side, point: Point, found: list[Moved]) -> tuple[str, float] | None:

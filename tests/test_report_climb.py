@@ -366,3 +366,16 @@ def test_ladders_of_few_kernels(tmp_path, ladder, keep, monkeypatch):
     found = study_of(tmp_path, ladder)
     assert len(steps.climb(found, found.cpu, "fp32")) == len(keep) and len(levels.placed(found, found.cpu)) <= len(keep)
     assert cli.main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == cli.OK
+
+
+def test_the_hierarchy_stands_at_a_size_that_most_rungs_have(tmp_path, ladder):
+    whole = study_of(tmp_path / "a", ladder)
+    before = levels.placed(whole, whole.cpu)
+    largest, top = max(p.n for p, _ in before), max((p for p, _ in before), key=lambda p: p.gflops)
+    for entry in ladder["benchmarks"]:
+        if entry.get("n") == largest and entry["kernel"] != top.kernel.name:
+            for key in [k for k in entry if k.endswith(("_model", "_measured"))]:
+                del entry[key]
+    found = study_of(tmp_path / "b", ladder)
+    after = levels.placed(found, found.cpu)
+    assert len(after) == len(before) > 2 and {p.n for p, _ in after} != {largest}
