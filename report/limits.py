@@ -46,10 +46,10 @@ class Limited:
 
     @property
     def verdict(self) -> str:
-        """'shared memory, 0.83'; that it waits only where no resource is unknown."""
+        """'shared memory, 0.83'; that none limits only where no resource is unknown."""
         if self.limit:
             return "{}, {:.2f}".format(*self.limit)
-        return f"none above {LEAST}: waiting (latency)" if len(self.shares) == len(RESOURCES) else (
+        return f"none above {LEAST}" if len(self.shares) == len(RESOURCES) else (
             f"none of those known above {LEAST}")
 
 
@@ -164,8 +164,8 @@ def _table(study: Study, side: Side, found: list[Limited]) -> dict:
         f"What limits each rung at N = {found[0].point.n}: the share of each resource that it uses. Counts by "
         f"{side.counter_tool or 'hardware counters'}, in runs of their own, over the times of runs without a profiler, "
         f"over the measured roofs: {captions.joined([_roof(side, name, found) for name in shown])}. A share of at "
-        f"least {LEAST} limits; below it in all, a rung waits: for latency, or for a unit that has no roof here, such "
-        f"as the L1. {captions.provenance([(side, [rung.point for rung in found])])}",
+        f"least {LEAST} limits; below it in all, a rung may wait for latency or for a unit that has no roof here, "
+        f"such as the L1. {captions.provenance([(side, [rung.point for rung in found])])}",
         [("rung", "l"), ("GFLOP/s", "r"), *((name, "r") for name in shown), ("limit", "l")], rows,
         widths=["1fr"] + ["auto"] * (1 + len(shown)) + ["1fr"])
 

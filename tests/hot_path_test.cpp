@@ -62,7 +62,7 @@ TEST(HotPath, StartsNoThreadAndTouchesNoNewMemory) {
 }
 
 /// 2 x 64^3 operations are 5.1 microseconds of one AVX2 core's peak at 3.2 GHz, so that it takes two, or wider vectors.
-/// Starting a thread would take longer than the 25 that a shared machine is allowed.
+/// A shared machine is allowed 25, since its cores are not always there.
 TEST(HotPath, TheTopRungMultiplies64By64InFiveMicroseconds) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "sanitizers take their time";

@@ -112,7 +112,7 @@ def test_verdicts(tmp_path):
                                 name("lib"): part}, times={"lib": 2.0})
     made = rungs(found)
     assert [r.verdict for r in made.values()] == [
-        "none above 0.6: waiting (latency)", "none above 0.6: waiting (latency)", "shared memory, 1.00",
+        "none above 0.6", "none above 0.6", "shared memory, 1.00",
         "none of those known above 0.6"]
     assert [r.is_own for r in made.values()] == [True, True, True, False]
     assert limits.Limited(made["mid"].point, True, {"L2": 0.6, "DRAM": 0.2}).verdict == "L2, 0.60"
