@@ -79,10 +79,10 @@ void check_tile(const MicroKernels& simd, bool in_panel, FromB from, int rows, i
                                   .a = in_panel ? panel.data() : a.data(),
                                   .b = b.data(),
                                   .c = c.data(),
-                                  .lda = in_panel ? 1 : kDepth,
+                                  .lda = in_panel ? 0 : kDepth,
                                   .ldb = from == FromB::sliver ? 0 : ldb,
                                   .ldc = ldc,
-                                  .step_of_a = in_panel ? rows : 1,
+                                  .a_is_panel = in_panel,
                                   .alpha = kAlpha,
                                   .beta = kBeta,
                                   .sliver = sliver.data()});

@@ -73,13 +73,13 @@ void pack_block(const MicroKernels& simd, const float* a, std::ptrdiff_t lda, in
 /// asks for tile.k rows of the next sliver, from tile.next_b on, if that is not null.
 void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, bool in_panels, FromB from) {
   const int tiles = divided_up(rows, simd.rows);
+  tile.a_is_panel = in_panels;
   int to_ask_for = tile.next_b && from != FromB::matrix ? tile.k : 0;
   const int each = divided_up(to_ask_for, tiles);
   for (int i = 0; i < tiles; ++i) {
     const int high = first_row(i + 1, tiles, rows) - first_row(i, tiles, rows);
     tile.next_count = std::min(each, to_ask_for);
     tile.next_rows = !in_panels && i + 1 < tiles && tile.k > 64;
-    if (in_panels) tile.lda = 1, tile.step_of_a = high;
     simd.tile(from, high, tile.columns)(tile);
     if (from == FromB::packing) from = FromB::sliver, tile.b = tile.sliver;
     tile.a += high * (in_panels ? tile.k : tile.lda);

@@ -82,8 +82,8 @@ struct Sums {
       for (int v = 0; v < vectors; ++v) sum[i][v] = hn::Zero(d);
   }
 
-  /// One step of k. `last` has the last vector's columns.
-  HWY_INLINE void step(const float* a, std::ptrdiff_t lda, const float* b, float* sliver, FirstLanes last) {
+  /// One step of k; `down` leads from one row of A to the next. `last` has the last vector's columns.
+  HWY_INLINE void step(const float* a, std::ptrdiff_t down, const float* b, float* sliver, FirstLanes last) {
     const D d;
     V row[vectors];
 #pragma GCC unroll 4
@@ -94,7 +94,7 @@ struct Sums {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      const V element = hn::Set(d, a[i * lda]);
+      const V element = hn::Set(d, a[i * down]);
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) sum[i][v] = hn::MulAdd(element, row[v], sum[i][v]);
     }
@@ -120,8 +120,8 @@ struct Sums {
   }
 };
 
-template <int rows, int vectors, FromB from_b, bool in_part>
-void run_tile(const Tile& t) {
+template <int rows, int vectors, FromB from_b, bool in_part, bool a_is_panel>
+HWY_INLINE void run_tile_on(const Tile& t) {
   const FirstLanes last(t.columns - (vectors - 1) * kLanes);
   constexpr int kSliver = vectors * kLanes, kLines = (kSliver + kLine - 1) / kLine;
   const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
@@ -131,11 +131,12 @@ void run_tile(const Tile& t) {
   for (int i = 0; i < t.next_count; ++i, next_b += t.next_stride)
     for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
   Sums<rows, vectors, from_b, in_part> sums;
+  const std::ptrdiff_t down = a_is_panel ? 1 : t.lda, across = a_is_panel ? rows : 1;
   const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
-      sums.step(a, t.lda, b, sliver, last);
-      a += t.step_of_a;
+      sums.step(a, down, b, sliver, last);
+      a += across;
       b += ldb;
       if (from_b == FromB::packing) sliver += kSliver;
     }
@@ -153,6 +154,15 @@ void run_tile(const Tile& t) {
       for (int line = 0; line < kHeadLines; ++line) __builtin_prefetch(t.a + i * t.lda + line * kLine);
   steps(final_steps);
   sums.store(t, last);
+}
+
+/// Code of its own for a panel, whose elements lie at distances that the compiler knows.
+template <int rows, int vectors, FromB from_b, bool in_part>
+void run_tile(const Tile& t) {
+  if (t.a_is_panel)
+    run_tile_on<rows, vectors, from_b, in_part, true>(t);
+  else
+    run_tile_on<rows, vectors, from_b, in_part, false>(t);
 }
 
 /// c = beta c + alpha a B on `rows` rows, kSteps rows of B at a time, along whole rows: B is read once, in order, as
@@ -218,19 +228,25 @@ void copy_rows(const float* from, std::ptrdiff_t from_ld, int rows, int count, f
   }
 }
 
-/// Packs `high` rows of A, at most `rows`: for each number of them code of its own.
+/// Packs `high` rows of A, at most `rows`: for each number of them code of its own. A line of one row after that of
+/// another: rows a power of two apart fall into the same sets of the cache, which need not hold all of them.
 template <int rows>
 void pack_panel(const float* from, std::ptrdiff_t from_ld, int high, int count, float* to) {
   if constexpr (rows > 1) {
     if (high < rows) return pack_panel<rows - 1>(from, from_ld, high, count, to);
   }
   const float* below = from + rows * from_ld;
-  for (int p = 0; p < count; ++p, to += rows) {
-    if (p % kLine == 0)
-      for (int i = 0; i < rows; ++i) __builtin_prefetch(below + i * from_ld + p);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) to[i] = from[i * from_ld + p];
+  const auto pack = [&](int steps) HWY_ATTR {
+    for (int i = 0; i < rows; ++i)
+      for (int p = 0; p < steps; ++p) to[p * rows + i] = from[i * from_ld + p];
+    from += steps, to += steps * rows;
+  };
+  int p = 0;
+  for (; p + kLine <= count; p += kLine, below += kLine) {
+    for (int i = 0; i < rows; ++i) __builtin_prefetch(below + i * from_ld);
+    pack(kLine);
   }
+  pack(count - p);
 }
 
 template <FromB from, int rows, int vectors = kVectors>

@@ -29,7 +29,7 @@ struct Tile {
   const float* b = nullptr;
   float* c = nullptr;
   std::ptrdiff_t lda = 0, ldb = 0, ldc = 0;  ///< ldb is not used for slivers
-  int step_of_a = 1;  ///< A(i, p) lies at a[i lda + p step_of_a]: lda 1 and the tile's rows are a panel's
+  bool a_is_panel = false;                   ///< A(i, p) lies at a[p rows + i], else at a[i lda + p]
   float alpha = 1, beta = 0;
   float* sliver = nullptr;  ///< FromB::packing: where it goes
 

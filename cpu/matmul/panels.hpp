@@ -39,9 +39,8 @@ inline void multiply_packed(const MicroKernels& simd, const float* panels, const
             .a = panels + std::ptrdiff_t{top} * depth,
             .b = slivers + std::ptrdiff_t{left} * depth,
             .c = whole ? place : edge,
-            .lda = 1,
             .ldc = whole ? ldc : width,
-            .step_of_a = simd.rows,
+            .a_is_panel = true,
             .alpha = alpha,
             .beta = whole ? beta : 0});
       if (whole) continue;
