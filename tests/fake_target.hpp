@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/harness/target.hpp"
@@ -23,7 +24,7 @@ class FakeTarget final : public Target {
   std::map<std::string, double> really_takes;  ///< seconds of the wall clock that an interval of that kernel costs
   std::map<std::string, int> fails_after;      ///< timed intervals of that kernel
   bool loses_device = false;                   ///< when a kernel fails
-  std::vector<std::string> timed, warmed;      ///< the kernels' names in order
+  std::vector<std::string> timed, warmed;      ///< the kernels' names in order; warmed: run first after settle()
 
   static Kernel kernel(const std::string& name) {
     Kernel kernel;
@@ -37,7 +38,10 @@ class FakeTarget final : public Target {
   void upload(void*, const void*, std::size_t) override {}
   void download(void*, const void*, std::size_t) override {}
   std::string refuse(const Kernel&, const Call&) const override { return ""; }
-  void run(const Kernel& kernel, const Call&) override { warmed.push_back(kernel.name); }
+  void settle() override { has_settled_ = true; }
+  void run(const Kernel& kernel, const Call&) override {
+    if (std::exchange(has_settled_, false)) warmed.push_back(kernel.name);
+  }
 
   double time(const Kernel& kernel, const Call&, std::int64_t runs, Mode mode) override {
     energy_j_.reset();
@@ -60,6 +64,7 @@ class FakeTarget final : public Target {
   nlohmann::json context() const override { return {}; }
 
  private:
+  bool has_settled_ = false;
   std::map<std::string, double> seconds_;
   std::optional<double> energy_j_;
 };

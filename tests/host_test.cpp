@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -52,6 +53,46 @@ TEST(Host, TimesWhatRuns) {
     EXPECT_EQ(runs, 5);
     EXPECT_GE(seconds, 0.010);
   }
+}
+
+void busy_until(const std::function<bool()>& over) {
+  volatile std::uint64_t spins = 0;
+  while (!over()) spins = spins + 1;
+}
+
+double seconds_of(const std::function<void()>& action) {
+  const auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(Host, SettlesWhenIdleThreadsHaveGoneToSleep) {
+  const auto host = open_host();
+  host->settle();  // OpenMP's own, if it spins
+  std::atomic<bool> slept = false, may_end = false;
+  std::thread idle([&] {
+    const auto start = std::chrono::steady_clock::now();
+    busy_until([&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(60); });
+    slept = true;
+    may_end.wait(false);
+  });
+  host->settle();
+  EXPECT_TRUE(slept);
+  EXPECT_LT(seconds_of([&] { host->settle(); }), 0.1) << "asleep, it is no longer waited for";
+  may_end = true;
+  may_end.notify_all();
+  idle.join();
+}
+
+TEST(Host, AThreadThatNeverRestsIsWaitedForOnce) {
+  const auto host = open_host();
+  std::atomic<bool> may_end = false;
+  std::thread busy([&] { busy_until([&] { return may_end.load(); }); });
+  const double first = seconds_of([&] { host->settle(); }), second = seconds_of([&] { host->settle(); });
+  may_end = true;
+  busy.join();
+  EXPECT_GT(first, 0.15);
+  EXPECT_LT(second, 0.1);
 }
 
 /// What the harness adds to each run of a short kernel: one indirect call. The best of many, since others use the

@@ -54,7 +54,7 @@ TEST(MeasureTogether, TakesTurnsWithAsManySamplesEach) {
     EXPECT_EQ(order, (std::vector<std::string>{"cpu/none/a", "cpu/none/b", "cpu/none/c_noisy"}));
   }
   EXPECT_GE(orders.size(), 3u) << "the order changes from round to round";
-  EXPECT_EQ(three.target.warmed.size(), 30u) << "an untimed run before each turn";
+  EXPECT_EQ(three.target.warmed.size(), 30u) << "before each turn the others rest, and untimed runs";
 }
 
 TEST(MeasureTogether, TheSeedGivesTheOrder) {

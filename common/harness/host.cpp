@@ -1,14 +1,17 @@
 /// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
 #include <omp.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "common/harness/cpu_events.hpp"
 #include "common/harness/cpu_info.hpp"
@@ -81,6 +84,21 @@ const char* proc_bind_name() {
   }
 }
 
+/// Whether a thread of this process other than the calling one is on a core or waits for one.
+bool others_run() {
+  const std::string self = std::to_string(gettid());
+  std::error_code none;  // without /proc nothing is known
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    if (thread.path().filename() == self) continue;
+    std::ifstream file(thread.path() / "stat");  // "4711 (name) R …": a name may hold blanks and parentheses
+    std::string line;
+    std::getline(file, line);
+    const std::size_t name_end = line.rfind(')');
+    if (name_end != std::string::npos && line.compare(name_end, 3, ") R") == 0) return true;
+  }
+  return false;
+}
+
 class Host final : public Target {
  public:
   Host() { omp_set_num_threads(cpu_threads()); }
@@ -107,6 +125,16 @@ class Host final : public Target {
 
   std::string refuse(const Kernel& kernel, const Call&) const override {
     return kernel.side() == "cpu" ? "" : "runs on the " + kernel.side() + ", not on the host's cores";
+  }
+
+  /// A process in which some thread never rests is waited for once.
+  void settle() override {
+    using namespace std::chrono_literals;
+    const auto start = Clock::now();
+    while (can_settle_ && others_run()) {
+      std::this_thread::sleep_for(1ms);
+      can_settle_ = Clock::now() - start < 200ms;
+    }
   }
 
   void run(const Kernel& kernel, const Call& call) override { kernel.run(call); }
@@ -219,6 +247,7 @@ class Host final : public Target {
     for (std::int64_t line = 0; line < lines; ++line) ++flush_[line * 64];
   }
 
+  bool can_settle_ = true;
   Rapl rapl_;
   std::optional<double> energy_j_;
   CpuEvents events_;

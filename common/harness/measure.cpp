@@ -17,6 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRound = 5;                 // samples between two looks at the stop rule
 constexpr int kTurn = 3;                  // samples of one of several points measured together, before the next one's
+constexpr double kWarmUp = 0.005;         // seconds; threads that slept are awake by then, and the clock is up again
 constexpr double kLongRun = 0.1;          // seconds; what the caches held before no longer matters
 constexpr double kCountedSeconds = 0.02;  // of runs whose events are counted: many turns of the counters
 constexpr double kCheapSeconds = 0.1;     // spent on energy without being asked to
@@ -154,6 +155,7 @@ Sampler::Sampler(std::string name, Target& target, const Kernel& kernel, const C
       mode_(mode),
       effort_(effort),
       overrides_(overrides) {
+  target.settle();
   const double least = overrides.min_seconds > 0 ? overrides.min_seconds : target.resolved_seconds();
   runs_ = runs_per_sample(target, kernel, call, mode, least);
 }
@@ -168,8 +170,11 @@ void Sampler::take(int count) {
 }
 
 void Sampler::warm_up() {
+  target_.settle();
   if (mode_ == Mode::cold || (!samples_.empty() && samples_.back().seconds > kLongRun)) return;
-  target_.run(kernel_, call_);
+  const auto start = Clock::now();
+  do target_.run(kernel_, call_);
+  while (since(start) < kWarmUp);
 }
 
 std::string Sampler::stop_reason() const {

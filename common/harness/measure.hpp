@@ -55,8 +55,8 @@ class Sampler {
   Measurement run();
   /// Takes `count` samples more, or as many as the repetitions given leave.
   void take(int count);
-  /// One run that is not timed: what ran in between has put its own data into the caches. Nothing for runs so long
-  /// that they do not notice, and for cold ones.
+  /// Waits until nothing of what ran in between runs on; then some runs that are not timed, since that has put its own
+  /// data into the caches: not of one so long that it does not notice, and not of cold ones.
   void warm_up();
   /// Why it may stop now, or empty.
   std::string stop_reason() const;

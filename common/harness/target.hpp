@@ -41,6 +41,9 @@ class Target {
 
   /// Why this kernel cannot run here (compute capability, launch limits); empty if it can.
   virtual std::string refuse(const Kernel& kernel, const Call& call) const = 0;
+  /// Waits, a fifth of a second at most, until what another kernel has left behind no longer takes time from the next:
+  /// idle threads of OpenMP and of the libraries go on looking for work for some milliseconds, on the same cores.
+  virtual void settle() {}
   /// Runs the kernel once and waits for its end. Throws Error, or DeviceLost when nothing more can run.
   virtual void run(const Kernel& kernel, const Call& call) = 0;
   /// Seconds that `runs` runs took together, timed as one interval; with Mode::cold each run is timed alone.

@@ -100,22 +100,33 @@ struct Sums {
     }
   }
 
+  /// What alpha and beta do not ask for is left out, which saves a short product some instructions of each tile.
   HWY_INLINE void store(const Tile& t, FirstLanes last) const {
+    if (t.beta != 0)
+      store_as<true, true>(t, last);
+    else if (t.alpha != 1)
+      store_as<true, false>(t, last);
+    else
+      store_as<false, false>(t, last);
+  }
+
+  template <bool scales, bool adds>
+  HWY_INLINE void store_as(const Tile& t, FirstLanes last) const {
     const D d;
     const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
+        const bool masked = in_part && v == vectors - 1;
         float* c = t.c + i * t.ldc + v * kLanes;
-        V result = hn::Mul(alpha, sum[i][v]);
-        if (in_part && v == vectors - 1) {
-          if (t.beta != 0) result = hn::MulAdd(beta, last.load(c), result);
+        V result = sum[i][v];
+        if (scales) result = hn::Mul(alpha, result);
+        if (adds) result = hn::MulAdd(beta, masked ? last.load(c) : hn::LoadU(d, c), result);
+        if (masked)
           last.store(result, c);
-        } else {
-          if (t.beta != 0) result = hn::MulAdd(beta, hn::LoadU(d, c), result);
+        else
           hn::StoreU(result, d, c);
-        }
       }
   }
 };
@@ -142,11 +153,13 @@ HWY_INLINE void run_tile_on(const Tile& t) {
     }
   };
   const int final_steps = std::min(t.k, kStepsAhead);
-  steps(t.k - final_steps);
+  if (t.k > kStepsAhead) {  // else it is too late to ask
+    steps(t.k - final_steps);
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    __builtin_prefetch(t.c + i * t.ldc, 1);
-    for (int line = 1; line <= kLines; ++line) __builtin_prefetch(t.c + i * t.ldc + line * kLine - 1, 1);
+    for (int i = 0; i < rows; ++i) {
+      __builtin_prefetch(t.c + i * t.ldc, 1);
+      for (int line = 1; line <= kLines; ++line) __builtin_prefetch(t.c + i * t.ldc + line * kLine - 1, 1);
+    }
   }
   if (t.next_rows)
     for (int i = rows; i < 2 * rows; ++i)
