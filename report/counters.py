@@ -48,6 +48,7 @@ SUMS = {
     "async_l1_sectors": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum",
     "async_l2_requests": "sm__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
     "async_l2_sectors": "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum",
+    "l1_wavefronts": "l1tex__data_pipe_lsu_wavefronts.sum",
     "l2_load_sectors": "lts__t_sectors_srcunit_tex_op_read.sum",
     "l2_load_hits": "lts__t_sectors_srcunit_tex_op_read_lookup_hit.sum",
     "l2_store_sectors": "lts__t_sectors_srcunit_tex_op_write.sum",
@@ -69,6 +70,11 @@ TOTALS = {
 
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 
+STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
+          "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction", "not_selected", "selected",
+          "short_scoreboard", "sleeping", "tex_throttle", "wait")
+"""What an active warp is seen at, in ncu's words: 'selected' issues, 'not_selected' could, the others wait."""
+
 
 def number(text: str) -> float | None:
     """A value of ncu's CSV, which has thousands separators; None if there is none."""
@@ -85,7 +91,10 @@ def kernel_rows(path: Path) -> list[dict[str, str]]:
 
 
 def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
-    """The counters of one point: sums over its kernels, and the occupancy of the longest-running one by FFMA."""
+    """The counters of one point: sums over its kernels; occupancy and states of warps of the one with the most FFMA.
+
+    ``warps_STATE``: warps in that state on a scheduler, on average, for each instruction that it issues.
+    """
     counters: dict[str, float] = {}
     for name, metric in SUMS.items():
         values = [number(row.get(metric, "")) for row in rows]
@@ -98,6 +107,10 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
     achieved = number(busiest.get(ACHIEVED, ""))
     if achieved is not None:
         counters["occupancy_achieved"] = achieved / 100
+    for state in STATES:
+        warps = number(busiest.get(f"smsp__average_warps_issue_stalled_{state}_per_issue_active.ratio", ""))
+        if warps is not None:
+            counters[f"warps_{state}"] = warps
     counters["kernels_launched"] = len(rows)
     return counters
 

@@ -1,44 +1,80 @@
 """What limits each rung of the GPU's ladder: counts of the hardware over measured times over measured roofs.
 
 No time is taken under a profiler: the counts are of runs of their own, the times of the same kernel, tunables and size
-without one. After S. Williams, A. Waterman, D. Patterson, Roofline (2009), with a roof for each resource.
+without one. After S. Williams, A. Waterman, D. Patterson, Roofline (2009), with a roof for each resource. Where no roof
+is near, what the warps wait for says more: the states in which the hardware saw them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from report import blocks, captions, derive, fmt, steps
+from report.counters import STATES
 from report.records import Point, Roof, Side, Study
 from report.steps import Ratio
 
-DRAM, L2, SHARED, ISSUE, ARITHMETIC = RESOURCES = "DRAM", "L2", "shared memory", "instruction issue", "arithmetic"
+DRAM, L2, L1, SHARED, ISSUE, ARITHMETIC = RESOURCES = (
+    "DRAM", "L2", "L1", "shared memory", "instruction issue", "arithmetic")
 LEVELS = {"DRAM": DRAM, "HBM": DRAM, "L2": L2, "SHARED": SHARED}
 """The resources that have a bandwidth, by the level in its roof's label."""
 LEAST = 0.6
 """So large a share of a roof limits."""
 LEAST_CHANGE = 0.05
 """A share that differs by less is said to be the same."""
+NEARLY_ALL = 0.95
+"""So large a part of the L1's share makes it shared memory's."""
+LITTLE = 1.05
+"""A rung that is fewer times as fast as the one below is hardly faster."""
 WAVEFRONT = 128
 """Bytes that shared memory serves in one wavefront: 32 banks of 4."""
 SCHEDULERS = 4
 """Of each multiprocessor, each of which issues one warp instruction a cycle."""
+ABLE = "selected", "not_selected"
+"""The states of a warp that does not wait: it issues, or it could and another was chosen."""
+WAITS = {
+    "barrier": "barriers", "branch_resolve": "branch targets", "dispatch_stall": "dispatch", "drain": "last stores",
+    "gmma": "tensor cores", "imc_miss": "constants", "lg_throttle": "global memory’s queue",
+    "long_scoreboard": "global memory", "math_pipe_throttle": "busy arithmetic", "membar": "memory fences",
+    "mio_throttle": "shared memory’s queue", "misc": "other causes", "no_instruction": "instruction fetch",
+    "short_scoreboard": "shared memory", "sleeping": "the end of a sleep", "tex_throttle": "the textures’ queue",
+    "wait": "fixed latencies",
+}
+"""What a warp in each other state waits for; the usual cause where ncu's guide names several.
+
+Global memory's data may come from the L1, the L2 or DRAM; a queue is one of instructions that has no room. Special
+functions and branches to a computed target share shared memory's queue and scoreboard. A fixed latency is that of the
+warp's own instruction before.
+"""
+FULL = "math_pipe_throttle"
+"""The wait that is a sign of full arithmetic."""
+HEADS = {SHARED: "shared", ISSUE: "issue"}
+"""Shorter titles of columns for a table that has the column of waits, too."""
+OF_TIME = " of their time"
 
 
 @dataclass(frozen=True)
 class Limited:
-    """A rung's (or a peer's) fastest variant, the share of each known resource, and the rung below where it has one."""
+    """A rung's (or a peer's) fastest variant, the share of each known resource, and the rung below where it has one.
+
+    `waits`: the part of its warps' time in each state that waits; empty if unknown.
+    """
 
     point: Point
     is_own: bool
     shares: dict[str, float]
     below: Limited | None = None
     over: Ratio | None = None
+    waits: dict[str, float] = field(default_factory=dict)
 
     @property
     def nearest(self) -> tuple[str, float]:
-        """The resource with the largest share."""
-        return max(self.shares.items(), key=lambda item: item[1])
+        """The resource with the largest share; for an L1 that serves little but shared memory, shared memory."""
+        name, share = max(self.shares.items(), key=lambda item: item[1])
+        shared = self.shares.get(SHARED)
+        if name == L1 and shared and shared >= NEARLY_ALL * share and (share >= LEAST) == (shared >= LEAST):
+            return SHARED, shared
+        return name, share
 
     @property
     def limit(self) -> tuple[str, float] | None:
@@ -52,6 +88,23 @@ class Limited:
         return f"none above {LEAST}" if len(self.shares) == len(RESOURCES) else (
             f"none of those known above {LEAST}")
 
+    @property
+    def longest(self) -> list[tuple[str, float]]:
+        """The states that wait and their parts of the warps' time, the longest first; those of no time are left out."""
+        return sorted(((s, part) for s, part in self.waits.items() if part > 0), key=lambda item: -item[1])
+
+
+def waits(side: Side, point: Point) -> dict[str, float]:
+    """Of each state that waits, the part of the time of all active warps; empty without the warps that issue.
+
+    A state that this GPU (or this version of the tool) does not know has no time.
+    """
+    counters = derive.counters_of(side, point)
+    warps = {state: counters[f"warps_{state}"] for state in STATES if f"warps_{state}" in counters}
+    if not warps.get("selected"):
+        return {}
+    return {state: count / sum(warps.values()) for state, count in warps.items() if state not in ABLE}
+
 
 def shares(side: Side, point: Point) -> dict[str, float]:
     """Of each resource the part of its roof that the point uses; without its counter or its roof it is left out.
@@ -61,10 +114,11 @@ def shares(side: Side, point: Point) -> dict[str, float]:
     no wavefront of a store.
     """
     counters, peak = derive.counters_of(side, point), derive.peak(side, point.kernel.precision)
-    used = {DRAM: counters.get("dram_bytes"), L2: counters.get("l2_bytes"), SHARED: _shared_bytes(counters),
-            ISSUE: counters.get("instructions"), ARITHMETIC: point.flops}
+    used = {DRAM: counters.get("dram_bytes"), L2: counters.get("l2_bytes"), L1: counters.get("l1_wavefronts"),
+            SHARED: _shared_bytes(counters), ISSUE: counters.get("instructions"), ARITHMETIC: point.flops}
     most = {name: roof.value * 1e9 for name, roof in _bandwidths(side).items()}
-    most |= {ISSUE: _issue_slots(side, point), ARITHMETIC: peak.value * 1e9 if peak else None}
+    cycles = _cycles(side, point)
+    most |= {L1: cycles, ISSUE: cycles * SCHEDULERS, ARITHMETIC: peak.value * 1e9 if peak else None}
     made = {name: used[name] / point.summary.median / most[name] for name in RESOURCES
             if used[name] is not None and most.get(name)}
     return made if made.keys() - {ARITHMETIC} else {}
@@ -85,10 +139,10 @@ def _shared_bytes(counters: dict[str, float]) -> float | None:
     return None
 
 
-def _issue_slots(side: Side, point: Point) -> float | None:
-    """Warp instructions that the GPU can issue in a second at the clock of the samples."""
+def _cycles(side: Side, point: Point) -> float:
+    """Cycles of all multiprocessors in a second at the clock of the samples; 0 if unknown."""
     clock, count = point.counters.get("sm_clock_mhz"), side.context.get("gpu_sm_count")
-    return clock * 1e6 * count * SCHEDULERS if clock and isinstance(count, int) else None
+    return clock * 1e6 * count if clock and isinstance(count, int) else 0.0
 
 
 def size(study: Study, side: Side) -> int | None:
@@ -104,46 +158,52 @@ def ladder(study: Study, side: Side | None) -> list[Limited]:
     n = size(study, side) if side else None
     made, below = [], None
     for step in steps.at_size(study, side, derive.main_precision(study), n) if n else []:
-        rung = Limited(step.point, step.number is not None, shares(side, step.point), below, step.below)
+        rung = Limited(step.point, step.number is not None, shares(side, step.point), below, step.below,
+                       waits(side, step.point))
         made.append(rung)
         below = rung
     return [rung for rung in made if rung.shares]
 
 
 def section(study: Study, side: Side | None) -> list[dict]:
-    """A reading and a table; nothing without counters."""
+    """Paragraphs, of which the last stays with the table, and the table; nothing without counters."""
     found = ladder(study, side)
     if not found:
         return []
-    text = reading(found)
-    return [blocks.subheading("What limits each rung"), *([blocks.reading(text)] if text else []),
-            _table(study, side, found)]
+    texts = reading(found)
+    return [blocks.subheading("What limits each rung"), *(blocks.paragraph(text) for text in texts[:-1]),
+            *(blocks.reading(text) for text in texts[-1:]), _table(study, side, found)]
 
 
-def reading(found: list[Limited]) -> str:
-    """What limits the lowest rung and the fastest, and what changed where a rung is not faster than the one below."""
+def reading(found: list[Limited]) -> list[str]:
+    """Paragraphs: what limits the lowest rung and the fastest, then of each rung that gains little what changed."""
     own = [rung for rung in found if rung.is_own]
     if not own:
-        return ""
+        return []
     bottom, top = own[0], max(own, key=lambda r: (r.point.gflops, r.point.name))
     text = f"At N = {bottom.point.n} {_held(bottom, 'the lowest rung with counters')}"
     text += f"; {_held(top, 'the fastest')}." if top is not bottom else "."
-    return " ".join([text, *(_no_gain(rung) for rung in own if _is_no_faster(rung))])
+    return [text, *(_little_gain(rung) for rung in own if _gains_little(rung))]
 
 
 def _held(rung: Limited, which: str) -> str:
     name, share = rung.nearest
     if rung.limit:
         return f"{rung.point.title}, {which}, is limited by {name} ({share:.2f} of its roof)"
-    return f"{rung.point.title}, {which}, is near none of its known roofs; the nearest is {name} ({share:.2f})"
+    near = f"{rung.point.title}, {which}, is near none of its known roofs; the nearest is {name} ({share:.2f})"
+    return f"{near}, and its warps wait most for {_wait(*rung.longest[0], OF_TIME)}" if rung.longest else near
 
 
-def _is_no_faster(rung: Limited) -> bool:
+def _gains_little(rung: Limited) -> bool:
     known = rung.below and rung.below.is_own and rung.below.shares
-    return bool(known and rung.over and rung.over.verdict in ("slower", "ambiguous"))
+    return bool(known and rung.over and (rung.over.verdict in ("slower", "ambiguous") or _is_hardly_faster(rung)))
 
 
-def _no_gain(rung: Limited) -> str:
+def _is_hardly_faster(rung: Limited) -> bool:
+    return rung.over.verdict == "faster" and rung.over.value < LITTLE
+
+
+def _little_gain(rung: Limited) -> str:
     """'X is no faster than Y (0.98×): shared memory fell from 0.83 to 0.70, while instruction issue rose from …'"""
     old, new = rung.below.shares, rung.shares
     changed = [name for name in new if name in old and abs(new[name] - old[name]) >= LEAST_CHANGE]
@@ -151,27 +211,85 @@ def _no_gain(rung: Limited) -> str:
                     if (new[name] > old[name]) == rose] for verb, rose in (("fell", False), ("rose", True))}
     text = ", while ".join(captions.joined(parts) for parts in moves.values() if parts)
     note = ", ambiguous" if rung.over.verdict == "ambiguous" else ""
-    return (f"{rung.point.title} is no faster than {rung.below.point.title} ({fmt.times(rung.over.value)}{note}): "
-            f"{text or f'no known share changed by {LEAST_CHANGE} or more'}.")
+    faster = "hardly faster" if _is_hardly_faster(rung) else "no faster"
+    return (f"{rung.point.title} is {faster} than {rung.below.point.title} ({fmt.times(rung.over.value)}{note}): "
+            f"{text or f'no known share changed by {LEAST_CHANGE} or more'}.{_waiting(rung)}")
+
+
+def _waiting(rung: Limited) -> str:
+    """' Its warps still wait most for barriers (0.31 of their time, from 0.20).': the wait below and the one here."""
+    if not rung.longest:
+        return ""
+    old, new = rung.below.longest, rung.longest
+    (state, part), second = new[0], new[1:2]
+    if not old:
+        text = f"Its warps wait most for {_wait(state, part, OF_TIME)}"
+    elif old[0][0] == state:
+        text = f"Its warps still wait most for {_wait(state, part, f'{OF_TIME}, from {old[0][1]:.2f}')}"
+    else:
+        was, now = rung.below.waits.get(state, 0.0), rung.waits.get(old[0][0], 0.0)
+        second = [item for item in second if item[0] != old[0][0]]
+        text = (f"The warps of {rung.below.point.title} wait most for {_wait(*old[0], f'{OF_TIME}, here {now:.2f}')}, "
+                f"those of {rung.point.title} for {_wait(state, part, f', from {was:.2f}')}")
+    return f" {text}{''.join(f', then for {_wait(*item)}' for item in second)}."
+
+
+def _wait(state: str, part: float, more: str = "") -> str:
+    """'shared memory (short scoreboard, 0.25 of their time)'."""
+    term = _term(state)
+    return f"{WAITS[state]} ({term + ', ' if term else ''}{part:.2f}{more})"
+
+
+def _term(state: str) -> str:
+    """ncu's word for the state, where ours does not say it."""
+    term = state.replace("_", " ")
+    return "" if term in WAITS[state] else term
 
 
 def _table(study: Study, side: Side, found: list[Limited]) -> dict:
     shown = [name for name in RESOURCES if any(name in rung.shares for rung in found)]
+    waiting = any(rung.longest for rung in found)
+    heads = HEADS if waiting else {}
     rows = [(rung.point.title, (fmt.significant(rung.point.gflops), fmt.interval(rung.point.gflops_interval)),
-             *(f"{rung.shares[name]:.2f}" if name in rung.shares else None for name in shown), rung.verdict)
+             *(f"{rung.shares[name]:.2f}" if name in rung.shares else None for name in shown), rung.verdict,
+             *([_wait_cell(rung)] if waiting else []))
             for rung in found]
     return blocks.table(
         f"What limits each rung at N = {found[0].point.n}: the share of each resource that it uses. Counts by "
         f"{side.counter_tool or 'hardware counters'}, in runs of their own, over the times of runs without a profiler, "
         f"over the measured roofs: {captions.joined([_roof(side, name, found) for name in shown])}. A share of at "
-        f"least {LEAST} limits; below it in all, a rung may wait for latency or for a unit that has no roof here, "
-        f"such as the L1. {captions.provenance([(side, [rung.point for rung in found])])}",
-        [("rung", "l"), ("GFLOP/s", "r"), *((name, "r") for name in shown), ("limit", "l")], rows,
-        widths=["1fr"] + ["auto"] * (1 + len(shown)) + ["1fr"])
+        f"least {LEAST} limits; below it in all, a rung may wait for latency{_without_roof(found)}. "
+        f"{_states(side, found) if waiting else ''}{captions.provenance([(side, [rung.point for rung in found])])}",
+        [("rung", "l"), ("GFLOP/s", "r"), *((heads.get(name, name), "r") for name in shown), ("limit", "l"),
+         *([("warps wait for", "l")] if waiting else [])], rows,
+        widths=["1fr"] + ["auto"] * (1 + len(shown)) + ["1fr"] + ["1.4fr"] * waiting)
+
+
+def _wait_cell(rung: Limited) -> tuple[str, str] | None:
+    if not rung.longest:
+        return None
+    state, part = rung.longest[0]
+    return f"{WAITS[state]}, {part:.2f}", _term(state)
+
+
+def _without_roof(found: list[Limited]) -> str:
+    return "" if all(L1 in rung.shares for rung in found) else " or for a unit that has no roof here, such as the L1"
+
+
+def _states(side: Side, found: list[Limited]) -> str:
+    """What the column of waits shows, for the caption."""
+    text = ("Warps wait for: of the states in which a warp cannot issue, the one with the most warps, by its part of "
+            "the time of all active warps; small print: the tool’s word for it. ")
+    if any(rung.longest and rung.longest[0][0] == FULL for rung in found):
+        text += f"To wait for {WAITS[FULL]} is a sign that arithmetic is full, not that memory is slow. "
+    return text
 
 
 def _roof(side: Side, name: str, found: list[Limited]) -> str:
     """The count and the roof of a resource, for the caption."""
+    if name == L1:
+        return ("wavefronts of the L1’s data pipe, those of shared memory among them, over one a cycle and "
+                "multiprocessor at the clock of the samples")
     if name == ISSUE:
         return f"executed warp instructions over {SCHEDULERS} a cycle and multiprocessor at the clock of the samples"
     if name == ARITHMETIC:

@@ -99,15 +99,21 @@ def test_metrics_that_ncu_does_not_list_are_left_out_and_named(tmp_path):
     assert "lts__t_sectors_srcunit_tex_op_read.sum" not in line
 
 
+def stalled(state):
+    return f"smsp__average_warps_issue_stalled_{state}_per_issue_active.ratio"
+
+
 def test_every_counter_that_is_collected_is_asked_for(tmp_path, monkeypatch):
-    listing = "\\n".join(f"{metric.split('.')[0]} Counter x" for metric in counters.SUMS.values())
+    states = [stalled(state) for state in counters.STATES]
+    listing = "\\n".join(f"{metric.split('.')[0]} Counter x" for metric in (*counters.SUMS.values(), *states))
     script = NCU.replace("lts__t_sectors_srcunit_tex_op_read   Counter  x", listing)
     script = script.replace("[[ $args == *srcunit_tex_op_write*", 'echo "$args" >>"$RUNS.asked"\n[[ $args == never*')
     monkeypatch.setattr("test_report_counters.NCU", script)
     _, done, _ = profiled(tmp_path, kernels_of_b=1)
     assert done.returncode == 0 and "left out" not in done.stdout, done.stdout + done.stderr
     asked = (tmp_path / "runs.asked").read_text().split("--metrics ")[1].split()[0].split(",")
-    assert sorted(set(counters.SUMS.values()) - set(asked)) == [] and counters.ACHIEVED in asked
+    assert sorted({*counters.SUMS.values(), *states, counters.ACHIEVED} - set(asked)) == []
+    assert sorted(metric for metric in set(asked) - set(states) if "stalled" in metric) == []
     assert len(asked) == len(set(asked))
 
 
@@ -115,6 +121,32 @@ def test_executed_instructions_add_up_over_the_kernels_of_a_point():
     rows = [{"smsp__inst_executed.sum": "1,200"}, {"smsp__inst_executed.sum": "34"}]
     assert counters.point_counters(rows)["instructions"] == 1234
     assert "instructions" not in counters.point_counters([rows[0], {}])
+
+
+def test_wavefronts_of_the_l1_add_up_over_the_kernels_of_a_point():
+    rows = [{"l1tex__data_pipe_lsu_wavefronts.sum": "1,200"}, {"l1tex__data_pipe_lsu_wavefronts.sum": "34"}]
+    assert counters.point_counters(rows)["l1_wavefronts"] == 1234
+    assert "l1_wavefronts" not in counters.point_counters([rows[0], {}])
+
+
+def test_states_of_warps_are_those_of_the_kernel_with_the_most_ffma():
+    small = {counters.SUMS["ffma"]: "5", stalled("barrier"): "9.5", stalled("drain"): "1"}
+    large = {counters.SUMS["ffma"]: "1,000", stalled("barrier"): "2.25", stalled("selected"): "1",
+             stalled("not_selected"): "0", stalled("wait"): "n/a", stalled("of_mars"): "3"}
+    for rows in ([small, large], [large, small]):
+        found = counters.point_counters(rows)
+        assert {k: v for k, v in found.items() if k.startswith("warps_")} == {
+            "warps_barrier": 2.25, "warps_selected": 1.0, "warps_not_selected": 0.0}
+    assert not any(k.startswith("warps_") for k in counters.point_counters([{counters.SUMS["ffma"]: "7"}]))
+
+
+def test_states_of_warps_reach_the_file(tmp_path):
+    (tmp_path / "1.points").write_text("gpu/a/x/n:1\n")
+    csv(tmp_path / "1.csv", ["0", "GPU X", "12.5", "1"],
+        columns=("ID", "device__attribute_display_name", stalled("long_scoreboard"), stalled("selected")))
+    assert counters.main([str(tmp_path), str(tmp_path / "counters.json")]) == 0
+    assert json.loads((tmp_path / "counters.json").read_text())["points"]["gpu/a/x/n:1"] == {
+        "warps_long_scoreboard": 12.5, "warps_selected": 1.0, "kernels_launched": 1}
 
 
 def test_no_point_is_an_error_and_writes_nothing(tmp_path):

@@ -1,17 +1,21 @@
-"""What limits each rung of the GPU: shares of counts over times over roofs, verdicts, the table and the sentences."""
+"""What limits each rung of the GPU: shares of counts over times over roofs, waits, verdicts, table and sentences."""
 
 import json
 
 import pytest
 from test_report_support import CPU, GPU, read, write
 
-from report import climbing, derive, limits, steps
+from report import climbing, counters, derive, limits, steps
 from report.collect import collect
 
 TITLES = ("low", "mid", "high", "lib")
-COUNTS = {"dram_bytes": 5e8, "l2_bytes": 3e8, "shared_load_wavefronts": 10e6, "shared_store_wavefronts": 15e6,
-          "instructions": 1e7, "ffma": 1e9}
-"""Of 2e9 operations in a millisecond: 0.5 of DRAM, 0.15 of L2, 0.8 of shared memory, 0.25 of issue, 0.5 of FMA."""
+COUNTS = {"dram_bytes": 5e8, "l2_bytes": 3e8, "l1_wavefronts": 2e6, "shared_load_wavefronts": 10e6,
+          "shared_store_wavefronts": 15e6, "instructions": 1e7, "ffma": 1e9}
+"""Of 2e9 operations in a millisecond: 0.5 of DRAM, 0.15 of L2, 0.2 of the L1's cycles, 0.8 of shared memory, 0.25 of
+issue, 0.5 of FMA."""
+STATES = {"warps_selected": 1.0, "warps_not_selected": 4.0, "warps_barrier": 3.0, "warps_short_scoreboard": 1.5,
+          "warps_wait": 0.5}
+"""Of ten warps for each instruction: a tenth of their time issues, 0.3 waits for barriers, 0.15 for shared memory."""
 ROOFS = {"DRAM read": 1000.0, "DRAM copy": 900.0, "L2": 2000.0, "Shared memory": 4000.0}
 
 
@@ -50,13 +54,19 @@ def rungs(study):
     return {rung.point.kernel.title: rung for rung in limits.ladder(study, study.gpu)}
 
 
+def text_of(study):
+    return " ".join(limits.reading(limits.ladder(study, study.gpu)))
+
+
 def columns(block):
-    return [title.replace("\u200b", "") for title in block["columns"]]
+    """The titles in full words."""
+    full = {head: resource for resource, head in limits.HEADS.items()}
+    return [full.get(title, title.replace("\u200b", "")) for title in block["columns"]]
 
 
 def test_shares_are_counts_over_time_over_roofs(tmp_path):
     assert shares_of(study_of(tmp_path, {name("mid"): COUNTS})) == pytest.approx({
-        "DRAM": 0.5, "L2": 0.15, "shared memory": 0.8, "instruction issue": 0.25, "arithmetic": 0.5})
+        "DRAM": 0.5, "L2": 0.15, "L1": 0.2, "shared memory": 0.8, "instruction issue": 0.25, "arithmetic": 0.5})
 
 
 def test_exact_wavefronts_go_before_the_others(tmp_path):
@@ -67,13 +77,13 @@ def test_exact_wavefronts_go_before_the_others(tmp_path):
 
 
 @pytest.mark.parametrize("counter, resource", (
-    ("dram_bytes", "DRAM"), ("l2_bytes", "L2"), ("shared_load_wavefronts", "shared memory"),
+    ("dram_bytes", "DRAM"), ("l2_bytes", "L2"), ("l1_wavefronts", "L1"), ("shared_load_wavefronts", "shared memory"),
     ("shared_store_wavefronts", "shared memory"), ("instructions", "instruction issue")))
 def test_without_its_counter_a_resource_is_left_out(tmp_path, counter, resource):
     found = study_of(tmp_path, {name("mid"): {k: v for k, v in COUNTS.items() if k != counter}})
     assert shares_of(found).keys() == set(limits.RESOURCES) - {resource}
     table = limits.section(found, found.gpu)[-1]
-    assert resource not in columns(table) and len(columns(table)) == 7
+    assert resource not in columns(table) and len(columns(table)) == 8
 
 
 @pytest.mark.parametrize("label, resource", (("DRAM", "DRAM"), ("L2", "L2"), ("Shared", "shared memory")))
@@ -89,11 +99,11 @@ def test_without_compute_roof_clock_or_multiprocessors(tmp_path):
     assert shares_of(found).keys() == set(limits.RESOURCES) - {"arithmetic"}
     assert "arithmetic" not in columns(limits.section(found, found.gpu)[-1])
     found.gpu.context["gpu_sm_count"] = "ten"
-    assert "instruction issue" not in shares_of(found)
+    assert shares_of(found).keys().isdisjoint({"instruction issue", "L1"})
     found.gpu.context["gpu_sm_count"] = 10
     for point in found.gpu.points:
         del point.counters["sm_clock_mhz"]
-    assert "instruction issue" not in shares_of(found)
+    assert shares_of(found).keys().isdisjoint({"instruction issue", "L1"})
 
 
 def test_a_counted_zero_is_shown_and_a_missing_count_is_not(tmp_path):
@@ -116,6 +126,85 @@ def test_verdicts(tmp_path):
         "none of those known above 0.6"]
     assert [r.is_own for r in made.values()] == [True, True, True, False]
     assert limits.Limited(made["mid"].point, True, {"L2": 0.6, "DRAM": 0.2}).verdict == "L2, 0.60"
+
+
+@pytest.mark.parametrize("l1, shared, verdict", (
+    (0.84, 0.80, "shared memory, 0.80"), (0.90, 0.80, "L1, 0.90"), (0.61, 0.59, "L1, 0.61"),
+    (0.80, 0.84, "shared memory, 0.84"), (0.90, None, "L1, 0.90")))
+def test_an_l1_that_serves_shared_memory_alone_is_called_shared_memory(tmp_path, l1, shared, verdict):
+    found = rungs(study_of(tmp_path, {name("mid"): COUNTS}))["mid"].point
+    shares = {"L1": l1} | ({"shared memory": shared} if shared else {})
+    rung = limits.Limited(found, True, shares)
+    assert rung.verdict == verdict
+
+
+@pytest.mark.parametrize("l1, shared, nearest", (
+    (0.58, 0.56, "shared memory"), (0.04, 0.0, "L1"), (0.04, 0.01, "L1"), (0.0, None, "L1"), (0.0, 0.0, "L1")))
+def test_an_l1_that_is_hardly_used_keeps_its_name(tmp_path, l1, shared, nearest):
+    found = rungs(study_of(tmp_path, {name("mid"): COUNTS}))["mid"].point
+    rung = limits.Limited(found, True, {"L1": l1} | ({} if shared is None else {"shared memory": shared}))
+    assert rung.nearest[0] == nearest
+
+
+def test_waits_are_parts_of_all_active_warps_time(tmp_path):
+    found = rungs(study_of(tmp_path, {name("mid"): COUNTS | STATES, name("high"): COUNTS}))
+    assert found["mid"].waits == pytest.approx({"barrier": 0.3, "short_scoreboard": 0.15, "wait": 0.05})
+    assert [state for state, _ in found["mid"].longest] == ["barrier", "short_scoreboard", "wait"]
+    assert found["high"].waits == {} and found["high"].longest == []
+
+
+def test_waits_of_no_time_and_counters_that_make_no_sense(tmp_path):
+    busy = {"warps_selected": 1.0, "warps_not_selected": 3.0, "warps_barrier": 0.0}
+    unknown = COUNTS | {k: v for k, v in STATES.items() if k != "warps_selected"}
+    hostile = COUNTS | {"warps_selected": 0.0, "warps_barrier": 0.0, "warps_of_mars": 9.0}
+    odd = COUNTS | STATES | {"warps_of_mars": 9.0, "warps_wait": "many", "warps_drain": -5}
+    found = study_of(tmp_path, dict(zip(map(name, TITLES), (COUNTS | busy, unknown, hostile, odd))))
+    made = rungs(found)
+    assert [made[t].longest for t in TITLES[:3]] == [[], [], []]
+    assert made["lib"].waits == pytest.approx({"barrier": 3 / 9.5, "short_scoreboard": 1.5 / 9.5})
+    table = limits.section(found, found.gpu)[-1]
+    assert [row[-1]["main"] for row in table["rows"]] == ["–", "–", "–", "barriers, 0.32"]
+
+
+def test_every_state_that_waits_has_its_words():
+    assert limits.WAITS.keys() | set(limits.ABLE) == set(counters.STATES)
+    assert limits.WAITS.keys().isdisjoint(limits.ABLE)
+    assert len(set(limits.WAITS.values())) == len(limits.WAITS)
+
+
+def test_the_column_of_waits_says_the_longest_in_our_words_and_in_the_tool_s(tmp_path):
+    full = {"warps_selected": 1.0, "warps_math_pipe_throttle": 1.0}
+    counts = COUNTS | STATES
+    found = study_of(tmp_path, {name("low"): COUNTS, name("mid"): counts, name("high"): counts | full})
+    table = limits.section(found, found.gpu)[-1]
+    assert columns(table)[-2:] == ["limit", "warps wait for"] and len(table["widths"]) == len(table["columns"])
+    assert [row[-1]["main"] for row in table["rows"]] == ["–", "barriers, 0.30", "barriers, 0.27"]
+    assert "Warps wait for:" in table["caption"] and "arithmetic is full" not in table["caption"]
+    found = study_of(tmp_path, {name("mid"): COUNTS | full})
+    table = limits.section(found, found.gpu)[-1]
+    assert table["rows"][0][-1] == {"main": "busy arithmetic, 0.50", "small": "math pipe throttle"}
+    assert "To wait for busy arithmetic is a sign that arithmetic is full" in table["caption"]
+
+
+def test_without_waits_no_column_and_no_word_of_them(tmp_path):
+    found = study_of(tmp_path, {name(t): COUNTS for t in TITLES}, times={"high": 1.25})
+    assert "wait" not in text_of(found)
+    table = limits.section(found, found.gpu)[-1]
+    assert "warps wait for" not in columns(table) and "Warps wait" not in table["caption"]
+    assert table["columns"][2:] == [*limits.RESOURCES, "limit"] and len(table["widths"]) == len(table["columns"])
+
+
+def test_a_unit_without_a_roof_is_named_where_one_is_unknown(tmp_path):
+    without = {k: v for k, v in COUNTS.items() if k != "l1_wavefronts"}
+    for counts, is_named in ((COUNTS, False), (without, True)):
+        found = study_of(tmp_path, {name("low"): COUNTS, name("mid"): counts})
+        assert ("no roof here, such as the L1" in limits.section(found, found.gpu)[-1]["caption"]) == is_named
+    found = study_of(tmp_path, {name("low"): without, name("mid"): without})
+    table = limits.section(found, found.gpu)[-1]
+    assert "L1" not in columns(table) and "L1’s data pipe" not in table["caption"]
+    found = study_of(tmp_path, {name("low"): COUNTS})
+    caption = limits.section(found, found.gpu)[-1]["caption"].replace("\u200b", "")
+    assert "wavefronts of the L1’s data pipe, those of shared memory among them, over one a cycle" in caption
 
 
 def test_the_size_is_the_largest_that_most_have_and_the_variant_the_fastest(tmp_path):
@@ -161,21 +250,25 @@ def test_section_stands_on_the_gpu_s_ladder_and_not_on_the_cpu_s(tmp_path):
 
 def test_text_names_the_limits_at_the_bottom_and_at_the_top(tmp_path):
     found = study_of(tmp_path, {name(t): COUNTS for t in ("low", "high", "lib")})
-    text = limits.reading(limits.ladder(found, found.gpu))
+    text = text_of(found)
     assert text == ("At N = 1000 low (tile 8), the lowest rung with counters, is near none of its known roofs; the "
                     "nearest is shared memory (0.40); high (tile 8), the fastest, is limited by shared memory (1.00 of "
                     "its roof).")
     alone = study_of(tmp_path, {name("low"): COUNTS})
-    assert limits.reading(limits.ladder(alone, alone.gpu)).endswith("shared memory (0.40).")
+    assert text_of(alone).endswith("shared memory (0.40).")
     library = study_of(tmp_path, {name("lib"): COUNTS})
     section = limits.section(library, library.gpu)
     assert [b["kind"] for b in section] == ["subheading", "table"]
+    four = study_of(tmp_path, {name(t): COUNTS for t in TITLES}, times={"mid": 2.0, "high": 2.0})
+    section = limits.section(four, four.gpu)
+    assert [b["kind"] for b in section] == ["subheading", "text", "text", "reading", "table"]
+    assert [b["text"].split(" (")[0] for b in section[1:4]] == ["At N = 1000 low", "mid", "high"]
 
 
 def test_a_rung_that_is_not_faster_says_what_changed(tmp_path):
     other = COUNTS | {"dram_bytes": 6e8, "shared_load_wavefronts": 0, "instructions": 2.5e7, "l2_bytes": 1e8}
     found = study_of(tmp_path, {name("mid"): COUNTS, name("high"): other}, times={"high": 1.25})
-    text = limits.reading(limits.ladder(found, found.gpu))
+    text = text_of(found)
     assert text.endswith("high (tile 8) is no faster than mid (tile 8) (0.8×): L2 fell from 0.15 to 0.04, shared "
                          "memory fell from 0.80 to 0.38 and arithmetic fell from 0.50 to 0.40, while instruction issue "
                          "rose from 0.25 to 0.50."), "and DRAM, at 0.50 and 0.48, is the same"
@@ -185,19 +278,67 @@ def test_a_rung_that_is_not_faster_says_what_changed(tmp_path):
 
 def test_an_ambiguous_step_and_one_that_changed_nothing(tmp_path):
     found = study_of(tmp_path, {name(t): COUNTS for t in TITLES}, times={"high": 1.0})
-    text = limits.reading(limits.ladder(found, found.gpu))
+    text = text_of(found)
     assert text.endswith("high (tile 8) is no faster than mid (tile 8) (1×, ambiguous): no known share changed by 0.05 "
                          "or more.")
+
+
+@pytest.mark.parametrize("time, word", ((0.96, "hardly faster"), (0.951, "no such word"), (1.04, "no faster")))
+def test_a_gain_below_five_percent_is_hardly_one(tmp_path, time, word):
+    """1.042 times, 1.052 times and 0.962 times as fast."""
+    found = study_of(tmp_path, {name(t): COUNTS for t in TITLES}, times={"high": time})
+    text = text_of(found)
+    assert [w for w in ("hardly faster", "no faster") if w in text] == [word] * (word != "no such word")
+    assert text.endswith("no known share changed by 0.05 or more.") == (word != "no such word")
+
+
+def sentence_on_waits(folder, below, here):
+    found = study_of(folder, {name("mid"): COUNTS | below, name("high"): COUNTS | here}, times={"high": 1.0})
+    return text_of(found).partition("or more.")[2].strip()
+
+
+def test_a_rung_that_gains_little_says_what_its_wait_was_and_became(tmp_path):
+    queue = {"warps_selected": 1.0, "warps_not_selected": 1.0, "warps_mio_throttle": 6.0, "warps_barrier": 2.0}
+    assert sentence_on_waits(tmp_path, queue, STATES) == (
+        "The warps of mid (tile 8) wait most for shared memory’s queue (mio throttle, 0.60 of their time, "
+        "here 0.00), those of high (tile 8) for barriers (0.30, from 0.20), then for shared memory (short "
+        "scoreboard, 0.15).")
+    assert sentence_on_waits(tmp_path, STATES, STATES | {"warps_barrier": 5.0, "warps_not_selected": 2.0}) == (
+        "Its warps still wait most for barriers (0.50 of their time, from 0.30), then for shared memory "
+        "(short scoreboard, 0.15).")
+    assert sentence_on_waits(tmp_path, {}, STATES) == (
+        "Its warps wait most for barriers (0.30 of their time), then for shared memory (short scoreboard, "
+        "0.15).")
+    assert sentence_on_waits(tmp_path, STATES, {}) == ""
+
+
+def test_a_wait_is_not_named_twice(tmp_path):
+    second = STATES | {"warps_wait": 4.0, "warps_not_selected": 0.5}
+    assert sentence_on_waits(tmp_path, STATES, second) == (
+        "The warps of mid (tile 8) wait most for barriers (0.30 of their time, here 0.30), those of high (tile 8) for "
+        "fixed latencies (wait, 0.40, from 0.05).")
+    only = {"warps_selected": 1.0, "warps_barrier": 3.0}
+    assert sentence_on_waits(tmp_path, only, only) == (
+        "Its warps still wait most for barriers (0.75 of their time, from 0.75).")
+
+
+def test_a_rung_near_no_roof_says_what_its_warps_wait_for(tmp_path):
+    far = {k: v * 0.1 for k, v in COUNTS.items()} | STATES
+    found = study_of(tmp_path, {name("low"): far, name("high"): COUNTS | STATES})
+    assert text_of(found) == (
+        "At N = 1000 low (tile 8), the lowest rung with counters, is near none of its known roofs; the nearest is "
+        "arithmetic (0.25), and its warps wait most for barriers (0.30 of their time); high (tile 8), the fastest, is "
+        "limited by shared memory (1.00 of its roof).")
 
 
 def test_nothing_is_said_of_a_rung_that_is_faster(tmp_path):
     found = study_of(tmp_path, {name(t): COUNTS for t in TITLES})
     assert rungs(found)["high"].over.verdict == "faster"
-    assert "no faster" not in limits.reading(limits.ladder(found, found.gpu))
+    assert "no faster" not in text_of(found)
 
 
 def test_nothing_is_said_of_a_step_over_a_rung_without_counters(tmp_path):
     """'mid' is what 'high' is not faster than, and 'low' is not the rung below it."""
     found = study_of(tmp_path, {name(t): COUNTS for t in ("low", "high", "lib")}, times={"high": 1.25, "lib": 3.0})
-    assert "no faster" not in limits.reading(limits.ladder(found, found.gpu))
+    assert "no faster" not in text_of(found)
     assert derive.fastest(list(p for p in found.gpu.points)).kernel.title == "mid"
