@@ -53,19 +53,23 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::int64_t Params::at(std::string_view name) const {
+const std::int64_t* Params::find(std::string_view name) const {
   for (const auto& [key, value] : entries_)
-    if (key == name) return value;
+    if (key == name) return &value;
+  return nullptr;
+}
+
+std::int64_t Params::at(std::string_view name) const {
+  if (const std::int64_t* value = find(name)) return *value;
   throw Error("'" + std::string(name) + "' is not given");
 }
 
 std::int64_t Params::get(std::string_view name, std::int64_t otherwise) const {
-  return has(name) ? at(name) : otherwise;
+  const std::int64_t* value = find(name);
+  return value ? *value : otherwise;
 }
 
-bool Params::has(std::string_view name) const {
-  return std::any_of(begin(), end(), [&](const auto& entry) { return entry.first == name; });
-}
+bool Params::has(std::string_view name) const { return find(name); }
 
 void Params::set(std::string_view name, std::int64_t value) {
   for (auto& [key, old] : entries_)

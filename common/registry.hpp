@@ -60,6 +60,8 @@ class Params {
   bool operator==(const Params&) const = default;
 
  private:
+  const std::int64_t* find(std::string_view name) const;  ///< null when there is none
+
   std::vector<std::pair<std::string, std::int64_t>> entries_;
 };
 

@@ -108,6 +108,19 @@ TEST(CpuMatmul, EveryWidthOfVectorsIsRightInPartsOfLargerMatrices) {
   EXPECT_GT(widths, 4);
 }
 
+/// Rows that fall into the same sets of the L1: fused packs them, though they are few.
+TEST(CpuMatmul, RowsAPowerOfTwoApartAreRight) {
+  const auto host = open_host();
+  for (const Kernel* kernel : matmul_kernels()) {
+    if (!kernel->is_general) continue;
+    for (const Params& tunables : tunings(*kernel))
+      for (const int m : {1, 6, 61, 150})
+        EXPECT_EQ(failure(*host, *kernel, tunables, {{"m", m}, {"n", 333}, {"k", 1030}, {"lda", 2048}, {"beta", 1}}),
+                  "")
+            << kernel->name << " " << tunables.text() << " m " << m;
+  }
+}
+
 /// A width is refused with what the CPU has instead, and never run: it would be an illegal instruction.
 TEST(CpuMatmul, WidthsThatTheCpuLacksAreRefused) {
   const Kernel& kernel = find_kernel("cpu/matmul/fused");

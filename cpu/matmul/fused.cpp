@@ -7,6 +7,8 @@
 /// its packing of B fused with the first use; depth and distances chosen by measurement.
 #include <omp.h>
 
+#include <numeric>
+
 #include "cpu/matmul/blocking.hpp"
 #include "cpu/matmul/level_traffic.hpp"
 #include "cpu/matmul/skinny.hpp"
@@ -42,19 +44,30 @@ struct Blocks {
   bool packs_a = false;  ///< into panels as high as the tiles: one stream each, however far apart the rows of A lie
 };
 
+/// Whether the rows of a tile, `lda` floats apart, fill most of the ways of the sets of the L1 that they fall into, so
+/// that a line of A is driven out before its sixteen steps are over: a power of two apart, all fall into one. A way is
+/// a page, since an L1 finds its sets by the part of the address that needs no translation.
+bool rows_collide(const MicroKernels& simd, std::ptrdiff_t lda) {
+  constexpr std::ptrdiff_t kLine = 16, kWay = 1024;  // floats
+  const std::ptrdiff_t places = kWay / std::max(kLine, std::gcd(lda, kWay));
+  return divided_up(simd.rows, int(places)) * kWay >= half_caches().l1 * 2 * 3 / 4;
+}
+
 /// Blocks of A fill half an L2, panels of B half of this thread's share of half the L3; none is much smaller than the
-/// others. To pack A costs as much as some slivers take: it must be used for more of them.
-Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, int threads) {
-  constexpr int kSliversToPackFor = 24;
+/// others. To pack A costs as much as some slivers take: it must be used for more of them, or spare its rows more.
+Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, std::ptrdiff_t lda, int threads) {
+  constexpr int kSliversToPackFor = 24, kIfRowsCollide = 4;
   const auto in_even_parts = [&](int size, int floats, int unit) {
     const int most = std::max(unit, floats / depth);
     const int parts = std::max(1, (size + most / 2) / most);
     return rounded_up(divided_up(size, parts), unit);
   };
+  const int slivers_to_pack_for = rows_collide(simd, lda) ? kIfRowsCollide : kSliversToPackFor;
+  const auto packs_for = [&](int wide) { return wide >= slivers_to_pack_for * simd.width(); };
   const int high = in_even_parts(rows, half_caches().l2, simd.rows);
-  if (high >= rows) return {rows, columns};
+  if (high >= rows) return {rows, columns, false, rows_collide(simd, lda) && packs_for(columns)};
   const int wide = in_even_parts(columns, half_caches().l3 / 2 / threads, simd.width());
-  return {high, wide, true, wide >= kSliversToPackFor * simd.width()};
+  return {high, wide, true, packs_for(wide)};
 }
 
 /// The row in which tile number `tile` of `tiles` begins: tiles are as high as each other.
@@ -114,7 +127,7 @@ bool packs_for(const Matmul<float>& it, const MicroKernels& simd, int kc, int hi
 /// The part of C at `rows` and `columns`, by one thread.
 void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
   static thread_local Workspace place_of_a, place_of_b;
-  const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc, omp_get_num_threads());
+  const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc, it.lda, omp_get_num_threads());
   const std::ptrdiff_t sliver = std::ptrdiff_t{kc} * simd.width();
   float* slivers = place_of_b.reserve(blocks.is_kept ? std::size_t(kc) * blocks.columns : std::size_t(sliver));
   float* panels = blocks.packs_a ? place_of_a.reserve(std::size_t(blocks.rows) * kc) : nullptr;
@@ -171,7 +184,7 @@ LevelTraffic traffic_of_fused(const Matmul<float>& it, const MicroKernels& simd,
   if (is_skinny(it)) return streamed_traffic(shape, simd.lanes, threads);
   const int kc = depth_for(it, simd, depth);
   return tiles_traffic(shape, grid_for(threads, it.m, it.n), 1, simd.lanes, [&](int rows, int columns) {
-    const Blocks blocks = blocks_for(simd, rows, columns, kc, threads);
+    const Blocks blocks = blocks_for(simd, rows, columns, kc, it.lda, threads);
     const bool packs = packs_for(it, simd, kc, blocks.rows, blocks.is_kept);
     return TileLoops{.mr = simd.rows,
                      .nr = simd.width(),

@@ -241,25 +241,53 @@ void copy_rows(const float* from, std::ptrdiff_t from_ld, int rows, int count, f
   }
 }
 
-/// Packs `high` rows of A, at most `rows`: for each number of them code of its own. A line of one row after that of
-/// another: rows a power of two apart fall into the same sets of the cache, which need not hold all of them.
+/// A line of each of `high` rows (4, 2 or 1), `ld` floats apart, as columns that lie `rows` floats apart: four steps at
+/// a time are transposed in registers.
+template <int high, int rows>
+HWY_INLINE void pack_lines(const float* from, std::ptrdiff_t ld, float* to) {
+  const hn::FixedTag<float, 4> d4;
+  const hn::FixedTag<float, 2> d2;
+  for (int p = 0; p < kLine; p += 4, from += 4, to += 4 * rows) {
+    if constexpr (high == 1) {
+      for (int q = 0; q < 4; ++q) to[q * rows] = from[q];
+      continue;
+    }
+    const auto a = hn::LoadU(d4, from), b = hn::LoadU(d4, from + (high > 1) * ld);
+    const auto ab = hn::InterleaveLower(d4, a, b), later_ab = hn::InterleaveUpper(d4, a, b);  // a0 b0 a1 b1, a2 b2 …
+    if constexpr (high == 2) {
+      hn::StoreU(hn::LowerHalf(d2, ab), d2, to);
+      hn::StoreU(hn::UpperHalf(d2, ab), d2, to + rows);
+      hn::StoreU(hn::LowerHalf(d2, later_ab), d2, to + 2 * rows);
+      hn::StoreU(hn::UpperHalf(d2, later_ab), d2, to + 3 * rows);
+    } else if constexpr (high == 4) {
+      const auto c = hn::LoadU(d4, from + 2 * ld), d = hn::LoadU(d4, from + 3 * ld);
+      const auto cd = hn::InterleaveLower(d4, c, d), later_cd = hn::InterleaveUpper(d4, c, d);
+      hn::StoreU(hn::ConcatLowerLower(d4, cd, ab), d4, to);
+      hn::StoreU(hn::ConcatUpperUpper(d4, cd, ab), d4, to + rows);
+      hn::StoreU(hn::ConcatLowerLower(d4, later_cd, later_ab), d4, to + 2 * rows);
+      hn::StoreU(hn::ConcatUpperUpper(d4, later_cd, later_ab), d4, to + 3 * rows);
+    }
+  }
+}
+
+/// Packs `high` rows of A, at most `rows`: for each number of them code of its own. Whole lines of a few rows, then
+/// those of the next: rows a power of two apart fall into the same sets of the cache, which need not hold all of them.
 template <int rows>
 void pack_panel(const float* from, std::ptrdiff_t from_ld, int high, int count, float* to) {
   if constexpr (rows > 1) {
     if (high < rows) return pack_panel<rows - 1>(from, from_ld, high, count, to);
   }
+  constexpr int kByFour = rows / 4 * 4, kByTwo = rows / 2 * 2;
   const float* below = from + rows * from_ld;
-  const auto pack = [&](int steps) HWY_ATTR {
-    for (int i = 0; i < rows; ++i)
-      for (int p = 0; p < steps; ++p) to[p * rows + i] = from[i * from_ld + p];
-    from += steps, to += steps * rows;
-  };
   int p = 0;
-  for (; p + kLine <= count; p += kLine, below += kLine) {
-    for (int i = 0; i < rows; ++i) __builtin_prefetch(below + i * from_ld);
-    pack(kLine);
+  for (; p + kLine <= count; p += kLine, to += kLine * rows) {
+    for (int i = 0; i < rows; ++i) __builtin_prefetch(below + i * from_ld + p);
+    for (int i = 0; i < kByFour; i += 4) pack_lines<4, rows>(from + i * from_ld + p, from_ld, to + i);
+    if constexpr (kByTwo > kByFour) pack_lines<2, rows>(from + kByFour * from_ld + p, from_ld, to + kByFour);
+    if constexpr (rows > kByTwo) pack_lines<1, rows>(from + kByTwo * from_ld + p, from_ld, to + kByTwo);
   }
-  pack(count - p);
+  for (; p < count; ++p, to += rows)
+    for (int i = 0; i < rows; ++i) to[i] = from[i * from_ld + p];
 }
 
 template <FromB from, int rows, int vectors = kVectors>
