@@ -26,6 +26,11 @@ def section(study: Study) -> list[dict]:
     return [blocks.heading(TITLE), *parts] if parts else []
 
 
+def families(study: Study) -> set[str]:
+    """The problems whose times the section shows."""
+    return {family for family in (EXCHANGE, SUM) if any(timed(side, family) for side in study.sides.values())}
+
+
 def variant(point: Point) -> Variant:
     return point.kernel.name, tuple(sorted(point.tunables.items()))
 

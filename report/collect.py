@@ -8,8 +8,8 @@ from pathlib import Path
 
 from report import threads
 from report.load import Foreign, InputError, load
-from report.records import (COUNT, OCCUPANCY, CounterFile, EmulatorFile, HazardFile, Point, Roof, RoofFile, Run, Side,
-                            Source, Study)
+from report.records import (COUNT, OCCUPANCY, SIDE_NAME, CounterFile, EmulatorFile, HazardFile, Point, Roof, RoofFile,
+                            Run, Side, Source, Study)
 
 RECORDED_FOLDER = ("experiments", "recorded")
 SIDES = ("cpu", "gpu")
@@ -47,7 +47,8 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
              and r.machine_of("cpu") in {side.machine for side in others if side.recorded}]
     for place in (live, stored):
         noted = {source.path for source in place.sources}
-        place.sources += [Source(str(f.path), "ceilings", False, "of a machine that is not in the report")
+        why = "of a machine that is not in the report, or measured live"
+        place.sources += [Source(str(f.path), "ceilings", False, why)
                           for f in place.roofs if str(f.path) not in noted]
     counts, note = gather_counts(runs, stored_runs)
     if note:
@@ -99,31 +100,49 @@ def _take(found: Found, file: Path, forgiving: bool) -> None:
 
 
 def choose(found: Found) -> list[Run]:
-    """The newest complete run of each experiment and machine (the newest of all if none is complete)."""
+    """The newest complete run of each experiment and machine (the newest of all if none is complete).
+
+    Of a side that it has no timing of, the points of the newest that has.
+    """
     groups: dict[tuple, list[Run]] = {}
     for run in found.runs:
         groups.setdefault((run.experiment, run.machine), []).append(run)
     chosen = []
     for _, group in sorted(groups.items()):
         group.sort(key=lambda r: (r.complete, r.date, str(r.path)), reverse=True)
-        chosen.append(group[0])
-        found.sources += [_run_source(run, group[0]) for run in group]
+        winner, timed = group[0], {side for side in SIDES if group[0].has_rates(side)}
+        chosen.append(winner)
+        for run in group:
+            new = {side for side in SIDES if run.has_rates(side)} - timed
+            timed |= new
+            chosen += [_only(run, new)] if new else []
+            found.sources.append(_run_source(run, winner, new))
     return chosen
 
 
-def _run_source(run: Run, winner: Run) -> Source:
+def _only(run: Run, sides: set[str]) -> Run:
+    """The run as if it had measured these sides alone."""
+    points = tuple(p for p in run.points if p.kernel.side in sides)
+    return replace(run, points=points, samples=sum(len(p.times) for p in points))
+
+
+def _run_source(run: Run, winner: Run, sides: set[str]) -> Source:
+    """`sides`: those that the winner has no timing of, and this run has."""
     done, planned = run.context.get("points_done", len(run.points)), run.context.get("points_planned", "?")
-    state = "complete" if run.complete else f"incomplete: {done} of {planned} points"
+    state = f"{run.date[:19]}, " + ("complete" if run.complete else f"incomplete: {done} of {planned} points")
+    newer = "a newer" if winner.date >= run.date else "a complete"
     if run is winner:
-        return Source(str(run.path), run.experiment, True, f"{run.date[:19]}, {state}")
-    why = "a newer one is used" if winner.date >= run.date else "a complete one is used"
-    return Source(str(run.path), run.experiment, False, f"{run.date[:19]}, {state}; {why}")
+        return Source(str(run.path), run.experiment, True, state)
+    if sides:
+        names = " and ".join(SIDE_NAME[side] for side in sorted(sides))
+        return Source(str(run.path), run.experiment, True, f"{state}; its {names} points, which {newer} one lacks")
+    return Source(str(run.path), run.experiment, False, f"{state}; {newer} one is used")
 
 
 def _stored_sources(stored: Found, used: list[Run]) -> list[Source]:
     """The recorded set's files; those of runs that were not needed are marked as not used."""
     paths = {str(run.path) for run in used}
-    kept = ("ceil", "hard", "hazard", "emul")
+    kept = ("ceilings (", "hard", "hazard", "emulators")
     return [source if source.path in paths or not source.used or source.kind.startswith(kept)
             else replace(source, used=False, note="recorded set, not needed") for source in stored.sources]
 

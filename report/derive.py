@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from statistics import median
 
-from report import stats, threads
+from report import counters, stats, threads
 from report.records import COLD, COUNT, EMULATOR, HOT, Kernel, Point, Roof, Side, Study
 
 TEXTBOOK_INTENSITIES = (0.25, 4.0)
@@ -184,9 +184,10 @@ def dram_roof(side: Side, highest: bool = False) -> Roof | None:
 
 
 def counters_of(side: Side, point: Point) -> dict[str, float]:
-    """Hardware counters of a point, found by its name without the mode's suffix; empty if there are none."""
+    """Hardware counters of a point, by its name without the mode's suffix; empty if there are none of one call."""
     name = "/".join(part for part in point.name.split("/") if not part.startswith("mode:"))
-    return side.counters.get(point.name) or side.counters.get(name) or {}
+    found = side.counters.get(point.name) or side.counters.get(name) or {}
+    return found if counters.are_of_one(found, point.flops) else {}
 
 
 def dram_intensity(side: Side, point: Point) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from report import (barriers, blocks, climbing, compared, derive, emulators, energy, hazards, kin, machines, provenance,
@@ -78,11 +79,15 @@ def _section(title: str, reading: str, *parts: list[dict]) -> list[dict]:
 
 
 def _title(study: Study) -> str:
-    family = derive.main_family(study)
-    def size(run) -> int:
-        return sum(p.kernel.family == family and p.is_timed for p in run.points)
-    newest = max(study.runs, key=lambda r: (size(r) > 0, r.date[:10], size(r)))
-    return blocks.clean(newest.context.get("title") or newest.experiment)
+    """Of the run with most of the ladder, or of each side's own: 'The CPU's ladder and the GPU's ladder'."""
+    family, titles = derive.main_family(study), []
+    for side in study.sides.values():
+        sizes = Counter(p.run for p in side.points if p.kernel.family == family and p.is_timed)
+        fullest = max(study.runs, key=lambda r: (sizes[str(r.path)], r.date))
+        titles.append(str(fullest.context.get("title") or fullest.experiment))
+    titles = list(dict.fromkeys(titles)) or [str(study.runs[0].context.get("title") or study.runs[0].experiment)]
+    others = [f"the {text[4:]}" if text.startswith("The ") else text for text in titles[1:]]
+    return blocks.clean(" and ".join([titles[0], *others]))
 
 
 def _subtitle(study: Study) -> str:

@@ -33,21 +33,31 @@ class Energy:
 
 
 def of(point: Point) -> Energy | None:
-    """By the energy counter, else by the power that was read after the samples; None without either."""
+    """By the energy counter, else by the power that was read after the samples; None without either.
+
+    A power is the mean over some time before it was read. Where kernels take turns, that is the time of all of them:
+    it says nothing of one.
+    """
     if not point.is_timed or not point.flops:
         return None
     joules, watts = (point.counters.get(key) for key in ("energy_j", "power_w"))
     if joules and joules > 0:
         return Energy(point, joules, COUNTER)
-    return Energy(point, watts * point.summary.median, POWER) if watts and watts > 0 else None
+    return Energy(point, watts * point.summary.median, POWER) if watts and watts > 0 and not point.interleaved else None
+
+
+def size(study: Study, side: Side) -> int | None:
+    """The compared size, or the largest at which (nearly) as many kernels' energies were counted as at any."""
+    points = [p for p in derive.timed(side, derive.main_family(study)) if (found := of(p)) and found.how == COUNTER]
+    n, largest = derive.side_size(study, side), derive.common_size(points)
+    kernels = {at: len({p.kernel.name for p in points if p.n == at}) for at in (n, largest)}
+    return largest if largest and kernels[n] < derive.COVERAGE * kernels[largest] else n
 
 
 def rungs(study: Study, side: Side) -> list[Energy]:
-    """Of the ladder's rungs at the compared size, all precisions, those whose energy is known."""
-    n = derive.side_size(study, side)
-    points = [r.point for r in derive.rungs(study, side) if r.point.n == n]
-    points.sort(key=lambda p: p.kernel.is_library)
-    return [found for p in points if (found := of(p))]
+    """Of the ladder's rungs at that size, all precisions, libraries last, those whose energy is known."""
+    points = derive.best_variants(derive.timed(side, derive.main_family(study)), size(study, side))
+    return [found for p in sorted(points, key=lambda p: p.kernel.is_library) if (found := of(p))]
 
 
 def reasons(study: Study) -> list[str]:
@@ -69,16 +79,28 @@ def told(study: Study, side: Side, key: str) -> list[str]:
 
 
 def reading(study: Study) -> str:
-    """Which code does most for a joule on each side, and how that compares."""
-    best = {side.name: max(found, key=lambda e: e.gflop_per_joule) for side in study.sides.values()
-            if (found := _same_precision(study, rungs(study, side)))}
+    """Which code does most for a joule on each side, how far the ladder came, and how the sides compare."""
+    found = {side.name: made for side in study.sides.values()
+             if (made := _same_precision(study, rungs(study, side)))}
+    best = {name: max(made, key=lambda e: e.gflop_per_joule) for name, made in found.items()}
     parts = [f"on the {SIDE_NAME[name]} {e.point.title} with {fmt.significant(e.gflop_per_joule)} GFLOP/J "
-             f"({fmt.significant(e.watts)} W)" for name, e in best.items()]
+             f"({fmt.significant(e.watts)} W) at N = {e.point.n}" for name, e in best.items()]
     text = f"Most operations for a joule: {' and '.join(parts)}." if parts else ""
-    if len(best) == 2:
+    text += "".join(_fall(SIDE_NAME[name], made) for name, made in found.items())
+    if len({e.point.n for e in best.values()}) == 1 and len(best) == 2:
         ratio = best["gpu"].gflop_per_joule / best["cpu"].gflop_per_joule
         text += f" For a joule the GPU does {fmt.times(ratio)} the operations of the CPU."
     return text
+
+
+def _fall(side: str, found: list[Energy]) -> str:
+    """From the first own rung to the fastest: joules of an operation."""
+    own = [e for e in found if not e.point.kernel.is_library]
+    top = max(own, key=lambda e: e.point.gflops, default=None)
+    if not top or top is own[0]:
+        return ""
+    return (f" Along the {side}’s ladder an operation’s energy goes from {fmt.significant(own[0].picojoules)} pJ "
+            f"({own[0].point.title}) to {fmt.significant(top.picojoules)} pJ ({top.point.title}, the fastest).")
 
 
 def _same_precision(study: Study, found: list[Energy]) -> list[Energy]:
@@ -91,15 +113,22 @@ def table(study: Study) -> list[dict]:
     return [_table(study, side, found) for side in study.sides.values() if (found := rungs(study, side))]
 
 
+def _what(found: list[Energy]) -> str:
+    """What the counter was read around."""
+    runs = sorted(int(n) for e in found if (n := e.point.counters.get("energy_runs")))
+    return "the samples" if not runs else (
+        f"each sample or, where one is short, around up to {runs[-1]} runs in a row after them")
+
+
 def _table(study: Study, side: Side, found: list[Energy]) -> dict:
     hows = sorted({e.how for e in found})
     source = "; ".join(told(study, side, "energy_source"))
-    how = {COUNTER: f"its energy counter around the samples{f' ({source})' if source else ''}",
+    how = {COUNTER: f"its energy counter around {_what(found)}{f' ({source})' if source else ''}",
            POWER: "the power that it said right after each sample, times the run’s time"}
     rows = [(e.point.title, e.point.kernel.precision.upper(), fmt.significant(e.point.gflops), fmt.significant(e.watts),
              fmt.joules(e.joules), fmt.significant(e.gflop_per_joule), fmt.significant(e.picojoules)) for e in found]
     return blocks.table(
-        f"Energy of one run on the {SIDE_NAME[side.name]} at N = {derive.side_size(study, side)}, by "
+        f"Energy of one run on the {SIDE_NAME[side.name]} at N = {size(study, side)}, by "
         f"{' or '.join(how[h] for h in hows)}. {captions.provenance([(side, [e.point for e in found])])}",
         [("rung", "l"), ("", "l"), ("GFLOP/s", "r"), ("W", "r"), ("a run", "r"), ("GFLOP/J", "r"), ("pJ/FLOP", "r")],
         rows, widths=["1fr"] + ["auto"] * 6)

@@ -66,12 +66,17 @@ def height_for(count: int, least: float) -> float:
     return max(least, (count + 1) * LINE / POINTS)
 
 
-def margin_labels(ax, items: Sequence[tuple], size: float = 7.0, shift: float = 10.0, limit: int = 34) -> None:
-    """Labels right of the axes, one for each (x, y, text, line colour[, text colour]), joined by leader lines."""
-    _, bottom, right, top = box_points(ax)
+def margin_labels(ax, items: Sequence[tuple], size: float = 7.0, shift: float = 10.0, limit: int = 36,
+                  top: float | None = None) -> None:
+    """Labels right of the axes, one for each (x, y, text, line colour[, text colour]), joined by leader lines.
+
+    Up to the axes' upper end, or to the height `top` (in units of the axis).
+    """
+    _, bottom, right, highest = box_points(ax)
+    highest = highest if top is None else to_points(ax, ax.get_xlim()[1], top)[1]
     ends = [to_points(ax, x, y) for x, y, *_ in items]
     texts = [wrap(item[2], limit) for item in items]
-    heights = spread([y for _, y in ends], [LINE * (1 + t.count("\n")) for t in texts], bottom + 2, top)
+    heights = spread([y for _, y in ends], [LINE * (1 + t.count("\n")) for t in texts], bottom + 2, highest)
     for (x, y, _, colour, *ink), text, (px, py), height in zip(items, texts, ends, heights):
         ax.annotate(text, (x, y), xytext=(right + shift - px, height - py), textcoords="offset points",
                     va="center", ha="left", size=size, annotation_clip=False, linespacing=1.05,

@@ -65,7 +65,7 @@ def reading(study: Study, side: Side) -> str:
     made = [s for s in steps.climb(study, side, derive.main_precision(study)) if s.number]
     if len(made) < 2:
         return ""
-    return " ".join(filter(None, (_most(made), _not_faster(made), _top(study, side))))
+    return " ".join(filter(None, (_most(made), _whole(study, side, made), _not_faster(made), _top(study, side))))
 
 
 def _most(made: list[Step]) -> str:
@@ -76,6 +76,16 @@ def _most(made: list[Step]) -> str:
     ends = f" {fmt.interval(best.below.interval)}" if best.below.interval else ""
     return (f"Of {len(made)} own rungs {best.point.title} brought most: {fmt.times(best.below.value)}{ends} the rung "
             f"before at N = {best.below_n}.")
+
+
+def _whole(study: Study, side: Side, made: list[Step]) -> str:
+    """From the lowest rung at the compared size to the fastest one."""
+    here = [s.point for s in made if s.point.n == derive.side_size(study, side)]
+    top = derive.fastest(here)
+    if not top or top is here[0]:
+        return ""
+    return (f"From {here[0].title} to {top.title} the rate grows {fmt.times(top.gflops / here[0].gflops)} at "
+            f"N = {top.n}.")
 
 
 def _not_faster(made: list[Step]) -> str:

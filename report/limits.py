@@ -24,6 +24,8 @@ LEAST_CHANGE = 0.05
 """A share that differs by less is said to be the same."""
 NEARLY_ALL = 0.95
 """So large a part of the L1's share makes it shared memory's."""
+NEARLY_FULL = 0.85
+"""So large a share leaves little to gain: above it, warps that wait cost next to nothing, since others issue."""
 LITTLE = 1.05
 """A rung that is fewer times as fast as the one below is hardly faster."""
 WAVEFRONT = 128
@@ -48,6 +50,9 @@ warp's own instruction before.
 """
 FULL = "math_pipe_throttle"
 """The wait that is a sign of full arithmetic."""
+COUNTED = {DRAM: "the bytes of DRAM", L2: "the bytes of the L2", L1: "the wavefronts of the L1",
+           SHARED: "the wavefronts of shared memory", ISSUE: "the instructions", ARITHMETIC: "the operations"}
+"""What a share counts."""
 HEADS = {SHARED: "shared", ISSUE: "issue"}
 """Shorter titles of columns for a table that has the column of waits, too."""
 OF_TIME = " of their time"
@@ -57,7 +62,7 @@ OF_TIME = " of their time"
 class Limited:
     """A rung's (or a peer's) fastest variant, the share of each known resource, and the rung below where it has one.
 
-    `waits`: the part of its warps' time in each state that waits; empty if unknown.
+    `waits`: the part of its warps' time in each state that waits; empty if unknown. `counts`: see counts().
     """
 
     point: Point
@@ -66,6 +71,7 @@ class Limited:
     below: Limited | None = None
     over: Ratio | None = None
     waits: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, float] = field(default_factory=dict)
 
     @property
     def nearest(self) -> tuple[str, float]:
@@ -113,15 +119,21 @@ def shares(side: Side, point: Point) -> dict[str, float]:
     sizes whose operands stay in the L2 move less than this says. What cp.async and TMA write into shared memory is in
     no wavefront of a store.
     """
-    counters, peak = derive.counters_of(side, point), derive.peak(side, point.kernel.precision)
-    used = {DRAM: counters.get("dram_bytes"), L2: counters.get("l2_bytes"), L1: counters.get("l1_wavefronts"),
-            SHARED: _shared_bytes(counters), ISSUE: counters.get("instructions"), ARITHMETIC: point.flops}
+    used, peak = counts(side, point), derive.peak(side, point.kernel.precision)
     most = {name: roof.value * 1e9 for name, roof in _bandwidths(side).items()}
     cycles = _cycles(side, point)
     most |= {L1: cycles, ISSUE: cycles * SCHEDULERS, ARITHMETIC: peak.value * 1e9 if peak else None}
     made = {name: used[name] / point.summary.median / most[name] for name in RESOURCES
-            if used[name] is not None and most.get(name)}
+            if name in used and most.get(name)}
     return made if made.keys() - {ARITHMETIC} else {}
+
+
+def counts(side: Side, point: Point) -> dict[str, float]:
+    """Of each resource what the point asks of it: bytes, wavefronts, instructions, operations; known ones."""
+    counters = derive.counters_of(side, point)
+    found = {DRAM: counters.get("dram_bytes"), L2: counters.get("l2_bytes"), L1: counters.get("l1_wavefronts"),
+             SHARED: _shared_bytes(counters), ISSUE: counters.get("instructions"), ARITHMETIC: point.flops}
+    return {name: count for name, count in found.items() if count is not None}
 
 
 def _bandwidths(side: Side) -> dict[str, Roof]:
@@ -159,7 +171,7 @@ def ladder(study: Study, side: Side | None) -> list[Limited]:
     made, below = [], None
     for step in steps.at_size(study, side, derive.main_precision(study), n) if n else []:
         rung = Limited(step.point, step.number is not None, shares(side, step.point), below, step.below,
-                       waits(side, step.point))
+                       waits(side, step.point), counts(side, step.point))
         made.append(rung)
         below = rung
     return [rung for rung in made if rung.shares]
@@ -212,13 +224,46 @@ def _little_gain(rung: Limited) -> str:
     text = ", while ".join(captions.joined(parts) for parts in moves.values() if parts)
     note = ", ambiguous" if rung.over.verdict == "ambiguous" else ""
     faster = "hardly faster" if _is_hardly_faster(rung) else "no faster"
+    text = text or f"no known share changed by {LEAST_CHANGE} or more.{_saved(rung)}{_nearest_count(rung)}"
     return (f"{rung.point.title} is {faster} than {rung.below.point.title} ({fmt.times(rung.over.value)}{note}): "
-            f"{text or f'no known share changed by {LEAST_CHANGE} or more'}.{_waiting(rung)}")
+            f"{text.rstrip('.')}.{_waiting(rung)}")
+
+
+def _times_as_much(rung: Limited, name: str) -> float | None:
+    """The count of a resource over that of the rung below."""
+    old, new = rung.below.counts.get(name), rung.counts.get(name)
+    return new / old if old and new is not None else None
+
+
+def _saved(rung: Limited) -> str:
+    """' It needs 0.70× the bytes of DRAM, but X used only 0.06 of what there is.': what the rung spares."""
+    old, (nearest, _) = rung.below.shares, rung.below.nearest
+    ratios = {name: _times_as_much(rung, name) for name in old if name != nearest}
+    spared = {name: ratio for name, ratio in ratios.items() if ratio is not None and ratio <= 1 - LEAST_CHANGE}
+    if not spared:
+        return ""
+    less = captions.joined([f"{fmt.times(ratio)} {COUNTED[name]}" for name, ratio in spared.items()])
+    used = captions.joined([f"{old[name]:.2f}" for name in spared])
+    return f" It needs {less}, but {rung.below.point.title} used only {used} of what there is."
+
+
+def _nearest_count(rung: Limited) -> str:
+    """' It needs 1.00× the instructions, whose roof was nearest (0.93): at most 1.08× was left.'"""
+    name, share = rung.below.nearest
+    ratio = _times_as_much(rung, name)
+    if ratio is None:
+        return ""
+    text = f" It needs {fmt.times(ratio)} {COUNTED[name]}, whose roof was nearest ({share:.2f})"
+    if share >= NEARLY_FULL:
+        return f"{text}: at most {fmt.times(1 / share)} was left."
+    same = [COUNTED[other] for other in rung.below.shares if other not in (name, ARITHMETIC)
+            and (found := _times_as_much(rung, other)) is not None and abs(found - 1) < LEAST_CHANGE]
+    return f"{text}, and as before {captions.joined(same)}." if same else f"{text}."
 
 
 def _waiting(rung: Limited) -> str:
     """' Its warps still wait most for barriers (0.31 of their time, from 0.20).': the wait below and the one here."""
-    if not rung.longest:
+    if not rung.longest or rung.below.shares.get(ISSUE, 0) >= NEARLY_FULL:
         return ""
     old, new = rung.below.longest, rung.longest
     (state, part), second = new[0], new[1:2]
@@ -259,10 +304,19 @@ def _table(study: Study, side: Side, found: list[Limited]) -> dict:
         f"{side.counter_tool or 'hardware counters'}, in runs of their own, over the times of runs without a profiler, "
         f"over the measured roofs: {captions.joined([_roof(side, name, found) for name in shown])}. A share of at "
         f"least {LEAST} limits; below it in all, a rung may wait for latency{_without_roof(found)}. "
+        f"{_uncounted(study, side, found)}"
         f"{_states(side, found) if waiting else ''}{captions.provenance([(side, [rung.point for rung in found])])}",
         [("rung", "l"), ("GFLOP/s", "r"), *((heads.get(name, name), "r") for name in shown), ("limit", "l"),
          *([("warps wait for", "l")] if waiting else [])], rows,
         widths=["1fr"] + ["auto"] * (1 + len(shown)) + ["1fr"] + ["1.4fr"] * waiting)
+
+
+def _uncounted(study: Study, side: Side, found: list[Limited]) -> str:
+    """Which kernels were not counted at this size, for the caption."""
+    counted = {rung.point.kernel for rung in found}
+    steps_ = steps.at_size(study, side, derive.main_precision(study), found[0].point.n)
+    rest = [step.point.kernel.title for step in steps_ if step.point.kernel not in counted]
+    return f"Not counted at this size: {captions.joined(rest)}. " if rest else ""
 
 
 def _wait_cell(rung: Limited) -> tuple[str, str] | None:
@@ -282,6 +336,8 @@ def _states(side: Side, found: list[Limited]) -> str:
             "the time of all active warps; small print: the tool’s word for it. ")
     if any(rung.longest and rung.longest[0][0] == FULL for rung in found):
         text += f"To wait for {WAITS[FULL]} is a sign that arithmetic is full, not that memory is slow. "
+    if any(rung.longest and rung.shares.get(ISSUE, 0) >= NEARLY_FULL for rung in found):
+        text += "Where issue is nearly full, waits cost little: other warps issue meanwhile. "
     return text
 
 

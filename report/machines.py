@@ -28,7 +28,8 @@ def section(study: Study) -> list[dict]:
         made.append(blocks.subheading(f"Another CPU: {side.machine}"))
         made.append(blocks.pairs([("measured" if not side.recorded else "recorded", side.date),
                                   *_cpu_rows(side.context)]))
-    reasons = sorted({str(r.context["gpu_unavailable"]) for r in study.runs if r.context.get("gpu_unavailable")})
+    reasons = sorted({str(r.context["gpu_unavailable"]) for r in study.runs if r.context.get("gpu_unavailable")
+                      and study.cpu and r.machine_of("cpu") == study.cpu.machine})
     if reasons and (not study.gpu or study.gpu.recorded):
         shown = f"; GPU timings are {study.gpu.label}." if study.gpu else ". No recorded GPU timings were given either."
         made.append(blocks.paragraph(f"No GPU was measured here ({'; '.join(reasons)}){shown}"))

@@ -64,7 +64,7 @@ def _files(study: Study) -> list[dict]:
     rows = [(("used" if s.used else "ignored"), s.path, s.kind, s.note) for s in
             sorted(study.sources, key=lambda s: (not s.used, s.path))]
     return [blocks.table("Files that were looked at.", [("", "l"), ("file", "l"), ("what", "l"), ("note", "l")], rows,
-                         widths=["auto", "1fr", "auto", "auto"])]
+                         widths=["auto", "1.5fr", "auto", "1fr"])]
 
 
 def _grouped(items: Iterable[tuple[str, str]]) -> list[tuple[str, int, str]]:

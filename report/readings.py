@@ -5,6 +5,7 @@ from __future__ import annotations
 from report import derive, fmt
 from report.derive import Rung
 from report.figures import occupancy
+from report.figures import traffic as traffic_figure
 from report.records import SIDE_NAME, Point, Study
 
 
@@ -65,11 +66,12 @@ def traffic(rows: list[dict]) -> str:
         return ""
     worst = max(known, key=lambda r: (r["requested"] / r["DRAM"], r["title"]))
     text = (f"Caches served {fmt.percent(1 - worst['DRAM'] / worst['requested'])} of the "
-            f"{fmt.volume(worst['requested'])} that {worst['title']} requests; DRAM moved {fmt.volume(worst['DRAM'])} "
-            f"against {fmt.volume(worst['compulsory'])} compulsory")
-    least = min((r for r in rows if r["DRAM"] and r["compulsory"]), key=lambda r: r["DRAM"])
+            f"{fmt.volume(worst['requested'])} that {traffic_figure.named(worst, rows)} requests; DRAM moved "
+            f"{fmt.volume(worst['DRAM'])} against {fmt.volume(worst['compulsory'])} compulsory")
+    here = [r for r in rows if r["DRAM"] and r["compulsory"] and r["n"] == traffic_figure.size(rows)]
+    least = min(here, key=lambda r: r["DRAM"], default=worst)
     if least is not worst:
-        text += (f". Least was {least['title']} with {fmt.volume(least['DRAM'])}, "
+        text += (f". At N = {least['n']} least was {least['title']} with {fmt.volume(least['DRAM'])}, "
                  f"{fmt.times(least['DRAM'] / least['compulsory'])} the compulsory bytes")
     return text + "."
 

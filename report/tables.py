@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from report import blocks, captions, derive, fmt, kin, levels
+from report import barriers, blocks, captions, derive, fmt, kin, levels
 from report.records import COUNT, SIDE_NAME, Point, Roof, Side, Study
 
 
@@ -69,9 +69,9 @@ def _speedups(study: Study, start: str) -> list[dict]:
 
 
 def others(study: Study) -> list[dict]:
-    """Families other than the main one: a table each, so that every experiment without a figure is in the report."""
+    """Families that no other section shows: a table each, so that every experiment is in the report."""
     groups: dict[tuple[str, str], list[Point]] = defaultdict(list)
-    shown = {derive.main_family(study), *kin.families(study)}
+    shown = {derive.main_family(study), *kin.families(study), *barriers.families(study)}
     for side in study.sides.values():
         for p in side.points:
             if (p.is_timed and not p.kernel.is_ceiling and p.kernel.family not in shown

@@ -219,3 +219,4 @@ def test_the_section_is_in_the_document(tmp_path):
                  str(output)]) == OK
     sections = json.loads((output / "report.json").read_text())["sections"]
     assert [s[0]["text"] for s in sections].count(barriers.TITLE) == 1
+    assert "Further experiments" not in [s[0]["text"] for s in sections], "its times are in no second table"

@@ -9,6 +9,7 @@ from test_report_support import CORES, CPU, GPU, read, write
 from report import cli, derive, energy, kin, ladders, levels, peers_words, stats, steps, tables
 from report.collect import collect
 from report.figures import climb, energies, peers, roofline_cpu
+from report.records import Roof
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,24 @@ def test_text_says_what_brought_most_and_what_nothing(alone, tmp_path, ladder):
     assert "The top rung, Prefetched, stands at" in text and "OpenBLAS at N = 2048" in text
     quick = study_of(tmp_path, scaled(ladder, "/panels", 0.9))
     assert "Every rung is faster than the one before." in ladders.reading(quick, quick.cpu)
+
+
+def test_text_says_how_high_the_ladder_is(alone):
+    here = [s.point for s in steps.climb(alone, alone.cpu, "fp32") if s.number
+            and s.point.n == derive.side_size(alone, alone.cpu)]
+    factor = max(p.gflops for p in here) / here[0].gflops
+    assert f"From {here[0].title} to " in ladders.reading(alone, alone.cpu)
+    assert f" the rate grows {factor:.3g}× at N = {here[0].n}." in ladders.reading(alone, alone.cpu)
+
+
+def test_a_roof_below_the_axes_has_no_label(alone):
+    from report.figures import hierarchy
+    table = hierarchy.ONE.rows(alone)
+    low = min(r["gflops"] for r in table) / 2.5
+    more = [Roof(f"Scalar {name} (1 thread)", low * f, False, True) for name, f in (("below", 0.9), ("above", 1.1))]
+    cpu = dataclasses.replace(alone.cpu, roofs=(*alone.cpu.roofs, *more))
+    figure = hierarchy.ONE.draw(dataclasses.replace(alone, sides={"cpu": cpu}), table)
+    assert [t.get_text().split()[1] for t in figure.axes[0].texts if t.get_text().startswith("Scalar")] == ["above"]
 
 
 def test_an_ambiguous_step_is_said_to_be(tmp_path, ladder):
@@ -228,6 +247,33 @@ def test_energy_by_counter_and_by_power(study):
     assert {r["side"] for r in energies.rows(study)} == {"cpu", "gpu"}
     assert "on the CPU Prefetched" in energy.reading(study) and "For a joule the GPU does" in energy.reading(study)
     assert energy.reasons(study) == []
+
+
+def test_energy_stands_at_the_size_that_was_counted(tmp_path, ladder):
+    """Counters at one size go before the power that was read at the compared one."""
+    for entry in ladder["benchmarks"]:
+        entry.pop("energy_j", None)
+        entry.pop("interleaved_with", None)
+        entry["power_w"] = 100.0
+    found = study_of(tmp_path / "power", ladder)
+    assert {e.how for e in energy.rungs(found, found.cpu)} == {energy.POWER}
+    n = derive.side_size(found, found.cpu)
+    for entry in ladder["benchmarks"]:
+        if entry.get("n") == 512 and entry.get("m") == 512:
+            entry |= {"energy_j": 2.0, "energy_runs": 7}
+    found = study_of(tmp_path / "counter", ladder)
+    made = energy.rungs(found, found.cpu)
+    assert n != 512 and {(e.how, e.point.n) for e in made} == {(energy.COUNTER, 512)}
+    assert "up to 7 runs in a row" in json.dumps(energy.table(found)) and "at N = 512" in energy.reading(found)
+    assert "an operation’s energy goes from" in energy.reading(found)
+
+
+def test_power_says_nothing_of_kernels_that_take_turns(tmp_path, ladder):
+    for entry in ladder["benchmarks"]:
+        entry.pop("energy_j", None)
+        entry |= {"power_w": 100.0, "interleaved_with": 3}
+    found = study_of(tmp_path, ladder)
+    assert energy.rungs(found, found.cpu) == []
 
 
 def test_energy_is_the_median_over_the_samples(tmp_path, ladder):

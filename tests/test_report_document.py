@@ -1,6 +1,7 @@
 """The whole document: every mix of live and recorded data, same bytes twice, hostile names, missing packages."""
 
 import builtins
+import dataclasses
 import hashlib
 import json
 import sys
@@ -8,8 +9,9 @@ import sys
 import pytest
 from test_report_support import CORES, CPU, GPU, ROOT, SWEPT, changed, read, rendered, write
 
-from report import cli, document, output
+from report import cli, document, machines, output
 from report.blocks import clean
+from report.collect import collect
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +69,19 @@ def test_recorded_gpu_beside_live_cpu():
             assert "hot mode" in figure["caption"] and "6 samples" in figure["caption"]
             assert "95 % rank intervals" in figure["caption"]
     assert data["errors"] == [] and len(data["sentences"]) == 3
+
+
+def test_title_names_both_ladders(tmp_path):
+    write(tmp_path / "in" / "m.json",
+          changed(CPU / "matmul_ladder.json", title="The CPU’s ladder", gpu_unavailable="none"))
+    write(tmp_path / "gpu" / "m.json", changed(GPU / "matmul_ladder.json", title="The GPU’s ladder"))
+    study = collect([tmp_path / "in"], [tmp_path / "gpu"])
+    assert document._title(study) == "The CPU’s ladder and the GPU’s ladder"
+    assert document._title(collect([CPU], [])) == read(CPU / "matmul_ladder.json")["context"]["title"]
+    assert "No GPU was measured here (none)" in json.dumps(machines.section(study))
+    other = dataclasses.replace(study.cpu, machine="Another")
+    elsewhere = dataclasses.replace(study, sides=study.sides | {"cpu": other})
+    assert "No GPU was measured here" not in json.dumps(machines.section(elsewhere))
 
 
 def test_live_gpu_leaves_the_recorded_set_alone(tmp_path, plain):

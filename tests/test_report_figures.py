@@ -85,6 +85,9 @@ def test_sizes_have_gaps_where_points_were_skipped(folder):
             self.n = n
     runs = trajectories.segments([P(1), P(2), P(8)], [1, 2, 4, 8])
     assert [[p.n for p in run] for run in runs] == [[1, 2], [8]]
+    runs = trajectories.segments([P(1), P(2), P(3), P(4)], [1, 2, 4])
+    assert [[p.n for p in run] for run in runs] == [[1, 2, 3, 4]], "a size that few have is on the line of those"
+    assert trajectories.usual([[P(1), P(2), P(3)], [P(1), P(2)], [P(1)]]) == [1, 2]
 
 
 def test_speedup_rows(study, folder):
@@ -296,6 +299,40 @@ def test_gpu_roofline_is_at_the_largest_counted_size(study):
     assert {r["n"] for r in roofline_gpu.rows(study)} == {4096} and {r["n"] for r in roofline_gpu.rows(moved)} == {512}
 
 
+def test_kernels_that_were_not_counted_there_stand_at_their_own_size(study):
+    """Of the ladder counted at 4096 one kernel is left with counters at 512 alone, in the roofline and the traffic."""
+    from report.figures import roofline_gpu, traffic
+    moved = {name.replace("4096", "512") if "/naive/" in name else name: row
+             for name, row in study.gpu.counters.items()}
+    there = dataclasses.replace(study, sides=study.sides | {"gpu": dataclasses.replace(study.gpu, counters=moved)})
+    rows = {r["kernel"]: r for r in roofline_gpu.rows(there)}
+    naive = rows["gpu/matmul/naive"]
+    assert naive["n"] == 512 and naive["title"] == "Naive (block 16), N = 512" and naive["op_per_byte_dram"]
+    assert {r["n"] for r in rows.values() if r is not naive} == {4096}
+    assert "N = 4096, or at the size beside its name" in roofline_gpu.caption(there, list(rows.values()))
+    table = traffic.rows(there)
+    assert [traffic.named(r, table) for r in table if r["n"] == 512] == ["Naive (block 16), N = 512"]
+    assert "or at the size beside the name" in traffic.caption(there, table)
+    alone = traffic.rows(study)
+    assert {r["n"] for r in alone} == {4096} and "beside the name" not in traffic.caption(study, alone)
+
+
+def test_libraries_stand_below_the_ladder(study, monkeypatch):
+    from report.figures import ladder
+    rungs_of = derive.rungs
+    monkeypatch.setattr(derive, "rungs", lambda *given: rungs_of(*given)[::-1])
+    for _, rungs in ladder.groups_of(study):
+        is_library = [r.point.kernel.is_library for r in rungs]
+        assert any(is_library) and is_library == sorted(is_library)
+
+
+def test_sizes_near_each_other_share_a_tick(study):
+    from report.figures import speedup
+    near = [row | {"n": n} for row in speedup.rows(study)[:1] for n in (512, 1000, 1024)]
+    ax = speedup.draw(study, near).axes[0]
+    assert [t.get_text().split("\n")[0] for t in ax.get_xticklabels()] == ["512", "", "1024"]
+
+
 def test_points_that_coincide_share_a_label():
     from report.figures import roofline_gpu
     rows = [{"name": name, "title": f"{name} (tile 8)", "variant": "tile 8", "gflops": rate, "op_per_byte_dram": dram,
@@ -303,6 +340,7 @@ def test_points_that_coincide_share_a_label():
             for name, rate, dram in (("a", 100.0, 4.0), ("b", 103.0, 4.1), ("c", 150.0, 4.0))]
     groups = roofline_gpu.grouped(rows)
     assert [[r["name"] for r in g] for g in groups] == [["a", "b"], ["c"]]
+    assert len(roofline_gpu.grouped([row | {"n": i} for i, row in enumerate(rows)])) == 3, "not of different sizes"
     assert roofline_gpu._title(groups[0]) == ("a, b (tile 8)", "100–103 GFLOP/s")
 
 

@@ -152,6 +152,26 @@ def test_newest_complete_file_wins(tmp_path):
     assert "newer" in used["old"].note and "complete one" in used["unfinished"].note and study.cpu.day == "2026-01-03"
 
 
+def only(path, side):
+    """The data of a file with the entries of one side alone."""
+    data = read(path)
+    data["benchmarks"] = [e for e in data["benchmarks"] if e["kernel"].startswith(side)]
+    return data
+
+
+def test_a_newer_file_of_one_side_leaves_the_other_side_s_points(tmp_path):
+    both, newer = read(GPU / "matmul_ladder.json"), only(GPU / "matmul_ladder.json", "gpu/")
+    newer["context"]["date"] = "2026-06-01T00:00:00"
+    write(tmp_path / "old.json", both)
+    write(tmp_path / "new.json", newer)
+    study = collect([tmp_path], [])
+    assert {p.run for p in study.gpu.points} == {str(tmp_path / "new.json")}
+    assert {p.run for p in study.cpu.points} == {str(tmp_path / "old.json")}
+    notes = {Path(s.path).name: s for s in study.sources}
+    assert all(s.used for s in notes.values()) and "its CPU points, which a newer one lacks" in notes["old.json"].note
+    assert {r.samples for r in study.runs if r.path.name == "old.json"} == {sum(len(p.times) for p in study.cpu.points)}
+
+
 def test_unfinished_file_is_used_when_there_is_no_other(tmp_path):
     write(tmp_path / "m.json", changed(LADDER, complete=False, points_done=4, points_planned=9))
     source = collect([tmp_path], []).sources[0]
@@ -173,6 +193,13 @@ def test_recorded_gpu_only_when_live_has_none():
     live = collect([GPU], [GPU])
     assert not live.gpu.recorded
     assert collect([CPU], []).gpu is None
+
+
+def test_a_recorded_run_that_is_measured_live_is_not_used(tmp_path):
+    for experiment in ("ceilings", "emulator"):
+        write(tmp_path / f"{experiment}.json", changed(LADDER, experiment=experiment))
+    sources = collect([CPU], [tmp_path]).sources
+    assert {s.note for s in sources if s.path.startswith(str(tmp_path))} == {"recorded set, not needed"}
 
 
 def test_foreign_files_in_a_folder_are_listed(tmp_path):

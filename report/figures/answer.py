@@ -105,7 +105,8 @@ def _row(ax, side: Side, rung: Rung, y: int) -> None:
     notes = ([f"at {point.size_text}"] if rung.elsewhere else []) + (
         [f"{fmt.significant(point.requested_intensity)} FLOP per requested byte"] if bound else [])
     lift = 5.0 if notes else 0.0
-    ladder.beside(ax, labels.wrap(point.title, 32), y, -6, "right", style.INK, left=True, lift=lift, size=style.NORMAL)
+    ladder.beside(ax, labels.wrap(point.title, 36), y, -6, "right", style.INK, left=True, lift=lift,
+                  size=style.NORMAL if len(point.title) <= 32 else style.SMALL)
     if notes:
         ladder.beside(ax, ", ".join(notes), y, -6, "right", style.GREY, left=True, lift=-5.0)
     ladder.beside(ax, fmt.flops(point.gflops), y, 10, "left", style.INK, size=style.NORMAL,

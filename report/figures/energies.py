@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from report import captions, derive, energy, fmt
+from report import captions, energy, fmt
 from report.figures import ladder
 from report.records import SIDE_NAME, Study
 
@@ -24,7 +24,7 @@ def rows(study: Study) -> list[dict]:
 
 def caption(study: Study, table: list[dict]) -> str:
     shown = _shown(study)
-    how = {energy.COUNTER: "energy counters read around each sample",
+    how = {energy.COUNTER: "energy counters",
            energy.POWER: "the power read right after each sample, times the run’s time"}
     told = " or ".join(how[h] for h in sorted({e.how for _, found in shown for e in found}))
     return (f"Operations for a joule of each rung, on a logarithmic axis, by {told}. Square: a library. "
@@ -47,7 +47,7 @@ def draw(study: Study, table: list[dict]):
         ax.spines["left"].set_visible(False)
         ax.set_yticks([])
         colour = style.SIDE_COLOUR[side.name]
-        ax.annotate(f"{SIDE_NAME[side.name]}, N = {derive.side_size(study, side)}", (0, 1), xycoords="axes fraction",
+        ax.annotate(f"{SIDE_NAME[side.name]}, N = {energy.size(study, side)}", (0, 1), xycoords="axes fraction",
                     xytext=(-72 * left + 7, 2), textcoords="offset points", va="bottom", weight="bold",
                     size=style.NORMAL, color=colour)
         for y, e in enumerate(found):

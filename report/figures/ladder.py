@@ -16,7 +16,7 @@ TALLEST = 7.0
 LEFT, RIGHT, GAP, TOP, BOTTOM = 2.05, 1.75, 0.36, 0.21, 0.48
 LINE = 9.0
 """Distance of the roofs' labels, points."""
-NAME_LIMIT = 34
+NAME_LIMIT = 36
 """Letters of small print in the left margin."""
 
 
@@ -26,8 +26,9 @@ def margin(titles: list[str]) -> tuple[float, int]:
 
 
 def groups_of(study: Study) -> list[tuple[Side, list[Rung]]]:
-    """Each side that has rungs, with them."""
-    return [(side, rungs) for side in study.sides.values() if (rungs := derive.rungs(study, side))]
+    """Each side that has rungs, with them, libraries last."""
+    return [(side, sorted(rungs, key=lambda r: r.point.kernel.is_library)) for side in study.sides.values()
+            if (rungs := derive.rungs(study, side))]
 
 
 def rows(study: Study) -> list[dict]:

@@ -79,7 +79,7 @@ def draw(study: Study, table: list[dict]):
         if row["occupancy_achieved"] is not None:
             reached = 100 * row["occupancy_achieved"]
             ax.plot([x, reached], [y, y], color=style.GREY, linewidth=0.7, zorder=2)
-            ax.plot([reached], [y], "o", color=style.GREY, markerfacecolor="white", markersize=3.2, zorder=3)
+            ax.plot([reached], [y], "o", color=style.GREY, markerfacecolor="white", markersize=2.6, zorder=5)
         ax.plot([x], [y], "o", color=colour, markersize=5, zorder=4)
         registers = row["registers_per_thread"]
         tags.append((x, y, row["title"] + (f", {registers:.0f} reg." if registers else ""), colour))

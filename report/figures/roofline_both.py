@@ -43,7 +43,7 @@ def draw(study: Study, table: list[dict]):
     tags, sheet, shown = [], roofplot.paper(ax), _shown(study)
     for side, lines in shown:
         tags += roofplot.roofs(ax, side, style.SIDE_COLOUR[side.name], sheet, outline=True)
-        sizes = sorted({p.n for line in lines for p in line})
+        sizes = trajectories.usual(lines)
         for i, line in enumerate(lines):
             look = style.kernel_style(side.name, i, len(lines), line[0].kernel.is_library)
             trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look, sheet)

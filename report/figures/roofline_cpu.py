@@ -45,14 +45,15 @@ def draw(study: Study, table: list[dict]):
     roofplot.setup(ax, (_left(study, min(xs)), max(xs) * 1.25), (min(ys) / 2.5, top * 1.9), "compulsory bytes")
     sheet = roofplot.paper(ax)
     tags = roofplot.roofs(ax, study.cpu, style.GREY, sheet)
-    sizes, main = sorted({p.n for line in shown for p in line}), derive.main_precision(study)
+    sizes, main = trajectories.usual(shown), derive.main_precision(study)
     for i, line in enumerate(shown):
         look = style.kernel_style("cpu", i, len(shown), line[0].kernel.is_library)
-        if line[0].kernel.precision != main:
+        precision = line[0].kernel.precision
+        if precision != main:
             look |= {"color": style.OTHER_PRECISION}
         trajectories.draw_line(ax, line, sizes, lambda p: p.intensity("bytes_min"), look, sheet)
-        last = line[-1]
-        tags.append((last.intensity("bytes_min"), last.gflops, last.title, look["color"]))
+        last, other = line[-1], f", {precision.upper()}" if precision != main else ""
+        tags.append((last.intensity("bytes_min"), last.gflops, last.title + other, look["color"]))
     roofplot.slope_labels(ax, study.cpu, style.GREY, sheet)
     labels.margin_labels(ax, tags)
     return fig

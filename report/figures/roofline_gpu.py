@@ -34,13 +34,29 @@ Placed = tuple[Point, float | None, float | None]
 def placed(study: Study) -> list[Placed]:
     """Kernels and the textbook's variants with requested and DRAM intensity (FLOP/byte; None if unknown).
 
-    At the largest size with hardware counters, else at the ladder's.
+    At the largest size with hardware counters (a kernel that has none there: at its own largest one that has), else
+    at the ladder's.
     """
-    n = derive.counted_size(study) or derive.side_size(study, study.gpu)
+    n = size(study)
     points = derive.best_variants(derive.timed(study.gpu, derive.main_family(study)), n)
     points += [p for p in derive.textbook_pair(study, n) or () if p.n == n and p not in points]
+    points = [_counted(study, p) for p in points]
     points.sort(key=lambda p: (p.kernel.order, p.name))
     return [(p, p.requested_intensity, derive.dram_intensity(study.gpu, p)) for p in points]
+
+
+def size(study: Study) -> int | None:
+    """The size of (nearly) all points."""
+    return derive.counted_size(study) or derive.side_size(study, study.gpu)
+
+
+def _counted(study: Study, point: Point) -> Point:
+    """The point, or, if DRAM's bytes are unknown there, the same variant at the largest size at which they are not."""
+    if derive.dram_intensity(study.gpu, point):
+        return point
+    same = [p for p in derive.timed(study.gpu, derive.main_family(study))
+            if (p.kernel, p.tunables) == (point.kernel, point.tunables) and p.n and derive.dram_intensity(study.gpu, p)]
+    return max(same, key=lambda p: p.n, default=point)
 
 
 def rows(study: Study) -> list[dict]:
@@ -49,8 +65,10 @@ def rows(study: Study) -> list[dict]:
     made = []
     for point, requested, dram in placed(study):
         ends = point.gflops_interval or (None, None)
-        made.append({"kernel": point.kernel.name, "title": point.title, "name": point.kernel.title,
-                     "variant": point.variant, "precision": point.kernel.precision, "n": point.n, "mode": point.mode,
+        at = [] if point.n == size(study) else [point.size_text]
+        made.append({"kernel": point.kernel.name, "title": ", ".join([point.title, *at]), "name": point.kernel.title,
+                     "variant": ", ".join(filter(None, [point.variant, *at])),
+                     "precision": point.kernel.precision, "n": point.n, "mode": point.mode,
                      "op_per_byte_requested": requested, "op_per_byte_dram": dram, "gflops": point.gflops,
                      "gflops_low": ends[0], "gflops_high": ends[1]})
     return made
@@ -67,8 +85,10 @@ def caption(study: Study, table: list[dict]) -> str:
         text += "Where the requests of a closed library are unknown, the diamond stands alone (without counters, a " \
                 "tick on the right edge). "
     dashed = " dashed: data-sheet ceilings;" if any(not r.measured for r in study.gpu.roofs) else ""
+    elsewhere = (", or at the size beside its name, where it was not counted at that one"
+                 if any(row["n"] != size(study) for row in table) else "")
     return (f"{text}Solid: measured ceilings;{dashed} dotted: the textbook’s 0.25 and 4 FLOP/byte. "
-            f"N = {table[0]['n']}, each kernel in its fastest variant. "
+            f"N = {size(study)}{elsewhere}; each kernel in its fastest variant. "
             + captions.provenance([(study.gpu, points)]))
 
 
@@ -117,7 +137,7 @@ def grouped(table: list[dict]) -> list[list[dict]]:
     """Rows that nearly coincide, together; groups in the table's order."""
     groups: list[list[dict]] = []
     for row in table:
-        home = next((g for g in groups if all(_near(row[key], g[0][key]) for key in
+        home = next((g for g in groups if row.get("n") == g[0].get("n") and all(_near(row[key], g[0][key]) for key in
                                               ("gflops", "op_per_byte_requested", "op_per_byte_dram"))), None)
         groups.append([row]) if home is None else home.append(row)
     return groups
@@ -178,7 +198,7 @@ def _labels(ax, groups: list[list[dict]], sheet: Paper) -> None:
 
 
 def _margin(ax, groups: list[list[dict]], sheet: Paper) -> None:
-    """Names to the right of the axes, joined to the right-most marks."""
+    """Names to the right of the axes, none above the highest mark, joined to the right-most marks."""
     from report import labels
     tags = []
     for index, group in enumerate(groups):
@@ -186,7 +206,7 @@ def _margin(ax, groups: list[list[dict]], sheet: Paper) -> None:
         colour = _colour(index, len(groups))
         tags.append((row["op_per_byte_dram"] or row["op_per_byte_requested"] or ax.get_xlim()[1], row["gflops"],
                      name, colour, colour))
-    labels.margin_labels(ax, tags, limit=34)
+    labels.margin_labels(ax, tags, limit=34, top=max(row["gflops"] for group in groups for row in group))
 
 
 def _legend(ax, groups: list[list[dict]], sheet: Paper) -> None:
@@ -269,6 +289,6 @@ def _signature(fig, study: Study, table: list[dict]) -> None:
     """Machine, date and size in small print, so that the picture can stand alone."""
     from report import style
     width, height = fig.get_size_inches()
-    text = (f"{study.gpu.label[0].upper()}{study.gpu.label[1:]}  ·  N = {table[0]['n']}  ·  "
+    text = (f"{study.gpu.label[0].upper()}{study.gpu.label[1:]}  ·  N = {size(study)}  ·  "
             f"{' and '.join(sorted({r['precision'].upper() for r in table}))}  ·  {table[0]['mode']} mode")
     fig.text(LEFT / width, 0.09 / height, text, size=style.SMALL, color=style.GREY, ha="left", va="bottom")

@@ -48,7 +48,7 @@ def roofs(ax, side: Side, colour: str, sheet: Paper, outline: bool = False) -> l
     for roof in [*_slopes(side, True, outline), *_slopes(side, False, outline)]:
         _slope(ax, roof, side, colour, sheet)
     tags = []
-    for roof in _flats(side, True, outline):
+    for roof in (r for r in _flats(side, True, outline) if r.value >= ax.get_ylim()[0]):
         twins = [r for r in _flats(side, False, outline) if derive.roof_precision(r) == derive.roof_precision(roof)]
         top = max(_flat(ax, r, side, colour, outline, sheet) for r in [roof, *twins])
         tags.append((ax.get_xlim()[1], top, _name(roof, twins, fmt.flops), colour, colour))

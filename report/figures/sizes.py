@@ -22,8 +22,8 @@ def rows(study: Study) -> list[dict]:
 def caption(study: Study, table: list[dict]) -> str:
     shown = [(side, [p for line in lines for p in line]) for side, lines in _shown(study)]
     return ("Throughput against the size of square matrices; darker is higher up the ladder, dashed is a library. "
-            "Lines join neighbouring sizes only; a gap is a size that was skipped (reasons in the last section). "
-            "Each kernel in the variant that is fastest at its largest size. " + captions.provenance(shown))
+            "Lines join neighbouring sizes only; a gap is a size that at least half of the others have (reasons "
+            "in the last section). Each kernel in the variant that is fastest at its largest size. " + captions.provenance(shown))
 
 
 def draw(study: Study, table: list[dict]):
@@ -43,7 +43,7 @@ def draw(study: Study, table: list[dict]):
                     textcoords="offset points", color=style.SIDE_COLOUR[side.name], weight="bold")
         rates = [p.gflops for line in lines for p in line]
         ax.set_ylim(min(rates) / 1.7, max(rates) * 1.7)
-        sizes, tags = sorted({p.n for line in lines for p in line}), []
+        sizes, tags = trajectories.usual(lines), []
         for i, line in enumerate(lines):
             look = style.kernel_style(side.name, i, len(lines), line[0].kernel.is_library)
             trajectories.draw_line(ax, line, sizes, lambda p: p.n, look)

@@ -76,9 +76,10 @@ def _axes(ax, table: list[dict]) -> None:
     sizes = {r["n"]: r["cpu_gflops"] for r in table}
     ax.set_xlim(min(sizes) / 1.3, max(sizes) * 1.3)
     style.plain_ticks(ax.xaxis, sorted(sizes))
-    narrow = len(sizes) > 7
-    ax.set_xticks(sorted(sizes), [f"{n}" if narrow and i % 2 else f"{n}\n{fmt.flops(sizes[n]).replace(' ', chr(10))}"
-                                  for i, n in enumerate(sorted(sizes))])
+    named = style.thinned(sorted(sizes))
+    rated = named[::-1][::2 if len(named) > 7 else 1]
+    ax.set_xticks(sorted(sizes), ["" if n not in named else f"{n}\n{fmt.flops(sizes[n]).replace(' ', chr(10))}"
+                                  if n in rated else f"{n}" for n in sorted(sizes)])
     values = [v for r in table for k in ("speedup", "speedup_with_transfer") if (v := r[k])]
     low, high = min(1, *values) / 1.6, max(values) * 1.6
     ax.set_ylim(low, high)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from report import derive
 from report.figures import ladder
 from report.records import Point, Study
@@ -18,8 +20,16 @@ def _points(study: Study) -> list[Point]:
     if not study.gpu:
         return []
     points = [p for p in derive.timed(study.gpu, derive.main_family(study)) if derive.counters_of(study.gpu, p)]
-    points = [p for p in points if p.n == derive.common_size(points)]
-    return list({p.title: p for p in sorted(points, key=derive.ladder_key)}.values())
+    here = [p for p in points if p.n == derive.common_size(points)]
+    kernels = {p.kernel for p in here}
+    rest = derive.by_kernel([p for p in points if p.kernel not in kernels and p.n])
+    elsewhere = [derive.best_variants(group, max(p.n for p in group))[0] for group in rest.values()]
+    return list({p.title: p for p in sorted(here + elsewhere, key=derive.ladder_key)}.values())
+
+
+def size(table: list[dict]) -> int:
+    """The size of most rows."""
+    return Counter(row["n"] for row in table).most_common(1)[0][0]
 
 
 def rows(study: Study) -> list[dict]:
@@ -34,10 +44,17 @@ def rows(study: Study) -> list[dict]:
     return [row for row in made if sum(row[level] is not None for level in LEVELS) >= 3]
 
 
+def named(row: dict, table: list[dict]) -> str:
+    """The kernel, with the size where it is not that of most rows."""
+    return row["title"] if row["n"] == size(table) else f"{row['title']}, N = {row['n']}"
+
+
 def caption(study: Study, table: list[dict]) -> str:
+    elsewhere = (", or at the size beside the name, where it was not counted at that one"
+                 if any(row["n"] != size(table) for row in table) else "")
     tool = study.gpu.counter_tool or "hardware counters"
-    return (f"Who served the bytes: traffic at each level for one multiplication at N = {table[0]['n']}; compulsory is "
-            "each operand once. A long way from “requested” to “DRAM” is work that caches took from the "
+    return (f"Who served the bytes: traffic at each level for one multiplication at N = {size(table)}{elsewhere}; "
+            "compulsory is each operand once. A long way from “requested” to “DRAM” is work that caches took from the "
             f"memory (last column). Counters: {tool}, {study.gpu.label}; counted in separate runs from the timings.")
 
 
@@ -55,7 +72,7 @@ def draw(study: Study, table: list[dict]):
     for shift, name in zip(COLUMNS, ("requested", "DRAM", "cached")):
         ladder.beside(ax, name, -1.05, shift, "right", style.GREY)
     ax.set_ylim(len(table) - 0.4, -0.6)
-    ax.set_yticks(range(len(table)), [labels.wrap(r["title"], ladder.NAME_LIMIT) for r in table])
+    ax.set_yticks(range(len(table)), [labels.wrap(named(r, table), ladder.NAME_LIMIT) for r in table])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.xaxis.set_major_formatter(lambda v, _: fmt.volume(v).replace(".00", "").replace(".0", ""))

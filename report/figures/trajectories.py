@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from report import derive
 from report.paper import Paper
 from report.records import Point, Side
@@ -17,11 +19,17 @@ def lines(side: Side, family: str) -> list[list[Point]]:
     return made
 
 
+def usual(shown: list[list[Point]]) -> list[int]:
+    """The sizes that at least half of the kernels were measured at."""
+    counts = Counter(p.n for line in shown for p in line)
+    return sorted(n for n, count in counts.items() if 2 * count >= len(shown))
+
+
 def segments(points: list[Point], sizes: list[int]) -> list[list[Point]]:
-    """The line cut where a size that others have was not measured: a gap, not an interpolation."""
+    """The line cut where one of these sizes was not measured: a gap, not an interpolation."""
     runs: list[list[Point]] = [[]]
     by_size = {p.n: p for p in points}
-    for n in sizes:
+    for n in sorted({*sizes, *by_size}):
         if n in by_size:
             runs[-1].append(by_size[n])
         elif runs[-1]:
