@@ -168,13 +168,17 @@ def size(study: Study, side: Side) -> int | None:
 def ladder(study: Study, side: Side | None) -> list[Limited]:
     """Own rungs from the bottom, then the peers, in the main precision; those without counters are left out."""
     n = size(study, side) if side else None
+    return [rung for rung in _all_at(study, side, n) if rung.shares] if n else []
+
+
+def _all_at(study: Study, side: Side, n: int) -> list[Limited]:
+    """All rungs of one size, with counters and without."""
     made, below = [], None
-    for step in steps.at_size(study, side, derive.main_precision(study), n) if n else []:
-        rung = Limited(step.point, step.number is not None, shares(side, step.point), below, step.below,
-                       waits(side, step.point), counts(side, step.point))
-        made.append(rung)
-        below = rung
-    return [rung for rung in made if rung.shares]
+    for step in steps.at_size(study, side, derive.main_precision(study), n):
+        made.append(Limited(step.point, step.number is not None, shares(side, step.point), below, step.below,
+                            waits(side, step.point), counts(side, step.point)))
+        below = made[-1]
+    return made
 
 
 def section(study: Study, side: Side | None) -> list[dict]:
@@ -182,9 +186,19 @@ def section(study: Study, side: Side | None) -> list[dict]:
     found = ladder(study, side)
     if not found:
         return []
-    texts = reading(found)
+    texts = [*reading(found), *elsewhere(study, side, found[0].point.n)]
     return [blocks.subheading("What limits each rung"), *(blocks.paragraph(text) for text in texts[:-1]),
             *(blocks.reading(text) for text in texts[-1:]), _table(study, side, found)]
+
+
+def elsewhere(study: Study, side: Side, n: int) -> list[str]:
+    """Paragraphs on the rungs that cannot be set against the one below at size n: at the largest size where they can."""
+    done, texts = {rung.point.kernel for rung in _all_at(study, side, n) if _is_comparable(rung)}, []
+    for at in reversed(steps.sizes(study, side, derive.main_precision(study))):
+        here = [rung for rung in _all_at(study, side, at) if _is_comparable(rung) and rung.point.kernel not in done]
+        done |= {rung.point.kernel for rung in here}
+        texts += [f"At N = {at} {_little_gain(rung)}" for rung in here if _gains_little(rung)]
+    return texts
 
 
 def reading(found: list[Limited]) -> list[str]:
@@ -206,9 +220,14 @@ def _held(rung: Limited, which: str) -> str:
     return f"{near}, and its warps wait most for {_wait(*rung.longest[0], OF_TIME)}" if rung.longest else near
 
 
+def _is_comparable(rung: Limited) -> bool:
+    """Whether it and the own rung below have counters."""
+    return bool(rung.is_own and rung.shares and rung.below and rung.below.is_own and rung.below.shares)
+
+
 def _gains_little(rung: Limited) -> bool:
-    known = rung.below and rung.below.is_own and rung.below.shares
-    return bool(known and rung.over and (rung.over.verdict in ("slower", "ambiguous") or _is_hardly_faster(rung)))
+    return bool(_is_comparable(rung) and rung.over
+                and (rung.over.verdict in ("slower", "ambiguous") or _is_hardly_faster(rung)))
 
 
 def _is_hardly_faster(rung: Limited) -> bool:

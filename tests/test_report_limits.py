@@ -376,3 +376,24 @@ def test_nothing_is_said_of_a_step_over_a_rung_without_counters(tmp_path):
     found = study_of(tmp_path, {name(t): COUNTS for t in ("low", "high", "lib")}, times={"high": 1.25, "lib": 3.0})
     assert "no faster" not in text_of(found)
     assert derive.fastest(list(p for p in found.gpu.points)).kernel.title == "mid"
+
+
+def test_a_rung_that_is_not_counted_here_is_explained_where_it_is(tmp_path):
+    """At 2000 only low and high have counters; at 1000 mid and low, and at 500 all: each pair at its largest size."""
+    where = {2000: ("low", "high"), 1000: ("low", "mid"), 500: TITLES}
+    found = study_of(tmp_path, {name(t, n): COUNTS for n, titles in where.items() for t in titles},
+                     times={"mid": 2.1, "high": 2.1}, sizes=(500, 1000, 2000))
+    assert limits.ladder(found, found.gpu)[0].point.n == 500
+    at = {n: limits.elsewhere(found, found.gpu, n) for n in (500, 2000)}
+    assert at[500] == []
+    assert [text.split(":")[0] for text in at[2000]] == [
+        "At N = 1000 mid (tile 8) is no faster than low (tile 8) (0.952×)",
+        "At N = 500 high (tile 8) is no faster than mid (tile 8) (1×, ambiguous)"]
+
+
+def test_what_is_said_of_other_sizes_stands_before_the_table(tmp_path):
+    points = {name(t, 2000): COUNTS for t in ("low", "high")} | {name(t): COUNTS for t in ("low", "mid")}
+    found = study_of(tmp_path, points, times={"mid": 2.1}, sizes=(1000, 2000))
+    *texts, table = limits.section(found, found.gpu)
+    assert "each rung at N = 2000" in table["caption"]
+    assert "At N = 1000 mid (tile 8) is no faster" in json.dumps(texts[-1])
