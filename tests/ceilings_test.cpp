@@ -179,6 +179,9 @@ std::string run_stream(std::int64_t bytes) {
 /// until both have had their quiet moment. A quarter is what no neighbour takes for that long, and less than the third
 /// by which a triad that counts the fetching of its output differs.
 TEST(CpuCeilings, TriadFromMemoryIsAsFastAsStream) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "sanitizers take their time";
+#endif
   const Kernel& kernel = find_kernel("cpu/triad/dram");
   const Problem& problem = find_problem("triad");
   const Params sizes = problem.complete(kernel.sizes());

@@ -72,7 +72,13 @@ void compare_experiment(const char* experiment) {
 }
 
 TEST(HardwareCounters, EqualTheEmulatorsForMatrixMultiplication) { compare_experiment("ratio"); }
-TEST(HardwareCounters, EqualTheEmulatorsForEveryKernel) { compare_experiment("emulator"); }
+TEST(HardwareCounters, EqualTheEmulatorsForEveryKernel) {
+#if defined(__SANITIZE_ADDRESS__)
+  // Lanes load together if they are at one place in the code, and here the compiler lays loops out in other pieces.
+  GTEST_SKIP() << "the sanitizers change the code that the emulator follows";
+#endif
+  compare_experiment("emulator");
+}
 TEST(HardwareCounters, EqualTheEmulatorsForStridedSharedMemory) { compare_experiment("bank_conflicts"); }
 
 }  // namespace
