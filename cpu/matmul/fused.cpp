@@ -50,7 +50,8 @@ struct Blocks {
 bool rows_collide(const MicroKernels& simd, std::ptrdiff_t lda) {
   constexpr std::ptrdiff_t kLine = 16, kWay = 1024;  // floats
   const std::ptrdiff_t places = kWay / std::max(kLine, std::gcd(lda, kWay));
-  return divided_up(simd.rows, int(places)) * kWay >= half_caches().l1 * 2 * 3 / 4;
+  const std::ptrdiff_t ways = 2 * half_caches().l1 / kWay;
+  return 4 * divided_up(simd.rows, int(places)) >= 3 * ways;
 }
 
 /// Blocks of A fill half an L2, panels of B half of this thread's share of half the L3; none is much smaller than the
@@ -62,12 +63,12 @@ Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, st
     const int parts = std::max(1, (size + most / 2) / most);
     return rounded_up(divided_up(size, parts), unit);
   };
-  const int slivers_to_pack_for = rows_collide(simd, lda) ? kIfRowsCollide : kSliversToPackFor;
-  const auto packs_for = [&](int wide) { return wide >= slivers_to_pack_for * simd.width(); };
+  const bool collide = rows_collide(simd, lda);
+  const int least_columns = (collide ? kIfRowsCollide : kSliversToPackFor) * simd.width();
   const int high = in_even_parts(rows, half_caches().l2, simd.rows);
-  if (high >= rows) return {rows, columns, false, rows_collide(simd, lda) && packs_for(columns)};
+  if (high >= rows) return {rows, columns, false, collide && columns >= least_columns};
   const int wide = in_even_parts(columns, half_caches().l3 / 2 / threads, simd.width());
-  return {high, wide, true, packs_for(wide)};
+  return {high, wide, true, wide >= least_columns};
 }
 
 /// The row in which tile number `tile` of `tiles` begins: tiles are as high as each other.
