@@ -108,16 +108,32 @@ TEST(CpuMatmul, EveryWidthOfVectorsIsRightInPartsOfLargerMatrices) {
   EXPECT_GT(widths, 4);
 }
 
-/// Rows that fall into the same sets of the L1: fused packs them, though they are few.
-TEST(CpuMatmul, RowsAPowerOfTwoApartAreRight) {
+/// Products of so many rows that threads take parts of them as they become free, however many threads there are.
+TEST(CpuMatmul, ManyRowsAreRightOnAnyNumberOfThreads) {
+  const auto host = open_host();
+  for (const Kernel* kernel : matmul_kernels()) {
+    if (!kernel->is_general) continue;
+    for (const int threads : {1, 2, 3, 5}) {
+      const UseThreads scope(threads);
+      EXPECT_EQ(failure(*host, *kernel, with_tunables(*kernel, {}),
+                        {{"m", 1501}, {"n", 210}, {"k", 130}, {"alpha", 2}, {"beta", -1}}),
+                "")
+          << kernel->name << " on " << threads << " threads";
+    }
+  }
+}
+
+/// Rows that fall into the same sets of the L1, or nearly: fused packs them, though they are few.
+TEST(CpuMatmul, RowsAboutAPowerOfTwoApartAreRight) {
   const auto host = open_host();
   for (const Kernel* kernel : matmul_kernels()) {
     if (!kernel->is_general) continue;
     for (const Params& tunables : tunings(*kernel))
       for (const int m : {1, 6, 61, 150})
-        EXPECT_EQ(failure(*host, *kernel, tunables, {{"m", m}, {"n", 333}, {"k", 1030}, {"lda", 2048}, {"beta", 1}}),
-                  "")
-            << kernel->name << " " << tunables.text() << " m " << m;
+        for (const int lda : {2047, 2048})
+          EXPECT_EQ(failure(*host, *kernel, tunables, {{"m", m}, {"n", 333}, {"k", 1030}, {"lda", lda}, {"beta", 1}}),
+                    "")
+              << kernel->name << " " << tunables.text() << " m " << m << " lda " << lda;
   }
 }
 

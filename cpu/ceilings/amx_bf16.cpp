@@ -65,7 +65,7 @@ void run_chains(const Call& call) {
   auto* y = call.operand<float>(3);
   const std::int64_t chains = call.params.at("chains"), iterations = call.params.at("iterations");
   const PairedRows steps[] = {paired(b), paired(b + kTileDepth * kTileCols)};
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(dynamic)
   for (std::int64_t first = 0; first < chains; first += kGroup)
     iterate(x + first * kTileSums, a, steps, y + first * kTileSums, iterations);
 }
@@ -85,9 +85,9 @@ const bool added = add_kernel({
     .ceiling = Ceiling{.label = "AMX BF16", .is_bandwidth = false},
     .refuse = refuse,
     .sizes =
-        [] {  // one group for each thread, iterated for about a millisecond
-          return Params{{"chains", std::int64_t{omp_get_max_threads()} * kGroup},
-                        {"iterations", std::int64_t{1} << 15}};
+        [] {  // 32 groups for each thread, together iterated for about a millisecond
+          return Params{{"chains", std::int64_t{omp_get_max_threads()} * 32 * kGroup},
+                        {"iterations", std::int64_t{1} << 10}};
         },
     .run = run_chains,
 });

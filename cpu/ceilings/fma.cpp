@@ -44,7 +44,7 @@ void run_groups(const Call& call, int lanes, Group iterate) {
   auto* y = call.operand<float>(2);
   const std::int64_t chains = call.params.at("chains"), iterations = call.params.at("iterations");
   const std::int64_t group = kRegisters * lanes;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(dynamic)
   for (std::int64_t first = 0; first < chains; first += group) iterate(x + first, coefficients, y + first, iterations);
 }
 
@@ -73,9 +73,9 @@ bool add_width(const Width& width) {
         return p.at("chains") % group == 0 ? "" : "chains must be a multiple of " + std::to_string(group);
       },
       .sizes =
-          [width] {  // one group for each thread, iterated for about a millisecond
-            return Params{{"chains", std::int64_t{omp_get_max_threads()} * kRegisters * width.lanes},
-                          {"iterations", std::int64_t{1} << 19}};
+          [width] {  // 32 groups for each thread, together iterated for about a millisecond
+            return Params{{"chains", std::int64_t{omp_get_max_threads()} * 32 * kRegisters * width.lanes},
+                          {"iterations", std::int64_t{1} << 14}};
           },
       .run = [width](const Call& call) { run_groups(call, width.lanes, width.iterate); },
   });

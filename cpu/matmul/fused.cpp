@@ -3,11 +3,13 @@
 /// into panels, fill half an L2, which is read while tiles compute; a sliver is deeper than an L1 would hold, since it
 /// is read in order, which the prefetcher follows from L2 as well, and C is loaded and stored the more seldom. While a
 /// tile computes, it asks for what comes next: rows of the next sliver, the heads of the next rows of A, at its end its
-/// own rows of C. Threads share nothing and meet once; a small product is left to one. Source: the blocking of BLIS,
-/// its packing of B fused with the first use; depth and distances chosen by measurement.
+/// own rows of C. Threads share nothing and meet once; each takes the next part of C when it is done with one, since
+/// cores are seldom equally fast: turbo, other programs, other machines on the same cores. A small product is left to
+/// one thread. Source: the blocking of BLIS, its packing of B fused with the first use; depth and distances chosen by
+/// measurement.
 #include <omp.h>
 
-#include <numeric>
+#include <atomic>
 
 #include "cpu/matmul/blocking.hpp"
 #include "cpu/matmul/level_traffic.hpp"
@@ -44,14 +46,19 @@ struct Blocks {
   bool packs_a = false;  ///< into panels as high as the tiles: one stream each, however far apart the rows of A lie
 };
 
-/// Whether the rows of a tile, `lda` floats apart, fill most of the ways of the sets of the L1 that they fall into, so
-/// that a line of A is driven out before its sixteen steps are over: a power of two apart, all fall into one. A way is
-/// a page, since an L1 finds its sets by the part of the address that needs no translation.
+/// Whether rows of a tile, `lda` floats apart, fill most of the ways of a set of the L1, so that a line of A is driven
+/// out before its sixteen steps are over: about a power of two apart, all of them fall into one or two sets. A way is a
+/// page, since an L1 finds its sets by the part of the address that needs no translation.
 bool rows_collide(const MicroKernels& simd, std::ptrdiff_t lda) {
   constexpr std::ptrdiff_t kLine = 16, kWay = 1024;  // floats
-  const std::ptrdiff_t places = kWay / std::max(kLine, std::gcd(lda, kWay));
   const std::ptrdiff_t ways = 2 * half_caches().l1 / kWay;
-  return 4 * divided_up(simd.rows, int(places)) >= 3 * ways;
+  int most = 0;
+  for (int first = 0; first < simd.rows; ++first) {
+    int near = 0;  // rows that lie in the same line of a way as the first one, or may
+    for (int row = 0; row < simd.rows; ++row) near += ((row - first) * lda % kWay + kWay) % kWay < kLine;
+    most = std::max(most, near);
+  }
+  return 4 * most >= 3 * ways;
 }
 
 /// Blocks of A fill half an L2, panels of B half of this thread's share of half the L3; none is much smaller than the
@@ -164,16 +171,21 @@ int depth_for(const Matmul<float>& it, const MicroKernels& simd, int depth) {
   return rounded_up(divided_up(it.k, divided_up(it.k, deepest)), 8);  // even parts, no thin last one
 }
 
+GuidedParts parts_for(const Matmul<float>& it, const MicroKernels& simd, int threads) {
+  constexpr int kLeastRows = 112;  // enough tiles to pay for packing B
+  return {grid_for(threads, it.m, it.n), it.m, it.n, simd.rows, kLeastRows, simd.lanes};
+}
+
 void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {
   const int threads = worthwhile_threads(it, simd);
   if (is_skinny(it)) return stream_product(it, simd, threads);
   const int kc = depth_for(it, simd, depth);
   if (threads == 1) return multiply_part(it, simd, kc, {0, it.m}, {0, it.n});
+  const GuidedParts parts = parts_for(it, simd, threads);
+  std::atomic<int> next = threads;
 #pragma omp parallel num_threads(threads)
-  {
-    const Grid grid = grid_for(omp_get_num_threads(), it.m, it.n);
-    const Part rows = grid.rows(omp_get_thread_num(), it.m, 1);
-    const Part columns = grid.columns(omp_get_thread_num(), it.n, simd.lanes);
+  for (int part = omp_get_thread_num(); part < parts.count(); part = next++) {
+    const Part rows = parts.rows(part), columns = parts.columns(part);
     if (rows.size() > 0 && columns.size() > 0) multiply_part(it, simd, kc, rows, columns);
   }
 }
@@ -184,7 +196,7 @@ LevelTraffic traffic_of_fused(const Matmul<float>& it, const MicroKernels& simd,
   const int threads = worthwhile_threads(it, simd);
   if (is_skinny(it)) return streamed_traffic(shape, simd.lanes, threads);
   const int kc = depth_for(it, simd, depth);
-  return tiles_traffic(shape, grid_for(threads, it.m, it.n), 1, simd.lanes, [&](int rows, int columns) {
+  return tiles_traffic(shape, parts_for(it, simd, threads), [&](int rows, int columns) {
     const Blocks blocks = blocks_for(simd, rows, columns, kc, it.lda, threads);
     const bool packs = packs_for(it, simd, kc, blocks.rows, blocks.is_kept);
     return TileLoops{.mr = simd.rows,

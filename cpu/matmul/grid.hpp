@@ -43,4 +43,41 @@ inline Grid grid_for(int threads, int m, int n) {
   return best;
 }
 
+/// The parts of C in the order in which threads take them, each as it becomes free: an even grid would take as long as
+/// its slowest core. The columns are shared out as in the grid; the rows in pieces of half a thread's even share of
+/// what is left, so that at the end nobody waits for more than a short one. Rows too few for that are shared out
+/// evenly. Source: Polychronopoulos, Kuck: Guided Self-Scheduling (1987).
+class GuidedParts {
+ public:
+  /// Of m x n elements; pieces are whole units of rows, at least `least` of them, columns whole units of columns.
+  GuidedParts(const Grid& grid, int m, int n, int row_unit, int least, int column_unit)
+      : grid_(grid), m_(m), n_(n), row_unit_(row_unit), least_(least), column_unit_(column_unit) {
+    if (m / grid.down < 2 * least) return;
+    pieces_ = 1;
+    while (rows(count() - 1).end < m_) ++pieces_;
+  }
+
+  const Grid& grid() const { return grid_; }
+  int count() const { return (pieces_ ? pieces_ : grid_.down) * grid_.across; }
+  Part columns(int index) const { return grid_.columns(index % grid_.across * grid_.down, n_, column_unit_); }
+  Part rows(int index) const {
+    const int place = index / grid_.across;
+    if (pieces_ == 0) return grid_.rows(place, m_, 1);
+    Part piece;
+    for (int i = 0; i <= place; ++i) piece = {piece.end, piece.end + size_of_next(m_ - piece.end)};
+    return piece;
+  }
+
+ private:
+  int size_of_next(int left) const {
+    const int wanted = std::max(left / (2 * grid_.down), least_);
+    const int size = (wanted + row_unit_ - 1) / row_unit_ * row_unit_;
+    return left - size < least_ / 2 ? left : size;
+  }
+
+  Grid grid_;
+  int m_, n_, row_unit_, least_, column_unit_;
+  int pieces_ = 0;  ///< of each part of the columns; 0: as the grid's
+};
+
 }  // namespace rung

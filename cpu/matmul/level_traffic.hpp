@@ -295,24 +295,44 @@ inline double tiles_requested(const Floats& f, const TileLoops& l, const Grid& t
   return of_a + of_b + kFloatBytes * f.m * f.n * (2 * s.slices - 1);
 }
 
-/// A product by tiles, its rows and columns shared out over a grid of threads in units of so many; loops_of(rows,
-/// columns) says how a thread goes over a part of that size.
-template <typename LoopsOf>
-LevelTraffic tiles_traffic(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
-                           const LoopsOf& loops_of, const Caches& caches = machine_caches()) {
+/// A product by tiles in parts, each of them by one thread of `team`; loops_of(rows, columns) says how it goes over a
+/// part of that size. Memory sees all threads in step, on parts like the first.
+template <typename Parts, typename LoopsOf>
+LevelTraffic parts_traffic(const MatmulShape& shape, const Parts& parts, const Grid& team, const LoopsOf& loops_of,
+                           const Caches& caches) {
   LevelTraffic all;
-  for (int thread = 0; thread < grid.down * grid.across; ++thread) {
-    const int rows = grid.rows(thread, shape.m, row_unit).size();
-    const int columns = grid.columns(thread, shape.n, column_unit).size();
+  for (int i = 0; i < parts.count(); ++i) {
+    const int rows = parts.rows(i).size(), columns = parts.columns(i).size();
     if (rows == 0 || columns == 0) continue;
     const Floats part({rows, columns, shape.k});
     const TileLoops loops = loops_of(rows, columns);
-    all.l1 += tiles_requested(part, loops, grid);
-    all.l2 += tiles_beyond(caches.l1, part, loops, {}, grid);
-    all.l3 += tiles_beyond(caches.l2, part, loops, {}, grid);
-    all.dram = tiles_beyond(caches.l3, Floats(shape), loops, grid, grid);
+    if (all.l1 == 0) all.dram = tiles_beyond(caches.l3, Floats(shape), loops, team, team);
+    all.l1 += tiles_requested(part, loops, team);
+    all.l2 += tiles_beyond(caches.l1, part, loops, {}, team);
+    all.l3 += tiles_beyond(caches.l2, part, loops, {}, team);
   }
   return all;
+}
+
+/// The same, its rows and columns shared out over a grid of threads in units of so many.
+template <typename LoopsOf>
+LevelTraffic tiles_traffic(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
+                           const LoopsOf& loops_of, const Caches& caches = machine_caches()) {
+  struct {
+    Grid grid;
+    int m, n, row_unit, column_unit;
+    int count() const { return grid.down * grid.across; }
+    Part rows(int i) const { return grid.rows(i, m, row_unit); }
+    Part columns(int i) const { return grid.columns(i, n, column_unit); }
+  } const parts{grid, int(shape.m), int(shape.n), row_unit, column_unit};
+  return parts_traffic(shape, parts, grid, loops_of, caches);
+}
+
+/// The same, in parts that threads take as they become free.
+template <typename LoopsOf>
+LevelTraffic tiles_traffic(const MatmulShape& shape, const GuidedParts& parts, const LoopsOf& loops_of,
+                           const Caches& caches = machine_caches()) {
+  return parts_traffic(shape, parts, parts.grid(), loops_of, caches);
 }
 
 /// The rows and columns that fill no tile, element by element: for row (shared out among the threads), for col, for i.

@@ -131,6 +131,23 @@ struct Sums {
   }
 };
 
+template <int rows, int lines>
+HWY_INLINE void ask_for_c(const Tile& t) {
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; ++i) {
+    __builtin_prefetch(t.c + i * t.ldc, 1);
+    for (int line = 1; line <= lines; ++line) __builtin_prefetch(t.c + i * t.ldc + line * kLine - 1, 1);
+  }
+}
+
+/// The heads of the rows of A below the tile's.
+template <int rows>
+HWY_INLINE void ask_for_rows(const Tile& t) {
+  for (int i = rows; i < 2 * rows; ++i)
+#pragma GCC unroll 4
+    for (int line = 0; line < kHeadLines; ++line) __builtin_prefetch(t.a + i * t.lda + line * kLine);
+}
+
 template <int rows, int vectors, FromB from_b, bool in_part, bool a_is_panel>
 HWY_INLINE void run_tile_on(const Tile& t) {
   const FirstLanes last(t.columns - (vectors - 1) * kLanes);
@@ -138,12 +155,25 @@ HWY_INLINE void run_tile_on(const Tile& t) {
   const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
   const float *a = t.a, *b = t.b, *next_b = t.next_b;
   float* sliver = t.sliver;
-  // By the last element of each line: rows at any address begin in a line that the sliver before has brought.
-  for (int i = 0; i < t.next_count; ++i, next_b += t.next_stride)
-    for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
   Sums<rows, vectors, from_b, in_part> sums;
   const std::ptrdiff_t down = a_is_panel ? 1 : t.lda, across = a_is_panel ? rows : 1;
-  const auto steps = [&](int count) HWY_ATTR {
+  // The steps in rounds: one for each row of the next sliver, which is asked for at its start, since all at once they
+  // would fill the queue in which the tile's own lines wait; the rest; and the last steps, when C is asked for.
+  const int final_steps = std::min(t.k, kStepsAhead), others = t.k - final_steps;
+  const int between = t.next_count > 0 ? others / t.next_count / 4 * 4 : 0;
+  for (int round = 0; round < t.next_count + 2; ++round) {
+    int count = between;
+    if (round < t.next_count) {
+      // By the last element of each line: rows at any address begin in a line that the sliver before has brought.
+      for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
+      next_b += t.next_stride;
+    } else if (round == t.next_count) {
+      count = others - t.next_count * between;
+    } else {
+      count = final_steps;
+      if (others > 0) ask_for_c<rows, kLines>(t);  // else it is too late
+      if (t.next_rows) ask_for_rows<rows>(t);
+    }
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
       sums.step(a, down, b, sliver, last);
@@ -151,21 +181,7 @@ HWY_INLINE void run_tile_on(const Tile& t) {
       b += ldb;
       if (from_b == FromB::packing) sliver += kSliver;
     }
-  };
-  const int final_steps = std::min(t.k, kStepsAhead);
-  if (t.k > kStepsAhead) {  // else it is too late to ask
-    steps(t.k - final_steps);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
-      __builtin_prefetch(t.c + i * t.ldc, 1);
-      for (int line = 1; line <= kLines; ++line) __builtin_prefetch(t.c + i * t.ldc + line * kLine - 1, 1);
-    }
   }
-  if (t.next_rows)
-    for (int i = rows; i < 2 * rows; ++i)
-#pragma GCC unroll 4
-      for (int line = 0; line < kHeadLines; ++line) __builtin_prefetch(t.a + i * t.lda + line * kLine);
-  steps(final_steps);
   sums.store(t, last);
 }
 
