@@ -114,12 +114,14 @@ struct Sums {
   HWY_INLINE void store_as(const Tile& t, FirstLanes last) const {
     const D d;
     const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
+    float* row = t.c;
+    const std::ptrdiff_t ldc = t.ldc;  // or it would be loaded again after each store, which might have changed it
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i)
+    for (int i = 0; i < rows; ++i, row += ldc)
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
         const bool masked = in_part && v == vectors - 1;
-        float* c = t.c + i * t.ldc + v * kLanes;
+        float* c = row + v * kLanes;
         V result = sum[i][v];
         if (scales) result = hn::Mul(alpha, result);
         if (adds) result = hn::MulAdd(beta, masked ? last.load(c) : hn::LoadU(d, c), result);
@@ -157,23 +159,7 @@ HWY_INLINE void run_tile_on(const Tile& t) {
   float* sliver = t.sliver;
   Sums<rows, vectors, from_b, in_part> sums;
   const std::ptrdiff_t down = a_is_panel ? 1 : t.lda, across = a_is_panel ? rows : 1;
-  // The steps in rounds: one for each row of the next sliver, which is asked for at its start, since all at once they
-  // would fill the queue in which the tile's own lines wait; the rest; and the last steps, when C is asked for.
-  const int final_steps = std::min(t.k, kStepsAhead), others = t.k - final_steps;
-  const int between = t.next_count > 0 ? others / t.next_count / 4 * 4 : 0;
-  for (int round = 0; round < t.next_count + 2; ++round) {
-    int count = between;
-    if (round < t.next_count) {
-      // By the last element of each line: rows at any address begin in a line that the sliver before has brought.
-      for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
-      next_b += t.next_stride;
-    } else if (round == t.next_count) {
-      count = others - t.next_count * between;
-    } else {
-      count = final_steps;
-      if (others > 0) ask_for_c<rows, kLines>(t);  // else it is too late
-      if (t.next_rows) ask_for_rows<rows>(t);
-    }
+  const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
       sums.step(a, down, b, sliver, last);
@@ -181,7 +167,28 @@ HWY_INLINE void run_tile_on(const Tile& t) {
       b += ldb;
       if (from_b == FromB::packing) sliver += kSliver;
     }
+  };
+  // By the last element of each line: rows at any address begin in a line that the sliver before has brought.
+  const auto ask_for_next_b = [&] {
+    for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
+    next_b += t.next_stride;
+  };
+  const int final_steps = std::min(t.k, kStepsAhead);
+  if (int left = t.k - final_steps; left > 0) {
+    // A row every few steps: all at once, they would fill the queue in which the tile's own lines wait.
+    const int between = t.next_count > 0 ? left / t.next_count / 4 * 4 : 0;
+    for (int i = 0; i <= t.next_count; ++i) {
+      if (i < t.next_count) ask_for_next_b();
+      const int count = i < t.next_count ? between : left;
+      steps(count);
+      left -= count;
+    }
+    ask_for_c<rows, kLines>(t);
+  } else {
+    for (int i = 0; i < t.next_count; ++i) ask_for_next_b();
   }
+  if (t.next_rows) ask_for_rows<rows>(t);
+  steps(final_steps);
   sums.store(t, last);
 }
 
