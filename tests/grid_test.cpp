@@ -40,7 +40,7 @@ TEST(GuidedParts, BecomeShorterDownToTheLeast) {
       const int even = m / parts.grid().down;
       for (int i = 0; i < parts.count(); ++i) {
         const int rows = parts.rows(i).size();
-        EXPECT_LE(rows, even / 2 + 14 + kLeast / 2) << at << ", part " << i;
+        EXPECT_LE(rows, 2 * even / 3 + 14 + kLeast / 2) << at << ", part " << i;
         EXPECT_GE(rows, kLeast / 2) << at << ", part " << i;
       }
       EXPECT_LE(parts.rows(parts.count() - 1).size(), kLeast + kLeast / 2 + 14) << at;
@@ -53,20 +53,23 @@ TEST(GuidedParts, FewRowsAreSharedOutEvenly) {
   for (int i = 0; i < parts.count(); ++i) EXPECT_EQ(parts.rows(i).size(), 200);
 }
 
-/// One core of sixteen at half the speed of the others: the parts end nearly as soon as if the work could be divided at
-/// will; in even shares it would take almost twice as long.
+/// One core of sixteen at half the speed of the others: an even grid takes almost twice as long as if the work could be
+/// divided at will; these parts a third longer, which is what the slow core takes for its first one.
 TEST(GuidedParts, ASlowCoreHoldsNobodyUpForLong) {
   constexpr int kThreads = 16;
-  const GuidedParts parts = guided(kThreads, 4096, 4096);
-  std::vector<double> ends(kThreads, 0.0);
-  double work = 0;
-  for (int i = 0; i < parts.count(); ++i) {
-    const double size = double(parts.rows(i).size()) * parts.columns(i).size();
-    const auto next = std::min_element(ends.begin(), ends.end());
-    *next += next == ends.begin() ? 2 * size : size;
-    work += size;
-  }
-  EXPECT_LT(*std::max_element(ends.begin(), ends.end()), 1.12 * work / (kThreads - 0.5));
+  const auto takes = [](const GuidedParts& parts) {
+    std::vector<double> ends(kThreads, 0.0);
+    double work = 0;
+    for (int i = 0; i < parts.count(); ++i) {
+      const double size = double(parts.rows(i).size()) * parts.columns(i).size();
+      const auto next = std::min_element(ends.begin(), ends.end());
+      *next += next == ends.begin() ? 2 * size : size;
+      work += size;
+    }
+    return *std::max_element(ends.begin(), ends.end()) / (work / (kThreads - 0.5));
+  };
+  EXPECT_LT(takes(guided(kThreads, 4096, 4096)), 1.35);
+  EXPECT_GT(takes(guided(kThreads, 4096, 4096, 14, 4096)), 1.9);  // evenly
 }
 
 }  // namespace

@@ -70,12 +70,14 @@ Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, st
     const int parts = std::max(1, (size + most / 2) / most);
     return rounded_up(divided_up(size, parts), unit);
   };
-  const bool collide = rows_collide(simd, lda);
-  const int least_columns = (collide ? kIfRowsCollide : kSliversToPackFor) * simd.width();
+  const auto pays = [&](int used_columns) {  // the number comes first: small products cannot wait for the other
+    const int slivers = used_columns / simd.width();
+    return slivers >= kSliversToPackFor || (slivers >= kIfRowsCollide && rows_collide(simd, lda));
+  };
   const int high = in_even_parts(rows, half_caches().l2, simd.rows);
-  if (high >= rows) return {rows, columns, false, collide && columns >= least_columns};
+  if (high >= rows) return {rows, columns, false, pays(columns)};
   const int wide = in_even_parts(columns, half_caches().l3 / 2 / threads, simd.width());
-  return {high, wide, true, wide >= least_columns};
+  return {high, wide, true, pays(wide)};
 }
 
 /// The row in which tile number `tile` of `tiles` begins: tiles are as high as each other.
@@ -172,8 +174,8 @@ int depth_for(const Matmul<float>& it, const MicroKernels& simd, int depth) {
 }
 
 GuidedParts parts_for(const Matmul<float>& it, const MicroKernels& simd, int threads) {
-  constexpr int kLeastRows = 112;  // enough tiles to pay for packing B
-  return {grid_for(threads, it.m, it.n), it.m, it.n, simd.rows, kLeastRows, simd.lanes};
+  const int least = 8 * simd.rows;  // enough tiles to pay for packing B
+  return {grid_for(threads, it.m, it.n), it.m, it.n, simd.rows, least, simd.lanes};
 }
 
 void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {
@@ -216,7 +218,8 @@ const bool added = add_kernel({
     .name = "cpu/matmul/fused",
     .order = 80,
     .title = "fused packing",
-    .idea = "The first row of tiles packs B while it computes; deep slivers, prefetched; threads take parts as they become free.",
+    .idea = "The first row of tiles packs B while it computes; deep slivers, prefetched; threads take parts as they "
+            "become free.",
     .source = "BLIS's packing fused with its first use",
     .is_general = true,
     .tunables = {simd_tunable(), {"depth", Depths::values()}},

@@ -44,9 +44,9 @@ inline Grid grid_for(int threads, int m, int n) {
 }
 
 /// The parts of C in the order in which threads take them, each as it becomes free: an even grid would take as long as
-/// its slowest core. The columns are shared out as in the grid; the rows in pieces of half a thread's even share of
-/// what is left, so that at the end nobody waits for more than a short one. Rows too few for that are shared out
-/// evenly. Source: Polychronopoulos, Kuck: Guided Self-Scheduling (1987).
+/// its slowest core. The columns are shared out as in the grid; the rows in pieces of two thirds of a thread's even
+/// share of what is left, so that in the end nobody waits for more than a short one. Rows too few for that are shared
+/// out evenly. Source: Polychronopoulos, Kuck: Guided Self-Scheduling (1987).
 class GuidedParts {
  public:
   /// Of m x n elements; pieces are whole units of rows, at least `least` of them, columns whole units of columns.
@@ -70,7 +70,7 @@ class GuidedParts {
 
  private:
   int size_of_next(int left) const {
-    const int wanted = std::max(left / (2 * grid_.down), least_);
+    const int wanted = std::max(2 * left / (3 * grid_.down), least_);
     const int size = (wanted + row_unit_ - 1) / row_unit_ * row_unit_;
     return left - size < least_ / 2 ? left : size;
   }

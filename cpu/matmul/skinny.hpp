@@ -12,6 +12,7 @@ inline bool is_skinny(const Matmul<float>& it) { return it.m <= kMostStreamedRow
 
 /// C = alpha A B + beta C for up to kMostStreamedRows rows; each thread streams its columns of B.
 inline void stream_product(const Matmul<float>& it, const MicroKernels& simd, int threads) {
+  if (threads == 1) return simd.stream[it.m - 1](it);
 #pragma omp parallel num_threads(threads)
   {
     const Grid grid{1, omp_get_num_threads()};
