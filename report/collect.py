@@ -221,16 +221,20 @@ def _counters(found: Found, machine: str) -> CounterFile | None:
 
 
 def _roofs(name: str, machine: str, runs: list[Run], found: Found) -> tuple[Roof, ...]:
-    """The newest ceilings file of this machine, completed by ceiling kernels that it does not list."""
-    mine = [f for f in found.roofs if _side_of(f, name) and _same(f.machine, machine)]
-    best = max(mine, key=lambda f: (f.date, str(f.path)), default=None)
-    for file in mine:
-        note = file.date[:10] if file is best else "a newer one is used"
-        found.sources.append(Source(str(file.path), f"ceilings ({name})", file is best, note))
+    """Each ceiling at the highest that a ceilings file of this machine has: what a machine can do at best is more than
+    what it could do when others used it, too. Completed by ceiling kernels that no file lists."""
+    mine = sorted((f for f in found.roofs if _side_of(f, name) and _same(f.machine, machine)),
+                  key=lambda f: (f.date, str(f.path)), reverse=True)
     precision = {k.ceiling_label: k.precision for r in runs for k in r.kernels.values()
                  if k.is_ceiling and k.side == name}
-    roofs = [replace(r, precision=precision.get(r.label.removesuffix(threads.ONE)))
-             for r in (best.roofs if best else ())]
+    best: dict[tuple[str, bool], Roof] = {}
+    for file in mine:
+        higher = {(r.label, r.measured): r for r in file.roofs
+                  if (r.label, r.measured) not in best or r.measured and r.value > best[r.label, True].value}
+        best |= higher
+        note = file.date[:10] if higher else "others have higher ones"
+        found.sources.append(Source(str(file.path), f"ceilings ({name})", bool(higher), note))
+    roofs = [replace(r, precision=precision.get(r.label.removesuffix(threads.ONE))) for r in best.values()]
     known = {r.label for r in roofs if r.measured}
     return tuple(roofs + [r for r in _timed_roofs(name, runs) if r.label not in known])
 

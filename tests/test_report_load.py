@@ -172,6 +172,22 @@ def test_a_newer_file_of_one_side_leaves_the_other_side_s_points(tmp_path):
     assert {r.samples for r in study.runs if r.path.name == "old.json"} == {sum(len(p.times) for p in study.cpu.points)}
 
 
+def test_each_ceiling_is_the_highest_that_a_file_of_this_machine_has(tmp_path):
+    write(tmp_path / "ladder.json", read(LADDER))
+    for name, day, factor in (("ceilings-cpu-1", "2026-01-01", 1.25), ("ceilings-cpu-2", "2026-03-01", 1),
+                              ("ceilings-cpu-3", "2026-02-01", 0.5)):
+        roofs = read(CPU / "ceilings-cpu.json") | {"date": day}
+        (label, value), *others = roofs["empirical"]["gflops"]["data"]
+        roofs["empirical"]["gflops"]["data"] = [[label, value * factor], *others]
+        write(tmp_path / f"{name}.json", roofs)
+    study = collect([tmp_path], [])
+    found = {r.label: r.value for r in study.cpu.roofs if r.measured}
+    assert found[label] == pytest.approx(1.25 * value) and all(found[one] == other for one, other in others)
+    notes = {Path(s.path).stem: s for s in study.sources}
+    assert notes["ceilings-cpu-1"].used and notes["ceilings-cpu-2"].used and not notes["ceilings-cpu-3"].used
+    assert notes["ceilings-cpu-3"].note == "others have higher ones"
+
+
 def test_unfinished_file_is_used_when_there_is_no_other(tmp_path):
     write(tmp_path / "m.json", changed(LADDER, complete=False, points_done=4, points_planned=9))
     source = collect([tmp_path], []).sources[0]
