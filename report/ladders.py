@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from report import blocks, captions, derive, fmt, peers_words, steps
+from report import blocks, captions, derive, fmt, limits, peers_words, steps
 from report.records import SIDE_NAME, Point, Side, Study
 from report.steps import Ratio, Step
 
@@ -65,7 +65,7 @@ def reading(study: Study, side: Side) -> str:
     made = [s for s in steps.climb(study, side, derive.main_precision(study)) if s.number]
     if len(made) < 2:
         return ""
-    return " ".join(filter(None, (_most(made), _whole(study, side, made), _not_faster(made), _top(study, side))))
+    return " ".join(filter(None, (_most(made), _whole(study, side, made), _not_faster(study, side, made), _top(study, side))))
 
 
 def _most(made: list[Step]) -> str:
@@ -88,15 +88,29 @@ def _whole(study: Study, side: Side, made: list[Step]) -> str:
             f"N = {top.n}.")
 
 
-def _not_faster(made: list[Step]) -> str:
-    still = [s for s in made if s.below and s.below.verdict != "faster"
+def _not_faster(study: Study, side: Side, made: list[Step]) -> str:
+    still = [(s, before) for before, s in zip(made, made[1:]) if s.below and s.below.verdict != "faster"
              and not (s.below.verdict == "unknown" and s.below.value > 1)]
     if not still:
         compared = [s for s in made if s.below]
         return "Every rung is faster than the one before." if len(compared) == len(made) - 1 else ""
     names = [f"{s.point.title} ({fmt.times(s.below.value)} at N = {s.below_n}"
-             + (", ambiguous)" if s.below.verdict == "ambiguous" else ")") for s in still]
+             + (", ambiguous" if s.below.verdict == "ambiguous" else "") + _elsewhere(study, side, s, before) + ")"
+             for s, before in still]
     return f"Not faster than the rung before: {captions.joined(names)}."
+
+
+def _elsewhere(study: Study, side: Side, step: Step, before: Step) -> str:
+    """', but 1.90× at N = 512': the largest other size at which it is faster, if any."""
+    precision = derive.main_precision(study)
+    for n in sorted(steps.sizes(study, side, precision), reverse=True):
+        own = [s for s in steps.at_size(study, side, precision, n) if s.number]
+        for lower, upper in zip(own, own[1:]):
+            same = (lower.point.kernel, upper.point.kernel) == (before.point.kernel, step.point.kernel)
+            is_faster = same and upper.below.verdict == "faster" and upper.below.value >= limits.LITTLE
+            if is_faster and n != step.below_n:
+                return f", but {fmt.times(upper.below.value)} at N = {n}"
+    return ""
 
 
 def _top(study: Study, side: Side) -> str:

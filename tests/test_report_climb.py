@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import pytest
 from test_report_support import CORES, CPU, GPU, read, write
@@ -111,6 +112,9 @@ def test_text_says_what_brought_most_and_what_nothing(alone, tmp_path, ladder):
     assert "Of 6 own rungs Loops interchanged brought most: 10." in text
     assert "Not faster than the rung before: Packed panels (0.98" in text
     assert "The top rung, Prefetched, stands at" in text and "OpenBLAS at N = 2048" in text
+    mixed = study_of(tmp_path, scaled(read(CORES / "cpu_ladder.json"), "/panels", 0.5, 512))
+    assert re.search(r"Packed panels \(0\.98\d?× at N = 2048[^)]*, but [12]\.\d+× at N = 512\)",
+                     ladders.reading(mixed, mixed.cpu))
     quick = study_of(tmp_path, scaled(ladder, "/panels", 0.9))
     assert "Every rung is faster than the one before." in ladders.reading(quick, quick.cpu)
 
