@@ -123,6 +123,20 @@ TEST(CpuMatmul, ManyRowsAreRightOnAnyNumberOfThreads) {
   }
 }
 
+/// Inside a parallel region the kernels' own ones have a team of one, whatever they ask for.
+TEST(CpuMatmul, FewerThreadsThanAskedForAreRight) {
+  const auto host = open_host();
+  for (const Kernel* kernel : matmul_kernels()) {
+    if (kernel->is_library || !kernel->is_general) continue;
+    const UseThreads scope(4);
+    std::string found;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    found = failure(*host, *kernel, with_tunables(*kernel, {}), {{"m", 1501}, {"n", 210}, {"k", 130}});
+    EXPECT_EQ(found, "") << kernel->name;
+  }
+}
+
 /// Rows that fall into the same sets of the L1, or nearly: fused packs them, though they are few.
 TEST(CpuMatmul, RowsAboutAPowerOfTwoApartAreRight) {
   const auto host = open_host();

@@ -184,9 +184,9 @@ void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) 
   const int kc = depth_for(it, simd, depth);
   if (threads == 1) return multiply_part(it, simd, kc, {0, it.m}, {0, it.n});
   const GuidedParts parts = parts_for(it, simd, threads);
-  std::atomic<int> next = threads;
+  std::atomic<int> taken = 0;  // after the first ones
 #pragma omp parallel num_threads(threads)
-  for (int part = omp_get_thread_num(); part < parts.count(); part = next++) {
+  for (int part = omp_get_thread_num(); part < parts.count(); part = omp_get_num_threads() + taken++) {
     const Part rows = parts.rows(part), columns = parts.columns(part);
     if (rows.size() > 0 && columns.size() > 0) multiply_part(it, simd, kc, rows, columns);
   }
