@@ -296,17 +296,21 @@ inline double tiles_requested(const Floats& f, const TileLoops& l, const Grid& t
 }
 
 /// A product by tiles in parts, each of them by one thread of `team`; loops_of(rows, columns) says how it goes over a
-/// part of that size. Memory sees all threads in step, on parts like the first.
+/// part of that size. Memory sees all threads in step, on parts like the largest.
 template <typename Parts, typename LoopsOf>
 LevelTraffic parts_traffic(const MatmulShape& shape, const Parts& parts, const Grid& team, const LoopsOf& loops_of,
                            const Caches& caches) {
   LevelTraffic all;
+  double largest = 0;
   for (int i = 0; i < parts.count(); ++i) {
     const int rows = parts.rows(i).size(), columns = parts.columns(i).size();
     if (rows == 0 || columns == 0) continue;
     const Floats part({rows, columns, shape.k});
     const TileLoops loops = loops_of(rows, columns);
-    if (all.l1 == 0) all.dram = tiles_beyond(caches.l3, Floats(shape), loops, team, team);
+    if (part.m * part.n >= largest) {
+      largest = part.m * part.n;
+      all.dram = tiles_beyond(caches.l3, Floats(shape), loops, team, team);
+    }
     all.l1 += tiles_requested(part, loops, team);
     all.l2 += tiles_beyond(caches.l1, part, loops, {}, team);
     all.l3 += tiles_beyond(caches.l2, part, loops, {}, team);
