@@ -65,7 +65,8 @@ def reading(study: Study, side: Side) -> str:
     made = [s for s in steps.climb(study, side, derive.main_precision(study)) if s.number]
     if len(made) < 2:
         return ""
-    return " ".join(filter(None, (_most(made), _whole(study, side, made), _not_faster(study, side, made), _top(study, side))))
+    return " ".join(filter(None, (_most(made), _whole(study, side, made), _not_faster(study, side, made),
+                                  _top(study, side))))
 
 
 def _most(made: list[Step]) -> str:

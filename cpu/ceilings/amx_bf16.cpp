@@ -1,6 +1,7 @@
 /// The rate of Intel AMX's bfloat16 products on all threads: each multiplies a 16 x 32 by a 32 x 16 tile and adds to 16
 /// x 16 sums. The unit starts one every 16 cycles and takes 52 for it, so four independent chains keep it busy; they, a
 /// tile of A and two of B are seven of the eight tile registers.
+/// A thread takes the next four when it is done with some, so that nobody waits for the slowest core.
 /// Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on AMX.
 #if defined(__x86_64__) && defined(__linux__)
 #include <immintrin.h>

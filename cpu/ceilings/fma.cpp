@@ -2,6 +2,8 @@
 /// is held down by the first, what the compiler makes vectors of by one of the others.
 /// Each thread iterates groups of chains that just fill the registers. An FMA has a latency of 4 or 5 cycles and a core
 /// starts up to two a cycle, so 10 independent ones keep the units busy.
+/// A thread takes the next group when it is done with one: in equal shares all would wait for the slowest core, and a
+/// roof must say what all of them can do.
 /// Source: Williams, Waterman, Patterson: Roofline (2009), in-core ceilings.
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -49,12 +49,12 @@ inline Grid grid_for(int threads, int m, int n) {
 /// out evenly. Source: Polychronopoulos, Kuck: Guided Self-Scheduling (1987).
 class GuidedParts {
  public:
-  /// Of m x n elements; pieces are whole units of rows, at least `least` of them, columns whole units of columns.
+  /// Of m x n elements; pieces are whole units of rows, at least `least` rows (the last one half as many), and whole
+  /// units of columns.
   GuidedParts(const Grid& grid, int m, int n, int row_unit, int least, int column_unit)
       : grid_(grid), m_(m), n_(n), row_unit_(row_unit), least_(least), column_unit_(column_unit) {
     if (m / grid.down < 2 * least) return;
-    pieces_ = 1;
-    while (rows(count() - 1).end < m_) ++pieces_;
+    for (int end = 0; end < m; ++pieces_) end += size_of_next(m - end);
   }
 
   const Grid& grid() const { return grid_; }
