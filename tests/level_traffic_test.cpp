@@ -326,19 +326,31 @@ void tiles_nest(Trace& memory, const Layout& at, const TileLoops& loops, Part ro
       }
 }
 
+/// The parts in the order in which threads take them that are all equally fast.
+template <typename Parts, typename LoopsOf>
+LevelTraffic simulated_parts(const MatmulShape& shape, const Parts& parts, const Grid& team, const LoopsOf& loops_of,
+                             const Caches& caches) {
+  const Layout at(shape);
+  std::size_t most = 0, count = static_cast<std::size_t>(team.down * team.across);
+  for (int i = 0; i < parts.count(); ++i) {
+    const TileLoops loops = loops_of(parts.rows(i).size(), parts.columns(i).size());
+    most = std::max(most, Layout::padded(std::size_t(loops.copied_rows + loops.nc) * std::size_t(loops.kc)));
+  }
+  std::vector<Trace> threads(count);
+  std::vector<int> done(count);
+  for (int i = 0; i < parts.count(); ++i) {
+    const auto thread = std::size_t(std::min_element(done.begin(), done.end()) - done.begin());
+    const Part rows = parts.rows(i), columns = parts.columns(i);
+    tiles_nest(threads[thread], at, loops_of(rows.size(), columns.size()), rows, columns, at.scratch + thread * most);
+    done[thread] += rows.size() * columns.size();
+  }
+  return simulated_threads(caches, at.scratch + count * most, threads);
+}
+
 template <typename LoopsOf>
 LevelTraffic simulated_tiles(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
                              const LoopsOf& loops_of, const Caches& caches) {
-  const Layout at(shape);
-  std::size_t places = at.scratch;
-  std::vector<Trace> threads(static_cast<std::size_t>(grid.down * grid.across));
-  for (int thread = 0; thread < grid.down * grid.across; ++thread) {
-    const Part rows = grid.rows(thread, shape.m, row_unit), columns = grid.columns(thread, shape.n, column_unit);
-    const TileLoops loops = loops_of(rows.size(), columns.size());
-    tiles_nest(threads[static_cast<std::size_t>(thread)], at, loops, rows, columns, places);
-    places += Layout::padded(std::size_t(loops.copied_rows + loops.nc) * std::size_t(loops.kc));
-  }
-  return simulated_threads(caches, places, threads);
+  return simulated_parts(shape, EvenParts{grid, shape.m, shape.n, row_unit, column_unit}, grid, loops_of, caches);
 }
 
 /// masked, where operands exceed the L2 caches: all copy all rows of A and pack a panel of B, then meet.
@@ -374,27 +386,47 @@ LevelTraffic simulated_shared(const MatmulShape& shape, const Grid& grid, const 
   return simulated_threads(caches, slivers + std::size_t(l.kc) * std::size_t(l.nc), threads);
 }
 
-/// register_tile: whole tiles, then the edges; of each a thread has as many as every other, one after another.
-LevelTraffic simulated_register_tile(const MatmulShape& shape, int mr, int nr, int kc, int count,
+/// register_tile: whole tiles, then the edges in strips; of each a thread has as many as every other, one after
+/// another.
+LevelTraffic simulated_register_tile(const MatmulShape& shape, int mr, int nr, int kc, int strip, int count,
                                      const Caches& caches) {
   const Layout at(shape);
   const Rows a{at.a, at.k}, b{at.b, at.n}, c{at.c, at.n};
-  const int down = shape.m / mr, bottom = down * mr, across = shape.n / nr, right = across * nr;
+  const int bottom = shape.m / mr * mr, across = shape.n / nr, right = across * nr;
+  const int below = shape.m - bottom, strips = (shape.n + strip - 1) / strip;
   std::vector<Trace> threads(static_cast<std::size_t>(count));
   for (int thread = 0; thread < count; ++thread) {
     Trace& memory = threads[static_cast<std::size_t>(thread)];
-    const Part tiles = Grid{count, 1}.rows(thread, down * across, 1), rows = Grid{count, 1}.rows(thread, shape.m, 1);
+    const auto share = [&](int of) { return Grid{count, 1}.rows(thread, of, 1); };
+    const std::size_t sums = at.scratch + Layout::padded(std::size_t(strip)) * std::size_t(thread);
+    const auto plain_part = [&](int row, int left, int end) {
+      for (std::size_t l = 0; l < at.k; ++l) {
+        memory.load(a.at(row, l));
+        for (int col = left; col < end; ++col) {
+          memory.load(b.at(l, col));
+          memory.load(sums + std::size_t(col - left));
+          memory.store(sums + std::size_t(col - left));
+        }
+      }
+      for (int col = left; col < end; ++col) {
+        memory.load(sums + std::size_t(col - left));
+        memory.store(c.at(row, col));
+      }
+    };
+    const Part tiles = share(bottom / mr * across), rows = share(bottom), parts = share(below * strips);
     for (int first = 0; first < shape.k; first += kc)
       for (int tile = tiles.begin; tile < tiles.end; ++tile) {
-        const int row = tile % down * mr, col = tile / down * nr;
+        const int row = tile / across * mr, col = tile % across * nr;
         tile_nest(memory, mr, nr, std::min(kc, shape.k - first), {a.at(row, first), a.ld}, {b.at(first, col), b.ld},
                   {c.at(row, col), c.ld}, first > 0);
       }
-    for (int row = rows.begin; row < rows.end; ++row)
-      for (int col = row < bottom ? right : 0; col < shape.n; ++col)
-        tile_nest(memory, 1, 1, at.k, {a.at(row, 0), a.ld}, {b.at(0, col), b.ld}, {c.at(row, col), c.ld}, false);
+    for (int row = rows.begin; row < rows.end && right < shape.n; ++row) plain_part(row, right, shape.n);
+    for (int part = parts.begin; part < parts.end; ++part) {
+      const int left = part / below * strip;
+      plain_part(bottom + part % below, left, std::min(shape.n, left + strip));
+    }
   }
-  return simulated_threads(caches, at.scratch, threads);
+  return simulated_threads(caches, at.scratch + Layout::padded(std::size_t(strip)) * std::size_t(count), threads);
 }
 
 /// Few rows of A, 8 rows of B at a time; their elements of A in the scratch.
@@ -485,8 +517,8 @@ TEST(LevelTraffic, RegisterTileAsSimulated) {
              {96, 320, 96}, {192, 192, 128}, {34, 640, 64}, {70, 48, 800}, {98, 272, 96}, {3, 16, 16}})
       for (const int nr : {16, 32})
         for (const int threads : {1, 2})
-          expect_near(register_tile_traffic(shape, 4, nr, 32, threads, caches),
-                      simulated_register_tile(shape, 4, nr, 32, threads, caches), 0.15,
+          expect_near(register_tile_traffic(shape, 4, nr, 32, 64, threads, caches),
+                      simulated_register_tile(shape, 4, nr, 32, 64, threads, caches), 0.15,
                       text(shape, caches) + text(Grid{1, threads}) + ", tiles of 4 x " + std::to_string(nr));
 }
 
@@ -528,6 +560,21 @@ TEST(LevelTraffic, FusedAsSimulated) {
                         text(shape, caches) + text(grid) + (slivers == Slivers::one ? " one" : " panel") +
                             (copies ? " copies" : ""));
           }
+}
+
+TEST(LevelTraffic, GuidedPartsAsSimulated) {
+  for (const Caches& caches : kTileMachines)
+    for (const MatmulShape& shape : std::vector<MatmulShape>{{256, 128, 128}, {512, 96, 96}, {400, 160, 64}})
+      for (const Grid grid : {Grid{1, 1}, Grid{2, 1}, Grid{2, 2}}) {
+        const GuidedParts parts(grid, shape.m, shape.n, 4, 32, 16);
+        ASSERT_GT(parts.count(), grid.down * grid.across);  // of several sizes, so that some are near a jump
+        const auto loops = [&](int rows, int columns) {
+          return TileLoops{
+              .mr = 4, .nr = 16, .kc = 32, .mc = rows, .nc = columns, .slivers = Slivers::one, .packs_computing = true};
+        };
+        expect_near(tiles_traffic(shape, parts, loops, caches), simulated_parts(shape, parts, grid, loops, caches),
+                    0.15, text(shape, caches) + text(grid));
+      }
 }
 
 TEST(LevelTraffic, PackedMaskedAsSimulated) {
@@ -593,9 +640,10 @@ TEST(LevelTraffic, ThreadsFetchForThemselvesWhatTheyShare) {
 
 TEST(LevelTraffic, WhatFitsACacheStaysThere) {
   const MatmulShape shape{8, 8, 8};
-  for (const LevelTraffic& bytes : {naive_traffic(shape), interchanged_traffic(shape), blocked_traffic(shape, 16),
-                                    packed_traffic(shape, 8, 8, 8, 8, 8, 1),
-                                    register_tile_traffic(shape, 6, 16, 256, 1), streamed_traffic({4, 8, 8}, 8, 1)}) {
+  for (const LevelTraffic& bytes :
+       {naive_traffic(shape), interchanged_traffic(shape), blocked_traffic(shape, 16),
+        packed_traffic(shape, 8, 8, 8, 8, 8, 1), register_tile_traffic(shape, 6, 16, 256, 64, 1),
+        streamed_traffic({4, 8, 8}, 8, 1)}) {
     EXPECT_GT(bytes.l1, 0);
     if (cpu_info().l1d_bytes >= 16384) {
       EXPECT_EQ(bytes.l2 + bytes.l3 + bytes.dram, 0);

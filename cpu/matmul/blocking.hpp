@@ -28,10 +28,12 @@ struct HalfCaches {
 };
 
 inline const HalfCaches& half_caches() {
-  const auto floats = [](std::size_t bytes, std::size_t otherwise) { return int((bytes ? bytes : otherwise) / 8); };
-  const CpuInfo& cpu = cpu_info();
-  static const HalfCaches halves{floats(cpu.l1d_bytes, 32 << 10), floats(cpu.l2_bytes, 512 << 10),
-                                 floats(cpu.all_l3_bytes, 2 << 20)};
+  static const HalfCaches halves = [] {
+    const auto floats = [](std::size_t bytes, std::size_t otherwise) { return int((bytes ? bytes : otherwise) / 8); };
+    const CpuInfo& cpu = cpu_info();
+    return HalfCaches{floats(cpu.l1d_bytes, 32 << 10), floats(cpu.l2_bytes, 512 << 10),
+                      floats(cpu.all_l3_bytes, 2 << 20)};
+  }();
   return halves;
 }
 
@@ -49,9 +51,6 @@ inline Blocking blocking_for(const MicroKernels& simd, const MatmulShape& shape)
 
 /// A sliver of B that fewer tiles use is read where it lies.
 constexpr int kTilesToPackFor = 3;
-
-/// Floats between the ends of copied rows: a line, so that rows a power of two long do not fall into the same sets.
-constexpr int kRowPad = 16;
 
 /// Memory that a kernel keeps between calls and that only grows, so that a call in a hot loop allocates nothing.
 /// Nobody has touched it yet: each page comes to lie near the thread that first writes to it.

@@ -24,8 +24,8 @@ using Depths = Choices<512, 256, 1024, 2048>;
 /// of B, and to their pages, before these are gone.
 constexpr int kFewTiles = 16, kShallow = 256;
 
-/// B is read where it lies, too, if it fits half an L1 whole.
-bool is_small(std::ptrdiff_t floats) { return floats <= half_caches().l1; }
+/// B is read where it lies, too, if it fits an L1 whole.
+bool is_small(std::ptrdiff_t floats) { return floats <= 2 * half_caches().l1; }
 
 constexpr double kClock = 3e9;  ///< Hz, about what CPUs run at: to weigh a product against the start of the threads
 
@@ -33,9 +33,9 @@ constexpr double kClock = 3e9;  ///< Hz, about what CPUs run at: to weigh a prod
 /// and ends in about a microsecond, and each thread adds a fifth of one.
 int worthwhile_threads(const Matmul<float>& it, const MicroKernels& simd) {
   const int threads = omp_get_max_threads();
-  const double alone = double(it.m) * it.n * it.k / (2 * simd.lanes * kClock);
+  const double work = double(it.m) * it.n * it.k, a_second = 2 * simd.lanes * kClock;  // multiply-adds
   const double start = 1e-6 + 0.2e-6 * threads;
-  return alone - alone / threads > start ? threads : 1;
+  return work * (threads - 1) > start * a_second * threads ? threads : 1;  // work/a_second - work/a_second/threads
 }
 
 /// How a thread goes over its part of C.
@@ -71,38 +71,46 @@ Blocks blocks_for(const MicroKernels& simd, int rows, int columns, int depth, st
     return rounded_up(divided_up(size, parts), unit);
   };
   const auto pays = [&](int used_columns) {  // the number comes first: small products cannot wait for the other
-    const int slivers = used_columns / simd.width();
-    return slivers >= kSliversToPackFor || (slivers >= kIfRowsCollide && rows_collide(simd, lda));
+    return used_columns >= kSliversToPackFor * simd.width() ||
+           (used_columns >= kIfRowsCollide * simd.width() && rows_collide(simd, lda));
   };
+  const bool is_one_block = 2.0 * rows * depth < 3.0 * half_caches().l2;  // told without a division, for small products
+  if (is_one_block) return {rows, columns, false, pays(columns)};
   const int high = in_even_parts(rows, half_caches().l2, simd.rows);
-  if (high >= rows) return {rows, columns, false, pays(columns)};
   const int wide = in_even_parts(columns, half_caches().l3 / 2 / threads, simd.width());
   return {high, wide, true, pays(wide)};
 }
 
-/// The row in which tile number `tile` of `tiles` begins: tiles are as high as each other.
-int first_row(int tile, int tiles, int rows) { return rows * tile / tiles; }
+/// The tiles that `rows` rows make up: as many as must be, none more than a row higher than another.
+struct EvenTiles {
+  int count, least, higher;  ///< rows of the lower ones; how many are a row higher: the first ones
+
+  EvenTiles(int rows, int most) : count(divided_up(rows, most)), least(rows / count), higher(rows - count * least) {}
+  int height(int tile) const { return least + (tile < higher); }
+};
 
 /// Packs `rows` rows of A as panels of its tiles, `depth` steps long, one after the other.
 void pack_block(const MicroKernels& simd, const float* a, std::ptrdiff_t lda, int rows, int depth, float* panels) {
-  const int tiles = divided_up(rows, simd.rows);
-  for (int i = 0; i < tiles; ++i) {
-    const std::ptrdiff_t top = first_row(i, tiles, rows);
-    simd.pack_panel(a + top * lda, lda, first_row(i + 1, tiles, rows) - int(top), depth, panels + top * depth);
+  const EvenTiles tiles(rows, simd.rows);
+  for (int i = 0; i < tiles.count; ++i) {
+    const std::ptrdiff_t high = tiles.height(i);
+    simd.pack_panel(a, lda, static_cast<int>(high), depth, panels);
+    a += high * lda;
+    panels += high * depth;
   }
 }
 
 /// One sliver's columns of C, `rows` of them: the tiles from top to bottom. `from` says where the first one finds B; it
 /// asks for tile.k rows of the next sliver, from tile.next_b on, if that is not null.
 void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, bool in_panels, FromB from) {
-  const int tiles = divided_up(rows, simd.rows);
+  const EvenTiles tiles(rows, simd.rows);
   tile.a_is_panel = in_panels;
   int to_ask_for = tile.next_b && from != FromB::matrix ? tile.k : 0;
-  const int each = divided_up(to_ask_for, tiles);
-  for (int i = 0; i < tiles; ++i) {
-    const int high = first_row(i + 1, tiles, rows) - first_row(i, tiles, rows);
+  const int each = divided_up(to_ask_for, tiles.count);
+  for (int i = 0; i < tiles.count; ++i) {
+    const int high = tiles.height(i);
     tile.next_count = std::min(each, to_ask_for);
-    tile.next_rows = !in_panels && i + 1 < tiles && tile.k > 64;
+    tile.next_rows = !in_panels && i + 1 < tiles.count && tile.k > 64;
     simd.tile(from, high, tile.columns)(tile);
     if (from == FromB::packing) from = FromB::sliver, tile.b = tile.sliver;
     tile.a += high * (in_panels ? tile.k : tile.lda);
@@ -170,6 +178,7 @@ void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Pa
 /// Steps of k before the next block, at most `depth`.
 int depth_for(const Matmul<float>& it, const MicroKernels& simd, int depth) {
   const int deepest = it.m <= kFewTiles * simd.rows ? std::min(depth, kShallow) : depth;
+  if (it.k <= deepest) return rounded_up(it.k, 8);
   return rounded_up(divided_up(it.k, divided_up(it.k, deepest)), 8);  // even parts, no thin last one
 }
 

@@ -55,26 +55,21 @@ LevelTraffic traffic_of(double requested, const Caches& caches, const Beyond& be
   return {.l1 = requested, .l2 = beyond(caches.l1), .l3 = beyond(caches.l2), .dram = beyond(caches.l3)};
 }
 
-/// for row, for col, for i: what passes `cache` when not all fits it; `b` bytes are the lines of B, which `finds_b` if
-/// they were kept from before. From one column to the next, the lines of B's column (k of them: 16 columns share a
-/// line) and the row of A are used again; from one row to the next, all of B is.
-inline double naive_beyond(double cache, const Floats& f, double b, bool finds_b) {
-  const double uses = f.m * f.n * f.k, row_of_a = kFloatBytes * f.k, row_of_c = kFloatBytes * f.n;
-  const double column_of_b = std::min(kLineBytes * f.k, b);
-  const bool keeps_column = column_of_b + row_of_a + kLineBytes <= cache, keeps_b = b + row_of_a + row_of_c <= cache;
-  const double of_a = keeps_column ? row_of_a * f.m : kFloatBytes * uses;
-  const double of_b = keeps_b ? (finds_b ? 0 : b) : keeps_column ? b * f.m : std::min(kLineBytes * uses, b * f.m * f.n);
-  const double of_c = 2 * f.m * (keeps_column ? row_of_c : std::min(kLineBytes, row_of_c) * f.n);
-  return of_a + of_b + of_c;
-}
-
-/// The same by one thread, call after call.
+/// for row, for col, for i: one thread. From one column to the next, the lines of B's column (k of them: 16 columns
+/// share a line) and the row of A are used again; from one row to the next, all of B is.
 inline LevelTraffic naive_traffic(const MatmulShape& shape, const Caches& caches = machine_caches()) {
   const Floats f(shape);
+  const double uses = f.m * f.n * f.k, b = kFloatBytes * f.k * f.n;
+  const double row_of_a = kFloatBytes * f.k, row_of_c = kFloatBytes * f.n, column_of_b = std::min(kLineBytes * f.k, b);
   const auto beyond = [=](double cache) {
-    return f.all_bytes() <= cache ? 0 : naive_beyond(cache, f, kFloatBytes * f.k * f.n, true);
+    if (f.all_bytes() <= cache) return 0.0;
+    const bool keeps_column = column_of_b + row_of_a + kLineBytes <= cache, keeps_b = b + row_of_a + row_of_c <= cache;
+    const double of_a = keeps_column ? row_of_a * f.m : kFloatBytes * uses;
+    const double of_b = keeps_b ? 0 : keeps_column ? b * f.m : std::min(kLineBytes * uses, b * f.m * f.n);
+    const double of_c = 2 * f.m * (keeps_column ? row_of_c : std::min(kLineBytes, row_of_c) * f.n);
+    return of_a + of_b + of_c;
   };
-  return traffic_of(kFloatBytes * (2 * f.m * f.n * f.k + f.m * f.n), caches, beyond);
+  return traffic_of(kFloatBytes * (2 * uses + f.m * f.n), caches, beyond);
 }
 
 /// for row, for i, for col: one thread. From one i to the next, the row of C is used again, and the line of A of which
@@ -296,40 +291,52 @@ inline double tiles_requested(const Floats& f, const TileLoops& l, const Grid& t
 }
 
 /// A product by tiles in parts, each of them by one thread of `team`; loops_of(rows, columns) says how it goes over a
-/// part of that size. Memory sees all threads in step, on parts like the largest.
+/// part of that size. Memory sees all threads in step, each on a part, and then each on its next. If there are more
+/// parts than threads, a part is not found in a cache from the call before: others have been done since.
 template <typename Parts, typename LoopsOf>
 LevelTraffic parts_traffic(const MatmulShape& shape, const Parts& parts, const Grid& team, const LoopsOf& loops_of,
                            const Caches& caches) {
+  const int threads = team.down * team.across;
+  const bool is_found = parts.count() <= threads, fits = Floats(shape).all_bytes() <= caches.l3;
   LevelTraffic all;
-  double largest = 0;
-  for (int i = 0; i < parts.count(); ++i) {
-    const int rows = parts.rows(i).size(), columns = parts.columns(i).size();
-    if (rows == 0 || columns == 0) continue;
-    const Floats part({rows, columns, shape.k});
-    const TileLoops loops = loops_of(rows, columns);
-    if (part.m * part.n >= largest) {
-      largest = part.m * part.n;
-      all.dram = tiles_beyond(caches.l3, Floats(shape), loops, team, team);
+  for (int round = 0; round < parts.count(); round += threads) {
+    Floats largest({0, 0, shape.k}), together({0, shape.n, shape.k});
+    for (int i = round; i < std::min(round + threads, parts.count()); ++i) {
+      const int rows = parts.rows(i).size(), columns = parts.columns(i).size();
+      if (rows == 0 || columns == 0) continue;
+      const Floats part({rows, columns, shape.k});
+      const TileLoops loops = loops_of(rows, columns);
+      const double least = is_found ? 0 : part.all_bytes() + kFloatBytes * part.m * part.n;  // C comes and goes
+      all.l1 += tiles_requested(part, loops, team);
+      all.l2 += std::max(least, tiles_beyond(caches.l1, part, loops, {}, team));
+      all.l3 += std::max(least, tiles_beyond(caches.l2, part, loops, {}, team));
+      if (part.m * part.n >= largest.m * largest.n) largest = part;
+      together.m += part.m * part.n / together.n;
     }
-    all.l1 += tiles_requested(part, loops, team);
-    all.l2 += tiles_beyond(caches.l1, part, loops, {}, team);
-    all.l3 += tiles_beyond(caches.l2, part, loops, {}, team);
+    if (together.m == 0) continue;
+    const TileLoops loops = loops_of(int(largest.m), int(largest.n));
+    const bool keeps_b = together.all_bytes() <= caches.l3;
+    const double least =
+        kFloatBytes * (together.m * (shape.k + 2.0 * shape.n) + (keeps_b ? 0 : 1.0 * shape.k * shape.n));
+    all.dram += std::max(is_found || fits ? 0 : least, tiles_beyond(caches.l3, together, loops, team, team));
   }
   return all;
 }
 
-/// The same, its rows and columns shared out over a grid of threads in units of so many.
+/// Rows and columns shared out over a grid of threads in units of so many: one part each.
+struct EvenParts {
+  Grid grid;
+  int m, n, row_unit, column_unit;
+  int count() const { return grid.down * grid.across; }
+  Part rows(int i) const { return grid.rows(i, m, row_unit); }
+  Part columns(int i) const { return grid.columns(i, n, column_unit); }
+};
+
+/// The same in even parts.
 template <typename LoopsOf>
 LevelTraffic tiles_traffic(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
                            const LoopsOf& loops_of, const Caches& caches = machine_caches()) {
-  struct {
-    Grid grid;
-    int m, n, row_unit, column_unit;
-    int count() const { return grid.down * grid.across; }
-    Part rows(int i) const { return grid.rows(i, m, row_unit); }
-    Part columns(int i) const { return grid.columns(i, n, column_unit); }
-  } const parts{grid, int(shape.m), int(shape.n), row_unit, column_unit};
-  return parts_traffic(shape, parts, grid, loops_of, caches);
+  return parts_traffic(shape, EvenParts{grid, shape.m, shape.n, row_unit, column_unit}, grid, loops_of, caches);
 }
 
 /// The same, in parts that threads take as they become free.
@@ -339,24 +346,39 @@ LevelTraffic tiles_traffic(const MatmulShape& shape, const GuidedParts& parts, c
   return parts_traffic(shape, parts, parts.grid(), loops_of, caches);
 }
 
-/// The rows and columns that fill no tile, element by element: for row (shared out among the threads), for col, for i.
-/// `tiled` is the part that tiles compute: neither finds in a cache what the other has left.
-inline LevelTraffic edges_traffic(const MatmulShape& shape, const MatmulShape& tiled, int threads,
-                                  const Caches& caches = machine_caches()) {
-  const Floats all(shape), beside({tiled.m, shape.n - tiled.n, shape.k});
-  const Floats share({tiled.m / threads, shape.n - tiled.n, shape.k}), below({shape.m - tiled.m, shape.n, shape.k});
-  const auto beyond = [](double cache, const Floats& f) {
-    const double lines_of_b = kLineBytes * f.k * std::ceil(kFloatBytes * f.n / kLineBytes);
-    return f.m * f.n > 0 ? naive_beyond(cache, f, lines_of_b, false) : 0;
-  };
+/// for left (`strip` columns at a time), for row, for i, for col of the strip: what passes `cache`, where nothing is
+/// found from before and so many threads each take a row, in step. From one row to the next, the strip of B is used
+/// again; from one strip to the next, A.
+inline double strips_beyond(double cache, const Floats& f, double strip, double in_step = 1) {
+  if (f.m * f.n == 0) return 0;
+  const double strips = std::ceil(f.n / strip), sums = kFloatBytes * std::min(strip, f.n);
+  const double a = kFloatBytes * f.m * f.k, b = kLineBytes * f.k * std::ceil(kFloatBytes * f.n / kLineBytes);
+  const bool keeps_strip = b / strips + in_step * (kFloatBytes * f.k + 2 * sums) <= cache;
+  const bool keeps_a = a + b / strips + in_step * sums <= cache;
+  const double rows = keeps_strip ? 1 : std::ceil(f.m / in_step);
+  return a * (keeps_a ? 1 : strips) + b * rows + 2 * kFloatBytes * f.m * f.n;
+}
+
+/// The rows and columns that fill no tile, in strips: the columns' rows, and the rows' strips, are shared out among the
+/// threads. Sums lie in memory, and are loaded and stored in each step. `tiled` is the part that tiles compute: neither
+/// finds in a cache what the other has left.
+inline LevelTraffic edges_traffic(const MatmulShape& shape, const MatmulShape& tiled, int strip, int threads,
+                                  const Caches& caches) {
+  const Floats all(shape), beside({tiled.m, shape.n - tiled.n, shape.k}), below({shape.m - tiled.m, shape.n, shape.k});
+  const double strips = std::ceil(all.n / strip), sharers = std::clamp<double>(strips, 1, threads);
+  Floats beside_of_one = beside, below_of_one = below;
+  beside_of_one.m /= threads, below_of_one.n /= sharers;
   const auto by_each = [=](double cache) {
-    return all.all_bytes() <= cache ? 0 : threads * beyond(cache, share) + beyond(cache, below);
+    if (all.all_bytes() <= cache) return 0.0;
+    return threads * strips_beyond(cache, beside_of_one, strip) + sharers * strips_beyond(cache, below_of_one, strip);
   };
-  const double elements = beside.m * beside.n + below.m * below.n;
-  return {.l1 = kFloatBytes * elements * (2 * all.k + 1),
+  const double elements = beside.m * beside.n + below.m * below.n, of_a = beside.m * (beside.n > 0) + below.m * strips;
+  return {.l1 = kFloatBytes * (of_a * all.k + elements * (3 * all.k + 2)),
           .l2 = by_each(caches.l1),
           .l3 = by_each(caches.l2),
-          .dram = all.all_bytes() <= caches.l3 ? 0 : beyond(caches.l3, beside) + beyond(caches.l3, below)};
+          .dram = all.all_bytes() <= caches.l3 ? 0
+                                               : strips_beyond(caches.l3, beside, strip, threads) +
+                                                     strips_beyond(caches.l3, below, strip, threads / sharers)};
 }
 
 /// A product of a few rows, 8 rows of B at a time, each thread on its part of the columns. From 8 to the next, the rows
@@ -383,16 +405,17 @@ inline LevelTraffic operator+(const LevelTraffic& x, const LevelTraffic& y) {
   return {x.l1 + y.l1, x.l2 + y.l2, x.l3 + y.l3, x.dram + y.dram};
 }
 
-/// Tiles on A and B as they lie in memory, the columns of tiles shared out among the threads, then the edges.
-inline LevelTraffic register_tile_traffic(const MatmulShape& shape, int mr, int nr, int kc, int threads,
+/// Tiles on A and B as they lie in memory, the rows of tiles shared out among the threads, one row of them after the
+/// other; then the edges, `strip` columns at a time.
+inline LevelTraffic register_tile_traffic(const MatmulShape& shape, int mr, int nr, int kc, int strip, int threads,
                                           const Caches& caches = machine_caches()) {
   const MatmulShape tiled{shape.m / mr * mr, shape.n / nr * nr, shape.k};
-  const int across = std::clamp(tiled.n / nr, 1, threads);
-  const auto loops = [&](int rows, int columns) {
-    return TileLoops{.mr = mr, .nr = nr, .kc = kc, .mc = rows, .nc = columns};
+  const int down = std::clamp(tiled.m / mr, 1, threads);
+  const auto loops = [&](int, int columns) {
+    return TileLoops{.mr = mr, .nr = nr, .kc = kc, .mc = mr, .nc = std::max(1, columns)};
   };
-  return tiles_traffic(tiled, {std::max(1, threads / across), across}, mr, nr, loops, caches) +
-         edges_traffic(shape, tiled, threads, caches);
+  return tiles_traffic(tiled, {down, std::max(1, threads / down)}, mr, nr, loops, caches) +
+         edges_traffic(shape, tiled, strip, threads, caches);
 }
 
 /// A call's sizes, leading dimensions and factors without its operands.

@@ -1,9 +1,8 @@
 /// Edges by masks, and no packing that does not pay. The tile of fewer rows or columns is a micro-kernel of its own,
-/// whose last vector is masked: no padding, no scalar tail, no detour through a buffer. A keeps its rows: a tile uses
-/// each of their lines at once, so that packing it is a plain copy. Operands that fit an L2 are not shared out as
-/// packed ones: each thread reads A where it lies and packs for itself the slivers of B that several tiles use, and
-/// none waits for another. A product of a few rows is streamed along the rows of B. Source: masked loads and stores of
-/// AVX2 and AVX-512; Goto, van de Geijn 2008, on when packing pays.
+/// whose last vector is masked: no padding, no scalar tail, no detour through a buffer. Where what a thread reads of A
+/// and B fits its L2, nothing is packed for others: each thread reads A where it lies and packs for itself the slivers
+/// of B that several tiles use, and none waits for another. A product of a few rows is streamed along the rows of B.
+/// Source: masked loads and stores of AVX2 and AVX-512; Goto, van de Geijn 2008, on when packing pays.
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"
@@ -21,7 +20,7 @@ void copy_sliver(const float* b, std::ptrdiff_t ldb, int depth, int columns, int
 void multiply_column(const MicroKernels& simd, FromB from, Tile tile, int rows) {
   for (int row = 0; row < rows; row += simd.rows) {
     simd.tile(from, std::min(simd.rows, rows - row), tile.columns)(tile);
-    tile.a += simd.rows * tile.lda;
+    tile.a += simd.rows * (tile.a_is_panel ? tile.k : tile.lda);
     tile.c += simd.rows * tile.ldc;
   }
 }
@@ -64,12 +63,12 @@ void multiply_small(const Matmul<float>& it, const MicroKernels& simd, int kc) {
   }
 }
 
-/// As two_loops has it, but on rows of A and with masked tiles.
+/// As two_loops has it, but with masked tiles: the panels of A are no higher, the slivers of B hardly wider than what
+/// is in them.
 void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Blocking& blocking) {
   const auto [kc, mc, nc] = blocking;
   static Workspace of_a, of_b;
-  const std::ptrdiff_t lda = kc + kRowPad;
-  float* packed_a = of_a.reserve(std::size_t(it.m) * std::size_t(lda));
+  float* panels = of_a.reserve(std::size_t(it.m) * std::size_t(kc));
   float* slivers = of_b.reserve(std::size_t(kc) * std::size_t(rounded_up(std::min(nc, it.n), simd.width())));
 #pragma omp parallel proc_bind(close)
   for (int left = 0; left < it.n; left += nc)
@@ -78,8 +77,8 @@ void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Bl
       const Grid grid = grid_for(omp_get_num_threads(), it.m, columns);
 #pragma omp for schedule(static) nowait
       for (int row = 0; row < it.m; row += simd.rows)
-        simd.copy_rows(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth,
-                       packed_a + row * lda, lda);
+        simd.pack_panel(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth,
+                        panels + std::ptrdiff_t{row} * depth);
 #pragma omp for schedule(static)
       for (int col = 0; col < columns; col += simd.width()) {
         const int wide = std::min(simd.width(), columns - col);
@@ -93,11 +92,11 @@ void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Bl
           multiply_column(simd, FromB::sliver,
                           {.k = depth,
                            .columns = std::min(simd.width(), columns - col),
-                           .a = packed_a + top * lda,
+                           .a = panels + std::ptrdiff_t{top} * depth,
                            .b = slivers + std::ptrdiff_t{col} * depth,
                            .c = it.c + top * it.ldc + left + col,
-                           .lda = lda,
                            .ldc = it.ldc,
+                           .a_is_panel = true,
                            .alpha = it.alpha,
                            .beta = first == 0 ? it.beta : 1},
                           std::min(mc, rows.end - top));
@@ -105,9 +104,11 @@ void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Bl
     }
 }
 
-/// The operands fit the L2 caches.
+/// The rows of A and columns of B that a thread reads fit its L2.
 bool is_small(const Matmul<float>& it) {
-  return sizeof(float) * (std::size_t(it.m) + std::size_t(it.n)) * std::size_t(it.k) <= cpu_info().all_l2_bytes;
+  const Grid grid = grid_for(omp_get_max_threads(), it.m, it.n);
+  const double lines = double(it.m) / grid.down + double(it.n) / grid.across;
+  return lines * it.k <= 2.0 * half_caches().l2;
 }
 
 void matmul_masked(const Matmul<float>& it, const MicroKernels& simd) {
@@ -147,8 +148,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/masked",
     .order = 70,
     .title = "masked edges",
-    .idea =
-        "Edges by masked vectors, A packed by rows, and no packing for others where the operands fit the L2 caches.",
+    .idea = "Edges by masked vectors, and no packing for other threads where what one reads fits its L2.",
     .source = "masked loads and stores; Goto, van de Geijn 2008",
     .is_general = true,
     .tunables = {simd_tunable()},

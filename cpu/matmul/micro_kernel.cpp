@@ -70,6 +70,28 @@ class FirstLanes {
 #endif
 };
 
+/// Where a tile's rows of A are: pointers to every third one, which few registers hold, and the distance to the next.
+/// By one pointer and as many distances as rows, the compiler runs out of registers in the loop (some percent of a
+/// small product on AVX-512).
+template <int rows>
+class RowsOfA {
+ public:
+  HWY_INLINE RowsOfA(const float* first, std::ptrdiff_t down) : down_(down) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) third_[i] = first + 3 * i * down;
+  }
+  HWY_INLINE const float* operator[](int row) const { return third_[row / 3] + row % 3 * down_; }
+  HWY_INLINE void advance(std::ptrdiff_t elements) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) third_[i] += elements;
+  }
+
+ private:
+  static constexpr int kCount = (rows + 2) / 3;
+  const float* third_[kCount];
+  std::ptrdiff_t down_;
+};
+
 template <int rows, int vectors, FromB from_b, bool in_part>
 struct Sums {
   V sum[rows][vectors];
@@ -82,8 +104,8 @@ struct Sums {
       for (int v = 0; v < vectors; ++v) sum[i][v] = hn::Zero(d);
   }
 
-  /// One step of k; `down` leads from one row of A to the next. `last` has the last vector's columns.
-  HWY_INLINE void step(const float* a, std::ptrdiff_t down, const float* b, float* sliver, FirstLanes last) {
+  /// One step of k. `last` has the last vector's columns.
+  HWY_INLINE void step(const RowsOfA<rows>& a, const float* b, float* sliver, FirstLanes last) {
     const D d;
     V row[vectors];
 #pragma GCC unroll 4
@@ -94,7 +116,7 @@ struct Sums {
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
-      const V element = hn::Set(d, a[i * down]);
+      const V element = hn::Set(d, *a[i]);
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) sum[i][v] = hn::MulAdd(element, row[v], sum[i][v]);
     }
@@ -155,15 +177,15 @@ HWY_INLINE void run_tile_on(const Tile& t) {
   const FirstLanes last(t.columns - (vectors - 1) * kLanes);
   constexpr int kSliver = vectors * kLanes, kLines = (kSliver + kLine - 1) / kLine;
   const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
-  const float *a = t.a, *b = t.b, *next_b = t.next_b;
+  const float *b = t.b, *next_b = t.next_b;
   float* sliver = t.sliver;
   Sums<rows, vectors, from_b, in_part> sums;
-  const std::ptrdiff_t down = a_is_panel ? 1 : t.lda, across = a_is_panel ? rows : 1;
+  RowsOfA<rows> a(t.a, a_is_panel ? 1 : t.lda);
   const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
-      sums.step(a, down, b, sliver, last);
-      a += across;
+      sums.step(a, b, sliver, last);
+      a.advance(a_is_panel ? rows : 1);
       b += ldb;
       if (from_b == FromB::packing) sliver += kSliver;
     }
@@ -248,22 +270,6 @@ void stream_rows(const Matmul<float>& it) {
   }
 }
 
-/// Copies rows of `count` floats, four vectors at a time; asks for the row after the next.
-void copy_rows(const float* from, std::ptrdiff_t from_ld, int rows, int count, float* to, std::ptrdiff_t to_ld) {
-  const D d;
-  for (int row = 0; row < rows; ++row, from += from_ld, to += to_ld) {
-    int i = 0;
-    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-#pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) {
-        if (v % (kLine / std::min(kLine, kLanes)) == 0) __builtin_prefetch(from + 2 * from_ld + i + v * kLanes);
-        hn::StoreU(hn::LoadU(d, from + i + v * kLanes), d, to + i + v * kLanes);
-      }
-    }
-    std::copy(from + i, from + count, to + i);
-  }
-}
-
 /// A line of each of `high` rows (4, 2 or 1), `ld` floats apart, as columns that lie `rows` floats apart: four steps at
 /// a time are transposed in registers.
 template <int high, int rows>
@@ -327,7 +333,6 @@ constexpr MicroKernels all_tiles(std::integer_sequence<int, less...>) {
   (add_rows<FromB::matrix, less + 1>(all), ...);
   (add_rows<FromB::sliver, less + 1>(all), ...);
   (add_rows<FromB::packing, less + 1>(all), ...);
-  all.copy_rows = copy_rows;
   all.pack_panel = pack_panel<kRows>;
   all.stream[0] = stream_rows<1>;
   all.stream[1] = stream_rows<2>;

@@ -64,9 +64,6 @@ struct MicroKernels {
   /// Packs a tile's rows of A, at most `rows`, as a panel: to[p high + i] = from[i from_ld + p] for `count` steps p.
   /// Asks for as many rows below.
   void (*pack_panel)(const float* from, std::ptrdiff_t from_ld, int high, int count, float* to) = nullptr;
-  /// Copies `rows` rows of `count` floats to rows that lie `to_ld` apart.
-  void (*copy_rows)(const float* from, std::ptrdiff_t from_ld, int rows, int count, float* to,
-                    std::ptrdiff_t to_ld) = nullptr;
   /// c[0 … n) = beta c + alpha a[0 … k) B for 1 to 4 rows of A and C, by rows of B: for products that read B once.
   using Stream = void (*)(const Matmul<float>&);
   Stream stream[4] = {};

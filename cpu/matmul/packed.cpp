@@ -2,6 +2,8 @@
 /// them, blocked so that each stays in its cache: a sliver of B in L1, a block of A in L2, a panel of B in L3. The rows
 /// of C are shared out among the threads; the panel of B is packed by one and read by all. Source: Goto, van de Geijn
 /// 2008; Van Zee, van de Geijn: BLIS (2015).
+#include <omp.h>
+
 #include "cpu/matmul/level_traffic.hpp"
 #include "cpu/matmul/panels.hpp"
 
@@ -9,7 +11,8 @@ namespace rung {
 namespace {
 
 void matmul_packed(const Matmul<float>& it, const MicroKernels& simd) {
-  const auto [kc, mc, nc] = blocking_for(simd, {it.m, it.n, it.k});
+  const auto [kc, most_rows, nc] = blocking_for(simd, {it.m, it.n, it.k});
+  const int mc = std::min(most_rows, rounded_up(divided_up(it.m, omp_get_max_threads()), simd.rows));
   static Workspace panel_of_b;
   float* slivers = panel_of_b.reserve(std::size_t(kc) * rounded_up(std::min(nc, it.n), simd.width()));
   for (int left = 0; left < it.n; left += nc)

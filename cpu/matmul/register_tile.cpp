@@ -11,19 +11,21 @@
 namespace rung {
 namespace {
 
-/// The elements [top, bottom) x [left, right) of C, one after another.
-void plain_part(const Matmul<float>& it, int top, int bottom, int left, int right) {
-  for (int row = top; row < bottom; ++row)
-    for (int col = left; col < right; ++col) {
-      float sum = 0;
-      for (int p = 0; p < it.k; ++p) sum += it.a[row * it.lda + p] * it.b[p * it.ldb + col];
-      float& c = it.c[row * it.ldc + col];
-      c = it.alpha * sum + (it.beta == 0 ? 0 : it.beta * c);
-    }
+constexpr int kStrip = 64;  ///< columns that plain loops sum up together: whole lines of the rows of B, and few sums
+
+/// Columns [left, right) of one row of C, at most kStrip, along the rows of B.
+void plain_part(const Matmul<float>& it, int row, int left, int right) {
+  float sum[kStrip] = {};
+  for (int p = 0; p < it.k; ++p)
+    for (int col = left; col < right; ++col) sum[col - left] += it.a[row * it.lda + p] * it.b[p * it.ldb + col];
+  for (int col = left; col < right; ++col) {
+    float& c = it.c[row * it.ldc + col];
+    c = it.alpha * sum[col - left] + (it.beta == 0 ? 0 : it.beta * c);
+  }
 }
 
-/// Steps of k before the next tile, so that B's part of them stays in a near cache for the tiles below.
-constexpr int kDepth = 256;
+/// Steps of k before the next tile: A's part of them stays in L1 for the tiles beside, B's in L2 for those below.
+constexpr int kDepth = 64;
 
 void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
   const MicroKernels::Run run = simd.tile(FromB::matrix, simd.rows, simd.width());
@@ -32,8 +34,8 @@ void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
   {
     for (int first = 0; first < it.k; first += kDepth)  // a static schedule: each thread has its own tiles throughout
 #pragma omp for collapse(2) schedule(static) nowait
-      for (int col = 0; col < right; col += simd.width())
-        for (int row = 0; row < bottom; row += simd.rows)
+      for (int row = 0; row < bottom; row += simd.rows)
+        for (int col = 0; col < right; col += simd.width())
           run({.k = std::min(kDepth, it.k - first),
                .columns = simd.width(),
                .a = it.a + row * it.lda + first,
@@ -45,7 +47,10 @@ void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
                .alpha = it.alpha,
                .beta = first == 0 ? it.beta : 1});
 #pragma omp for schedule(static) nowait
-    for (int row = 0; row < it.m; ++row) plain_part(it, row, row + 1, row < bottom ? right : 0, it.n);
+    for (int row = 0; row < bottom; ++row) plain_part(it, row, right, it.n);
+#pragma omp for collapse(2) schedule(static) nowait
+    for (int col = 0; col < it.n; col += kStrip)
+      for (int row = bottom; row < it.m; ++row) plain_part(it, row, col, std::min(it.n, col + kStrip));
   }
 }
 
@@ -61,7 +66,7 @@ const bool added = add_kernel({
     .level_traffic =
         [](const Params& p) {
           const MicroKernels& simd = micro_kernels(p.at("simd"));
-          return register_tile_traffic(matmul_shape(p), simd.rows, simd.width(), kDepth, omp_get_max_threads());
+          return register_tile_traffic(matmul_shape(p), simd.rows, simd.width(), kDepth, kStrip, omp_get_max_threads());
         },
     .run =
         [](const Call& call) {
