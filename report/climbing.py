@@ -37,7 +37,7 @@ def others(study: Study, figure: Figure) -> list[dict]:
              if (text := ladders.reading(study, side))]
     made += [blocks.reading(text) for text in texts] + figure("climb_others")
     for side in study.others:
-        made += ladders.tables(study, side)
+        made += ladders.tables(study, side) + limits.section(study, side)
     return made
 
 

@@ -1,23 +1,21 @@
-"""What limits each rung of the GPU's ladder: counts of the hardware over measured times over measured roofs.
+"""What limits each rung of a ladder: counts over measured times over measured roofs.
 
-No time is taken under a profiler: the counts are of runs of their own, the times of the same kernel, tunables and size
-without one. After S. Williams, A. Waterman, D. Patterson, Roofline (2009), with a roof for each resource. Where no roof
-is near, what the warps wait for says more: the states in which the hardware saw them.
+On the GPU the hardware counts, and no time is taken under a profiler: the counts are of runs of their own, the times of
+the same kernel, tunables and size without one. On the CPU the counts are the bytes of each level as `levels` has them.
+After S. Williams, A. Waterman, D. Patterson, Roofline (2009), with a roof for each resource. Where no roof is near,
+what the warps wait for says more: the states in which the hardware saw them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from report import blocks, captions, derive, fmt, steps
+from report import blocks, captions, derive, fmt, levels, resources, steps
 from report.counters import STATES
-from report.records import Point, Roof, Side, Study
+from report.records import Point, Side, Study
+from report.resources import ARITHMETIC, DRAM, ISSUE, L1, L2, SCHEDULERS, SHARED, WAVEFRONT, counts, shares
 from report.steps import Ratio
 
-DRAM, L2, L1, SHARED, ISSUE, ARITHMETIC = RESOURCES = (
-    "DRAM", "L2", "L1", "shared memory", "instruction issue", "arithmetic")
-LEVELS = {"DRAM": DRAM, "HBM": DRAM, "L2": L2, "SHARED": SHARED}
-"""The resources that have a bandwidth, by the level in its roof's label."""
 LEAST = 0.6
 """So large a share of a roof limits."""
 LEAST_CHANGE = 0.05
@@ -28,10 +26,6 @@ NEARLY_FULL = 0.85
 """So large a share leaves little to gain: above it, warps that wait cost next to nothing, since others issue."""
 LITTLE = 1.05
 """A rung that is fewer times as fast as the one below is hardly faster."""
-WAVEFRONT = 128
-"""Bytes that shared memory serves in one wavefront: 32 banks of 4."""
-SCHEDULERS = 4
-"""Of each multiprocessor, each of which issues one warp instruction a cycle."""
 ABLE = "selected", "not_selected"
 """The states of a warp that does not wait: it issues, or it could and another was chosen."""
 WAITS = {
@@ -52,7 +46,7 @@ FULL = "math_pipe_throttle"
 """The wait that is a sign of full arithmetic."""
 COUNTED = {DRAM: "the bytes of DRAM", L2: "the bytes of the L2", L1: "the wavefronts of the L1",
            SHARED: "the wavefronts of shared memory", ISSUE: "the instructions", ARITHMETIC: "the operations"}
-"""What a share counts."""
+"""What a share counts on the GPU."""
 HEADS = {SHARED: "shared", ISSUE: "issue"}
 """Shorter titles of columns for a table that has the column of waits, too."""
 OF_TIME = " of their time"
@@ -91,7 +85,7 @@ class Limited:
         """'shared memory, 0.83'; that none limits only where no resource is unknown."""
         if self.limit:
             return "{}, {:.2f}".format(*self.limit)
-        return f"none above {LEAST}" if len(self.shares) == len(RESOURCES) else (
+        return f"none above {LEAST}" if len(self.shares) == len(resources.of(self.point)) else (
             f"none of those known above {LEAST}")
 
     @property
@@ -112,57 +106,17 @@ def waits(side: Side, point: Point) -> dict[str, float]:
     return {state: count / sum(warps.values()) for state, count in warps.items() if state not in ABLE}
 
 
-def shares(side: Side, point: Point) -> dict[str, float]:
-    """Of each resource the part of its roof that the point uses; without its counter or its roof it is left out.
-
-    Empty without any counter. The caches are empty before a call that is counted, not before one that is timed hot:
-    sizes whose operands stay in the L2 move less than this says. What cp.async and TMA write into shared memory is in
-    no wavefront of a store.
-    """
-    used, peak = counts(side, point), derive.peak(side, point.kernel.precision)
-    most = {name: roof.value * 1e9 for name, roof in _bandwidths(side).items()}
-    cycles = _cycles(side, point)
-    most |= {L1: cycles, ISSUE: cycles * SCHEDULERS, ARITHMETIC: peak.value * 1e9 if peak else None}
-    made = {name: used[name] / point.summary.median / most[name] for name in RESOURCES
-            if name in used and most.get(name)}
-    return made if made.keys() - {ARITHMETIC} else {}
-
-
-def counts(side: Side, point: Point) -> dict[str, float]:
-    """Of each resource what the point asks of it: bytes, wavefronts, instructions, operations; known ones."""
-    counters = derive.counters_of(side, point)
-    found = {DRAM: counters.get("dram_bytes"), L2: counters.get("l2_bytes"), L1: counters.get("l1_wavefronts"),
-             SHARED: _shared_bytes(counters), ISSUE: counters.get("instructions"), ARITHMETIC: point.flops}
-    return {name: count for name, count in found.items() if count is not None}
-
-
-def _bandwidths(side: Side) -> dict[str, Roof]:
-    """The measured roof of each resource that has a bandwidth."""
-    roofs = {derive.memory_level(roof.label): roof for roof in derive.bandwidth_roofs(side)}
-    return {LEVELS[level]: roof for level, roof in roofs.items() if level in LEVELS}
-
-
-def _shared_bytes(counters: dict[str, float]) -> float | None:
-    """By the wavefronts of loads and stores; by the exact ones where both are known."""
-    for suffix in ("_exact", ""):
-        both = [counters.get(f"shared_{kind}_wavefronts{suffix}") for kind in ("load", "store")]
-        if None not in both:
-            return sum(both) * WAVEFRONT
-    return None
-
-
-def _cycles(side: Side, point: Point) -> float:
-    """Cycles of all multiprocessors in a second at the clock of the samples; 0 if unknown."""
-    clock, count = point.counters.get("sm_clock_mhz"), side.context.get("gpu_sm_count")
-    return clock * 1e6 * count if clock and isinstance(count, int) else 0.0
-
-
 def size(study: Study, side: Side) -> int | None:
-    """The largest size at which (nearly) as many kernels' fastest variants have counters as at any."""
+    """The largest size at which (nearly) as many kernels' fastest variants have counts as at any.
+
+    On the CPU, whose counts need no runs of their own, the size at which its ladder is told, if any has counts there.
+    """
     precision = derive.main_precision(study)
     points = derive.in_precision(derive.timed(side, derive.main_family(study)), precision)
-    return derive.common_size([p for n in steps.sizes(study, side, precision) for p in derive.best_variants(points, n)
-                               if shares(side, p)])
+    counted = [p for n in steps.sizes(study, side, precision) for p in derive.best_variants(points, n)
+               if shares(side, p)]
+    told = derive.side_size(study, side)
+    return told if side.name != "gpu" and any(p.n == told for p in counted) else derive.common_size(counted)
 
 
 def ladder(study: Study, side: Side | None) -> list[Limited]:
@@ -182,7 +136,7 @@ def _all_at(study: Study, side: Side, n: int) -> list[Limited]:
 
 
 def section(study: Study, side: Side | None) -> list[dict]:
-    """Paragraphs, of which the last stays with the table, and the table; nothing without counters."""
+    """Paragraphs, of which the last stays with the table, and the table; nothing without counts."""
     found = ladder(study, side)
     if not found:
         return []
@@ -207,7 +161,8 @@ def reading(found: list[Limited]) -> list[str]:
     if not own:
         return []
     bottom, top = own[0], max(own, key=lambda r: (r.point.gflops, r.point.name))
-    text = f"At N = {bottom.point.n} {_held(bottom, 'the lowest rung with counters')}"
+    known = "counters" if bottom.point.kernel.side == "gpu" else "known bytes"
+    text = f"At N = {bottom.point.n} {_held(bottom, f'the lowest rung with {known}')}"
     text += f"; {_held(top, 'the fastest')}." if top is not bottom else "."
     return [text, *(_little_gain(rung) for rung in own if _gains_little(rung))]
 
@@ -254,6 +209,11 @@ def _times_as_much(rung: Limited, name: str) -> float | None:
     return new / old if old and new is not None else None
 
 
+def _counted(rung: Limited, name: str) -> str:
+    """What the share of a resource counts."""
+    return COUNTED[name] if name == ARITHMETIC or rung.point.kernel.side == "gpu" else f"the bytes of {name}"
+
+
 def _saved(rung: Limited) -> str:
     """' It needs 0.70× the bytes of DRAM, but X used only 0.06 of what there is.': what the rung spares."""
     old, (nearest, _) = rung.below.shares, rung.below.nearest
@@ -261,7 +221,7 @@ def _saved(rung: Limited) -> str:
     spared = {name: ratio for name, ratio in ratios.items() if ratio is not None and ratio <= 1 - LEAST_CHANGE}
     if not spared:
         return ""
-    less = captions.joined([f"{fmt.times(ratio)} {COUNTED[name]}" for name, ratio in spared.items()])
+    less = captions.joined([f"{fmt.times(ratio)} {_counted(rung, name)}" for name, ratio in spared.items()])
     used = captions.joined([f"{old[name]:.2f}" for name in spared])
     return f" It needs {less}, but {rung.below.point.title} used only {used} of what there is."
 
@@ -272,10 +232,10 @@ def _nearest_count(rung: Limited) -> str:
     ratio = _times_as_much(rung, name)
     if ratio is None:
         return ""
-    text = f" It needs {fmt.times(ratio)} {COUNTED[name]}, whose roof was nearest ({share:.2f})"
+    text = f" It needs {fmt.times(ratio)} {_counted(rung, name)}, whose roof was nearest ({share:.2f})"
     if share >= NEARLY_FULL:
         return f"{text}: at most {fmt.times(1 / share)} was left."
-    same = [COUNTED[other] for other in rung.below.shares if other not in (name, ARITHMETIC)
+    same = [_counted(rung, other) for other in rung.below.shares if other not in (name, ARITHMETIC)
             and (found := _times_as_much(rung, other)) is not None and abs(found - 1) < LEAST_CHANGE]
     return f"{text}, and as before {captions.joined(same)}." if same else f"{text}."
 
@@ -311,7 +271,7 @@ def _term(state: str) -> str:
 
 
 def _table(study: Study, side: Side, found: list[Limited]) -> dict:
-    shown = [name for name in RESOURCES if any(name in rung.shares for rung in found)]
+    shown = [name for name in resources.of(found[0].point) if any(name in rung.shares for rung in found)]
     waiting = any(rung.longest for rung in found)
     heads = HEADS if waiting else {}
     rows = [(rung.point.title, (fmt.significant(rung.point.gflops), fmt.interval(rung.point.gflops_interval)),
@@ -319,8 +279,8 @@ def _table(study: Study, side: Side, found: list[Limited]) -> dict:
              *([_wait_cell(rung)] if waiting else []))
             for rung in found]
     return blocks.table(
-        f"What limits each rung at N = {found[0].point.n}: the share of each resource that it uses. Counts by "
-        f"{side.counter_tool or 'hardware counters'}, in runs of their own, over the times of runs without a profiler, "
+        f"What limits each rung at N = {found[0].point.n}: the share of each resource that it uses. "
+        f"{_how_counted(side, found)}, "
         f"over the measured roofs: {captions.joined([_roof(side, name, found) for name in shown])}. A share of at "
         f"least {LEAST} limits; below it in all, a rung may wait for latency{_without_roof(found)}. "
         f"{_uncounted(study, side, found)}"
@@ -328,6 +288,14 @@ def _table(study: Study, side: Side, found: list[Limited]) -> dict:
         [("rung", "l"), ("GFLOP/s", "r"), *((heads.get(name, name), "r") for name in shown), ("limit", "l"),
          *([("warps wait for", "l")] if waiting else [])], rows,
         widths=["1fr"] + ["auto"] * (1 + len(shown)) + ["1fr"] + ["1.4fr"] * waiting)
+
+
+def _how_counted(side: Side, found: list[Limited]) -> str:
+    if side.name == "gpu":
+        return (f"Counts by {side.counter_tool or 'hardware counters'}, in runs of their own, over the times of runs "
+                "without a profiler")
+    moved = [(rung.point, levels.moved(rung.point)) for rung in found]
+    return f"{levels.source(moved).rstrip('.')}, over the measured times"
 
 
 def _uncounted(study: Study, side: Side, found: list[Limited]) -> str:
@@ -362,6 +330,8 @@ def _states(side: Side, found: list[Limited]) -> str:
 
 def _roof(side: Side, name: str, found: list[Limited]) -> str:
     """The count and the roof of a resource, for the caption."""
+    if side.name != "gpu" and name != ARITHMETIC:
+        return f"bytes of {name} over {fmt.bandwidth(resources.bandwidths(side)[name].value)}"
     if name == L1:
         return ("wavefronts of the L1’s data pipe, those of shared memory among them, over one a cycle and "
                 "multiprocessor at the clock of the samples")
@@ -372,4 +342,4 @@ def _roof(side: Side, name: str, found: list[Limited]) -> str:
         return f"useful operations over {roof.label} ({fmt.flops(roof.value)})"
     what = {DRAM: "bytes of DRAM", L2: "bytes of the L2, what fills it from memory among them,",
             SHARED: f"wavefronts of shared memory ({WAVEFRONT} B each)"}[name]
-    return f"{what} over {fmt.bandwidth(_bandwidths(side)[name].value)}"
+    return f"{what} over {fmt.bandwidth(resources.bandwidths(side)[name].value)}"

@@ -6,7 +6,7 @@ import json
 import pytest
 from test_report_support import CPU, GPU, read, write
 
-from report import climbing, counters, derive, limits, steps
+from report import climbing, counters, derive, limits, resources, steps
 from report.collect import collect
 
 TITLES = ("low", "mid", "high", "lib")
@@ -47,6 +47,29 @@ def study_of(folder, counters, times=None, roofs=ROOFS, flat=("FP32 FMA", 4000.0
     return collect([folder / "in"], [])
 
 
+CPU_BYTES = {"bytes_l1_model": 2e8, "bytes_l2_model": 4e7, "bytes_l3_model": 1e7, "bytes_dram_model": 2e6}
+"""Of 2e9 operations in 10 ms: 0.2 of L1, 0.08 of L2, 0.05 of L3, 0.02 of DRAM, 0.5 of FMA."""
+CPU_ROOFS = {"L1": 100.0, "L2": 50.0, "L3": 20.0, "DRAM": 10.0}
+
+
+def cpu_study(folder, of_bytes, times=None, roofs=CPU_ROOFS):
+    """Three rungs and a library on a CPU; times in milliseconds by title at n = 1000, bytes by title."""
+    times = {"low": 20.0, "mid": 10.0, "high": 8.0, "lib": 6.0} | (times or {})
+    kernels = {f"cpu/matmul/{t}": {"title": t, "order": i, "side": "cpu", "family": "matmul", "precision": "fp32",
+                                   "is_library": t == "lib"} for i, t in enumerate(TITLES)}
+    rows = []
+    for title, time in times.items():
+        own = f"cpu/matmul/{title}/n:1000"
+        rows += [e | of_bytes.get(title, {}) | {"kernel": f"cpu/matmul/{title}", "name": own, "run_name": own}
+                 for e in entries(title, time, 1000)]
+    write(folder / "in" / "ladder.json", {"context": read(CPU / "emulator.json")["context"] | {"kernels": kernels},
+                                          "benchmarks": rows})
+    write(folder / "in" / "ceilings-cpu.json", {
+        "machine": "Synthetic CPU", "date": "2026-01-20T10:00:00+00:00", "spec": {},
+        "empirical": {"gflops": {"data": [["FMA", 400.0]]}, "gbytes": {"data": [list(r) for r in roofs.items()]}}})
+    return collect([folder / "in"], [])
+
+
 def shares_of(study, title="mid"):
     return limits.shares(study.gpu, next(p for p in study.gpu.points if p.name == name(title)))
 
@@ -82,7 +105,7 @@ def test_exact_wavefronts_go_before_the_others(tmp_path):
     ("shared_store_wavefronts", "shared memory"), ("instructions", "instruction issue")))
 def test_without_its_counter_a_resource_is_left_out(tmp_path, counter, resource):
     found = study_of(tmp_path, {name("mid"): {k: v for k, v in COUNTS.items() if k != counter}})
-    assert shares_of(found).keys() == set(limits.RESOURCES) - {resource}
+    assert shares_of(found).keys() == set(resources.RESOURCES) - {resource}
     table = limits.section(found, found.gpu)[-1]
     assert resource not in columns(table) and len(columns(table)) == 8
 
@@ -91,13 +114,13 @@ def test_without_its_counter_a_resource_is_left_out(tmp_path, counter, resource)
 def test_without_its_roof_a_resource_is_left_out(tmp_path, label, resource):
     roofs = {k: v for k, v in ROOFS.items() if not k.startswith(label)}
     found = study_of(tmp_path, {name("mid"): COUNTS}, roofs=roofs)
-    assert shares_of(found).keys() == set(limits.RESOURCES) - {resource}
+    assert shares_of(found).keys() == set(resources.RESOURCES) - {resource}
     assert resource not in columns(limits.section(found, found.gpu)[-1])
 
 
 def test_without_compute_roof_clock_or_multiprocessors(tmp_path):
     found = study_of(tmp_path, {name("mid"): COUNTS}, flat=None)
-    assert shares_of(found).keys() == set(limits.RESOURCES) - {"arithmetic"}
+    assert shares_of(found).keys() == set(resources.RESOURCES) - {"arithmetic"}
     assert "arithmetic" not in columns(limits.section(found, found.gpu)[-1])
     found.gpu.context["gpu_sm_count"] = "ten"
     assert shares_of(found).keys().isdisjoint({"instruction issue", "L1"})
@@ -192,7 +215,7 @@ def test_without_waits_no_column_and_no_word_of_them(tmp_path):
     assert "wait" not in text_of(found)
     table = limits.section(found, found.gpu)[-1]
     assert "warps wait for" not in columns(table) and "Warps wait" not in table["caption"]
-    assert table["columns"][2:] == [*limits.RESOURCES, "limit"] and len(table["widths"]) == len(table["columns"])
+    assert table["columns"][2:] == [*resources.RESOURCES, "limit"] and len(table["widths"]) == len(table["columns"])
 
 
 def test_a_unit_without_a_roof_is_named_where_one_is_unknown(tmp_path):
@@ -240,7 +263,7 @@ def test_section_stands_on_the_gpu_s_ladder_and_not_on_the_cpu_s(tmp_path):
     made = climbing.section(found, "gpu", lambda name: [])
     at = next(i for i, b in enumerate(made) if b.get("text") == "What limits each rung")
     assert made[at + 1]["kind"] == "reading"
-    assert columns(made[at + 2]) == ["rung", "GFLOP/s", *limits.RESOURCES, "limit"]
+    assert columns(made[at + 2]) == ["rung", "GFLOP/s", *resources.RESOURCES, "limit"]
     assert [row[0]["main"] for row in made[at + 2]["rows"]] == [f"{t} (tile 8)" for t in TITLES]
     caption = made[at + 2]["caption"].replace("\u200b", "")
     assert "DRAM over 1.00 TB/s" in caption and "FMA (4.00 TFLOP/s)" in caption and "synthetic counters" in caption
@@ -397,3 +420,43 @@ def test_what_is_said_of_other_sizes_stands_before_the_table(tmp_path):
     *texts, table = limits.section(found, found.gpu)
     assert "each rung at N = 2000" in table["caption"]
     assert "At N = 1000 mid (tile 8) is no faster" in json.dumps(texts[-1])
+
+
+def test_on_the_cpu_the_bytes_of_each_level_are_counts(tmp_path):
+    study = cpu_study(tmp_path, {t: CPU_BYTES for t in TITLES[:3]})
+    found = {rung.point.kernel.title: rung for rung in limits.ladder(study, study.cpu)}
+    assert found["mid"].shares == pytest.approx({"DRAM": 0.02, "L3": 0.05, "L2": 0.08, "L1": 0.2, "arithmetic": 0.5})
+    assert list(found["mid"].shares) == list(resources.CPU_RESOURCES) and set(found) == set(TITLES[:3])
+    assert found["high"].verdict == "arithmetic, 0.62" and found["low"].verdict == "none above 0.6"
+    table = limits.section(study, study.cpu)[-1]
+    assert columns(table) == ["rung", "GFLOP/s", *resources.CPU_RESOURCES, "limit"]
+    caption = table["caption"].replace("\u200b", "")
+    assert "Bytes of L1, L2, L3 and DRAM by formula, over the measured times, over the measured roofs" in caption
+    assert "bytes of L3 over 20.0 GB/s" in caption and "Not counted at this size: lib." in caption
+    assert "What limits each rung" in json.dumps(climbing.section(study, "cpu", lambda name: []))
+
+
+def test_on_the_cpu_a_rung_that_is_not_faster_says_what_changed(tmp_path):
+    more = CPU_BYTES | {"bytes_l2_model": 4e8}
+    study = cpu_study(tmp_path, {"low": CPU_BYTES, "mid": CPU_BYTES, "high": more}, times={"high": 12.5})
+    text = text_of_cpu(study)
+    assert text.startswith("At N = 1000 low (tile 8), the lowest rung with known bytes, is near none of its known roofs; ")
+    assert text.endswith("high (tile 8) is no faster than mid (tile 8) (0.8×): arithmetic fell from 0.50 to 0.40, while "
+                         "L2 rose from 0.08 to 0.64.")
+    same = cpu_study(tmp_path, {t: CPU_BYTES for t in TITLES[:3]}, times={"high": 10.0})
+    assert text_of_cpu(same).endswith(
+        "no known share changed by 0.05 or more. It needs 1× the operations, whose roof was nearest (0.50), and as "
+        "before the bytes of DRAM, the bytes of L3, the bytes of L2 and the bytes of L1.")
+
+
+def text_of_cpu(study):
+    return " ".join(limits.reading(limits.ladder(study, study.cpu)))
+
+
+def test_on_the_cpu_a_level_without_a_roof_or_bytes_is_left_out(tmp_path):
+    study = cpu_study(tmp_path, {t: CPU_BYTES for t in TITLES[:3]}, roofs={"L1": 100.0})
+    assert set(limits.ladder(study, study.cpu)[0].shares) == {"L1", "arithmetic"}
+    assert limits.ladder(study, study.cpu)[0].verdict == "none of those known above 0.6"
+    assert limits.section(cpu_study(tmp_path, {}), None) == []
+    none = cpu_study(tmp_path, {})
+    assert limits.section(none, none.cpu) == [], "arithmetic alone tells no limit"

@@ -89,8 +89,12 @@ inline LevelTraffic interchanged_traffic(const MatmulShape& shape, const Caches&
   return traffic_of(kFloatBytes * (3 * uses + f.m * f.k + f.m * f.n), caches, beyond);
 }
 
+/// Floats up to which the compiler keeps a row of sums in registers, as far as there are any; a longer one is a loop
+/// over memory. Read off the code of g++ 12 for AVX2 and AVX-512.
+constexpr int kMostSumsInRegisters = 128;
+
 /// The interchanged loops on blocks: for top, for left (shared out among the threads), for phase, for row, for i, for
-/// col. A row of sums stays in registers if they take at most half of them, and is loaded and stored like C otherwise.
+/// col. Of a row of sums, `register_bytes` stay in registers, if it is not too long; the others are loaded and stored.
 /// From one row to the next, the block of B is used again; from one phase to the next, the block of C; from one left to
 /// the next, the panel of A (by each thread for itself); from one top to the next, all of B.
 inline LevelTraffic blocked_traffic(const MatmulShape& shape, int block, int threads, double register_bytes,
@@ -115,21 +119,22 @@ inline LevelTraffic blocked_traffic(const MatmulShape& shape, int block, int thr
     const double of_c = 2 * c * (keeps_c ? 1 : phases);
     return of_a + of_b + of_c;
   };
-  const double sums_loaded_and_stored = kFloatBytes * side > register_bytes / 2 ? 2 * uses : 0;
-  const double requested = kFloatBytes * (uses + sums_loaded_and_stored) + a * across + c * (2 * phases - 1);
+  const double in_memory = block > kMostSumsInRegisters ? 1 : std::max(0.0, sums - register_bytes) / sums;
+  const double requested = kFloatBytes * uses * (1 + 2 * in_memory) + a * across + c * (2 * phases - 1);
   return {.l1 = requested,
           .l2 = beyond_shared(caches.l1, 1),
           .l3 = beyond_shared(caches.l2, 1),
           .dram = beyond_shared(caches.l3, threads)};
 }
 
-/// The same for this machine's registers and as many threads as a parallel region would now have.
+/// The same for this machine's registers, less two for the factor and a product, and as many threads as a parallel
+/// region would now have.
 inline LevelTraffic blocked_traffic(const MatmulShape& shape, int block) {
   const std::string& simd = cpu_info().simd;
-  const double register_bytes = simd == "AVX-512" ? 32 * 64
-                                : simd == "NEON"  ? 32 * 16
-                                : simd == "SSE2"  ? 16 * 16
-                                                  : 16 * 32;
+  const double register_bytes = simd == "AVX-512" ? 30 * 64
+                                : simd == "NEON"  ? 30 * 16
+                                : simd == "SSE2"  ? 14 * 16
+                                                  : 14 * 32;
   return blocked_traffic(shape, block, omp_get_max_threads(), register_bytes);
 }
 
