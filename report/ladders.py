@@ -80,9 +80,9 @@ def _most(made: list[Step]) -> str:
 
 
 def _whole(study: Study, side: Side, made: list[Step]) -> str:
-    """From the lowest rung at the compared size to the fastest one."""
+    """From the lowest rung at the compared size to the top one."""
     here = [s.point for s in made if s.point.n == derive.side_size(study, side)]
-    top = derive.fastest(here)
+    top = steps.top_rung(study, side, derive.main_precision(study)).point if here else None
     if not top or top is here[0]:
         return ""
     return (f"From {here[0].title} to {top.title} the rate grows {fmt.times(top.gflops / here[0].gflops)} at "

@@ -109,11 +109,17 @@ def sizes(study: Study, side: Side, precision: str) -> list[int]:
 
 
 def top_rung(study: Study, side: Side | None, precision: str) -> Step | None:
-    """The fastest own rung at the compared size (at its own largest, where none was measured there)."""
+    """The highest own rung at the compared size that is as fast as any there, as far as the samples can tell.
+
+    Where none was measured there, at its own largest size.
+    """
     own = [s for s in climb(study, side, precision) if s.number] if side else []
     n = derive.side_size(study, side) if own else None
     here = [s for s in own if s.point.n == n] or own
-    return max(here, key=lambda s: (s.point.gflops, s.number), default=None)
+    fastest = max(here, key=lambda s: (s.point.gflops, s.number), default=None)
+    level = [s for s in here if s is fastest or (
+        s.point.n == fastest.point.n and ratio(s.point, fastest.point).verdict in ("faster", "ambiguous"))]
+    return max(level, key=lambda s: s.number, default=None)
 
 
 def over_sizes(study: Study, side: Side, top: Step) -> list[tuple[Point, dict[str, Ratio]]]:

@@ -184,6 +184,16 @@ def test_top_rung_over_sizes_and_shapes(alone):
     assert text.startswith("Prefetched is for certain faster than Eigen at 6 of 6 sizes")
 
 
+@pytest.mark.parametrize("slower, is_top", ((1.0005, True), (1.2, False)))
+def test_the_top_rung_is_the_highest_that_is_not_for_certain_slower(tmp_path, ladder, alone, slower, is_top):
+    *lower, highest = [s.point for s in steps.climb(alone, alone.cpu, "fp32") if s.number]
+    best = derive.fastest(lower)
+    found = study_of(tmp_path, scaled(ladder, "/top", highest.gflops / best.gflops * slower))
+    top = steps.top_rung(found, found.cpu, "fp32").point
+    assert top.kernel == (highest if is_top else best).kernel
+    assert f"to {top.title} the rate grows" in ladders.reading(found, found.cpu)
+
+
 def test_a_general_product_is_no_square_one(tmp_path, ladder):
     extra = [e | {"beta": 2, "run_name": e["run_name"] + "/beta:2", "real_time": e["real_time"] / 9}
              for e in ladder["benchmarks"] if e["kernel"].endswith("/top") and e["n"] == 512]
