@@ -198,7 +198,10 @@ def _little_gain(rung: Limited) -> str:
     text = ", while ".join(captions.joined(parts) for parts in moves.values() if parts)
     note = ", ambiguous" if rung.over.verdict == "ambiguous" else ""
     faster = "hardly faster" if _is_hardly_faster(rung) else "no faster"
-    text = text or f"no known share changed by {LEAST_CHANGE} or more.{_saved(rung)}{_nearest_count(rung)}"
+    if not text:
+        text = f"no known share changed by {LEAST_CHANGE} or more.{_saved(rung)}{_nearest_count(rung)}"
+    elif rung.below.nearest[1] >= NEARLY_FULL:
+        text += f".{_nearest_count(rung)}"
     return (f"{rung.point.title} is {faster} than {rung.below.point.title} ({fmt.times(rung.over.value)}{note}): "
             f"{text.rstrip('.')}.{_waiting(rung)}")
 

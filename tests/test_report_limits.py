@@ -449,6 +449,14 @@ def test_on_the_cpu_a_rung_that_is_not_faster_says_what_changed(tmp_path):
         "before the bytes of DRAM, the bytes of L3, the bytes of L2 and the bytes of L1.")
 
 
+def test_what_changed_is_not_all_where_next_to_nothing_was_left(tmp_path):
+    more = CPU_BYTES | {"bytes_l2_model": 2e8}
+    study = cpu_study(tmp_path, {"mid": CPU_BYTES, "high": more}, times={"mid": 5.5, "high": 5.5})
+    assert text_of_cpu(study).endswith(
+        "high (tile 8) is no faster than mid (tile 8) (1×, ambiguous): L2 rose from 0.15 to 0.73. It needs 1× the "
+        "operations, whose roof was nearest (0.91): at most 1.10× was left.")
+
+
 def text_of_cpu(study):
     return " ".join(limits.reading(limits.ladder(study, study.cpu)))
 

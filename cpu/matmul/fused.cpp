@@ -35,7 +35,8 @@ int worthwhile_threads(const Matmul<float>& it, const MicroKernels& simd) {
   const int threads = omp_get_max_threads();
   const double work = double(it.m) * it.n * it.k, a_second = 2 * simd.lanes * kClock;  // multiply-adds
   const double start = 1e-6 + 0.2e-6 * threads;
-  return work * (threads - 1) > start * a_second * threads ? threads : 1;  // work/a_second - work/a_second/threads
+  // They save work / a_second (1 - 1 / threads): told without a division, for small products.
+  return work * (threads - 1) > start * a_second * threads ? threads : 1;
 }
 
 /// How a thread goes over its part of C.

@@ -47,7 +47,7 @@ void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
                .alpha = it.alpha,
                .beta = first == 0 ? it.beta : 1});
 #pragma omp for schedule(static) nowait
-    for (int row = 0; row < bottom; ++row) plain_part(it, row, right, it.n);
+    for (int row = 0; row < (right < it.n ? bottom : 0); ++row) plain_part(it, row, right, it.n);
 #pragma omp for collapse(2) schedule(static) nowait
     for (int col = 0; col < it.n; col += kStrip)
       for (int row = bottom; row < it.m; ++row) plain_part(it, row, col, std::min(it.n, col + kStrip));
