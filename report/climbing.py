@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from report import blocks, captions, derive, energy, fmt, ladders, levels, limits
+from report import blocks, captions, derive, energy, fmt, ladders, levels, limits, resources
 from report.figures import scaling as scaling_figure
-from report.records import SIDE_NAME, Study
+from report.records import SIDE_NAME, Point, Side, Study
 
 Figure = Callable[[str], list[dict]]
 MOST_COUNTS = 6
@@ -41,17 +41,27 @@ def others(study: Study, figure: Figure) -> list[dict]:
     return made
 
 
+def nearest_roof(side: Side, point: Point) -> tuple[str, float] | None:
+    """The roof of which the point reaches the largest share, and that share; None where no level's is known."""
+    shares = resources.shares(side, point)
+    if not shares:
+        return None
+    name, share = max(shares.items(), key=lambda item: item[1])
+    is_peak = name == resources.ARITHMETIC
+    return derive.peak(side, point.kernel.precision).label if is_peak else f"the {name} bandwidth", share
+
+
 def hierarchy(study: Study) -> str:
     """Which roof is nearest to the best own code, and which code stays farthest below every roof."""
     found = levels.placed(study, study.cpu)
-    limits = [(p, bound) for p, moved in found if (bound := levels.limit(study.cpu, p, moved))]
-    if not limits:
+    bounds = [(p, bound) for p, _ in found if (bound := nearest_roof(study.cpu, p))]
+    if not bounds:
         return ""
-    own = [(p, bound) for p, bound in limits if not p.kernel.is_library] or limits
+    own = [(p, bound) for p, bound in bounds if not p.kernel.is_library] or bounds
     top, (name, share) = max(own, key=lambda item: (item[0].gflops, item[0].name))
     text = (f"The roof nearest to {top.title}, the fastest own code with known bytes, is {name}, of which it reaches "
             f"{fmt.percent(share)}.")
-    low, (roof, part) = min(limits, key=lambda item: (item[1][1], item[0].name))
+    low, (roof, part) = min(bounds, key=lambda item: (item[1][1], item[0].name))
     if low is not top:
         text += f" Farthest below every roof is {low.title}, at {fmt.percent(part)} of what {roof} allows."
     told = study.cpu.context.get("cpu_events_unavailable")

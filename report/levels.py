@@ -41,17 +41,6 @@ def placed(study: Study, side: Side | None) -> list[tuple[Point, list[Moved]]]:
     return [(p, moved(p)) for p in derive.best_variants(points, derive.common_size(points))]
 
 
-def limit(side: Side, point: Point, found: list[Moved]) -> tuple[str, float] | None:
-    """The roof nearest above the point and the share of it that the point reaches."""
-    by_level = {derive.memory_level(r.label): r for r in derive.bandwidth_roofs(side)}
-    bounds = [(point.gflops / (point.flops / m.bytes * by_level[m.level].value), f"the {m.level} bandwidth")
-              for m in found if m.level in by_level]
-    peak = derive.peak(side, point.kernel.precision)
-    bounds += [(point.gflops / peak.value, peak.label)] if peak else []
-    share, name = max(bounds, default=(None, ""))
-    return (name, share) if share else None
-
-
 def _parts(roof: Roof) -> tuple[str, str, str, bool]:
     """Level, kind, what else the label says, and whether it is of one thread: 'DRAM triad, streaming (1 thread)'."""
     label = roof.label.removesuffix(threads.ONE)

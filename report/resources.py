@@ -24,9 +24,9 @@ def of(point: Point) -> tuple[str, ...]:
 def shares(side: Side, point: Point) -> dict[str, float]:
     """Of each resource the part of its roof that the point uses; without its counter or its roof it is left out.
 
-    Empty without any counter. The caches are empty before a call that is counted, not before one that is timed hot:
-    sizes whose operands stay in the L2 move less than this says. What cp.async and TMA write into shared memory is in
-    no wavefront of a store.
+    Empty if nothing is counted but operations. On the GPU the caches are empty before a call that is counted, not before
+    one that is timed hot: sizes whose operands stay in the L2 move less than this says; and what cp.async and TMA write
+    into shared memory is in no wavefront of a store.
     """
     used, peak = counts(side, point), derive.peak(side, point.kernel.precision)
     most = {name: roof.value * 1e9 for name, roof in bandwidths(side).items()}

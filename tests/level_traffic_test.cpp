@@ -314,8 +314,11 @@ void tiles_nest(Trace& memory, const Layout& at, const TileLoops& loops, Part ro
           const bool is_new = loops.slivers == Slivers::one || (loops.slivers == Slivers::panel && top == rows.begin);
           if (is_new && !loops.packs_computing) copy_nest(memory, depth, wide, source, sliver);
           for (int i = 0; i < tiles; ++i) {
-            const int from = loops.packs_computing ? high * i / tiles : i * loops.mr;
-            const int to = loops.packs_computing ? high * (i + 1) / tiles : std::min(from + loops.mr, high);
+            const auto first_row = [&](int tile) {  // fused has even tiles, the higher ones first
+              const int even = high / tiles * tile + std::min(tile, high % tiles);
+              return loops.packs_computing ? even : std::min(tile * loops.mr, high);
+            };
+            const int from = first_row(i), to = first_row(i + 1);
             const bool packs = is_new && loops.packs_computing && i == 0;
             tile_nest(memory, to - from, wide, depth,
                       loops.copied_rows > 0 ? Rows{copy.at(from, 0), copy.ld} : Rows{a.at(top + from, first), a.ld},

@@ -43,6 +43,15 @@ inline Grid grid_for(int threads, int m, int n) {
   return best;
 }
 
+/// Rows and columns shared out over a grid of threads in units of so many: one part each.
+struct EvenParts {
+  Grid grid;
+  int m, n, row_unit, column_unit;
+  int count() const { return grid.down * grid.across; }
+  Part rows(int i) const { return grid.rows(i, m, row_unit); }
+  Part columns(int i) const { return grid.columns(i, n, column_unit); }
+};
+
 /// The parts of C in the order in which threads take them, each as it becomes free: an even grid would take as long as
 /// its slowest core. The columns are shared out as in the grid; the rows in pieces of two thirds of a thread's even
 /// share of what is left, so that in the end nobody waits for more than a short one. Rows too few for that are shared

@@ -328,15 +328,6 @@ LevelTraffic parts_traffic(const MatmulShape& shape, const Parts& parts, const G
   return all;
 }
 
-/// Rows and columns shared out over a grid of threads in units of so many: one part each.
-struct EvenParts {
-  Grid grid;
-  int m, n, row_unit, column_unit;
-  int count() const { return grid.down * grid.across; }
-  Part rows(int i) const { return grid.rows(i, m, row_unit); }
-  Part columns(int i) const { return grid.columns(i, n, column_unit); }
-};
-
 /// The same in even parts.
 template <typename LoopsOf>
 LevelTraffic tiles_traffic(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,

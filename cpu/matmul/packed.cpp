@@ -20,16 +20,16 @@ void matmul_packed(const Matmul<float>& it, const MicroKernels& simd) {
       const int columns = std::min(nc, it.n - left), depth = std::min(kc, it.k - first);
       const float beta = first == 0 ? it.beta : 1;
       for (int col = 0; col < columns; col += simd.width())
-        pack_sliver(it.b + first * it.ldb + left + col, it.ldb, depth, std::min(simd.width(), columns - col),
-                    simd.width(), slivers + std::ptrdiff_t{col} * depth);
+        pack_padded_sliver(it.b + first * it.ldb + left + col, it.ldb, depth, std::min(simd.width(), columns - col),
+                           simd.width(), slivers + std::ptrdiff_t{col} * depth);
 #pragma omp parallel for schedule(dynamic)
       for (int top = 0; top < it.m; top += mc) {
         static thread_local Workspace block_of_a;
         const int height = std::min(mc, it.m - top);
         float* panels = block_of_a.reserve(std::size_t(mc) * kc);
         for (int row = 0; row < height; row += simd.rows)
-          pack_panel(it.a + (top + row) * it.lda + first, it.lda, std::min(simd.rows, height - row), depth, simd.rows,
-                     panels + std::ptrdiff_t{row} * depth);
+          pack_padded_panel(it.a + (top + row) * it.lda + first, it.lda, std::min(simd.rows, height - row), depth,
+                            simd.rows, panels + std::ptrdiff_t{row} * depth);
         multiply_packed(simd, panels, slivers, depth, height, columns, it.c + top * it.ldc + left, it.ldc, it.alpha,
                         beta);
       }

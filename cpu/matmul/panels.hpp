@@ -9,7 +9,7 @@
 namespace rung {
 
 /// Packs `depth` rows of B from `b` on, `columns` wide, into the sliver at `to`.
-inline void pack_sliver(const float* b, std::ptrdiff_t ldb, int depth, int columns, int width, float* to) {
+inline void pack_padded_sliver(const float* b, std::ptrdiff_t ldb, int depth, int columns, int width, float* to) {
   for (int p = 0; p < depth; ++p, b += ldb, to += width) {
     std::copy_n(b, columns, to);
     std::fill(to + columns, to + width, 0.0f);
@@ -17,7 +17,7 @@ inline void pack_sliver(const float* b, std::ptrdiff_t ldb, int depth, int colum
 }
 
 /// Packs `height` rows of A from `a` on, `depth` steps long, into the panel at `to`.
-inline void pack_panel(const float* a, std::ptrdiff_t lda, int height, int depth, int rows, float* to) {
+inline void pack_padded_panel(const float* a, std::ptrdiff_t lda, int height, int depth, int rows, float* to) {
   for (int p = 0; p < depth; ++p, to += rows)
     for (int i = 0; i < rows; ++i) to[i] = i < height ? a[i * lda + p] : 0;
 }

@@ -18,12 +18,12 @@ void pack_share(const Matmul<float>& it, const MicroKernels& simd, const Packed&
                 int columns) {
 #pragma omp for schedule(static) nowait
   for (int row = 0; row < it.m; row += simd.rows)
-    pack_panel(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth, simd.rows,
-               to.panels + std::ptrdiff_t{row} * depth);
+    pack_padded_panel(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth, simd.rows,
+                      to.panels + std::ptrdiff_t{row} * depth);
 #pragma omp for schedule(static)
   for (int col = 0; col < columns; col += simd.width())
-    pack_sliver(it.b + first * it.ldb + left + col, it.ldb, depth, std::min(simd.width(), columns - col), simd.width(),
-                to.slivers + std::ptrdiff_t{col} * depth);
+    pack_padded_sliver(it.b + first * it.ldb + left + col, it.ldb, depth, std::min(simd.width(), columns - col),
+                       simd.width(), to.slivers + std::ptrdiff_t{col} * depth);
 }
 
 void matmul_two_loops(const Matmul<float>& it, const MicroKernels& simd) {
