@@ -329,21 +329,20 @@ void tiles_nest(Trace& memory, const Layout& at, const TileLoops& loops, Part ro
       }
 }
 
-/// The parts in the order in which threads take them that are all equally fast.
-template <typename Parts, typename LoopsOf>
-LevelTraffic simulated_parts(const MatmulShape& shape, const Parts& parts, const Grid& team, const LoopsOf& loops_of,
-                             const Caches& caches) {
+/// The pieces in the order in which threads take them that are all equally fast.
+template <typename LoopsOf>
+LevelTraffic simulated_pieces(const MatmulShape& shape, const std::vector<Piece>& pieces, const Grid& team,
+                              const LoopsOf& loops_of, const Caches& caches) {
   const Layout at(shape);
   std::size_t most = 0, count = static_cast<std::size_t>(team.down * team.across);
-  for (int i = 0; i < parts.count(); ++i) {
-    const TileLoops loops = loops_of(parts.rows(i).size(), parts.columns(i).size());
+  for (const auto& [rows, columns] : pieces) {
+    const TileLoops loops = loops_of(rows.size(), columns.size());
     most = std::max(most, Layout::padded(std::size_t(loops.copied_rows + loops.nc) * std::size_t(loops.kc)));
   }
   std::vector<Trace> threads(count);
   std::vector<int> done(count);
-  for (int i = 0; i < parts.count(); ++i) {
+  for (const auto& [rows, columns] : pieces) {
     const auto thread = std::size_t(std::min_element(done.begin(), done.end()) - done.begin());
-    const Part rows = parts.rows(i), columns = parts.columns(i);
     tiles_nest(threads[thread], at, loops_of(rows.size(), columns.size()), rows, columns, at.scratch + thread * most);
     done[thread] += rows.size() * columns.size();
   }
@@ -353,7 +352,8 @@ LevelTraffic simulated_parts(const MatmulShape& shape, const Parts& parts, const
 template <typename LoopsOf>
 LevelTraffic simulated_tiles(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
                              const LoopsOf& loops_of, const Caches& caches) {
-  return simulated_parts(shape, EvenParts{grid, shape.m, shape.n, row_unit, column_unit}, grid, loops_of, caches);
+  const EvenPieces pieces(grid, shape.m, shape.n, row_unit, column_unit);
+  return simulated_pieces(shape, all_pieces(pieces), grid, loops_of, caches);
 }
 
 /// masked, where operands exceed the L2 caches: all copy all rows of A and pack a panel of B, then meet.
@@ -565,18 +565,19 @@ TEST(LevelTraffic, FusedAsSimulated) {
           }
 }
 
-TEST(LevelTraffic, GuidedPartsAsSimulated) {
+TEST(LevelTraffic, GuidedPiecesAsSimulated) {
   for (const Caches& caches : kTileMachines)
     for (const MatmulShape& shape : std::vector<MatmulShape>{{256, 128, 128}, {512, 96, 96}, {400, 160, 64}})
       for (const Grid grid : {Grid{1, 1}, Grid{2, 1}, Grid{2, 2}}) {
-        const GuidedParts parts(grid, shape.m, shape.n, 4, 32, 16);
-        ASSERT_GT(parts.count(), grid.down * grid.across);  // of several sizes, so that some are near a jump
+        const GuidedPieces pieces(grid, shape.m, shape.n, 4, 16);
+        ASSERT_GT(std::ssize(all_pieces(pieces)), grid.down * grid.across);  // of several sizes, some near a jump
         const auto loops = [&](int rows, int columns) {
           return TileLoops{
               .mr = 4, .nr = 16, .kc = 32, .mc = rows, .nc = columns, .slivers = Slivers::one, .packs_computing = true};
         };
-        expect_near(tiles_traffic(shape, parts, loops, caches), simulated_parts(shape, parts, grid, loops, caches),
-                    0.25, text(shape, caches) + text(grid));
+        expect_near(tiles_traffic(shape, pieces, loops, caches),
+                    simulated_pieces(shape, all_pieces(pieces), grid, loops, caches), 0.25,
+                    text(shape, caches) + text(grid));
       }
 }
 

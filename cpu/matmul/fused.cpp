@@ -143,8 +143,9 @@ bool packs_for(const Matmul<float>& it, const MicroKernels& simd, int kc, int hi
   return !is_small(kc * it.ldb) && (is_kept || high > (kTilesToPackFor - 1) * simd.rows);
 }
 
-/// The part of C at `rows` and `columns`, by one thread.
-void multiply_part(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
+/// A piece of C, by one thread.
+void multiply_piece(const Matmul<float>& it, const MicroKernels& simd, int kc, const Piece& piece) {
+  const auto& [rows, columns] = piece;
   static thread_local Workspace place_of_a, place_of_b;
   const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc, it.lda, omp_get_num_threads());
   const std::ptrdiff_t sliver = std::ptrdiff_t{kc} * simd.width();
@@ -183,22 +184,21 @@ int depth_for(const Matmul<float>& it, const MicroKernels& simd, int depth) {
   return rounded_up(divided_up(it.k, divided_up(it.k, deepest)), 8);  // even parts, no thin last one
 }
 
-GuidedParts parts_for(const Matmul<float>& it, const MicroKernels& simd, int threads) {
-  const int least = 8 * simd.rows;  // enough tiles to pay for packing B
-  return {grid_for(threads, it.m, it.n), it.m, it.n, simd.rows, least, simd.lanes};
+GuidedPieces pieces_for(const Matmul<float>& it, const MicroKernels& simd, int threads) {
+  return {grid_for(threads, it.m, it.n), it.m, it.n, simd.rows, simd.width()};
 }
 
 void matmul_fused(const Matmul<float>& it, const MicroKernels& simd, int depth) {
   const int threads = worthwhile_threads(it, simd);
   if (is_skinny(it)) return stream_product(it, simd, threads);
   const int kc = depth_for(it, simd, depth);
-  if (threads == 1) return multiply_part(it, simd, kc, {0, it.m}, {0, it.n});
-  const GuidedParts parts = parts_for(it, simd, threads);
+  if (threads == 1) return multiply_piece(it, simd, kc, {{0, it.m}, {0, it.n}});
   std::atomic<int> taken = 0;  // after the first ones
 #pragma omp parallel num_threads(threads)
-  for (int part = omp_get_thread_num(); part < parts.count(); part = omp_get_num_threads() + taken++) {
-    const Part rows = parts.rows(part), columns = parts.columns(part);
-    if (rows.size() > 0 && columns.size() > 0) multiply_part(it, simd, kc, rows, columns);
+  {
+    GuidedPieces pieces = pieces_for(it, simd, threads);
+    for (int i = omp_get_thread_num(); pieces.reach(i); i = omp_get_num_threads() + taken++)
+      if (pieces.piece().size() > 0) multiply_piece(it, simd, kc, pieces.piece());
   }
 }
 
@@ -208,7 +208,7 @@ LevelTraffic traffic_of_fused(const Matmul<float>& it, const MicroKernels& simd,
   const int threads = worthwhile_threads(it, simd);
   if (is_skinny(it)) return streamed_traffic(shape, simd.lanes, threads);
   const int kc = depth_for(it, simd, depth);
-  return tiles_traffic(shape, parts_for(it, simd, threads), [&](int rows, int columns) {
+  return tiles_traffic(shape, pieces_for(it, simd, threads), [&](int rows, int columns) {
     const Blocks blocks = blocks_for(simd, rows, columns, kc, it.lda, threads);
     const bool packs = packs_for(it, simd, kc, blocks.rows, blocks.is_kept);
     return TileLoops{.mr = simd.rows,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace rung {
 
@@ -43,50 +44,95 @@ inline Grid grid_for(int threads, int m, int n) {
   return best;
 }
 
-/// Rows and columns shared out over a grid of threads in units of so many: one part each.
-struct EvenParts {
-  Grid grid;
-  int m, n, row_unit, column_unit;
-  int count() const { return grid.down * grid.across; }
-  Part rows(int i) const { return grid.rows(i, m, row_unit); }
-  Part columns(int i) const { return grid.columns(i, n, column_unit); }
+/// A part of C.
+struct Piece {
+  Part rows, columns;
+  std::int64_t size() const { return std::int64_t{rows.size()} * columns.size(); }
 };
 
-/// The parts of C in the order in which threads take them, each as it becomes free: an even grid would take as long as
-/// its slowest core. The columns are shared out as in the grid; the rows in pieces of two thirds of a thread's even
-/// share of what is left, so that in the end nobody waits for more than a short one. Rows too few for that are shared
-/// out evenly. Source: Polychronopoulos, Kuck: Guided Self-Scheduling (1987).
-class GuidedParts {
+/// Rows and columns shared out over a grid of threads in units of so many: one piece each.
+class EvenPieces {
  public:
-  /// Of m x n elements; pieces are whole units of rows, at least `least` rows (the last one half as many), and whole
-  /// units of columns.
-  GuidedParts(const Grid& grid, int m, int n, int row_unit, int least, int column_unit)
-      : grid_(grid), m_(m), n_(n), row_unit_(row_unit), least_(least), column_unit_(column_unit) {
-    if (m / grid.down < 2 * least) return;
-    for (int end = 0; end < m; ++pieces_) end += size_of_next(m - end);
+  EvenPieces(const Grid& grid, int m, int n, int row_unit, int column_unit)
+      : grid_(grid), m_(m), n_(n), row_unit_(row_unit), column_unit_(column_unit) {}
+
+  /// Goes to piece `index`; false if there are not so many.
+  bool reach(int index) {
+    piece_ = {grid_.rows(index, m_, row_unit_), grid_.columns(index, n_, column_unit_)};
+    return index < grid_.down * grid_.across;
+  }
+  const Piece& piece() const { return piece_; }
+
+ private:
+  Grid grid_;
+  int m_, n_, row_unit_, column_unit_;
+  Piece piece_;
+};
+
+/// The pieces of C in the order in which threads take them, each as it becomes free: an even grid would take as long as
+/// its slowest core. Each is two thirds of a thread's even share of what is left: C is cut into bands of rows, each
+/// lower than the one before, and a band into pieces. Bands are not lower than pays for packing B; their pieces become
+/// the narrower instead, so that in the end nobody waits for more than a small one. Products too small for that are
+/// shared out evenly.
+/// Source: Polychronopoulos, Kuck: Guided Self-Scheduling (1987).
+class GuidedPieces {
+ public:
+  /// Of m x n elements, for all threads of the grid, in whole units. Bands are four to eight units of rows at least,
+  /// the last one half as many.
+  GuidedPieces(const Grid& grid, int m, int n, int row_unit, int column_unit)
+      : grid_(grid), even_(grid, m, n, 1, column_unit), m_(m), n_(n), row_unit_(row_unit), column_unit_(column_unit) {
+    const std::int64_t share = std::int64_t{m} * n / (grid.down * grid.across), four = 4 * row_unit;
+    is_even_ = share < 2 * four * column_unit;
+    least_ = int(std::clamp(share / (4 * column_unit), four, 2 * four));
   }
 
   const Grid& grid() const { return grid_; }
-  int count() const { return (pieces_ ? pieces_ : grid_.down) * grid_.across; }
-  Part columns(int index) const { return grid_.columns(index % grid_.across * grid_.down, n_, column_unit_); }
-  Part rows(int index) const {
-    const int place = index / grid_.across;
-    if (pieces_ == 0) return grid_.rows(place, m_, 1);
-    Part piece;
-    for (int i = 0; i <= place; ++i) piece = {piece.end, piece.end + size_of_next(m_ - piece.end)};
-    return piece;
+  /// Goes on to piece `index`, which is not before the one reached; false if there are not so many.
+  bool reach(int index) {
+    if (is_even_) return even_.reach(index);
+    for (; reached_ < index; ++reached_)
+      if (!next()) return false;
+    return true;
   }
+  const Piece& piece() const { return is_even_ ? even_.piece() : piece_; }
 
  private:
-  int size_of_next(int left) const {
-    const int wanted = std::max(2 * left / (3 * grid_.down), least_);
-    const int size = (wanted + row_unit_ - 1) / row_unit_ * row_unit_;
-    return left - size < least_ / 2 ? left : size;
+  bool next() {
+    auto& [rows, columns] = piece_;
+    const int end_of_columns = reached_ < 0 ? n_ : columns.end;
+    if (end_of_columns == n_ && rows.end == m_) return false;
+    if (end_of_columns == n_) {
+      const int left = m_ - rows.end, wanted = std::max(2 * left / (3 * grid_.down), least_);
+      rows = {rows.end, rows.end + whole(wanted, row_unit_, left, least_)};
+      columns.end = 0;
+    }
+    const double left = double(m_ - rows.begin) * n_ - double(rows.size()) * columns.end;
+    const double wanted = 2 * left / (3.0 * grid_.down * grid_.across * rows.size());
+    const int most = (n_ + grid_.across - 1) / grid_.across;
+    columns = {columns.end,
+               columns.end + whole(std::min(int(wanted), most), column_unit_, n_ - columns.end, column_unit_)};
+    return true;
+  }
+  /// About `size`, in whole units; or all that is left, if less than half of `least` were to follow.
+  static int whole(int size, int unit, int left, int least) {
+    const int units = std::max(1, (size + unit / 2) / unit) * unit;
+    return left < units + least / 2 ? left : units;
   }
 
   Grid grid_;
-  int m_, n_, row_unit_, least_, column_unit_;
-  int pieces_ = 0;  ///< of each part of the columns; 0: as the grid's
+  EvenPieces even_;
+  int m_, n_, row_unit_, column_unit_, least_;
+  bool is_even_;
+  Piece piece_;
+  int reached_ = -1;
 };
+
+/// In their order.
+template <typename Pieces>
+std::vector<Piece> all_pieces(Pieces pieces) {
+  std::vector<Piece> all;
+  for (int i = 0; pieces.reach(i); ++i) all.push_back(pieces.piece());
+  return all;
+}
 
 }  // namespace rung

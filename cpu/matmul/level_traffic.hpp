@@ -295,26 +295,33 @@ inline double tiles_requested(const Floats& f, const TileLoops& l, const Grid& t
   return of_a + of_b + kFloatBytes * f.m * f.n * (2 * s.slices - 1);
 }
 
-/// A product by tiles in parts, each of them by one thread of `team`; loops_of(rows, columns) says how it goes over a
-/// part of that size. Memory sees all threads in step, each on a part, and then each on its next. If there are more
-/// parts than threads, a part is not found in a cache from the call before: others have been done since.
-template <typename Parts, typename LoopsOf>
-LevelTraffic parts_traffic(const MatmulShape& shape, const Parts& parts, const Grid& team, const LoopsOf& loops_of,
-                           const Caches& caches) {
-  const int threads = team.down * team.across;
-  const bool is_found = parts.count() <= threads, fits = Floats(shape).all_bytes() <= caches.l3;
+/// A product by tiles in pieces, each of them by one thread of `team`; loops_of(rows, columns) says how it goes over a
+/// piece of that size. Memory sees all threads in step, each on a piece, and then each on its next. If there are more
+/// pieces than threads, one is not found in a cache from the call before: others have been done since. A thread that
+/// does two pieces of a band may find A's rows again.
+template <typename LoopsOf>
+LevelTraffic pieces_traffic(const MatmulShape& shape, const std::vector<Piece>& pieces, const Grid& team,
+                            const LoopsOf& loops_of, const Caches& caches) {
+  const std::size_t threads = team.down * team.across;
+  const bool is_found = pieces.size() <= threads, fits = Floats(shape).all_bytes() <= caches.l3;
   LevelTraffic all;
-  for (int round = 0; round < parts.count(); round += threads) {
+  for (std::size_t round = 0; round < pieces.size(); round += threads) {
     Floats largest({0, 0, shape.k}), together({0, shape.n, shape.k});
-    for (int i = round; i < std::min(round + threads, parts.count()); ++i) {
-      const int rows = parts.rows(i).size(), columns = parts.columns(i).size();
-      if (rows == 0 || columns == 0) continue;
+    for (std::size_t i = round; i < std::min(round + threads, pieces.size()); ++i) {
+      if (pieces[i].size() == 0) continue;
+      const int rows = pieces[i].rows.size(), columns = pieces[i].columns.size();
       const Floats part({rows, columns, shape.k});
       const TileLoops loops = loops_of(rows, columns);
-      const double least = is_found ? 0 : part.all_bytes() + kFloatBytes * part.m * part.n;  // C comes and goes
+      const bool is_same_band = i >= threads && pieces[i - threads].rows.begin == pieces[i].rows.begin;
+      const auto least_beyond = [&](double cache) {
+        if (is_found) return 0.0;
+        const double a = kFloatBytes * part.m * part.k, c = kFloatBytes * part.m * part.n, b = part.all_bytes() - a - c;
+        const bool keeps_a = is_same_band && a + 2 * (b + c) <= cache;  // from the thread's last piece
+        return (keeps_a ? 0 : a) + b + 2 * c;                           // C comes and goes
+      };
       all.l1 += tiles_requested(part, loops, team);
-      all.l2 += std::max(least, tiles_beyond(caches.l1, part, loops, {}, team));
-      all.l3 += std::max(least, tiles_beyond(caches.l2, part, loops, {}, team));
+      all.l2 += std::max(least_beyond(caches.l1), tiles_beyond(caches.l1, part, loops, {}, team));
+      all.l3 += std::max(least_beyond(caches.l2), tiles_beyond(caches.l2, part, loops, {}, team));
       if (part.m * part.n >= largest.m * largest.n) largest = part;
       together.m += part.m * part.n / together.n;
     }
@@ -328,18 +335,19 @@ LevelTraffic parts_traffic(const MatmulShape& shape, const Parts& parts, const G
   return all;
 }
 
-/// The same in even parts.
+/// The same in even pieces.
 template <typename LoopsOf>
 LevelTraffic tiles_traffic(const MatmulShape& shape, const Grid& grid, int row_unit, int column_unit,
                            const LoopsOf& loops_of, const Caches& caches = machine_caches()) {
-  return parts_traffic(shape, EvenParts{grid, shape.m, shape.n, row_unit, column_unit}, grid, loops_of, caches);
+  return pieces_traffic(shape, all_pieces(EvenPieces(grid, shape.m, shape.n, row_unit, column_unit)), grid, loops_of,
+                        caches);
 }
 
-/// The same, in parts that threads take as they become free.
+/// The same, in pieces that threads take as they become free.
 template <typename LoopsOf>
-LevelTraffic tiles_traffic(const MatmulShape& shape, const GuidedParts& parts, const LoopsOf& loops_of,
+LevelTraffic tiles_traffic(const MatmulShape& shape, const GuidedPieces& pieces, const LoopsOf& loops_of,
                            const Caches& caches = machine_caches()) {
-  return parts_traffic(shape, parts, parts.grid(), loops_of, caches);
+  return pieces_traffic(shape, all_pieces(pieces), pieces.grid(), loops_of, caches);
 }
 
 /// for left (`strip` columns at a time), for row, for i, for col of the strip: what passes `cache`, where nothing is
