@@ -101,18 +101,21 @@ void pack_block(const MicroKernels& simd, const float* a, std::ptrdiff_t lda, in
   }
 }
 
-/// One sliver's columns of C, `rows` of them: the tiles from top to bottom. `from` says where the first one finds B; it
-/// asks for tile.k rows of the next sliver, from tile.next_b on, if that is not null.
-void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, bool in_panels, FromB from) {
-  const EvenTiles tiles(rows, simd.rows);
+/// One sliver's columns of C: the tiles from top to bottom. `from` says where the first one finds B; they ask for
+/// tile.k rows of the next sliver, from tile.next_b on, if that is not null.
+void multiply_sliver(const MicroKernels& simd, Tile tile, const EvenTiles& tiles, bool in_panels, FromB from) {
+  const bool asks_for_rows = !in_panels && from != FromB::matrix && tile.k > 64;
   tile.a_is_panel = in_panels;
   int to_ask_for = tile.next_b && from != FromB::matrix ? tile.k : 0;
-  const int each = divided_up(to_ask_for, tiles.count);
+  const int each = to_ask_for > 0 ? divided_up(to_ask_for, tiles.count) : 0;
+  MicroKernels::Run run = nullptr;
   for (int i = 0; i < tiles.count; ++i) {
     const int high = tiles.height(i);
+    // Looked up only where it may change: a small product has many tiles, and looking up takes a division.
+    if (i <= 1 || i == tiles.higher) run = simd.tile(from, high, tile.columns);
     tile.next_count = std::min(each, to_ask_for);
-    tile.next_rows = !in_panels && i + 1 < tiles.count && tile.k > 64;
-    simd.tile(from, high, tile.columns)(tile);
+    tile.next_rows = asks_for_rows && i + 1 < tiles.count;
+    run(tile);
     if (from == FromB::packing) from = FromB::sliver, tile.b = tile.sliver;
     tile.a += high * (in_panels ? tile.k : tile.lda);
     tile.c += high * tile.ldc;
@@ -125,6 +128,7 @@ void multiply_sliver(const MicroKernels& simd, Tile tile, int rows, bool in_pane
 /// B is found; the slivers begin at tile.sliver, `stride` floats apart.
 void multiply_block(const MicroKernels& simd, const Tile& block, int rows, bool in_panels, FromB from,
                     std::ptrdiff_t stride) {
+  const EvenTiles tiles(rows, simd.rows);
   for (int col = 0; col < block.columns; col += simd.width()) {
     Tile tile = block;
     const int further = block.columns - col - simd.width();
@@ -134,7 +138,7 @@ void multiply_block(const MicroKernels& simd, const Tile& block, int rows, bool 
     tile.c = block.c + col;
     tile.next_stride = from == FromB::sliver ? simd.sliver_width(std::min(simd.width(), further)) : tile.ldb;
     tile.next_b = further <= 0 ? nullptr : from == FromB::sliver ? tile.sliver + stride : tile.b + simd.width();
-    multiply_sliver(simd, tile, rows, in_panels, from);
+    multiply_sliver(simd, tile, tiles, in_panels, from);
   }
 }
 
