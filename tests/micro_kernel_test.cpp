@@ -95,13 +95,23 @@ void check_tile(const MicroKernels& simd, bool in_panel, FromB from, int rows, i
     for (int col = 0; col < columns; ++col) ASSERT_EQ(sliver[p * wide + col], b_at(p, col)) << p << ", " << col;
 }
 
+void check_tiles(const MicroKernels& simd, FromB from) {
+  for (const bool in_panel : {false, true})
+    for (int rows = 1; rows <= simd.rows; ++rows)
+      for (int columns = 1; columns <= simd.width(); ++columns) check_tile(simd, in_panel, from, rows, columns);
+}
+
 TEST(CpuMicroKernel, EveryTileIsRightAndStaysWithinItsOperands) {
   ASSERT_FALSE(widths().empty()) << "no vectors: " << refuse_simd({{"simd", 128}});
   for (const MicroKernels* simd : widths())
-    for (const bool in_panel : {false, true})
-      for (const FromB from : {FromB::matrix, FromB::sliver, FromB::packing})
-        for (int rows = 1; rows <= simd->rows; ++rows)
-          for (int columns = 1; columns <= simd->width(); ++columns) check_tile(*simd, in_panel, from, rows, columns);
+    for (const FromB from : {FromB::matrix, FromB::sliver, FromB::packing}) check_tiles(*simd, from);
+}
+
+TEST(CpuMicroKernel, WideTilesAreRightAndStayWithinTheirOperands) {
+  for (const MicroKernels* simd : widths()) {
+    EXPECT_EQ(simd->wide != nullptr, simd->bits == 512);
+    if (simd->wide) check_tiles(*simd->wide, FromB::matrix);
+  }
 }
 
 }  // namespace

@@ -27,6 +27,13 @@ constexpr int kFewTiles = 16, kShallow = 256;
 /// B is read where it lies, too, if it fits an L1 whole.
 bool is_small(std::ptrdiff_t floats) { return floats <= 2 * half_caches().l1; }
 
+/// The tiles for so many columns of a piece. B in L1 may be read as often as wide tiles do, if the columns fill them.
+const MicroKernels& tiles_for(const MicroKernels& simd, std::ptrdiff_t floats_of_b, int columns) {
+  if (!simd.wide || !is_small(floats_of_b)) return simd;
+  const int last = columns % simd.wide->width();
+  return last == 0 || last > simd.width() ? *simd.wide : simd;
+}
+
 constexpr double kClock = 3e9;  ///< Hz, about what CPUs run at: to weigh a product against the start of the threads
 
 /// Threads for this product: all, unless starting them takes longer than they save. A team that waits for work starts
@@ -148,8 +155,9 @@ bool packs_for(const Matmul<float>& it, const MicroKernels& simd, int kc, int hi
 }
 
 /// A piece of C, by one thread.
-void multiply_piece(const Matmul<float>& it, const MicroKernels& simd, int kc, const Piece& piece) {
+void multiply_piece(const Matmul<float>& it, const MicroKernels& all, int kc, const Piece& piece) {
   const auto& [rows, columns] = piece;
+  const MicroKernels& simd = tiles_for(all, kc * it.ldb, columns.size());
   static thread_local Workspace place_of_a, place_of_b;
   const Blocks blocks = blocks_for(simd, rows.size(), columns.size(), kc, it.lda, omp_get_num_threads());
   const std::ptrdiff_t sliver = std::ptrdiff_t{kc} * simd.width();
@@ -213,10 +221,11 @@ LevelTraffic traffic_of_fused(const Matmul<float>& it, const MicroKernels& simd,
   if (is_skinny(it)) return streamed_traffic(shape, simd.lanes, threads);
   const int kc = depth_for(it, simd, depth);
   return tiles_traffic(shape, pieces_for(it, simd, threads), [&](int rows, int columns) {
-    const Blocks blocks = blocks_for(simd, rows, columns, kc, it.lda, threads);
-    const bool packs = packs_for(it, simd, kc, blocks.rows, blocks.is_kept);
-    return TileLoops{.mr = simd.rows,
-                     .nr = simd.width(),
+    const MicroKernels& tiles = tiles_for(simd, kc * it.ldb, columns);
+    const Blocks blocks = blocks_for(tiles, rows, columns, kc, it.lda, threads);
+    const bool packs = packs_for(it, tiles, kc, blocks.rows, blocks.is_kept);
+    return TileLoops{.mr = tiles.rows,
+                     .nr = tiles.width(),
                      .kc = kc,
                      .mc = blocks.rows,
                      .nc = blocks.columns,

@@ -28,8 +28,8 @@ using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 
 constexpr int kLanes = sizeof(V) / sizeof(float);
-#if HWY_TARGET == HWY_AVX3  // 28 sums, 2 vectors of B and one element of A, of 32 registers
-constexpr int kRows = 14, kVectors = 2;
+#if HWY_TARGET == HWY_AVX3  // 28 sums, 2 vectors of B and one element of A, of 32 registers; 24, 4 and one
+constexpr int kRows = 14, kVectors = 2, kWideRows = 6, kWideVectors = 4;
 #elif HWY_ARCH_ARM_A64  // 24 + 3 + 1 of 32
 constexpr int kRows = 8, kVectors = 3;
 #else                   // 12 + 2 + 1 of 16
@@ -319,7 +319,7 @@ void pack_panel(const float* from, std::ptrdiff_t from_ld, int high, int count, 
     for (int i = 0; i < rows; ++i) to[i] = from[i * from_ld + p];
 }
 
-template <FromB from, int rows, int vectors = kVectors>
+template <FromB from, int rows, int vectors>
 constexpr void add_rows(MicroKernels& all) {
   auto& tiles = all.tiles[static_cast<int>(from)][rows - 1][vectors - 1];
   tiles[false] = run_tile<rows, vectors, from, false>;
@@ -327,13 +327,16 @@ constexpr void add_rows(MicroKernels& all) {
   if constexpr (vectors > 1) add_rows<from, rows, vectors - 1>(all);
 }
 
-template <int... less>
-constexpr MicroKernels all_tiles(std::integer_sequence<int, less...>) {
-  MicroKernels all{.bits = kLanes * 32, .lanes = kLanes, .rows = kRows, .vectors = kVectors};
-  (add_rows<FromB::matrix, less + 1>(all), ...);
-  (add_rows<FromB::sliver, less + 1>(all), ...);
-  (add_rows<FromB::packing, less + 1>(all), ...);
-  all.pack_panel = pack_panel<kRows>;
+template <FromB from, int vectors, int... less>
+constexpr void add_from(MicroKernels& all, std::integer_sequence<int, less...>) {
+  (add_rows<from, less + 1, vectors>(all), ...);
+}
+
+template <int rows, int vectors, FromB... from>
+constexpr MicroKernels all_tiles() {
+  MicroKernels all{.bits = kLanes * 32, .lanes = kLanes, .rows = rows, .vectors = vectors};
+  (add_from<from, vectors>(all, std::make_integer_sequence<int, rows>()), ...);
+  all.pack_panel = pack_panel<rows>;
   all.stream[0] = stream_rows<1>;
   all.stream[1] = stream_rows<2>;
   all.stream[2] = stream_rows<3>;
@@ -341,8 +344,17 @@ constexpr MicroKernels all_tiles(std::integer_sequence<int, less...>) {
   return all;
 }
 
-// A constant, and not filled in when the program starts: that code would use instructions that the CPU may lack.
-constexpr MicroKernels kTiles = all_tiles(std::make_integer_sequence<int, kRows>());
+// Constants, and not filled in when the program starts: that code would use instructions that the CPU may lack.
+#if HWY_TARGET == HWY_AVX3
+constexpr MicroKernels kWideTiles = all_tiles<kWideRows, kWideVectors, FromB::matrix>();
+#endif
+constexpr MicroKernels kTiles = [] {
+  auto all = all_tiles<kRows, kVectors, FromB::matrix, FromB::sliver, FromB::packing>();
+#if HWY_TARGET == HWY_AVX3
+  all.wide = &kWideTiles;
+#endif
+  return all;
+}();
 
 }  // namespace
 }  // namespace HWY_NAMESPACE

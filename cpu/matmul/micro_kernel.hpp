@@ -40,7 +40,7 @@ struct Tile {
   int next_count = 0;
 };
 
-constexpr int kMostTileRows = 14, kMostTileVectors = 3;
+constexpr int kMostTileRows = 14, kMostTileVectors = 4;
 
 /// The tiles of one SIMD width. Those of fewer rows or fewer vectors are for the edges of C.
 struct MicroKernels {
@@ -50,6 +50,10 @@ struct MicroKernels {
   int lanes = 0;    ///< float32 elements of a vector
   int rows = 0;     ///< of the largest tile
   int vectors = 0;  ///< of the largest tile
+
+  /// Lower and wider tiles for FromB::matrix, where there are registers enough: they load less for as much arithmetic,
+  /// but read B the more often, which must therefore lie in L1. Null where there are none.
+  const MicroKernels* wide = nullptr;
 
   int width() const { return lanes * vectors; }  ///< columns of the largest tile
 
