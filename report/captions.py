@@ -49,7 +49,7 @@ def provenance(shown: Sequence[tuple[Side, Sequence[Point]]]) -> str:
     shown = [(side, points) for side, points in shown if points]
     if not shown:
         return ""
-    names = [f"{SIDE_NAME[side.name]}: {side.label}" if len(shown) > 1 else side.label for side, _ in shown]
+    names = [f"{SIDE_NAME[side.name]}: " * (len(shown) > 1) + side.label_of(points) for side, points in shown]
     stories = [samples(points) for _, points in shown]
     if len(set(stories)) == 1:
         text = f"{'; '.join(names)}; {stories[0]}."

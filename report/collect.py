@@ -9,7 +9,7 @@ from pathlib import Path
 from report import threads
 from report.load import Foreign, InputError, load
 from report.records import (COUNT, OCCUPANCY, SIDE_NAME, CounterFile, EmulatorFile, HazardFile, Point, Roof, RoofFile,
-                            Run, Side, Source, Study)
+                            Run, Side, Source, Study, span_of_days)
 
 RECORDED_FOLDER = ("experiments", "recorded")
 SIDES = ("cpu", "gpu")
@@ -68,7 +68,7 @@ def other_machines(here: Side | None, places: list[tuple[list[Run], Found, bool]
         for machine in sorted({r.machine_of("cpu") for r in runs if r.has_rates("cpu")}):
             if machine not in made and here and machine != here.machine:
                 made[machine] = make_side("cpu", runs, found, recorded, machine)
-    return tuple(sorted(made.values(), key=lambda s: (s.date, s.machine), reverse=True))
+    return tuple(sorted(made.values(), key=lambda s: (s.days, s.machine), reverse=True))
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
@@ -166,7 +166,7 @@ def make_side(name: str, runs: list[Run], found: Found, recorded: bool = False,
     fullest = max(mine, key=lambda r: sum(p.kernel.side == name and not p.kernel.is_ceiling for p in r.points))
     counters = _counters(found, machine) if name == "gpu" else None
     return Side(
-        name=name, machine=machine, context=fullest.context, date=_dates(mine),
+        name=name, machine=machine, context=fullest.context,
         recorded=recorded or any(_in_recorded_folder(r.path) for r in mine),
         points=tuple(points[key] for key in sorted(points)), roofs=_roofs(name, machine, mine, found),
         counters=counters.points if counters else {}, counter_tool=counters.tool if counters else "",
@@ -176,11 +176,6 @@ def make_side(name: str, runs: list[Run], found: Found, recorded: bool = False,
 def _in_recorded_folder(path: Path) -> bool:
     parts = path.resolve().parts
     return RECORDED_FOLDER in zip(parts, parts[1:])
-
-
-def _dates(runs: list[Run]) -> str:
-    days = sorted({run.date[:10] for run in runs})
-    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
 def _same(a: str, b: str) -> bool:
@@ -264,6 +259,7 @@ def gather_counts(runs: list[Run], stored: list[Run]) -> tuple[tuple[Point, ...]
             points |= {p.name: p for p in run.points if p.mode == COUNT}
         if points:
             used = [r for r in group if any(p.mode == COUNT for p in r.points)]
-            note = f"counts recorded {_dates(used)} on {used[-1].machine[0]}" if recorded else ""
+            days = span_of_days(r.date[:10] for r in used)
+            note = f"counts recorded {days} on {used[-1].machine[0]}" if recorded else ""
             return tuple(sorted(points.values(), key=lambda p: (p.kernel.order, p.name))), note
     return (), ""

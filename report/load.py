@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def _run(path: Path, data: dict, context: dict) -> Run:
     groups, flags = _group(path, entries, kernels)
     points, samples = [], 0
     for name, group in groups.items():
-        point = _point(name, group, kernels, path, flags)
+        point = replace(_point(name, group, kernels, path, flags), run=str(path), day=context["date"][:10])
         samples += len(point.times)
         points.append(point)
     return Run(path, context, kernels, tuple(points), tuple(flags), samples)
@@ -168,7 +169,7 @@ def _point(name: str, group: list[dict], kernels: dict[str, Kernel], path: Path,
     mode = str(first.get("mode") or "hot")
     base = dict(name=name, kernel=kernel, mode=mode, sizes=_sizes(name, first, tunables), tunables=tunables,
                 asked_threads=_name_parts(name).get(THREADS), oversubscribed=bool(first.get("oversubscribed")),
-                interleaved=bool(first.get("interleaved_with")), run=str(path))
+                interleaved=bool(first.get("interleaved_with")))
     failed = [e for e in group if e.get("error_occurred")]
     if failed:
         return Point(**base, failed=str(failed[0].get("error_message") or "failed without a message"))

@@ -23,10 +23,10 @@ def section(study: Study) -> list[dict]:
     for side in study.sides.values():
         made.append(blocks.subheading(f"{SIDE_NAME[side.name]}: {side.machine}"))
         rows = _cpu_rows(side.context) if side.name == "cpu" else _gpu_rows(side.context)
-        made.append(blocks.pairs([("measured" if not side.recorded else "recorded", side.day), *rows]))
+        made.append(blocks.pairs([("measured" if not side.recorded else "recorded", side.days), *rows]))
     for side in study.others:
         made.append(blocks.subheading(f"Another CPU: {side.machine}"))
-        made.append(blocks.pairs([("measured" if not side.recorded else "recorded", side.date),
+        made.append(blocks.pairs([("measured" if not side.recorded else "recorded", side.days),
                                   *_cpu_rows(side.context)]))
     reasons = sorted({str(r.context["gpu_unavailable"]) for r in study.runs if r.context.get("gpu_unavailable")
                       and study.cpu and r.machine_of("cpu") == study.cpu.machine})

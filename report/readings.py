@@ -140,8 +140,9 @@ def speedup(study: Study) -> str:
     text += f", with copies {fmt.times(last.with_transfer)}." if last.with_transfer else "."
     for beside in derive.own_hosts(study):
         if against := derive.speed_ups(beside):
-            text += (f" Against the CPU of its own host ({beside.cpu.label}) it is {fmt.times(against[-1].ratio)} at "
-                     f"N = {against[-1].n}.")
+            last = against[-1]
+            text += (f" Against the CPU of its own host ({beside.cpu.label_of([last.cpu])}) it is "
+                     f"{fmt.times(last.ratio)} at N = {last.n}.")
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -75,6 +76,8 @@ class Point:
     """Which repetition each of its times is: those with one number were taken in the same turn."""
     run: str = ""
     """The file that it is from."""
+    day: str = ""
+    """That of its run: '2026-01-02'."""
 
     @property
     def is_timed(self) -> bool:
@@ -251,6 +254,12 @@ class HazardFile:
         return frozenset(name for fault in self.kernels.values() for name in fault.verdicts)
 
 
+def span_of_days(days: Iterable[str]) -> str:
+    """'2026-01-02' or '2026-01-02 to 2026-01-05'."""
+    days = sorted(set(days))
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "on no day"
+
+
 @dataclass(frozen=True)
 class Side:
     """The CPU's or the GPU's part of the study: one machine, its points and its roofs."""
@@ -259,7 +268,6 @@ class Side:
     machine: str
     context: dict
     recorded: bool
-    date: str
     points: tuple[Point, ...] = ()
     roofs: tuple[Roof, ...] = ()
     counters: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -268,14 +276,18 @@ class Side:
     """Names of points that only the occupancy experiment measured."""
 
     @property
-    def day(self) -> str:
-        return self.date[:10]
+    def days(self) -> str:
+        return span_of_days(p.day for p in self.points)
 
     @property
     def label(self) -> str:
-        """Machine with date, for captions: 'recorded on (name), 2026-01-02'."""
+        """Machine with days: 'recorded on (name), 2026-01-02'."""
+        return self.label_of(self.points)
+
+    def label_of(self, points: Iterable[Point]) -> str:
+        """The same with the days of some of its points, for captions."""
         verb = "recorded" if self.recorded else "measured"
-        return f"{verb} on {self.machine}, {self.day}"
+        return f"{verb} on {self.machine}, {span_of_days(p.day for p in points)}"
 
 
 @dataclass(frozen=True)

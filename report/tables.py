@@ -48,7 +48,8 @@ def speedups(study: Study) -> list[dict]:
     """The figure's numbers; and, where the CPU at hand is another one, those against the CPU of the GPU's own host."""
     made = _speedups(study, "The same numbers: b")
     for beside in derive.own_hosts(study):
-        made += _speedups(beside, f"The same GPU against the CPU of its own host, {beside.cpu.label}: b")
+        label = beside.cpu.label_of(s.cpu for s in derive.speed_ups(beside))
+        made += _speedups(beside, f"The same GPU against the CPU of its own host, {label}: b")
     return made
 
 

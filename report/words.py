@@ -16,7 +16,7 @@ def first_page(study: Study) -> list[str]:
 
 
 def _recorded(side: Side) -> str:
-    return f" (recorded on {side.machine}, {side.day})" if side.recorded else ""
+    return f" (recorded on {side.machine}, {side.days})" if side.recorded else ""
 
 
 def _threads(side: Side) -> str:

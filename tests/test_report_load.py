@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from test_report_support import CPU, FIXTURES, GPU, changed, read, write
 
+from report import captions
 from report.cli import BAD_INPUT, main
 from report.collect import collect
 from report.load import Foreign, InputError, load
@@ -149,7 +150,7 @@ def test_newest_complete_file_wins(tmp_path):
     study = collect([tmp_path], [])
     used = {s.path.split("/")[-2]: s for s in study.sources}
     assert used["new"].used and not used["old"].used and not used["unfinished"].used
-    assert "newer" in used["old"].note and "complete one" in used["unfinished"].note and study.cpu.day == "2026-01-03"
+    assert "newer" in used["old"].note and "complete one" in used["unfinished"].note and study.cpu.days == "2026-01-03"
 
 
 def only(path, side):
@@ -169,7 +170,27 @@ def test_a_newer_file_of_one_side_leaves_the_other_side_s_points(tmp_path):
     assert {p.run for p in study.cpu.points} == {str(tmp_path / "old.json")}
     notes = {Path(s.path).name: s for s in study.sources}
     assert all(s.used for s in notes.values()) and "its CPU points, which a newer one lacks" in notes["old.json"].note
+    sides = (study.cpu, study.gpu)
+    shown = captions.provenance([(side, [p for p in side.points if p.is_timed]) for side in sides])
+    assert f"CPU: measured on {study.cpu.machine}, {both['context']['date'][:10]};" in shown
+    assert f"GPU: measured on {study.gpu.machine}, 2026-06-01;" in shown
     assert {r.samples for r in study.runs if r.path.name == "old.json"} == {sum(len(p.times) for p in study.cpu.points)}
+
+
+def test_a_caption_has_the_days_of_what_it_shows(tmp_path):
+    libraries, others = read(LADDER), read(LADDER)
+    is_library = {name: kernel["is_library"] for name, kernel in libraries["context"]["kernels"].items()}
+    libraries["benchmarks"] = [e for e in libraries["benchmarks"] if is_library[e["kernel"]]]
+    libraries["context"] |= {"date": "2026-06-01T00:00:00", "experiment": "libraries"}
+    others["benchmarks"] = [e for e in others["benchmarks"] if not is_library[e["kernel"]]]
+    others["context"]["date"] = "2026-01-01T00:00:00"
+    write(tmp_path / "libraries.json", libraries)
+    write(tmp_path / "others.json", others)
+    cpu = collect([tmp_path], []).cpu
+    for day, of_libraries in (("2026-01-01", False), ("2026-06-01", True)):
+        points = [p for p in cpu.points if p.kernel.is_library == of_libraries and p.is_timed]
+        assert f"Measured on {cpu.machine}, {day};" in captions.provenance([(cpu, points)])
+    assert cpu.label.endswith(", 2026-01-01 to 2026-06-01")
 
 
 def test_each_ceiling_is_the_highest_that_a_file_of_this_machine_has(tmp_path):

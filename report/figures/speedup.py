@@ -50,7 +50,7 @@ def caption(study: Study, table: list[dict]) -> str:
 
 
 def _apart(study: Study) -> bool:
-    return study.cpu.recorded != study.gpu.recorded or study.cpu.date != study.gpu.date
+    return study.cpu.recorded != study.gpu.recorded or study.cpu.days != study.gpu.days
 
 
 def draw(study: Study, table: list[dict]):
