@@ -28,14 +28,23 @@ def count(side: Side, point: Point) -> int | None:
 
 
 def of_machine(side: Side, points: Sequence[Point]) -> list[Point]:
-    """Points on all threads of the machine; where there are none, those on the most, without oversubscription."""
+    """Points on all threads of the machine; where there are none, those on the most, without oversubscription.
+
+    One of a sweep over threads counts only where the same was not measured outside: rungs are compared within the
+    minutes of one ladder.
+    """
     points = list(points)
     whole = [p for p in points if p.asked_threads in (None, 0, machine_threads(side)) and not p.oversubscribed]
     if whole:
-        return whole
+        outside = {_without_threads(p) for p in whole if p.asked_threads is None}
+        return [p for p in whole if p.asked_threads is None or _without_threads(p) not in outside]
     fair = [p for p in points if not p.oversubscribed] or points
     most = max((p.asked_threads or 0 for p in fair), default=0)
     return [p for p in fair if (p.asked_threads or 0) == most]
+
+
+def _without_threads(point: Point) -> tuple:
+    return point.kernel.name, point.mode, point.size_key, tuple(sorted(point.tunables.items()))
 
 
 def is_one(roof: Roof) -> bool:

@@ -51,6 +51,19 @@ def test_a_point_without_a_count_is_on_all_threads(tmp_path, ladder):
     assert threads.series(found.cpu, "matmul"), "its entry still says four threads"
 
 
+def test_a_point_of_a_sweep_does_not_stand_in_for_the_same_of_the_ladder(tmp_path, ladder):
+    swept = [e for e in ladder["benchmarks"] if e["threads"] == 4 and "top" in e["kernel"] and e["n"] == 1024]
+    for entry in copy.deepcopy(swept):
+        for key in ("name", "run_name"):
+            entry[key] = entry[key].replace("/threads:4", "")
+        ladder["benchmarks"].append(entry | {"real_time": 2 * entry["real_time"]})
+    study = study_of(tmp_path, ladder)
+    points = derive.timed(study.cpu, "matmul")
+    assert {p.asked_threads for p in points if "top" in p.kernel.name and p.n == 1024} == {None}
+    assert {p.asked_threads for p in points if "top" not in p.kernel.name or p.n != 1024} == {4}
+    assert any(p.asked_threads == 4 and p.n == 1024 for p in study.cpu.points), "for the scaling"
+
+
 @pytest.mark.parametrize("keep, expected", (((1, 2), {2}), ((1,), {1}), ((1, 8), {1}), ((8,), {8})))
 def test_without_points_on_all_threads_the_most_count(tmp_path, ladder, keep, expected):
     ladder["benchmarks"] = [e for e in ladder["benchmarks"]
