@@ -140,9 +140,9 @@ def speedup(study: Study) -> str:
     text += f", with copies {fmt.times(last.with_transfer)}." if last.with_transfer else "."
     for beside in derive.own_hosts(study):
         if against := derive.speed_ups(beside):
-            last = against[-1]
-            text += (f" Against the CPU of its own host ({beside.cpu.label_of([last.cpu])}) it is "
-                     f"{fmt.times(last.ratio)} at N = {last.n}.")
+            largest = against[-1]
+            text += (f" Against the CPU of its own host ({beside.cpu.label_of([largest.cpu])}) it is "
+                     f"{fmt.times(largest.ratio)} at N = {largest.n}.")
     return text
 
 
