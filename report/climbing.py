@@ -81,7 +81,7 @@ def scaling(study: Study) -> str:
     text = (f"On {best.threads} threads {best.point.kernel.title} is {fmt.times(best.speedup)} as fast as on one at "
             f"N = {n}: an efficiency of {fmt.percent(best.efficiency)}")
     flat = [line[-1] for line in roofs if not line[0].point.kernel.ceiling_is_bandwidth
-            and line[-1].threads == best.threads]
+            and line[-1].threads == best.threads and line[0].point.kernel.precision == best.point.kernel.precision]
     if flat:
         top = max(flat, key=lambda s: s.point.gflops)
         text += f"; that of the {scaling_figure.name(top)} ceiling is {fmt.percent(top.efficiency)}"

@@ -91,6 +91,21 @@ def test_ceilings_scale_by_rate_as_their_work_grows(study):
     assert memory[-1].speedup == pytest.approx(1 / .55, rel=0.02)
 
 
+def test_scaling_is_compared_with_that_of_a_ceiling_of_the_same_precision(tmp_path, ladder):
+    from report import climbing
+    ceilings = read(CORES / "ceilings.json")
+    kernels, fma, amx = ceilings["context"]["kernels"], "cpu/ceiling/fma-avx2", "cpu/ceiling/amx"
+    label = kernels[fma]["ceiling"]["label"]
+    kernels[amx] = kernels[fma] | {"precision": "bf16", "ceiling": {"label": "AMX BF16", "is_bandwidth": False}}
+    for entry in [e for e in ceilings["benchmarks"] if e["kernel"] == fma]:
+        names = {key: entry[key].replace(fma, amx) for key in ("name", "run_name")}
+        ceilings["benchmarks"].append(entry | names | {"kernel": amx, "real_time": entry["real_time"] / 16})
+    write(tmp_path / "in" / "ceilings.json", ceilings)
+    study = study_of(tmp_path, ladder)
+    assert {s[0].point.kernel.ceiling_label for s in threads.ceilings(study.cpu)} >= {label, "AMX BF16"}
+    assert f"; that of the {label} ceiling is " in climbing.scaling(study)
+
+
 def test_no_scaling_without_one_thread(tmp_path, ladder):
     ladder["benchmarks"] = [e for e in ladder["benchmarks"] if e["threads"] != 1]
     found = study_of(tmp_path, ladder)
