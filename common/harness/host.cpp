@@ -144,9 +144,9 @@ class Host final : public Target {
     return mode == Mode::hot ? time_hot(kernel, call, runs) : time_cold(kernel, call, runs);
   }
 
-  /// Reading steady_clock costs some 25 ns; but after the harness's own work between two samples runs find cold branch
-  /// predictors and caches, and a core gives AVX-512 code its full rate only after half a millisecond of it (a product
-  /// of N = 64 took 4.4 us at first, 3.1 after 200 calls): some 50 us in all, half a per cent of this.
+  /// Reading steady_clock costs some 25 ns; but after the harness's own work between two samples, runs find cold branch
+  /// predictors and caches, and AVX-512 code has its full rate only after half a millisecond (a product of N = 64 took
+  /// 4.4 us after 2 ms of reading files, 3.1 from the 200th call on): some 50 us in all, half a per cent of this.
   double resolved_seconds() const override { return 10e-3; }
 
   std::optional<double> energy_j() const override { return energy_j_; }

@@ -28,7 +28,7 @@ using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 
 constexpr int kLanes = sizeof(V) / sizeof(float);
-#if HWY_TARGET == HWY_AVX3  // 28 sums, 2 vectors of B and one element of A, of 32 registers; 24, 4 and one
+#if HWY_TARGET == HWY_AVX3  // 28 sums, 2 vectors of B and one element of A, of 32 registers; wide: 24, 4, 1
 constexpr int kRows = 14, kVectors = 2, kWideRows = 6, kWideVectors = 4;
 #elif HWY_ARCH_ARM_A64  // 24 + 3 + 1 of 32
 constexpr int kRows = 8, kVectors = 3;
