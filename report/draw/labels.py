@@ -12,14 +12,7 @@ LINE = 8.6
 
 def wrap(text: str, limit: int) -> str:
     """The text in lines of at most `limit` characters, broken at spaces where there are any; nothing is cut off."""
-    return "\n".join(textwrap.wrap(" ".join(text.split()), limit)) or "–"
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """'a, b, c', or 'a, b, c and 7 more' where there are more than `most`."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[:most - 1])} and {len(names) - most + 1} more"
+    return "\n".join(textwrap.wrap(" ".join(text.split(" ")), limit)) or "–"
 
 
 def spread(positions: Sequence[float], heights: float | Sequence[float], low: float = -1e30,
@@ -61,12 +54,7 @@ def box_points(ax) -> tuple[float, float, float, float]:
     return box.x0 * scale, box.y0 * scale, box.x1 * scale, box.y1 * scale
 
 
-def height_for(count: int, least: float) -> float:
-    """Inches of axes beside which so many labels of one line have room, at least `least`."""
-    return max(least, (count + 1) * LINE / POINTS)
-
-
-def margin_labels(ax, items: Sequence[tuple], size: float = 7.0, shift: float = 10.0, limit: int = 36,
+def margin_labels(ax, items: Sequence[tuple], size: float = 6.6, shift: float = 10.0, limit: int = 36,
                   top: float | None = None) -> None:
     """Labels right of the axes, one for each (x, y, text, line colour[, text colour]), joined by leader lines.
 
@@ -80,6 +68,6 @@ def margin_labels(ax, items: Sequence[tuple], size: float = 7.0, shift: float = 
     for (x, y, _, colour, *ink), text, (px, py), height in zip(items, texts, ends, heights):
         ax.annotate(text, (x, y), xytext=(right + shift - px, height - py), textcoords="offset points",
                     va="center", ha="left", size=size, annotation_clip=False, linespacing=1.05,
-                    color=ink[0] if ink else "#1a1a1a",
+                    color=ink[0] if ink else colour,
                     arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.8,
                                 "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)})

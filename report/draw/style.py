@@ -1,7 +1,7 @@
-"""The one place for looks: sizes in inches and points, palette, markers, how a figure is saved.
+"""The one place for looks: sizes, palette, markers, axes, how a figure is saved.
 
-Widths are the document's text width, so that a font of 8 pt is 8 pt on paper. Sides differ in lightness as well as in
-hue, kernels in lightness and marker, so that a greyscale print can be read.
+Widths are the document's text width, so that a font of 8 pt is 8 pt on paper. Series differ in lightness, marker and
+line as well as in hue, so that a print in grey can be read.
 """
 
 from __future__ import annotations
@@ -17,22 +17,19 @@ import matplotlib.patheffects as effects  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-WIDTH = 6.30
-"""Text width of the A4 page: 160 mm in inches."""
-DPI = 160
-"""Of the PNGs, unless a figure asks for more."""
-SMALL, NORMAL = 7.0, 8.0
+MM = 1 / 25.4
+WIDTH, HALF = 166.0, 81.0
+"""Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
+DPI = 200
+SMALL, NORMAL = 6.6, 7.6
 INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
-SIDE_COLOUR = {"cpu": "#d9730d", "gpu": "#123f7a"}
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
-PEER_LOOKS = tuple({"color": colour, "marker": marker, "linestyle": line} for colour, marker, line in (
-    ("#0b3c6f", "o", "-"), ("#c4560a", "s", (0, (5, 1.5))), ("#4a9b8e", "^", (0, (2, 1.2))),
-    ("#7d2a6b", "D", (0, (5, 1.5, 1, 1.5))), (INK, "v", (0, (1, 1)))))
-"""Of libraries that are told apart in one figure."""
-LEVEL_LOOKS = {"L1": ("#7fb2dd", "o"), "L2": ("#1f6fb4", "s"), "L3": ("#b0720a", "^"), "DRAM": ("#5a1846", "D")}
-"""Colour and marker of the levels of a CPU's memory."""
-OTHER_PRECISION = "#7a3fa0"
-LADDER_COLOURS = {"cpu": ("#f6b26b", "#6a2e00"), "gpu": ("#7fabe0", "#0b2447")}
+SIDE_COLOUR = {"cpu": "#c4560a", "gpu": "#123f7a"}
+OWN, PEER = "#123f7a", "#c4560a"
+SERIES = tuple({"color": colour, "marker": marker, "linestyle": line} for colour, marker, line in (
+    ("#0b2447", "o", "-"), ("#c4560a", "s", (0, (5, 1.5))), ("#3f93c9", "^", "-"), ("#7d2a6b", "D", (0, (5, 1.5, 1, 1.5))),
+    ("#8a8a1f", "v", (0, (2, 1.2))), (GREY, "P", (0, (1, 1)))))
+"""Looks of up to six series of one figure; more are not drawn in one."""
+MOST = len(SERIES)
 
 RC = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": NORMAL,
@@ -42,23 +39,23 @@ RC = {
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4, "ytick.minor.width": 0.4,
     "xtick.major.size": 3, "ytick.major.size": 3, "xtick.minor.size": 1.6, "ytick.minor.size": 1.6,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": False, "legend.frameon": False,
-    "text.parse_math": False, "pdf.fonttype": 3, "svg.hashsalt": "rung", "lines.linewidth": 1.1,
-    "lines.markersize": 4.5, "axes.titlelocation": "left", "figure.facecolor": "white",
+    "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "rung", "svg.fonttype": "path",
+    "lines.linewidth": 1.1, "lines.markersize": 4.2, "axes.titlelocation": "left", "figure.facecolor": "white",
 }
 matplotlib.rcParams.update(RC)
 
-HALO = [effects.withStroke(linewidth=2.2, foreground="white")]
+HALO = [effects.withStroke(linewidth=2.0, foreground="white")]
 
 
-def figure(height: float) -> Figure:
-    """An empty figure of the text width and this height (inches)."""
-    return Figure(figsize=(WIDTH, height))
+def figure(height: float, half: bool = False) -> Figure:
+    """An empty figure of the text's width, or of half of it, and this height (millimetres)."""
+    return Figure(figsize=((HALF if half else WIDTH) * MM, height * MM))
 
 
-def axes(fig: Figure, left: float, bottom: float, width: float, height: float, **options) -> Axes:
-    """Axes with their box given in inches from the lower left corner."""
-    w, h = fig.get_size_inches()
-    return fig.add_axes((left / w, bottom / h, width / w, height / h), **options)
+def axes(fig: Figure, left: float = 12, bottom: float = 9, right: float = 2, top: float = 2, **options) -> Axes:
+    """Axes that leave these margins (millimetres) of the figure."""
+    w, h = (x / MM for x in fig.get_size_inches())
+    return fig.add_axes((left / w, bottom / h, (w - left - right) / w, (h - bottom - top) / h), **options)
 
 
 def mix(low: str, high: str, share: float) -> tuple[float, float, float]:
@@ -67,25 +64,22 @@ def mix(low: str, high: str, share: float) -> tuple[float, float, float]:
     return tuple(x + (y - x) * share for x, y in zip(a, b))
 
 
-def kernel_style(side: str, index: int, total: int, is_library: bool) -> dict:
-    """Colour, marker and line of one kernel among `total`: darker up the ladder; libraries dashed."""
-    low, high = LADDER_COLOURS[side]
-    share = index / max(1, total - 1)
-    return {"color": mix(low, high, share), "marker": MARKERS[index % len(MARKERS)],
-            "linestyle": (0, (4, 1.5)) if is_library else "-"}
-
-
 def plain_ticks(axis, values: list[float]) -> None:
     """Labels exactly these values with plain numbers."""
     axis.set_major_locator(matplotlib.ticker.FixedLocator(values))
     axis.set_minor_locator(matplotlib.ticker.NullLocator())
-    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: plain(v)))
+
+
+def plain(value: float) -> str:
+    """'0.25', '4096', '16 384'."""
+    return f"{value:,.0f}".replace(",", "\u2009") if value >= 1e4 else f"{value:g}"
 
 
 def thinned(ticks: list, ratio: float = 1.5) -> list:
     """Ticks that keep a factor between neighbours, the largest first."""
     kept: list = []
-    for tick in reversed(ticks):
+    for tick in sorted(ticks, reverse=True):
         if not kept or kept[-1] / tick >= ratio:
             kept.append(tick)
     return kept[::-1]
@@ -99,17 +93,17 @@ def rate_ticks(axis, low: float, high: float) -> None:
         plain_ticks(axis, [t for e in range(-9, 10) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high])
 
 
-def decade_ticks(axis, every: int = 1) -> None:
-    """Decades as 0.1, 1, 10 … 10 000, with thin spaces; `every` second or third of them labelled."""
+def decade_ticks(axis) -> None:
+    """Decades as 0.1, 1, 10 … 10 000, with thin spaces."""
     axis.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=20))
     axis.set_minor_locator(matplotlib.ticker.LogLocator(base=10, subs=range(2, 10), numticks=20))
     axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(
-        lambda v, _: "" if round(math.log10(v)) % every else
-        f"{v:,.0f}".replace(",", "\u2009") if v >= 1 else f"{v:g}"))
+        lambda v, _: f"{v:,.0f}".replace(",", "\u2009") if v >= 1 else f"{v:g}"))
 
 
-def save(fig: Figure, folder: Path, name: str, dpi: int = DPI) -> None:
-    """Writes name.pdf and name.png without dates, so that the same figure gives the same bytes."""
+def save(fig: Figure, folder: Path, name: str) -> None:
+    """Writes name.pdf, name.svg and name.png without dates, so that the same figure gives the same bytes."""
     fig.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    fig.savefig(folder / f"{name}.png", dpi=dpi, metadata={"Software": None})
+    fig.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    fig.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})

@@ -1,8 +1,17 @@
-"""Numbers as text: three significant digits, SI prefixes, plain characters."""
+"""Numbers as text: three significant digits, SI prefixes, and a no-break space before each unit."""
 
 from __future__ import annotations
 
 import math
+
+from report.data.records import Metric, Point
+
+NB = "\u00a0"
+PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"),
+            (1e-9, "n"))
+SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}
+ROUNDS_UP = 0.9995
+"""999.6 is written as 1.00 of the next prefix."""
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -15,46 +24,62 @@ def significant(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if places > 2 else text
 
 
-def _scaled(value: float, unit: str) -> str:
-    """A value in units of 1e9, with the prefix that keeps it between 1 and 1000."""
-    for factor, prefix in ((1e6, "P"), (1e3, "T"), (1.0, "G"), (1e-3, "M")):
-        if value >= factor * 0.9995:
-            return f"{significant(value / factor)} {prefix}{unit}"
-    return f"{significant(value * 1e6)} k{unit}"
+def si(value: float, unit: str) -> str:
+    """A value in base units with the prefix that keeps it between 1 and 1000: '5.43 TFLOP/s', '25.1 ms'."""
+    for factor, prefix in PREFIXES:
+        if abs(value) >= factor * ROUNDS_UP:
+            return f"{significant(value / factor)}{NB}{prefix}{unit}"
+    return f"{significant(value / 1e-9)}{NB}n{unit}" if value else f"0{NB}{unit}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value in a unit that may have a prefix of its own: quantity(5432, 'GFLOP/s') is '5.43 TFLOP/s'."""
+    if unit in ("", "%", "1", "ulp", "ULP"):
+        return f"{significant(value)}{NB}{unit}".rstrip()
+    scale = SCALES.get(unit[0], 1.0) if len(unit) > 1 and unit[1].isupper() else 1.0
+    return si(value * scale, unit[1:] if scale != 1.0 else unit)
+
+
+def rate(point: Point) -> str:
+    """The point's value in its problem's metric; an en dash where it has none."""
+    return "–" if point.value is None else quantity(point.value, point.metric.unit)
+
+
+def in_metric(value: float, metric: Metric) -> str:
+    return quantity(value, metric.unit)
 
 
 def flops(gflops: float) -> str:
     """GFLOP/s with a fitting prefix: '5.43 TFLOP/s'."""
-    return _scaled(gflops, "FLOP/s")
-
-
-def flops_span(low: float, high: float) -> str:
-    """Two rates in the prefix of the greater: '8.84–9.06 TFLOP/s'; one of them if they read the same."""
-    text = flops(high)
-    number, unit = text.split(" ")
-    other = significant(low * float(number) / high) if high else number
-    return text if other == number else f"{other}–{text}"
+    return quantity(gflops, "GFLOP/s")
 
 
 def bandwidth(gbytes: float) -> str:
     """GB/s (decimal) with a fitting prefix: '4.54 TB/s'."""
-    return _scaled(gbytes, "B/s")
+    return quantity(gbytes, "GB/s")
 
 
 def volume(bytes_: float) -> str:
     """Bytes with a decimal prefix: '16.9 GB'."""
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if bytes_ >= factor * 0.9995:
-            return f"{significant(bytes_ / factor)} {prefix}B"
-    return f"{bytes_:.0f} B"
+    return si(bytes_, "B")
 
 
 def binary(bytes_: float) -> str:
     """Capacity with a binary prefix: '60 MiB'."""
     for factor, prefix in ((2**40, "T"), (2**30, "G"), (2**20, "M"), (2**10, "K")):
         if bytes_ >= factor:
-            return f"{significant(bytes_ / factor)} {prefix}iB"
-    return f"{bytes_:.0f} B"
+            return f"{significant(bytes_ / factor)}{NB}{prefix}iB"
+    return f"{bytes_:.0f}{NB}B"
+
+
+def seconds(value: float) -> str:
+    """A time: '25.1 ms'."""
+    return si(value, "s")
+
+
+def joules(value: float) -> str:
+    """An energy: '25.1 mJ'."""
+    return si(value, "J")
 
 
 def times(ratio: float) -> str:
@@ -65,28 +90,12 @@ def times(ratio: float) -> str:
 def percent(fraction: float) -> str:
     """'71 %', with one digit more below 10 %."""
     value = 100 * fraction
-    return f"{value:.0f} %" if value >= 9.95 else f"{significant(value, 2)} %"
-
-
-def seconds(value: float) -> str:
-    """A time: '25.1 ms'."""
-    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if value >= factor * 0.9995:
-            return f"{significant(value / factor)} {unit}"
-    return f"{significant(value * 1e9)} ns"
-
-
-def joules(value: float) -> str:
-    """An energy: '25.1 mJ'."""
-    for factor, unit in ((1e3, "kJ"), (1.0, "J"), (1e-3, "mJ")):
-        if value >= factor * 0.9995:
-            return f"{significant(value / factor)} {unit}"
-    return f"{significant(value * 1e6)} µJ"
+    return f"{value:.0f}{NB}%" if value >= 9.95 else f"{significant(value, 2)}{NB}%"
 
 
 def interval(ends: tuple[float, float] | None, text=significant) -> str:
     """'[5.41, 5.45]', or an en dash where there is none."""
-    return f"[{text(ends[0])}, {text(ends[1])}]" if ends else "–"
+    return f"[{text(ends[0])},{NB}{text(ends[1])}]" if ends else "–"
 
 
 def grouped(value: float) -> str:
