@@ -16,7 +16,8 @@ from report.data.view import Part, View, best_variants, fastest, whole_machine
 from report.text import numbers, sources, words
 
 __all__ = ["COLD", "HOT", "SWEPT", "Claim", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
-           "Reference", "Rung", "Section", "Table", "Use", "Verdict", "View", "best_variants", "build", "claim",
+           "Reference", "Rung", "Section", "Table", "Use", "Verdict", "View", "FAILS", "HOLDS", "PARTLY", "UNTESTED",
+           "best_variants", "build", "claim",
            "fastest", "judge", "numbers", "ratio", "sources", "use", "whole_machine", "words"]
 
 HOLDS, FAILS, PARTLY, UNTESTED = "holds", "does not hold", "holds in part", "not tested here"

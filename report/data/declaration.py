@@ -30,8 +30,12 @@ def of(name: str, text: object) -> Declaration:
 
 def _of_file(name: str) -> dict:
     path = FOLDER / f"{name}.toml"
-    is_plain = name.replace("_", "").replace("-", "").isalnum()
-    return _parsed(path.read_text(encoding="utf-8")) if is_plain and path.is_file() else {}
+    return _parsed(path.read_text(encoding="utf-8")) if is_name(name) and path.is_file() else {}
+
+
+def is_name(name: str) -> bool:
+    """Whether it may be a file's name: letters, digits, '_' and '-'."""
+    return name.replace("_", "").replace("-", "").isalnum()
 
 
 def _parsed(text: str) -> dict:

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from report.experiment import Figure, Table, Verdict
+from report.text import sources
+
 ZERO_WIDTH_SPACE = "\u200b"
+NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
 
 
 def clean(text: object) -> str:
     """One line of printable characters; long names may break after '/', '_', ',', '=' and every 40 characters."""
-    line = " ".join(str(text).split())
-    line = "".join(c if c.isprintable() else "\ufffd" for c in line)
+    line = "".join(NO_BREAK.get(c, c if c.isprintable() else " " if c.isspace() else "\ufffd") for c in str(text))
+    line = " ".join(part for part in line.split(" ") if part)
     made, since = [], 0
     for c, following in zip(line, line[1:] + " "):
         made.append(c)
         since = 0 if c == " " else since + 1
-        if following != " " and (c in "/_,=" or since >= 40):
+        if following != " " and (c in "/_," or since >= 40) and not (c in "/," and following in "s\u00a0"):
             made.append(ZERO_WIDTH_SPACE)
             since = 0
     return "".join(made)
@@ -32,52 +36,57 @@ def subheading(text: str) -> dict:
     return {"kind": "subheading", "text": clean(text)}
 
 
+def question(text: str) -> dict:
+    return {"kind": "question", "text": clean(text)}
+
+
 def paragraph(text: str) -> dict:
     return {"kind": "text", "text": clean(text)}
 
 
-def reading(text: str) -> dict:
-    """The sentence that interprets the figure below it; it stays on the figure's page."""
-    return {"kind": "reading", "text": clean(text)}
+def entries(items: Sequence[str]) -> dict:
+    """A list of references."""
+    return {"kind": "entries", "items": [clean(i) for i in items]}
 
 
-def errors(items: Sequence[str]) -> dict:
-    return {"kind": "errors", "items": [clean(i) for i in items]}
+def figures(shown: Sequence[Figure], drawn: bool) -> list[dict]:
+    """Figures one below the other, two half ones in a row side by side."""
+    made, waiting = [], None
+    for figure in shown:
+        if figure.half and waiting:
+            made[-1]["items"].append(_figure(figure, drawn))
+            waiting = None
+        else:
+            made.append({"kind": "figures", "items": [_figure(figure, drawn)]})
+            waiting = figure if figure.half else None
+    return made
 
 
-def figure(name: str, caption: str) -> dict:
-    return {"kind": "figure", "file": f"figures/{name}.pdf", "caption": clean(caption)}
+def _figure(figure: Figure, drawn: bool) -> dict:
+    """Where matplotlib is missing its caption stands alone and says where the numbers are."""
+    note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{figure.name}.csv.)"
+    return {"file": f"figures/{figure.name}.pdf" if drawn else "", "caption": clean(figure.caption + note),
+            "alt": clean(figure.alt), "half": figure.half}
 
 
-def undrawn(name: str, caption: str) -> dict:
-    """Stands for a figure where matplotlib is missing: its caption and where its numbers are."""
-    return {"kind": "text", "text": f"(Not drawn, matplotlib is missing; its numbers are in figures/{name}.csv.) "
-                                    f"{clean(caption)}"}
+def table(shown: Table) -> dict:
+    return {"kind": "table", "caption": clean(shown.caption), "columns": [clean(c.title) for c in shown.columns],
+            "align": ["r" if c.right else "l" for c in shown.columns],
+            "widths": ["1fr" if c.wide else "auto" for c in shown.columns],
+            "rows": [[_cell(c.text, row.get(c.key)) for c in shown.columns] for row in shown.rows]}
 
 
-def table(caption: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]],
-          widths: Sequence[str] | None = None) -> dict:
-    """A table; columns are (title, 'l' or 'r'), widths are 'auto' or '1fr'.
-
-    A cell is text, or a pair of text and a second line in small print.
-    """
-    return {"kind": "table", "caption": clean(caption), "columns": [clean(title) for title, _ in columns],
-            "align": [side for _, side in columns],
-            "widths": list(widths or ["1fr" if side == "l" else "auto" for _, side in columns]),
-            "rows": [[_cell(value) for value in row] for row in rows]}
+def _cell(text, value: object) -> str:
+    return "–" if value is None or value == "" else clean(text(value))
 
 
-def _cell(value: object) -> dict:
-    main, small = value if isinstance(value, tuple) else (value, "")
-    return {"main": "–" if main is None else clean(main), "small": clean(small or "")}
-
-
-def dense(rows: Sequence[tuple[str, object]]) -> dict:
-    """Like pairs, in two columns of small print."""
-    return pairs(rows) | {"kind": "dense"}
+def verdict(shown: Verdict) -> dict:
+    return {"kind": "verdict", "claim": clean(shown.claim.text), "verdict": clean(shown.verdict),
+            "source": clean(sources.cite(shown.claim.reference.id, shown.claim.reference.where)),
+            "evidence": clean(shown.evidence)}
 
 
 def pairs(rows: Sequence[tuple[str, object]]) -> dict:
-    """Names with values, as in a record; values that are missing are left out."""
+    """Names with values, in two columns of small print; values that are missing are left out."""
     shown = [[clean(k), clean("" if v is None else v)] for k, v in rows]
     return {"kind": "pairs", "rows": [row for row in shown if row[1]]}
