@@ -58,11 +58,11 @@ def _answer(ladder: Ladder, pair: list[Point]) -> list[str]:
     """Two sentences for the first page: how far, and why tiling brings less than it promises."""
     best, lowest = ladder.fastest, ladder.own[0].point
     peer = ladder.best_peer
-    text = (f"{_at(ladder)} the GPU’s rungs climb from {numbers.rate(lowest)} ({lowest.kernel.title}) to "
-            f"{numbers.rate(best.point)}")
+    text = (f"{_at(ladder)} the GPU’s kernels climb from {numbers.rate(lowest)} ({lowest.kernel.title}) to "
+            f"{numbers.rate(best.point)} ({best.point.kernel.title})")
     text += f", {words.of_peak(best.share)}" if best.share else ""
-    text += f": {numbers.times(best.peers[peer.point.kernel.title].value)} {peer.point.kernel.title}." if (
-        peer and peer.point.kernel.title in best.peers) else "."
+    over = best.peers.get(peer.point.kernel.title) if peer else None
+    text += f", {numbers.times(over.value)} the rate of the fastest library, {peer.point.kernel.title}." if over else "."
     return [text, *_why(ladder, pair)]
 
 
@@ -147,7 +147,7 @@ def _ladder_figure(view: View, ladder: Ladder) -> Figure:
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant, "
                "libraries hatched. × below: speed over the rung below, bold where significantly faster, in brackets "
                "where not significantly different. Nearest roof: the resource of which the kernel uses the largest "
-               f"share. {words.provenance(ladder.part, _points(ladder))}")
+               f"share, bold where it limits (at least 0.8). {words.provenance(ladder.part, _points(ladder))}")
     return Figure(f"{view.name}_rungs", _rows(ladder), lambda fig: rungs.draw(fig, ladder), caption,
                   f"Bar chart of {words.counted(len(ladder.rungs), 'kernel')} from slowest to fastest: "
                   f"{ladder.rungs[0].point.kernel.title} {numbers.rate(ladder.rungs[0].point)} to "
@@ -157,14 +157,14 @@ def _ladder_figure(view: View, ladder: Ladder) -> Figure:
 
 def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
     """For the first page: every kernel at its requested and its DRAM intensity."""
-    from report.draw import roofline, style
+    from report.draw import marks, roofline, style
     if not ladder.part.roofs:
         return None
-    main = {p.kernel.name for p in pair} | {ladder.top.point.kernel.name}
-    marks = [roofline.Mark(str(r.number or ""), r.point.kernel.title, r.point.gflops, _two(ladder, r.point),
+    main = {p.kernel.name for p in (*pair, ladder.top.point, *([ladder.best_peer.point] if ladder.best_peer else []))}
+    shown = [marks.Mark(str(r.number or ""), r.point.kernel.title, r.point.gflops, _two(ladder, r.point),
                            not r.is_own, r.point.kernel.name in main) for r in ladder.rungs if r.point.gflops]
     # The textbook's own variant stands on the plot even where another tile is faster.
-    marks += [roofline.Mark("", p.title, p.gflops, _two(ladder, p), is_main=True) for p in pair
+    shown += [marks.Mark("", p.title, p.gflops, _two(ladder, p), is_main=True) for p in pair
               if all(p is not r.point for r in ladder.rungs)]
     key = "; ".join(f"{r.number} {r.point.kernel.title}" for r in ladder.own)
     caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: operations per byte "
@@ -173,9 +173,9 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
                f"{words.provenance(ladder.part, _points(ladder))}")
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 13, 9, 1.5, 1)
-        roofline.draw(ax, ladder.part.roofs, ladder.type, marks, view.settings.get("guides", ()),
-                      "requested: filled; DRAM: open", levels=("DRAM", "L2"))
+        ax = style.axes(fig, 16, 9, 1.5, 1)
+        roofline.draw(ax, ladder.part.roofs, ladder.type, shown, view.settings.get("guides", ()),
+                      "filled: requested; open: DRAM", levels=("DRAM", "L2"))
     return Figure(f"{view.name}_roofline", _rows(ladder), draw, caption,
                   "Roofline plot: kernels on the left request few operations per byte but lie far to the right when "
                   "counted by the bytes that DRAM moved.", height=84, half=True)
@@ -198,11 +198,11 @@ def _chosen(ladder: Ladder, pair: list[Point]) -> list[Point]:
 
 def _hierarchy(view: View, ladder: Ladder, pair: list[Point]) -> list[Figure]:
     """Intensities at L1, L2 and DRAM of a few kernels, under the roofs of the three; nothing without counters."""
-    from report.draw import roofline, style
+    from report.draw import marks, roofline, style
     points = [p for p in _chosen(ladder, pair) if len(_levels(ladder, p)) == 3]
     if not points:
         return []
-    marks = [roofline.Mark("", p.title, p.gflops, _levels(ladder, p), p.kernel.is_library, True) for p in points]
+    shown = [marks.Mark("", p.title, p.gflops, _levels(ladder, p), p.kernel.is_library, True) for p in points]
     rows = [{"kernel": p.kernel.name, "title": p.title, "gflops": p.gflops,
              **{f"op_per_byte_{k}": v for k, v in _levels(ladder, p).items()}} for p in points]
     caption = (f"Hierarchical roofline (Yang and others, 2020) at {ladder.size_text}: operations per byte of the L1’s "
@@ -211,7 +211,7 @@ def _hierarchy(view: View, ladder: Ladder, pair: list[Point]) -> list[Figure]:
                f"{words.provenance(ladder.part, points)}")
 
     def draw(fig) -> None:
-        roofline.draw(style.axes(fig, 13, 9, 1.5, 1), ladder.part.roofs, ladder.type, marks, (), "by level of memory",
+        roofline.draw(style.axes(fig, 16, 9, 1.5, 1), ladder.part.roofs, ladder.type, shown, (), "of each level of memory",
                       levels=("SHARED", "L2", "DRAM"))
     return [Figure(f"{view.name}_hierarchy", rows, draw, caption,
                    "Roofline with three intensities for each kernel: at L1, L2 and DRAM.", height=68, half=True)]
@@ -248,7 +248,6 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
         low = min(d.low or d.y for s in series for d in s.dots)
         ax.set_ylim(min(0.9, low / 1.05), high * 1.05)
         ax.axhline(1, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)))
-        style.plain_ticks(ax.xaxis, style.thinned(sorted({d.x for s in series for d in s.dots}), 1.9))
     return [Figure(f"{view.name}_over_peers", rows, draw, caption,
                    "Line plot of the fastest own kernel’s speed over each library by matrix size.", height=68, half=True)]
 

@@ -148,45 +148,46 @@ def _block_figure(view: View, blocks: dict[str, list[Point]]) -> Figure:
 
 def _first(view: View, swept: dict[str, list[Point]]) -> Figure:
     """For the first page: the sweeps, and every kernel of the joined ladder at its own occupancy and the same size."""
-    from report.draw import labels, lines, style
-    from report.draw.paper import Paper, text_width
+    from report.draw import labels, lines, marks, style
+    from report.draw.paper import Paper
     points = [p for line in swept.values() for p in line]
     size = points[0].size_key
-    beside = [(x.part, p) for x in _ladders(view) for p in x.points if p.size_key == size and OCCUPANCY in p.counters]
+    beside = [(x, p) for x in _ladders(view) for p in x.points if p.size_key == size and OCCUPANCY in p.counters]
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 1.5, 1)
+        ax = style.axes(fig, 16, 9, 1.5, 1)
         values = [p.value for p in points] + [p.value for _, p in beside]
-        for i, line in enumerate(swept.values()):
-            lines._series(ax, lines.Series("", _dots(line, lambda p: 100 * p.counters[OCCUPANCY])), style.SERIES[i])
-        ax.plot([100 * p.counters[OCCUPANCY] for _, p in beside], [p.value for _, p in beside], "D", color=style.GREY,
-                markerfacecolor="white", markersize=3.8, zorder=4, linestyle="")
         ax.set_yscale("log")
         ax.set_ylim(min(values) / 1.6, max(values) * 1.7)
         style.rate_ticks(ax.yaxis, *ax.get_ylim())
         ax.set_xlabel("Theoretical occupancy [%]")
         ax.set_ylabel(f"Performance [{points[0].metric.unit}]", labelpad=1)
         _percent_axis(ax)
-        sheet = Paper(labels.box_points(ax))
-        for line in swept.values():
-            ends = [labels.to_points(ax, 100 * p.counters[OCCUPANCY], p.value) for p in line]
-            for a, b in zip(ends, ends[1:]):
-                sheet.line(a, b)
-        tags = [(100 * p.counters[OCCUPANCY], p.value, p.kernel.title, style.GREY) for _, p in beside]
-        tags += [(100 * line[len(line) // 2].counters[OCCUPANCY], line[len(line) // 2].value, title, style.SERIES[i]["color"])
-                 for i, (title, line) in enumerate(swept.items())]
-        for x, y, *_ in tags:
-            sheet.mark(*labels.to_points(ax, x, y), 2.5)
-        for x, y, text, colour in sorted(tags, key=lambda t: -t[1]):
-            labels.beside(ax, sheet, x, y, text, colour, text_width(text, style.SMALL))
+        sheet, shown = Paper(labels.box_points(ax)), []
+        for i, (title, line) in enumerate(swept.items()):
+            dots = _dots(line, lambda p: 100 * p.counters[OCCUPANCY])
+            lines.one(ax, lines.Series(title, dots), style.SERIES[i], sheet)
+            middle = dots[len(dots) // 2]
+            shown.append(marks.Mark("", title, middle.y, {"sweep": middle.x}, is_main=True,
+                                    colour=style.SERIES[i]["color"]))
+        for ladder, p in beside:
+            shown.append(marks.Mark(_number(ladder, p), p.kernel.title, p.value, {"DRAM": 100 * p.counters[OCCUPANCY]},
+                                    is_main=p.kernel == ladder.top.point.kernel))
+            marks.draw(ax, shown[-1], sheet)
+        marks.label(ax, shown, sheet)
     caption = (f"Occupancy against throughput at {points[0].size_text}. Lines: occupancy lowered by unused shared memory, "
                f"nothing else changed. {words.provenance(view.gpu, points)}")
     if beside:
-        part = beside[0][0]
-        caption += f" Diamonds: each kernel of the ladder at its own occupancy, {words.provenance(part, [p for _, p in beside])}"
-    return Figure(f"{view.name}_throughput", [_row(view.gpu, p) for p in points] + [_row(part, p) for part, p in beside],
+        story = words.provenance(beside[0][0].part, [p for _, p in beside])
+        caption += f" Diamonds: each kernel of the ladder at its own occupancy, with its number there. {story}"
+    return Figure(f"{view.name}_throughput", [_row(view.gpu, p) for p in points] + [_row(x.part, p) for x, p in beside],
                   draw, caption, "Plot of throughput over occupancy: the fastest kernels stand at low occupancy.",
                   height=84, half=True)
+
+
+def _number(ladder: Ladder, point: Point) -> str:
+    """The kernel's number on the ladder."""
+    return next((str(r.number) for r in ladder.own if r.point.kernel == point.kernel), "")
 
 
 def _table(view: View, points: list[Point]) -> Table:

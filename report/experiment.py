@@ -54,12 +54,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; its CSV has the rows' raw values, all of them, printed or not."""
+    """A table; its CSV has the rows' raw values, all of them, printed or not. At most `most` rows are printed."""
 
     name: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[dict]
+    most: int = 48
 
 
 @dataclass(frozen=True)

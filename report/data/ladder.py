@@ -31,6 +31,8 @@ class Rung:
     share: Share | None
     """Of the measured arithmetic peak of its type."""
     use: Use
+    over_fastest: Ratio | None = None
+    """Its speed over the fastest own rung; None of that itself and of peers."""
 
     @property
     def is_own(self) -> bool:
@@ -78,12 +80,8 @@ class Ladder:
     @property
     def top(self) -> Rung:
         """The highest own rung that is not significantly slower than the fastest own one."""
-        best = self.fastest
-        level = [r for r in self.own if r is best or self._is_level(r, best)]
-        return max(level, key=lambda r: r.number, default=best)
-
-    def _is_level(self, rung: Rung, best: Rung) -> bool:
-        return judge({0: ratio(rung.point, best.point)})[0].verdict != SLOWER
+        level = [r for r in self.own if r.over_fastest is None or r.over_fastest.verdict != SLOWER]
+        return max(level, key=lambda r: r.number, default=self.fastest)
 
     def best_at(self) -> dict[tuple, Point]:
         """The fastest own or library point of each size."""
@@ -113,8 +111,9 @@ def build(part: Part | None, family: str, type_: str, size: object = None) -> La
     here, note = _at(best, size)
     own, peers = ([p for p in here if p.kernel.is_library == library] for library in (False, True))
     over = [p for p in best if own and p.kernel == fastest(own).kernel]
-    ratios = _ratios(own, peers, over, best)
-    made = [Rung(p, i + 1, ratios.get(("below", p.name)), _of(ratios, p), part.roofs.of_peak(p), use(part, p))
+    ratios = _ratios(own, over, best)
+    made = [Rung(p, i + 1, ratios.get(("below", p.name)), _of(ratios, p), part.roofs.of_peak(p), use(part, p),
+                 ratios.get(("fastest", p.name)))
             for i, p in enumerate(own)]
     made += [Rung(p, None, None, {}, part.roofs.of_peak(p), use(part, p)) for p in peers]
     problem = part.run.problems.get(family) or Problem(family, family, here[0].metric)
@@ -145,11 +144,13 @@ def _is_size(point: Point, size: object) -> bool:
     return size is not None and point.n == size
 
 
-def _ratios(own: list[Point], peers: list[Point], over: list[Point], best: list[Point]) -> dict[tuple, Ratio]:
+def _ratios(own: list[Point], over: list[Point], every: list[Point]) -> dict[tuple, Ratio]:
     """All comparisons of the ladder, judged together."""
     found = {("below", new.name): ratio(new, old) for old, new in zip(own, own[1:])}
+    best = fastest(own)
+    found |= {("fastest", p.name): ratio(p, best) for p in own if p is not best}
     for point in {p.name: p for p in (*own, *over)}.values():
-        for peer in (p for p in best if p.kernel.is_library and p.size_key == point.size_key):
+        for peer in (p for p in every if p.kernel.is_library and p.size_key == point.size_key):
             found["peer", point.name, peer.kernel.title] = ratio(point, peer)
     return judge(found)
 

@@ -141,11 +141,10 @@ class Point:
         """'N = 4096' for a square problem, else '1000 × 16 × 300 (m × n × k)' or 'bytes = 65536'."""
         rest = {k: v for k, v in self.sizes.items() if k not in SQUARE} if self.n is not None else self.sizes
         if self.n is not None and "n" in self.sizes:
-            more = "".join(f", {k} = {v:g}" for k, v in rest.items())
-            return f"N\u00a0=\u00a0{self.n:g}{more}"
+            return ", ".join([f"N\u00a0=\u00a0{self.n:g}", *(f"{k}\u00a0=\u00a0{_plain(v)}" for k, v in rest.items())])
         if len(self.sizes) > 1 and self.sizes.keys() <= SQUARE:
-            return f"{' × '.join(f'{v:g}' for v in self.sizes.values())} ({' × '.join(self.sizes)})"
-        return ", ".join(f"{k}\u00a0=\u00a0{v:g}" for k, v in self.sizes.items()) or "one size"
+            return f"{' × '.join(map(_plain, self.sizes.values()))} ({' × '.join(self.sizes)})"
+        return ", ".join(f"{k}\u00a0=\u00a0{_plain(v)}" for k, v in self.sizes.items()) or "one size"
 
     @property
     def variant(self) -> str:
@@ -217,6 +216,11 @@ class Point:
     def settled(self) -> bool:
         """Whether the harness's stop rule was met, so that the point may be drawn filled."""
         return self.labels.get("stop_reason", "converged") == "converged"
+
+
+def _plain(value: float) -> str:
+    """'16384', '1\u202f073\u202f741\u202f824', '0.25'."""
+    return f"{value:,.0f}".replace(",", "\u202f") if value >= 1e5 else f"{value:g}"
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,10 @@ class Part:
         mode = mode or (HOT if any(p.mode == HOT for p in found) else COLD)
         return sorted((p for p in found if p.mode == mode), key=order)
 
+    def ceilings(self) -> list[Point]:
+        """Timed points of ceiling kernels."""
+        return sorted((p for p in self.points if p.is_timed and p.kernel.is_ceiling), key=order)
+
     def counters_of(self, point: Point) -> dict[str, float]:
         """Hardware counters of one call of a point; empty if there are none."""
         name = "/".join(part for part in point.name.split("/") if not part.startswith("mode:"))

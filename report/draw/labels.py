@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-import matplotlib.patheffects as effects
-
 POINTS = 72.0
 LINE = 8.6
 """Height of a line of small print, points."""
@@ -73,14 +71,3 @@ def margin_labels(ax, items: Sequence[tuple], size: float = 6.6, shift: float = 
                     color=ink[0] if ink else colour,
                     arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.8,
                                 "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)})
-
-
-def beside(ax, sheet, x: float, y: float, text: str, colour: str, width: float, size: float = 6.6) -> None:
-    """A label near a mark, at the first of eight places that hides nothing, else at the one that hides least."""
-    px, py = to_points(ax, x, y)
-    places = [(px + 5, py), (px - width - 5, py), (px + 3, py + 6), (px + 3, py - 6), (px - width - 2, py + 6),
-              (px - width - 2, py - 6), (px - width / 2, py + 8), (px - width / 2, py - 8), (px + 12, py + 10),
-              (px + 12, py - 10)]
-    at = places[sheet.place([[(a, b - 3.4, a + width, b + 3.4)] for a, b in places])]
-    ax.annotate(text, at, xycoords="figure points", ha="left", va="center_baseline", size=size, color=colour,
-                path_effects=[effects.withStroke(linewidth=2.0, foreground="white")], zorder=6)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from report.draw import labels, style
+from report.draw.paper import Paper, text_width
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     if log_x:
         ax.set_xscale("log", base=2)
         ax.set_xlim(xs[0] / 1.25, xs[-1] * 1.25)
-        style.plain_ticks(ax.xaxis, style.thinned(xs))
+        style.plain_ticks(ax.xaxis, _fitting(ax, xs))
     ys = [y for d in dots for y in (d.y, d.low, d.high) if y is not None]
     if log_y:
         ax.set_yscale("log")
@@ -51,17 +53,24 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     tags = []
-    for i, one in enumerate(series):
-        look = one.look or style.SERIES[i]
-        _series(ax, one, look)
-        last = max(one.dots, key=lambda d: d.x)
-        tags.append((last.x, last.y, one.label, look["color"]))
+    for i, line in enumerate(series):
+        look = line.look or style.SERIES[i]
+        one(ax, line, look)
+        last = max(line.dots, key=lambda d: d.x)
+        tags.append((last.x, last.y, line.label, look["color"]))
     labels.margin_labels(ax, tags, limit=limit)
 
 
-def _series(ax, one: Series, look: dict) -> None:
-    dots = sorted(one.dots, key=lambda d: d.x)
-    if one.joined:
+def _fitting(ax, xs: list[float]) -> list[float]:
+    """Ticks whose labels do not touch each other."""
+    room = math.log(ax.get_xlim()[1] / ax.get_xlim()[0]) / (ax.get_window_extent().width * labels.POINTS / ax.figure.dpi)
+    return style.thinned(xs, math.exp(room * max(text_width(style.plain(x), style.SMALL) + 4 for x in xs)))
+
+
+def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
+    """One series; noted on the paper where labels are to keep clear of it."""
+    dots = sorted(series.dots, key=lambda d: d.x)
+    if series.joined:
         ax.plot([d.x for d in dots], [d.y for d in dots], color=look["color"], linestyle=look.get("linestyle", "-"),
                 zorder=2)
     for d in dots:
@@ -69,6 +78,12 @@ def _series(ax, one: Series, look: dict) -> None:
             ax.plot([d.x, d.x], [d.low, d.high], color=look["color"], linewidth=1, zorder=3)
         ax.plot([d.x], [d.y], d.marker or look.get("marker", "o"), color=look["color"], zorder=4,
                 markerfacecolor="white" if d.hollow else look["color"])
+    if sheet:
+        ends = [labels.to_points(ax, d.x, d.y) for d in dots]
+        for a, b in zip(ends, ends[1:]):
+            sheet.line(a, b)
+        for end in ends:
+            sheet.mark(*end, 2.8)
 
 
 def dot(point, x: float) -> Dot:

@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from report.data.roofs import Roof, Roofs
-from report.draw import labels, style
+from report.draw import labels, marks, style
+from report.draw.marks import Mark
 from report.draw.paper import LINE, TEXT, THIN, Paper, strip, text_width
 from report.text import numbers
 
-NEAR = 1.12
-"""Marks whose rates and intensities differ by less than this factor share a label."""
 OFF = 5.5
 """From a slope to the middle of its label, points."""
-LOOKS = {"requested": {"marker": "o", "markersize": 4.6}, "L1": {"marker": "^", "markersize": 4.4},
-         "L2": {"marker": "s", "markersize": 4.0}, "L3": {"marker": "v", "markersize": 4.2},
-         "DRAM": {"marker": "D", "markersize": 4.0, "markerfacecolor": "white"}}
-"""Marker of an intensity, by the bytes that it counts."""
-UNKNOWN = {"marker": "o", "markersize": 4.2}
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A kernel at a rate (GFLOP/s) with its intensities (FLOP/byte) by the kind of bytes; joined by a line.
-
-    `tag` is short (a number) and always written, `name` where there is room.
-    """
-
-    tag: str
-    name: str
-    rate: float
-    intensities: dict[str, float]
-    is_peer: bool = False
-    is_main: bool = False
-    """Its name goes first where several share a label."""
-
-
-def draw(ax, roofs: Roofs, type_: str, marks: Sequence[Mark], guides: Sequence[float], about: str,
+def draw(ax, roofs: Roofs, type_: str, shown: Sequence[Mark], guides: Sequence[float], about: str,
          levels: Sequence[str] | None = None) -> None:
-    """The whole plot into empty axes; `about` says which bytes the intensities count; `levels`: only these slopes."""
-    marks = [m for m in marks if m.intensities]
+    """The whole plot into empty axes; `about` says which bytes they count; `levels`: only these slopes."""
+    shown = [m for m in shown if m.xs]
     slopes = {name: roof for name, roof in roofs.levels().items() if levels is None or name in levels}
-    _frame(ax, roofs, type_, marks, guides, slopes, about)
+    _frame(ax, roofs, type_, shown, guides, slopes, about)
     sheet = Paper(labels.box_points(ax))
     peak = roofs.peak(type_)
     for roof in slopes.values():
@@ -51,29 +28,27 @@ def draw(ax, roofs: Roofs, type_: str, marks: Sequence[Mark], guides: Sequence[f
     for roof in filter(None, (peak, roofs.peak(type_, measured=False))):
         _flat(ax, roof, slopes, sheet)
     _guides(ax, guides, sheet)
-    groups = _grouped(marks)
-    for mark in marks:
-        _points(ax, mark, sheet)
+    for mark in shown:
+        marks.draw(ax, mark, sheet)
     for roof in filter(None, (peak,)):
         _flat_label(ax, roof, sheet)
     for roof in slopes.values():
         _slope_label(ax, roof, peak, sheet)
-    for group in groups:
-        _label(ax, group, sheet)
+    marks.label(ax, shown, sheet)
 
 
-def _frame(ax, roofs: Roofs, type_: str, marks, guides, slopes: dict[str, Roof], about: str) -> None:
-    xs = [x for m in marks for x in m.intensities.values()] + list(guides)
-    rates = [m.rate for m in marks]
+def _frame(ax, roofs: Roofs, type_: str, shown, guides, slopes: dict[str, Roof], about: str) -> None:
+    xs = [x for m in shown for x in m.xs.values()] + list(guides)
+    rates = [m.y for m in shown]
     tops = [r.value for r in (roofs.peak(type_), roofs.peak(type_, measured=False)) if r]
     ridges = [max(tops) / r.value for r in slopes.values()] if tops else []
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlim(min([*xs, *ridges]) / 2.2, max([*xs, *ridges]) * 2.6)
+    ax.set_xlim(min([*xs, *ridges]) / 2.2, max([*xs, *ridges]) * 9)
     ax.set_ylim(min(rates, default=min(tops, default=1.0) / 100) / 2, max([*rates, *tops]) * 1.9)
     style.decade_ticks(ax.xaxis)
     style.decade_ticks(ax.yaxis)
-    ax.set_xlabel(f"Intensity [FLOP/byte] ({about})")
+    ax.set_xlabel(f"FLOP/byte ({about})")
     ax.set_ylabel("Performance [GFLOP/s]", labelpad=1)
 
 
@@ -139,64 +114,3 @@ def _guides(ax, guides: Sequence[float], sheet: Paper) -> None:
         ax.annotate(text, (value, y0), xytext=(2, 3), textcoords="offset points", ha="left", va="bottom",
                     size=style.SMALL, color=style.GREY, path_effects=style.HALO, zorder=2)
         sheet.take([(foot[0] + 1, foot[1], foot[0] + text_width(text, style.SMALL), foot[1] + 10)], TEXT)
-
-
-def _grouped(marks: Sequence[Mark]) -> list[list[Mark]]:
-    """Marks that nearly coincide, together."""
-    groups: list[list[Mark]] = []
-    for mark in marks:
-        home = next((g for g in groups if _near(mark, g[0])), None)
-        groups.append([mark]) if home is None else home.append(mark)
-    return groups
-
-
-def _near(a: Mark, b: Mark) -> bool:
-    if a.is_peer != b.is_peer or a.intensities.keys() != b.intensities.keys():
-        return False
-    pairs = [(a.rate, b.rate), *((a.intensities[k], b.intensities[k]) for k in a.intensities)]
-    return all(max(p) < NEAR * min(p) for p in pairs)
-
-
-def _points(ax, mark: Mark, sheet: Paper) -> None:
-    colour = style.PEER if mark.is_peer else style.OWN
-    xs = list(mark.intensities.values())
-    if len(xs) > 1:
-        ax.plot([min(xs), max(xs)], [mark.rate] * 2, color=colour, linewidth=0.9, zorder=3, solid_capstyle="butt")
-        sheet.line(labels.to_points(ax, min(xs), mark.rate), labels.to_points(ax, max(xs), mark.rate), LINE)
-    for kind, x in mark.intensities.items():
-        look = {"markeredgecolor": colour if kind == "DRAM" else "white", "markeredgewidth": 0.9 if kind == "DRAM" else 0.4}
-        ax.plot([x], [mark.rate], color=colour, linestyle="", zorder=5, **(look | LOOKS.get(kind, UNKNOWN)))
-        sheet.mark(*labels.to_points(ax, x, mark.rate), 2.8)
-
-
-def _label(ax, group: list[Mark], sheet: Paper) -> None:
-    """Numbers and a name beside a group's marks where that hides nothing; else the numbers alone, where it hides least."""
-    texts = [_tags(group), *([main.name] if (main := next((m for m in group if m.is_main), group[0])) else [])]
-    full = " ".join(texts)
-    xs = [x for m in group for x in m.intensities.values()]
-    left, right = (labels.to_points(ax, x, group[0].rate) for x in (min(xs), max(xs)))
-    for text in (full, texts[0]):
-        width = text_width(text, style.SMALL)
-        places = _places(left, right, width)
-        boxes = [[(x, y - 3.4, x + width, y + 3.4)] for x, y in places]
-        if text == texts[0] or min(sheet.cost(b) for b in boxes) < LINE:
-            x, y = places[sheet.place(boxes)]
-            ax.annotate(text, (x, y), xycoords="figure points", ha="left", va="center_baseline", size=style.SMALL,
-                        color=style.PEER if group[0].is_peer else style.OWN, path_effects=style.HALO, zorder=6)
-            return
-
-
-def _places(left: tuple[float, float], right: tuple[float, float], width: float) -> list[tuple[float, float]]:
-    middle = (left[0] + right[0] - width) / 2
-    return [(right[0] + 5, right[1]), (left[0] - width - 5, left[1]), (middle, right[1] + 7.5), (middle, right[1] - 7.5),
-            (right[0] + 2, right[1] + 7), (right[0] + 2, right[1] - 7), (left[0] - width, left[1] + 7),
-            (left[0] - width, left[1] - 7)]
-
-
-def _tags(group: list[Mark]) -> str:
-    """'3', '3, 4', '3–6'."""
-    tags = [m.tag for m in group]
-    run = [int(t) for t in tags if t.isdigit()]
-    if len(run) == len(tags) > 2 and run == list(range(run[0], run[0] + len(run))):
-        return f"{tags[0]}–{tags[-1]}"
-    return ", ".join(tags)

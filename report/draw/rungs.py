@@ -9,7 +9,7 @@ from report.text import numbers, words
 
 ROW = 3.9
 """Millimetres of a line."""
-LEFT, RIGHT, ABOVE, BELOW = 36.0, 61.0, 6.0, 9.0
+LEFT, RIGHT, ABOVE, BELOW = 36.0, 66.0, 5.0, 9.0
 
 
 def height(ladder: Ladder) -> float:
@@ -41,7 +41,7 @@ def draw(fig, ladder: Ladder) -> None:
                     size=style.SMALL, color=style.GREY)
 
 
-COLUMNS = (44.0, 73.0, 97.0, 104.0)
+COLUMNS = (46.0, 78.0, 107.0, 114.0)
 """Where the columns to the right of the axes end (the last: begins), points."""
 
 
@@ -57,7 +57,7 @@ def _row(ax, i: int, rung: Rung) -> None:
                 textcoords="offset points", ha="right", va="center_baseline", size=style.SMALL, color=colour)
     cells = (numbers.rate(point), _gain(rung), words.share(rung.share, digits_only=True), _near(rung))
     for x, text in zip(COLUMNS, cells):
-        strong = rung.below and x == COLUMNS[1] and rung.below.verdict == FASTER
+        strong = (x == COLUMNS[1] and rung.below and rung.below.verdict == FASTER) or (x == COLUMNS[3] and rung.use.limit)
         ax.annotate(text, (1, i), xycoords=("axes fraction", "data"), xytext=(x, 0), textcoords="offset points",
                     ha="left" if x == COLUMNS[-1] else "right", va="center_baseline", size=style.SMALL,
                     color=style.INK, weight="bold" if strong else "normal")
@@ -74,4 +74,4 @@ def _near(rung: Rung) -> str:
     if not rung.use.nearest:
         return "–"
     name, share = rung.use.nearest
-    return f"{name} {share:.2f}{' (limit)' if rung.use.limit else ''}"
+    return f"{name} {share:.2f}"

@@ -12,19 +12,24 @@ MOST = 6
 
 
 def section(view: View) -> Section | None:
-    parts = [part for part in view.timed_parts if part.timed()]
+    parts = [part for part in view.timed_parts if _points(part)]
     if not parts and not view.counts:
         return None
     figures = [figure for part in parts if (figure := _figure(view, part))]
-    tables = [_table(view, part) for part in parts]
+    tables = [_table(view, part) for part in parts] + ([_counts(view, view.counts)] if view.counts else [])
     finding = " ".join(_finding(part) for part in parts) or (
         f"{words.counted(len(view.counts.points), 'point')} were counted by the emulator; none was timed.")
-    return Section(finding, figures=figures, appendix=tables)
+    return Section(finding, figures=figures, appendix=tables) if figures else Section(finding, tables=tables)
+
+
+def _points(part: Part) -> list[Point]:
+    """Timed points; the ceilings where there are no others."""
+    return part.timed() or part.ceilings()
 
 
 def _finding(part: Part) -> str:
     """The best value at the largest size, of each metric."""
-    points = [p for p in part.timed() if p.value is not None]
+    points = [p for p in _points(part) if p.value is not None]
     if not points:
         return ""
     size = max(points, key=lambda p: (p.n or 0, p.name)).size_key
@@ -45,7 +50,7 @@ def _axis(points: list[Point]) -> str:
 
 
 def _figure(view: View, part: Part) -> Figure | None:
-    points = [p for p in part.timed() if p.value is not None]
+    points = [p for p in _points(part) if p.value is not None]
     metric = Counter(p.metric for p in points).most_common(1)[0][0] if points else None
     points = [p for p in points if p.metric == metric]
     axis = _axis(points)
@@ -99,7 +104,7 @@ def _row(p: Point) -> dict:
 
 
 def _table(view: View, part: Part) -> Table:
-    points = part.timed()
+    points = _points(part)
     rows = [_row(p) | {"rate": numbers.rate(p), "interval": numbers.interval(p.interval)} for p in points]
     judged = sorted({k for p in points for k in p.judged})
     return Table(f"{view.name}_{part.side}_points",
@@ -108,3 +113,13 @@ def _table(view: View, part: Part) -> Table:
                   Column("rate", "median"), Column("interval", "95 % interval"),
                   *(Column(f"judged_{k}", k.replace("_", " "), numbers.significant) for k in judged),
                   Column("n", "n")), rows)
+
+
+def _counts(view: View, part: Part) -> Table:
+    """What the emulator counted, by point."""
+    keys = ("op_per_byte_declared", "op_per_byte_executed", "sectors_per_load_request", "sectors_per_store_request")
+    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text} | p.counters
+            for p in part.points if p.is_counted]
+    return Table(f"{view.name}_counts", f"{view.title}: what the emulator counted. {words.sentence(part.label)}", (
+        Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
+        *(Column(k, k.replace("_", " ").replace("op per byte", "OP/B"), numbers.significant) for k in keys)), rows)

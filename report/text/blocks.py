@@ -5,6 +5,7 @@ Every text travels as a JSON string and is never markup, so that a name cannot b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from report.experiment import Figure, Table, Verdict
@@ -17,7 +18,7 @@ NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"
 def clean(text: object) -> str:
     """One line of printable characters; long names may break after '/', '_', ',', '=' and every 40 characters."""
     line = "".join(NO_BREAK.get(c, c if c.isprintable() else " " if c.isspace() else "\ufffd") for c in str(text))
-    line = " ".join(part for part in line.split(" ") if part)
+    line = re.sub(r"(?<=\w)'(?=\w)", "’", " ".join(part for part in line.split(" ") if part))
     made, since = [], 0
     for c, following in zip(line, line[1:] + " "):
         made.append(c)
@@ -70,10 +71,14 @@ def _figure(figure: Figure, drawn: bool) -> dict:
 
 
 def table(shown: Table) -> dict:
-    return {"kind": "table", "caption": clean(shown.caption), "columns": [clean(c.title) for c in shown.columns],
+    """Of a long one the first rows; all are in its CSV."""
+    rest = len(shown.rows) - shown.most
+    note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{shown.name}.csv." if rest > 0 else ""
+    return {"kind": "table", "caption": clean(shown.caption + note), "columns": [clean(c.title) for c in shown.columns],
             "align": ["r" if c.right else "l" for c in shown.columns],
             "widths": ["1fr" if c.wide else "auto" for c in shown.columns],
-            "rows": [[_cell(c.text, row.get(c.key)) for c in shown.columns] for row in shown.rows]}
+            "rows": [[_cell(c.text, row.get(c.key)) for c in shown.columns]
+                     for row in shown.rows[:shown.most]]}
 
 
 def _cell(text, value: object) -> str:
