@@ -6,7 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from report.data.collect import Study
@@ -33,10 +33,7 @@ class Document:
     study: Study
     found: Sequence[Contribution]
     joined: Sequence[Section]
-
-    @property
-    def first(self) -> list[Figure]:
-        return first_page.figures(self.found)
+    first: Sequence[Figure]
 
     @property
     def sections(self) -> list[Section]:
@@ -63,9 +60,27 @@ def _unique(items: list) -> list:
 
 def make(study: Study) -> Document:
     """Composes every experiment's section once, then what joins them."""
-    found = contributions(study)
+    found = [replace(c, section=_paired_section(c.section)) for c in contributions(study)]
     ladders = [ladder for c in found for ladder in c.section.ladders]
-    return Document(study, found, [comparison.section(x) for x in comparison.comparisons(ladders)])
+    return Document(study, found, [comparison.section(x) for x in comparison.comparisons(ladders)],
+                    _paired(first_page.figures(found)))
+
+
+def _paired_section(section: Section) -> Section:
+    return replace(section, figures=_paired(section.figures), appendix=_paired(section.appendix))
+
+
+def _paired(items: Sequence) -> list:
+    """The same with half figures that have no other beside them made whole."""
+    made = list(items)
+    halves = [i for i, item in enumerate(made) if isinstance(item, Figure) and item.half]
+    while halves:
+        i = halves.pop(0)
+        if halves and halves[0] == i + 1:
+            halves.pop(0)
+        else:
+            made[i] = replace(made[i], half=False)
+    return made
 
 
 def data(document: Document, drawn: bool) -> dict:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from report.draw import labels, style
 from report.draw.paper import Paper, text_width
+from report.text import numbers
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,16 @@ class Series:
 
 
 def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = True, log_y: bool = False,
-         limit: int = 22) -> None:
-    """Series into axes whose right margin has room for labels of `limit` characters a line."""
+         limit: int = 22, unit: str = "") -> None:
+    """Series into axes whose right margin has room for labels of `limit` characters a line.
+
+    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix and says it.
+    """
     if len(series) > style.MOST:
         raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} can be told apart")
+    if unit:
+        factor, unit = numbers.scale(max(d.y for s in series for d in s.dots), unit)
+        series, ylabel = [_divided(s, factor) for s in series], f"{ylabel} [{unit}]"
     dots = [d for s in series for d in s.dots]
     xs = sorted({d.x for d in dots})
     if log_x:
@@ -59,6 +66,12 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
         last = max(line.dots, key=lambda d: d.x)
         tags.append((last.x, last.y, line.label, look["color"]))
     labels.margin_labels(ax, tags, limit=limit)
+
+
+def _divided(series: Series, factor: float) -> Series:
+    def part(y: float | None) -> float | None:
+        return None if y is None else y / factor
+    return replace(series, dots=[replace(d, y=d.y / factor, low=part(d.low), high=part(d.high)) for d in series.dots])
 
 
 def _fitting(ax, xs: list[float]) -> list[float]:

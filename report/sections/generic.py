@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from report.data.records import Metric
+from report.data.view import order
 from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
 
 MOST = 6
 """Lines of a figure."""
+SHORT = 16
+"""Printed rows of a table that may stand in the main part."""
 
 
 def section(view: View) -> Section | None:
@@ -92,8 +95,8 @@ def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric) -> None
             best[x] = min(p, best.get(x, p), key=lambda q: q.summary.median)
         series.append(lines.Series(name, [lines.dot(p, x) for x, p in sorted(best.items())]))
     values = [d.y for s in series for d in s.dots]
-    lines.draw(style.axes(fig, 16, 9, 42, 3), series, axis, f"[{metric.unit}]",
-               log_x=min(d.x for s in series for d in s.dots) > 0, log_y=max(values) > 20 * min(values), limit=30)
+    lines.draw(style.axes(fig, 16, 9, 42, 3), series, axis, "Performance" if metric.is_rate else metric.key,
+               log_x=min(d.x for s in series for d in s.dots) > 0, log_y=max(values) > 20 * min(values), limit=30, unit=metric.unit)
 
 
 def _row(p: Point) -> dict:
@@ -112,14 +115,14 @@ def _table(view: View, part: Part) -> Table:
                  (Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                   Column("rate", "median"), Column("interval", "95 % interval"),
                   *(Column(f"judged_{k}", k.replace("_", " "), numbers.significant) for k in judged),
-                  Column("n", "n")), rows)
+                  Column("n", "n")), rows, most=SHORT)
 
 
 def _counts(view: View, part: Part) -> Table:
     """What the emulator counted, by point."""
     keys = ("op_per_byte_declared", "op_per_byte_executed", "sectors_per_load_request", "sectors_per_store_request")
     rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text} | p.counters
-            for p in part.points if p.is_counted]
+            for p in sorted(part.points, key=order) if p.is_counted]
     return Table(f"{view.name}_counts", f"{view.title}: what the emulator counted. {words.sentence(part.label)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
-        *(Column(k, k.replace("_", " ").replace("op per byte", "OP/B"), numbers.significant) for k in keys)), rows)
+        *(Column(k, k.replace("_", " ").replace("op per byte", "OP/B"), numbers.significant) for k in keys)), rows, most=SHORT)

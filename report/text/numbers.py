@@ -40,6 +40,18 @@ def quantity(value: float, unit: str) -> str:
     return si(value * scale, unit[1:] if scale != 1.0 else unit)
 
 
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """What to divide values like this one by on an axis, and the unit that they then have: 5e9 'cell/s': 1e9 'Gcell/s'.
+
+    Up to 100 000 of the unit are left as they are."""
+    if abs(value) < 1e5 and (abs(value) >= 0.01 or not value):
+        return 1.0, unit
+    text = quantity(value, unit)
+    number, name = text.split(NB, 1) if NB in text else (text, unit)
+    exponent = round(math.log10(abs(value / float(number))) / 3) * 3
+    return 10.0**exponent, name
+
+
 def rate(point: Point) -> str:
     """The point's value in its problem's metric; an en dash where it has none."""
     return "–" if point.value is None else quantity(point.value, point.metric.unit)
