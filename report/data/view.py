@@ -22,6 +22,8 @@ class Part:
     counters: Mapping[str, dict[str, float]] = field(default_factory=dict)
     """Hardware counters by point name."""
     counter_tool: str = ""
+    counter_machine: str = ""
+    """The GPU whose counters they are: of counted points, which are the same on any machine, perhaps not this one's."""
 
     @property
     def machine(self) -> Machine:
