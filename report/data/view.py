@@ -62,7 +62,8 @@ class Part:
 
 def order(point: Point) -> tuple:
     """Sorts points as on the ladder, variants by the numbers of their tunables, then by size."""
-    return (point.kernel.order, point.kernel.name, tuple(map(str, point.tunables.values())), point.n or 0, point.name)
+    tunables = tuple((0.0, v) if isinstance(v, str) else (v, "") for v in point.tunables.values())
+    return (point.kernel.order, point.kernel.name, tunables, point.n or 0, point.name)
 
 
 def whole_machine(points: Sequence[Point]) -> list[Point]:
