@@ -89,29 +89,32 @@ def _worst(rows: dict[float, dict]) -> dict:
 
 def _finding(plain: dict, padded: dict, is_timed: bool) -> str:
     kept, worst, best = _kept(plain), _worst(plain), max(map(_speed, plain.values()))
-    what = (f"{numbers.percent(KEEPS)} of the best rate ({numbers.quantity(best, worst['unit'])})" if is_timed
-            else "a single wavefront per request (counted; nothing was timed)")
+    what = (f"reach {numbers.percent(KEEPS)} of the best rate ({numbers.quantity(best, worst['unit'])})" if is_timed
+            else "take a single wavefront per request (counted; nothing was timed)")
     if len(kept) == len(plain):
-        return f"Yes: all {len(plain)} strides of {worst['width']:g}-byte accesses reach {what}."
+        return f"Yes: all {len(plain)} strides of {worst['width']:g}-byte accesses {what}."
     odd = ", the odd ones," if len(kept) > 1 and all(s % 2 for s in kept) and len(kept) == sum(s % 2 for s in plain) else ""
-    text = (f"No: of {len(plain)} strides of {worst['width']:g}-byte accesses only {len(kept)}{odd} reach {what}; stride "
-            f"{worst['stride']:g} ")
-    text += (f"is {numbers.times(best / _speed(worst))} slower." if is_timed else
-             f"takes {numbers.times(best / _speed(worst))} as many.")
-    return text + _padding(padded, worst, best)
+    text = (f"No: of {len(plain)} strides of {worst['width']:g}-byte accesses only {len(kept)}{odd} {what}; stride "
+            f"{worst['stride']:g} {_cost(best / _speed(worst), is_timed)}.")
+    return text + _padding(padded, worst, best, is_timed)
 
 
-def _padding(padded: dict, worst: dict, best: float) -> str:
+def _cost(factor: float, is_timed: bool) -> str:
+    return f"is {numbers.times(factor)} slower" if is_timed else f"takes {numbers.times(factor)} as many"
+
+
+def _padding(padded: dict, worst: dict, best: float, is_timed: bool) -> str:
     """What one element of padding per row does to the worst stride, and which one is the worst then."""
     again = padded.get(worst["stride"])
     if not again:
         return ""
     text = " One element of padding per row "
-    text += (f"restores {numbers.percent(min(1.0, _speed(again) / best))} of the rate at that stride"
-             if _speed(again) > 1.5 * _speed(worst) else "does not help there")
+    share = _speed(again) / best
+    text += ("does not help there" if share < 1.5 * _speed(worst) / best else "restores the full rate at that stride"
+             if share >= KEEPS else f"restores {numbers.percent(share)} of the full rate at that stride")
     other = _worst(padded)
     if _speed(other) < 0.5 * _speed(again):
-        text += f" but moves the conflicts: stride {other['stride']:g} is then {numbers.times(best / _speed(other))} slower"
+        text += f" but moves the conflicts: stride {other['stride']:g} then {_cost(best / _speed(other), is_timed)}"
     return f"{text}."
 
 
