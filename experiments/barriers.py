@@ -89,11 +89,11 @@ def _rounds(rounds: list[Point], ratios: dict) -> str:
     base = next((p for p in here if ("base", p.name) not in ratios), None)
     if not base or not against:
         return ""
-    each = [f"{p.kernel.title}{'' if i else ' runs at'} {numbers.times(r.value)}{'' if i else ' that speed'}"
-            f"{'' if r.is_significant else ' (not significant)'}"
+    each = [f"{numbers.times(r.value)}{'' if i else ' as fast'} with {p.kernel.title}"
+            f"{'' if r.is_significant else ' (not significantly)'}"
             for i, (p, r) in enumerate(sorted(against, key=lambda x: -x[1].value))]
     return (f"With {numbers.grouped(_n(base))} elements in blocks of {block:g} threads, a round with {base.kernel.title} "
-            f"takes {numbers.seconds(_round(base))}; {words.joined(each)}.")
+            f"takes {numbers.seconds(_round(base))}; it is {words.joined(each)}.")
 
 
 def _latency(rounds: list[Point]) -> str:
@@ -103,11 +103,11 @@ def _latency(rounds: list[Point]) -> str:
     smallest, largest = (f((p.tunables["block"] for p in here), default=0) for f in (min, max))
     ends = {p.kernel.name: (q, p) for p in here for q in here
             if (q.kernel.name, q.tunables["block"], p.tunables["block"]) == (p.kernel.name, smallest, largest)}
-    longer = sorted((_round(p) / _round(q), q, p) for q, p in ends.values() if q is not p)
+    longer = sorted(((q, p) for q, p in ends.values() if q is not p), key=lambda x: _round(x[1]) / _round(x[0]))
     if len(longer) < 2:
         return ""
     each = [f"from {numbers.seconds(_round(q))} to {numbers.seconds(_round(p))} for {p.kernel.title}"
-            for _, q, p in (longer[-1], longer[0])]
+            for q, p in (longer[-1], longer[0])]
     return (f"With {numbers.grouped(n)} elements most of the GPU is idle and a round is latency: from blocks of {smallest:g} "
             f"to {largest:g} threads it grows {words.joined(each)}.")
 

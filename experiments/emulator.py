@@ -263,12 +263,13 @@ def _faults_text(faults: Faults) -> list[str]:
         found = len(_found(wrong, [OURS]))
         parts.append(f"the emulator finds {'all' if found == len(wrong) else f'{found} of the'} {len(wrong)} planted faults")
     if others:
-        parts.append(f"{words.joined(others)} together find {len(_found(wrong, others))}")
+        parts.append(f"{words.joined(others)} {'together find' if len(others) > 1 else 'finds'} {len(_found(wrong, others))}")
     text = words.sentence(" and ".join(parts))
     alarms = [f"{t} in {words.joined(names)}" for t in tools if (names := _found(right, [t]))]
     if right:
-        text += f" False alarms in the {len(right)} corrected versions: {'; '.join(alarms)}." if alarms else (
-            f" No tool reports a fault in the {len(right)} corrected versions.")
+        corrected = words.counted(len(right), "corrected version")
+        text += f" False alarms in the {corrected}: {'; '.join(alarms)}." if alarms else (
+            f" No tool reports a fault in the {corrected}.")
     return [text]
 
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from test_report_support import ROOT
+from conftest import ROOT
 
 from report import counters
 
