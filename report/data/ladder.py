@@ -104,7 +104,7 @@ def build(part: Part | None, family: str, type_: str, size: object = None) -> La
     At `size` (the side of a square, or a table of sizes); where that was not measured, at the largest size that most
     kernels have, and the ladder's note says so.
     """
-    points = whole_machine(part.timed(family, type_)) if part else []
+    points = [p for p in whole_machine(part.timed(family, type_)) if p.value] if part else []
     if not points:
         return None
     best = best_variants(points)
