@@ -10,6 +10,29 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 RECORDED = ROOT / "experiments" / "recorded"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def recorded_loaded_once():
+    """The recorded results are large and never change: each file is read once for all tests."""
+    from report.data import collect
+    real, known = collect.load, {}
+
+    def load(path):
+        if RECORDED not in path.parents:
+            return real(path)
+        if path not in known:
+            try:
+                known[path] = real(path), None
+            except collect.InputError as error:
+                known[path] = None, error
+        record, error = known[path]
+        if error:
+            raise error
+        return record
+    collect.load = load
+    yield
+    collect.load = real
+
+
 @pytest.fixture
 def plain(monkeypatch):
     """No figures: for what the text says."""

@@ -94,7 +94,7 @@ def test_holm_rejects_in_steps():
     assert stats.judge({"a": of(None)})["a"].verdict == stats.SAME
 
 
-def families(effect: float, is_paired: bool, number: int = 200, size: int = 10, count: int = 15) -> list[bool]:
+def families(effect: float, is_paired: bool, number: int = 120, size: int = 8, count: int = 15) -> list[bool]:
     """Of each family of comparisons whether any difference is called; both codes share the drift of their turns."""
     rng, called = np.random.default_rng(11), []
     for _ in range(number):
@@ -113,7 +113,7 @@ def test_the_same_code_is_rarely_called_different(is_paired):
 
 @pytest.mark.parametrize("is_paired", (True, False))
 def test_two_percent_is_found(is_paired):
-    assert np.mean(families(1.02, is_paired, number=60)) >= 0.95
+    assert np.mean(families(1.02, is_paired, number=40)) >= 0.95
 
 
 def test_ratio_interval_holds_the_ratio():
