@@ -159,8 +159,8 @@ def _faulty(said: Claim, found: dict[str, set[str]], is_refuted: bool) -> Verdic
     tools = sorted({t for names in found.values() for t in names}, key=lambda t: (t != "emulator", t))
     counts = [f"{'the emulator' if t == 'emulator' else t} in {sum(t in names for names in found.values())}" for t in tools]
     kind = "in which such a barrier is missing or incomplete" if is_refuted else "that lack one of them"
-    text = f"Of {words.counted(len(found), 'kernel')} {kind}, " + (
-        f"races are reported by {words.joined(counts)}." if counts else "none is reported.")
+    text = words.sentence(f"races are reported by {words.joined(counts)}" if counts else "no race is reported")
+    text = f"{text[:-1]} of {words.counted(len(found), 'kernel')} {kind}."
     if is_refuted:
         return Verdict(said, FAILS if seen else UNTESTED, text + (
             " Since Volta the lanes of a warp are scheduled independently." if seen else ""))
