@@ -266,8 +266,10 @@ def test_planted_faults_of_all_tools_stand_beside_each_other(tmp_path):
 
 
 def rates(tool, mode, per_second, **told):
-    return {"tool": tool, "told": told, "rows": [{"mode": mode, "n": 64, "threads": 1, "accesses": 10**6, "kernel": "k", "seconds": [
-        1.0], "processor_seconds": [1e6 / per_second]}]}
+    """At the largest size on one core; a smaller one is slower, two cores are faster."""
+    return {"tool": tool, "told": told, "rows": [
+        {"mode": mode, "n": n, "threads": threads, "accesses": 10**6, "kernel": "k", "seconds": [1.0],
+         "processor_seconds": [1e6 / per_second * cost]} for n, threads, cost in ((16, 1, 3), (64, 1, 1), (64, 2, 0.2))]}
 
 
 def test_rates_beside_other_emulators(tmp_path):
