@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 #include "gpu/cuda_error.hpp"
 #include "gpu/device_facts.hpp"
 #include "gpu/nvml.hpp"

@@ -1,6 +1,6 @@
 /// The "count" way of a point: executed by the emulator, judged like any other, with what its warps asked for.
 #include "common/harness/results.hpp"
-#include "gpu/simt/emulator.hpp"
+#include "common/emulator/emulator.hpp"
 
 namespace rung {
 namespace {

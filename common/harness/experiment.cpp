@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/harness/experiment_values.hpp"
 
 namespace rung {

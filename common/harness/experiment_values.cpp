@@ -1,6 +1,6 @@
 #include "common/harness/experiment_values.hpp"
 
-#include "gpu/simt/caches.hpp"
+#include "common/emulator/caches.hpp"
 
 namespace rung {
 namespace {

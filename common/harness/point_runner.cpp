@@ -6,7 +6,7 @@
 #include <chrono>
 #include <optional>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/harness/interrupt.hpp"
 
 namespace rung {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/harness/machine.hpp"
+#include "common/machine/machine.hpp"
 #include "common/harness/results.hpp"
 #include "common/harness/workload.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/harness/statistics.hpp"
 #include "common/model/devices.hpp"
 

@@ -10,7 +10,7 @@
 #include <regex>
 #include <set>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/journal.hpp"
 #include "common/harness/point_runner.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 #include "common/problem/problem.hpp"
 
 namespace rung {

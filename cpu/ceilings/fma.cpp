@@ -12,7 +12,7 @@
 #endif
 #include <omp.h>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/problem/fma.hpp"
 
 namespace rung {

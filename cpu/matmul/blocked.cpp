@@ -5,7 +5,7 @@
 /// Source: PMPP 4e, section 5.4 (tiling on CPUs relies on the caches).
 #include <algorithm>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/problem/matmul.hpp"
 #include "cpu/matmul/level_traffic.hpp"
 

@@ -22,7 +22,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/problem/matmul.hpp"
 #include "cpu/matmul/grid.hpp"
 

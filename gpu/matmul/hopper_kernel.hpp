@@ -325,7 +325,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
   int left = schedule.total();  // stages
   if (left == 0) return;
   // 0, but not for the compiler: it is to count stages in each thread's registers. In the warp's uniform ones, counters
-  // take their results late, and the reads that wait for them crowd together (tests/sass_test.cpp looks at that).
+  // take their results late, and the reads that wait for them crowd together (tests/gpu/sass_test.cpp looks at that).
   const int zero = kept(threadIdx.x) >> 10;
   int stage = zero;
   std::uint32_t phase = zero;

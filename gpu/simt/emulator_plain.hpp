@@ -8,8 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "gpu/simt/emulator.hpp"
-#include "gpu/simt/emulator_runtime.hpp"
+#include "common/emulator/emulator.hpp"
+#include "common/emulator/runtime.hpp"
 
 #define RUNG_INLINE [[gnu::always_inline]] inline
 #define RUNG_UNTRACED [[gnu::always_inline]]  // there is no trace

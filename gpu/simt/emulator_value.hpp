@@ -12,8 +12,8 @@
 #include <concepts>
 #include <type_traits>
 
-#include "gpu/simt/emulator_runtime.hpp"
-#include "gpu/simt/emulator_trace.hpp"
+#include "common/emulator/runtime.hpp"
+#include "common/emulator/trace.hpp"
 
 namespace rung {
 inline namespace traced {

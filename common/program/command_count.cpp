@@ -1,0 +1,94 @@
+/// `rung count`: what a GPU kernel does, counted by executing it on the emulator, beside what its record declares.
+#include "common/program/command_count.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/program/commands.hpp"
+#include "common/program/kernel_choice.hpp"
+#include "common/model/devices.hpp"
+#include "common/problem/problem.hpp"
+
+namespace rung {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  KernelChoice choice;
+  std::string order = "forward";
+  std::optional<std::string> caches;
+  std::uint64_t seed = 1, budget = EmulatorOptions{}.budget;
+  bool lines = false, json = false;
+};
+
+CountedKernel count_kernel(const Kernel& kernel, const Params& given, const EmulatorOptions& options) {
+  const Problem& problem = find_problem(kernel.family());
+  CountedKernel out{.kernel = &kernel,
+                    .params = emulated_params(kernel, given),
+                    .tunables = with_tunables(kernel, given),
+                    .counts = count(kernel, given, options)};
+  Params sizes;
+  for (const auto& [name, value] : out.params)
+    if (!out.tunables.has(name)) sizes.set(name, value);
+  out.brief_sizes = problem.brief ? problem.brief(sizes) : sizes;
+  out.useful_flops = problem.flops(out.params);
+  if (kernel.requested) out.declared = kernel.requested(out.params);
+  return out;
+}
+
+/// Counts a kernel and shows it; returns what is wrong with its result, if anything is.
+std::string count_and_show(const Kernel& kernel, const Params& given, const EmulatorOptions& how, Json* json) try {
+  const CountedKernel counted = count_kernel(kernel, given, how);
+  json ? json->push_back(to_json(counted, how)) : print_table(counted, how);
+  const Check& check = counted.counts.check;
+  if (check.passed()) return "";
+  return kernel.name + " gave a wrong result: " +
+         (check.failure.empty() ? fmt::format("{:.3g} times the bound", check.max_error_ratio) : check.failure);
+} catch (const WrongResult& failure) {
+  return failure.what();
+}
+
+/// The device called `name`. Throws Error if there is none, or no model of its caches.
+const Device& modelled_device(const std::string& name) {
+  const Device& device = find_device(name);
+  CacheModel(device, 1, 1, 0);
+  return device;
+}
+
+void run(Options& options) {
+  EmulatorOptions how{
+      .order = order_of(options.order), .seed = options.seed, .lines = options.lines, .budget = options.budget};
+  if (options.caches) how.caches = &modelled_device(*options.caches);
+  Json json = Json::array();
+  std::vector<std::string> wrong;
+  options.choice.each([&](const Kernel& kernel) {
+    const std::string what = count_and_show(kernel, options.choice.given, how, options.json ? &json : nullptr);
+    if (!what.empty()) wrong.push_back(what);
+  });
+  if (options.json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  if (!wrong.empty()) throw WrongResult(fmt::format("{}", fmt::join(wrong, "; ")));
+}
+
+}  // namespace
+
+void add_count_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("count", "what a GPU kernel does, counted on the emulator (needs no GPU)");
+  options->choice.add_to(*command);
+  command->add_option("--order", options->order, "in which threads run: forward, reverse or random");
+  command->add_option("--seed", options->seed, "of the inputs and of the random order");
+  command->add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
+  command->add_flag("--lines", options->lines, "by line of the kernel's source, too");
+  command->add_option("--caches", options->caches, "model the caches of this GPU, as H200");
+  command->add_flag("--json", options->json, "as JSON");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace rung
