@@ -7,13 +7,13 @@
 #include <memory>
 #include <mutex>
 
-#include "common/registry.hpp"
+#include "common/machine/target.hpp"
 
 namespace rung {
 namespace {
 
-constexpr std::size_t kAlignment = 256;  // cudaMalloc's, on which the sectors of a request depend
-constexpr std::size_t kGap = 1024;       // before and after: what overruns by a little hits no neighbour
+constexpr std::size_t kAlignment = 256;    // cudaMalloc's, on which the sectors of a request depend
+constexpr std::size_t kGap = kGuardBytes;  // before and after: what overruns by a little hits no neighbour
 
 struct Block {
   void* raw = nullptr;
@@ -98,6 +98,14 @@ void mark_all_written() {
     block.all_written = true;
     block.written.reset();
   }
+}
+
+void mark_unwritten(const void* begin) {
+  const std::scoped_lock lock(memory().mutex);
+  const auto found = memory().blocks.find(reinterpret_cast<std::uintptr_t>(begin));
+  if (found == memory().blocks.end()) return;
+  found->second.all_written = false;
+  found->second.written.reset();
 }
 
 std::vector<Allocation> allocations(bool with_flags) {

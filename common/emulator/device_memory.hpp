@@ -27,6 +27,8 @@ void name_buffer(const void* memory, std::string name);
 /// The host wrote these bytes (or a kernel that nobody watched might have).
 void mark_written(const void* memory, std::size_t bytes);
 void mark_all_written();
+/// Nothing of the allocation that begins at `memory` counts as written any more.
+void mark_unwritten(const void* memory);
 
 /// Every allocation, by address; those not fully written get their flags now if `with_flags`.
 std::vector<Allocation> allocations(bool with_flags);

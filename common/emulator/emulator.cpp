@@ -11,11 +11,11 @@
 #include <tuple>
 #include <utility>
 
-#include "common/problem/problem.hpp"
-#include "common/emulator/device_memory.hpp"
 #include "common/emulator/block.hpp"
-#include "common/emulator/runtime.hpp"
+#include "common/emulator/device_memory.hpp"
 #include "common/emulator/findings.hpp"
+#include "common/emulator/runtime.hpp"
+#include "common/problem/problem.hpp"
 
 namespace rung {
 namespace {
@@ -206,16 +206,15 @@ Recording::~Recording() { innermost = outer_; }
 Recording* Recording::current() { return innermost; }
 
 std::string refuse_emulation(const Kernel& kernel, const Launch& launch) {
-  if (!kernel.not_emulated.empty()) return "not emulated: " + kernel.not_emulated;
+  if (!kernel.gpu.not_emulated.empty()) return "not emulated: " + kernel.gpu.not_emulated;
   if (kernel.side() != "gpu") return "not a GPU kernel: the emulator counts what warps do";
-  if (!kernel.emulate) return "not emulated: the program was built without the emulator's build of its file";
+  if (!kernel.gpu.emulate) return "not emulated: the program was built without the emulator's build of its file";
   return beyond_limits(launch);
 }
 
 inline namespace emulated {
 
 void run_emulated(const Call& call, const void* kernel, void (*body)(const void*), const void* closure) {
-  if (call.inspect) return;  // the registers of a kernel are a GPU compiler's matter
   if (const std::string reason = beyond_limits(call.launch); !reason.empty()) throw Error(reason);
   Recording* recording = Recording::current();
   const EmulatorOptions options = recording ? recording->options() : EmulatorOptions{.counting = false};

@@ -8,9 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "common/problem/problem.hpp"
-#include "common/registry.hpp"
 #include "common/emulator/caches.hpp"
+#include "common/registry.hpp"
 
 namespace rung {
 
@@ -92,7 +91,6 @@ struct Counts {
   std::vector<OperationSite> operation_sites;  ///< with EmulatorOptions::lines
   std::vector<Finding> findings;               ///< with EmulatorOptions::hazards
   CacheCounts caches;                          ///< with EmulatorOptions::caches
-  Check check;                                 ///< the verdict on the result; only count() judges
 
   std::uint64_t flops() const { return fp32.flops() + fp64.flops(); }
   double op_per_byte_loaded() const { return ratio(flops(), bytes_loaded); }
@@ -100,7 +98,7 @@ struct Counts {
   double sectors_per_load_request() const { return ratio(load_sectors, load_requests); }
   double sectors_per_store_request() const { return ratio(store_sectors, store_requests); }
 
-  /// Adds another launch's counts; `check` stays.
+  /// Adds another launch's counts.
   Counts& operator+=(const Counts& other);
 
  private:
@@ -132,12 +130,5 @@ class Recording {
 
 /// Why the emulator cannot run this launch of the kernel: the record's reason, or a device limit; empty if it can.
 std::string refuse_emulation(const Kernel& kernel, const Launch& launch);
-
-/// The sizes (completed by the kernel's problem) and tunables that count() runs the kernel with.
-Params emulated_params(const Kernel& kernel, const Params& given);
-
-/// Runs the kernel once on seeded random inputs of its problem, counts, and judges the result (Counts::check).
-/// `given` holds sizes and tunables. Throws Error if the kernel refuses the case, cannot be emulated or fails.
-Counts count(const Kernel& kernel, const Params& given, const EmulatorOptions& options = {});
 
 }  // namespace rung

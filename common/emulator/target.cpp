@@ -1,4 +1,6 @@
-/// The emulator as a target of the harness, and count(), which runs a kernel on its problem's own inputs.
+/// The emulator as a target of the harness.
+#include "common/machine/target.hpp"
+
 #include <omp.h>
 
 #include <chrono>
@@ -11,7 +13,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "common/machine/target.hpp"
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/emulator.hpp"
 
@@ -30,7 +31,7 @@ std::size_t available_bytes() {
 void emulate(const Kernel& kernel, const Call& call) try {
   const Recording* recording = Recording::current();
   const bool is_watched = recording && (recording->options().counting || recording->options().hazards);
-  (is_watched || !kernel.answer ? kernel.emulate : kernel.answer)(call);
+  (is_watched || !kernel.gpu.answer ? kernel.gpu.emulate : kernel.gpu.answer)(call);
 } catch (const Error& error) {
   throw WrongResult(kernel.name + ": " + error.what());
 }
@@ -40,6 +41,17 @@ class EmulatorTarget : public Target {
   std::size_t free_bytes() const override { return available_bytes(); }
   void* allocate(std::size_t bytes) override { return allocate_on_device(bytes); }
   void release(void* memory) noexcept override { release_on_device(memory); }
+  /// The gaps around an allocation belong to nobody, so that the emulator finds who reads or writes there.
+  void* allocate_guarded(std::size_t bytes, const std::string& name) override {
+    void* buffer = allocate_on_device(bytes);
+    name_buffer(buffer, name);
+    return buffer;
+  }
+  void release_guarded(void* buffer) noexcept override { release_on_device(buffer); }
+  void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
+    std::memset(buffer, byte, bytes);
+    mark_unwritten(buffer);
+  }
   void upload(void* to, const void* host, std::size_t bytes) override {
     std::memcpy(to, host, bytes);
     mark_written(to, bytes);
@@ -49,7 +61,10 @@ class EmulatorTarget : public Target {
   std::string refuse(const Kernel& kernel, const Call& call) const override {
     return refuse_emulation(kernel, call.launch);
   }
-  void run(const Kernel& kernel, const Call& call) override { emulate(kernel, call); }
+  void run(const Kernel& kernel, const Call& call) override {
+    if (kernel.reset) kernel.reset(call);
+    emulate(kernel, call);
+  }
   /// The emulator's own time, which says nothing about a GPU; caches are not modelled, so the mode is moot.
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode) override {
     const auto start = std::chrono::steady_clock::now();
@@ -63,69 +78,8 @@ class EmulatorTarget : public Target {
   }
 };
 
-struct Release {
-  void operator()(void* memory) const { release_on_device(memory); }
-};
-
-/// The problem's operands on the host: inputs filled, outputs poisoned with NaN.
-class Operands {
- public:
-  Operands(const Problem& problem, const Params& params, std::uint64_t seed) {
-    const std::vector<Operand> operands = problem.operands(params);
-    for (const Operand& operand : operands) {
-      owned_.emplace_back(allocate_on_device(operand.bytes()));
-      name_buffer(owned_.back().get(), operand.name);
-      std::memset(owned_.back().get(), 0xff, operand.bytes());
-      pointers_.push_back(owned_.back().get());
-    }
-    problem.fill(params, Fill::random, seed, pointers_);
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      if (operands[i].is_input()) mark_written(pointers_[i], operands[i].bytes());
-  }
-  const std::vector<void*>& pointers() const { return pointers_; }
-  std::vector<const void*> read_only() const { return {pointers_.begin(), pointers_.end()}; }
-
- private:
-  std::vector<std::unique_ptr<void, Release>> owned_;
-  std::vector<void*> pointers_;
-};
-
 }  // namespace
 
 std::unique_ptr<Target> open_emulator() { return std::make_unique<EmulatorTarget>(); }
-
-Params emulated_params(const Kernel& kernel, const Params& given) {
-  const Problem& problem = find_problem(kernel.family());
-  Params sizes;
-  for (const std::string& name : problem.size_names)
-    if (given.has(name)) sizes.set(name, given.at(name));
-  if (sizes.empty() && kernel.sizes) sizes = kernel.sizes();
-  Params all = problem.complete(sizes);
-  for (const auto& [name, value] : with_tunables(kernel, given)) all.set(name, value);
-  return all;
-}
-
-Counts count(const Kernel& kernel, const Params& given, const EmulatorOptions& options) {
-  const auto refuse = [&](const std::string& reason) {
-    if (!reason.empty()) throw Error(kernel.name + ": " + reason);
-  };
-  refuse(refuse_emulation(kernel, {}));
-  const Params params = emulated_params(kernel, given);
-  refuse(refusal(kernel, params));
-  Call call;
-  call.params = params;
-  call.launch = kernel.launch(params);
-  refuse(refuse_emulation(kernel, call.launch));
-
-  const Problem& problem = find_problem(kernel.family());
-  const Operands operands(problem, params, options.seed);
-  call.operands = operands.pointers();
-  const Judge judge = problem.reference(params, Fill::random, options.seed, operands.read_only());  // may read C
-  Recording recording(options);
-  emulate(kernel, call);
-  Counts counts = std::move(recording.counts());
-  counts.check = judge(operands.read_only());
-  return counts;
-}
 
 }  // namespace rung

@@ -137,11 +137,14 @@ class Host final : public Target {
     }
   }
 
-  void run(const Kernel& kernel, const Call& call) override { kernel.run(call); }
+  void run(const Kernel& kernel, const Call& call) override {
+    if (kernel.reset) kernel.reset(call);
+    kernel.run(call);
+  }
 
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
     energy_j_.reset();
-    return mode == Mode::hot ? time_hot(kernel, call, runs) : time_cold(kernel, call, runs);
+    return mode == Mode::hot && !kernel.reset ? time_batch(kernel, call, runs) : time_each(kernel, call, runs, mode);
   }
 
   /// Reading steady_clock costs some 25 ns; but after the harness's own work between two samples, runs find cold branch
@@ -155,7 +158,7 @@ class Host final : public Target {
   }
 
   std::map<std::string, double> events(const Kernel& kernel, const Call& call, std::int64_t runs) override {
-    if (events_.available().empty()) return {};
+    if (events_.available().empty() || kernel.reset) return {};
     auto counts = events_.count([&] {
       for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
     });
@@ -208,7 +211,7 @@ class Host final : public Target {
   using Clock = std::chrono::steady_clock;
   static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
-  double time_hot(const Kernel& kernel, const Call& call, std::int64_t runs) {
+  double time_batch(const Kernel& kernel, const Call& call, std::int64_t runs) {
     const std::vector<std::uint64_t> before = rapl_.read();
     const auto start = Clock::now();
     for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
@@ -217,10 +220,12 @@ class Host final : public Target {
     return took;
   }
 
-  double time_cold(const Kernel& kernel, const Call& call, std::int64_t runs) {
+  /// What comes before a run, a flush of the caches or the kernel's reset, is not timed.
+  double time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) {
     double total = 0;
     for (std::int64_t i = 0; i < runs; ++i) {
-      flush_caches();
+      if (kernel.reset) kernel.reset(call);
+      if (mode == Mode::cold) flush_caches();
       const auto start = Clock::now();
       kernel.run(call);
       total += seconds(Clock::now() - start);

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/registry.hpp"
 
@@ -27,6 +28,14 @@ struct DeviceLost : Error {
   using Error::Error;
 };
 
+/// The device cannot launch this kernel in this shape: not even one block fits. The point is skipped.
+struct LaunchRefused : Error {
+  using Error::Error;
+};
+
+/// On both sides of each buffer of a kernel.
+constexpr std::size_t kGuardBytes = 1024;
+
 class Target {
  public:
   virtual ~Target() = default;
@@ -38,6 +47,17 @@ class Target {
   virtual void release(void* memory) noexcept = 0;
   virtual void upload(void* to, const void* host, std::size_t bytes) = 0;
   virtual void download(void* host, const void* from, std::size_t bytes) = 0;
+
+  /// A buffer called `name` between two guard bands of kGuardBytes, which may be uploaded to and downloaded.
+  virtual void* allocate_guarded(std::size_t bytes, const std::string& /*name*/) {
+    return static_cast<std::byte*>(allocate(bytes + 2 * kGuardBytes)) + kGuardBytes;
+  }
+  virtual void release_guarded(void* buffer) noexcept { release(static_cast<std::byte*>(buffer) - kGuardBytes); }
+  /// Fills a buffer with a byte that stands for "nothing was written here".
+  virtual void poison(void* buffer, std::size_t bytes, unsigned char byte) {
+    const std::vector<unsigned char> poison(bytes, byte);
+    upload(buffer, poison.data(), bytes);
+  }
 
   /// Why this kernel cannot run here (compute capability, launch limits); empty if it can.
   virtual std::string refuse(const Kernel& kernel, const Call& call) const = 0;

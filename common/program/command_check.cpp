@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "common/harness/count.hpp"
+#include "common/harness/results.hpp"
 #include "common/program/commands.hpp"
 #include "common/program/kernel_choice.hpp"
-#include "common/problem/problem.hpp"
-#include "common/emulator/emulator.hpp"
 
 namespace rung {
 namespace {
@@ -33,24 +33,18 @@ Json to_json(const Finding& finding) {
           {"first", finding.first}, {"second", finding.second}, {"occurrences", finding.occurrences}};
 }
 
-std::string verdict(const Check& check) {
-  if (check.passed()) return "";
-  return check.failure.empty() ? fmt::format("the error is {:.3g} times its bound", check.max_error_ratio)
-                               : check.failure;
-}
-
 /// Checks the kernel in every order; returns how many orders showed something.
 int check_kernel(const Kernel& kernel, const Options& options, Json* json) {
   Json entry{{"kernel", kernel.name}};
-  const Params params = emulated_params(kernel, options.choice.given);
-  for (const auto& [name, value] : params) entry["params"][name] = value;
-  if (!json) fmt::print("{}  {}\n", kernel.name, params.text());
+  const Point point = point_of(kernel, options.choice.given);
+  entry["sizes"] = to_json(point.sizes);
+  entry["tunables"] = to_json(point.tunables);
+  if (!json) fmt::print("{}\n", point.name());
   int faulty = 0;
   for (const auto& [order, name] : kOrders) {
-    const Counts counts =
-        count(kernel, options.choice.given,
-              {.order = order, .seed = options.seed, .counting = false, .hazards = true, .budget = options.budget});
-    const std::string wrong = verdict(counts.check);
+    const auto [counts, check] = count(
+        point, {.order = order, .seed = options.seed, .counting = false, .hazards = true, .budget = options.budget});
+    const std::string wrong = check.reason();
     faulty += !counts.findings.empty() || !wrong.empty();
     Json& in_order = entry["orders"][name] = {{"findings", Json::array()}, {"result", wrong.empty() ? "right" : wrong}};
     for (const Finding& finding : counts.findings) in_order["findings"].push_back(to_json(finding));

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "common/program/commands.hpp"
-#include "common/program/kernel_choice.hpp"
 #include "common/model/devices.hpp"
 #include "common/problem/problem.hpp"
+#include "common/program/commands.hpp"
+#include "common/program/kernel_choice.hpp"
 
 namespace rung {
 namespace {
@@ -28,29 +28,13 @@ struct Options {
   bool lines = false, json = false;
 };
 
-CountedKernel count_kernel(const Kernel& kernel, const Params& given, const EmulatorOptions& options) {
-  const Problem& problem = find_problem(kernel.family());
-  CountedKernel out{.kernel = &kernel,
-                    .params = emulated_params(kernel, given),
-                    .tunables = with_tunables(kernel, given),
-                    .counts = count(kernel, given, options)};
-  Params sizes;
-  for (const auto& [name, value] : out.params)
-    if (!out.tunables.has(name)) sizes.set(name, value);
-  out.brief_sizes = problem.brief ? problem.brief(sizes) : sizes;
-  out.useful_flops = problem.flops(out.params);
-  if (kernel.requested) out.declared = kernel.requested(out.params);
-  return out;
-}
-
 /// Counts a kernel and shows it; returns what is wrong with its result, if anything is.
 std::string count_and_show(const Kernel& kernel, const Params& given, const EmulatorOptions& how, Json* json) try {
-  const CountedKernel counted = count_kernel(kernel, given, how);
-  json ? json->push_back(to_json(counted, how)) : print_table(counted, how);
-  const Check& check = counted.counts.check;
-  if (check.passed()) return "";
-  return kernel.name + " gave a wrong result: " +
-         (check.failure.empty() ? fmt::format("{:.3g} times the bound", check.max_error_ratio) : check.failure);
+  Point point = point_of(kernel, given);
+  point.caches = how.caches;
+  const Counted counted = count(point, how);
+  json ? json->push_back(to_json(point, counted, how)) : print_table(point, counted, how);
+  return counted.check.passed() ? "" : kernel.name + " gave a wrong result: " + counted.check.reason();
 } catch (const WrongResult& failure) {
   return failure.what();
 }

@@ -7,32 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "common/registry.hpp"
-#include "common/emulator/emulator.hpp"
+#include "common/harness/count.hpp"
 
 namespace rung {
 
-/// One kernel's counts with what they are compared with.
-struct CountedKernel {
-  const Kernel* kernel;
-  Params params, tunables, brief_sizes;
-  double useful_flops = 0;
-  std::optional<Traffic> declared;
-  Counts counts;
-
-  bool agrees() const {
-    return declared && declared->loaded == static_cast<double>(counts.bytes_loaded) &&
-           declared->stored == static_cast<double>(counts.bytes_stored);
-  }
-  double accesses_per_second() const {
-    return counts.seconds > 0 ? static_cast<double>(counts.accesses) / counts.seconds : 0;
-  }
-};
-
-/// The tables: the kernel's counts, and with options.lines those of each line of its source. 100 columns wide at most.
-void print_table(const CountedKernel& counted, const EmulatorOptions& options);
-/// The same as an object.
-nlohmann::ordered_json to_json(const CountedKernel& counted, const EmulatorOptions& options);
+/// Shows one counted point: its counts, and with options.lines those of each line of its source. 100 columns wide at
+/// most.
+void print_table(const Point& point, const Counted& counted, const EmulatorOptions& options);
+/// The same as an object: the entry of a results file, and its lines.
+nlohmann::ordered_json to_json(const Point& point, const Counted& counted, const EmulatorOptions& options);
 nlohmann::ordered_json to_json(const Operations& done);
 
 /// What the accesses of one kind in one line did.

@@ -1,21 +1,20 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
-#include "common/program/command_count.hpp"
+#include "common/harness/results.hpp"
 #include "common/model/devices.hpp"
+#include "common/program/command_count.hpp"
 
 namespace rung {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string point_name(const CountedKernel& c) {
-  std::string name = c.kernel->name;
-  for (const Params* part : {&c.tunables, &c.brief_sizes})
-    if (!part->empty()) name += "/" + part->text();
-  return name;
+double accesses_per_second(const Counts& counts) {
+  return counts.seconds > 0 ? static_cast<double>(counts.accesses) / counts.seconds : 0;
 }
 
 double share(double a, double b) { return b > 0 ? a / b : 0; }
@@ -68,11 +67,10 @@ std::string declared_note(double declared, std::uint64_t counted) {
   return fmt::format("declared: {:.0f}", declared);
 }
 
-void print_memory(const CountedKernel& c) {
-  const Counts& n = c.counts;
+void print_memory(const Counts& n, const std::optional<Traffic>& declared) {
   print_heading("Global memory                          requested, before any cache");
-  print_row("loaded", n.bytes_loaded, "B", c.declared ? declared_note(c.declared->loaded, n.bytes_loaded) : "");
-  print_row("stored", n.bytes_stored, "B", c.declared ? declared_note(c.declared->stored, n.bytes_stored) : "");
+  print_row("loaded", n.bytes_loaded, "B", declared ? declared_note(declared->loaded, n.bytes_loaded) : "");
+  print_row("stored", n.bytes_stored, "B", declared ? declared_note(declared->stored, n.bytes_stored) : "");
   print_row("load requests", n.load_requests, "", "of a warp");
   print_row("  sectors of 32 B", n.load_sectors, "", fmt::format("{:#.3g} per request", n.sectors_per_load_request()));
   print_row("store requests", n.store_requests);
@@ -115,55 +113,47 @@ void print_caches(const CacheCounts& n, const Device& device) {
             fmt::format("{} sectors read, {} written", n.dram_read_sectors, n.dram_written_sectors));
 }
 
-void print_ratios(const CountedKernel& c) {
+void print_ratios(const Counts& n, double useful_flops, const std::optional<Traffic>& declared) {
   print_heading("Operations per byte");
-  print_ratio("loads", c.counts.op_per_byte_loaded());
-  if (c.declared)
-    print_ratio("  by the declared formula", share(c.useful_flops, c.declared->loaded),
-                c.agrees() ? "bytes agree exactly" : "BYTES DIFFER");
-  print_ratio("loads and stores", c.counts.op_per_byte_moved());
-}
-
-Json caches_json(const CacheCounts& n, const Device& device) {
-  return {{"device", device.name},
-          {"l1_load_sectors", n.l1_load_sectors},
-          {"l1_load_hits", n.l1_load_hits},
-          {"l1_hit_rate", n.l1_hit_rate()},
-          {"l2_load_sectors", n.l2_load_sectors},
-          {"l2_load_hits", n.l2_load_hits},
-          {"l2_hit_rate", n.l2_hit_rate()},
-          {"l2_store_sectors", n.l2_store_sectors},
-          {"l2_store_hits", n.l2_store_hits},
-          {"dram_read_sectors", n.dram_read_sectors},
-          {"dram_written_sectors", n.dram_written_sectors},
-          {"dram_bytes", n.dram_bytes()}};
+  print_ratio("loads", n.op_per_byte_loaded());
+  if (declared) {
+    const bool agrees = declared->loaded == static_cast<double>(n.bytes_loaded) &&
+                        declared->stored == static_cast<double>(n.bytes_stored);
+    print_ratio("  by the declared formula", share(useful_flops, declared->loaded),
+                agrees ? "bytes agree exactly" : "BYTES DIFFER");
+  }
+  print_ratio("loads and stores", n.op_per_byte_moved());
 }
 
 }  // namespace
 
-void print_table(const CountedKernel& c, const EmulatorOptions& options) {
-  const Counts& n = c.counts;
-  fmt::print("{}\n{}\n", point_name(c), rule());
+void print_table(const Point& point, const Counted& counted, const EmulatorOptions& options) {
+  const auto& [n, check] = counted;
+  const Params params = point.params();
+  const double useful = point.problem->flops(params);
+  std::optional<Traffic> declared;
+  if (point.kernel->gpu.requested) declared = point.kernel->gpu.requested(params);
+  fmt::print("{}\n{}\n", point.name(), rule());
   fmt::print("Operations\n");
   print_operations("FP32", n.fp32);
   print_operations("FP64", n.fp64);
-  const bool exact = static_cast<double>(n.flops()) == c.useful_flops;
+  const bool exact = static_cast<double>(n.flops()) == useful;
   print_row("together", n.flops(), "flop",
             n.flops() == 0 ? ""
             : exact        ? "all useful"
-                           : fmt::format("useful: {:.0f}", c.useful_flops));
-  print_memory(c);
+                           : fmt::format("useful: {:.0f}", useful));
+  print_memory(n, declared);
   print_shared_memory(n);
   print_warps(n);
   if (options.caches) print_caches(n.caches, *options.caches);
-  if (n.flops() > 0) print_ratios(c);
+  if (n.flops() > 0) print_ratios(n, useful, declared);
   print_heading("Emulation");
-  print_row("result", n.check.passed() ? "verified" : "WRONG", "",
-            n.check.passed() ? fmt::format("error {:.2g} of its bound", n.check.max_error_ratio) : "");
+  print_row("result", check.passed() ? "verified" : "WRONG", "",
+            check.passed() ? fmt::format("error {:.2g} of its bound", check.max_error_ratio) : "");
   print_row("thread order, seed", fmt::format("{}, {}", kOrderNames[static_cast<int>(options.order)], options.seed), "",
             "");
   print_row("accesses", n.accesses, "",
-            fmt::format("{:.3g} s, {:.3g} million/s", n.seconds, c.accesses_per_second() / 1e6));
+            fmt::format("{:.3g} s, {:.3g} million/s", n.seconds, accesses_per_second(n) / 1e6));
   fmt::print("\n");
   if (options.lines) print_lines(counts_by_line(n));
 }
@@ -172,51 +162,11 @@ Json to_json(const Operations& done) {
   return {{"adds", done.adds}, {"muls", done.muls}, {"fmas", done.fmas}, {"specials", done.specials}};
 }
 
-Json to_json(const CountedKernel& c, const EmulatorOptions& options) {
-  const Counts& n = c.counts;
-  Json out{{"name", point_name(c)}, {"kernel", c.kernel->name}};
-  for (const auto& [name, value] : c.params) out["params"][name] = value;
-  out["fp32"] = to_json(n.fp32);
-  out["fp64"] = to_json(n.fp64);
-  out["flops"] = n.flops();
-  out["flops_useful"] = c.useful_flops;
-  out["bytes_loaded"] = n.bytes_loaded;
-  out["bytes_stored"] = n.bytes_stored;
-  out["op_per_byte_loaded"] = n.op_per_byte_loaded();
-  out["op_per_byte_moved"] = n.op_per_byte_moved();
-  if (c.declared) {
-    out["declared"] = {{"bytes_loaded", c.declared->loaded},
-                       {"bytes_stored", c.declared->stored},
-                       {"op_per_byte_loaded", share(c.useful_flops, c.declared->loaded)},
-                       {"agrees", c.agrees()}};
-  }
-  out["load_requests"] = n.load_requests;
-  out["load_sectors"] = n.load_sectors;
-  out["sectors_per_load_request"] = n.sectors_per_load_request();
-  out["store_requests"] = n.store_requests;
-  out["store_sectors"] = n.store_sectors;
-  out["sectors_per_store_request"] = n.sectors_per_store_request();
-  out["shared_load_requests"] = n.shared_load_requests;
-  out["shared_load_wavefronts"] = n.shared_load_wavefronts;
-  out["shared_store_requests"] = n.shared_store_requests;
-  out["shared_store_wavefronts"] = n.shared_store_wavefronts;
-  out["shared_atomic_requests"] = n.shared_atomic_requests;
-  out["atomic_requests"] = n.atomic_requests;
-  out["atomic_sectors"] = n.atomic_sectors;
-  out["async_requests"] = n.async_requests;
-  out["async_sectors"] = n.async_sectors;
-  out["constant_requests"] = n.constant_requests;
-  out["divergent_requests"] = n.divergent_requests;
-  out["barriers"] = n.barriers;
-  out["warp_barriers"] = n.warp_barriers;
-  out["shuffles"] = n.shuffles;
-  if (options.caches) out["caches"] = caches_json(n.caches, *options.caches);
-  if (options.lines) out["lines"] = to_json(counts_by_line(n));
-  out["verified"] = n.check.passed();
-  out["max_error_ratio"] = n.check.max_error_ratio;
-  out["accesses"] = n.accesses;
-  out["seconds"] = n.seconds;
-  out["accesses_per_second"] = c.accesses_per_second();
+Json to_json(const Point& point, const Counted& counted, const EmulatorOptions& options) {
+  Json out = counted_entry(point, counted);
+  out["verified"] = counted.check.passed();
+  out["accesses_per_second"] = accesses_per_second(counted.counts);
+  if (options.lines) out["lines"] = to_json(counts_by_line(counted.counts));
   return out;
 }
 

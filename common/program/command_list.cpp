@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "common/harness/sources.hpp"
 #include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
@@ -15,9 +16,15 @@ std::string tunables_text(const Kernel& kernel) {
   std::string text;
   for (const Tunable& tunable : kernel.tunables) {
     text += (text.empty() ? "" : "; ") + tunable.name + " = ";
-    for (const std::int64_t& value : tunable.values)
-      text += (&value == tunable.values.data() ? "" : ", ") + std::to_string(value);
+    for (const Value& value : tunable.values) text += (&value == tunable.values.data() ? "" : ", ") + value.text();
   }
+  return text;
+}
+
+/// "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, 2022, section 5.4; …"
+std::string source_text(const Kernel& kernel) {
+  std::string text;
+  for (const Citation& citation : kernel.source) text += (text.empty() ? "" : "; ") + cited(citation);
   return text;
 }
 
@@ -28,20 +35,20 @@ void print_json(const std::vector<const Kernel*>& chosen) {
                    {"order", kernel->order},
                    {"title", kernel->title},
                    {"idea", kernel->idea},
-                   {"source", kernel->source},
-                   {"precision", kernel->precision},
+                   {"source", source_text(*kernel)},
+                   {"type", type_name(kernel->type)},
                    {"is_library", kernel->is_library},
                    {"tunables", tunables_text(*kernel)},
-                   {"not_emulated", kernel->not_emulated}});
+                   {"not_emulated", kernel->gpu.not_emulated}});
   fmt::print("{}\n", all.dump(1));
 }
 
 void print_text(const std::vector<const Kernel*>& chosen) {
   for (const Kernel* kernel : chosen) {
     fmt::print("{:<28} {}\n", kernel->name, kernel->idea);
-    fmt::print("{:<28} source: {}\n", "", kernel->source);
+    fmt::print("{:<28} source: {}\n", "", source_text(*kernel));
     if (!kernel->tunables.empty()) fmt::print("{:<28} tunables: {}\n", "", tunables_text(*kernel));
-    if (!kernel->not_emulated.empty()) fmt::print("{:<28} not emulated: {}\n", "", kernel->not_emulated);
+    if (!kernel->gpu.not_emulated.empty()) fmt::print("{:<28} not emulated: {}\n", "", kernel->gpu.not_emulated);
   }
   fmt::print("{} kernels\n", chosen.size());
 }

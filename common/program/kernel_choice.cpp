@@ -15,7 +15,7 @@ namespace {
 std::set<std::string> setting_names(const std::vector<const Kernel*>& chosen) {
   std::set<std::string> names;
   for (const Kernel* kernel : chosen) {
-    for (const std::string& size : find_problem(kernel->family()).size_names) names.insert(size);
+    for (const std::string& size : problem_of(*kernel).size_names) names.insert(size);
     for (const Tunable& tunable : kernel->tunables) names.insert(tunable.name);
   }
   return names;
@@ -28,15 +28,20 @@ std::vector<const Kernel*> gpu_kernels() {
   return all;
 }
 
+/// A whole number, or else a word.
+Value value_of(const std::string& text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? Value(number) : Value(0, text);
+}
+
 /// name=value of --set.
 void add_setting(Params& given, const std::string& setting) {
   const std::size_t equals = setting.find('=');
-  std::int64_t value = 0;
-  const char* const end = setting.data() + setting.size();
-  const char* const begin = equals == std::string::npos ? end : setting.data() + equals + 1;
-  const auto [rest, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || rest != end) throw Error("--set " + setting + ": write it as NAME=WHOLE_NUMBER");
-  given.set(setting.substr(0, equals), value);
+  if (equals == std::string::npos || equals + 1 == setting.size())
+    throw Error("--set " + setting + ": write it as NAME=VALUE");
+  given.set(setting.substr(0, equals), value_of(setting.substr(equals + 1)));
 }
 
 /// Refuses a name that is neither a size nor a tunable of any of the kernels.
@@ -55,7 +60,8 @@ void KernelChoice::add_to(CLI::App& command) {
   command.add_option("KERNEL", patterns, "names or globs, as gpu/matmul/*")->required();
   for (const std::string& name : setting_names(gpu_kernels()))
     command
-        .add_option_function<std::int64_t>("--" + name, [this, name](std::int64_t value) { given.set(name, value); })
+        .add_option_function<std::string>("--" + name,
+                                          [this, name](const std::string& value) { given.set(name, value_of(value)); })
         ->group("Sizes and tunables, of the kernels that have them");
   command.add_option("--set", settings, "the same, as tile=16");
 }

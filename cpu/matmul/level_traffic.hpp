@@ -422,10 +422,4 @@ inline LevelTraffic register_tile_traffic(const MatmulShape& shape, int mr, int 
          edges_traffic(shape, tiled, strip, threads, caches);
 }
 
-/// A call's sizes, leading dimensions and factors without its operands.
-inline Matmul<float> sizes_of(const Params& params) {
-  Resources unused;
-  return matmul_of({.params = params, .inspect = &unused});
-}
-
 }  // namespace rung

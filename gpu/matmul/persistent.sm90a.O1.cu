@@ -16,12 +16,14 @@ const bool added = add_gpu_kernel({
     .order = 180,
     .title = "persistent",
     .idea = "Blocks stay and take tile after tile, in an order that keeps what they share in L2.",
-    .source = "CUTLASS, persistent kernels and threadblock swizzling",
+    .source = {{"cutlass", "persistent kernels, threadblock swizzling"}},
     .is_general = true,
-    .min_compute_capability = 90,
-    .not_emulated = hopper::kNotEmulated,
-    .launch = [](const Params& p) { return hopper::persistent_launch(kShape, matmul_shape(p), {}); },
-    .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
+    .gpu = {
+        .min_compute_capability = 90,
+        .not_emulated = hopper::kNotEmulated,
+        .launch = [](const Params& p) { return hopper::persistent_launch(kShape, matmul_shape(p), {}); },
+        .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
+    },
     .run = [](const Call& call) { hopper::run<Tile, hopper::StreamK>(call, {}); },
 });
 

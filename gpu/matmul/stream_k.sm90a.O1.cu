@@ -24,12 +24,14 @@ const bool added = add_gpu_kernel({
     .order = 190,
     .title = "stream-K",
     .idea = "The last tiles are shared out along k, so that no multiprocessor idles; partial sums go through memory.",
-    .source = "Osama and others, Stream-K, PPoPP 2023",
+    .source = {{"osama2023"}},
     .is_general = true,
-    .min_compute_capability = 90,
-    .not_emulated = hopper::kNotEmulated,
-    .launch = [](const Params& p) { return hopper::persistent_launch(kShape, matmul_shape(p), plan_of(p)); },
-    .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, plan_of(p)); },
+    .gpu = {
+        .min_compute_capability = 90,
+        .not_emulated = hopper::kNotEmulated,
+        .launch = [](const Params& p) { return hopper::persistent_launch(kShape, matmul_shape(p), plan_of(p)); },
+        .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, plan_of(p)); },
+    },
     .run = [](const Call& call) { hopper::run<Tile, hopper::StreamK>(call, plan_of(call.params)); },
 });
 

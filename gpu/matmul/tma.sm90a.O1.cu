@@ -37,12 +37,14 @@ const bool added = add_gpu_kernel({
     .title = "TMA",
     .idea =
         "A tile comes by one instruction into a ring of four stages; the computing warps only read it and multiply.",
-    .source = "NVIDIA PTX ISA 8.0, cp.async.bulk.tensor; CUTLASS, warp specialisation",
+    .source = {{"ptx-isa", "cp.async.bulk.tensor"}, {"cutlass", "warp specialisation"}},
     .is_general = true,
-    .min_compute_capability = 90,
-    .not_emulated = hopper::kNotEmulated,
-    .launch = [](const Params& p) { return hopper::launch_of(kShape, hopper::tiles_of(kShape, matmul_shape(p))); },
-    .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
+    .gpu = {
+        .min_compute_capability = 90,
+        .not_emulated = hopper::kNotEmulated,
+        .launch = [](const Params& p) { return hopper::launch_of(kShape, hopper::tiles_of(kShape, matmul_shape(p))); },
+        .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
+    },
     .run = [](const Call& call) { hopper::run<Tile, hopper::OneTile>(call, {}); },
 });
 

@@ -21,22 +21,24 @@ const bool added = add_gpu_kernel({
     .order = 200,
     .title = "top",
     .idea = "The tile, and how k is shared out, are chosen for each size from a table of what was fastest.",
-    .source = "ATLAS, 2001: choosing among compiled kernels by recorded timings",
+    .source = {{"whaley2001"}},
     .is_general = true,
     .tunables = {{"recipe", Recipes::values()}},
-    .min_compute_capability = 90,
-    .not_emulated = hopper::kNotEmulated,
-    .launch =
-        [](const Params& p) {
-          return with_choice(p, [&](auto tile, const hopper::Plan& plan) {
-            return hopper::persistent_launch(tile.kShape, matmul_shape(p), plan);
-          });
-        },
-    .requested =
-        [](const Params& p) {
-          return with_choice(
-              p, [&](auto tile, const hopper::Plan& plan) { return hopper::traffic_of(tile.kShape, p, plan); });
-        },
+    .gpu = {
+        .min_compute_capability = 90,
+        .not_emulated = hopper::kNotEmulated,
+        .launch =
+            [](const Params& p) {
+              return with_choice(p, [&](auto tile, const hopper::Plan& plan) {
+                return hopper::persistent_launch(tile.kShape, matmul_shape(p), plan);
+              });
+            },
+        .requested =
+            [](const Params& p) {
+              return with_choice(
+                  p, [&](auto tile, const hopper::Plan& plan) { return hopper::traffic_of(tile.kShape, p, plan); });
+            },
+    },
     .run =
         [](const Call& call) {
           with_choice(call.params, [&](auto tile, const hopper::Plan& plan) {

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/harness/results.hpp"
 #include "common/emulator/emulator.hpp"
+#include "common/harness/results.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace rung {
@@ -56,7 +56,7 @@ TEST(Experiment, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(error_of(sweep("n = 4\nsecond = 2.0\n")).find("'seconds'"), std::string::npos);
   EXPECT_NE(error_of("[[sweep]]\nkernels = ['cpu/matmul/naiv']\nn = 4\n").find("cpu/matmul/naive"), std::string::npos);
   EXPECT_NE(error_of(sweep("n = 4\nmode = 'hott'\n")).find("'hot'"), std::string::npos);
-  for (const char* library : {"cpu/matmul/onednn", "cpu/matmul_bf16/amx", "gpu/matmul/cublas"})  // on every build
+  for (const char* library : {"cpu/matmul/onednn", "cpu/matmul/amx_bf16", "gpu/matmul/cublas"})  // on every build
     EXPECT_NE(
         error_of("[[sweep]]\nkernels = ['" + std::string(library) + "_']\nn = 4\n").find(library + std::string("'?")),
         std::string::npos);

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "common/machine/target.hpp"
 #include "common/harness/workload.hpp"
+#include "common/machine/target.hpp"
 #include "common/problem/matmul.hpp"
 
 namespace rung {
@@ -428,7 +428,7 @@ TEST(GeneralJudge, AnInputOrAGuardThatTimedRunsChangedIsFoundBeforeItIsRestored)
 /// Sums rounded to bfloat16 as they grow, and inputs of float32 where bfloat16 was stored, are not what was asked for.
 TEST(Bf16Judge, FailsNarrowSums) {
   Kernel kernel;
-  kernel.name = "cpu/matmul_bf16/faulty";
+  kernel.name = "cpu/matmul/faulty_bf16";
   kernel.run = [](const Call& call) {
     const auto it = matmul_of<Bf16>(call);
     for (int row = 0; row < it.m; ++row)

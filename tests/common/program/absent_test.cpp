@@ -34,7 +34,7 @@ bool has(const std::vector<std::string>& words, const std::string& word) {
 }
 
 TEST(Absent, OnednnIsNamedOnEveryBuildAndRefusedWhereItIsMissing) {
-  for (const char* name : {"cpu/matmul/onednn", "cpu/matmul_bf16/onednn"}) {
+  for (const char* name : {"cpu/matmul/onednn", "cpu/matmul/onednn_bf16"}) {
     SCOPED_TRACE(name);
     const Kernel& kernel = find_kernel(name);
     const bool is_missing = kernel.source.find("not in this build") != std::string::npos;
@@ -49,7 +49,7 @@ TEST(Absent, OnednnIsNamedOnEveryBuildAndRefusedWhereItIsMissing) {
 }
 
 TEST(Absent, AmxIsNamedOnEveryBuildAndRefusedWhereTheCpuHasNone) {
-  const std::string skip = skip_of("cpu/matmul_bf16/amx");
+  const std::string skip = skip_of("cpu/matmul/amx_bf16");
   EXPECT_EQ(skip.find('\n'), std::string::npos);
   if (!has(cpuinfo_words("flags"), "amx_bf16")) {
     EXPECT_NE(skip.find("AMX"), std::string::npos) << skip;
@@ -59,7 +59,7 @@ TEST(Absent, AmxIsNamedOnEveryBuildAndRefusedWhereTheCpuHasNone) {
 /// The points beside a refused one are measured as if it were not there.
 TEST(Absent, RefusedPointsAreSkippedWithTheirReason) {
   const Experiment experiment =
-      adhoc_experiment({"cpu/matmul_bf16/*", "cpu/matmul/naive", "cpu/matmul/onednn"}, {"n=8", "interleave=true"});
+      adhoc_experiment({"cpu/matmul/*_bf16", "cpu/matmul/naive", "cpu/matmul/onednn"}, {"n=8", "interleave=true"});
   std::map<int, Group> groups;
   for (const Point& point : experiment.points) groups[point.group].push_back(&point);
   PointRunner runner(0, 1, {.repetitions = 1, .min_seconds = 1e-6});

@@ -9,9 +9,8 @@
 /// whole tiles only; sums that lie outside C are never stored. AMX takes subnormal inputs for zero and gives none.
 ///
 /// Source: Intel Architectures Optimization Reference Manual, chapter on AMX (2D accumulator blocking, VNNI).
-#include "cpu/amx.hpp"
-
 #include "common/problem/matmul.hpp"
+#include "cpu/amx.hpp"
 
 #ifdef RUNG_AMX
 #include <immintrin.h>
@@ -317,12 +316,12 @@ void matmul_amx(const Matmul<Bf16>&) { throw Error(refuse_amx_bf16()); }
 #endif
 
 const bool added = add_kernel({
-    .name = "cpu/matmul_bf16/amx",
+    .name = "cpu/matmul/amx_bf16",
     .order = 50,
     .title = "AMX tiles",
     .idea = "A matrix unit in each core: one instruction multiplies tiles of 16 x 32 and 32 x 16, packed and blocked.",
-    .source = "Intel Architectures Optimization Reference Manual, chapter on AMX",
-    .precision = "bf16",
+    .source = {{"intel-optimization", "chapter on AMX"}},
+    .type = Type::bf16,
     .is_general = true,
     .refuse =
         [](const Params&) {

@@ -19,12 +19,12 @@ void matmul_naive(const Matmul<Bf16>& it) {
 }
 
 const bool added = add_kernel({
-    .name = "cpu/matmul_bf16/naive",
+    .name = "cpu/matmul/naive_bf16",
     .order = 10,
     .title = "naive",
     .idea = "The textbook's triple loop on one thread, on inputs of half the size: widened to FP32 and summed there.",
-    .source = "the definition of the product",
-    .precision = "bf16",
+    .source = {{"golub2013", "section 1.1"}},
+    .type = Type::bf16,
     .is_general = true,
     .run = [](const Call& call) { matmul_naive(matmul_of<Bf16>(call)); },
 });

@@ -5,12 +5,12 @@ namespace rung {
 namespace {
 
 const bool added = add_kernel({
-    .name = "cpu/matmul_bf16/onednn",
+    .name = "cpu/matmul/onednn_bf16",
     .order = 90,
     .title = "oneDNN",
     .idea = "The peer among deep-learning libraries: code generated for the shape and the CPU's matrix units.",
-    .source = onednn_name() + ", matmul primitive",
-    .precision = "bf16",
+    .source = {{"onednn", onednn_name() + ", matmul primitive"}},
+    .type = Type::bf16,
     .is_library = true,
     .is_general = true,
     .refuse = [](const Params&) { return refuse_onednn<Bf16>(); },
