@@ -10,12 +10,12 @@
 #include <regex>
 #include <set>
 
-#include "common/harness/cpu_info.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/journal.hpp"
 #include "common/harness/point_runner.hpp"
 #include "common/harness/progress.hpp"
 #include "common/harness/results.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
@@ -78,11 +78,11 @@ std::filesystem::path run_folder(const Experiment& experiment, const StudyOption
   return folder;
 }
 
-/// What must be equal for two runs to be parts of one: the program, the points, the seed, the way of sampling.
+/// What must be equal for two runs to be parts of one: the program, the points and how each is sampled, the seed.
 std::string identity(const std::vector<const Point*>& points, const StudyOptions& options) {
   std::ifstream program("/proc/self/exe", std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(program), {}};
-  for (const Point* point : points) text += point->name() + fmt::format("|{}|{}|", point->effort.seconds, point->group);
+  for (const Point* point : points) text += design(*point) + "\n";
   return checksum(text +
                   fmt::format("{} {} {}", options.seed, options.overrides.repetitions, options.overrides.min_seconds));
 }
@@ -92,6 +92,7 @@ Json opening_context(const Experiment& experiment, const StudyOptions& options) 
   context["experiment"] = experiment.name;
   context["title"] = experiment.title;
   context["question"] = experiment.question;
+  context["study"] = scale_name(experiment.scale);
   context["experiment_toml"] = experiment.text;
   context["seed"] = options.seed;
   for (const auto& [key, value] : options.context) context[key] = value;
@@ -184,6 +185,7 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   context["points_done"] = done;
   context.update(runner.machine().context());
   context["kernels"] = kernel_descriptions(experiment.points);
+  context["problems"] = problem_descriptions(experiment.points);
   write_results(experiment, options, outcome.folder, context, entries);
   if (context["complete"]) std::filesystem::remove(outcome.folder / "journal.jsonl");
   return outcome;
