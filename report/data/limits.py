@@ -18,6 +18,8 @@ LEVEL_OF = {DRAM: "DRAM", L3: "L3", L2: "L2", L1: "L1", SHARED: "SHARED"}
 """The level in a roof's label of each resource that has a bandwidth."""
 LIMITS = 0.8
 """From this share on a resource is said to limit; below it is only the nearest roof."""
+BEYOND = 1.1
+"""Above this share the count (a formula) or the roof is wrong, and nothing is said to limit."""
 NEARLY_ALL = 0.95
 """So large a part of the L1's share makes it shared memory's."""
 WAVEFRONT = 128
@@ -49,7 +51,7 @@ class Use:
     @property
     def limit(self) -> str | None:
         """The resource that limits, if one does."""
-        return self.nearest[0] if self.nearest and self.nearest[1] >= LIMITS else None
+        return self.nearest[0] if self.nearest and LIMITS <= self.nearest[1] <= BEYOND else None
 
 
 def use(part: Part, point: Point) -> Use:

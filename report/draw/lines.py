@@ -33,10 +33,12 @@ class Series:
 
 
 def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = True, log_y: bool = False,
-         limit: int = 22, unit: str = "") -> None:
+         limit: int = 22, unit: str = "", xlim: tuple[float, float] | None = None,
+         ylim: tuple[float, float] | None = None) -> None:
     """Series into axes whose right margin has room for labels of `limit` characters a line.
 
-    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix and says it.
+    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix and says it. Limits are given
+    here and not set afterwards, since the labels are placed by them.
     """
     if len(series) > style.MOST:
         raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} can be told apart")
@@ -57,6 +59,10 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     else:
         ax.set_ylim(0, 1.08 * max(ys))
         ax.yaxis.set_major_formatter(lambda v, _: style.plain(v))
+    if xlim:
+        ax.set_xlim(xlim)
+    if ylim:
+        ax.set_ylim(ylim)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     tags = []

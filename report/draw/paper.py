@@ -14,7 +14,7 @@ import numpy as np
 Box = tuple[float, float, float, float]
 STEP = 3.0
 """Lines and turned texts are boxes at this distance."""
-THIN, LINE, MARK, TEXT = 0.25, 1.0, 6.0, 6.0
+THIN, LINE, MARK, TEXT = 0.25, 1.0, 10.0, 60.0
 """How bad it is to hide a guide, a line, a mark or a text."""
 WIDTH_OF_LETTER = 0.58
 """Mean width of a letter over the size of the type."""

@@ -18,6 +18,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 MM = 1 / 25.4
+POINTS_OF_MM = 72 / 25.4
 WIDTH, HALF = 166.0, 81.0
 """Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
 DPI = 200
