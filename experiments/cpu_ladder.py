@@ -33,7 +33,7 @@ def section(view: View) -> Section | None:
     return Section(
         ladders.finding(ladder) + _scaled(ladder, scaling), ladders=made, first=levels,
         answer=[f"{ladders.climb(ladder, _who(ladder))}{_one_core(scaling, ladder)}."],
-        figures=[ladders.rungs_figure(view.name, ladder), *([_scaling_figure(view, ladder, scaling)] if scaling else [])],
+        figures=[ladders.rungs_figure(view.name, ladder), *_scaling_figure(view, ladder, scaling)],
         appendix=[*ladders.over_peers(view.name, ladder), ladders.table(view.name, ladder), *ladders.missing(ladder),
                   *ladders.variants(view.name, ladder), *_energy(ladder), *_machines(view, made), *_types(view, ladder.part)])
 
@@ -111,8 +111,11 @@ def _shown(ladder: Ladder, scaling: list[Scaling]) -> list[Scaling]:
     return [*([mine] if mine else []), *rest][:5]
 
 
-def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> Figure:
+def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> list[Figure]:
+    """From three numbers of threads on; two are told in the text."""
     from report.draw import lines, style
+    if not any(len(s.points) > 2 for s in scaling):
+        return []
     shown, peaks = _shown(ladder, scaling), _peaks(ladder)
     rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "threads": p.threads,
              "value": p.value, "unit": p.metric.unit, "speedup": r.value, "speedup low": r.low, "speedup high": r.high,
@@ -131,8 +134,8 @@ def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> Figur
     sizes = f"; {words.counted(len(scaling) - len(shown), 'further line')} in the CSV" if len(scaling) > len(shown) else ""
     caption = (f"Parallel efficiency in {words.type_name(ladder.type)}: speed-up over one thread, divided by the number of "
                f"threads{sizes}. {words.provenance(ladder.part, points)}")
-    return Figure(f"{view.name}_threads", rows, draw, caption,
-                  "Line plot of parallel efficiency over the number of threads.", height=60, half=True)
+    return [Figure(f"{view.name}_threads", rows, draw, caption,
+                   "Line plot of parallel efficiency over the number of threads.", height=60, half=True)]
 
 
 # Appendix

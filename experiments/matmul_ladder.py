@@ -65,7 +65,7 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
     from report.draw import marks, roofline, style
     if not ladder.part.roofs:
         return None
-    main = {p.kernel.name for p in (*pair, ladder.top.point, *([ladder.best_peer.point] if ladder.best_peer else []))}
+    main = {p.kernel.name for p in (*pair, ladder.top.point, *(r.point for r in ladder.peers))}
     shown = [marks.Mark(str(r.number or ""), r.point.kernel.title, r.point.gflops, _two(ladder, r.point),
                            not r.is_own, r.point.kernel.name in main) for r in ladder.rungs if r.point.gflops]
     # The textbook's own variant stands on the plot even where another tile is faster.

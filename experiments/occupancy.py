@@ -117,7 +117,7 @@ def _sweep_figure(view: View, swept: dict[str, list[Point]]) -> Figure:
     points = [p for line in swept.values() for p in line]
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 17, 2)
+        ax = style.axes(fig, 16, 9, 17, 2)
         series = [lines.Series(title, _dots(line, lambda p: 100 * p.counters[OCCUPANCY])) for title, line in swept.items()]
         lines.draw(ax, series, "Theoretical occupancy [%]", "Performance", log_x=False, limit=10,
                    unit=points[0].metric.unit, xlim=PERCENT)
@@ -136,7 +136,7 @@ def _block_figure(view: View, blocks: dict[str, list[Point]]) -> Figure:
     points = [p for line in blocks.values() for p in line]
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 21, 2)
+        ax = style.axes(fig, 16, 9, 21, 2)
         series = [lines.Series(title, _dots(line, lambda p: p.counters["threads_per_block"])) for title, line in blocks.items()]
         lines.draw(ax, series, "Threads in a block", "Performance", limit=12, unit=points[0].metric.unit)
     shares = sorted({numbers.percent(p.counters[OCCUPANCY]) for p in points})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -92,11 +93,15 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
     if series.joined:
         ax.plot([d.x for d in dots], [d.y for d in dots], color=look["color"], linestyle=look.get("linestyle", "-"),
                 zorder=2)
+    ends = [d for d in dots if d.low is not None and d.high is not None]
+    if ends:
+        ax.vlines([d.x for d in ends], [d.low for d in ends], [d.high for d in ends], color=look["color"], linewidth=1, zorder=3)
+    alike = defaultdict(list)
     for d in dots:
-        if d.low is not None and d.high is not None:
-            ax.plot([d.x, d.x], [d.low, d.high], color=look["color"], linewidth=1, zorder=3)
-        ax.plot([d.x], [d.y], d.marker or look.get("marker", "o"), color=look["color"], zorder=4,
-                markerfacecolor="white" if d.hollow else look["color"])
+        alike[d.marker or look.get("marker", "o"), d.hollow].append(d)
+    for (marker, hollow), some in alike.items():
+        ax.plot([d.x for d in some], [d.y for d in some], marker, color=look["color"], zorder=4, linestyle="",
+                markerfacecolor="white" if hollow else look["color"])
     if sheet:
         ends = [labels.to_points(ax, d.x, d.y) for d in dots]
         for a, b in zip(ends, ends[1:]):

@@ -17,11 +17,13 @@ import matplotlib.patheffects as effects  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
+from report.draw import fonts  # noqa: E402
+
 MM = 1 / 25.4
 POINTS_OF_MM = 72 / 25.4
 WIDTH, HALF = 166.0, 81.0
 """Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
-DPI = 200
+DPI = 150
 SMALL, NORMAL = 6.6, 7.6
 INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
 SIDE_COLOUR = {"cpu": "#c4560a", "gpu": "#123f7a"}
@@ -33,7 +35,7 @@ SERIES = tuple({"color": colour, "marker": marker, "linestyle": line} for colour
 MOST = len(SERIES)
 
 RC = {
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": NORMAL,
+    "font.family": "sans-serif", "font.sans-serif": fonts.families(), "font.size": NORMAL,
     "axes.labelsize": NORMAL, "axes.titlesize": NORMAL, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
     "legend.fontsize": SMALL, "axes.edgecolor": GREY, "axes.linewidth": 0.6, "axes.labelcolor": INK,
     "xtick.color": GREY, "ytick.color": GREY, "xtick.labelcolor": INK, "ytick.labelcolor": INK, "text.color": INK,
