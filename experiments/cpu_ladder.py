@@ -90,7 +90,7 @@ def _scaled(ladder: Ladder, scaling: list[Scaling]) -> str:
     if not mine:
         return ""
     point, gain = mine.last
-    text = (f" On {words.counted(point.threads, 'thread')} it runs {numbers.times(gain.value)} as fast as on one "
+    text = (f" On {words.counted(point.threads, 'thread')} {point.kernel.title} runs {numbers.times(gain.value)} as fast as on one "
             f"({numbers.percent(gain.value / point.threads)} parallel efficiency)")
     peaks = _peaks(ladder)
     return text + (f"; the {words.type_name(ladder.type)} peak itself grows {numbers.times(peaks[1] / peaks[0])}." if peaks else ".")
