@@ -8,21 +8,19 @@
 namespace rung {
 namespace {
 
-std::string rate_text(const std::vector<Json>& entries) {
+std::string rate_text(const Point& point, const std::vector<Json>& entries) {
   const Json& first = entries.front();
   if (first.value("error_occurred", false)) return "FAILED: " + first.value("error_message", "");
   if (first["mode"] == "count")
-    return fmt::format("{:>12.4f} OP/B requested, {:.4g} sectors per load", first.value("op_per_byte_requested", 0.0),
+    return fmt::format("{:>12.4f} OP/B executed, {:.4g} sectors per load", first.value("op_per_byte_executed", 0.0),
                        first.value("sectors_per_load_request", 0.0));
-  const bool has_flops = first.value("flops", 0.0) > 0;
-  std::vector<double> seconds;
-  for (const Json& entry : entries) seconds.push_back(entry["real_time"].get<double>() * 1e-9);
-  const double middle = median(seconds);
-  const Interval interval = median_interval(seconds);
-  const double work = first[has_flops ? "flops" : "bytes_min"].get<double>();
-  return fmt::format("{:>10.1f} {:<8} +-{:4.1f} %  {:>2} samples, {}", work / middle * 1e-9,
-                     has_flops ? "GFLOP/s" : "GB/s", 50 * (interval.high - interval.low) / middle, seconds.size(),
-                     first.value("stop_reason", ""));
+  const Metric& metric = point.problem->metric;
+  std::vector<double> rates;
+  for (const Json& entry : entries) rates.push_back(entry.value(metric.key, 0.0));
+  const double middle = median(rates);
+  const Interval interval = median_interval(rates);
+  return fmt::format("{:>10.1f} {:<8} ±{:4.1f} %  {:>2} samples, {}", middle, metric.unit,
+                     50 * (interval.high - interval.low) / middle, rates.size(), first.value("stop_reason", ""));
 }
 
 }  // namespace
@@ -48,14 +46,14 @@ void Progress::begin(const std::string& name, std::size_t together) {
   std::fflush(stdout);
 }
 
-void Progress::finish(const std::string& name, const std::vector<Json>& entries) {
+void Progress::finish(const Point& point, const std::vector<Json>& entries) {
   ++done_;
   if (entries.front().value("skipped", false)) {
     ++skipped_[entries.front().value("skip_message", "")];
     return;
   }
-  fmt::print("{}[{:>3}/{}, {:>9}] {:<52} {}\n", is_terminal_ ? "\033[2K" : "", done_, total_, time_left(), name,
-             rate_text(entries));
+  fmt::print("{}[{:>3}/{}, {:>9}] {:<52} {}\n", is_terminal_ ? "\033[2K" : "", done_, total_, time_left(), point.name(),
+             rate_text(point, entries));
   std::fflush(stdout);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/harness/experiment.hpp"
 #include "common/harness/journal.hpp"
 
 namespace rung {
@@ -18,7 +19,7 @@ class Progress {
   /// The point that begins, `together` with so many in all that are measured in turns.
   void begin(const std::string& name, std::size_t together = 1);
   /// `entries` are the point's entries for the results file.
-  void finish(const std::string& name, const std::vector<Json>& entries);
+  void finish(const Point& point, const std::vector<Json>& entries);
   /// Says how many points were skipped, and why.
   void end();
 

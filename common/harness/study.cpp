@@ -158,7 +158,7 @@ void measure_points(const std::vector<const Point*>& points, PointRunner& runner
     }
     if (results.empty()) break;  // interrupted in the middle of it
     journal.append(journal_record(results));
-    for (const auto& [point, entries] : results) progress.finish(point->name(), entries);
+    for (const auto& [point, entries] : results) progress.finish(*point, entries);
   }
   progress.end();
 }

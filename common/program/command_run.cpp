@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "common/program/commands.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/study.hpp"
 #include "common/machine/target.hpp"
+#include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
 namespace rung {

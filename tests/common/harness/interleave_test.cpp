@@ -142,15 +142,13 @@ Effort quick() { return {.min_samples = 6, .max_samples = 6, .seconds = 0.01}; }
 
 /// Points of `kernels` at m = n = k = 5, as one group.
 std::vector<Point> group_of(const std::vector<const Kernel*>& kernels) {
-  const Problem& problem = find_problem("matmul");
   std::vector<Point> points;
-  for (const Kernel* kernel : kernels)
-    points.push_back({.kernel = kernel,
-                      .problem = &problem,
-                      .sizes = problem.complete({{"n", 5}}),
-                      .effort = quick(),
-                      .threads = 2,
-                      .group = 1});
+  for (const Kernel* kernel : kernels) {
+    points.push_back(point_of(*kernel, {{"n", 5}}));
+    points.back().effort = quick();
+    points.back().threads = 2;
+    points.back().group = 1;
+  }
   return points;
 }
 
