@@ -40,9 +40,9 @@ long page_faults() {
 
 TEST(HotPath, StartsNoThreadAndTouchesNoNewMemory) {
   const auto host = open_host();
-  const Problem& matmul = find_problem("matmul");
   for (const Kernel* kernel : rungs())
     for (const std::int64_t n : {64, 200}) {
+      const Problem& matmul = problem_of(*kernel);
       const Params sizes = matmul.complete({{"n", n}});
       Workload work(*host, *kernel, matmul, call_of(*kernel, sizes));
       ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, random_reals(), 3)).passed());

@@ -120,7 +120,8 @@ TEST(Experiment, EveryEmulatedKernelIsCountedInSomeExperiment) {
 TEST(Experiment, TheBriefStudyMeasuresKernelsOfTheFullOne) {
   for (const std::string& name : experiment_names()) {
     std::set<std::string> full;
-    for (const Point& point : load_experiment(find_experiment(name), Scale::full).points) full.insert(point.kernel->name);
+    for (const Point& point : load_experiment(find_experiment(name), Scale::full).points)
+      full.insert(point.kernel->name);
     const Experiment brief = load_experiment(find_experiment(name), Scale::brief);
     EXPECT_FALSE(brief.points.empty()) << name;
     for (const Point& point : brief.points) EXPECT_TRUE(full.contains(point.kernel->name)) << point.name();

@@ -190,13 +190,11 @@ TEST(Interleave, AFailureOfOneKernelIsItsOwn) {
 TEST(Interleave, WhatDoesNotFitTogetherIsMeasuredOneByOne) {
   std::vector<Point> points = group_of({&find_kernel("cpu/matmul/naive"), &find_kernel("cpu/matmul/eigen")});
   const auto free = static_cast<std::int64_t>(open_host()->free_bytes());
-  const Problem& copy = find_problem("copy");
-  points.push_back({.kernel = &find_kernel("cpu/copy/dram"),
-                    .problem = &copy,
-                    .sizes = copy.complete({{"bytes", free / 5 * 4 / 4096 * 4096}}),  // from here and to there
-                    .effort = quick(),
-                    .threads = 2,
-                    .group = 1});
+  Point copy = point_of(find_kernel("cpu/copy/dram"), {{"bytes", free / 5 * 4 / 4096 * 4096}});  // two such arrays
+  copy.effort = quick();
+  copy.threads = 2;
+  copy.group = 1;
+  points.push_back(copy);
   const auto results = run_group(points);
   ASSERT_EQ(results.size(), 3u);
   for (const std::size_t small : {0, 1})
