@@ -80,7 +80,7 @@ def _own(ladder: Ladder, scaling: list[Scaling]) -> Scaling | None:
 
 def _peaks(ladder: Ladder) -> tuple[float, float, int] | None:
     """The arithmetic peak on one thread and on all, of one label, and the number of all."""
-    whole = ladder.part.roofs.peak(ladder.type)
+    whole = ladder.part.roofs.of_threads(None).peak(ladder.type)
     one = whole and next((r for r in ladder.part.roofs.all if r.label == whole.label and r.threads == 1), None)
     return (one.value, whole.value, whole.threads) if one and whole.threads and whole.threads > 1 else None
 

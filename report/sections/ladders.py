@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from report.data.limits import BEYOND, moved
+from report.data.limits import moved
+from report.data.roofs import BEYOND
 from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, words
 
 FEW = 5
@@ -77,8 +78,11 @@ def missing(ladder: Ladder) -> list[str]:
     """A paragraph on the kernels that have no rung, with the reasons."""
     if not ladder.missing:
         return []
-    texts = [f"{p.kernel.title} ({p.skipped or p.failed or 'measured at other sizes'})" for p in ladder.missing]
-    return [f"Not on the ladder at {ladder.size_text}: {words.joined(texts)}."]
+    reasons: dict[str, list[str]] = {}
+    for p in ladder.missing:
+        reasons.setdefault(p.skipped or p.failed or "measured at other sizes", []).append(p.kernel.title)
+    texts = [f"{words.joined(titles)} ({reason})" for reason, titles in reasons.items()]
+    return [f"Not on the ladder at {ladder.size_text}: {'; '.join(texts)}."]
 
 
 # Rows
