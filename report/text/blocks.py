@@ -9,12 +9,13 @@ import re
 from collections.abc import Sequence
 
 from report.experiment import Figure, Table, Verdict
+from report.output import safe_name
 from report.text import sources
 
-ZERO_WIDTH_SPACE, WORD_JOINER = "\u200b", "\u2060"
-UNBROKEN = (" ", "\u00a0", WORD_JOINER)
-UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{1,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
-"""'GB/s', 'OP/B', 'FLOP/byte', but no path."""
+ZERO_WIDTH_SPACE = "\u200b"
+UNBROKEN = (" ", "\u00a0")
+UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{2,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
+"""'GB/s', 'OP/B', 'FLOP/byte', but no path. The template keeps them whole, too."""
 NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
 
 
@@ -22,12 +23,12 @@ def clean(text: object) -> str:
     """One line of printable characters; units stay whole, long names may break after '/', '_', ',' and every 40 letters."""
     line = "".join(NO_BREAK.get(c, c if c.isprintable() else " " if c.isspace() else "\ufffd") for c in str(text))
     line = re.sub(r"(?<=\w)'(?=\w)", "’", " ".join(part for part in line.split(" ") if part))
-    line = UNIT.sub(rf"\1/{WORD_JOINER}\2", line)
+    units = {m.end(1) for m in UNIT.finditer(line)}
     made, since = [], 0
-    for c, following in zip(line, line[1:] + " "):
+    for i, (c, following) in enumerate(zip(line, line[1:] + " ")):
         made.append(c)
         since = 0 if c == " " else since + 1
-        if following not in UNBROKEN and (c in "/_," or since >= 40):
+        if following not in UNBROKEN and (c in "/_," or since >= 40) and i not in units:
             made.append(ZERO_WIDTH_SPACE)
             since = 0
     return "".join(made)
@@ -69,15 +70,15 @@ def figures(shown: Sequence[Figure], drawn: bool) -> list[dict]:
 
 def _figure(figure: Figure, drawn: bool) -> dict:
     """Where matplotlib is missing its caption stands alone and says where the numbers are."""
-    note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{figure.name}.csv.)"
-    return {"file": f"figures/{figure.name}.pdf" if drawn else "", "caption": clean(figure.caption + note),
+    note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{safe_name(figure.name)}.csv.)"
+    return {"file": f"figures/{safe_name(figure.name)}.pdf" if drawn else "", "caption": clean(figure.caption + note),
             "alt": clean(figure.alt), "half": figure.half}
 
 
 def table(shown: Table) -> dict:
     """Of a long one the first rows; all are in its CSV."""
     rest = len(shown.rows) - shown.most
-    note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{shown.name}.csv." if rest > 0 else ""
+    note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{safe_name(shown.name)}.csv." if rest > 0 else ""
     return {"kind": "table", "caption": clean(shown.caption + note), "columns": [clean(c.title) for c in shown.columns],
             "align": ["r" if c.right else "l" for c in shown.columns],
             "widths": ["1fr" if c.wide else "auto" for c in shown.columns],
