@@ -103,11 +103,12 @@ def _answer(found: Comparison) -> str:
 
 
 def _begin(found: Comparison, start: SpeedUp, moved: SpeedUp | None) -> str:
-    """'from N = 256, the smallest size measured, and with the copies from N = 512'."""
-    text = f"from {start.gpu.size_text}{', the smallest size measured,' if start is found.sizes[0] else ''} on"
+    """'at every size measured (from N = 256), with the copies from N = 512 up'."""
+    size = start.gpu.size_text
+    text = f"at every size measured (from {size})" if start is found.sizes[0] else f"from {size} up"
     if moved is start:
-        return f"{text}, with the copies and without"
-    return f"{text}, with the copies from {moved.gpu.size_text} on" if moved else text
+        return f"{text}, with and without the copies"
+    return f"{text}, with the copies from {moved.gpu.size_text} up" if moved else text
 
 
 def _from(found: Comparison, wins) -> SpeedUp | None:
