@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -270,7 +271,7 @@ class Run:
             name = str(c.get("gpu_name") or "")
             return Machine(side, name, str(c.get("gpu_uuid") or name))
         cores = c.get("cpu_cores")
-        name = str(c.get("cpu_name") or "unknown CPU")
+        name = re.sub(r"\((R|TM|C)\)", "", str(c.get("cpu_name") or "unknown CPU"))
         return Machine(side, f"{name}, {cores} core{'s' * (cores != 1)}" if cores else name, f"{name}/{cores}")
 
     def times(self, side: str) -> bool:

@@ -1,6 +1,6 @@
 """Merges compute-sanitizer's logs into one table of what its tools find, ``sanitizer.json``.
 
-Run by ``tests/faulty/sanitize.sh``: ``python -m report.sanitizer LOGS SANITIZER.json``. LOGS holds ``machine``,
+Run by ``sanitize.sh`` beside it: ``python sanitizer.py LOGS SANITIZER.json``. LOGS holds ``machine``,
 ``version``, ``kernels`` (one name a line) and, for each kernel and tool, ``KERNEL.TOOL.log`` (the tool's own text),
 ``KERNEL.TOOL.out`` (the program's) and ``KERNEL.TOOL.status`` (the exit code; 124 and 137 mean that the time was up).
 """
