@@ -124,7 +124,7 @@ def _appendix(document: Document, drawn: bool) -> list[dict]:
         if section.appendix:
             made += [blocks.heading(title), *_extras(section.appendix, drawn)]
     texts, tables = machines.section(document.study)
-    made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)]
+    made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)] if texts or tables else []
     texts, tables = provenance.section(document.study)
     return made + [blocks.heading("Provenance"), *texts, *map(blocks.table, tables),
                    *provenance.contexts(document.study)]
