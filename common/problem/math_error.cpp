@@ -171,9 +171,9 @@ std::vector<Params> test_sizes() {
 const bool added = add_problem({
     .family = "math_error",
     .title = "Accuracy of mathematical functions",
-    .metric = {.key = "garguments_per_s",
-               .unit = "Gargument/s",
-               .amount = [](const Params& p) { return static_cast<double>(p.at("n")); }},
+    .metric = {.key = "arguments_per_s",
+               .unit = "argument/s",
+               .amount = [](const Params& p) { return 1e9 * static_cast<double>(p.at("n")); }},
     .data = {{"patterns", "bit patterns of float32, evenly"}},
     .size_names = {"function", "n"},
     .size_words = {{"function", function_words()}},
