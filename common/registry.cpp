@@ -53,36 +53,36 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-const std::int64_t* Params::find(std::string_view name) const {
+const Value* Params::find(std::string_view name) const {
   for (const auto& [key, value] : entries_)
     if (key == name) return &value;
   return nullptr;
 }
 
-std::int64_t Params::at(std::string_view name) const {
-  if (const std::int64_t* value = find(name)) return *value;
+const Value& Params::value(std::string_view name) const {
+  if (const Value* value = find(name)) return *value;
   throw Error("'" + std::string(name) + "' is not given");
 }
 
 std::int64_t Params::get(std::string_view name, std::int64_t otherwise) const {
-  const std::int64_t* value = find(name);
-  return value ? *value : otherwise;
+  const Value* value = find(name);
+  return value ? value->number : otherwise;
 }
 
 bool Params::has(std::string_view name) const { return find(name); }
 
-void Params::set(std::string_view name, std::int64_t value) {
+void Params::set(std::string_view name, Value value) {
   for (auto& [key, old] : entries_)
     if (key == name) {
-      old = value;
+      old = std::move(value);
       return;
     }
-  entries_.emplace_back(name, value);
+  entries_.emplace_back(name, std::move(value));
 }
 
 std::string Params::text() const {
   std::string out;
-  for (const auto& [key, value] : entries_) out += (out.empty() ? "" : "/") + key + ":" + std::to_string(value);
+  for (const auto& [key, value] : entries_) out += (out.empty() ? "" : "/") + key + ":" + value.text();
   return out;
 }
 
@@ -95,12 +95,13 @@ bool add_kernel(Kernel kernel) {
   auto [place, is_new] = records().try_emplace(kernel.name, kernel);
   if (is_new) return true;
   Kernel& known = place->second;
-  const bool completes =
-      !(known.run && kernel.run) && !(known.emulate && kernel.emulate) && !(known.answer && kernel.answer);
-  if (!completes) throw std::logic_error("two kernels are called '" + kernel.name + "'");
-  if (kernel.run) known.run = std::move(kernel.run);
-  if (kernel.emulate) known.emulate = std::move(kernel.emulate);
-  if (kernel.answer) known.answer = std::move(kernel.answer);
+  const auto fill_in = [&](auto& place, auto& body) {
+    if (place && body) throw std::logic_error("two kernels are called '" + kernel.name + "'");
+    if (body) place = std::move(body);
+  };
+  fill_in(known.run, kernel.run);
+  fill_in(known.gpu.emulate, kernel.gpu.emulate);
+  fill_in(known.gpu.answer, kernel.gpu.answer);
   return true;
 }
 
@@ -148,18 +149,51 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string> na
   return near.empty() ? "" : "; did you mean '" + near + "'?";
 }
 
+namespace {
+
+/// The allowed value that `given` means: the one of the same word, or of the same number where values are numbers.
+const Value* allowed_value(const Tunable& tunable, const Value& given) {
+  for (const Value& value : tunable.values)
+    if (value.text() == given.text()) return &value;
+  return nullptr;
+}
+
+}  // namespace
+
 Params with_tunables(const Kernel& kernel, const Params& given) {
   Params chosen;
   for (const Tunable& tunable : kernel.tunables) {
-    const std::int64_t value = given.has(tunable.name) ? given.at(tunable.name) : tunable.standard();
-    if (std::find(tunable.values.begin(), tunable.values.end(), value) == tunable.values.end()) {
+    const Value wanted = given.has(tunable.name) ? given.value(tunable.name) : tunable.standard();
+    const Value* value = allowed_value(tunable, wanted);
+    if (!value) {
       std::string allowed;
-      for (const std::int64_t v : tunable.values) allowed += (allowed.empty() ? "" : ", ") + std::to_string(v);
-      throw Error(kernel.name + ": " + tunable.name + " = " + std::to_string(value) + " is not one of " + allowed);
+      for (const Value& v : tunable.values) allowed += (allowed.empty() ? "" : ", ") + v.text();
+      throw Error(kernel.name + ": " + tunable.name + " = " + wanted.text() + " is not one of " + allowed);
     }
-    chosen.set(tunable.name, value);
+    chosen.set(tunable.name, *value);
   }
   return chosen;
 }
+
+std::vector<Value> words(std::initializer_list<const char*> list) {
+  std::vector<Value> values;
+  for (const char* word : list) values.emplace_back(static_cast<std::int64_t>(values.size()), word);
+  return values;
+}
+
+namespace {
+
+struct TypeFacts {
+  const char* name;
+  std::size_t bytes;
+};
+
+constexpr TypeFacts kTypes[] = {{"fp64", 8}, {"fp32", 4}, {"tf32", 4},  {"bf16", 2},  {"fp16", 2},
+                                {"fp8", 1},  {"int8", 1}, {"int32", 4}, {"uint32", 4}};  // in the order of Type
+
+}  // namespace
+
+const char* type_name(Type type) { return kTypes[static_cast<int>(type)].name; }
+std::size_t type_bytes(Type type) { return kTypes[static_cast<int>(type)].bytes; }
 
 }  // namespace rung

@@ -37,20 +37,34 @@ struct NoGpuError : Error {
   using Error::Error;
 };
 
-/// Whole numbers by name, in the order given: the sizes of a problem and the tunables of a kernel,
+/// The value of a size or tunable: a whole number, or a word that stands for one (its place among the tunable's words).
+struct Value {
+  std::int64_t number = 0;
+  std::string word;  ///< empty for a plain number
+
+  Value() = default;
+  Value(std::int64_t plain) : number(plain) {}
+  Value(std::int64_t place, std::string name) : number(place), word(std::move(name)) {}
+
+  std::string text() const { return word.empty() ? std::to_string(number) : word; }
+  bool operator==(const Value&) const = default;
+};
+
+/// Values by name, in the order given: the sizes of a problem and the tunables of a kernel,
 /// e.g. {tile:16, m:4096, n:4096, k:4096}.
 class Params {
  public:
   Params() = default;
-  Params(std::initializer_list<std::pair<std::string, std::int64_t>> entries) : entries_(entries) {}
+  Params(std::initializer_list<std::pair<std::string, Value>> entries) : entries_(entries) {}
 
-  /// The value of `name`; throws Error when there is none.
-  std::int64_t at(std::string_view name) const;
+  /// The value of `name` as a number, a word's place; throws Error when there is none.
+  std::int64_t at(std::string_view name) const { return value(name).number; }
+  const Value& value(std::string_view name) const;
   /// The value of `name`, or `otherwise`.
   std::int64_t get(std::string_view name, std::int64_t otherwise) const;
   bool has(std::string_view name) const;
   /// Adds `name`, or replaces its value in place.
-  void set(std::string_view name, std::int64_t value);
+  void set(std::string_view name, Value value);
   /// "tile:16/n:4096": the entries as they stand in a point's name.
   std::string text() const;
 
@@ -60,20 +74,22 @@ class Params {
   bool operator==(const Params&) const = default;
 
  private:
-  const std::int64_t* find(std::string_view name) const;  ///< null when there is none
+  const Value* find(std::string_view name) const;  ///< null when there is none
 
-  std::vector<std::pair<std::string, std::int64_t>> entries_;
+  std::vector<std::pair<std::string, Value>> entries_;
 };
 
 struct Extent {
   unsigned x = 1, y = 1, z = 1;
   std::size_t count() const { return std::size_t{x} * y * z; }
+  bool operator==(const Extent&) const = default;
 };
 
 /// The shape of a GPU launch.
 struct Launch {
   Extent grid, block;
   std::size_t dynamic_shared_bytes = 0;
+  bool operator==(const Launch&) const = default;
 };
 
 /// Bytes that the code asks the memory system for, before any cache: every executed load and store of global memory.
@@ -97,18 +113,39 @@ struct Resources {
   int blocks_per_sm = 0;  ///< resident blocks by the CUDA occupancy API
 };
 
-/// One call of a kernel. `operands` are host or device pointers in the problem's order.
-struct Call {
-  Params params;                 ///< sizes and tunables
-  std::vector<void*> operands;   ///< one pointer per operand of the problem
-  Launch launch;                 ///< GPU only: what the record's .launch gave
-  void* stream = nullptr;        ///< GPU only: the cudaStream_t to launch on
-  Resources* inspect = nullptr;  ///< if set, the launch is not made: the kernel's resources are filled in instead
+/// The data types of operands; a problem is registered for the type of its inputs. tf32 is stored as float32.
+enum class Type { fp64, fp32, tf32, bf16, fp16, fp8, int8, int32, uint32 };
 
-  /// Operand i; null while only the kernel's resources are asked for, before there are any operands.
+const char* type_name(Type type);
+std::size_t type_bytes(Type type);
+
+/// What a kernel does with an operand. Scratch is the kernel's own: nobody judges what it leaves there.
+enum class Role { input, output, in_out, scratch };
+
+/// An array in the memory of the device that the kernel runs on.
+struct Operand {
+  std::string name;
+  std::size_t elements = 0;
+  Type type = Type::fp32;
+  Role role = Role::input;
+  bool is_zeroed = false;  ///< scratch: zero before the first call; else it holds NaN
+
+  bool is_input() const { return role == Role::input || role == Role::in_out; }
+  bool is_output() const { return role == Role::output || role == Role::in_out; }
+  std::size_t bytes() const { return elements * type_bytes(type); }
+};
+
+/// One call of a kernel.
+struct Call {
+  Params params;                     ///< sizes and tunables
+  std::vector<void*> operands = {};  ///< one pointer per operand of the problem, then one per scratch operand
+  Launch launch = {};                ///< GPU only: what the record's .launch gave
+  void* stream = nullptr;            ///< GPU only: the cudaStream_t to launch on
+
+  /// Operand i, in the problem's order; the kernel's scratch comes after them.
   template <typename T>
   T* operand(std::size_t i) const {
-    return inspect ? nullptr : static_cast<T*>(operands.at(i));
+    return static_cast<T*>(operands.at(i));
   }
 };
 
@@ -116,21 +153,30 @@ struct Call {
 /// machine: one of the values.
 struct Tunable {
   std::string name;
-  std::vector<std::int64_t> values;
+  std::vector<Value> values;  ///< numbers, or words()
   std::function<std::int64_t()> preferred = {};
 
-  std::int64_t standard() const { return preferred ? preferred() : values.front(); }
+  Value standard() const { return preferred ? Value(preferred()) : values.front(); }
 };
+
+/// The values of a tunable in words: each stands for its place in the list. Words have no blanks, '/', ':' or '='.
+std::vector<Value> words(std::initializer_list<const char*> list);
 
 /// The values that a kernel is compiled for: one list for the record (`.values = Choices<16, 8>::values()`) and for the
 /// call (`Choices<16, 8>::pick(call.params.at("tile"), [&](auto tile) { … kernel<tile> … })`).
-template <int... Value>
+template <int... Choice>
 struct Choices {
-  static std::vector<std::int64_t> values() { return {Value...}; }
+  static std::vector<Value> values() { return {Value(Choice)...}; }
   template <typename Function>
   static void pick(std::int64_t wanted, Function&& function) {
-    ((wanted == Value ? function(std::integral_constant<int, Value>{}) : void()), ...);
+    ((wanted == Choice ? function(std::integral_constant<int, Choice>{}) : void()), ...);
   }
+};
+
+/// Where an idea comes from: an entry of experiments/sources.toml, and the place in it ("section 5.4, figure 5.9").
+struct Citation {
+  std::string id;
+  std::string where = {};
 };
 
 /// Marks a kernel that measures a ceiling of the roofline: its best rate becomes the roof `label`.
@@ -139,30 +185,41 @@ struct Ceiling {
   bool is_bandwidth = true;  ///< GB/s of the compulsory bytes; else GFLOP/s
 };
 
+/// What only a GPU kernel's record has.
+struct GpuPart {
+  int min_compute_capability = 0;               ///< 80 for 8.0
+  std::string not_emulated = {};                ///< why the emulator cannot run it; empty if it can
+  std::function<Launch(const Params&)> launch;  ///< the launch shape; empty for a library, whose launches are its own
+  std::function<Traffic(const Params&)> requested;  ///< requested global bytes, by formula
+  std::function<void(const Call&)> emulate;         ///< filled in by the emulator's traced build of the same file
+  std::function<void(const Call&)> answer;          ///< the same without any counting, by its plain build
+};
+
+/// What only a CPU kernel's record has.
+struct CpuPart {
+  std::function<LevelTraffic(const Params&)> level_traffic;  ///< bytes per level by formula, for this machine's caches
+};
+
 /// One kernel: declared once, in its own file. The name's parts are side/family/variant: "gpu/matmul/tiled".
-/// The family is the problem that it solves. Empty functions mean "nothing to say", never "zero".
+/// Family and type name the problem that it solves. Empty functions mean "nothing to say", never "zero".
 struct Kernel {
   std::string name;
-  int order = 0;       ///< place on the ladder, from the textbook up
-  std::string title;   ///< a few words for axes and tables
-  std::string idea;    ///< one sentence: what this rung adds
-  std::string source;  ///< document, section, figure; or the library
-  std::string precision = "fp32";
+  int order = 0;      ///< place on the ladder, from the textbook up
+  std::string title;  ///< a few words for axes and tables
+  std::string idea;   ///< one sentence: what this rung adds
+  std::vector<Citation> source;
+  Type type = Type::fp32;   ///< of the inputs
   bool is_library = false;  ///< a peer: somebody else's code behind our call
   bool is_general = false;  ///< takes whatever its problem allows: leading dimensions, factors, unaligned operands
   std::vector<Tunable> tunables;
-  int min_compute_capability = 0;  ///< 80 for 8.0
-  std::string not_emulated;        ///< GPU: why the emulator cannot run it; empty if it can
   std::optional<Ceiling> ceiling;
   std::function<std::string(const Params&)> refuse;  ///< why this case is not allowed; empty if it is
   std::function<Params()> sizes;                     ///< sizes that follow from the machine, not from the user
-  std::function<Launch(const Params&)> launch;       ///< GPU: the launch shape
-  std::function<Traffic(const Params&)> requested;   ///< requested global bytes, by formula
-  std::function<LevelTraffic(const Params&)>
-      level_traffic;                         ///< CPU: bytes per level by formula, for this machine's caches
-  std::function<void(const Call&)> run;      ///< executes it (GPU: enqueues it) on `operands`
-  std::function<void(const Call&)> emulate;  ///< filled in by the emulator's traced build of the same file
-  std::function<void(const Call&)> answer;   ///< the same without any counting, by its plain build
+  std::function<std::vector<Operand>(const Params&)> scratch;  ///< memory that it needs beside the operands, untimed
+  GpuPart gpu;
+  CpuPart cpu;
+  std::function<void(const Call&)> reset;  ///< before each run, untimed: where a run consumes what it works on
+  std::function<void(const Call&)> run;    ///< executes it (GPU: enqueues it) on `operands`
 
   std::string side() const;    ///< "cpu" or "gpu"
   std::string family() const;  ///< "matmul"

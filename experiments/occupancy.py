@@ -16,7 +16,7 @@ def section(view: View) -> Section | None:
         return None
     figures = [*([_sweep_figure(view, swept)] if swept else []), *([_block_figure(view, blocks)] if blocks else [])]
     return Section(_finding(swept, blocks), figures=figures, answer=_answer(view, swept),
-                   first=_first(view, swept) if swept else None, appendix=[_table(view, points)])
+                   first=_first(view, swept) if swept and _ladders(view) else None, appendix=[_table(view, points)])
 
 
 def _swept(points: list[Point]) -> dict[str, list[Point]]:
@@ -58,15 +58,15 @@ def _enough(points: list[Point]) -> float:
 def _finding(swept: dict[str, list[Point]], blocks: dict[str, list[Point]]) -> str:
     text = ""
     if swept:
-        kept = [f"{title} down to {numbers.percent(_enough(points))}" for title, points in swept.items()]
-        text = f"With resident warps taken away and nothing else changed, {numbers.percent(KEEPS)} of the best rate is " \
-               f"kept by {words.joined(kept)} occupancy."
+        kept = [f"{title} keeps {numbers.percent(KEEPS)} of its best rate down to {numbers.percent(_enough(points))} occupancy"
+                for title, points in swept.items()]
+        text = f"With fewer resident warps and nothing else changed, {words.joined(kept)}."
     if blocks:
-        best = [f"{max(points, key=lambda p: p.value).counters['threads_per_block']:.0f} for {title}"
+        best = [f"{max(points, key=lambda p: p.value).counters['threads_per_block']:.0f} threads for {title}"
                 for title, points in blocks.items()]
         shares = {p.counters[OCCUPANCY] for points in blocks.values() for p in points}
         text += f" The number of threads in a block matters{' even at equal occupancy' if len(shares) == 1 else ''}: " \
-                f"best are {words.joined(best)}."
+                f"the best is {words.joined(best)}."
     return text.strip()
 
 
@@ -75,7 +75,7 @@ def _answer(view: View, swept: dict[str, list[Point]]) -> list[str]:
     if not swept:
         return []
     title, points = max(swept.items(), key=lambda item: max(p.value for p in item[1]))
-    text = f"Occupancy alone does not decide: {title} keeps {numbers.percent(KEEPS)} of its rate down to " \
+    text = f"Occupancy alone does not determine performance: {title} keeps {numbers.percent(KEEPS)} of its rate down to " \
            f"{numbers.percent(_enough(points))} occupancy"
     for ladder in _ladders(view):
         top = ladder.fastest.point
@@ -108,9 +108,8 @@ def _dots(points: list[Point], x) -> list:
     return [lines.dot(p, x(p)) for p in points]
 
 
-def _percent_axis(ax) -> None:
-    ax.set_xlim(0, 104)
-    ax.set_xticks([0, 25, 50, 75, 100])
+PERCENT, TICKS = (0, 104), (0, 25, 50, 75, 100)
+"""Limits and ticks of an axis of occupancies."""
 
 
 def _sweep_figure(view: View, swept: dict[str, list[Point]]) -> Figure:
@@ -118,14 +117,15 @@ def _sweep_figure(view: View, swept: dict[str, list[Point]]) -> Figure:
     points = [p for line in swept.values() for p in line]
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 17, 2)
+        ax = style.axes(fig, 16, 9, 17, 2)
         series = [lines.Series(title, _dots(line, lambda p: 100 * p.counters[OCCUPANCY])) for title, line in swept.items()]
-        lines.draw(ax, series, "Theoretical occupancy [%]", f"Performance [{points[0].metric.unit}]", log_x=False, limit=10)
+        lines.draw(ax, series, "Theoretical occupancy [%]", "Performance", log_x=False, limit=10,
+                   unit=points[0].metric.unit, xlim=PERCENT)
         for p in points:
             if (reached := _achieved(view.gpu, p)) is not None:
-                ax.plot([100 * reached], [p.value], "o", color=style.GREY, markerfacecolor="white", markersize=2.8, zorder=5)
-        _percent_axis(ax)
-    caption = (f"Occupancy lowered by unused shared memory, {points[0].size_text}; small circles: achieved occupancy by "
+                ax.plot([100 * reached], [p.value], "|", color=style.GREY, markersize=8, zorder=1)
+        ax.set_xticks(TICKS)
+    caption = (f"Occupancy lowered by unused shared memory, {points[0].size_text}; upright ticks: achieved occupancy by "
                f"hardware counters. {words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_sweep", [_row(view.gpu, p) for p in points], draw, caption,
                   "Line plot of throughput over theoretical occupancy.", height=60, half=True)
@@ -136,9 +136,9 @@ def _block_figure(view: View, blocks: dict[str, list[Point]]) -> Figure:
     points = [p for line in blocks.values() for p in line]
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 17, 2)
+        ax = style.axes(fig, 16, 9, 21, 2)
         series = [lines.Series(title, _dots(line, lambda p: p.counters["threads_per_block"])) for title, line in blocks.items()]
-        lines.draw(ax, series, "Threads in a block", f"Performance [{points[0].metric.unit}]", limit=11)
+        lines.draw(ax, series, "Threads in a block", "Performance", limit=12, unit=points[0].metric.unit)
     shares = sorted({numbers.percent(p.counters[OCCUPANCY]) for p in points})
     caption = (f"By the number of threads in a block, {points[0].size_text}, at {words.joined(shares)} theoretical "
                f"occupancy. {words.provenance(view.gpu, points)}")
@@ -162,7 +162,8 @@ def _first(view: View, swept: dict[str, list[Point]]) -> Figure:
         style.rate_ticks(ax.yaxis, *ax.get_ylim())
         ax.set_xlabel("Theoretical occupancy [%]")
         ax.set_ylabel(f"Performance [{points[0].metric.unit}]", labelpad=1)
-        _percent_axis(ax)
+        ax.set_xlim(PERCENT)
+        ax.set_xticks(TICKS)
         sheet, shown = Paper(labels.box_points(ax)), []
         for i, (title, line) in enumerate(swept.items()):
             dots = _dots(line, lambda p: 100 * p.counters[OCCUPANCY])
@@ -193,9 +194,9 @@ def _number(ladder: Ladder, point: Point) -> str:
 def _table(view: View, points: list[Point]) -> Table:
     unit = points[0].metric.unit
     return Table(f"{view.name}_points", f"Occupancy and throughput, every point. {words.provenance(view.gpu, points)}", (
-        Column("title", "kernel", right=False, wide=True), Column("size", "size"),
-        Column("threads_per_block", "threads in a block", lambda v: f"{v:.0f}"),
-        Column("shared_bytes_added", "shared memory added", numbers.binary),
+        Column("title", "kernel", right=False), Column("size", "size"),
+        Column("threads_per_block", "threads/block", lambda v: f"{v:.0f}"),
+        Column("shared_bytes_added", "shared added", numbers.binary),
         Column("occupancy_theoretical", "theoretical", numbers.percent),
-        Column("occupancy_achieved", "achieved", numbers.percent), Column("limiter", "limited by", right=False),
+        Column("occupancy_achieved", "achieved", numbers.percent), Column("limiter", "limited by", right=False, wide=True),
         Column("value", unit, numbers.significant)), [_row(view.gpu, p) for p in points])

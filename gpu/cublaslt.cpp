@@ -167,7 +167,6 @@ struct Chosen {
 }  // namespace
 
 void cublaslt_sgemm(const Call& call, const Matmul<>& it) {
-  if (call.inspect) return;  // what it launches is its own affair
   static auto* const known = new std::map<Question, std::unique_ptr<Chosen>>;
   auto* stream = static_cast<cudaStream_t>(call.stream);
   auto& chosen = (*known)[question_of(it)];

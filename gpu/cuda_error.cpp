@@ -1,6 +1,6 @@
 #include "gpu/cuda_error.hpp"
 
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 
 namespace rung {
 

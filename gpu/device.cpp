@@ -9,9 +9,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 #include "gpu/cuda_error.hpp"
 #include "gpu/device_facts.hpp"
+#include "gpu/launch.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/stopwatch.hpp"
@@ -20,7 +21,7 @@ namespace rung {
 namespace {
 
 constexpr double kEventResolution = 0.5e-6;  // seconds, of CUDA's events
-constexpr std::int64_t kColdBatch = 32;      // cold runs queued before the host waits
+constexpr std::int64_t kQueuedRuns = 32;     // runs timed one by one that are queued before the host waits
 constexpr double kLongRun = 0.1;             // seconds; warm caches no longer matter
 constexpr double kEnergySeconds = 1;         // an H200's energy counter advances every 100 ms: one more or less is 10 %
 
@@ -72,19 +73,26 @@ class Gpu : public Target {
   std::string refuse(const Kernel& kernel, const Call& call) const override;
 
   void run(const Kernel& kernel, const Call& call) override {
-    kernel.run(on_stream(call));
+    const Call queued = on_stream(call);
+    if (kernel.reset) kernel.reset(queued);
+    kernel.run(queued);
     wait();
   }
 
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
     const Call queued = on_stream(call);
     energy_j_.reset();
-    return mode == Mode::hot ? time_hot(kernel, queued, runs) : time_cold(kernel, queued, runs);
+    return mode == Mode::hot && !kernel.reset ? time_batch(kernel, queued, runs)
+                                              : time_each(kernel, queued, runs, mode);
   }
 
   double resolved_seconds() const override { return 1000 * kEventResolution; }
 
-  std::optional<Resources> resources(const Kernel& kernel, const Call& call) override { return inspect(kernel, call); }
+  std::optional<Resources> resources(const Kernel& kernel, const Call& call) override {
+    const LaunchLog log;
+    run(kernel, call);
+    return log.resources_of(call.launch);
+  }
 
   std::optional<double> transfer_seconds(std::size_t bytes_in, std::size_t bytes_out) override;
 
@@ -113,23 +121,13 @@ class Gpu : public Target {
   Call on_stream(const Call& call) const {
     Call queued = call;
     queued.stream = stream_;
-    queued.inspect = nullptr;
     return queued;
-  }
-
-  std::optional<Resources> inspect(const Kernel& kernel, const Call& call) const {
-    if (!kernel.launch) return std::nullopt;
-    Resources resources;
-    Call question = on_stream(call);
-    question.inspect = &resources;
-    kernel.run(question);
-    return resources;
   }
 
   void wait() { check_cuda(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
 
-  double time_hot(const Kernel& kernel, const Call& call, std::int64_t runs);
-  double time_cold(const Kernel& kernel, const Call& call, std::int64_t runs);
+  double time_batch(const Kernel& kernel, const Call& call, std::int64_t runs);
+  double time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode);
 
   int device_;
   Nvml nvml_;
@@ -137,7 +135,7 @@ class Gpu : public Target {
   cudaStream_t stream_ = nullptr;
   void* flush_ = nullptr;
   std::size_t flush_bytes_ = 0;
-  std::array<Stopwatch, kColdBatch> watches_;
+  std::array<Stopwatch, kQueuedRuns> watches_;
   std::map<std::string, double> hot_seconds_;  // of one run, by kernel and parameters
   std::optional<double> energy_j_;             // of the last timed interval
   std::unique_ptr<Bus> bus_;
@@ -145,10 +143,11 @@ class Gpu : public Target {
 
 std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
   const int capability = 10 * properties_.major + properties_.minor;
-  if (capability < kernel.min_compute_capability)
-    return fmt::format("needs compute capability {}.{}; this GPU has {}.{}", kernel.min_compute_capability / 10,
-                       kernel.min_compute_capability % 10, properties_.major, properties_.minor);
-  if (!kernel.launch) return "";
+  if (capability < kernel.gpu.min_compute_capability)
+    return fmt::format("needs compute capability {}.{}; this GPU has {}.{}", kernel.gpu.min_compute_capability / 10,
+                       kernel.gpu.min_compute_capability % 10, properties_.major, properties_.minor);
+  if (!kernel.run) return "not in this build: it needs nvcc 12.5 or newer and the architecture sm_90a";
+  if (!kernel.gpu.launch) return "";
   const auto& [grid, block, shared] = call.launch;
   const auto outside = [](const Extent& extent, const int* most) {
     const unsigned sizes[] = {extent.x, extent.y, extent.z};
@@ -168,23 +167,10 @@ std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
   if (shared > properties_.sharedMemPerBlockOptin)
     return fmt::format("{} bytes of shared memory in a block; this GPU has at most {}", shared,
                        properties_.sharedMemPerBlockOptin);
-  try {
-    const Resources needed = *inspect(kernel, call);
-    if (needed.static_shared_bytes + shared > properties_.sharedMemPerBlockOptin)
-      return fmt::format("{} bytes of shared memory in a block; this GPU has at most {}",
-                         needed.static_shared_bytes + shared, properties_.sharedMemPerBlockOptin);
-    if (needed.blocks_per_sm < 1)
-      return fmt::format("no block fits: {} threads of {} registers; this GPU has {} for a block", block.count(),
-                         needed.registers_per_thread, properties_.regsPerBlock);
-  } catch (const DeviceLost&) {
-    throw;
-  } catch (const Error& error) {  // e.g. no code for this GPU in the program
-    return error.what();
-  }
   return "";
 }
 
-double Gpu::time_hot(const Kernel& kernel, const Call& call, std::int64_t runs) {
+double Gpu::time_batch(const Kernel& kernel, const Call& call, std::int64_t runs) {
   const std::string point = kernel.name + "/" + call.params.text();
   double& known = hot_seconds_[point];
   const bool is_long = known * static_cast<double>(runs) >= kEnergySeconds;
@@ -204,14 +190,16 @@ double Gpu::time_hot(const Kernel& kernel, const Call& call, std::int64_t runs) 
   return seconds;
 }
 
-/// A memset of exactly the size of L2 leaves nothing of the previous run in it. It also keeps the GPU busy while the
-/// host queues the events and the launch, so that no waiting for the host is timed.
-double Gpu::time_cold(const Kernel& kernel, const Call& call, std::int64_t runs) {
+/// Each run between two events of its own: what comes before it, a flush of the cache or the kernel's reset, is not
+/// timed. A memset of exactly the size of L2 leaves nothing of the previous run in it. It also keeps the GPU busy while
+/// the host queues the events and the launch, so that no waiting for the host is timed.
+double Gpu::time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) {
   double seconds = 0;
-  for (std::int64_t done = 0; done < runs; done += kColdBatch) {
-    const auto batch = static_cast<std::size_t>(std::min(runs - done, kColdBatch));
+  for (std::int64_t done = 0; done < runs; done += kQueuedRuns) {
+    const auto batch = static_cast<std::size_t>(std::min(runs - done, kQueuedRuns));
     for (std::size_t i = 0; i < batch; ++i) {
-      check_cuda(cudaMemsetAsync(flush_, 0, flush_bytes_, stream_), "flushing L2");
+      if (kernel.reset) kernel.reset(call);
+      if (mode == Mode::cold) check_cuda(cudaMemsetAsync(flush_, 0, flush_bytes_, stream_), "flushing L2");
       watches_[i].start(stream_);
       kernel.run(call);
       watches_[i].stop(stream_);

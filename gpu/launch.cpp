@@ -1,4 +1,6 @@
-/// The one place where a kernel is launched, or asked what it needs.
+/// The one place where a kernel is launched and its resources are read.
+#include "gpu/launch.hpp"
+
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -24,7 +26,7 @@ void allow_shared(const void* kernel, std::size_t bytes) {
   most = bytes;
 }
 
-Resources inspect(const void* kernel, const Launch& launch) {
+Resources asked_resources(const void* kernel, const Launch& launch) {
   cudaFuncAttributes attributes{};
   check_cuda(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's resources");
   Resources resources{.registers_per_thread = attributes.numRegs,
@@ -36,17 +38,53 @@ Resources inspect(const void* kernel, const Launch& launch) {
   return resources;
 }
 
+struct Key {
+  const void* kernel;
+  std::size_t threads, shared_bytes;
+  bool operator==(const Key&) const = default;
+};
+
+struct Hash {
+  std::size_t operator()(const Key& key) const {
+    return std::hash<const void*>()(key.kernel) ^ key.threads << 40 ^ key.shared_bytes << 20;
+  }
+};
+
+/// What a kernel takes when launched so. Asked once: the calls between two timed launches must cost nothing. Throws
+/// LaunchRefused if not even one block of it fits on a multiprocessor.
+const Resources& resources_of(const void* kernel, const Launch& launch) {
+  static std::unordered_map<Key, Resources, Hash> known;
+  const Key key{kernel, launch.block.count(), launch.dynamic_shared_bytes};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const Resources resources = asked_resources(kernel, launch);
+  if (resources.blocks_per_sm < 1)
+    throw LaunchRefused(
+        fmt::format("no block of {} threads with {} registers each and {} bytes of shared memory fits on "
+                    "a multiprocessor of this GPU",
+                    key.threads, resources.registers_per_thread, resources.static_shared_bytes + key.shared_bytes));
+  return known.emplace(key, resources).first->second;
+}
+
+LaunchLog* current_log = nullptr;
+
 dim3 to_dim3(const Extent& extent) { return {extent.x, extent.y, extent.z}; }
 
 }  // namespace
 
+LaunchLog::LaunchLog() { current_log = this; }
+LaunchLog::~LaunchLog() { current_log = nullptr; }
+
+std::optional<Resources> LaunchLog::resources_of(const Launch& launch) const {
+  for (const auto& [made, resources] : entries_)
+    if (made == launch) return resources;
+  return std::nullopt;
+}
+
 void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early) {
   const auto& [grid, block, shared] = call.launch;
   if (shared > 0) allow_shared(kernel, shared);
-  if (call.inspect) {
-    *call.inspect = inspect(kernel, call.launch);
-    return;
-  }
+  const Resources& resources = resources_of(kernel, call.launch);
+  if (current_log) current_log->entries_.emplace_back(call.launch, resources);
   cudaLaunchAttribute may_be_early{};
   may_be_early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   may_be_early.val.programmaticStreamSerializationAllowed = 1;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 
 namespace rung {
 

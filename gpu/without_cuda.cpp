@@ -1,5 +1,5 @@
 /// The GPU's side of a program that was built without CUDA: it says so, and everything else works.
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 #include "gpu/device_facts.hpp"
 #include "gpu/simt/cublas.hpp"
 

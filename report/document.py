@@ -60,14 +60,17 @@ def _unique(items: list) -> list:
 
 def make(study: Study) -> Document:
     """Composes every experiment's section once, then what joins them."""
-    found = [replace(c, section=_paired_section(c.section)) for c in contributions(study)]
+    found = contributions(study)
+    first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
-    return Document(study, found, [comparison.section(x) for x in comparison.comparisons(ladders)],
-                    _paired(first_page.figures(found)))
+    return Document(study, [replace(c, section=_without(c.section, first)) for c in found],
+                    [comparison.section(x) for x in comparison.comparisons(ladders)], _paired(first))
 
 
-def _paired_section(section: Section) -> Section:
-    return replace(section, figures=_paired(section.figures), appendix=_paired(section.appendix))
+def _without(section: Section, first: Sequence[Figure]) -> Section:
+    """Without the figures that stand on the first page; its own figure for that page among the others if it does not."""
+    figures = [f for f in first_page.every(section) if all(f is not x for x in first)]
+    return replace(section, figures=_paired(figures), appendix=_paired(section.appendix))
 
 
 def _paired(items: Sequence) -> list:
@@ -87,12 +90,11 @@ def data(document: Document, drawn: bool) -> dict:
     """The whole document as data for the template."""
     study, found, single = document.study, document.found, first_page.is_single(document.found)
     page = first_page.compose(study, found, document.joined)
-    main = [] if single else [block for c in found for block in _experiment(c, document.first, drawn)]
+    main = [] if single else [block for c in found for block in _experiment(c, drawn)]
     for section in document.joined:
-        main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, (), drawn)]
-    first = blocks.figures(document.first, drawn)
-    if single:
-        first += _body(found[0].section, document.first, drawn)[1:]
+        main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, drawn)]
+    first = _body(replace(found[0].section, figures=document.first), drawn)[1:] if single else blocks.figures(
+        document.first, drawn)
     return {"page": {k: _cleaned(v) for k, v in page.items()}, "first": first, "main": main,
             "method": method.method(study) + method.validity(study) + references.section(found),
             "appendix": _appendix(document, drawn)}
@@ -102,18 +104,17 @@ def _cleaned(value: object) -> object:
     return [blocks.clean(v) for v in value] if isinstance(value, list) else blocks.clean(value)
 
 
-def _experiment(one: Contribution, shown: Sequence[Figure], drawn: bool) -> list[dict]:
+def _experiment(one: Contribution, drawn: bool) -> list[dict]:
     """Half a page: title, question with its source, finding, verdicts, figures."""
     source = sources.cite_all(one.view.references)
     return [blocks.heading(one.view.title), blocks.question(f"{one.view.question}{f' ({source})' if source else ''}"),
-            *_body(one.section, shown, drawn)]
+            *_body(one.section, drawn)]
 
 
-def _body(section: Section, shown: Sequence[Figure], drawn: bool) -> list[dict]:
-    """Finding, figures that the first page does not show, verdicts, tables."""
-    figures = [f for f in section.figures if f not in shown]
-    return [blocks.paragraph(section.finding), *blocks.figures(figures, drawn), *map(blocks.verdict, section.verdicts),
-            *map(blocks.table, section.tables)]
+def _body(section: Section, drawn: bool) -> list[dict]:
+    """Finding, verdicts, figures, tables."""
+    return [blocks.paragraph(section.finding), *map(blocks.verdict, section.verdicts),
+            *blocks.figures(section.figures, drawn), *map(blocks.table, section.tables)]
 
 
 def _appendix(document: Document, drawn: bool) -> list[dict]:

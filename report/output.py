@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import gc
+import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -14,7 +16,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 ENDINGS = (".csv", ".pdf", ".svg", ".png")
 LIST = ".written"
 """A file in each folder that lists what the last report wrote there."""
-WORKERS = 2
+MOST_WORKERS = 8
 
 
 def safe_name(text: str) -> str:
@@ -68,13 +70,18 @@ def _remove_stale(folder: Path, names: set[str]) -> None:
 
 
 def _draw_all(figures: Sequence[Figure], folder: Path) -> None:
-    """In two processes; the second has the figures by being a fork, since a way of drawing cannot be sent."""
-    context = get_context("fork")
-    helper = context.Process(target=_draw, args=(figures[1::WORKERS], folder))
-    helper.start()
-    _draw(figures[0::WORKERS], folder)
-    helper.join()
-    if helper.exitcode:
+    """In several processes, which have the figures by being forks, since a way of drawing cannot be sent."""
+    from report.draw import style  # noqa: F401 - loaded once, for all
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
+    gc.freeze()  # what is loaded by now lives on; looking through it again and again takes as long as drawing
+    helpers = [context.Process(target=_draw, args=(figures[i::number], folder)) for i in range(1, number)]
+    for helper in helpers:
+        helper.start()
+    _draw(figures[0::number], folder)
+    for helper in helpers:
+        helper.join()
+    if any(helper.exitcode for helper in helpers):
         raise RuntimeError("a figure could not be drawn; see above")
 
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 
 namespace rung {
 

@@ -1,6 +1,6 @@
 /// The "count" way of a point: executed by the emulator, judged like any other, with what its warps asked for.
+#include "common/harness/count.hpp"
 #include "common/harness/results.hpp"
-#include "gpu/simt/emulator.hpp"
 
 namespace rung {
 namespace {
@@ -20,7 +20,11 @@ void add_modelled(const CacheCounts& caches, const Device& device, Json& entry) 
   entry["model_dram_bytes"] = caches.dram_bytes();
 }
 
-void add_requests(const Counts& counts, Json& entry) {
+void add_executed(const Counts& counts, Json& entry) {
+  entry["bytes_executed_loaded"] = counts.bytes_loaded;
+  entry["bytes_executed_stored"] = counts.bytes_stored;
+  entry["op_per_byte_executed"] = counts.op_per_byte_loaded();
+  entry["op_per_byte_executed_with_stores"] = counts.op_per_byte_moved();
   entry["load_requests"] = counts.load_requests;
   entry["store_requests"] = counts.store_requests;
   entry["load_sectors"] = counts.load_sectors;
@@ -47,9 +51,14 @@ void add_requests(const Counts& counts, Json& entry) {
 }  // namespace
 
 Json counted_entry(const Point& point, std::uint64_t seed) {
-  const Params params = point.params();
-  const Counts counts = count(*point.kernel, params, {.seed = seed, .caches = point.caches});
-  if (!counts.check.passed()) return failed_entry(point, "wrong result when emulated: " + counts.check.failure);
+  const CountedRun counted = count(point, {.seed = seed, .caches = point.caches});
+  const Check& check = counted.check;
+  if (!check.passed()) return failed_entry(point, "wrong result when emulated: " + check.failure);
+  return counted_entry(point, counted);
+}
+
+Json counted_entry(const Point& point, const CountedRun& counted) {
+  const auto& [counts, check] = counted;
   Json entry = point_entry(point);
   entry["repetitions"] = 1;
   entry["repetition_index"] = 0;
@@ -57,26 +66,18 @@ Json counted_entry(const Point& point, std::uint64_t seed) {
   entry["iterations"] = 1;
   entry["real_time"] = entry["cpu_time"] = counts.seconds * 1e9;
   entry["time_unit"] = "ns";
-  entry["flops"] = counts.flops();
-  entry["flops_useful"] = point.problem->flops(params);
+  entry["flops_useful"] = point.problem->flops(point.params());
+  entry["flops_executed"] = counts.flops();
   entry["adds"] = counts.fp32.adds + counts.fp64.adds;
   entry["muls"] = counts.fp32.muls + counts.fp64.muls;
   entry["fmas"] = counts.fp32.fmas + counts.fp64.fmas;
   entry["specials"] = counts.fp32.specials + counts.fp64.specials;
-  entry["bytes_min"] = point.problem->bytes_min(params);
-  entry["bytes_requested"] = counts.bytes_loaded;
-  entry["bytes_stored"] = counts.bytes_stored;
-  entry["op_per_byte_requested"] = counts.op_per_byte_loaded();
-  entry["op_per_byte_with_stores"] = counts.op_per_byte_moved();
-  if (point.kernel->requested) {
-    const Traffic declared = point.kernel->requested(params);
-    entry["bytes_requested_declared"] = declared.loaded;
-    entry["bytes_stored_declared"] = declared.stored;
-    if (declared.loaded > 0) entry["op_per_byte_declared"] = point.problem->flops(params) / declared.loaded;
-  }
-  add_requests(counts, entry);
+  entry["bytes_min"] = point.problem->compulsory_bytes(point.params());
+  add_declared(entry, point);
+  add_executed(counts, entry);
   if (point.caches) add_modelled(counts.caches, *point.caches, entry);
-  entry["max_error_ratio"] = counts.check.max_error_ratio;
+  entry["max_error_ratio"] = check.max_error_ratio;
+  if (!check.judged.empty()) entry["judged"] = check.judged;
   return entry;
 }
 

@@ -1,5 +1,7 @@
 #include "common/harness/experiment.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -7,23 +9,27 @@
 #include <set>
 #include <sstream>
 
-#include "common/harness/cpu_info.hpp"
 #include "common/harness/experiment_values.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
 
+using Axes = std::vector<std::pair<std::string, std::vector<Value>>>;
+
 /// One [[sweep]]: what is combined with what.
 struct Sweep {
   std::vector<const Kernel*> kernels;
   std::vector<Way> ways{Way::hot};
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes;  ///< sizes and tunables
+  Axes axes;  ///< sizes and tunables
   std::vector<Params> shapes;
   std::vector<std::int64_t> shared_bytes{0};
-  std::vector<int> threads;  ///< of CPU kernels, 0 for all; empty if the sweep does not say
+  std::vector<int> threads;           ///< of CPU kernels, 0 for all; empty if the sweep does not say
+  std::vector<std::string> data{""};  ///< names; "" for the one that the problem times by default
   bool interleave = false;
+  bool is_roofs = false;
   Effort effort;
   const Device* caches = nullptr;
 };
@@ -41,7 +47,7 @@ bool has_tunable(const Kernel& kernel, const std::string& name) {
 }
 
 bool has_size(const Kernel& kernel, const std::string& name) {
-  const auto& names = find_problem(kernel.family()).size_names;
+  const auto& names = problem_of(kernel).size_names;
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -50,7 +56,7 @@ void require_axis(const Sweep& sweep, const std::string& name, std::vector<std::
   for (const Kernel* kernel : sweep.kernels) {
     if (has_tunable(*kernel, name) || has_size(*kernel, name)) return;
     for (const Tunable& tunable : kernel->tunables) others.push_back(tunable.name);
-    for (const std::string& size : find_problem(kernel->family()).size_names) others.push_back(size);
+    for (const std::string& size : problem_of(*kernel).size_names) others.push_back(size);
   }
   throw Error("no kernel of this sweep has a size or tunable '" + name + "'" + did_you_mean(name, others));
 }
@@ -58,17 +64,16 @@ void require_axis(const Sweep& sweep, const std::string& name, std::vector<std::
 std::string launch_refusal(const Point& point) {
   if (std::string reason = refusal(*point.kernel, point.params()); !reason.empty()) return reason;
   if (point.way == Way::count && point.kernel->side() != "gpu") return "only GPU kernels are counted by execution";
-  if (point.way == Way::count && !point.kernel->not_emulated.empty())
-    return "not emulated: " + point.kernel->not_emulated;
+  if (point.way == Way::count && !point.kernel->gpu.not_emulated.empty())
+    return "not emulated: " + point.kernel->gpu.not_emulated;
   return "";
 }
 
 /// Calls `use` with every combination of one value from each axis.
 template <typename Use>
-void each_combination(const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& axes, Params chosen,
-                      std::size_t depth, const Use& use) {
+void each_combination(const Axes& axes, Params chosen, std::size_t depth, const Use& use) {
   if (depth == axes.size()) return use(chosen);
-  for (const std::int64_t value : axes[depth].second) {
+  for (const Value& value : axes[depth].second) {
     Params next = chosen;
     next.set(axes[depth].first, value);
     each_combination(axes, next, depth + 1, use);
@@ -82,47 +87,47 @@ std::vector<std::optional<int>> thread_axis(const Kernel& kernel, const Sweep& s
 }
 
 /// Sizes that follow from the machine follow from the threads, too, so these are set while the point is made.
-Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep, std::optional<int> threads) {
+Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep, std::optional<int> threads,
+                 const std::string& data) {
   const UseThreads scope(threads.value_or(0));
-  Point point{.kernel = &kernel, .problem = &find_problem(kernel.family())};
-  if (kernel.side() == "cpu") point.threads = threads.value_or(0) > 0 ? *threads : cpu_threads();
+  Point point = point_of(kernel, given, data);
+  if (threads.value_or(0) > 0 && kernel.side() == "cpu") point.threads = *threads;
   point.names_threads = threads.has_value();
   point.effort = sweep.effort;
   point.caches = sweep.caches;
-  point.tunables = with_tunables(kernel, given);
-  Params sizes = kernel.sizes ? kernel.sizes() : Params{};
-  for (const auto& [name, value] : given)
-    if (has_size(kernel, name)) sizes.set(name, value);
-  point.sizes = point.problem->complete(sizes);
+  point.is_roof = sweep.is_roofs;
   return point;
 }
 
 /// Calls `use` with every point of the sweep.
 template <typename Use>
 void each_point(const Sweep& sweep, const Use& use) {
+  const auto use_point = [&](Point point, Way way, std::int64_t shared) {
+    point.way = way;
+    point.shared_bytes = shared;
+    const UseThreads scope(point.threads);
+    point.skip = launch_refusal(point);
+    use(std::move(point));
+  };
   for (const Kernel* kernel : sweep.kernels) {
-    std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes;
+    Axes axes;
     for (const auto& axis : sweep.axes)
       if (has_tunable(*kernel, axis.first) || has_size(*kernel, axis.first)) axes.push_back(axis);
     for (const Params& shape : sweep.shapes)
       each_combination(axes, shape, 0, [&](const Params& given) {
         for (const std::optional<int> threads : thread_axis(*kernel, sweep))
-          for (const Way way : sweep.ways)
-            for (const std::int64_t shared : sweep.shared_bytes) {
-              Point point = make_point(*kernel, given, sweep, threads);
-              point.way = way;
-              point.shared_bytes = shared;
-              const UseThreads scope(point.threads);
-              point.skip = launch_refusal(point);
-              use(std::move(point));
-            }
+          for (const std::string& data : sweep.data)
+            for (const Way way : sweep.ways)
+              for (const std::int64_t shared : sweep.shared_bytes)
+                use_point(make_point(*kernel, given, sweep, threads, data), way, shared);
       });
   }
 }
 
 /// What points have in common that are measured together: what they compute, where, how, and with how many threads.
 std::string group_key(const Point& point) {
-  return point.problem->name + "/" + point.sizes.text() + "/" + point.kernel->side() + "/" + way_name(point.way) + "/" +
+  return point.problem->family + "/" + type_name(point.problem->type) + "/" + point.data->name + "/" +
+         point.sizes.text() + "/" + point.kernel->side() + "/" + way_name(point.way) + "/" +
          std::to_string(point.threads);
 }
 
@@ -147,6 +152,37 @@ void require_counting(const Sweep& sweep) {
     throw Error("'caches' needs mode = \"count\" and no other: a model is not measured");
 }
 
+/// The keys of `node`, which must be a table if it is there, replace those of `keys`.
+void replace_keys(toml::table& keys, const std::string& name, const toml::node* node) {
+  if (!node) return;
+  if (!node->is_table()) wrong_type(name, "a table");
+  for (const auto& [key, value] : *node->as_table()) keys.insert_or_assign(key, value);
+}
+
+/// The sweep's keys in this study: in the brief one, what [sweep.brief] has goes before what the experiment's [brief]
+/// has, and both before what the sweep says.
+toml::table scaled(const toml::table& sweep, const toml::table& experiment, Scale scale) {
+  toml::table keys = sweep;
+  if (scale == Scale::brief) {
+    replace_keys(keys, "brief", experiment.get("brief"));
+    replace_keys(keys, "brief", sweep.get("brief"));
+  }
+  keys.erase("brief");
+  return keys;
+}
+
+/// Those of the sweep's kernels that have the type called `name`.
+void keep_type(const std::string& key, const std::string& name, std::vector<const Kernel*>& kernels) {
+  std::erase_if(kernels, [&](const Kernel* kernel) { return name != type_name(kernel->type); });
+  if (kernels.empty()) throw Error("'" + key + "': no kernel of this sweep has the type " + name);
+}
+
+/// "roofs" is the one role that there is.
+bool is_roofs(const std::string& key, const toml::node& node) {
+  if (node.value<std::string>() != "roofs") wrong_type(key, "\"roofs\"");
+  return true;
+}
+
 Sweep read_sweep(const toml::table& table) {
   Sweep sweep{.shapes = {Params{}}};
   const toml::node* kernels = table.get("kernels");
@@ -156,6 +192,10 @@ Sweep read_sweep(const toml::table& table) {
   using Reader = std::function<void(const std::string&, const toml::node&)>;
   const std::map<std::string, Reader> readers{
       {"kernels", [](auto&, auto&) {}},
+      {"full", [](auto&, auto&) {}},
+      {"type", [&](auto& key, auto& node) { keep_type(key, words(key, node).front(), sweep.kernels); }},
+      {"role", [&](auto& key, auto& node) { sweep.is_roofs = is_roofs(key, node); }},
+      {"data", [&](auto& key, auto& node) { sweep.data = words(key, node); }},
       {"mode",
        [&](auto& key, auto& node) {
          sweep.ways.clear();
@@ -180,7 +220,7 @@ Sweep read_sweep(const toml::table& table) {
       reader->second(name, node);
     } else {
       require_axis(sweep, name, known);
-      sweep.axes.emplace_back(name, numbers(name, node));
+      sweep.axes.emplace_back(name, values(name, node));
     }
   }
   require_counting(sweep);
@@ -188,26 +228,36 @@ Sweep read_sweep(const toml::table& table) {
   return sweep;
 }
 
-Experiment read_experiment(const toml::table& table) {
-  Experiment experiment;
-  std::set<std::string> names;
+/// Refuses keys that an experiment does not have, and types that its texts do not have.
+void read_head(const toml::table& table, Experiment& experiment) {
+  const std::vector<std::string> known{"title", "question", "source", "chapter", "report", "brief", "sweep"};
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error("unknown key '" + name + "' (line " + std::to_string(node.source().begin.line) + ")" +
+                  did_you_mean(name, known));
     if (name == "title" || name == "question") {
       if (!node.is_string()) wrong_type(name, "a text");
       (name == "title" ? experiment.title : experiment.question) = node.as_string()->get();
-    } else if (name != "sweep") {
-      const std::vector<std::string> known{"title", "question", "sweep"};
-      throw Error("unknown key '" + name + "' (line " + std::to_string(node.source().begin.line) + ")" +
-                  did_you_mean(name, known));
     }
+    if (name == "chapter" && !node.is_integer()) wrong_type(name, "a whole number");
+    if (name == "report" && !node.is_table()) wrong_type(name, "a table, [report]");
+    if (name == "source") citations(name, node);
   }
+}
+
+Experiment read_experiment(const toml::table& table, Scale scale) {
+  Experiment experiment{.scale = scale};
+  read_head(table, experiment);
   const toml::array* sweeps = table["sweep"].as_array();
   if (!sweeps) throw Error("there is no [[sweep]]");
+  std::set<std::string> names;
   for (const toml::node& node : *sweeps) {
     if (!node.is_table()) throw Error("a sweep must be a table, [[sweep]]");
     try {
-      add_points(read_sweep(*node.as_table()), experiment.points, names);
+      const toml::table keys = scaled(*node.as_table(), table, scale);
+      if (keys.contains("full") && truth("full", *keys.get("full")) && scale == Scale::brief) continue;
+      add_points(read_sweep(keys), experiment.points, names);
     } catch (const Error& error) {
       throw Error("the sweep at line " + std::to_string(node.source().begin.line) + ": " + error.what());
     }
@@ -216,6 +266,40 @@ Experiment read_experiment(const toml::table& table) {
 }
 
 }  // namespace
+
+const char* scale_name(Scale scale) { return scale == Scale::brief ? "brief" : "full"; }
+
+namespace {
+
+/// A size as its problem has it: a whole number, or one of the words that it may be.
+Value size_value(const Problem& problem, const std::string& name, const Value& given) {
+  const auto words = problem.size_words.find(name);
+  if (words == problem.size_words.end()) {
+    if (!given.word.empty()) throw Error("size " + name + " = " + given.word + ": give a whole number");
+    return given;
+  }
+  std::vector<std::string> known;
+  for (const Value& value : words->second) {
+    if (value.word == given.word) return value;
+    known.push_back(value.word);
+  }
+  throw Error("size " + name + " = " + given.text() + " is not one of " + fmt::format("{}", fmt::join(known, ", ")) +
+              did_you_mean(given.word, known));
+}
+
+}  // namespace
+
+Point point_of(const Kernel& kernel, const Params& given, const std::string& data) {
+  Point point{.kernel = &kernel, .problem = &problem_of(kernel)};
+  if (kernel.side() == "cpu") point.threads = cpu_threads();
+  point.data = data.empty() ? &point.problem->timed_data() : &point.problem->data_set(data);
+  point.tunables = with_tunables(kernel, given);
+  Params sizes = kernel.sizes ? kernel.sizes() : Params{};
+  for (const auto& [name, value] : given)
+    if (has_size(kernel, name)) sizes.set(name, size_value(*point.problem, name, value));
+  point.sizes = point.problem->complete(sizes);
+  return point;
+}
 
 const char* way_name(Way way) { return way == Way::hot ? "hot" : way == Way::cold ? "cold" : "count"; }
 
@@ -231,17 +315,18 @@ std::string Point::name() const {
   std::string text = (way == Way::count ? "count/" : "") + kernel->name;
   if (!tunables.empty()) text += "/" + tunables.text();
   if (shared_bytes) text += "/shared_bytes:" + std::to_string(shared_bytes);
-  text += "/" + problem->brief(sizes).text();
+  text += "/" + problem->brief_sizes(sizes).text();
+  if (data != &problem->timed_data()) text += "/data:" + data->name;
   if (way == Way::cold) text += "/mode:cold";
   return text + (names_threads ? "/threads:" + std::to_string(threads) : "");
 }
 
-Experiment load_experiment(const std::filesystem::path& file) {
+Experiment load_experiment(const std::filesystem::path& file, Scale scale) {
   std::ifstream in(file);
   std::stringstream text;
   if (!in || !(text << in.rdbuf())) throw Error("cannot read the experiment file " + file.string());
   try {
-    Experiment experiment = read_experiment(toml::parse(text.str(), file.string()));
+    Experiment experiment = read_experiment(toml::parse(text.str(), file.string()), scale);
     experiment.name = file.stem().string();
     experiment.text = text.str();
     return experiment;
@@ -253,6 +338,31 @@ Experiment load_experiment(const std::filesystem::path& file) {
   }
 }
 
+namespace {
+
+/// A number or a truth as it is, anything else in quotes.
+std::string toml_word(const std::string& word) {
+  const bool is_number = !word.empty() && word.find_first_not_of("0123456789-.") == std::string::npos;
+  return is_number || word == "true" || word == "false" ? word : "'" + word + "'";
+}
+
+/// "16", "fast", "[1,2]" or "1,2" as TOML has it.
+std::string toml_value(std::string values) {
+  const bool is_list = values.starts_with("[") && values.ends_with("]");
+  if (is_list) values = values.substr(1, values.size() - 2);
+  std::istringstream parts(values);
+  std::string text;
+  int count = 0;
+  for (std::string part; std::getline(parts, part, ','); ++count) {
+    const std::size_t first = part.find_first_not_of(' ');
+    part = first == std::string::npos ? "" : part.substr(first, part.find_last_not_of(' ') - first + 1);
+    text += (count ? ", " : "") + toml_word(part);
+  }
+  return is_list || count != 1 ? "[" + text + "]" : text;
+}
+
+}  // namespace
+
 Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::vector<std::string>& axes) {
   std::string text = "title = \"Chosen on the command line\"\n[[sweep]]\nkernels = [";
   for (const std::string& kernel : kernels) text += "'" + kernel + "', ";
@@ -260,15 +370,10 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
   for (const std::string& axis : axes) {
     const std::size_t equals = axis.find('=');
     if (equals == std::string::npos) throw Error("--axis " + axis + ": write it as name=value or name=[value,value]");
-    const std::string values = axis.substr(equals + 1);
-    const bool is_truth = values == "true" || values == "false";
-    const bool is_word = !is_truth && values.find_first_not_of("0123456789,-. []") != std::string::npos;
-    const bool is_list = values.find(',') != std::string::npos && values[0] != '[';
-    text += axis.substr(0, equals) + " = " + (is_word ? "'" + values + "'" : is_list ? "[" + values + "]" : values);
-    text += "\n";
+    text += axis.substr(0, equals) + " = " + toml_value(axis.substr(equals + 1)) + "\n";
   }
   try {
-    Experiment experiment = read_experiment(toml::parse(text));
+    Experiment experiment = read_experiment(toml::parse(text), Scale::full);
     experiment.name = "adhoc";
     experiment.text = text;
     return experiment;
@@ -277,10 +382,23 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
   }
 }
 
+namespace {
+
+/// What has a sweep is an experiment; sources.toml beside it is none.
+bool is_experiment(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("[[sweep]]")) return true;
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::string> experiment_names() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(RUNG_SOURCE_DIR) + "/experiments"))
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+    if (entry.path().extension() == ".toml" && is_experiment(entry.path()))
+      names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
 }

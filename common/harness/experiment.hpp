@@ -3,10 +3,19 @@
 /// that nobody knows is an error with the nearest one suggested.
 ///
 ///   title = "…"                         question = "…"
+///   source = [{id = "pmpp", where = "section 5.4"}]   entries of experiments/sources.toml
+///   chapter = 30                        its place in the report
+///   [report]                            how the report shows it: kind = "ladder" …; read by report/, not here
+///   [brief]                             keys that replace those of every sweep in the brief study
 ///   [[sweep]]
 ///   kernels = ["gpu/matmul/*"]          globs over the registry
-///   n = [256, 512]                      any size of the problem, any tunable of a kernel: a number or a list
+///   type = "fp32"                       of these, those of this data type alone
+///   n = [256, 512]                      any size of the problem, any tunable of a kernel: a number, a word or a list
 ///   sizes = [{m = 64, n = 32, k = 8}]   shapes that are no product of axes
+///   data = ["random", "sorted"]         data sets of the problem; the one that it times by default if not given
+///   role = "roofs"                      its points are the roofs by which the others of this run are judged
+///   full = true                         measured in the full study only
+///   [sweep.brief]                       keys that replace this sweep's in the brief study
 ///   mode = ["hot", "cold"]              or "count": executed and counted by the emulator, never timed
 ///   caches = "H200"                     with mode = "count": model this GPU's caches, too (common/model/devices.cpp)
 ///   shared_bytes = [0, 8192]            dynamic shared memory added to each launch (an occupancy sweep)
@@ -48,6 +57,7 @@ struct Effort {
 struct Point {
   const Kernel* kernel = nullptr;
   const Problem* problem = nullptr;
+  const DataSet* data = nullptr;  ///< that is timed or counted
   Params sizes, tunables;
   std::int64_t shared_bytes = 0;
   Way way = Way::hot;
@@ -55,6 +65,7 @@ struct Point {
   const Device* caches = nullptr;  ///< whose caches are modelled while counting; no part of the name
   int threads = 0;                 ///< that a CPU kernel may use; 0 on the GPU
   bool names_threads = false;      ///< the sweep asked for this number, so the name says it
+  bool is_roof = false;            ///< the others of the run are judged by it
   int group = 0;                   ///< points with the same number above 0 are measured together
   std::string skip;                ///< why it is not measured; empty if it is
 
@@ -64,14 +75,19 @@ struct Point {
   bool is_oversubscribed() const;  ///< has more threads than this process may use processors
 };
 
+/// The brief study answers each question within seconds, the full one is what recorded results are made with: which
+/// points and how many samples either takes is said in the experiment's file.
+enum class Scale { brief, full };
+
 struct Experiment {
   std::string name, title, question;
   std::string text;  ///< the file as it was read
+  Scale scale = Scale::full;
   std::vector<Point> points;
 };
 
 /// Reads `file`; throws Error naming the file and line of what is wrong.
-Experiment load_experiment(const std::filesystem::path& file);
+Experiment load_experiment(const std::filesystem::path& file, Scale scale = Scale::full);
 
 /// An experiment of one sweep, from the command line: axes are "n=256,512" and "tile=16".
 Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::vector<std::string>& axes);
@@ -82,5 +98,10 @@ std::filesystem::path find_experiment(const std::string& name);
 std::vector<std::string> experiment_names();
 
 const char* way_name(Way way);
+const char* scale_name(Scale scale);
+
+/// The point that a kernel's sizes, tunables and data set make, the rest at their defaults, for as many threads as
+/// OpenMP has now. Throws Error for values that are not allowed.
+Point point_of(const Kernel& kernel, const Params& given, const std::string& data = "");
 
 }  // namespace rung

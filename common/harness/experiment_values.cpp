@@ -1,6 +1,6 @@
 #include "common/harness/experiment_values.hpp"
 
-#include "gpu/simt/caches.hpp"
+#include "common/emulator/caches.hpp"
 
 namespace rung {
 namespace {
@@ -11,34 +11,64 @@ constexpr std::int64_t kMostThreads = 1024;
 
 void wrong_type(const std::string& key, const char* wanted) { throw Error("'" + key + "' must be " + wanted); }
 
-std::vector<std::int64_t> numbers(const std::string& key, const toml::node& node) {
-  std::vector<std::int64_t> values;
+namespace {
+
+/// What `read` makes of each element of a list, or of the node itself if it is none.
+template <typename T, typename Read>
+std::vector<T> each_value(const std::string& key, const toml::node& node, const char* wanted, const Read& read) {
+  std::vector<T> found;
   const auto add = [&](const toml::node& one) {
-    if (!one.is_integer()) wrong_type(key, "a whole number or a list of them");
-    values.push_back(one.as_integer()->get());
+    if (!read(one, found)) wrong_type(key, wanted);
   };
   if (const toml::array* list = node.as_array()) {
     for (const toml::node& one : *list) add(one);
   } else {
     add(node);
   }
-  if (values.empty()) wrong_type(key, "a list with at least one number");
-  return values;
+  if (found.empty()) wrong_type(key, "a list with at least one value");
+  return found;
+}
+
+/// Adds the node's value if it is a T.
+template <typename T, typename Out>
+bool add_if(const toml::node& one, std::vector<Out>& found) {
+  const auto value = one.value_exact<T>();
+  if (value) found.emplace_back(*value);
+  return value.has_value();
+}
+
+}  // namespace
+
+std::vector<std::int64_t> numbers(const std::string& key, const toml::node& node) {
+  return each_value<std::int64_t>(key, node, "a whole number or a list of them",
+                                  [](const toml::node& one, auto& found) { return add_if<std::int64_t>(one, found); });
 }
 
 std::vector<std::string> words(const std::string& key, const toml::node& node) {
-  std::vector<std::string> values;
-  const auto add = [&](const toml::node& one) {
-    if (!one.is_string()) wrong_type(key, "a word or a list of them");
-    values.push_back(one.as_string()->get());
-  };
-  if (const toml::array* list = node.as_array()) {
-    for (const toml::node& one : *list) add(one);
-  } else {
-    add(node);
+  return each_value<std::string>(key, node, "a word or a list of them",
+                                 [](const toml::node& one, auto& found) { return add_if<std::string>(one, found); });
+}
+
+std::vector<Value> values(const std::string& key, const toml::node& node) {
+  return each_value<Value>(key, node, "a whole number, a word or a list of them",
+                           [](const toml::node& one, auto& found) {
+                             if (const auto word = one.value_exact<std::string>()) found.emplace_back(0, *word);
+                             return one.is_string() || add_if<std::int64_t>(one, found);
+                           });
+}
+
+std::vector<Citation> citations(const std::string& key, const toml::node& node) {
+  constexpr const char* kWanted = "a list of tables, as [{id = \"pmpp\", where = \"section 5.4\"}]";
+  const toml::array* list = node.as_array();
+  if (!list) wrong_type(key, kWanted);
+  std::vector<Citation> all;
+  for (const toml::node& one : *list) {
+    const toml::table* table = one.as_table();
+    const auto id = table ? (*table)["id"].value<std::string>() : std::nullopt;
+    if (!id) wrong_type(key, kWanted);
+    all.push_back({*id, (*table)["where"].value_or(std::string())});
   }
-  if (values.empty()) wrong_type(key, "a list with at least one word");
-  return values;
+  return all;
 }
 
 std::vector<Params> shapes(const toml::node& node) {

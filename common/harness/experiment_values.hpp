@@ -19,6 +19,10 @@ namespace rung {
 std::vector<std::int64_t> numbers(const std::string& key, const toml::node& node);
 /// A word or a list of them; at least one.
 std::vector<std::string> words(const std::string& key, const toml::node& node);
+/// Values of a size or tunable: whole numbers, words, or a list of them; at least one.
+std::vector<Value> values(const std::string& key, const toml::node& node);
+/// The list of tables of the key `source`, as [{id = "pmpp", where = "section 5.4"}].
+std::vector<Citation> citations(const std::string& key, const toml::node& node);
 /// A number above 0, up to 1e6.
 double positive_number(const std::string& key, const toml::node& node);
 bool truth(const std::string& key, const toml::node& node);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/harness/experiment.hpp"
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 
 namespace rung {
 

@@ -6,15 +6,15 @@
 #include <chrono>
 #include <optional>
 
-#include "common/harness/cpu_info.hpp"
 #include "common/harness/interrupt.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
 
 Call prepared_call(const Point& point) {
   Call call{.params = point.params()};
-  if (point.kernel->launch) call.launch = point.kernel->launch(call.params);
+  if (point.kernel->gpu.launch) call.launch = point.kernel->gpu.launch(call.params);
   call.launch.dynamic_shared_bytes += static_cast<std::size_t>(point.shared_bytes);
   return call;
 }
@@ -27,10 +27,10 @@ std::string shortage(std::size_t needed, std::size_t free, const char* where) {
   return "needs " + megabytes(needed) + where + ", " + megabytes(free) + " are free";
 }
 
-std::string failure_text(const Check& check, Fill fill, const char* when) {
+std::string failure_text(const Check& check, const DataSet& data, const char* when) {
   const std::string what =
       check.failure.empty() ? fmt::format("error {:.3g} times its bound", check.max_error_ratio) : check.failure;
-  return fmt::format("wrong result {}, on {} inputs: {}", when, fill == Fill::integers ? "integer" : "random", what);
+  return fmt::format("wrong result {}, on the data set '{}': {}", when, data.name, what);
 }
 
 }  // namespace
@@ -70,7 +70,8 @@ PointRunner::PointRunner(int device, std::uint64_t seed, const Overrides& overri
 std::vector<PointEntries> PointRunner::run(const Group& group) {
   if (group.size() == 1) return run_together(group, "");
   if (const std::string reason = group_refusal(group); !reason.empty()) {
-    fmt::print("{} points of {}: one by one, since together: {}\n", group.size(), group.front()->problem->name, reason);
+    fmt::print("{} points of {}: one by one, since together: {}\n", group.size(), group.front()->problem->family,
+               reason);
     return run_alone(group, reason);
   }
   return run_together(group, "");
@@ -93,10 +94,10 @@ std::vector<PointEntries> PointRunner::run_together(const Group& group, const st
     attempts.back().facts.not_interleaved = not_interleaved;
     prepare(attempts.back());
   }
-  for (const Fill fill : {Fill::integers, Fill::random})
+  for (const bool on_exact : {true, false})
     for (Attempt& attempt : attempts) {
       if (interrupted()) return {};
-      attempt.guard([&] { verify(attempt, fill); });
+      attempt.guard([&] { verify(attempt, on_exact); });
     }
   measure_all(attempts);
   if (interrupted()) return {};
@@ -111,7 +112,7 @@ std::string PointRunner::refusal(const Point& point, const Call& call) {
   Target* target = machine_.target_of(*point.kernel);
   if (!target) return machine_.gpu_unavailable();
   if (std::string reason = target->refuse(*point.kernel, call); !reason.empty()) return reason;
-  const std::size_t needed = workload_bytes(*point.problem, point.sizes);
+  const std::size_t needed = workload_bytes(*point.kernel, *point.problem, call.params);
   if (std::string reason = shortage(needed, target->free_bytes(), ""); !reason.empty()) return reason;
   // Beside the operands the host holds two sets of inputs and the outputs being judged.
   const bool on_host = target == &machine_.host();
@@ -125,7 +126,7 @@ std::string PointRunner::group_refusal(const Group& group) {
   std::size_t needed = 0, largest = 0;
   for (const Point* point : group) {
     if (!point->skip.empty()) continue;
-    const std::size_t bytes = workload_bytes(*point->problem, point->sizes);
+    const std::size_t bytes = workload_bytes(*point->kernel, *point->problem, point->params());
     needed += bytes;
     largest = std::max(largest, bytes);
   }
@@ -149,23 +150,37 @@ void PointRunner::prepare(Attempt& attempt) {
   });
 }
 
+/// Runs the kernel on the exact data sets of its problem, or on the one that is timed, which comes last: its inputs
+/// stay.
+void PointRunner::verify(Attempt& attempt, bool on_exact) {
+  if (!on_exact) return verify(attempt, *attempt.point->data);
+  for (const DataSet& data : attempt.point->problem->data)
+    if (data.is_exact && data.name != attempt.point->data->name && !attempt.is_over()) verify(attempt, data);
+}
+
 /// The judge's reference is worked out with all threads, the kernel runs with its own number.
-void PointRunner::verify(Attempt& attempt, Fill fill) {
+void PointRunner::verify(Attempt& attempt, const DataSet& data) {
   const Point& point = *attempt.point;
-  const std::shared_ptr<const HostInputs> given = inputs(point, fill);
+  const std::shared_ptr<const HostInputs> given = inputs(point, data);
   const UseThreads threads(point.threads);
   if (!attempt.work)
-    attempt.work = std::make_unique<Workload>(*machine_.target_of(*point.kernel), *point.kernel, *point.problem,
-                                              point.sizes, *attempt.call);
+    attempt.work =
+        std::make_unique<Workload>(*machine_.target_of(*point.kernel), *point.kernel, *point.problem, *attempt.call);
   const auto start = std::chrono::steady_clock::now();
-  const Check check = attempt.work->verify(*given);
-  if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, fill, "before timing")));
+  Check check;
+  try {
+    check = attempt.work->verify(*given);
+  } catch (const LaunchRefused& refused) {
+    return attempt.end(skipped_entry(point, refused.what()));
+  }
+  if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, data, "before timing")));
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (took > point.effort.longest_run)
     return attempt.end(
         skipped_entry(point, fmt::format("one run and its check take {:.1f} s, more than the {} s allowed", took,
                                          point.effort.longest_run)));
   attempt.facts.max_error_ratio = std::max(attempt.facts.max_error_ratio, check.max_error_ratio);
+  attempt.facts.judged = check.judged;
 }
 
 /// Times those that are not over.
@@ -196,8 +211,8 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
 void PointRunner::conclude(Attempt& attempt) {
   const Point& point = *attempt.point;
   const UseThreads threads(point.threads);
-  const Check check = attempt.work->recheck(*inputs(point, Fill::random));
-  if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, Fill::random, "after timing")));
+  const Check check = attempt.work->recheck(*inputs(point, *point.data));
+  if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, *point.data, "after timing")));
   add_device_facts(attempt, *machine_.target_of(*point.kernel));
   attempt.entries = sample_entries(point, attempt.measurement, attempt.facts);
   attempt.work.reset();
@@ -207,7 +222,7 @@ void PointRunner::add_device_facts(Attempt& attempt, Target& target) {
   const Point& point = *attempt.point;
   if (point.kernel->side() != "gpu") return;
   attempt.facts.resources = target.resources(*point.kernel, attempt.work->call());
-  if (point.kernel->launch) attempt.facts.launch = attempt.work->call().launch;
+  if (point.kernel->gpu.launch) attempt.facts.launch = attempt.work->call().launch;
   const auto context = target.context();
   attempt.facts.sm =
       sm_limits(context.value("gpu_compute_capability_major", 0), context.value("gpu_compute_capability_minor", 0));
@@ -215,19 +230,19 @@ void PointRunner::add_device_facts(Attempt& attempt, Target& target) {
   std::size_t in = 0, out = 0;
   for (const Operand& operand : point.problem->operands(point.sizes)) {
     if (operand.is_input()) in += operand.bytes();
-    if (operand.is_output) out += operand.bytes();
+    if (operand.is_output()) out += operand.bytes();
   }
   attempt.facts.transfer_seconds = target.transfer_seconds(in, out);
 }
 
 void PointRunner::run_once(const Point& point) {
-  Workload work(*machine_.gpu(), *point.kernel, *point.problem, point.sizes, prepared_call(point));
-  const Check check = work.verify(*inputs(point, Fill::random));
+  Workload work(*machine_.gpu(), *point.kernel, *point.problem, prepared_call(point));
+  const Check check = work.verify(*inputs(point, *point.data));
   if (!check.passed()) throw Error(point.name() + ": " + check.failure);
 }
 
-std::shared_ptr<const HostInputs> PointRunner::inputs(const Point& point, Fill fill) {
-  return cache_.get(*point.problem, point.sizes, fill, seed_);
+std::shared_ptr<const HostInputs> PointRunner::inputs(const Point& point, const DataSet& data) {
+  return cache_.get(*point.problem, point.sizes, data, seed_);
 }
 
 }  // namespace rung

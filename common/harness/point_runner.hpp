@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/harness/machine.hpp"
 #include "common/harness/results.hpp"
 #include "common/harness/workload.hpp"
+#include "common/machine/machine.hpp"
 
 namespace rung {
 
@@ -38,7 +38,7 @@ class PointRunner {
   /// measured one by one, and its entries say so. Throws LostPoint alone.
   std::vector<PointEntries> run(const Group& group);
 
-  /// Runs a GPU point once on random inputs. Throws Error if the result is wrong.
+  /// Runs a GPU point once on its inputs. Throws Error if the result is wrong.
   void run_once(const Point& point);
 
  private:
@@ -49,11 +49,12 @@ class PointRunner {
   std::string refusal(const Point& point, const Call& call);
   std::string group_refusal(const Group& group);
   void prepare(Attempt& attempt);
-  void verify(Attempt& attempt, Fill fill);
+  void verify(Attempt& attempt, bool on_exact);
+  void verify(Attempt& attempt, const DataSet& data);
   void measure_all(std::vector<Attempt>& attempts);
   void conclude(Attempt& attempt);
   void add_device_facts(Attempt& attempt, Target& target);
-  std::shared_ptr<const HostInputs> inputs(const Point& point, Fill fill);
+  std::shared_ptr<const HostInputs> inputs(const Point& point, const DataSet& data);
 
   Machine machine_;
   std::uint64_t seed_;

@@ -1,11 +1,13 @@
 #include "common/harness/results.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "common/harness/cpu_info.hpp"
 #include "common/harness/statistics.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/model/devices.hpp"
 
 namespace rung {
@@ -14,21 +16,26 @@ namespace {
 /// Counters that are the same for every sample of a point.
 void add_work(Json& entry, const Point& point) {
   const Params params = point.params();
-  entry["flops"] = point.problem->flops(params);
-  entry["bytes_min"] = point.problem->bytes_min(params);
-  if (point.kernel->level_traffic) {
+  entry["flops_useful"] = point.problem->flops(params);
+  entry["bytes_min"] = point.problem->compulsory_bytes(params);
+  if (point.kernel->cpu.level_traffic) {
     const UseThreads threads(point.threads);
-    const LevelTraffic bytes = point.kernel->level_traffic(params);
+    const LevelTraffic bytes = point.kernel->cpu.level_traffic(params);
     entry["bytes_l1_model"] = bytes.l1;
     entry["bytes_l2_model"] = bytes.l2;
     entry["bytes_l3_model"] = bytes.l3;
     entry["bytes_dram_model"] = bytes.dram;
   }
-  if (!point.kernel->requested) return;
-  const Traffic traffic = point.kernel->requested(params);
-  entry["bytes_requested"] = traffic.loaded;
-  entry["bytes_stored"] = traffic.stored;
-  if (traffic.loaded > 0) entry["op_per_byte_requested"] = point.problem->flops(params) / traffic.loaded;
+  add_declared(entry, point);
+}
+
+/// The rates of one sample.
+void add_rates(Json& entry, const Point& point, double seconds) {
+  const auto rate = [&](double amount) { return amount / seconds * 1e-9; };
+  if (const double flops = entry["flops_useful"]; flops > 0) entry["gflops"] = rate(flops);
+  entry["gbytes_per_s"] = rate(entry["bytes_min"]);
+  if (point.problem->metric.amount)
+    entry[point.problem->metric.key] = rate(point.problem->metric.amount(point.params()));
 }
 
 void add_occupancy(Json& entry, const PointFacts& facts) {
@@ -78,7 +85,8 @@ double best_median(const std::vector<Json>& entries, const std::string& kernel, 
   for (const Json& entry : entries)
     if (entry.value("kernel", "") == kernel && entry.contains(quantity) &&
         (threads == 0 || entry.value("threads", 0) == threads))
-      by_point[entry["name"]].push_back(entry[quantity].get<double>());
+      by_point[entry["name"].get<std::string>() + std::to_string(entry.value("remeasured", 0))].push_back(
+          entry[quantity].get<double>());
   double best = 0;
   for (const auto& [name, values] : by_point) best = std::max(best, median(values));
   return best;
@@ -86,17 +94,33 @@ double best_median(const std::vector<Json>& entries, const std::string& kernel, 
 
 }  // namespace
 
+Json to_json(const Params& params) {
+  Json table = Json::object();
+  for (const auto& [name, value] : params) {
+    if (value.word.empty())
+      table[name] = value.number;
+    else
+      table[name] = value.word;
+  }
+  return table;
+}
+
+void add_declared(Json& entry, const Point& point) {
+  if (!point.kernel->gpu.requested) return;
+  const Params params = point.params();
+  const Traffic traffic = point.kernel->gpu.requested(params);
+  entry["bytes_declared_loaded"] = traffic.loaded;
+  entry["bytes_declared_stored"] = traffic.stored;
+  if (traffic.loaded > 0) entry["op_per_byte_declared"] = point.problem->flops(params) / traffic.loaded;
+}
+
 Json point_entry(const Point& point) {
   Json entry{{"name", point.name()}, {"run_name", point.name()}, {"run_type", "iteration"}};
   entry["kernel"] = point.kernel->name;
   entry["mode"] = way_name(point.way);
-  for (const auto& [name, value] : point.sizes) entry[name] = value;
-  std::string names;
-  for (const auto& [name, value] : point.tunables) {
-    entry[name] = value;
-    names += (names.empty() ? "" : ",") + name;
-  }
-  entry["tunable_names"] = names;
+  entry["data"] = point.data->name;
+  entry["sizes"] = to_json(point.sizes);
+  entry["tunables"] = to_json(point.tunables);
   if (point.shared_bytes) entry["shared_bytes_added"] = point.shared_bytes;
   if (point.threads > 0) entry["threads"] = point.threads;
   if (point.is_oversubscribed()) entry["oversubscribed"] = true;
@@ -111,6 +135,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
   add_work(common, point);
   add_occupancy(common, facts);
   common["max_error_ratio"] = facts.max_error_ratio;
+  if (!facts.judged.empty()) common["judged"] = facts.judged;
   if (facts.transfer_seconds) common["transfer_seconds"] = *facts.transfer_seconds;
   common["stop_reason"] = measurement.stop_reason;
   if (facts.interleaved_with > 0) common["interleaved_with"] = facts.interleaved_with;
@@ -123,8 +148,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
     entry["iterations"] = sample.runs;
     entry["real_time"] = sample.seconds * 1e9;
     entry["cpu_time"] = sample.cpu_seconds * 1e9;
-    entry["gflops"] = common["flops"].get<double>() / sample.seconds * 1e-9;
-    entry["gbytes_per_s"] = common["bytes_min"].get<double>() / sample.seconds * 1e-9;
+    add_rates(entry, point, sample.seconds);
     add_state(entry, sample.state);
     add_energy(entry, sample, measurement.energy);
     entries.push_back(std::move(entry));
@@ -152,14 +176,37 @@ Json kernel_descriptions(const std::vector<Point>& points) {
   for (const Point& point : points) {
     const Kernel& kernel = *point.kernel;
     Json& one = all[kernel.name];
-    one = {{"title", kernel.title},         {"idea", kernel.idea},
-           {"source", kernel.source},       {"order", kernel.order},
-           {"side", kernel.side()},         {"family", kernel.family()},
-           {"precision", kernel.precision}, {"is_library", kernel.is_library}};
+    Json source = Json::array();
+    for (const auto& [id, where] : kernel.source) source.push_back({{"id", id}, {"where", where}});
+    one = {{"title", kernel.title},
+           {"idea", kernel.idea},
+           {"source", source},
+           {"order", kernel.order},
+           {"side", kernel.side()},
+           {"family", kernel.family()},
+           {"type", type_name(kernel.type)},
+           {"is_library", kernel.is_library}};
     if (kernel.ceiling)
       one["ceiling"] = {{"label", kernel.ceiling->label}, {"is_bandwidth", kernel.ceiling->is_bandwidth}};
   }
   return all;
+}
+
+Json problem_descriptions(const std::vector<Point>& points) {
+  Json all = Json::object();
+  for (const Point& point : points) {
+    const Problem& problem = *point.problem;
+    all[problem.family] = {{"title", problem.title},
+                           {"metric", {{"key", problem.metric.key}, {"unit", problem.metric.unit}}},
+                           {"size_names", problem.size_names}};
+  }
+  return all;
+}
+
+std::string design(const Point& point) {
+  const Effort& e = point.effort;
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", point.name(), point.group, e.min_samples, e.max_samples, e.seconds,
+                     e.longest_run, e.energy, e.target_half_width, point.caches ? point.caches->name : "");
 }
 
 std::string results_text(const Json& context, const std::vector<Json>& entries) {

@@ -11,11 +11,14 @@
 
 namespace rung {
 
-constexpr int kSchemaVersion = 1;
+struct CountedRun;
+
+constexpr int kSchemaVersion = 2;
 
 /// What is known of a point beside its samples.
 struct PointFacts {
   double max_error_ratio = 0;
+  std::map<std::string, double> judged;  ///< further values of the judge, by name
   std::optional<Resources> resources;
   std::optional<double> transfer_seconds;
   std::optional<Launch> launch;
@@ -24,8 +27,12 @@ struct PointFacts {
   std::string not_interleaved;  ///< why not, where that was asked for
 };
 
-/// The keys that every entry of a point begins with: its name, kernel, mode, sizes and tunables.
+/// Sizes or tunables as a table: numbers, or words where the value is one.
+Json to_json(const Params& params);
+/// The keys that every entry of a point begins with: its name, kernel, mode, data set, sizes and tunables.
 Json point_entry(const Point& point);
+/// Adds what the kernel's record declares of its requests, if it does.
+void add_declared(Json& entry, const Point& point);
 /// The entries of a measured point: one per sample.
 std::vector<Json> sample_entries(const Point& point, const Measurement& measurement, const PointFacts& facts);
 /// The entry of a point that was not measured: skipped with its reason.
@@ -34,11 +41,19 @@ Json skipped_entry(const Point& point, const std::string& reason);
 Json failed_entry(const Point& point, const std::string& failure);
 /// The entry of a counted point: executes it on the emulator. Its time is the emulation's, never the kernel's.
 Json counted_entry(const Point& point, std::uint64_t seed);
+/// The same of a point that has been counted, its result right or wrong.
+Json counted_entry(const Point& point, const CountedRun& counted);
+
+/// What decides how a point is measured, beside the program and the seed: two runs are parts of one only if it is
+/// equal.
+std::string design(const Point& point);
 
 /// Context keys of this host, this build and this program start.
 Json base_context(const std::string& command_line);
 /// Title, idea, source … of each kernel that the points use, by name.
 Json kernel_descriptions(const std::vector<Point>& points);
+/// Title, metric and the names of the sizes of each family that the points belong to.
+Json problem_descriptions(const std::vector<Point>& points);
 
 /// {"context": …, "benchmarks": […]}, one entry a line.
 std::string results_text(const Json& context, const std::vector<Json>& entries);

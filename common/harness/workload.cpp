@@ -7,23 +7,27 @@
 namespace rung {
 namespace {
 
-constexpr std::size_t kGuardBytes = 1024;
-
 /// The byte of a guard band: another one for each, since a kernel that copies too much copies one guard onto another.
-unsigned char guard_byte(std::size_t operand, bool after) {
-  return static_cast<unsigned char>(0x51 + 2 * operand + (after ? 1 : 0));
+unsigned char guard_byte(std::size_t buffer, bool after) {
+  return static_cast<unsigned char>(0x51 + 2 * buffer + (after ? 1 : 0));
 }
 
-std::size_t block_bytes(const Operand& operand) { return operand.bytes() + 2 * kGuardBytes; }
+/// The operands of the problem, then the kernel's scratch.
+std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, const Params& params) {
+  std::vector<Operand> buffers = problem.operands(params);
+  if (kernel.scratch)
+    for (const Operand& scratch : kernel.scratch(params)) buffers.push_back(scratch);
+  return buffers;
+}
 
-std::string cache_key(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed) {
-  return problem.name + "/" + sizes.text() + (fill == Fill::integers ? "/integers/" : "/random/") +
+std::string cache_key(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
+  return problem.family + "/" + type_name(problem.type) + "/" + sizes.text() + "/" + data.name + "/" +
          std::to_string(seed);
 }
 
 }  // namespace
 
-HostInputs::HostInputs(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed) {
+HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   std::vector<void*> pointers;
   for (const Operand& operand : problem.operands(sizes)) {
     const std::size_t rounded = (operand.bytes() + 255) / 256 * 256;
@@ -33,13 +37,13 @@ HostInputs::HostInputs(const Problem& problem, const Params& sizes, Fill fill, s
     bytes_ += operand.is_input() ? rounded : 0;
     pointers.push_back(data_.back().get());
   }
-  problem.fill(sizes, fill, seed, pointers);
-  judge_ = problem.reference(sizes, fill, seed, {pointers.data(), pointers.size()});
+  problem.fill(sizes, data, seed, pointers);
+  judge_ = problem.reference(sizes, data, seed, {pointers.data(), pointers.size()});
 }
 
-std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const Params& sizes, Fill fill,
+std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const Params& sizes, const DataSet& data,
                                                   std::uint64_t seed) {
-  const std::string key = cache_key(problem, sizes, fill, seed);
+  const std::string key = cache_key(problem, sizes, data, seed);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.key == key; });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);
@@ -53,47 +57,56 @@ std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const 
     kept -= entries_.back().inputs->bytes();
     entries_.pop_back();
   }
-  entries_.push_front({key, std::make_shared<HostInputs>(problem, sizes, fill, seed)});
+  entries_.push_front({key, std::make_shared<HostInputs>(problem, sizes, data, seed)});
   return entries_.front().inputs;
 }
 
-Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, const Params& sizes, Call call)
-    : target_(target), kernel_(kernel), operands_(problem.operands(sizes)), call_(std::move(call)) {
+Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call)
+    : target_(target),
+      kernel_(kernel),
+      buffers_(buffers_of(kernel, problem, call.params)),
+      operands_(problem.operands(call.params).size()),
+      call_(std::move(call)) {
   try {
-    for (const Operand& operand : operands_) {
-      auto* block = static_cast<std::byte*>(target_.allocate(block_bytes(operand)));
-      blocks_.push_back(block);
-      for (const bool after : {false, true}) {
-        const std::vector<unsigned char> guard(kGuardBytes, guard_byte(blocks_.size() - 1, after));
-        target_.upload(block + (after ? kGuardBytes + operand.bytes() : 0), guard.data(), kGuardBytes);
-      }
-      call_.operands.push_back(block + kGuardBytes);
-    }
+    for (const Operand& buffer : buffers_) place(buffer);
   } catch (...) {
-    for (std::byte* block : blocks_) target_.release(block);
+    for (void* buffer : call_.operands) target_.release_guarded(buffer);
     throw;
   }
 }
 
 Workload::~Workload() {
-  for (std::byte* block : blocks_) target_.release(block);
+  for (void* buffer : call_.operands) target_.release_guarded(buffer);
+}
+
+/// Allocates a buffer with its guards; scratch gets what it holds before the first call.
+void Workload::place(const Operand& buffer) {
+  auto* memory = static_cast<std::byte*>(target_.allocate_guarded(buffer.bytes(), buffer.name));
+  call_.operands.push_back(memory);
+  for (const bool after : {false, true}) {
+    const std::vector<unsigned char> guard(kGuardBytes, guard_byte(call_.operands.size() - 1, after));
+    target_.upload(after ? memory + buffer.bytes() : memory - kGuardBytes, guard.data(), kGuardBytes);
+  }
+  if (buffer.role != Role::scratch) return;
+  if (buffer.is_zeroed)
+    target_.upload(memory, std::vector<std::byte>(buffer.bytes()).data(), buffer.bytes());
+  else
+    target_.poison(memory, buffer.bytes(), kPoisonByte);
 }
 
 Check Workload::verify(const HostInputs& inputs) {
-  for (std::size_t i = 0; i < operands_.size(); ++i) {
-    if (operands_[i].is_input()) {
-      target_.upload(call_.operands[i], inputs.input(i), operands_[i].bytes());
-    } else {
-      const std::vector<unsigned char> poison(operands_[i].bytes(), kPoisonByte);
-      target_.upload(call_.operands[i], poison.data(), poison.size());
-    }
+  for (std::size_t i = 0; i < operands_; ++i) {
+    if (buffers_[i].is_input())
+      target_.upload(call_.operands[i], inputs.input(i), buffers_[i].bytes());
+    else
+      target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
   }
   target_.run(kernel_, call_);
   return judge(inputs);
 }
 
 Check Workload::recheck(const HostInputs& inputs) {
-  if (std::none_of(operands_.begin(), operands_.end(), [](const Operand& o) { return o.is_output && o.is_read; }))
+  if (std::none_of(buffers_.begin(), buffers_.end(), [](const Operand& o) { return o.role == Role::in_out; }))
     return judge(inputs);
   Check check{.failure = guard_failure()};
   if (check.failure.empty()) check.failure = input_failure(inputs);
@@ -103,13 +116,13 @@ Check Workload::recheck(const HostInputs& inputs) {
 Check Workload::judge(const HostInputs& inputs) {
   std::vector<std::vector<std::byte>> outputs;
   std::vector<const void*> host;
-  for (std::size_t i = 0; i < operands_.size(); ++i) {
-    if (!operands_[i].is_output) {
+  for (std::size_t i = 0; i < operands_; ++i) {
+    if (!buffers_[i].is_output()) {
       host.push_back(inputs.input(i));
       continue;
     }
-    outputs.emplace_back(operands_[i].bytes());
-    target_.download(outputs.back().data(), call_.operands[i], operands_[i].bytes());
+    outputs.emplace_back(buffers_[i].bytes());
+    target_.download(outputs.back().data(), call_.operands[i], buffers_[i].bytes());
     host.push_back(outputs.back().data());
   }
   Check check = inputs.judge(host);
@@ -120,31 +133,32 @@ Check Workload::judge(const HostInputs& inputs) {
 
 std::string Workload::guard_failure() {
   std::vector<unsigned char> guard(kGuardBytes);
-  for (std::size_t i = 0; i < operands_.size(); ++i)
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
     for (const bool after : {false, true}) {
-      target_.download(guard.data(), blocks_[i] + (after ? kGuardBytes + operands_[i].bytes() : 0), kGuardBytes);
+      const auto* buffer = static_cast<const std::byte*>(call_.operands[i]);
+      target_.download(guard.data(), after ? buffer + buffers_[i].bytes() : buffer - kGuardBytes, kGuardBytes);
       const auto wrong =
           std::find_if(guard.begin(), guard.end(), [&](unsigned char byte) { return byte != guard_byte(i, after); });
       if (wrong != guard.end())
-        return "wrote outside " + operands_[i].name + ", " + std::to_string(wrong - guard.begin()) +
+        return "wrote outside " + buffers_[i].name + ", " + std::to_string(wrong - guard.begin()) +
                (after ? " bytes after its end" : " bytes into the guard before its start");
     }
   return "";
 }
 
 std::string Workload::input_failure(const HostInputs& inputs) {
-  for (std::size_t i = 0; i < operands_.size(); ++i) {
-    if (operands_[i].is_output) continue;
-    std::vector<std::byte> now(operands_[i].bytes());
+  for (std::size_t i = 0; i < operands_; ++i) {
+    if (buffers_[i].role != Role::input) continue;
+    std::vector<std::byte> now(buffers_[i].bytes());
     target_.download(now.data(), call_.operands[i], now.size());
-    if (std::memcmp(now.data(), inputs.input(i), now.size()) != 0) return "changed its input " + operands_[i].name;
+    if (std::memcmp(now.data(), inputs.input(i), now.size()) != 0) return "changed its input " + buffers_[i].name;
   }
   return "";
 }
 
-std::size_t workload_bytes(const Problem& problem, const Params& sizes) {
+std::size_t workload_bytes(const Kernel& kernel, const Problem& problem, const Params& params) {
   std::size_t bytes = 0;
-  for (const Operand& operand : problem.operands(sizes)) bytes += block_bytes(operand);
+  for (const Operand& buffer : buffers_of(kernel, problem, params)) bytes += buffer.bytes() + 2 * kGuardBytes;
   return bytes;
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/harness/target.hpp"
+#include "common/machine/target.hpp"
 #include "common/problem/problem.hpp"
 
 namespace rung {
@@ -14,7 +14,7 @@ namespace rung {
 /// it.
 class HostInputs {
  public:
-  HostInputs(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed);
+  HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed);
 
   std::size_t bytes() const { return bytes_; }
   const void* input(std::size_t operand) const { return data_[operand].get(); }
@@ -34,7 +34,8 @@ class HostInputs {
 class InputCache {
  public:
   explicit InputCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
-  std::shared_ptr<const HostInputs> get(const Problem& problem, const Params& sizes, Fill fill, std::uint64_t seed);
+  std::shared_ptr<const HostInputs> get(const Problem& problem, const Params& sizes, const DataSet& data,
+                                        std::uint64_t seed);
 
  private:
   struct Entry {
@@ -45,10 +46,11 @@ class InputCache {
   std::list<Entry> entries_;  ///< the last used first
 };
 
-/// One kernel's operands in the memory of a target, each between two guard bands.
+/// One kernel's operands and scratch in the memory of a target, each between two guard bands.
 class Workload {
  public:
-  Workload(Target& target, const Kernel& kernel, const Problem& problem, const Params& sizes, Call call);
+  /// `call` has the sizes and tunables, and on a GPU the launch.
+  Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call);
   ~Workload();
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
@@ -65,18 +67,19 @@ class Workload {
   Check recheck(const HostInputs& inputs);
 
  private:
+  void place(const Operand& buffer);
   std::string guard_failure();
   std::string input_failure(const HostInputs& inputs);
   Check judge(const HostInputs& inputs);
 
   Target& target_;
   const Kernel& kernel_;
-  std::vector<Operand> operands_;
-  std::vector<std::byte*> blocks_;  ///< guard, operand, guard
+  std::vector<Operand> buffers_;  ///< the problem's operands, then the kernel's scratch
+  std::size_t operands_ = 0;      ///< how many of them are the problem's
   Call call_;
 };
 
 /// Bytes of a target's memory that a workload takes.
-std::size_t workload_bytes(const Problem& problem, const Params& sizes);
+std::size_t workload_bytes(const Kernel& kernel, const Problem& problem, const Params& params);
 
 }  // namespace rung

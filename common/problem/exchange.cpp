@@ -20,21 +20,22 @@ Params complete(const Params& given) {
 
 std::vector<Operand> operands(const Params& sizes) {
   const auto n = static_cast<std::size_t>(sizes.at("n"));
-  return {{.name = "x", .elements = n}, {.name = "y", .elements = n}, {.name = "z", .elements = n, .is_output = true}};
+  return {
+      {.name = "x", .elements = n}, {.name = "y", .elements = n}, {.name = "z", .elements = n, .role = Role::output}};
 }
 
-void fill_inputs(const Params& sizes, Fill fill, std::uint64_t seed, std::span<void* const> host) {
+void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
   const std::vector<Operand> all = operands(sizes);
-  for (std::size_t i = 0; i < 2; ++i) fill_float({static_cast<float*>(host[i]), all[i].elements}, fill, seed * 2 + i);
+  for (std::size_t i = 0; i < 2; ++i) fill_float({static_cast<float*>(host[i]), all[i].elements}, data, seed * 2 + i);
 }
 
 /// What every element should be, and the sum of the magnitudes that went into it.
-struct Expected {
+struct Sums {
   std::vector<double> sums, magnitudes;
 };
 
 /// One ring of `width` elements, from element `first` on: whole turns at once, then the rounds that are left.
-void expect_ring(const float* x, const float* y, std::int64_t first, int width, std::int64_t rounds, Expected& out) {
+void expect_ring(const float* x, const float* y, std::int64_t first, int width, std::int64_t rounds, Sums& out) {
   double products[kExchangeRing], turn = 0, turn_magnitude = 0;
   for (int i = 0; i < width; ++i) {
     products[i] = double(x[first + i]) * y[first + i];
@@ -54,41 +55,32 @@ void expect_ring(const float* x, const float* y, std::int64_t first, int width, 
 }
 
 /// Each product is rounded once and goes through at most `rounds` additions: |error| <= gamma_{rounds + 1} sum |p|.
-Judge reference(const Params& sizes, Fill fill, std::uint64_t, std::span<const void* const> host) {
+Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
   const std::int64_t n = sizes.at("n"), rounds = sizes.at("rounds");
   const auto* x = static_cast<const float*>(host[0]);
   const auto* y = static_cast<const float*>(host[1]);
-  const auto expected = std::make_shared<Expected>();
+  const auto expected = std::make_shared<Sums>();
   expected->sums.resize(n);
   expected->magnitudes.resize(n);
 #pragma omp parallel for
   for (std::int64_t first = 0; first < n; first += kExchangeRing)
     expect_ring(x, y, first, static_cast<int>(std::min<std::int64_t>(kExchangeRing, n - first)), rounds, *expected);
-  const double gamma = fill == Fill::integers ? 0 : gamma_fp32(static_cast<double>(rounds) + 1);
+  const double gamma = data.is_exact ? 0 : gamma_fp32(static_cast<double>(rounds) + 1);
   return [=](std::span<const void* const> outputs) {
-    const auto* z = static_cast<const float*>(outputs[2]);
-    Check check;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const double want = expected->sums[i], bound = gamma * expected->magnitudes[i];
-      const double error = std::abs(z[i] - want);
-      if (!(error <= bound)) {  // written so that NaN fails
-        check.failure = "z[" + std::to_string(i) + "] is " + std::to_string(z[i]) + ", not " + std::to_string(want);
-        return check;
-      }
-      if (bound > 0) check.max_error_ratio = std::max(check.max_error_ratio, error / bound);
-    }
-    return check;
+    return compare_elements("z", static_cast<const float*>(outputs[2]), n, [&](std::int64_t i) {
+      return Expected{expected->sums[i], gamma * expected->magnitudes[i]};
+    });
   };
 }
 
 const bool added = add_problem({
-    .name = "exchange",
+    .family = "exchange",
+    .title = "Passing products around rings",
     .size_names = {"n", "rounds"},
+    .test_sizes = {{{"n", 1}, {"rounds", 3}}, {{"n", 33}, {"rounds", 5}}, {{"n", 1055}, {"rounds", 40}}},
     .complete = complete,
-    .brief = [](const Params& sizes) { return sizes; },
     .operands = operands,
     .flops = [](const Params& p) { return static_cast<double>(p.at("n")) * (1.0 + p.at("rounds")); },
-    .bytes_min = [](const Params& p) { return 12.0 * p.at("n"); },
     .fill = fill_inputs,
     .reference = reference,
 });

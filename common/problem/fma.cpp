@@ -41,13 +41,13 @@ std::vector<Operand> operands(const Params& sizes) {
   const auto chains = static_cast<std::size_t>(sizes.at("chains"));
   return {{.name = "x", .elements = chains},
           {.name = "coefficients", .elements = 4},
-          {.name = "y", .elements = chains, .is_output = true}};
+          {.name = "y", .elements = chains, .role = Role::output}};
 }
 
-void fill_inputs(const Params& sizes, Fill fill, std::uint64_t seed, std::span<void* const> host) {
-  fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, fill, seed);
+void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
+  fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, data, seed);
   auto* c = static_cast<float*>(host[1]);
-  if (fill == Fill::integers) {
+  if (data.is_exact) {
     std::copy_n(std::begin({-1.0f, 3.0f, -1.0f, 4.0f}), 4, c);
   } else {  // a0 a1 and a1 b0 + b1 are 1 and 0 up to rounding: the second step undoes the first
     c[0] = -1.3f;
@@ -59,44 +59,33 @@ void fill_inputs(const Params& sizes, Fill fill, std::uint64_t seed, std::span<v
 
 /// Each step rounds once (twice, if multiplication and addition are separate), with at most the largest |x| on the way
 /// times u; later steps stretch an error by at most |a0|. Hence |error| <= gamma_{2 iterations} |a0| max|x|.
-Judge reference(const Params& sizes, Fill fill, std::uint64_t, std::span<const void* const> host) {
+Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
   const std::int64_t chains = sizes.at("chains"), iterations = sizes.at("iterations");
   const auto* c = static_cast<const float*>(host[1]);
   const Affine even{c[0], c[1]}, odd{c[2], c[3]};
   const Affine all = power(even.then(odd), iterations / 2);
   const double stretch = std::max(1.0, std::abs(even.scale));
-  const double gamma = fill == Fill::integers ? 0 : gamma_fp32(2.0 * iterations) * stretch;
+  const double gamma = data.is_exact ? 0 : gamma_fp32(2.0 * iterations) * stretch;
   return [=](std::span<const void* const> outputs) {
     const auto* x = static_cast<const float*>(outputs[0]);
-    const auto* y = static_cast<const float*>(outputs[2]);
-    Check check;
-    for (std::int64_t i = 0; i < chains; ++i) {
+    return compare_elements("y", static_cast<const float*>(outputs[2]), chains, [=](std::int64_t i) {
       const double want = all.scale * x[i] + all.shift;
-      const double error = std::abs(y[i] - want);
-      const double bound = gamma * (stretch * std::max(std::abs(want), std::abs(double(x[i]))) + std::abs(even.shift));
-      if (!(error <= bound)) {  // written so that NaN fails
-        check.failure = "y[" + std::to_string(i) + "] is " + std::to_string(y[i]) + ", not " + std::to_string(want);
-        return check;
-      }
-      if (bound > 0) check.max_error_ratio = std::max(check.max_error_ratio, error / bound);
-    }
-    return check;
+      const double largest = stretch * std::max(std::abs(want), std::abs(double(x[i]))) + std::abs(even.shift);
+      return Expected{want, gamma * largest};
+    });
   };
 }
 
 const bool added = add_problem({
-    .name = "fma",
+    .family = "fma",
+    .title = "Chains of multiply-adds",
     .size_names = {"chains", "iterations"},
+    .test_sizes = {{{"chains", 160}, {"iterations", 16}},
+                   {{"chains", 5120}, {"iterations", 64}},
+                   {{"chains", 1120}, {"iterations", 1 << 12}}},
     .complete = complete,
-    .brief = [](const Params& sizes) { return sizes; },
     .operands = operands,
     .flops = fma_flops,
-    .bytes_min =
-        [](const Params& sizes) {
-          double bytes = 0;
-          for (const Operand& operand : operands(sizes)) bytes += static_cast<double>(operand.bytes());
-          return bytes;
-        },
     .fill = fill_inputs,
     .reference = reference,
 });

@@ -25,22 +25,22 @@ Params complete(const Params& given) {
 std::vector<Operand> operands(const Params& sizes) {
   const auto sums = static_cast<std::size_t>(sizes.at("chains") * kTileSums);
   return {{.name = "x", .elements = sums},
-          {.name = "a", .elements = kAElements, .element_bytes = 2},
-          {.name = "b", .elements = 2 * kBElements, .element_bytes = 2},
-          {.name = "y", .elements = sums, .is_output = true}};
+          {.name = "a", .elements = kAElements, .type = Type::bf16},
+          {.name = "b", .elements = 2 * kBElements, .type = Type::bf16},
+          {.name = "y", .elements = sums, .role = Role::output}};
 }
 
-void fill_inputs(const Params& sizes, Fill fill, std::uint64_t seed, std::span<void* const> host) {
-  fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, fill, seed);
+void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
+  fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, data, seed);
   std::array<float, kAElements> a{};
   std::array<float, kBElements> b0{};
-  fill_float(a, fill, seed + 1);
-  fill_float(b0, fill, seed + 2);
+  fill_float(a, data, seed + 1);
+  fill_float(b0, data, seed + 2);
   std::transform(a.begin(), a.end(), static_cast<Bf16*>(host[1]), to_bf16);
   auto* b = static_cast<Bf16*>(host[2]);
   std::transform(b0.begin(), b0.end(), b, to_bf16);
   std::transform(b0.begin(), b0.end(), b + kBElements, [](float value) { return to_bf16(-value); });
-  if (fill == Fill::integers)
+  if (data.is_exact)
     for (int col = 0; col < kTileCols; ++col) {  // another row of b in each column: transposed tiles show
       const int i = (5 * col + 3) % kTileDepth * kTileCols + col;
       b[kBElements + i] = to_bf16(1 - b0[i]);
@@ -67,40 +67,28 @@ Products products(const Bf16* a, const Bf16* b) {
 
 /// Reals: each of 32 products of each iteration rounds twice at most, at a size of at most |x| + |a| |b0|; nothing
 /// stretches an error later on. Hence |error| <= gamma_{64 iterations} (|x| + |a| |b0|).
-Judge reference(const Params& sizes, Fill fill, std::uint64_t, std::span<const void* const> host) {
+Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
   const std::int64_t sums = sizes.at("chains") * kTileSums, iterations = sizes.at("iterations");
   const Products of = products(static_cast<const Bf16*>(host[1]), static_cast<const Bf16*>(host[2]));
-  const double gamma = fill == Fill::integers ? 0 : gamma_fp32(2.0 * kTileDepth * static_cast<double>(iterations));
+  const double gamma = data.is_exact ? 0 : gamma_fp32(2.0 * kTileDepth * static_cast<double>(iterations));
   return [=](std::span<const void* const> outputs) {
     const auto* x = static_cast<const float*>(outputs[0]);
-    const auto* y = static_cast<const float*>(outputs[3]);
-    Check check;
-    for (std::int64_t i = 0; i < sums; ++i) {
-      const double want = x[i] + static_cast<double>(iterations) / 2 * of.of_pair[i % kTileSums];
-      const double error = std::abs(y[i] - want), bound = gamma * (std::abs(x[i]) + of.size[i % kTileSums]);
-      if (!(error <= bound)) {  // written so that NaN fails
-        check.failure = "y[" + std::to_string(i) + "] is " + std::to_string(y[i]) + ", not " + std::to_string(want);
-        return check;
-      }
-      if (bound > 0) check.max_error_ratio = std::max(check.max_error_ratio, error / bound);
-    }
-    return check;
+    return compare_elements("y", static_cast<const float*>(outputs[3]), sums, [=](std::int64_t i) {
+      const double pairs = static_cast<double>(iterations) / 2;
+      return Expected{x[i] + pairs * of.of_pair[i % kTileSums], gamma * (std::abs(x[i]) + of.size[i % kTileSums])};
+    });
   };
 }
 
 const bool added = add_problem({
-    .name = "fma_bf16",
+    .family = "fma",
+    .type = Type::bf16,
+    .title = "Chains of tile products",
     .size_names = {"chains", "iterations"},
+    .test_sizes = {{{"chains", 4}, {"iterations", 2}}, {{"chains", 12}, {"iterations", 1 << 12}}},
     .complete = complete,
-    .brief = [](const Params& sizes) { return sizes; },
     .operands = operands,
     .flops = fma_bf16_flops,
-    .bytes_min =
-        [](const Params& sizes) {
-          double bytes = 0;
-          for (const Operand& operand : operands(sizes)) bytes += static_cast<double>(operand.bytes());
-          return bytes;
-        },
     .fill = fill_inputs,
     .reference = reference,
 });

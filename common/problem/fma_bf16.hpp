@@ -1,5 +1,5 @@
-/// "fma_bf16": independent chains of small matrix products in bfloat16, summed in float32 in the tile registers of a
-/// CPU's matrix unit, to measure its peak rate. One step is a 16 x 32 tile times a 32 x 16 tile.
+/// "fma" in bfloat16: independent chains of small matrix products in bfloat16, summed in float32 in the tile registers
+/// of a CPU's matrix unit, to measure its peak rate. One step is a 16 x 32 tile times a 32 x 16 tile.
 ///
 /// Sizes     chains: how many 16 x 16 tiles of sums are iterated, any count (a kernel may refuse one that is no
 ///           multiple of its group); iterations: products added to each, a multiple of 2, <= 2^16.

@@ -70,8 +70,8 @@ Params complete(const Params& given) {
   Params sizes{{"m", positive_size(given, "m", "n", kSizeLimit)},
                {"n", positive_size(given, "n", "n", kSizeLimit)},
                {"k", positive_size(given, "k", "n", kSizeLimit)}};
-  for (const auto& [name, usual] : defaults(matmul_shape(sizes))) {
-    const std::int64_t value = given.get(name, usual);
+  for (const auto& [name, usual_value] : defaults(matmul_shape(sizes))) {
+    const std::int64_t usual = usual_value.number, value = given.get(name, usual);
     if (name == "shift")
       require_range(name, value, 0, kMostShift);
     else if (name == "alpha" || name == "beta")
@@ -87,7 +87,7 @@ Params brief(const Params& sizes) {
   const auto [m, n, k] = matmul_shape(sizes);
   Params shown = m == n && n == k ? Params{{"n", n}} : Params{{"m", m}, {"n", n}, {"k", k}};
   for (const auto& [name, usual] : defaults({m, n, k}))
-    if (sizes.get(name, usual) != usual) shown.set(name, sizes.at(name));
+    if (sizes.get(name, usual.number) != usual.number) shown.set(name, sizes.at(name));
   return shown;
 }
 
@@ -95,15 +95,15 @@ Params brief(const Params& sizes) {
 std::string unusual(const Params& sizes) {
   std::string names;
   for (const auto& [name, usual] : defaults(matmul_shape(sizes)))
-    if (sizes.get(name, usual) != usual) names += (names.empty() ? "" : ", ") + name;
+    if (sizes.get(name, usual.number) != usual.number) names += (names.empty() ? "" : ", ") + name;
   return names;
 }
 
-std::vector<Operand> operands(const Params& sizes, std::size_t input_bytes) {
+std::vector<Operand> operands(const Params& sizes, Type inputs) {
   const Product p = product_of(sizes);
-  return {{"A", p.a.elements(), input_bytes},
-          {"B", p.b.elements(), input_bytes},
-          {"C", p.c.elements(), sizeof(float), true, p.beta != 0}};
+  return {{"A", p.a.elements(), inputs},
+          {"B", p.b.elements(), inputs},
+          {"C", p.c.elements(), Type::fp32, p.beta == 0 ? Role::output : Role::in_out}};
 }
 
 /// Operations of the product, of scaling it, and of scaling C and adding it.
@@ -121,25 +121,25 @@ double compulsory_bytes(const Params& sizes, std::size_t input_bytes) {
 }
 
 /// Numbers in the matrix, in the format of the inputs or as float32, and NaN around them.
-void fill_matrix(const Layout& layout, const MatmulInputs& format, void* to, Fill fill, std::uint64_t seed) {
+void fill_matrix(const Layout& layout, const MatmulInputs& format, void* to, const DataSet& data, std::uint64_t seed) {
   const std::size_t count = layout.elements();
   if (format.round) {
     std::vector<float> numbers(count);
-    fill_float(numbers, fill, seed);
+    fill_float(numbers, data, seed);
     format.round(numbers, to);
   } else {
-    fill_float({static_cast<float*>(to), count}, fill, seed);
+    fill_float({static_cast<float*>(to), count}, data, seed);
   }
   layout.each_gap([&](std::size_t first, std::size_t gap) {
-    std::memset(static_cast<char*>(to) + first * format.element_bytes, kPoisonByte, gap * format.element_bytes);
+    std::memset(static_cast<char*>(to) + first * type_bytes(format.type), kPoisonByte, gap * type_bytes(format.type));
   });
 }
 
-void fill_operands(const Product& p, const MatmulInputs& format, Fill fill, std::uint64_t seed,
+void fill_operands(const Product& p, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
                    std::span<void* const> host) {
-  fill_matrix(p.a, format, host[0], fill, seed * 2);
-  fill_matrix(p.b, format, host[1], fill, seed * 2 + 1);
-  if (p.beta != 0) fill_matrix(p.c, {}, host[2], fill, ~seed);
+  fill_matrix(p.a, format, host[0], data, seed * 2);
+  fill_matrix(p.b, format, host[1], data, seed * 2 + 1);
+  if (p.beta != 0) fill_matrix(p.c, {}, host[2], data, ~seed);
 }
 
 /// Rows (or columns) to compare: all of a small matrix, else the first, the last, both sides of the borders of tiles
@@ -193,9 +193,9 @@ class Samples {
   /// bound, growing with k, lets pass: |error|_F stays below the unit roundoff times sqrt(k + 2) |alpha||A||B|_F +
   /// 2 |beta||C|_F. That holds for what roundings are on average, so of a few elements it is not asked. Exact inputs:
   /// equal. What is not finite must be the same, or NaN where NaN is due.
-  Check judge(const float* c, Fill fill) const {
+  Check judge(const float* c, bool is_exact) const {
     Check check;
-    const double gamma = fill == Fill::integers ? 0 : slack_ * gamma_fp32(p_.k + 2.0);
+    const double gamma = is_exact ? 0 : slack_ * gamma_fp32(p_.k + 2.0);
     double error_square = 0, product_square = 0, output_square = 0;
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (std::size_t j = 0; j < cols_.size(); ++j) {
@@ -309,7 +309,7 @@ const float* as_float(const MatmulInputs& format, const Layout& layout, const vo
   return kept.data();
 }
 
-Judge reference(const Params& sizes, const MatmulInputs& format, Fill fill, std::uint64_t seed,
+Judge reference(const Params& sizes, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
                 std::span<const void* const> host) {
   const Product p = product_of(sizes);
   std::vector<float> wide_a, wide_b;
@@ -317,10 +317,10 @@ Judge reference(const Params& sizes, const MatmulInputs& format, Fill fill, std:
   const auto* before = static_cast<const float*>(host[2]);
   auto samples = std::make_shared<Samples>(p, seed, a, b, before, format.slack);
   std::shared_ptr<RowSums> sums;
-  if (fill == Fill::integers) sums = std::make_shared<RowSums>(p, seed + 2, a, b, before);
+  if (data.is_exact) sums = std::make_shared<RowSums>(p, seed + 2, a, b, before);
   return [=](std::span<const void* const> outputs) {
     const auto* c = static_cast<const float*>(outputs[2]);
-    Check check = samples->judge(c, fill);
+    Check check = samples->judge(c, data.is_exact);
     if (check.passed() && sums) check = sums->judge(c);
     if (check.failure.empty()) check.failure = gap_failure(p.c, c);
     return check;
@@ -333,26 +333,39 @@ bool overlaps(const void* x, std::size_t x_bytes, const void* y, std::size_t y_b
   return first < second + y_bytes && second < first + x_bytes;
 }
 
-const bool added = add_problem(matmul_problem("matmul", {}));
+const bool added = add_problem(matmul_problem({}));
 
 }  // namespace
 
-Problem matmul_problem(const std::string& name, const MatmulInputs& inputs) {
-  const std::size_t bytes = inputs.element_bytes;
+Problem matmul_problem(const MatmulInputs& inputs) {
+  const Type type = inputs.type;
   return {
-      .name = name,
+      .family = "matmul",
+      .type = type,
+      .title = "Matrix multiplication",
       .size_names = {"n", "m", "k", "lda", "ldb", "ldc", "alpha", "beta", "shift"},
       .general_names = {"lda", "ldb", "ldc", "alpha", "beta", "shift"},
+      .test_sizes = {{{"n", 1}},
+                     {{"n", 2}},
+                     {{"n", 17}},
+                     {{"n", 64}},
+                     {{"n", 129}},
+                     {{"m", 1}, {"n", 300}, {"k", 5}},
+                     {{"m", 300}, {"n", 1}, {"k", 5}},
+                     {{"m", 5}, {"n", 7}, {"k", 1}},
+                     {{"m", 3}, {"n", 2}, {"k", 1000}},
+                     {{"m", 257}, {"n", 65}, {"k", 130}},
+                     {{"m", 31}, {"n", 270}, {"k", 33}}},
       .complete = complete,
       .brief = brief,
       .unusual = unusual,
-      .operands = [=](const Params& sizes) { return operands(sizes, bytes); },
+      .operands = [=](const Params& sizes) { return operands(sizes, type); },
       .flops = useful_flops,
-      .bytes_min = [=](const Params& sizes) { return compulsory_bytes(sizes, bytes); },
-      .fill = [=](const Params& sizes, Fill fill, std::uint64_t seed,
-                  std::span<void* const> host) { fill_operands(product_of(sizes), inputs, fill, seed, host); },
-      .reference = [=](const Params& sizes, Fill fill, std::uint64_t seed,
-                       std::span<const void* const> host) { return reference(sizes, inputs, fill, seed, host); },
+      .bytes_min = [=](const Params& sizes) { return compulsory_bytes(sizes, type_bytes(type)); },
+      .fill = [=](const Params& sizes, const DataSet& data, std::uint64_t seed,
+                  std::span<void* const> host) { fill_operands(product_of(sizes), inputs, data, seed, host); },
+      .reference = [=](const Params& sizes, const DataSet& data, std::uint64_t seed,
+                       std::span<const void* const> host) { return reference(sizes, inputs, data, seed, host); },
   };
 }
 

@@ -1,7 +1,7 @@
 /// C = alpha A B + beta C in row-major order: A is m x k, B is k x n, C is m x n (the textbook's P = M N of j x k and
 /// k x l, with alpha = 1 and beta = 0).
 ///
-/// "matmul": A, B and C are float32. "matmul_bf16": A and B are bfloat16, C and its sums float32.
+/// In fp32, A, B and C are float32; in bf16, A and B are bfloat16, C and its sums float32.
 ///
 /// Sizes     n, m, k: up to 32768; m and k are n if not given. And, for general kernels (unusual() names those given):
 ///           lda, ldb, ldc: elements from one row to the next, at least the row's length and up to 65535, which keeps
@@ -51,29 +51,33 @@ constexpr int kMostShift = 63;
 void refuse_aliasing(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes, const void* c,
                      std::size_t c_bytes);
 
-/// A call's operands, leading dimensions and factors. Throws Error if the output overlaps an input.
+/// Sizes, leading dimensions and factors; no operands.
+template <typename Input = float>
+Matmul<Input> matmul_sizes(const Params& params) {
+  const auto [m, n, k] = matmul_shape(params);
+  return {.m = m,
+          .n = n,
+          .k = k,
+          .lda = params.get("lda", k),
+          .ldb = params.get("ldb", n),
+          .ldc = params.get("ldc", n),
+          .alpha = static_cast<float>(params.get("alpha", 1)),
+          .beta = static_cast<float>(params.get("beta", 0))};
+}
+
+/// The same with a call's operands. Throws Error if the output overlaps an input.
 template <typename Input = float>
 Matmul<Input> matmul_of(const Call& call) {
-  const auto [m, n, k] = matmul_shape(call.params);
+  Matmul<Input> it = matmul_sizes<Input>(call.params);
   const std::int64_t shift = call.params.get("shift", 0);
-  Matmul<Input> it{.m = m,
-                   .n = n,
-                   .k = k,
-                   .a = call.operand<const Input>(0),
-                   .b = call.operand<const Input>(1),
-                   .c = call.operand<float>(2),
-                   .lda = call.params.get("lda", k),
-                   .ldb = call.params.get("ldb", n),
-                   .ldc = call.params.get("ldc", n),
-                   .alpha = static_cast<float>(call.params.get("alpha", 1)),
-                   .beta = static_cast<float>(call.params.get("beta", 0))};
-  if (!call.inspect) it.a += shift, it.b += shift, it.c += shift;
+  it.a = call.operand<const Input>(0) + shift;
+  it.b = call.operand<const Input>(1) + shift;
+  it.c = call.operand<float>(2) + shift;
   const auto bytes = [](std::int64_t rows, std::int64_t ld, std::int64_t width, std::size_t element) {
     return static_cast<std::size_t>((rows - 1) * ld + width) * element;
   };
-  if (!call.inspect)
-    refuse_aliasing(it.a, bytes(m, it.lda, k, sizeof(Input)), it.b, bytes(k, it.ldb, n, sizeof(Input)), it.c,
-                    bytes(m, it.ldc, n, sizeof(float)));
+  refuse_aliasing(it.a, bytes(it.m, it.lda, it.k, sizeof(Input)), it.b, bytes(it.k, it.ldb, it.n, sizeof(Input)), it.c,
+                  bytes(it.m, it.ldc, it.n, sizeof(float)));
   return it;
 }
 
@@ -115,13 +119,13 @@ inline Bf16 to_bf16(float x) {
 
 /// How the inputs of a product are stored. Without `round` and `widen` they are float32.
 struct MatmulInputs {
-  std::size_t element_bytes = 4;
-  std::function<void(std::span<const float> from, void* to)> round;  ///< stores numbers in this format
-  std::function<void(const void* from, std::span<float> to)> widen;  ///< the float32 of what is stored, exactly
+  Type type = Type::fp32;
+  std::function<void(std::span<const float> from, void* to)> round = {};  ///< stores numbers in this format
+  std::function<void(const void* from, std::span<float> to)> widen = {};  ///< the float32 of what is stored, exactly
   double slack = 1;  ///< by which the rounding-error bound of float32 sums is multiplied
 };
 
 /// The product of matrices that are stored like this, to be added with add_problem().
-Problem matmul_problem(const std::string& name, const MatmulInputs& inputs);
+Problem matmul_problem(const MatmulInputs& inputs);
 
 }  // namespace rung

@@ -22,8 +22,8 @@ void widen_all(const void* from, std::span<float> to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from_bf16(stored[i]);
 }
 
-const bool added = add_problem(
-    matmul_problem("matmul_bf16", {.element_bytes = sizeof(Bf16), .round = round_all, .widen = widen_all, .slack = 2}));
+const bool added =
+    add_problem(matmul_problem({.type = Type::bf16, .round = round_all, .widen = widen_all, .slack = 2}));
 
 }  // namespace
 }  // namespace rung

@@ -1,33 +1,90 @@
 #include "common/problem/problem.hpp"
 
+#include <fmt/core.h>
+
 #include <map>
+#include <utility>
 
 namespace rung {
 namespace {
 
-std::map<std::string, Problem, std::less<>>& records() {
-  static std::map<std::string, Problem, std::less<>> all;
+using Key = std::pair<std::string, Type>;
+
+std::map<Key, Problem>& records() {
+  static std::map<Key, Problem> all;
   return all;
 }
 
+std::string words_of(const Problem& problem) { return problem.family + " in " + type_name(problem.type); }
+
 }  // namespace
 
+std::string Check::reason() const {
+  if (passed()) return "";
+  return failure.empty() ? fmt::format("the error is {:.3g} times its bound", max_error_ratio) : failure;
+}
+
+const DataSet& integers() {
+  static const DataSet set{.name = "integers", .what = "whole numbers from -8 to 8", .is_exact = true};
+  return set;
+}
+
+const DataSet& random_reals() {
+  static const DataSet set{.name = "random", .what = "uniform reals in [-1, 1)"};
+  return set;
+}
+
+Metric bandwidth() { return {.key = "gbytes_per_s", .unit = "GB/s"}; }
+
+double Problem::compulsory_bytes(const Params& sizes) const {
+  if (bytes_min) return bytes_min(sizes);
+  double bytes = 0;
+  for (const Operand& operand : operands(sizes)) bytes += static_cast<double>(operand.bytes());
+  return bytes;
+}
+
+const DataSet& Problem::data_set(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const DataSet& set : data) {
+    if (set.name == name) return set;
+    names.push_back(set.name);
+  }
+  throw Error(words_of(*this) + " has no data set '" + name + "'" + did_you_mean(name, names));
+}
+
+const DataSet& Problem::timed_data() const {
+  for (const DataSet& set : data)
+    if (!set.is_exact) return set;
+  return data.front();
+}
+
 bool add_problem(Problem problem) {
-  const std::string name = problem.name;
-  if (!records().try_emplace(name, std::move(problem)).second)
-    throw std::logic_error("two problems are called '" + name + "'");
+  const Key key{problem.family, problem.type};
+  const std::string what = words_of(problem);
+  if (problem.data.empty() || problem.test_sizes.empty())
+    throw std::logic_error(what + ": a problem has at least one data set and one test size");
+  if (!records().try_emplace(key, std::move(problem)).second)
+    throw std::logic_error("there are two problems for " + what);
   return true;
 }
 
-const Problem& find_problem(std::string_view name) {
-  if (const auto found = records().find(name); found != records().end()) return found->second;
+const Problem& find_problem(std::string_view family, Type type) {
+  if (const auto found = records().find({std::string(family), type}); found != records().end()) return found->second;
   std::vector<std::string> names;
-  for (const auto& [known, problem] : records()) names.push_back(known);
-  throw Error("no problem is called '" + std::string(name) + "'" + did_you_mean(name, names));
+  for (const auto& [key, problem] : records()) names.push_back(key.first);
+  throw Error("no problem is called '" + std::string(family) + "' in " + type_name(type) + did_you_mean(family, names));
+}
+
+const Problem& problem_of(const Kernel& kernel) { return find_problem(kernel.family(), kernel.type); }
+
+std::vector<const Problem*> problems() {
+  std::vector<const Problem*> all;
+  for (const auto& [key, problem] : records()) all.push_back(&problem);
+  return all;
 }
 
 std::string refusal(const Kernel& kernel, const Params& params) {
-  const Problem& problem = find_problem(kernel.family());
+  const Problem& problem = problem_of(kernel);
   if (!kernel.is_general && problem.unusual)
     if (const std::string sizes = problem.unusual(params); !sizes.empty())
       return "takes whole, aligned operands and no factors: leave out " + sizes;
@@ -43,14 +100,18 @@ std::int64_t positive_size(const Params& given, std::string_view name, std::stri
   return value;
 }
 
-void fill_float(std::span<float> out, Fill fill, std::uint64_t seed) {
+void fill_float(std::span<float> out, const DataSet& data, std::uint64_t seed) {
   const auto n = static_cast<std::int64_t>(out.size());
 #pragma omp parallel for
   for (std::int64_t i = 0; i < n; ++i) {
     const std::uint64_t bits = random_bits(seed, static_cast<std::uint64_t>(i));
-    out[i] = fill == Fill::integers ? static_cast<float>(static_cast<int>(bits % 17) - 8)
-                                    : static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f;
+    out[i] = data.is_exact ? static_cast<float>(static_cast<int>(bits % 17) - 8)
+                           : static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f;
   }
+}
+
+std::string wrong_element(const std::string& name, std::int64_t index, double got, double want) {
+  return fmt::format("{}[{}] is {:.9g}, not {:.9g}", name, index, got, want);
 }
 
 double gamma_fp32(double n) {

@@ -2,8 +2,11 @@
 /// the useful operations and the compulsory bytes. One problem a file, declared once with add_problem().
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,53 +15,83 @@
 
 namespace rung {
 
-struct Operand {
-  std::string name;
-  std::size_t elements = 0;
-  std::size_t element_bytes = 4;
-  bool is_output = false;
-  bool is_read = false;  ///< an output that is read, too: Problem::fill gives what it holds before the run
-  bool is_input() const { return !is_output || is_read; }
-  std::size_t bytes() const { return elements * element_bytes; }
-};
-
 /// Every byte of an output that is not read, before the run: a float32, a bfloat16 and a double of such bytes are NaN.
 constexpr unsigned char kPoisonByte = 0xFF;
 
-/// The two input sets of the verification. `integers`: small whole numbers, for which every correct kernel gives the
-/// same exact result in any order. `random`: reals in [-1, 1], judged against a rounding-error bound and then timed.
-enum class Fill { integers, random };
+/// A named set of inputs. With exact inputs (small whole numbers, say) every correct kernel gives the same result in
+/// any order of operations, so results must be equal; else they are judged against a bound on rounding errors.
+struct DataSet {
+  std::string name;
+  std::string what;  ///< in a few words: "whole numbers from -8 to 8"
+  bool is_exact = false;
+};
+
+/// The two data sets that most problems have: whole numbers in [-8, 8], and reals in [-1, 1), which are timed.
+const DataSet& integers();
+const DataSet& random_reals();
 
 /// The verdict on one set of outputs. It passes if `failure` is empty and the ratio is at most 1.
 struct Check {
-  double max_error_ratio = 0;  ///< largest |error| / bound
-  std::string failure;         ///< the first element that is wrong: where, what, what it should be
+  double max_error_ratio = 0;            ///< largest |error| / bound
+  std::string failure;                   ///< the first element that is wrong: where, what, what it should be
+  std::map<std::string, double> judged;  ///< further values by name: "max_ulp", "order_of_convergence"
   bool passed() const { return failure.empty() && max_error_ratio <= 1; }
+  /// Why it did not pass; empty if it did.
+  std::string reason() const;
 };
 
 /// Judges outputs: gets one host pointer per operand, the inputs as given to Problem::reference.
 using Judge = std::function<Check(std::span<const void* const> host)>;
 
+/// The rate by which kernels of a problem are compared: `amount` in a second, in units of 10^9 if the unit says so.
+struct Metric {
+  std::string key = "gflops";  ///< of a result's entry
+  std::string unit = "GFLOP/s";
+  std::function<double(const Params&)> amount = {};  ///< of one run, in 1e9ths of the unit; empty for the useful FLOPs
+};
+
+/// GB/s of the compulsory bytes.
+Metric bandwidth();
+
 /// A problem: pure functions of its sizes. `host` holds one pointer per operand, in the order of operands().
 struct Problem {
-  std::string name;
-  std::vector<std::string> size_names;            ///< accepted size parameters: {"n", "m", "k", "lda"}
-  std::vector<std::string> general_names;         ///< those of them that can be left out and are for general kernels
-  std::function<Params(const Params&)> complete;  ///< all sizes from those given; throws Error for a bad one
-  std::function<Params(const Params&)> brief;     ///< sizes as a point's name shows them
+  std::string family;      ///< "matmul": the second part of its kernels' names
+  Type type = Type::fp32;  ///< of the inputs; one problem for each family and type
+  std::string title;       ///< "Matrix multiplication"
+  Metric metric = {};
+  std::vector<DataSet> data = {integers(),
+                               random_reals()};  ///< exact ones verify; the first that is not exact is timed
+  std::vector<std::string> size_names;           ///< accepted size parameters: {"n", "m", "k", "lda"}
+  std::map<std::string, std::vector<Value>> size_words = {};  ///< sizes that are words, with those they may be
+  std::vector<std::string> general_names = {};      ///< those of them that can be left out and are for general kernels
+  std::vector<Params> test_sizes;                   ///< what every test runs its kernels at: 1, odd, rectangular …
+  std::function<Params(const Params&)> complete;    ///< all sizes from those given; throws Error for a bad one
+  std::function<Params(const Params&)> brief = {};  ///< sizes as a point's name shows them; all of them if not set
   /// What of these sizes only a kernel with is_general takes ("lda, beta"); empty, or not set, if every kernel does.
-  std::function<std::string(const Params&)> unusual;
+  std::function<std::string(const Params&)> unusual = {};
   std::function<std::vector<Operand>(const Params&)> operands;
-  std::function<double(const Params&)> flops;      ///< useful floating-point operations
-  std::function<double(const Params&)> bytes_min;  ///< each input read once, each output written once
-  std::function<void(const Params&, Fill, std::uint64_t seed, std::span<void* const> host)> fill;  ///< the inputs
+  std::function<double(const Params&)> flops;           ///< useful floating-point operations
+  std::function<double(const Params&)> bytes_min = {};  ///< each input read once, each output written once; not set:
+                                                        ///< the bytes of all operands
+  std::function<void(const Params&, const DataSet&, std::uint64_t seed, std::span<void* const> host)> fill;
   /// Works out in float64 what is right for these inputs, once; the Judge then compares any kernel's outputs with it.
-  std::function<Judge(const Params&, Fill, std::uint64_t seed, std::span<const void* const> host)> reference;
+  std::function<Judge(const Params&, const DataSet&, std::uint64_t seed, std::span<const void* const> host)> reference;
+
+  double compulsory_bytes(const Params& sizes) const;
+  Params brief_sizes(const Params& sizes) const { return brief ? brief(sizes) : sizes; }
+  /// The data set called `name`; throws Error with the nearest name if there is none.
+  const DataSet& data_set(const std::string& name) const;
+  /// The data set that is timed unless a sweep names another one.
+  const DataSet& timed_data() const;
 };
 
 bool add_problem(Problem problem);
-/// The problem called `name`; throws Error if there is none.
-const Problem& find_problem(std::string_view name);
+/// The problem of this family and type; throws Error if there is none.
+const Problem& find_problem(std::string_view family, Type type = Type::fp32);
+/// The problem that a kernel solves.
+const Problem& problem_of(const Kernel& kernel);
+/// Every problem, by family and type.
+std::vector<const Problem*> problems();
 
 /// Why `kernel` does not take these sizes and tunables, by its own rule or since its problem's unusual sizes need a
 /// general kernel; empty if it does.
@@ -75,8 +108,41 @@ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) {
   return z ^ (z >> 31);
 }
 
-/// Fills `out` with whole numbers in [-8, 8] or reals in [-1, 1).
-void fill_float(std::span<float> out, Fill fill, std::uint64_t seed);
+/// Fills `out` with whole numbers in [-8, 8] if the data set is exact, else with reals in [-1, 1).
+void fill_float(std::span<float> out, const DataSet& data, std::uint64_t seed);
+
+/// What one element of an output should be, and by how much it may be off.
+struct Expected {
+  double value = 0, bound = 0;
+};
+
+/// "y[3] is 1.5, not 2".
+std::string wrong_element(const std::string& name, std::int64_t index, double got, double want);
+
+/// Compares the first n elements of an output with expected(i), which gives an Expected. A bound of 0 asks for
+/// equality; NaN fails; where the expected value is not finite, the same must be there. The first wrong element is the
+/// failure.
+template <typename T, typename Function>
+Check compare_elements(const std::string& name, const T* got, std::int64_t n, const Function& expected) {
+  std::int64_t first = n;
+  double ratio = 0;
+#pragma omp parallel for reduction(min : first) reduction(max : ratio)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Expected want = expected(i);
+    const double value = static_cast<double>(got[i]);
+    if (!std::isfinite(want.value)) {
+      if (value == want.value || (std::isnan(value) && std::isnan(want.value))) continue;
+      first = std::min(first, i);
+      continue;
+    }
+    const double error = std::abs(value - want.value);
+    if (!(error <= want.bound)) first = std::min(first, i);  // written so that NaN fails
+    if (want.bound > 0) ratio = std::max(ratio, error / want.bound);
+  }
+  Check check{.max_error_ratio = ratio};
+  if (first < n) check.failure = wrong_element(name, first, static_cast<double>(got[first]), expected(first).value);
+  return check;
+}
 
 /// Higham's gamma_n = n u / (1 - n u) for float32, u = 2^-24: the bound on n roundings.
 double gamma_fp32(double n);

@@ -17,12 +17,11 @@ Params complete(const Params& given) {
 }
 
 std::vector<Operand> operands(const Params& sizes) {
-  return {{.name = "data", .elements = static_cast<std::size_t>(sizes.at("bytes") / 4)},
-          {.name = "partials", .elements = kReadPartials, .is_output = true}};
+  return {{.name = "data", .elements = static_cast<std::size_t>(sizes.at("bytes") / 4), .type = Type::uint32},
+          {.name = "partials", .elements = kReadPartials, .type = Type::uint32, .role = Role::output}};
 }
 
-/// The same for both fills: every kernel must be exact on any bits.
-void fill_inputs(const Params& sizes, Fill, std::uint64_t seed, std::span<void* const> host) {
+void fill_inputs(const Params& sizes, const DataSet&, std::uint64_t seed, std::span<void* const> host) {
   auto* data = static_cast<std::uint32_t*>(host[0]);
   const std::int64_t n = sizes.at("bytes") / 4;
 #pragma omp parallel for
@@ -32,7 +31,7 @@ void fill_inputs(const Params& sizes, Fill, std::uint64_t seed, std::span<void* 
   }
 }
 
-Judge reference(const Params& sizes, Fill, std::uint64_t, std::span<const void* const> host) {
+Judge reference(const Params& sizes, const DataSet&, std::uint64_t, std::span<const void* const> host) {
   const auto* data = static_cast<const std::uint32_t*>(host[0]);
   const std::int64_t n = sizes.at("bytes") / 4;
   std::uint32_t once = 0;
@@ -51,10 +50,14 @@ Judge reference(const Params& sizes, Fill, std::uint64_t, std::span<const void* 
 }
 
 const bool added = add_problem({
-    .name = "read",
+    .family = "read",
+    .type = Type::uint32,
+    .title = "Reading an array",
+    .metric = bandwidth(),
+    .data = {{.name = "random", .what = "random bits, none zero", .is_exact = true}},
     .size_names = {"bytes", "passes"},
+    .test_sizes = {{{"bytes", 256}}, {{"bytes", 65536 + 256}, {"passes", 3}}},
     .complete = complete,
-    .brief = [](const Params& sizes) { return sizes; },
     .operands = operands,
     .flops = [](const Params&) { return 0.0; },
     .bytes_min = read_bytes,

@@ -1,6 +1,12 @@
-/// The oracle of the sum: the float64 sum, with a bound on the roundings of any order of additions.
-#include "common/problem/sum.hpp"
-
+/// "sum": the sum of an array, whose parts must meet somewhere: blocks cannot wait for each other within a launch.
+///
+/// Sizes     n: elements, up to 2^30 (so that an index and a step beyond it fit 32 bits).
+/// Operand 0 `x`, input: n elements of float32.
+/// Operand 1 `sum`, output: one float32.
+/// Formula   sum = x[0] + … + x[n - 1], in any order.
+/// Useful operations: n - 1. Compulsory bytes: each element of x read once, the sum written once.
+///
+/// The oracle is the float64 sum, with a bound on the rounding errors of any order of additions.
 #include <algorithm>
 #include <cmath>
 
@@ -15,14 +21,11 @@ Params complete(const Params& given) { return {{"n", positive_size(given, "n", "
 
 std::vector<Operand> operands(const Params& sizes) {
   return {{.name = "x", .elements = static_cast<std::size_t>(sizes.at("n"))},
-          {.name = "ticket", .elements = 1},
-          {.name = "sum", .elements = 1, .is_output = true},
-          {.name = "partials", .elements = kSumPartials, .is_output = true}};
+          {.name = "sum", .elements = 1, .role = Role::output}};
 }
 
-void fill_inputs(const Params& sizes, Fill fill, std::uint64_t seed, std::span<void* const> host) {
-  fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, fill, seed);
-  *static_cast<std::uint32_t*>(host[1]) = 0;
+void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
+  fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, data, seed);
 }
 
 /// A term goes through at most n - 1 additions, so |error| <= gamma_{n - 1} sum |x|, which says nothing of a long sum.
@@ -33,7 +36,7 @@ double rounding_bound(std::int64_t n, double magnitude) {
   return gamma_fp32(std::min(terms - 1, 4 * std::sqrt(terms))) * magnitude;
 }
 
-Judge reference(const Params& sizes, Fill fill, std::uint64_t, std::span<const void* const> host) {
+Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
   const std::int64_t n = sizes.at("n");
   const auto* x = static_cast<const float*>(host[0]);
   double want = 0, magnitude = 0;
@@ -42,25 +45,23 @@ Judge reference(const Params& sizes, Fill fill, std::uint64_t, std::span<const v
     want += x[i];
     magnitude += std::abs(x[i]);
   }
-  const double bound = fill == Fill::integers ? 0 : rounding_bound(n, magnitude);
+  const double bound = data.is_exact ? 0 : rounding_bound(n, magnitude);
   return [=](std::span<const void* const> outputs) {
-    const float got = *static_cast<const float*>(outputs[2]);
-    const double error = std::abs(got - want);
-    Check check;
-    if (!(error <= bound)) check.failure = "the sum is " + std::to_string(got) + ", not " + std::to_string(want);
-    if (bound > 0) check.max_error_ratio = error / bound;
-    return check;
+    return compare_elements("sum", static_cast<const float*>(outputs[1]), 1, [=](std::int64_t) {
+      return Expected{want, bound};
+    });
   };
 }
 
 const bool added = add_problem({
-    .name = "sum",
+    .family = "sum",
+    .title = "Sum of an array",
+    .metric = bandwidth(),
     .size_names = {"n"},
+    .test_sizes = {{{"n", 1}}, {{"n", 255}}, {{"n", 257}}, {{"n", 4096}}, {{"n", 10001}}},
     .complete = complete,
-    .brief = [](const Params& sizes) { return sizes; },
     .operands = operands,
     .flops = [](const Params& p) { return p.at("n") - 1.0; },
-    .bytes_min = [](const Params& p) { return 4.0 * p.at("n") + 4; },
     .fill = fill_inputs,
     .reference = reference,
 });

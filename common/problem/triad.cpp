@@ -1,7 +1,6 @@
 /// The oracle of the triad: each element in float64, exact on whole numbers, within two roundings on reals.
 #include "common/problem/triad.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "common/problem/problem.hpp"
@@ -26,42 +25,34 @@ std::vector<Operand> operands(const Params& sizes) {
   const auto elements = static_cast<std::size_t>(sizes.at("bytes") / 4);
   return {{.name = "b", .elements = elements},
           {.name = "c", .elements = elements},
-          {.name = "a", .elements = elements, .is_output = true}};
+          {.name = "a", .elements = elements, .role = Role::output}};
 }
 
-void fill_inputs(const Params& sizes, Fill fill, std::uint64_t seed, std::span<void* const> host) {
+void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
   const std::size_t elements = operands(sizes)[0].elements;
-  fill_float({static_cast<float*>(host[0]), elements}, fill, seed);
-  fill_float({static_cast<float*>(host[1]), elements}, fill, seed + 1);
+  fill_float({static_cast<float*>(host[0]), elements}, data, seed);
+  fill_float({static_cast<float*>(host[1]), elements}, data, seed + 1);
 }
 
 /// One rounding of the product, one of the sum: |error| <= gamma_2 (|b| + s |c|); none on whole numbers.
-Judge reference(const Params& sizes, Fill fill, std::uint64_t, std::span<const void* const>) {
+Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const>) {
   const auto n = static_cast<std::int64_t>(operands(sizes)[0].elements);
-  const double gamma = fill == Fill::integers ? 0 : gamma_fp32(2);
+  const double gamma = data.is_exact ? 0 : gamma_fp32(2);
   return [=](std::span<const void* const> host) {
     const auto *b = static_cast<const float*>(host[0]), *c = static_cast<const float*>(host[1]);
-    const auto* a = static_cast<const float*>(host[2]);
-    std::int64_t first = n;
-    double ratio = 0;
-#pragma omp parallel for reduction(min : first) reduction(max : ratio)
-    for (std::int64_t i = 0; i < n; ++i) {
+    return compare_elements("a", static_cast<const float*>(host[2]), n, [=](std::int64_t i) {
       const double product = double{kTriadFactor} * c[i];
-      const double error = std::abs(a[i] - (b[i] + product)), bound = gamma * (std::abs(b[i]) + std::abs(product));
-      if (!(error <= bound)) first = std::min(first, i);  // written so that NaN fails
-      if (bound > 0) ratio = std::max(ratio, error / bound);
-    }
-    Check check{.max_error_ratio = ratio};
-    if (first < n)
-      check.failure = "a[" + std::to_string(first) + "] is " + std::to_string(a[first]) + ", not " +
-                      std::to_string(b[first] + double{kTriadFactor} * c[first]);
-    return check;
+      return Expected{b[i] + product, gamma * (std::abs(b[i]) + std::abs(product))};
+    });
   };
 }
 
 const bool added = add_problem({
-    .name = "triad",
+    .family = "triad",
+    .title = "STREAM triad",
+    .metric = bandwidth(),
     .size_names = {"bytes", "passes"},
+    .test_sizes = {{{"bytes", 256}}, {{"bytes", 65536 + 256}}},
     .complete = complete,
     .brief = brief,
     .unusual = [](const Params& sizes) { return sizes.get("passes", 1) == 1 ? "" : "passes"; },

@@ -77,12 +77,12 @@ std::string refuse(const Params& p) {
 }
 
 const bool added = add_kernel({
-    .name = "cpu/fma_bf16/amx",
+    .name = "cpu/fma/amx_bf16",
     .order = 10,
     .title = "AMX BF16",
     .idea = "Four chains of 16 x 32 x 16 tile products per thread: the peak of Intel's matrix unit.",
-    .source = "Intel 64 and IA-32 Architectures Optimization Reference Manual, AMX",
-    .precision = "bf16",
+    .source = {{"intel-optimization", "chapter on AMX"}},
+    .type = Type::bf16,
     .ceiling = Ceiling{.label = "AMX BF16", .is_bandwidth = false},
     .refuse = refuse,
     .sizes =

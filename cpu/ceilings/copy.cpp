@@ -41,7 +41,7 @@ bool add_level(Level level, int order, const std::string& variant, const std::st
       .order = order,
       .title = label,
       .idea = "Every thread copies its part of an array to another, " + how + ".",
-      .source = "STREAM copy; likwid-bench copy",
+      .source = {{"mccalpin1995", "copy"}},
       .is_general = true,
       .ceiling = Ceiling{.label = label, .is_bandwidth = true},
       .refuse = [level](const Params&) { return refuse_level(level); },

@@ -12,7 +12,7 @@
 #endif
 #include <omp.h>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/problem/fma.hpp"
 
 namespace rung {
@@ -67,7 +67,7 @@ bool add_width(const Width& width) {
                   ? "Ten chains of scalar multiply-adds per thread: what the units give to code without SIMD."
                   : "Ten chains of " + std::to_string(width.lanes) +
                         "-wide multiply-adds per thread: the peak of code with such registers.",
-      .source = "Williams, Waterman, Patterson 2009, in-core ceilings",
+      .source = {{"williams2009", "in-core ceilings"}},
       .ceiling = Ceiling{.label = "FMA " + width.name, .is_bandwidth = false},
       .refuse = [width](const Params& p) -> std::string {
         if (!width.is_supported) return "this CPU has no " + width.instructions + " (it has " + cpu_info().simd + ")";

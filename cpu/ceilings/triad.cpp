@@ -44,7 +44,7 @@ bool add_level(Level level, int order, const std::string& variant, const std::st
       .order = order,
       .title = label,
       .idea = "Every thread adds its part of one array to a multiple of another, three arrays " + how + ".",
-      .source = "STREAM triad; likwid-bench stream",
+      .source = {{"mccalpin1995", "triad"}},
       .is_general = true,
       .ceiling = Ceiling{.label = label, .is_bandwidth = true},
       .refuse = [level](const Params&) { return refuse_level(level); },

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/registry.hpp"
 
 namespace rung {

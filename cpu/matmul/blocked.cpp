@@ -5,7 +5,7 @@
 /// Source: PMPP 4e, section 5.4 (tiling on CPUs relies on the caches).
 #include <algorithm>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/problem/matmul.hpp"
 #include "cpu/matmul/level_traffic.hpp"
 
@@ -45,10 +45,10 @@ void matmul_blocked(const float* __restrict a, const float* __restrict b, float*
 std::int64_t block_for_caches() {
   const std::size_t l2 = cpu_info().l2_bytes ? cpu_info().l2_bytes : 512 << 10;
   std::int64_t best = 0;
-  for (const std::int64_t block : Blocks::values())
+  for (const auto& [block, word] : Blocks::values())
     if (block <= kMostSumsInRegisters && std::size_t(2 * block * block) * sizeof(float) <= l2 / 4)
       best = std::max(best, block);
-  return best > 0 ? best : Blocks::values().front();
+  return best > 0 ? best : Blocks::values().front().number;
 }
 
 const bool added = add_kernel({
@@ -57,9 +57,10 @@ const bool added = add_kernel({
     .title = "blocked, all threads",
     .idea =
         "Blocks of C and B stay in the cache and each element fetched is used many times; all threads share the work.",
-    .source = "PMPP 4e, section 5.4 (tiling on CPUs relies on the caches)",
+    .source = {{"pmpp", "section 5.4"}},
     .tunables = {{"block", Blocks::values(), block_for_caches}},
-    .level_traffic = [](const Params& p) { return blocked_traffic(matmul_shape(p), static_cast<int>(p.at("block"))); },
+    .cpu = {.level_traffic =
+                [](const Params& p) { return blocked_traffic(matmul_shape(p), static_cast<int>(p.at("block"))); }},
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "cpu/matmul/micro_kernel.hpp"
 
 namespace rung {

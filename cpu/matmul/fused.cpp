@@ -243,14 +243,15 @@ const bool added = add_kernel({
     .title = "fused packing",
     .idea = "The first row of tiles packs B while it computes; deep slivers, prefetched; threads take parts as they "
             "become free.",
-    .source = "BLIS's packing fused with its first use",
+    .source = {{"vanzee2015", "packing"}},
     .is_general = true,
     .tunables = {simd_tunable(), {"depth", Depths::values()}},
     .refuse = refuse_simd,
-    .level_traffic =
-        [](const Params& p) {
-          return traffic_of_fused(sizes_of(p), micro_kernels(p.at("simd")), static_cast<int>(p.at("depth")));
-        },
+    .cpu = {.level_traffic =
+                [](const Params& p) {
+                  return traffic_of_fused(matmul_sizes(p), micro_kernels(p.at("simd")),
+                                          static_cast<int>(p.at("depth")));
+                }},
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);

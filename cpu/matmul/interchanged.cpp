@@ -26,8 +26,8 @@ const bool added = add_kernel({
     .order = 20,
     .title = "loops interchanged",
     .idea = "With the column loop innermost, memory is walked along rows and the compiler can use SIMD; one thread.",
-    .source = "PMPP 4e, section 5.4, note on strip-mining and loop interchange",
-    .level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); },
+    .source = {{"pmpp", "section 5.4, loop interchange"}},
+    .cpu = {.level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); }},
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

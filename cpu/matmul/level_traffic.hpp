@@ -22,7 +22,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "common/harness/cpu_info.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/problem/matmul.hpp"
 #include "cpu/matmul/grid.hpp"
 
@@ -420,12 +420,6 @@ inline LevelTraffic register_tile_traffic(const MatmulShape& shape, int mr, int 
   };
   return tiles_traffic(tiled, {down, std::max(1, threads / down)}, mr, nr, loops, caches) +
          edges_traffic(shape, tiled, strip, threads, caches);
-}
-
-/// A call's sizes, leading dimensions and factors without its operands.
-inline Matmul<float> sizes_of(const Params& params) {
-  Resources unused;
-  return matmul_of({.params = params, .inspect = &unused});
 }
 
 }  // namespace rung

@@ -149,11 +149,12 @@ const bool added = add_kernel({
     .order = 70,
     .title = "masked edges",
     .idea = "Edges by masked vectors, and no packing for other threads where what one reads fits its L2.",
-    .source = "masked loads and stores; Goto, van de Geijn 2008",
+    .source = {{"goto2008"}, {"intel-optimization", "masked loads and stores"}},
     .is_general = true,
     .tunables = {simd_tunable()},
     .refuse = refuse_simd,
-    .level_traffic = [](const Params& p) { return traffic_of_masked(sizes_of(p), micro_kernels(p.at("simd"))); },
+    .cpu = {.level_traffic =
+                [](const Params& p) { return traffic_of_masked(matmul_sizes(p), micro_kernels(p.at("simd"))); }},
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);

@@ -23,8 +23,8 @@ const bool added = add_kernel({
     .order = 10,
     .title = "naive",
     .idea = "The textbook's triple loop on one thread: each element is a dot product that walks down a column of B.",
-    .source = "CUDA/GPU programming slides (2), Matrix Multiply: CPU Implementation",
-    .level_traffic = [](const Params& p) { return naive_traffic(matmul_shape(p)); },
+    .source = {{"zhou2015", "Matrix Multiply: CPU Implementation"}},
+    .cpu = {.level_traffic = [](const Params& p) { return naive_traffic(matmul_shape(p)); }},
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

@@ -42,16 +42,16 @@ const bool added = add_kernel({
     .title = "packed panels",
     .idea =
         "A and B are copied into the order in which the register tile reads them, in blocks that stay in L1, L2, L3.",
-    .source = "Goto, van de Geijn 2008; BLIS (2015)",
+    .source = {{"goto2008"}, {"vanzee2015"}},
     .is_general = true,
     .tunables = {simd_tunable()},
     .refuse = refuse_simd,
-    .level_traffic =
-        [](const Params& p) {
-          const MicroKernels& simd = micro_kernels(p.at("simd"));
-          const auto [kc, mc, nc] = blocking_for(simd, matmul_shape(p));
-          return packed_traffic(matmul_shape(p), simd.rows, simd.width(), kc, mc, nc, omp_get_max_threads());
-        },
+    .cpu = {.level_traffic =
+                [](const Params& p) {
+                  const MicroKernels& simd = micro_kernels(p.at("simd"));
+                  const auto [kc, mc, nc] = blocking_for(simd, matmul_shape(p));
+                  return packed_traffic(matmul_shape(p), simd.rows, simd.width(), kc, mc, nc, omp_get_max_threads());
+                }},
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);

@@ -59,15 +59,16 @@ const bool added = add_kernel({
     .order = 40,
     .title = "register tile",
     .idea = "A tile of C stays in vector registers over many steps; A and B are read as they lie in memory.",
-    .source = "Goto, van de Geijn 2008",
+    .source = {{"goto2008"}},
     .is_general = true,
     .tunables = {simd_tunable()},
     .refuse = refuse_simd,
-    .level_traffic =
-        [](const Params& p) {
-          const MicroKernels& simd = micro_kernels(p.at("simd"));
-          return register_tile_traffic(matmul_shape(p), simd.rows, simd.width(), kDepth, kStrip, omp_get_max_threads());
-        },
+    .cpu = {.level_traffic =
+                [](const Params& p) {
+                  const MicroKernels& simd = micro_kernels(p.at("simd"));
+                  return register_tile_traffic(matmul_shape(p), simd.rows, simd.width(), kDepth, kStrip,
+                                               omp_get_max_threads());
+                }},
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);

@@ -23,8 +23,8 @@ const bool added = add_kernel({
     .order = 25,
     .title = "rows, all threads",
     .idea = "The interchanged loops with the rows of C shared out among all threads.",
-    .source = "OpenMP parallel for",
-    .level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); },
+    .source = {{"openmp", "worksharing-loop construct"}},
+    .cpu = {.level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); }},
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

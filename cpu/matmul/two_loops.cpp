@@ -53,16 +53,16 @@ const bool added = add_kernel({
     .order = 60,
     .title = "two parallel loops",
     .idea = "The threads form a grid over rows and columns of C and pack together, in one parallel region.",
-    .source = "Smith et al. 2014",
+    .source = {{"smith2014"}},
     .is_general = true,
     .tunables = {simd_tunable()},
     .refuse = refuse_simd,
-    .level_traffic =
-        [](const Params& p) {
-          const MicroKernels& simd = micro_kernels(p.at("simd"));
-          const auto [kc, mc, nc] = blocking_for(simd, matmul_shape(p));
-          return packed_traffic(matmul_shape(p), simd.rows, simd.width(), kc, mc, nc, omp_get_max_threads());
-        },
+    .cpu = {.level_traffic =
+                [](const Params& p) {
+                  const MicroKernels& simd = micro_kernels(p.at("simd"));
+                  const auto [kc, mc, nc] = blocking_for(simd, matmul_shape(p));
+                  return packed_traffic(matmul_shape(p), simd.rows, simd.width(), kc, mc, nc, omp_get_max_threads());
+                }},
     .run =
         [](const Call& call) {
           const Matmul<float> it = matmul_of(call);

@@ -1,5 +1,5 @@
 /// The sum on all cores: each thread sums its own part with vector instructions, and OpenMP adds the threads' sums.
-#include "common/problem/sum.hpp"
+#include "common/registry.hpp"
 
 namespace rung {
 namespace {
@@ -10,7 +10,7 @@ void sum_openmp(const Call& call) {
   float sum = 0;
 #pragma omp parallel for simd reduction(+ : sum)
   for (std::int64_t i = 0; i < n; ++i) sum += x[i];
-  *call.operand<float>(2) = sum;
+  *call.operand<float>(1) = sum;
 }
 
 const bool added = add_kernel({
@@ -18,7 +18,7 @@ const bool added = add_kernel({
     .order = 10,
     .title = "OpenMP",
     .idea = "Each thread sums its part with vector instructions; OpenMP adds the threads' sums.",
-    .source = "OpenMP 5.2, reduction clause",
+    .source = {{"openmp", "reduction clause"}},
     .run = sum_openmp,
 });
 

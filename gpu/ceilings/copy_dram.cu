@@ -29,7 +29,7 @@ const bool added = add_gpu_kernel({
     .order = 10,
     .title = "DRAM copy",
     .idea = "Several 16-byte loads in flight for each thread, then as many stores: half the bytes read, half written.",
-    .source = "STREAM copy; NVIDIA CUDA C++ Best Practices Guide, coalesced access",
+    .source = {{"mccalpin1995", "copy"}, {"cuda-best-practices", "coalesced access"}},
     .tunables = {{"loads", Loads::values()}},
     .ceiling = Ceiling{"DRAM copy", true},
     .sizes =
@@ -37,11 +37,15 @@ const bool added = add_gpu_kernel({
           const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{1} << 30, gpu_facts().memory_bytes / 16);
           return Params{{"bytes", bytes / kCopyGranule * kCopyGranule}};
         },
-    .launch =
-        [](const Params& p) {
-          return Launch{{blocks_for(quads_in(p), kThreads * p.at("loads"))}, {kThreads}};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  return Launch{{blocks_for(quads_in(p), kThreads * p.at("loads"))}, {kThreads}};
+                },
+            .requested =
+                [](const Params& p) { return Traffic{.loaded = copy_bytes(p) / 2, .stored = copy_bytes(p) / 2}; },
         },
-    .requested = [](const Params& p) { return Traffic{.loaded = copy_bytes(p) / 2, .stored = copy_bytes(p) / 2}; },
     .run =
         [](const Call& call) {
           Loads::pick(call.params.at("loads"), [&](auto loads) {

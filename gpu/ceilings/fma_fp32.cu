@@ -44,22 +44,25 @@ const bool added = add_gpu_kernel({
     .order = 10,
     .title = "FP32 FMA",
     .idea = "Independent chains of multiply-adds in registers keep every FP32 unit busy in every clock.",
-    .source = "Williams, Waterman and Patterson, roofline, 2009; Empirical Roofline Toolkit",
+    .source = {{"williams2009", "in-core ceilings"}, {"ert2014"}},
     .ceiling = Ceiling{"FP32 FMA", false},
     .sizes =
         [] {
           const std::int64_t chains = std::int64_t{gpu_facts().sm_count} * kBlocksPerSm * kThreads * kChains;
           return Params{{"chains", chains}, {"iterations", 8192}};
         },
-    .launch =
-        [](const Params& p) {
-          return Launch{{blocks_for(p.at("chains"), kThreads * kChains)}, {kThreads}};
-        },
-    .requested =
-        [](const Params& p) {
-          const double chains = static_cast<double>(p.at("chains"));
-          const double threads = double{kThreads} * blocks_for(p.at("chains"), kThreads * kChains);
-          return Traffic{.loaded = 4 * chains + 16 * threads, .stored = 4 * chains};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  return Launch{{blocks_for(p.at("chains"), kThreads * kChains)}, {kThreads}};
+                },
+            .requested =
+                [](const Params& p) {
+                  const double chains = static_cast<double>(p.at("chains"));
+                  const double threads = double{kThreads} * blocks_for(p.at("chains"), kThreads * kChains);
+                  return Traffic{.loaded = 4 * chains + 16 * threads, .stored = 4 * chains};
+                },
         },
     .run =
         [](const Call& call) {

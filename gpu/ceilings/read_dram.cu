@@ -37,8 +37,8 @@ const bool added = add_gpu_kernel({
     .order = 10,
     .title = "DRAM read",
     .idea = "Every thread keeps several 16-byte loads in flight over an array that no cache can hold.",
-    .source = "Little's law; NVIDIA CUDA C++ Best Practices Guide, coalesced access",
-    .precision = "u32",
+    .source = {{"little1961"}, {"cuda-best-practices", "coalesced access"}},
+    .type = Type::uint32,
     .tunables = {{"loads", Loads::values()}},
     .ceiling = Ceiling{"DRAM read", true},
     .refuse = [](const Params& p) -> std::string {
@@ -49,12 +49,16 @@ const bool added = add_gpu_kernel({
           const std::int64_t bytes = std::min<std::int64_t>(std::int64_t{2} << 30, gpu_facts().memory_bytes / 8);
           return Params{{"bytes", bytes / kReadGranule * kReadGranule}, {"passes", 1}};
         },
-    .launch =
-        [](const Params& p) {
-          const unsigned resident = std::min(gpu_facts().sm_count * kBlocksPerSm, kReadPartials);
-          return Launch{{std::min(resident, blocks_for(quads_in(p), kThreads * p.at("loads")))}, {kThreads}};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  const unsigned resident = std::min(gpu_facts().sm_count * kBlocksPerSm, kReadPartials);
+                  return Launch{{std::min(resident, blocks_for(quads_in(p), kThreads * p.at("loads")))}, {kThreads}};
+                },
+            .requested =
+                [](const Params& p) { return Traffic{.loaded = read_bytes(p), .stored = 4.0 * kReadPartials}; },
         },
-    .requested = [](const Params& p) { return Traffic{.loaded = read_bytes(p), .stored = 4.0 * kReadPartials}; },
     .run =
         [](const Call& call) {
           Loads::pick(call.params.at("loads"), [&](auto loads) {

@@ -39,8 +39,8 @@ const bool added = add_gpu_kernel({
     .order = 20,
     .title = "L2 read",
     .idea = "An array that L2 holds and no L1 does: each pass a block reads a slice that another block had before.",
-    .source = "Yang, Kurth and Williams, hierarchical roofline, 2020",
-    .precision = "u32",
+    .source = {{"yang2020"}},
+    .type = Type::uint32,
     .ceiling = Ceiling{"L2", true},
     .refuse = [](const Params& p) -> std::string {
       return p.at("bytes") > std::int64_t{4} << 30 ? "reads at most 4 GiB: an L2 cache is far smaller" : "";
@@ -51,12 +51,16 @@ const bool added = add_gpu_kernel({
           const std::int64_t round = std::int64_t{facts.sm_count} * kBlocksPerSm * kThreads * sizeof(uint4);
           return Params{{"bytes", std::max<std::int64_t>(facts.l2_bytes / 3 / round, 1) * round}, {"passes", 64}};
         },
-    .launch =
-        [](const Params& p) {
-          const unsigned resident = std::min(gpu_facts().sm_count * kBlocksPerSm, kReadPartials);
-          return Launch{{std::min(resident, blocks_for(quads_in(p), kThreads))}, {kThreads}};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  const unsigned resident = std::min(gpu_facts().sm_count * kBlocksPerSm, kReadPartials);
+                  return Launch{{std::min(resident, blocks_for(quads_in(p), kThreads))}, {kThreads}};
+                },
+            .requested =
+                [](const Params& p) { return Traffic{.loaded = read_bytes(p), .stored = 4.0 * kReadPartials}; },
         },
-    .requested = [](const Params& p) { return Traffic{.loaded = read_bytes(p), .stored = 4.0 * kReadPartials}; },
     .run =
         [](const Call& call) {
           launch(call, read_l2, call.operand<const mem<uint4>>(0), call.operand<mem<std::uint32_t>>(1),

@@ -36,8 +36,8 @@ const bool added = add_gpu_kernel({
     .order = 30,
     .title = "shared memory read",
     .idea = "A slice is brought into shared memory once and then read over and over, all 32 banks in every clock.",
-    .source = "NVIDIA CUDA C++ Programming Guide, shared memory banks",
-    .precision = "u32",
+    .source = {{"cuda-guide", "shared memory banks"}},
+    .type = Type::uint32,
     .ceiling = Ceiling{"Shared memory", true},
     .refuse = [](const Params& p) -> std::string {
       return p.at("bytes") > kReadPartials * kSliceBytes ? "reads at most 128 MiB: a block of threads for every 32 KiB"
@@ -47,13 +47,16 @@ const bool added = add_gpu_kernel({
         [] {
           return Params{{"bytes", gpu_facts().sm_count * kBlocksPerSm * kSliceBytes}, {"passes", 4096}};
         },
-    .launch =
-        [](const Params& p) {
-          return Launch{{blocks_for(quads_in(p), kSlice)}, {kThreads}};
-        },
-    .requested =
-        [](const Params& p) {
-          return Traffic{.loaded = static_cast<double>(p.at("bytes")), .stored = 4.0 * kReadPartials};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  return Launch{{blocks_for(quads_in(p), kSlice)}, {kThreads}};
+                },
+            .requested =
+                [](const Params& p) {
+                  return Traffic{.loaded = static_cast<double>(p.at("bytes")), .stored = 4.0 * kReadPartials};
+                },
         },
     .run =
         [](const Call& call) {

@@ -59,9 +59,9 @@ __global__ void read_shared_strided(const mem<Element>* data, mem<std::uint32_t>
 
 unsigned blocks_of(const Params& p) { return blocks_for(p.at("bytes"), kSliceBytes); }
 
-std::vector<std::int64_t> strides() {
-  std::vector<std::int64_t> all(kMostStride);
-  for (int i = 0; i < kMostStride; ++i) all[i] = i + 1;
+std::vector<Value> strides() {
+  std::vector<Value> all;
+  for (int i = 1; i <= kMostStride; ++i) all.emplace_back(i);
   return all;
 }
 
@@ -70,8 +70,8 @@ const bool added = add_gpu_kernel({
     .order = 40,
     .title = "shared memory, strided",
     .idea = "Lanes read shared memory so many elements apart, with or without an element of padding in each row.",
-    .source = "000: \"full speed random access\"; NVIDIA CUDA C++ Programming Guide, shared memory banks",
-    .precision = "u32",
+    .source = {{"zhou2015", "Shared memory: full speed random access"}, {"cuda-guide", "shared memory banks"}},
+    .type = Type::uint32,
     .tunables = {{"stride", strides()}, {"width", Widths::values()}, {"padding", {0, 1}}},
     .refuse = [](const Params& p) -> std::string {
       return blocks_of(p) > kReadPartials ? "reads at most as much as 4096 blocks of threads hold in shared memory"
@@ -81,13 +81,16 @@ const bool added = add_gpu_kernel({
         [] {
           return Params{{"bytes", std::int64_t{gpu_facts().sm_count} * kBlocksPerSm * kSliceBytes}, {"passes", 1024}};
         },
-    .launch =
-        [](const Params& p) {
-          return Launch{{blocks_of(p)}, {kThreads}};
-        },
-    .requested =
-        [](const Params& p) {
-          return Traffic{.loaded = static_cast<double>(p.at("bytes")), .stored = 4.0 * kReadPartials};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  return Launch{{blocks_of(p)}, {kThreads}};
+                },
+            .requested =
+                [](const Params& p) {
+                  return Traffic{.loaded = static_cast<double>(p.at("bytes")), .stored = 4.0 * kReadPartials};
+                },
         },
     .run =
         [](const Call& call) {

@@ -30,10 +30,13 @@ const bool added = add_gpu_kernel({
     .order = 20,
     .title = "block barriers",
     .idea = "Neighbours exchange through shared memory, two block barriers a round.",
-    .source = "001, shared memory; PMPP 4e, section 5.4, the two barriers",
+    .source = {{"blakely", "Shared memory"}, {"pmpp", "section 5.4"}},
     .tunables = {{"block", RingBlocks::values()}},
-    .launch = ring_launch,
-    .requested = ring_traffic,
+    .gpu =
+        {
+            .launch = ring_launch,
+            .requested = ring_traffic,
+        },
     .run =
         [](const Call& call) {
           RingBlocks::pick(call.params.at("block"),

@@ -28,10 +28,13 @@ const bool added = add_gpu_kernel({
     .order = 30,
     .title = "double buffer",
     .idea = "Two tiles in turn: one block barrier a round, since no round writes what the round before reads.",
-    .source = "NVIDIA CUDA C++ Programming Guide, synchronization functions; double buffering",
+    .source = {{"cuda-guide", "synchronization functions"}},
     .tunables = {{"block", RingBlocks::values()}},
-    .launch = ring_launch,
-    .requested = ring_traffic,
+    .gpu =
+        {
+            .launch = ring_launch,
+            .requested = ring_traffic,
+        },
     .run =
         [](const Call& call) {
           RingBlocks::pick(call.params.at("block"),

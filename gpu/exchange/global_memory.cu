@@ -35,15 +35,19 @@ const bool added = add_gpu_kernel({
     .name = "gpu/exchange/global_memory",
     .order = 10,
     .title = "global memory",
-    .idea = "Neighbours exchange through global memory, two block barriers a round; fence 1 adds __threadfence_block, "
-            "2 __threadfence.",
-    .source = "001, global memory correctness: array[i] = x * y, with both barriers",
-    .tunables = {{"block", RingBlocks::values()}, {"fence", Fences::values()}},
-    .launch = ring_launch,
-    .requested =
-        [](const Params& p) {
-          const double n = p.at("n"), a_round = 4 * n;
-          return Traffic{.loaded = 8 * n + a_round * p.at("rounds"), .stored = 4 * n + a_round * p.at("rounds")};
+    .idea =
+        "Neighbours exchange through global memory, with two block barriers and, if asked for, a fence in each round.",
+    .source = {{"blakely", "Global memory correctness"}},
+    .tunables = {{"block", RingBlocks::values()}, {"fence", words({"none", "block", "device"})}},
+    .gpu =
+        {
+            .launch = ring_launch,
+            .requested =
+                [](const Params& p) {
+                  const double n = p.at("n"), a_round = 4 * n;
+                  return Traffic{.loaded = 8 * n + a_round * p.at("rounds"),
+                                 .stored = 4 * n + a_round * p.at("rounds")};
+                },
         },
     .run =
         [](const Call& call) {

@@ -24,10 +24,13 @@ const bool added = add_gpu_kernel({
     .order = 50,
     .title = "shuffle",
     .idea = "One shuffle a round passes the product from lane to lane: no barrier and no memory.",
-    .source = "NVIDIA CUDA C++ Programming Guide, warp shuffle functions",
+    .source = {{"cuda-guide", "warp shuffle functions"}},
     .tunables = {{"block", RingBlocks::values()}},
-    .launch = ring_launch,
-    .requested = ring_traffic,
+    .gpu =
+        {
+            .launch = ring_launch,
+            .requested = ring_traffic,
+        },
     .run =
         [](const Call& call) {
           RingBlocks::pick(call.params.at("block"), [&](auto threads) { run_ring(call, exchange_shuffle<threads>); });

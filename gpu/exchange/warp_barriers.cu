@@ -32,10 +32,13 @@ const bool added = add_gpu_kernel({
     .order = 40,
     .title = "warp barriers",
     .idea = "Neighbours are lanes of a warp, so that two warp barriers a round are enough, and needed since Volta.",
-    .source = "001, shared memory: no barrier among threads of a warp; NVIDIA Volta Tuning Guide",
+    .source = {{"blakely", "Shared memory"}, {"volta-tuning", "independent thread scheduling"}},
     .tunables = {{"block", RingBlocks::values()}},
-    .launch = ring_launch,
-    .requested = ring_traffic,
+    .gpu =
+        {
+            .launch = ring_launch,
+            .requested = ring_traffic,
+        },
     .run =
         [](const Call& call) {
           RingBlocks::pick(call.params.at("block"),

@@ -40,20 +40,24 @@ const bool added = add_gpu_kernel({
     .order = 50,
     .title = "checked",
     .idea = "Every access is guarded by its own bounds check, so that tiles serve any width.",
-    .source = "PMPP 4e, section 5.5, fig. 5.13",
+    .source = {{"pmpp", "section 5.5, figure 5.13"}},
     .tunables = {{"tile", Tiles::values()}},
     .refuse = [](const Params& p) { return refuse_rectangular(matmul_shape(p)); },
-    .launch =
-        [](const Params& p) {
-          const auto tile = static_cast<unsigned>(p.at("tile"));
-          const unsigned blocks = blocks_for(matmul_shape(p).n, tile);
-          return Launch{{blocks, blocks}, {tile, tile}};
-        },
-    .requested =
-        [](const Params& p) {
-          const double n = matmul_shape(p).n;
-          const double tiles = blocks_for(matmul_shape(p).n, p.at("tile"));  // each reads its band of A and of B once
-          return Traffic{.loaded = 8 * n * n * tiles, .stored = 4 * n * n};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  const auto tile = static_cast<unsigned>(p.at("tile"));
+                  const unsigned blocks = blocks_for(matmul_shape(p).n, tile);
+                  return Launch{{blocks, blocks}, {tile, tile}};
+                },
+            .requested =
+                [](const Params& p) {
+                  const double n = matmul_shape(p).n;
+                  const double tiles =
+                      blocks_for(matmul_shape(p).n, p.at("tile"));  // each reads its band of A and of B once
+                  return Traffic{.loaded = 8 * n * n * tiles, .stored = 4 * n * n};
+                },
         },
     .run =
         [](const Call& call) {

@@ -39,14 +39,16 @@ const bool added = add_gpu_kernel({
     .order = 100,
     .title = "coarsened",
     .idea = "One thread computes several elements of a row, so a tile of A in shared memory serves several tiles of B.",
-    .source = "PMPP 4e, section 6.3",
+    .source = {{"pmpp", "section 6.3"}},
     .is_general = true,
     .tunables = {{"outputs", Outputs::values()}},
-    .launch =
-        [](const Params& p) {
-          return tiled_launch(p, kTile, kTile * p.at("outputs"), {kTile, kTile});
-        },
-    .requested = [](const Params& p) { return tiled_traffic(p, kTile, kTile * p.at("outputs")); },
+    .gpu = {
+        .launch =
+            [](const Params& p) {
+              return tiled_launch(p, kTile, kTile * p.at("outputs"), {kTile, kTile});
+            },
+        .requested = [](const Params& p) { return tiled_traffic(p, kTile, kTile * p.at("outputs")); },
+    },
     .run =
         [](const Call& call) {
           Outputs::pick(call.params.at("outputs"),

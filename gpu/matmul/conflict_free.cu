@@ -63,10 +63,12 @@ const bool added = add_gpu_kernel({
     .order = 140,
     .title = "conflict-free",
     .idea = "Quads of a thread lie half a block apart and the transposed tile is padded: no lanes queue for a bank.",
-    .source = "NVIDIA CUDA C++ Programming Guide, shared memory banks; CUTLASS, 2017",
+    .source = {{"cuda-guide", "shared memory banks"}, {"kerr2017"}},
     .is_general = true,
-    .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
-    .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    .gpu = {
+        .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
+        .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    },
     .run = [](const Call& call) { launch(call, matmul_conflict_free, general(call)); },
 });
 

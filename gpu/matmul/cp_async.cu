@@ -93,11 +93,13 @@ const bool added = add_gpu_kernel({
     .order = 160,
     .title = "cp.async",
     .idea = "The next tiles travel, B's by asynchronous copies, while these are used: nobody waits for memory.",
-    .source = "NVIDIA CUDA C++ Programming Guide, asynchronous data copies",
+    .source = {{"cuda-guide", "asynchronous data copies"}},
     .is_general = true,
-    .min_compute_capability = 80,
-    .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
-    .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    .gpu = {
+        .min_compute_capability = 80,
+        .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
+        .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    },
     .run = [](const Call& call) { launch(call, matmul_cp_async, general(call)); },
 });
 

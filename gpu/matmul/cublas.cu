@@ -12,10 +12,13 @@ const bool added = add_gpu_kernel({
     .order = 90,
     .title = "cuBLAS",
     .idea = "NVIDIA's library picks among kernels tuned for each GPU: what a user would call instead.",
-    .source = "NVIDIA cuBLAS, cublasSgemm",
+    .source = {{"cublas", "cublasSgemm"}},
     .is_library = true,
     .is_general = true,
-    .not_emulated = "a closed library",
+    .gpu =
+        {
+            .not_emulated = "a closed library",
+        },
     .run = [](const Call& call) { cublas_sgemm(call, matmul_of(call)); },
 });
 

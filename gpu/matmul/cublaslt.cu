@@ -13,10 +13,13 @@ const bool added = add_gpu_kernel({
     .order = 91,
     .title = "cublasLt",
     .idea = "The fastest of the eight kernels that NVIDIA's library proposes: what a user gets who times them.",
-    .source = "NVIDIA cuBLAS, cublasLtMatmul",
+    .source = {{"cublas", "cublasLtMatmul"}},
     .is_library = true,
     .is_general = true,
-    .not_emulated = "a closed library",
+    .gpu =
+        {
+            .not_emulated = "a closed library",
+        },
     .run = [](const Call& call) { cublaslt_sgemm(call, matmul_of(call)); },
 });
 

@@ -325,7 +325,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
   int left = schedule.total();  // stages
   if (left == 0) return;
   // 0, but not for the compiler: it is to count stages in each thread's registers. In the warp's uniform ones, counters
-  // take their results late, and the reads that wait for them crowd together (tests/sass_test.cpp looks at that).
+  // take their results late, and the reads that wait for them crowd together (tests/gpu/sass_test.cpp looks at that).
   const int zero = kept(threadIdx.x) >> 10;
   int stage = zero;
   std::uint32_t phase = zero;
@@ -484,7 +484,6 @@ template <class Tile, class Schedule>
 void run(const Call& call, const Plan& plan) {
   constexpr auto kKernel = matmul_hopper<Tile, Schedule>;
   constexpr Shape kShape = Tile::kShape;
-  if (call.inspect) return launch(call, kKernel, CUtensorMap{}, CUtensorMap{}, Product{});
   const Gemm<float> g = general<float>(call);
   if (g.k == 0) return scale(call, g);
   const std::size_t blocks = call.launch.grid.x;

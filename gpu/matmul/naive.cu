@@ -22,19 +22,21 @@ const bool added = add_gpu_kernel({
     .order = 30,
     .title = "naive",
     .idea = "One thread computes one element; a warp reads neighbouring columns of B, so its loads coalesce.",
-    .source = "PMPP 4e, section 5.1; IF3230 slides",
+    .source = {{"pmpp", "section 5.1"}, {"imam2022", "matrix multiplication"}},
     .tunables = {{"block", {16, 8, 32}}},
-    .launch =
-        [](const Params& p) {
-          const auto [m, n, k] = matmul_shape(p);
-          const auto block = static_cast<unsigned>(p.at("block"));
-          return Launch{{blocks_for(n, block), blocks_for(m, block)}, {block, block}};
-        },
-    .requested =
-        [](const Params& p) {
-          const auto [m, n, k] = matmul_shape(p);
-          return Traffic{.loaded = 8.0 * m * n * k, .stored = 4.0 * m * n};
-        },
+    .gpu = {
+        .launch =
+            [](const Params& p) {
+              const auto [m, n, k] = matmul_shape(p);
+              const auto block = static_cast<unsigned>(p.at("block"));
+              return Launch{{blocks_for(n, block), blocks_for(m, block)}, {block, block}};
+            },
+        .requested =
+            [](const Params& p) {
+              const auto [m, n, k] = matmul_shape(p);
+              return Traffic{.loaded = 8.0 * m * n * k, .stored = 4.0 * m * n};
+            },
+    },
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

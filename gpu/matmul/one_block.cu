@@ -23,22 +23,25 @@ const bool added = add_gpu_kernel({
     .order = 10,
     .title = "one block",
     .idea = "One block computes all of C, a thread for each element: correct, but never larger than a block.",
-    .source = "Zhou 2015, matrix multiply with one block",
+    .source = {{"zhou2015", "Matrix Multiply: one block"}},
     .refuse = [](const Params& p) -> std::string {
       const MatmulShape shape = matmul_shape(p);
       if (std::string why = refuse_rectangular(shape); !why.empty()) return why;
       if (shape.n > kWidest) return "one block has at most 1024 threads, one for each element of C: n is at most 32";
       return "";
     },
-    .launch =
-        [](const Params& p) {
-          const auto n = static_cast<unsigned>(matmul_shape(p).n);
-          return Launch{{1, 1}, {n, n}};
-        },
-    .requested =
-        [](const Params& p) {
-          const double n = matmul_shape(p).n;
-          return Traffic{.loaded = 8 * n * n * n, .stored = 4 * n * n};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  const auto n = static_cast<unsigned>(matmul_shape(p).n);
+                  return Launch{{1, 1}, {n, n}};
+                },
+            .requested =
+                [](const Params& p) {
+                  const double n = matmul_shape(p).n;
+                  return Traffic{.loaded = 8 * n * n * n, .stored = 4 * n * n};
+                },
         },
     .run =
         [](const Call& call) {

@@ -38,20 +38,22 @@ const bool added = add_gpu_kernel({
     .order = 60,
     .title = "rectangular",
     .idea = "Three extents instead of one width: any m x k times any k x n.",
-    .source = "PMPP 4e, section 5.5, exercise",
+    .source = {{"pmpp", "section 5.5, exercise"}},
     .tunables = {{"tile", Tiles::values()}},
-    .launch =
-        [](const Params& p) {
-          const auto [m, n, k] = matmul_shape(p);
-          const auto tile = static_cast<unsigned>(p.at("tile"));
-          return Launch{{blocks_for(n, tile), blocks_for(m, tile)}, {tile, tile}};
-        },
-    .requested =
-        [](const Params& p) {
-          const auto [m, n, k] = matmul_shape(p);
-          const double tiles_across = blocks_for(n, p.at("tile")), tiles_down = blocks_for(m, p.at("tile"));
-          return Traffic{.loaded = 4.0 * m * k * tiles_across + 4.0 * k * n * tiles_down, .stored = 4.0 * m * n};
-        },
+    .gpu = {
+        .launch =
+            [](const Params& p) {
+              const auto [m, n, k] = matmul_shape(p);
+              const auto tile = static_cast<unsigned>(p.at("tile"));
+              return Launch{{blocks_for(n, tile), blocks_for(m, tile)}, {tile, tile}};
+            },
+        .requested =
+            [](const Params& p) {
+              const auto [m, n, k] = matmul_shape(p);
+              const double tiles_across = blocks_for(n, p.at("tile")), tiles_down = blocks_for(m, p.at("tile"));
+              return Traffic{.loaded = 4.0 * m * k * tiles_across + 4.0 * k * n * tiles_down, .stored = 4.0 * m * n};
+            },
+    },
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

@@ -44,10 +44,12 @@ const bool added = add_gpu_kernel({
     .title = "register tile 1D",
     .idea =
         "One thread computes eight elements of a column: what it reads of B from shared memory it uses eight times.",
-    .source = "PMPP 4e, section 6.3; Volkov and Demmel, 2008",
+    .source = {{"pmpp", "section 6.3"}, {"volkov2008"}},
     .is_general = true,
-    .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
-    .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    .gpu = {
+        .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
+        .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    },
     .run = [](const Call& call) { launch(call, matmul_register_1d, general(call)); },
 });
 

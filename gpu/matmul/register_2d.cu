@@ -59,10 +59,12 @@ const bool added = add_gpu_kernel({
     .order = 120,
     .title = "register tile 2D",
     .idea = "One thread computes 8 x 8 elements: 16 reads from shared memory feed 64 multiply-adds in registers.",
-    .source = "Volkov and Demmel, 2008",
+    .source = {{"volkov2008"}},
     .is_general = true,
-    .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
-    .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    .gpu = {
+        .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
+        .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    },
     .run = [](const Call& call) { launch(call, matmul_register_2d, general(call)); },
 });
 

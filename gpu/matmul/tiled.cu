@@ -34,7 +34,7 @@ const bool added = add_gpu_kernel({
     .order = 40,
     .title = "tiled",
     .idea = "The threads of a block load each tile of A and B once into shared memory and all of them use it.",
-    .source = "PMPP 4e, section 5.4, fig. 5.9",
+    .source = {{"pmpp", "section 5.4, figure 5.9"}},
     .tunables = {{"tile", Tiles::values()}},
     .refuse = [](const Params& p) -> std::string {
       const MatmulShape shape = matmul_shape(p);
@@ -42,16 +42,19 @@ const bool added = add_gpu_kernel({
       if (shape.n % p.at("tile") != 0) return "n must be a multiple of the tile; gpu/matmul/checked takes any n";
       return "";
     },
-    .launch =
-        [](const Params& p) {
-          const auto tile = static_cast<unsigned>(p.at("tile"));
-          const unsigned blocks = blocks_for(matmul_shape(p).n, tile);
-          return Launch{{blocks, blocks}, {tile, tile}};
-        },
-    .requested =
-        [](const Params& p) {
-          const double n = matmul_shape(p).n;
-          return Traffic{.loaded = 8 * n * n * n / static_cast<double>(p.at("tile")), .stored = 4 * n * n};
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  const auto tile = static_cast<unsigned>(p.at("tile"));
+                  const unsigned blocks = blocks_for(matmul_shape(p).n, tile);
+                  return Launch{{blocks, blocks}, {tile, tile}};
+                },
+            .requested =
+                [](const Params& p) {
+                  const double n = matmul_shape(p).n;
+                  return Traffic{.loaded = 8 * n * n * n / static_cast<double>(p.at("tile")), .stored = 4 * n * n};
+                },
         },
     .run =
         [](const Call& call) {

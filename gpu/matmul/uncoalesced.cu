@@ -22,19 +22,21 @@ const bool added = add_gpu_kernel({
     .order = 20,
     .title = "uncoalesced",
     .idea = "Many blocks lift the limit on the size, but a warp reads neighbouring rows of A: one sector per row.",
-    .source = "PMPP 3e, fig. 4.3 with x and y swapped",
+    .source = {{"pmpp3", "figure 4.3, x and y exchanged"}},
     .tunables = {{"block", {16, 8, 32}}},
-    .launch =
-        [](const Params& p) {
-          const auto [m, n, k] = matmul_shape(p);
-          const auto block = static_cast<unsigned>(p.at("block"));
-          return Launch{{blocks_for(m, block), blocks_for(n, block)}, {block, block}};
-        },
-    .requested =
-        [](const Params& p) {
-          const auto [m, n, k] = matmul_shape(p);
-          return Traffic{.loaded = 8.0 * m * n * k, .stored = 4.0 * m * n};
-        },
+    .gpu = {
+        .launch =
+            [](const Params& p) {
+              const auto [m, n, k] = matmul_shape(p);
+              const auto block = static_cast<unsigned>(p.at("block"));
+              return Launch{{blocks_for(m, block), blocks_for(n, block)}, {block, block}};
+            },
+        .requested =
+            [](const Params& p) {
+              const auto [m, n, k] = matmul_shape(p);
+              return Traffic{.loaded = 8.0 * m * n * k, .stored = 4.0 * m * n};
+            },
+    },
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

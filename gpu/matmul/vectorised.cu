@@ -61,10 +61,12 @@ const bool added = add_gpu_kernel({
     .title = "vectorised",
     .idea = "One instruction moves 16 bytes, and A is turned on its way into shared memory so that its reads can do "
             "so, too.",
-    .source = "NVIDIA, CUDA Pro Tip: vectorized memory access",
+    .source = {{"luitjens2013"}},
     .is_general = true,
-    .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
-    .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    .gpu = {
+        .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
+        .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    },
     .run = [](const Call& call) { launch(call, matmul_vectorised, general(call)); },
 });
 

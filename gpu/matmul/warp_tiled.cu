@@ -74,10 +74,12 @@ const bool added = add_gpu_kernel({
     .order = 150,
     .title = "warp tiles",
     .idea = "A warp computes a near-square of C, so that it wants fewer words of A and B and shares each among lanes.",
-    .source = "CUTLASS: fast linear algebra in CUDA C++, 2017",
+    .source = {{"kerr2017"}},
     .is_general = true,
-    .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
-    .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    .gpu = {
+        .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
+        .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },
+    },
     .run = [](const Call& call) { launch(call, matmul_warp_tiled, general(call)); },
 });
 

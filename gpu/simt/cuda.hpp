@@ -8,9 +8,9 @@
 
 namespace rung {
 
-/// Launches `kernel` as call.launch says, on call.stream; or, if call.inspect is set, fills that in and launches
-/// nothing. Throws Error with CUDA's name for the failure. Defined with the device. `early`: before the kernel before
-/// it on the stream has ended, once all its blocks allow that (programmatic dependent launch, compute capability 9.0).
+/// Launches `kernel` as call.launch says, on call.stream. Throws LaunchRefused if no block of it fits on this GPU,
+/// Error with CUDA's name for any other failure. Defined with the device. `early`: before the kernel before it on the
+/// stream has ended, once all its blocks allow that (programmatic dependent launch, compute capability 9.0).
 void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early = false);
 
 inline namespace cuda {
@@ -38,10 +38,9 @@ __device__ __forceinline__ const mem<Vector>* vector_cast(const T* elements) {
 }
 
 /// Copies `bytes` from `data` to the beginning of a __constant__ array, in order with the launches on call.stream.
-/// Nothing happens while only a kernel's resources are asked for. Throws Error for more bytes than the array has.
+/// Throws Error for more bytes than the array has.
 template <typename Symbol>
 void set_constant(const Call& call, const Symbol& symbol, const void* data, std::size_t bytes) {
-  if (call.inspect) return;
   check_cuda(
       cudaMemcpyToSymbolAsync(symbol, data, bytes, 0, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(call.stream)),
       "filling constant memory");

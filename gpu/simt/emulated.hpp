@@ -112,10 +112,9 @@ RUNG_INLINE void __pipeline_commit() { end_copies(); }
 RUNG_INLINE void __pipeline_wait_prior(std::size_t latest) { await_copies(latest); }
 
 /// Copies `bytes` from `data` to the beginning of a __constant__ array before the next launch.
-/// Nothing happens while only a kernel's resources are asked for. Throws Error for more bytes than the array has.
+/// Throws Error for more bytes than the array has.
 template <typename Symbol>
-void set_constant(const Call& call, Symbol& symbol, const void* data, std::size_t bytes) {
-  if (call.inspect) return;
+void set_constant(const Call&, Symbol& symbol, const void* data, std::size_t bytes) {
   if (bytes > sizeof(Symbol))
     throw Error("filling constant memory: " + std::to_string(bytes) + " bytes into an array of " +
                 std::to_string(sizeof(Symbol)));
@@ -136,7 +135,7 @@ void launch(const Call& call, void (*kernel)(Parameters...), Arguments... argume
 /// This build of the file knows how to emulate the kernel, not how to run it on a GPU.
 inline bool add_gpu_kernel(Kernel kernel) {
   auto body = std::exchange(kernel.run, nullptr);
-  if (kernel.not_emulated.empty()) set_body(kernel, std::move(body));
+  if (kernel.gpu.not_emulated.empty()) set_body(kernel, std::move(body));
   return add_kernel(std::move(kernel));
 }
 

@@ -56,19 +56,19 @@ class thread_block_tile {
   RUNG_INLINE static unsigned meta_group_size() { return (thread_block::num_threads() + Size - 1) / Size; }
 
   RUNG_INLINE static void sync(Where where = Where::current()) { __syncwarp(mask(), where); }
-  template <Operand T>
+  template <NumberLike T>
   RUNG_INLINE static auto shfl(const T& value, int rank, Where where = Where::current()) {
     return __shfl_sync(mask(), value, rank, kWidth, where);
   }
-  template <Operand T>
+  template <NumberLike T>
   RUNG_INLINE static auto shfl_up(const T& value, unsigned distance, Where where = Where::current()) {
     return __shfl_up_sync(mask(), value, distance, kWidth, where);
   }
-  template <Operand T>
+  template <NumberLike T>
   RUNG_INLINE static auto shfl_down(const T& value, unsigned distance, Where where = Where::current()) {
     return __shfl_down_sync(mask(), value, distance, kWidth, where);
   }
-  template <Operand T>
+  template <NumberLike T>
   RUNG_INLINE static auto shfl_xor(const T& value, unsigned bits, Where where = Where::current()) {
     return __shfl_xor_sync(mask(), value, static_cast<int>(bits), kWidth, where);
   }
@@ -81,7 +81,7 @@ class thread_block_tile {
   RUNG_INLINE static unsigned ballot(int predicate, Where where = Where::current()) {
     return __ballot_sync(mask(), predicate, where) >> first_lane();
   }
-  template <Operand T>
+  template <NumberLike T>
   RUNG_INLINE static unsigned match_any(const T& value, Where where = Where::current()) {
     return __match_any_sync(mask(), value, where) >> first_lane();
   }
@@ -110,7 +110,7 @@ class coalesced_group {
   RUNG_INLINE unsigned num_threads() const { return static_cast<unsigned>(std::popcount(lanes_)); }
   RUNG_INLINE unsigned size() const { return num_threads(); }
   RUNG_INLINE void sync(Where where = Where::current()) const { __syncwarp(lanes_, where); }
-  template <Operand T>
+  template <NumberLike T>
   RUNG_INLINE auto shfl(const T& value, unsigned rank, Where where = Where::current()) const {
     return __shfl_sync(lanes_, value, lane_at(rank), warpSize, where);
   }

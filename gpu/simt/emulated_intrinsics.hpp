@@ -52,7 +52,7 @@ constexpr float kTurnsPerRadian = static_cast<float>(0.5 / std::numbers::pi);
 
 /// One intrinsic of x: a multiplication beside its instruction of the special function unit.
 #define RUNG_INTRINSIC(name, expression)                 \
-  template <Operand X>                                   \
+  template <NumberLike X>                                   \
   RUNG_INLINE Result<float, X> name(const X& operand) {  \
     const float x = static_cast<float>(scalar(operand)); \
     tally_special<float, X>();                           \
@@ -80,7 +80,7 @@ RUNG_INTRINSIC(__cosf, unit_cos(x* kTurnsPerRadian))
 #undef RUNG_INTRINSIC
 
 /// At most 2^-22 for x in [0.5, 2], else 2 units in the last place.
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE Result<float, X> __log2f(const X& x) {
   const auto operand = static_cast<float>(scalar(x));
   tally_special<float, X>();
@@ -88,7 +88,7 @@ RUNG_INLINE Result<float, X> __log2f(const X& x) {
 }
 
 /// At most 2 units in the last place for abs(y) in [2^-126, 2^126]; beyond that 0, or NaN if x is infinite.
-template <Operand X, Operand Y>
+template <NumberLike X, NumberLike Y>
 RUNG_INLINE Result<float, X, Y> __fdividef(const X& x, const Y& y) {
   const auto dividend = static_cast<float>(scalar(x)), divisor = static_cast<float>(scalar(y));
   tally_special<float, X, Y>();
@@ -97,7 +97,7 @@ RUNG_INLINE Result<float, X, Y> __fdividef(const X& x, const Y& y) {
 }
 
 /// exp2 of y log2(x), both from the special function unit: its error follows from theirs.
-template <Operand X, Operand Y>
+template <NumberLike X, NumberLike Y>
 RUNG_INLINE Result<float, X, Y> __powf(const X& x, const Y& y) {
   const auto base = static_cast<float>(scalar(x)), exponent = static_cast<float>(scalar(y));
   tally_special<float, X, Y>();
@@ -107,13 +107,13 @@ RUNG_INLINE Result<float, X, Y> __powf(const X& x, const Y& y) {
 }
 
 /// __sinf times the reciprocal of __cosf.
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE Result<float, X> __tanf(const X& x) {
   const Result<float, X> operand = static_cast<float>(scalar(x));
   return __fdividef(__sinf(operand), __cosf(operand));
 }
 
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE void __sincosf(const X& x, reg<float>* sine, reg<float>* cosine) {
   const Result<float, X> operand = static_cast<float>(scalar(x));
   *sine = __sinf(operand);
@@ -123,14 +123,14 @@ RUNG_INLINE void __sincosf(const X& x, reg<float>* sine, reg<float>* cosine) {
 // ---- Correctly rounded, and never fused ----
 
 #define RUNG_ROUNDED(name, type, kind, expression)                                          \
-  template <Operand X, Operand Y>                                                           \
+  template <NumberLike X, NumberLike Y>                                                           \
   RUNG_INLINE Result<type, X, Y> name(const X& first, const Y& second) {                    \
     const auto x = static_cast<type>(scalar(first)), y = static_cast<type>(scalar(second)); \
     if constexpr (Counted<X> || Counted<Y>) tally<type>(&Operations::kind);                 \
     return expression;                                                                      \
   }
 #define RUNG_ROUNDED_1(name, type, expression)         \
-  template <Operand X>                                 \
+  template <NumberLike X>                                 \
   RUNG_INLINE Result<type, X> name(const X& operand) { \
     const auto x = static_cast<type>(scalar(operand)); \
     tally_special<type, X>();                          \
@@ -152,17 +152,17 @@ RUNG_ROUNDED_1(__dsqrt_rn, double, std::sqrt(x))
 #undef RUNG_ROUNDED_1
 #undef RUNG_ROUNDED
 
-template <Operand A, Operand B, Operand C>
+template <NumberLike A, NumberLike B, NumberLike C>
 RUNG_INLINE auto __fmaf_rn(const A& a, const B& b, const C& c) {
   return fuse<float>(a, b, c);
 }
-template <Operand A, Operand B, Operand C>
+template <NumberLike A, NumberLike B, NumberLike C>
 RUNG_INLINE auto __fma_rn(const A& a, const B& b, const C& c) {
   return fuse<double>(a, b, c);
 }
 
 /// Into [0, 1]; NaN becomes 0.
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE Result<float, X> __saturatef(const X& x) {
   return std::fmin(std::fmax(static_cast<float>(scalar(x)), 0.0f), 1.0f);
 }
@@ -179,19 +179,19 @@ RUNG_UNTRACED inline Int to_integer(double whole) {
 }
 
 #define RUNG_TO_INTEGER(name, type)                             \
-  template <Operand X>                                          \
+  template <NumberLike X>                                          \
   RUNG_INLINE type name##_rn(const X& x) {                      \
     return to_integer<type>(std::nearbyint(double(scalar(x)))); \
   }                                                             \
-  template <Operand X>                                          \
+  template <NumberLike X>                                          \
   RUNG_INLINE type name##_rz(const X& x) {                      \
     return to_integer<type>(std::trunc(double(scalar(x))));     \
   }                                                             \
-  template <Operand X>                                          \
+  template <NumberLike X>                                          \
   RUNG_INLINE type name##_ru(const X& x) {                      \
     return to_integer<type>(std::ceil(double(scalar(x))));      \
   }                                                             \
-  template <Operand X>                                          \
+  template <NumberLike X>                                          \
   RUNG_INLINE type name##_rd(const X& x) {                      \
     return to_integer<type>(std::floor(double(scalar(x))));     \
   }
@@ -213,7 +213,7 @@ RUNG_INLINE reg<double> __int2double_rn(int x) { return static_cast<double>(x); 
 RUNG_INLINE reg<double> __uint2double_rn(unsigned x) { return static_cast<double>(x); }
 RUNG_INLINE reg<double> __ll2double_rn(long long x) { return static_cast<double>(x); }
 RUNG_INLINE reg<double> __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE Result<float, X> __double2float_rn(const X& x) {
   return static_cast<float>(scalar(x));
 }
@@ -221,15 +221,15 @@ RUNG_INLINE Result<float, X> __double2float_rn(const X& x) {
 RUNG_INLINE reg<float> __int_as_float(int bits) { return std::bit_cast<float>(bits); }
 RUNG_INLINE reg<float> __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 RUNG_INLINE reg<double> __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE int __float_as_int(const X& x) {
   return std::bit_cast<int>(static_cast<float>(scalar(x)));
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE unsigned __float_as_uint(const X& x) {
   return std::bit_cast<unsigned>(static_cast<float>(scalar(x)));
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE long long __double_as_longlong(const X& x) {
   return std::bit_cast<long long>(static_cast<double>(scalar(x)));
 }

@@ -29,14 +29,14 @@ template <typename R, typename... Operands>
 RUNG_INLINE void tally_nothing() {}
 
 #define RUNG_FUNCTION(name, count, expression)                       \
-  template <Operand X>                                               \
+  template <NumberLike X>                                               \
   RUNG_INLINE Result<Real<scalar_of<X>>, X> name(const X& operand) { \
     using R = Real<scalar_of<X>>;                                    \
     const R x = static_cast<R>(scalar(operand));                     \
     count<R, X>();                                                   \
     return static_cast<R>(expression);                               \
   }                                                                  \
-  template <Operand X>                                               \
+  template <NumberLike X>                                               \
   RUNG_INLINE Result<float, X> name##f(const X& operand) {           \
     using R = float;                                                 \
     const R x = static_cast<R>(scalar(operand));                     \
@@ -44,14 +44,14 @@ RUNG_INLINE void tally_nothing() {}
     return static_cast<R>(expression);                               \
   }
 #define RUNG_FUNCTION_2(name, count, expression)                                       \
-  template <Operand X, Operand Y>                                                      \
+  template <NumberLike X, NumberLike Y>                                                      \
   RUNG_INLINE Result<Real<Common<X, Y>>, X, Y> name(const X& first, const Y& second) { \
     using R = Real<Common<X, Y>>;                                                      \
     const R x = static_cast<R>(scalar(first)), y = static_cast<R>(scalar(second));     \
     count<R, X, Y>();                                                                  \
     return static_cast<R>(expression);                                                 \
   }                                                                                    \
-  template <Operand X, Operand Y>                                                      \
+  template <NumberLike X, NumberLike Y>                                                      \
   RUNG_INLINE Result<float, X, Y> name##f(const X& first, const Y& second) {           \
     using R = float;                                                                   \
     const R x = static_cast<R>(scalar(first)), y = static_cast<R>(scalar(second));     \
@@ -116,7 +116,7 @@ RUNG_FUNCTION_2(fmax, tally_nothing, std::fmax(x, y))
 #undef RUNG_FUNCTION
 
 // Of integers as of integers, of floating-point numbers as fmin and fmax.
-template <Operand L, Operand R>
+template <NumberLike L, NumberLike R>
 RUNG_INLINE Result<Common<L, R>, L, R> min(const L& l, const R& r) {
   using C = Common<L, R>;
   const C left = static_cast<C>(scalar(l)), right = static_cast<C>(scalar(r));
@@ -125,7 +125,7 @@ RUNG_INLINE Result<Common<L, R>, L, R> min(const L& l, const R& r) {
   else
     return std::min(left, right);
 }
-template <Operand L, Operand R>
+template <NumberLike L, NumberLike R>
 RUNG_INLINE Result<Common<L, R>, L, R> max(const L& l, const R& r) {
   using C = Common<L, R>;
   const C left = static_cast<C>(scalar(l)), right = static_cast<C>(scalar(r));
@@ -134,28 +134,28 @@ RUNG_INLINE Result<Common<L, R>, L, R> max(const L& l, const R& r) {
   else
     return std::max(left, right);
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE auto abs(const X& x) {
   using R = decltype(+scalar_of<X>{});
   return Result<R, X>(std::abs(static_cast<R>(scalar(x))));
 }
 
-template <typename R, Operand A, Operand B, Operand C>
+template <typename R, NumberLike A, NumberLike B, NumberLike C>
 RUNG_INLINE Result<R, A, B, C> fuse(const A& a, const B& b, const C& c) {
   const R left = static_cast<R>(scalar(a)), right = static_cast<R>(scalar(b)), sum = static_cast<R>(scalar(c));
   if constexpr (Counted<A> || Counted<B> || Counted<C>) tally<R>(&Operations::fmas);
   return std::fma(left, right, sum);
 }
-template <Operand A, Operand B, Operand C>
+template <NumberLike A, NumberLike B, NumberLike C>
 RUNG_INLINE auto fma(const A& a, const B& b, const C& c) {
   return fuse<Real<decltype(Common<A, B>{} + scalar_of<C>{})>>(a, b, c);
 }
-template <Operand A, Operand B, Operand C>
+template <NumberLike A, NumberLike B, NumberLike C>
 RUNG_INLINE auto fmaf(const A& a, const B& b, const C& c) {
   return fuse<float>(a, b, c);
 }
 
-template <Operand X, typename R>
+template <NumberLike X, typename R>
 RUNG_INLINE void sincos(const X& operand, R* sine, R* cosine) {
   const auto x = static_cast<Real<scalar_of<X>>>(scalar(operand));
   tally_special<scalar_of<R>, X>();
@@ -163,33 +163,33 @@ RUNG_INLINE void sincos(const X& operand, R* sine, R* cosine) {
   *sine = std::sin(x);
   *cosine = std::cos(x);
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE void sincosf(const X& x, reg<float>* sine, reg<float>* cosine) {
   sincos(reg<float>(x), sine, cosine);
 }
 
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE Result<Real<scalar_of<X>>, X> ldexp(const X& x, int exponent) {
   return std::ldexp(static_cast<Real<scalar_of<X>>>(scalar(x)), exponent);
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE Result<float, X> ldexpf(const X& x, int exponent) {
   return std::ldexp(static_cast<float>(scalar(x)), exponent);
 }
 
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE bool isnan(const X& x) {
   return std::isnan(scalar(x));
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE bool isinf(const X& x) {
   return std::isinf(scalar(x));
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE bool isfinite(const X& x) {
   return std::isfinite(scalar(x));
 }
-template <Operand X>
+template <NumberLike X>
 RUNG_INLINE bool signbit(const X& x) {
   return std::signbit(scalar(x));
 }

@@ -64,29 +64,29 @@ RUNG_UNTRACED inline std::uint64_t shuffle_bits(ShuffleKind kind, unsigned mask,
   return meeting.brought[source];
 }
 
-template <Operand T>
+template <NumberLike T>
 RUNG_INLINE auto shuffle(ShuffleKind kind, unsigned mask, const T& value, unsigned argument, int width, Where where) {
   using S = decltype(+scalar_of<T>{});
   const S own = static_cast<S>(scalar(value));
   return reg<S>(from_bits<S>(shuffle_bits(kind, mask, to_bits(own), argument, width, where)));
 }
 
-template <Operand T>
+template <NumberLike T>
 RUNG_INLINE auto __shfl_sync(unsigned mask, const T& value, int lane, int width = warpSize,
                              Where where = Where::current()) {
   return shuffle(ShuffleKind::lane, mask, value, static_cast<unsigned>(lane), width, where);
 }
-template <Operand T>
+template <NumberLike T>
 RUNG_INLINE auto __shfl_up_sync(unsigned mask, const T& value, unsigned distance, int width = warpSize,
                                 Where where = Where::current()) {
   return shuffle(ShuffleKind::distance_up, mask, value, distance, width, where);
 }
-template <Operand T>
+template <NumberLike T>
 RUNG_INLINE auto __shfl_down_sync(unsigned mask, const T& value, unsigned distance, int width = warpSize,
                                   Where where = Where::current()) {
   return shuffle(ShuffleKind::distance_down, mask, value, distance, width, where);
 }
-template <Operand T>
+template <NumberLike T>
 RUNG_INLINE auto __shfl_xor_sync(unsigned mask, const T& value, int bits_to_flip, int width = warpSize,
                                  Where where = Where::current()) {
   return shuffle(ShuffleKind::bits_to_flip, mask, value, static_cast<unsigned>(bits_to_flip), width, where);
@@ -122,13 +122,13 @@ RUNG_INLINE int __all_sync(unsigned mask, int predicate, Where where = Where::cu
   return lanes_that_bring(0, mask, predicate != 0, where) == 0;
 }
 
-template <Operand T>
+template <NumberLike T>
 RUNG_INLINE unsigned __match_any_sync(unsigned mask, const T& value, Where where = Where::current()) {
   const std::uint64_t own = to_bits(scalar(value));
   return lanes_that_bring(own, mask, own, where);
 }
 /// The mask if all lanes bring the same value, else 0; `predicate` tells which.
-template <Operand T>
+template <NumberLike T>
 RUNG_INLINE unsigned __match_all_sync(unsigned mask, const T& value, int* predicate, Where where = Where::current()) {
   const std::uint64_t own = to_bits(scalar(value));
   *predicate = std::popcount(lanes_that_bring(own, mask, own, where) ^ mask) == 0;

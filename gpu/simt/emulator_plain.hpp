@@ -8,8 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "gpu/simt/emulator.hpp"
-#include "gpu/simt/emulator_runtime.hpp"
+#include "common/emulator/emulator.hpp"
+#include "common/emulator/runtime.hpp"
 
 #define RUNG_INLINE [[gnu::always_inline]] inline
 #define RUNG_UNTRACED [[gnu::always_inline]]  // there is no trace
@@ -27,7 +27,7 @@ using reg = T;
 template <typename T>
 concept Plain = std::is_arithmetic_v<T>;
 template <typename T>
-concept Operand = Plain<T>;
+concept NumberLike = Plain<T>;
 template <typename T>
 concept Counted = false;
 
@@ -73,7 +73,7 @@ RUNG_INLINE void begin_copy(void* to, const void* from, std::size_t bytes, std::
 RUNG_INLINE void end_copies() {}
 RUNG_INLINE void await_copies(std::size_t) {}
 
-inline void set_body(Kernel& kernel, std::function<void(const Call&)> body) { kernel.answer = std::move(body); }
+inline void set_body(Kernel& kernel, std::function<void(const Call&)> body) { kernel.gpu.answer = std::move(body); }
 
 }  // namespace plain
 }  // namespace rung

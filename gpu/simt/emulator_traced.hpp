@@ -61,7 +61,7 @@ RUNG_INLINE void begin_copy(void* to, const void* from, std::size_t bytes, std::
 RUNG_INLINE void end_copies() { commit_copies(); }
 RUNG_INLINE void await_copies(std::size_t latest_groups_left) { wait_for_copies(latest_groups_left); }
 
-inline void set_body(Kernel& kernel, std::function<void(const Call&)> body) { kernel.emulate = std::move(body); }
+inline void set_body(Kernel& kernel, std::function<void(const Call&)> body) { kernel.gpu.emulate = std::move(body); }
 
 }  // namespace traced
 }  // namespace rung

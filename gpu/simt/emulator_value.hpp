@@ -12,8 +12,8 @@
 #include <concepts>
 #include <type_traits>
 
-#include "gpu/simt/emulator_runtime.hpp"
-#include "gpu/simt/emulator_trace.hpp"
+#include "common/emulator/runtime.hpp"
+#include "common/emulator/trace.hpp"
 
 namespace rung {
 inline namespace traced {
@@ -22,7 +22,7 @@ template <typename T>
 concept Plain = std::is_arithmetic_v<T>;
 
 template <typename T>
-class Value;
+class CountingValue;
 template <typename T>
 class Product;
 template <typename T>
@@ -30,7 +30,7 @@ class mem;
 
 /// A variable's type: counting for floating point, T itself for integers.
 template <typename T>
-using reg = std::conditional_t<std::is_floating_point_v<T>, Value<T>, T>;
+using reg = std::conditional_t<std::is_floating_point_v<T>, CountingValue<T>, T>;
 
 /// The scalar type behind an operand: float for float, mem<float>, reg<float> and a product of them.
 template <typename T>
@@ -40,7 +40,7 @@ struct ScalarOf<T> {
   using type = T;
 };
 template <template <typename> class Proxy, Plain T>
-requires std::same_as<Proxy<T>, Value<T>> || std::same_as<Proxy<T>, Product<T>> || std::same_as<Proxy<T>, mem<T>>
+requires std::same_as<Proxy<T>, CountingValue<T>> || std::same_as<Proxy<T>, Product<T>> || std::same_as<Proxy<T>, mem<T>>
 struct ScalarOf<Proxy<T>> {
   using type = T;
 };
@@ -49,13 +49,13 @@ using scalar_of = typename ScalarOf<T>::type;
 
 /// Anything that arithmetic on elements may combine; Counted is what makes it count.
 template <typename T>
-concept Operand = requires {
+concept NumberLike = requires {
   typename ScalarOf<T>::type;
 };
 template <typename T>
-concept Counted = Operand<T> && !Plain<T> && std::is_floating_point_v<scalar_of<T>>;
+concept Counted = NumberLike<T> && !Plain<T> && std::is_floating_point_v<scalar_of<T>>;
 template <typename L, typename R>
-concept CountedPair = Operand<L> && Operand<R> &&(Counted<L> || Counted<R>);
+concept CountedPair = NumberLike<L> && NumberLike<R> &&(Counted<L> || Counted<R>);
 
 /// The type that C++ computes L op R in.
 template <typename L, typename R>
@@ -93,7 +93,7 @@ RUNG_INLINE T scalar(T x) {
   return x;
 }
 template <typename T>
-RUNG_INLINE T scalar(const Value<T>& x) {
+RUNG_INLINE T scalar(const CountingValue<T>& x) {
   return x.value();
 }
 template <typename T>
@@ -107,11 +107,11 @@ RUNG_INLINE T scalar(const mem<T>& x) {
 
 /// A floating-point variable. It becomes a plain T only when told to, because plain arithmetic is not counted.
 template <typename T>
-class Value {
+class CountingValue {
  public:
-  Value() = default;
-  template <Operand U>
-  RUNG_INLINE Value(const U& from) : value_(static_cast<T>(scalar(from))) {}
+  CountingValue() = default;
+  template <NumberLike U>
+  RUNG_INLINE CountingValue(const U& from) : value_(static_cast<T>(scalar(from))) {}
 
   RUNG_INLINE T value() const { return value_; }
   template <Plain U>
@@ -119,24 +119,24 @@ class Value {
     return static_cast<U>(value_);
   }
 
-  template <Operand U>
-  RUNG_INLINE Value& operator+=(const U& u) {
-    return *this = Value(*this + u);
+  template <NumberLike U>
+  RUNG_INLINE CountingValue& operator+=(const U& u) {
+    return *this = CountingValue(*this + u);
   }
-  template <Operand U>
-  RUNG_INLINE Value& operator-=(const U& u) {
-    return *this = Value(*this - u);
+  template <NumberLike U>
+  RUNG_INLINE CountingValue& operator-=(const U& u) {
+    return *this = CountingValue(*this - u);
   }
-  template <Operand U>
-  RUNG_INLINE Value& operator*=(const U& u) {
-    return *this = Value(*this * u);
+  template <NumberLike U>
+  RUNG_INLINE CountingValue& operator*=(const U& u) {
+    return *this = CountingValue(*this * u);
   }
-  template <Operand U>
-  RUNG_INLINE Value& operator/=(const U& u) {
-    return *this = Value(*this / u);
+  template <NumberLike U>
+  RUNG_INLINE CountingValue& operator/=(const U& u) {
+    return *this = CountingValue(*this / u);
   }
-  RUNG_INLINE Value operator-() const { return -value_; }  // free: a GPU negates operands within the instruction
-  RUNG_INLINE Value operator+() const { return *this; }
+  RUNG_INLINE CountingValue operator-() const { return -value_; }  // free: a GPU negates operands within the instruction
+  RUNG_INLINE CountingValue operator+() const { return *this; }
 
  private:
   T value_;
@@ -186,29 +186,29 @@ class mem {
   RUNG_INLINE operator T() const requires(!std::is_floating_point_v<T>) { return load(); }
   RUNG_INLINE operator T() const volatile requires(!std::is_class_v<T>) { return load(); }
 
-  template <Operand U>
+  template <NumberLike U>
   RUNG_INLINE reg<T> operator=(const U& from) {
     return assign(static_cast<T>(scalar(from)));
   }
-  template <Operand U>
+  template <NumberLike U>
   RUNG_INLINE void operator=(const U& from) volatile {
     store(static_cast<T>(scalar(from)));
   }
   RUNG_INLINE void operator=(const T& from) requires std::is_class_v<T> { store(from); }
   RUNG_INLINE reg<T> operator=(const mem& from) { return assign(from.load()); }
-  template <Operand U>
+  template <NumberLike U>
   RUNG_INLINE reg<T> operator+=(const U& u) {
     return assign(static_cast<T>(scalar(reg<T>(load()) + u)));
   }
-  template <Operand U>
+  template <NumberLike U>
   RUNG_INLINE reg<T> operator-=(const U& u) {
     return assign(static_cast<T>(scalar(reg<T>(load()) - u)));
   }
-  template <Operand U>
+  template <NumberLike U>
   RUNG_INLINE reg<T> operator*=(const U& u) {
     return assign(static_cast<T>(scalar(reg<T>(load()) * u)));
   }
-  template <Operand U>
+  template <NumberLike U>
   RUNG_INLINE reg<T> operator/=(const U& u) {
     return assign(static_cast<T>(scalar(reg<T>(load()) / u)));
   }
@@ -247,7 +247,7 @@ template <typename L, typename C>
 concept Fuses = std::same_as<L, Product<C>>;
 
 template <typename L, typename R>
-requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>>
+requires CountedPair<L, R> RUNG_INLINE CountingValue<Common<L, R>>
 operator+(const L& l, const R& r) {
   using C = Common<L, R>;
   if constexpr (Fuses<L, C>) {
@@ -262,7 +262,7 @@ operator+(const L& l, const R& r) {
 }
 
 template <typename L, typename R>
-requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>>
+requires CountedPair<L, R> RUNG_INLINE CountingValue<Common<L, R>>
 operator-(const L& l, const R& r) {
   using C = Common<L, R>;
   if constexpr (Fuses<L, C>) {
@@ -277,7 +277,7 @@ operator-(const L& l, const R& r) {
 }
 
 template <typename L, typename R>
-requires CountedPair<L, R> RUNG_INLINE Value<Common<L, R>>
+requires CountedPair<L, R> RUNG_INLINE CountingValue<Common<L, R>>
 operator/(const L& l, const R& r) {
   using C = Common<L, R>;
   tally<C>(&Operations::specials);
@@ -286,7 +286,7 @@ operator/(const L& l, const R& r) {
 }
 
 template <typename T>
-requires std::is_floating_point_v<T> RUNG_INLINE Value<T>
+requires std::is_floating_point_v<T> RUNG_INLINE CountingValue<T>
 operator-(const mem<T>& x) { return -x.load(); }
 
 template <typename L, typename R>
@@ -302,7 +302,7 @@ requires CountedPair<L, R> RUNG_INLINE auto operator<=>(const L& l, const R& r) 
 }
 
 static_assert(sizeof(mem<float>) == 4 && sizeof(mem<double>) == 8 && alignof(mem<double>) == alignof(double));
-static_assert(std::is_trivially_default_constructible_v<mem<float>> && std::is_trivially_copyable_v<Value<float>>);
+static_assert(std::is_trivially_default_constructible_v<mem<float>> && std::is_trivially_copyable_v<CountingValue<float>>);
 
 }  // namespace traced
 }  // namespace rung

@@ -17,15 +17,19 @@ const bool added = add_gpu_kernel({
     .order = 10,
     .title = "an atomic a block",
     .idea = "Each block adds its sum to the result with one atomic; a first launch sets the result to zero.",
-    .source = "NVIDIA CUDA C++ Programming Guide, atomic functions",
-    .launch = sum_launch,
-    .requested = [](const Params& p) { return Traffic{.loaded = 4.0 * p.at("n"), .stored = atomic_bytes(p) + 4}; },
+    .source = {{"cuda-guide", "atomic functions"}},
+    .gpu =
+        {
+            .launch = sum_launch,
+            .requested =
+                [](const Params& p) { return Traffic{.loaded = 4.0 * p.at("n"), .stored = atomic_bytes(p) + 4}; },
+        },
     .run =
         [](const Call& call) {
           Call before = call;
           before.launch = Launch{{1}, {1}};
-          if (!call.inspect) launch(before, zero_sum, call.operand<mem<float>>(2));  // the second one is asked about
-          launch(call, sum_atomics, call.operand<const mem<float>>(0), call.operand<mem<float>>(2),
+          launch(before, zero_sum, call.operand<mem<float>>(1));
+          launch(call, sum_atomics, call.operand<const mem<float>>(0), call.operand<mem<float>>(1),
                  sum_elements(call.params));
         },
 });

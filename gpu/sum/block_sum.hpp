@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "common/problem/sum.hpp"
 #include "gpu/device_facts.hpp"
 #include "gpu/simt/simt.hpp"
 
@@ -50,9 +49,9 @@ __device__ __forceinline__ reg<float> block_sum(reg<float> sum) {
   return sum;
 }
 
-/// As many blocks as are resident at once, at most one for each kSumThreads elements or partial sum.
+/// As many blocks as are resident at once, at most one for each kSumThreads elements.
 inline unsigned sum_blocks(const Params& p) {
-  const unsigned resident = std::min(gpu_facts().sm_count * kSumBlocksPerSm, kSumPartials);
+  const auto resident = static_cast<unsigned>(gpu_facts().sm_count * kSumBlocksPerSm);
   return std::min(resident, blocks_for(p.at("n"), kSumThreads));
 }
 
@@ -62,6 +61,11 @@ inline Launch sum_launch(const Params& p) { return Launch{{sum_blocks(p)}, {kSum
 inline Traffic partials_traffic(const Params& p) {
   const double partials = 4.0 * sum_blocks(p);
   return Traffic{.loaded = 4.0 * p.at("n") + partials, .stored = partials + 4};
+}
+
+/// Scratch for a partial sum of each block.
+inline Operand partial_sums(const Params& p) {
+  return {.name = "partials", .elements = sum_blocks(p), .role = Role::scratch};
 }
 
 /// What an atomic of each block sends to memory, which counts as stored.

@@ -31,17 +31,26 @@ const bool added = add_gpu_kernel({
     .order = 30,
     .title = "last block by ticket",
     .idea = "Each block stores its sum, a fence, then takes a ticket; the last one adds all sums in the same launch.",
-    .source = "001, __threadfence; NVIDIA CUDA C++ Programming Guide, memory fence functions",
-    .launch = sum_launch,
-    .requested =
+    .source = {{"blakely", "__threadfence"}, {"cuda-guide", "memory fence functions"}},
+    .scratch =
         [](const Params& p) {
-          const Traffic partials = partials_traffic(p);
-          return Traffic{.loaded = partials.loaded, .stored = partials.stored + atomic_bytes(p)};
+          const Operand ticket{
+              .name = "ticket", .elements = 1, .type = Type::uint32, .role = Role::scratch, .is_zeroed = true};
+          return std::vector{partial_sums(p), ticket};
+        },
+    .gpu =
+        {
+            .launch = sum_launch,
+            .requested =
+                [](const Params& p) {
+                  const Traffic partials = partials_traffic(p);
+                  return Traffic{.loaded = partials.loaded, .stored = partials.stored + atomic_bytes(p)};
+                },
         },
     .run =
         [](const Call& call) {
-          launch(call, sum_last_block, call.operand<const mem<float>>(0), call.operand<mem<unsigned>>(1),
-                 call.operand<mem<float>>(2), call.operand<mem<float>>(3), sum_elements(call.params));
+          launch(call, sum_last_block, call.operand<const mem<float>>(0), call.operand<mem<unsigned>>(3),
+                 call.operand<mem<float>>(1), call.operand<mem<float>>(2), sum_elements(call.params));
         },
 });
 

@@ -187,7 +187,7 @@ def _companions(live: Found, stored: Found) -> Companions:
 
 
 def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run]) -> list[Source]:
-    """Every file that was looked at, with what it gave."""
+    """The files that were looked at, with what they gave; recorded ones only where they gave something."""
     roofs_of = {roof.run for view in views for part in (*view.parts, *view.others) for roof in part.roofs.all}
     made = live.sources + stored.sources
     for run in live.runs + stored.runs:
@@ -206,4 +206,6 @@ def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run
                  for f in found.hazards]
         made += [Source(str(f.path), "emulators", id(f) in kept, f"{f.date[:10]}, {f.machine}")
                  for f in found.emulators]
-    return sorted(made, key=lambda s: (not s.used, s.path))
+    recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators)}
+    shown = (s for s in dict.fromkeys(made) if s.used or s.path not in recorded)
+    return sorted(shown, key=lambda s: (not s.used, s.path))

@@ -6,7 +6,7 @@ Built once, by the experiment that has it, and handed on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from report.data.limits import Use, use
 from report.data.records import Point, Problem
@@ -98,13 +98,16 @@ class Ladder:
         return fastest(found)
 
 
-def build(part: Part | None, family: str, type_: str, size: object = None) -> Ladder | None:
+def build(part: Part | None, family: str, type_: str, size: object = None, one_thread: Sequence[str] = ()) -> Ladder | None:
     """The ladder of one problem and type from the part's points on the whole machine; None where there is none.
+
+    `one_thread`: kernels whose code uses one thread, however many it is given; they are judged by one thread's roofs.
 
     At `size` (the side of a square, or a table of sizes); where that was not measured, at the largest size that most
     kernels have, and the ladder's note says so.
     """
-    points = [p for p in whole_machine(part.timed(family, type_)) if p.value] if part else []
+    points = [replace(p, threads=1) if p.kernel.name in one_thread else p
+              for p in (whole_machine(part.timed(family, type_)) if part else ()) if p.value]
     if not points:
         return None
     best = best_variants(points)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from report.data.records import Point
+from report.data.roofs import BEYOND
 from report.data.view import Part
 
 DRAM, L3, L2, L1, SHARED, ISSUE, ARITHMETIC = (
@@ -48,8 +49,8 @@ class Use:
 
     @property
     def limit(self) -> str | None:
-        """The resource that limits, if one does."""
-        return self.nearest[0] if self.nearest and self.nearest[1] >= LIMITS else None
+        """The resource that limits, if one does; beyond the roof the count (a formula) or the roof is wrong."""
+        return self.nearest[0] if self.nearest and LIMITS <= self.nearest[1] <= BEYOND else None
 
 
 def use(part: Part, point: Point) -> Use:

@@ -110,7 +110,7 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
            flags: list[Flag]) -> Point:
     first = group[0]
     mode = str(first.get("mode") or "hot")
-    base = dict(name=name, kernel=kernel, mode=mode, sizes=_numbers(first.get("sizes")),
+    base = dict(name=name, kernel=kernel, mode=mode, sizes=_numbers_or_words(first.get("sizes")),
                 tunables=_numbers_or_words(first.get("tunables")), data=str(first.get("data") or ""),
                 swept_threads=schema.THREADS in schema.name_parts(name),
                 threads=_count(first, "threads"), oversubscribed=bool(first.get("oversubscribed")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -89,7 +90,8 @@ class Point:
     name: str
     kernel: Kernel
     mode: str
-    sizes: dict[str, float]
+    sizes: dict[str, float | str]
+    """Numbers, or words where the problem's sizes are words."""
     tunables: dict[str, float | str]
     metric: Metric = GFLOPS
     amount: float | None = None
@@ -130,10 +132,11 @@ class Point:
         sides = {v for k, v in self.sizes.items() if k in SQUARE}
         if len(sides) == 1 and ("n" in self.sizes):
             return sides.pop()
-        return next(iter(self.sizes.values())) if len(self.sizes) == 1 else None
+        only = next(iter(self.sizes.values())) if len(self.sizes) == 1 else None
+        return None if isinstance(only, str) else only
 
     @property
-    def size_key(self) -> tuple[tuple[str, float], ...]:
+    def size_key(self) -> tuple[tuple[str, float | str], ...]:
         return tuple(sorted(self.sizes.items()))
 
     @property
@@ -141,7 +144,7 @@ class Point:
         """'N = 4096' for a square problem, else '1000 × 16 × 300 (m × n × k)' or 'bytes = 65536'."""
         rest = {k: v for k, v in self.sizes.items() if k not in SQUARE} if self.n is not None else self.sizes
         if self.n is not None and "n" in self.sizes:
-            return ", ".join([f"N\u00a0=\u00a0{self.n:g}", *(f"{k}\u00a0=\u00a0{_plain(v)}" for k, v in rest.items())])
+            return ", ".join([f"N\u00a0=\u00a0{_plain(self.n)}", *(f"{k}\u00a0=\u00a0{_plain(v)}" for k, v in rest.items())])
         if len(self.sizes) > 1 and self.sizes.keys() <= SQUARE:
             return f"{' × '.join(map(_plain, self.sizes.values()))} ({' × '.join(self.sizes)})"
         return ", ".join(f"{k}\u00a0=\u00a0{_plain(v)}" for k, v in self.sizes.items()) or "one size"
@@ -218,8 +221,10 @@ class Point:
         return self.labels.get("stop_reason", "converged") == "converged"
 
 
-def _plain(value: float) -> str:
-    """'16384', '1\u202f073\u202f741\u202f824', '0.25'."""
+def _plain(value: float | str) -> str:
+    """'16384', '1\u202f073\u202f741\u202f824', '0.25', 'exp'."""
+    if isinstance(value, str):
+        return value
     return f"{value:,.0f}".replace(",", "\u202f") if value >= 1e5 else f"{value:g}"
 
 
@@ -270,7 +275,7 @@ class Run:
             name = str(c.get("gpu_name") or "")
             return Machine(side, name, str(c.get("gpu_uuid") or name))
         cores = c.get("cpu_cores")
-        name = str(c.get("cpu_name") or "unknown CPU")
+        name = re.sub(r"\((R|TM|C)\)", "", str(c.get("cpu_name") or "unknown CPU"))
         return Machine(side, f"{name}, {cores} core{'s' * (cores != 1)}" if cores else name, f"{name}/{cores}")
 
     def times(self, side: str) -> bool:

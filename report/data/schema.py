@@ -15,9 +15,13 @@ COUNTED = {"flops": "flops_executed", "bytes_requested": "bytes_executed_loaded"
 TYPED_FAMILIES = {"matmul_bf16": ("matmul", "bf16"), "fma_bf16": ("fma", "bf16")}
 
 
+PROBLEMS = {"matmul": {"title": "Matrix multiplication", "metric": {"key": "gflops", "unit": "GFLOP/s"}}}
+"""What schema 1 does not say of its one large problem."""
+
+
 def migrate(data: dict) -> dict:
     """The file as schema 2 would have it; what is malformed stays so, for the loader to tell."""
-    context, entries = dict(data["context"]), data.get("benchmarks")
+    context, entries = {"problems": PROBLEMS} | data["context"], data.get("benchmarks")
     if isinstance(context.get("kernels"), dict):
         context["kernels"] = {name: _kernel(k) if isinstance(k, dict) else k for name, k in context["kernels"].items()}
     if isinstance(entries, list):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -33,10 +34,12 @@ class Series:
 
 
 def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = True, log_y: bool = False,
-         limit: int = 22, unit: str = "") -> None:
+         limit: int = 22, unit: str = "", xlim: tuple[float, float] | None = None,
+         ylim: tuple[float, float] | None = None) -> None:
     """Series into axes whose right margin has room for labels of `limit` characters a line.
 
-    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix and says it.
+    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix and says it. Limits are given
+    here and not set afterwards, since the labels are placed by them.
     """
     if len(series) > style.MOST:
         raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} can be told apart")
@@ -57,6 +60,10 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     else:
         ax.set_ylim(0, 1.08 * max(ys))
         ax.yaxis.set_major_formatter(lambda v, _: style.plain(v))
+    if xlim:
+        ax.set_xlim(xlim)
+    if ylim:
+        ax.set_ylim(ylim)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     tags = []
@@ -86,11 +93,15 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
     if series.joined:
         ax.plot([d.x for d in dots], [d.y for d in dots], color=look["color"], linestyle=look.get("linestyle", "-"),
                 zorder=2)
+    ends = [d for d in dots if d.low is not None and d.high is not None]
+    if ends:
+        ax.vlines([d.x for d in ends], [d.low for d in ends], [d.high for d in ends], color=look["color"], linewidth=1, zorder=3)
+    alike = defaultdict(list)
     for d in dots:
-        if d.low is not None and d.high is not None:
-            ax.plot([d.x, d.x], [d.low, d.high], color=look["color"], linewidth=1, zorder=3)
-        ax.plot([d.x], [d.y], d.marker or look.get("marker", "o"), color=look["color"], zorder=4,
-                markerfacecolor="white" if d.hollow else look["color"])
+        alike[d.marker or look.get("marker", "o"), d.hollow].append(d)
+    for (marker, hollow), some in alike.items():
+        ax.plot([d.x for d in some], [d.y for d in some], marker, color=look["color"], zorder=4, linestyle="",
+                markerfacecolor="white" if hollow else look["color"])
     if sheet:
         ends = [labels.to_points(ax, d.x, d.y) for d in dots]
         for a, b in zip(ends, ends[1:]):

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
+LARGE = 1000
+"""A size of type at which hinting changes no width."""
 Box = tuple[float, float, float, float]
 STEP = 3.0
 """Lines and turned texts are boxes at this distance."""
-THIN, LINE, MARK, TEXT = 0.25, 1.0, 6.0, 6.0
+THIN, LINE, MARK, TEXT = 0.25, 1.0, 10.0, 60.0
 """How bad it is to hide a guide, a line, a mark or a text."""
-WIDTH_OF_LETTER = 0.58
-"""Mean width of a letter over the size of the type."""
+OUTSIDE = 300.0
+"""To leave the axes, for each box."""
 
 
 class Paper:
@@ -40,11 +43,11 @@ class Paper:
         self.take(strip(start, end, 1.0), weight)
 
     def cost(self, boxes: Sequence[Box]) -> float:
-        """Weight of all that these boxes would hide; leaving the limits counts as a text for each box."""
+        """Weight of all that these boxes would hide; and of leaving the limits."""
         new = np.array(boxes)
         x0, y0, x1, y1 = self.limits
         outside = (new[:, 0] < x0) | (new[:, 1] < y0) | (new[:, 2] > x1) | (new[:, 3] > y1)
-        total = TEXT * float(outside.sum())
+        total = OUTSIDE * float(outside.sum())
         if self._boxes:
             old = np.array(self._boxes)[:, None, :]
             hit = ((old[..., 0] < new[:, 2]) & (new[:, 0] < old[..., 2]) & (old[..., 1] < new[:, 3])
@@ -73,5 +76,20 @@ def strip(start: tuple[float, float], end: tuple[float, float], thickness: float
 
 
 def text_width(text: str, size: float) -> float:
-    """Estimated width of the longest line, points."""
-    return WIDTH_OF_LETTER * size * max(map(len, text.split("\n")))
+    """Width of the longest line in the figures' type, points."""
+    return size * max(sum(map(_advance, line)) for line in text.split("\n"))
+
+
+@cache
+def _advance(letter: str) -> float:
+    """A letter's width over the size of the type."""
+    return _font().load_char(ord(letter)).linearHoriAdvance / 65536 / LARGE
+
+
+@cache
+def _font():
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
+    font = FT2Font(findfont(FontProperties()))
+    font.set_size(LARGE, 72)
+    return font

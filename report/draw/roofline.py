@@ -16,21 +16,22 @@ OFF = 5.5
 
 
 def draw(ax, roofs: Roofs, type_: str, shown: Sequence[Mark], guides: Sequence[float], about: str,
-         levels: Sequence[str] | None = None) -> None:
-    """The whole plot into empty axes; `about` says which bytes they count; `levels`: only these slopes."""
-    shown = [m for m in shown if m.xs]
+         levels: Sequence[str] | None = None, more: Sequence[Roof] = ()) -> None:
+    """The whole plot into empty axes; `about` says which bytes they count; `levels`: only these slopes, of the whole machine; `more`: further
+    flat roofs."""
+    roofs, shown = roofs.of_threads(None), [m for m in shown if m.xs]
     slopes = {name: roof for name, roof in roofs.levels().items() if levels is None or name in levels}
-    _frame(ax, roofs, type_, shown, guides, slopes, about)
+    _frame(ax, roofs, type_, [*shown, *(Mark("", "", r.value, {}) for r in more)], guides, slopes, about)
     sheet = Paper(labels.box_points(ax))
     peak = roofs.peak(type_)
     for roof in slopes.values():
         _slope(ax, roof, peak, sheet)
-    for roof in filter(None, (peak, roofs.peak(type_, measured=False))):
+    for roof in filter(None, (peak, roofs.peak(type_, measured=False), *more)):
         _flat(ax, roof, slopes, sheet)
     _guides(ax, guides, sheet)
     for mark in shown:
         marks.draw(ax, mark, sheet)
-    for roof in filter(None, (peak,)):
+    for roof in filter(None, (peak, *more)):
         _flat_label(ax, roof, sheet)
     for roof in slopes.values():
         _slope_label(ax, roof, peak, sheet)
@@ -44,7 +45,7 @@ def _frame(ax, roofs: Roofs, type_: str, shown, guides, slopes: dict[str, Roof],
     ridges = [max(tops) / r.value for r in slopes.values()] if tops else []
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlim(min([*xs, *ridges]) / 2.2, max([*xs, *ridges]) * 9)
+    ax.set_xlim(min([*xs, *ridges]) / (2.2 if xs else 8), max([*xs, *ridges]) * 9)
     ax.set_ylim(min(rates, default=min(tops, default=1.0) / 100) / 2, max([*rates, *tops]) * 1.9)
     style.decade_ticks(ax.xaxis)
     style.decade_ticks(ax.yaxis)

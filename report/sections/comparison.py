@@ -36,6 +36,11 @@ class Comparison:
     def last(self) -> SpeedUp:
         return self.sizes[-1]
 
+    def starts(self) -> tuple[SpeedUp | None, SpeedUp | None]:
+        """The smallest size from which on the GPU is faster, without the copies and with them."""
+        return (_from(self, lambda s: s.bare.verdict == FASTER),
+                _from(self, lambda s: bool(s.moved_interval) and s.moved_interval[0] > 1))
+
     @property
     def same_host(self) -> bool:
         """Whether the CPU's run was on a host of the very GPU."""
@@ -77,25 +82,33 @@ def _transfer(gpu: Ladder, point: Point) -> float | None:
 
 def section(found: Comparison) -> Section:
     last = found.last
-    start = _from(found, lambda s: s.bare.verdict == FASTER)
-    moved = _from(found, lambda s: bool(s.moved_interval) and s.moved_interval[0] > 1)
-    other = f"the CPU’s, {last.cpu.kernel.title} on {words.threads(found.cpu.part.machine, last.cpu)}"
+    start, moved = found.starts()
+    other = f"the CPU’s, {last.cpu.kernel.title} on {words.counted(last.cpu.threads, 'thread')}"
     text = f"At {last.gpu.size_text} the GPU’s best code, {last.gpu.kernel.title}, is {words.speed(last.bare, other)}"
     text += f"; with the copies to and from the GPU it is {numbers.times(last.moved)}." if last.moved else "."
-    text += f" Excluding transfers, the GPU is significantly faster from {start.gpu.size_text} on" if start else (
-        " Excluding transfers, it is not significantly faster at the largest size")
-    text += f"; including them, from {moved.gpu.size_text} on." if moved else "."
+    text += f" The GPU is significantly faster {_begin(found, start, moved)}." if start else (
+        " Even without the copies the GPU is not significantly faster at the largest size.")
     if not found.same_host:
-        text += " CPU and GPU are parts of different hosts, so that this compares two machines, not two parts of one."
-    return Section(text, figures=[_figure(found)], appendix=[_table(found)], answer=[_answer(found)])
+        text += " The GPU and the CPU are in different hosts: this compares two machines, not two parts of one."
+    return Section(text, figures=_figures(found), appendix=[_table(found)], answer=[_answer(found)])
 
 
 def _answer(found: Comparison) -> str:
-    last = found.last
-    copies = f", {numbers.times(last.moved)} with the copies" if last.moved else ""
-    return (f"At {last.gpu.size_text} the best GPU code runs {numbers.times(last.bare.value)} as fast as the best CPU "
-            f"code on all {last.cpu.threads} threads of the {found.cpu.part.machine.name}{copies}"
-            f"{'' if found.same_host else ' (different hosts)'}.")
+    last, (start, moved) = found.last, found.starts()
+    copies = f", or {numbers.times(last.moved)} including the copies to and from the GPU" if last.moved else ""
+    text = (f"At {last.gpu.size_text} the best GPU code is {numbers.times(last.bare.value)} as fast as the best CPU code on "
+            f"{words.counted(last.cpu.threads, 'thread')}{copies}")
+    text += f"; it is faster {_begin(found, start, moved)}" if start else ""
+    return f"{text}{'' if found.same_host else ' (GPU and CPU are in different hosts)'}."
+
+
+def _begin(found: Comparison, start: SpeedUp, moved: SpeedUp | None) -> str:
+    """'at every size measured (from N = 256), with the copies from N = 512 up'."""
+    size = start.gpu.size_text
+    text = f"at every size measured (from {size})" if start is found.sizes[0] else f"from {size} up"
+    if moved is start:
+        return f"{text}, with and without the copies"
+    return f"{text}, with the copies from {moved.gpu.size_text} up" if moved else text
 
 
 def _from(found: Comparison, wins) -> SpeedUp | None:
@@ -121,21 +134,38 @@ def _stem(found: Comparison) -> str:
     return f"gpu_against_cpu_{found.gpu.problem.family}_{found.gpu.type}"
 
 
-def _figure(found: Comparison) -> Figure:
-    caption = (f"{found.gpu.problem.title}, {words.type_name(found.gpu.type)}: time of the best CPU code over that of "
-               f"the best GPU code. CPU: {words.provenance(found.cpu.part, [s.cpu for s in found.sizes])} "
-               f"GPU: {words.provenance(found.gpu.part, [s.gpu for s in found.sizes])}")
-    return Figure(_stem(found), _rows(found), lambda fig: _draw(fig, found), caption,
-                  "Line plot of the speed-up of the GPU over the CPU by size, with and without transfers.", height=50)
+def _figures(found: Comparison) -> list[Figure]:
+    """The rates of both, with and without the copies, and the ratio of them."""
+    what = f"{found.gpu.problem.title}, {words.type_name(found.gpu.type)}"
+    story = (f"CPU: {words.provenance(found.cpu.part, [s.cpu for s in found.sizes], hollow=False)} "
+             f"GPU: {words.provenance(found.gpu.part, [s.gpu for s in found.sizes], hollow=False)}")
+    return [
+        Figure(f"{_stem(found)}_rates", _rows(found), lambda fig: _rates(fig, found),
+               f"{what}: the best code of each side by size, with and without the copies to and from the GPU. {story}",
+               "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
+        Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
+               f"{what}: how many times as fast the best GPU code is as the best CPU code; 95\u00a0% intervals. CPU: "
+               f"{words.sentence(found.cpu.part.label)} GPU: {words.sentence(found.gpu.part.label)}",
+               "Line plot of the speed-up of the GPU over the CPU by size, with and without transfers.", height=58, half=True)]
 
 
-def _draw(fig, found: Comparison) -> None:
+def _rates(fig, found: Comparison) -> None:
     from report.draw import lines, style
-    ax = style.axes(fig, 14, 9, 34, 2)
+    metric = found.gpu.problem.metric
+    gpu = [lines.dot(s.gpu, s.gpu.n) for s in found.sizes]
+    moved = [lines.Dot(s.gpu.n, s.gpu.value_at(s.gpu.summary.median + s.transfer)) for s in found.sizes if s.transfer]
+    cpu = [lines.dot(s.cpu, s.cpu.n) for s in found.sizes]
+    series = [lines.Series("GPU", gpu), *([lines.Series("GPU with copies", moved)] if moved else []), lines.Series("CPU", cpu)]
+    lines.draw(style.axes(fig, 16, 9, 21, 2), series, "N", "Performance", log_y=True, limit=10, unit=metric.unit)
+
+
+def _speed_up_lines(fig, found: Comparison) -> None:
+    from report.draw import lines, style
+    ax = style.axes(fig, 16, 9, 21, 2)
     bare = [lines.Dot(s.gpu.n, s.bare.value, s.bare.low, s.bare.high) for s in found.sizes]
     moved = [lines.Dot(s.gpu.n, s.moved, *(s.moved_interval or (None, None))) for s in found.sizes if s.moved]
-    series = [lines.Series("excluding transfers", bare)] + ([lines.Series("including transfers", moved)] if moved else [])
-    lines.draw(ax, series, "N", "Speed-up of the GPU over the CPU", log_y=True)
+    series = [lines.Series("excluding copies", bare)] + ([lines.Series("including copies", moved)] if moved else [])
+    lines.draw(ax, series, "N", "Speed-up of the GPU", log_y=True, limit=10)
     ax.axhline(1, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)))
 
 

@@ -46,9 +46,17 @@ def _answer(found: Sequence[Contribution], joined: Sequence[Section]) -> list[st
 def figures(found: Sequence[Contribution]) -> list[Figure]:
     """The two plots side by side; of a single experiment all of its own."""
     if is_single(found):
-        return list(found[0].section.figures)
+        return every(found[0].section)
     first = [c.section.first for c in found if c.section.first][:FIGURES]
     return first or [c.section.figures[0] for c in found if c.section.figures][:1]
+
+
+def every(section: Section) -> list[Figure]:
+    """All figures of a section, the one made for the first page before the first that is as narrow."""
+    made = list(section.figures)
+    if section.first and section.first not in made:
+        made.insert(next((i for i, f in enumerate(made) if f.half), len(made)), section.first)
+    return made
 
 
 def machines(study: Study) -> str:

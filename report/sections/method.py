@@ -62,7 +62,7 @@ def validity(study: Study) -> list[dict]:
         texts.append(f"Roofs from another run than the points that they judge: {'; '.join(borrowed)}.")
     load = sorted({v.title for v in study.views for p in v.timed_parts if p.side == "cpu" and _busy(p.run.context)})
     if load:
-        texts.append(f"The machine had other work when these began: {words.joined(load)}.")
+        texts.append(f"When these began, the machine’s load was above half of its cores: {words.joined(load)}.")
     texts.append("A library is compared at its defaults for the shapes shown; other shapes may rank codes differently. "
                  "Ratios of a GPU to a CPU depend on both being tuned (Lee and others, 2010): the CPU’s code is the "
                  "best of this suite and of the libraries found, on all cores.")

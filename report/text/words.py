@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from report.data.limits import LIMITS, Use
 from report.data.records import Machine, Point
-from report.data.roofs import Share
+from report.data.roofs import BEYOND, Share
 from report.data.statistics import Ratio
 from report.data.view import Part
 from report.text import numbers
@@ -42,8 +42,11 @@ def threads(machine: Machine, point: Point) -> str:
     return f"{counted(point.threads, 'thread')} of {machine.label}" if machine.side == "cpu" else machine.label
 
 
-def provenance(part: Part, points: Iterable[Point]) -> str:
-    """What every caption says: 'Measured on …, 2026-11-21; hot mode; medians of 12–21 samples, 95 % intervals.'"""
+def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
+    """What every caption says: 'Measured on …, 2026-11-21; hot mode; medians of 12–21 samples, 95 % intervals.'
+
+    `hollow`: whether points are drawn whose markers are hollow where sampling did not settle.
+    """
     points = [p for p in points if p.is_timed]
     if not points:
         return sentence(part.label)
@@ -54,10 +57,17 @@ def provenance(part: Part, points: Iterable[Point]) -> str:
     without = sum(not p.summary.has_interval for p in points)
     text += ("" if without == len(points) else ", 95\u00a0% intervals") + (
         f" (none for {without} of {len(points)} points: fewer than six samples)" if without else "")
-    hollow = any(not p.settled for p in points)
+    unsettled = sum(not p.settled for p in points)
     throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
-    return sentence(text) + (" Hollow: sampling ended before the medians settled." if hollow else "") + (
+    return sentence(text) + _unsettled(unsettled, len(points), hollow) + (
         f" {counted(throttled, 'point')} ran at a throttled clock." if throttled else "")
+
+
+def _unsettled(number: int, of: int, hollow: bool) -> str:
+    if not number:
+        return ""
+    return " Hollow: sampling ended before the median settled." if hollow else (
+        f" At {number} of {counted(of, 'point')} sampling ended before the median settled.")
 
 
 def share(found: Share | None, digits_only: bool = False) -> str:
@@ -72,6 +82,7 @@ def share(found: Share | None, digits_only: bool = False) -> str:
 def of_peak(found: Share) -> str:
     """'93 % of the measured FP32 peak', or that the peak was measured too low."""
     name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value)})"
+    name = name if found.roof.threads != 1 else f"{name} of one thread"
     return f"more than {name}, which was therefore measured too low" if found.exceeds else f"{share(found)} of {name}"
 
 
@@ -80,6 +91,8 @@ def limit(use: Use, digits: bool = True) -> str:
     if not use.nearest:
         return "–"
     name, part = use.nearest
+    if part > BEYOND:
+        return f"above the roof of {name} by the counted bytes"
     amount = f" ({part:.2f})" if digits else ""
     return f"limited by {name}{amount}" if part >= LIMITS else f"nearest roof: {name}{amount}"
 

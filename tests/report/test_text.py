@@ -62,7 +62,7 @@ def test_every_caption_says_where_when_how_and_how_often(tmp_path):
     text = words.provenance(part, part.timed())
     assert text.startswith("Measured on Synthetic GPU (board 1234), 2026-02-03; hot mode; medians of 3–12 samples")
     assert "none for 1 of 10 points: fewer than six samples" in text
-    assert "Hollow: sampling ended before the medians settled." in text and "1 point ran at a throttled clock." in text
+    assert "Hollow: sampling ended before the median settled." in text and "1 point ran at a throttled clock." in text
 
 
 def test_citations_name_the_document():

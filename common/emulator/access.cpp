@@ -1,0 +1,195 @@
+/// The slow way of an access, and the compiler's callbacks: what ends a thread that does what no GPU allows.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <unordered_map>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/findings.hpp"
+#include "common/emulator/symbols.hpp"
+
+// The bounds of the section that __constant__ variables are put in; null where no kernel has any.
+extern "C" {
+extern const char __start_rung_constant[] __attribute__((weak));
+extern const char __stop_rung_constant[] __attribute__((weak));
+}
+
+namespace rung {
+namespace {
+
+AddressRange constant_memory() {
+  const auto begin = reinterpret_cast<std::uintptr_t>(__start_rung_constant);
+  return {begin, reinterpret_cast<std::uintptr_t>(__stop_rung_constant) - begin};
+}
+
+/// Whether a buffer of the launch holds the address. It is then the first one to be looked at.
+bool find_buffer(std::uintptr_t last) {
+  for (const Allocation& buffer : BlockRunner::of_this_thread().launch().buffers)
+    if (buffer.holds(last)) {
+      std::copy_backward(trace.buffers, trace.buffers + Trace::kBuffers - 1, trace.buffers + Trace::kBuffers);
+      trace.buffers[0] = {buffer.begin, buffer.bytes};
+      return true;
+    }
+  return false;
+}
+
+/// Whether a static __shared__ array holds the address; where there are no symbols to tell, it is taken for granted.
+bool in_a_shared_array(std::uintptr_t address) {
+  static thread_local AddressRange recent[8];
+  for (const AddressRange& array : recent)
+    if (array.holds(address)) return true;
+  const void* kernel = BlockRunner::of_this_thread().launch().kernel;
+  const SharedArray array = shared_array_at(address, trace.static_shared.begin, kernel);
+  if (is_shared_gap(array.name)) return false;
+  std::copy_backward(recent, std::end(recent) - 1, std::end(recent));
+  recent[0] = {address - array.offset, std::max<std::uintptr_t>(array.bytes, 1)};
+  return true;
+}
+
+/// The bit of the memory that the address lies in. Throws Fault if it lies in none, or if it is misaligned.
+std::uint64_t space_of(std::uintptr_t address, std::uint64_t kind, std::uintptr_t site) {
+  const std::uintptr_t bytes = std::uintptr_t{1} << (kind & AccessKind::kSizeMask);
+  const std::uintptr_t last = address | (bytes - 1);
+  const FaultyAccess access{address, static_cast<unsigned>(bytes), (kind & AccessKind::kStore) != 0, site};
+  if (trace.bad_subscript) throw Fault(bad_subscript(access, trace.bad_subscript, trace.bad_index));
+  if (address % bytes != 0) throw Fault(misaligned(access));
+  if (trace.dynamic_shared.holds(last)) return AccessKind::kShared;
+  if (trace.static_shared.holds(last)) {
+    if (trace.hazards && !in_a_shared_array(address)) throw Fault(out_of_bounds(access));
+    return AccessKind::kShared;
+  }
+  for (const AddressRange& buffer : trace.buffers)
+    if (buffer.holds(last)) return 0;
+  if (find_buffer(last)) return 0;
+  if (constant_memory().holds(last)) return AccessKind::kConstant;
+  throw Fault(out_of_bounds(access));
+}
+
+/// The address that the hazard checks know the memory by.
+std::uintptr_t canonical(std::uintptr_t address, std::uint64_t kind) {
+  if (!(kind & AccessKind::kShared)) return address;
+  if (trace.static_shared.holds(address)) return address - trace.static_shared.begin + kStaticShared;
+  return address - trace.dynamic_shared.begin + kDynamicShared;
+}
+
+std::unordered_map<std::uintptr_t, OperationSite>& operation_sites() {
+  static thread_local std::unordered_map<std::uintptr_t, OperationSite> sites;
+  return sites;
+}
+
+}  // namespace
+
+std::vector<OperationSite> take_operation_sites() {
+  std::vector<OperationSite> all;
+  for (const auto& [address, site] : operation_sites()) all.push_back(site);
+  operation_sites().clear();
+  return all;
+}
+
+inline namespace emulated {
+
+void record_slowly(std::uintptr_t address, std::uint64_t kind, const void* site, Ordering ordering) {
+  Trace& log = trace;
+  BlockRunner& runner = BlockRunner::of_this_thread();
+  if (!runner.is_running()) return;  // the host's own code
+  const auto place = reinterpret_cast<std::uintptr_t>(site);
+  {
+    const OutsideKernel aside(runner);
+    kind |= space_of(address, kind, place);
+    if (log.hazards && !(kind & AccessKind::kConstant))
+      log.hazards->access(runner.thread(), {.address = canonical(address, kind),
+                                            .bytes = 1u << (kind & AccessKind::kSizeMask),
+                                            .is_store = (kind & AccessKind::kStore) != 0,
+                                            .is_shared = (kind & AccessKind::kShared) != 0,
+                                            .is_atomic = ordering == Ordering::atomic,
+                                            .is_volatile = ordering == Ordering::is_volatile,
+                                            .is_async = ordering == Ordering::async,
+                                            .site = place});
+  }
+  log.position = place;
+  if (!log.counting) return;
+  if (log.key == log.room_end) runner.wait_for_room();
+  *log.key++ = place << AccessKind::kBits | kind;
+  *log.word++ = static_cast<std::int32_t>(address >> kWordShift & kWordMask);
+  if (log.hazards) log.end = log.key;
+}
+
+void count_at_line(OperationKind kind, bool is_double) {
+  const auto place = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  const OutsideKernel aside(BlockRunner::of_this_thread());
+  OperationSite& site = operation_sites()[place];
+  site.address = place;
+  Operations& done = is_double ? site.fp64 : site.fp32;
+  ++(done.*kind);
+}
+
+namespace {
+
+/// The thread goes back in the code while its log is full, or takes the slow way.
+[[gnu::noinline]] void loop_slowly() {
+  Trace& log = trace;
+  if (!log.room_end) return;  // no log: the host's own code, which may be about to make the runner
+  BlockRunner& runner = BlockRunner::of_this_thread();
+  if (!runner.is_running()) return;
+  if (log.key == log.room_end) runner.wait_for_room();
+  *log.key++ = log.position << AccessKind::kBits | AccessKind::kLoop;
+  *log.word++ = 0;
+  if (log.hazards) log.end = log.key;
+}
+
+[[gnu::noinline]] void stop_runaway() {
+  BlockRunner& runner = BlockRunner::of_this_thread();
+  if (!runner.is_running()) {
+    trace.budget = 1;  // the next block of the kernel's own code tells
+    return;
+  }
+  const OutsideKernel aside(runner);
+  throw Fault(runaway(trace.position));
+}
+
+}  // namespace
+
+// GCC's -fsanitize-coverage=trace-pc: called at the start of every basic block of a traced kernel. It has a name of
+// ours in C++, since under its own GCC would take for granted that it never throws.
+RUNG_UNTRACED void block_reached() asm("__sanitizer_cov_trace_pc");
+void block_reached() {
+  Trace& log = trace;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+  if (--log.budget == 0) [[unlikely]]
+    stop_runaway();
+  if (here <= log.position) {
+    if (log.key != log.end) {
+      *log.key++ = log.position << AccessKind::kBits | AccessKind::kLoop;
+      *log.word++ = 0;
+    } else {
+      loop_slowly();
+    }
+  }
+  log.position = here;
+}
+
+namespace {
+
+/// The host's own code, built with the same option, went beyond an array: nothing can be trusted any more.
+[[noreturn]] void stop_host(const void* data) {
+  std::fprintf(stderr, "rung: a subscript beyond its array at %s\n", subscript_place(data).c_str());
+  std::abort();
+}
+
+}  // namespace
+
+// GCC's -fsanitize=bounds: called before an element beyond its array's declared bound is used. The access itself, which
+// follows, fails the thread; the address of one past the end alone is no fault.
+extern "C" RUNG_UNTRACED void __ubsan_handle_out_of_bounds(void* data, void* index) {
+  if (!BlockRunner::of_this_thread().is_running()) stop_host(data);
+  trace.bad_subscript = data;
+  trace.bad_index = reinterpret_cast<std::intptr_t>(index);
+  trace.end = trace.key;
+}
+extern "C" RUNG_UNTRACED void __ubsan_handle_out_of_bounds_abort(void* data, void* index) {
+  __ubsan_handle_out_of_bounds(data, index);
+}
+
+}  // namespace emulated
+}  // namespace rung

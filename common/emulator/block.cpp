@@ -1,0 +1,554 @@
+#include "common/emulator/block.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "common/problem/problem.hpp"
+#include "common/emulator/runtime.hpp"
+#include "common/emulator/findings.hpp"
+
+namespace rung {
+namespace {
+
+/// Where this OS thread keeps the thread_local variables of the module that holds the code at `code`.
+AddressRange thread_locals_of(const void* code) {
+  struct Search {
+    std::uintptr_t code;
+    AddressRange found;
+  } search{reinterpret_cast<std::uintptr_t>(code), {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* module, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        bool is_here = false;
+        AddressRange locals;
+        for (const auto& part : std::span(module->dlpi_phdr, module->dlpi_phnum)) {
+          if (part.p_type == PT_LOAD)
+            is_here |= AddressRange{module->dlpi_addr + part.p_vaddr, part.p_memsz}.holds(wanted.code);
+          if (part.p_type == PT_TLS) locals = {reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data), part.p_memsz};
+        }
+        if (is_here) wanted.found = locals;
+        return is_here ? 1 : 0;
+      },
+      &search);
+  return search.found;
+}
+
+/// "tiled.cu:27"
+std::string text(const std::source_location& where) {
+  const std::string path = where.file_name();
+  return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(where.line());
+}
+
+bool same_place(const std::source_location& a, const std::source_location& b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+
+}  // namespace
+
+Index3 index_in(const Extent& extent, std::size_t linear) {
+  const auto row = linear / extent.x;
+  return {static_cast<unsigned>(linear % extent.x), static_cast<unsigned>(row % extent.y),
+          static_cast<unsigned>(row / extent.y)};
+}
+
+std::string text(const Index3& i) {
+  return "(" + std::to_string(i.x) + ", " + std::to_string(i.y) + ", " + std::to_string(i.z) + ")";
+}
+
+std::string text_of_thread(const Launch& shape, std::size_t block, std::size_t thread) {
+  return "block " + text(index_in(shape.grid, block)) + ", thread " + text(index_in(shape.block, thread));
+}
+
+BlockRunner& BlockRunner::of_this_thread() {
+  static thread_local BlockRunner runner;
+  return runner;
+}
+
+BlockRunner::~BlockRunner() {
+  ending_ = true;
+  for (Fiber* fiber : idle_) fiber->resume();
+}
+
+void BlockRunner::begin(const GridLaunch& launch) {
+  launch_ = &launch;
+  const Extent& block = launch.shape.block;
+  threads_.assign(block.count(), {});
+  brought_.assign(threads_.size() + kWarpSize, 0);
+  warp_streams_.assign((threads_.size() + kWarpSize - 1) / kWarpSize, {});
+  for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].index = index_in(block, i);
+  // CUDA aligns the start of shared memory to more than any element needs; 256 bytes keep bank 0 at its beginning.
+  dynamic_shared_.resize(launch.shape.dynamic_shared_bytes + 256);
+  const auto begin = (reinterpret_cast<std::uintptr_t>(dynamic_shared_.data()) + 255) & ~std::uintptr_t{255};
+  dynamic_shared_memory = reinterpret_cast<std::byte*>(begin);
+
+  trace = Trace{.static_shared = thread_locals_of(launch.kernel),
+                .dynamic_shared = {begin, launch.shape.dynamic_shared_bytes},
+                .counting = launch.options.counting,
+                .lines = launch.options.lines};
+  for (std::size_t i = 0; i < std::min<std::size_t>(Trace::kBuffers, launch.buffers.size()); ++i)
+    trace.buffers[i] = {launch.buffers[i].begin, launch.buffers[i].bytes};
+  if (launch.hazards) {
+    trace.hazards = &hazards_;
+    hazards_.begin_launch(*launch.hazards, {kStaticShared, trace.static_shared.bytes},
+                          {kDynamicShared, launch.shape.dynamic_shared_bytes}, static_cast<unsigned>(threads_.size()));
+  }
+  const Extent& grid = launch.shape.grid;
+  gridDim = {grid.x, grid.y, grid.z};
+  blockDim = {block.x, block.y, block.z};
+  barriers_ = warp_barriers_ = shuffle_count_ = 0;
+  sites_.take();  // of a launch that failed
+  take_operation_sites();
+}
+
+Counts BlockRunner::finish() {
+  Counts counts;
+  counts.fp32 = trace.fp32;
+  counts.fp64 = trace.fp64;
+  counts.barriers = barriers_;
+  counts.warp_barriers = warp_barriers_;
+  counts.shuffles = shuffle_count_;
+  counts.sites = sites_.take();
+  counts.operation_sites = take_operation_sites();
+  trace = Trace{};
+  return counts;
+}
+
+void BlockRunner::run(std::size_t position, std::size_t turn) {
+  block_ = position;
+  shuffles_ = 0;
+  stream_.clear();
+  log_.clear();
+  for (Thread& thread : threads_) {
+    thread.state = State::fresh;
+    thread.copy_group = 0;
+    thread.copies.clear();
+  }
+  const auto [x, y, z] = index_in(launch_->shape.grid, position);
+  blockIdx = {x, y, z};
+  trace.budget = launch_->options.budget;
+  // What the last block left there is no more defined than on a GPU; NaN makes its use seen.
+  std::memset(dynamic_shared_memory, 0xff, launch_->shape.dynamic_shared_bytes);
+  if (launch_->hazards) hazards_.begin_block(static_cast<std::uint32_t>(position));
+
+  const auto size = static_cast<unsigned>(threads_.size());
+  do {
+    for (const unsigned warp : shuffled(warps_, 0, (size + kWarpSize - 1) / kWarpSize))
+      run_warp(warp * kWarpSize, std::min(size, (warp + 1) * kWarpSize));
+    interleave_requests();
+  } while (wake_yielded() || release_barrier());
+  if (launch_->caches) launch_->caches->add_block(turn, std::move(stream_));
+}
+
+/// Runs a warp until all its threads wait at a barrier, have yielded or have ended.
+void BlockRunner::run_warp(unsigned first, unsigned last) {
+  const std::span<const unsigned> order = shuffled(lanes_, first, last);
+  log_.feed_to(launch_->caches ? &warp_streams_[first / kWarpSize] : nullptr);
+  for (;;) {
+    to_run_ = order;
+    run_ready();
+    if (launch_->options.counting) merge(first, last);
+    const bool has_room = make_rooms(first, last);
+    const bool has_met = release_meetings(first, last);
+    if (has_room || has_met) continue;
+    if (lanes_in(first, last, State::yielded)) {  // others may do what they wait for, and need the log
+      log_.merge_past_standing(lanes_in(first, last, State::fresh), 0, sites_);
+      make_rooms(first, last);
+      return;
+    }
+    if (lanes_in(first, last, State::log_full)) {
+      // They wait for lanes that stand at a meeting and these for them: they have parted for good.
+      log_.merge_past_standing(lanes_in(first, last, State::fresh), 0, sites_);
+      if (make_rooms(first, last)) continue;
+    }
+    if (lanes_in(first, last, State::at_meeting)) explain_meeting(first, last);
+    return;
+  }
+}
+
+/// Warps take turns at the memory between two barriers: request by request.
+void BlockRunner::interleave_requests() {
+  if (!launch_->caches) return;
+  for (std::size_t turn = 0, left = 1; left > 0; ++turn) {
+    left = 0;
+    for (const RequestStream& warp : warp_streams_)
+      if (turn < warp.size()) {
+        stream_.add(warp.line(turn), warp.sectors(turn), warp.is_store(turn));
+        ++left;
+      }
+  }
+  for (RequestStream& warp : warp_streams_) warp.clear();
+}
+
+/// Replays the lanes' rows as far as it is certain which goes next.
+void BlockRunner::merge(unsigned first, unsigned last) {
+  std::uint32_t unfinished = 0;
+  for (unsigned t = first; t < last; ++t) {
+    const State state = threads_[t].state;
+    if (state == State::log_full || state == State::yielded) unfinished |= 1u << (t - first);
+    if (state == State::at_meeting) log_.stand(static_cast<int>(t - first), threads_[t].position);
+  }
+  const std::uint32_t all = last - first == kWarpSize ? ~0u : (1u << (last - first)) - 1;
+  log_.merge(all, unfinished, sites_);
+}
+
+/// Lets the lanes run on whose logs have room again.
+bool BlockRunner::make_rooms(unsigned first, unsigned last) {
+  bool any = false;
+  for (unsigned t = first; t < last; ++t)
+    if (threads_[t].state == State::log_full && log_.has_room(static_cast<int>(t - first))) {
+      threads_[t].state = State::ready;
+      any = true;
+    }
+  return any;
+}
+
+/// The lanes of a warp in this state; State::fresh stands for all of them.
+std::uint32_t BlockRunner::lanes_in(unsigned first, unsigned last, State state) const {
+  std::uint32_t lanes = 0;
+  for (unsigned t = first; t < last; ++t)
+    if (state == State::fresh || threads_[t].state == state) lanes |= 1u << (t - first);
+  return lanes;
+}
+
+/// Gives a turn to each thread in to_run_ that can run.
+void BlockRunner::run_ready() {
+  while (!to_run_.empty()) {
+    Thread& thread = threads_[to_run_.front()];
+    if (thread.state == State::fresh) {
+      idle_fiber().resume();  // which takes this thread, and those after it while none of them has to wait
+    } else if (thread.state == State::ready) {
+      enter(to_run_.front());
+      to_run_ = to_run_.subspan(1);
+      thread.fiber->resume();
+    } else {
+      to_run_ = to_run_.subspan(1);
+    }
+    if (failure_) abandon_block();
+  }
+}
+
+/// A fiber's life: it runs threads that have not begun.
+void BlockRunner::serve(Fiber& fiber) {
+  while (!ending_) {
+    while (!failure_ && !to_run_.empty() && threads_[to_run_.front()].state == State::fresh) {
+      const unsigned thread = to_run_.front();
+      to_run_ = to_run_.subspan(1);
+      run_here(thread, fiber);
+    }
+    idle_.push_back(&fiber);
+    fiber.suspend();
+  }
+}
+
+void BlockRunner::run_here(unsigned number, Fiber& fiber) {
+  Thread& thread = threads_[number];
+  thread.fiber = &fiber;
+  thread.position = 0;
+  enter(number);
+  try {
+    launch_->body(launch_->closure);
+  } catch (const Abandoned&) {
+  } catch (const Fault& fault) {
+    running_ = false;
+    fail(fault.finding);
+  } catch (const std::exception& error) {
+    running_ = false;
+    fail(thread, "exception", std::string(": ") + error.what());
+  } catch (...) {
+    running_ = false;
+    fail(thread, "exception", ": of unknown type");
+  }
+  leave();
+  thread.state = State::exited;
+  if (!fiber.intact())
+    fail(thread, "stack overflow", ": the thread's local variables or its recursion need more stack than there is");
+}
+
+Fiber& BlockRunner::idle_fiber() {
+  if (idle_.empty()) {
+    fibers_.push_back(std::make_unique<Fiber>(stacks_.next(), [this](Fiber& self) { serve(self); }));
+    return *fibers_.back();
+  }
+  Fiber& fiber = *idle_.back();
+  idle_.pop_back();
+  return fiber;
+}
+
+void BlockRunner::enter(unsigned thread) {
+  current_ = thread;
+  running_ = true;
+  const Index3& index = threads_[thread].index;
+  threadIdx = {index.x, index.y, index.z};
+  trace.position = threads_[thread].position;
+  trace.bad_subscript = nullptr;
+  if (!launch_->options.counting) return;
+  log_.open(static_cast<int>(thread % kWarpSize));
+  trace.end = launch_->hazards ? trace.key : trace.room_end;  // with hazard checks every access takes the slow way
+}
+
+[[gnu::always_inline]] inline void BlockRunner::leave() {
+  running_ = false;
+  threads_[current_].position = trace.position;
+  if (!launch_->options.counting) return;
+  log_.close(static_cast<int>(current_ % kWarpSize));
+  trace.key = trace.end = trace.room_end = nullptr;
+}
+
+[[gnu::always_inline]] inline void BlockRunner::suspend(State why) {
+  if (abandoning_) throw Abandoned{};
+  Thread& self = threads_[current_];
+  self.state = why;
+  leave();
+  self.fiber->suspend();
+  if (abandoning_) throw Abandoned{};
+}
+
+[[gnu::always_inline]] inline int BlockRunner::wait_at_barrier(int given, std::source_location where) {
+  Thread& self = threads_[current_];
+  self.where = where;
+  self.brings = static_cast<std::uint64_t>(given);
+  suspend(State::at_barrier);
+  return barrier_sum_;
+}
+
+MeetingResult BlockRunner::meet(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where) {
+  Thread& self = threads_[current_];
+  const unsigned lane = current_ % kWarpSize;
+  if (kind != Meeting::active && !(mask >> lane & 1)) {
+    const OutsideKernel aside(*this);
+    throw Fault({.kind = "divergent warp",
+                 .first = text_of_running() + " calls with a mask that lacks its own lane, at " + text(where)});
+  }
+  self.where = where;
+  self.meeting = kind;
+  self.mask = mask;
+  self.brings = brings;
+  suspend(State::at_meeting);
+  return {self.mask, brought_.data() + (current_ - lane)};
+}
+
+void BlockRunner::wait_for_room() { suspend(State::log_full); }
+void BlockRunner::yield() { suspend(State::yielded); }
+
+void BlockRunner::fence(bool of_block_only) {
+  if (launch_->hazards) {
+    const OutsideKernel aside(*this);
+    hazards_.fence(current_, of_block_only);
+  }
+  yield();
+}
+
+void BlockRunner::open_copy(void* to, const void* from, std::size_t bytes) {
+  const OutsideKernel aside(*this);
+  Thread& self = threads_[current_];
+  self.copies.push_back({to, from, bytes, self.copy_group});
+}
+
+void BlockRunner::commit_copies() { ++threads_[current_].copy_group; }
+
+/// Copies arrive when they are waited for, so that a kernel that does not wait sees what was there before.
+void BlockRunner::wait_for_copies(std::size_t latest_groups_left) {
+  const OutsideKernel aside(*this);
+  Thread& self = threads_[current_];
+  std::size_t arrived = 0;
+  while (arrived < self.copies.size() && self.copies[arrived].group + latest_groups_left < self.copy_group) {
+    const Copy& copy = self.copies[arrived++];
+    std::memcpy(copy.to, copy.from, copy.bytes);
+  }
+  self.copies.erase(self.copies.begin(), self.copies.begin() + static_cast<std::ptrdiff_t>(arrived));
+  if (launch_->hazards) hazards_.copies_arrived(current_, self.copies.size());
+}
+
+/// Lets groups of lanes go on that are all at the same meeting.
+bool BlockRunner::release_meetings(unsigned first, unsigned last) {
+  const std::uint32_t waiting = lanes_in(first, last, State::at_meeting);
+  if (!waiting) return false;
+  const std::uint32_t ended = lanes_in(first, last, State::exited) | ~lanes_in(first, last, State::fresh);
+  bool any = false;
+  for (unsigned t = first; t < last; ++t) {
+    const Thread& thread = threads_[t];
+    if (thread.state != State::at_meeting || thread.meeting == Meeting::active) continue;
+    const std::uint32_t wanted = thread.mask & ~ended;
+    std::uint32_t present = 0;
+    for (unsigned other = first; other < last; ++other) {
+      const Thread& that = threads_[other];
+      if (that.state == State::at_meeting && that.meeting == thread.meeting && that.mask == thread.mask)
+        present |= 1u << (other - first);
+    }
+    if ((present & wanted) == wanted) any |= release_meeting(first, wanted);
+  }
+  return any || release_activemask(first, last);
+}
+
+bool BlockRunner::release_meeting(unsigned first, std::uint32_t lanes) {
+  const Meeting kind = threads_[first + std::countr_zero(lanes)].meeting;
+  for (std::uint32_t left = lanes; left; left &= left - 1) {
+    const unsigned t = first + std::countr_zero(left);
+    brought_[t] = threads_[t].brings;
+    threads_[t].mask = lanes;
+    threads_[t].state = State::ready;
+  }
+  if (kind == Meeting::barrier) {
+    ++warp_barriers_;
+    if (launch_->hazards) hazards_.warp_barrier(first / kWarpSize, lanes);
+  } else {
+    ++shuffle_count_;
+  }
+  return true;
+}
+
+/// Once no lane can come any more, those that stand at the same __activemask() are the active ones.
+bool BlockRunner::release_activemask(unsigned first, unsigned last) {
+  if (lanes_in(first, last, State::ready) | lanes_in(first, last, State::log_full)) return false;
+  const Thread* earliest = nullptr;
+  for (unsigned t = first; t < last; ++t) {
+    const Thread& thread = threads_[t];
+    if (thread.state == State::at_meeting && thread.meeting == Meeting::active &&
+        (!earliest || thread.position < earliest->position))
+      earliest = &thread;
+  }
+  if (!earliest) return false;
+  std::uint32_t lanes = 0;
+  for (unsigned t = first; t < last; ++t) {
+    const Thread& thread = threads_[t];
+    if (thread.state == State::at_meeting && thread.meeting == Meeting::active && thread.position == earliest->position)
+      lanes |= 1u << (t - first);
+  }
+  for (std::uint32_t left = lanes; left; left &= left - 1) {
+    Thread& thread = threads_[first + std::countr_zero(left)];
+    thread.mask = lanes;
+    thread.state = State::ready;
+  }
+  return true;
+}
+
+/// "waits at tiled.cu:30", or where else a thread is.
+std::string BlockRunner::waiting_text(const Thread& thread) const {
+  const std::string place = " at " + text(thread.where);
+  if (thread.state == State::at_barrier) return " waits for the block" + place;
+  static constexpr const char* kNames[] = {"the warp's barrier", "the shuffle", "the vote", "__activemask"};
+  return std::string(" waits at ") + kNames[static_cast<int>(thread.meeting)] + place;
+}
+
+/// Fails the block: lanes stand at a meeting to which others, whom they named, cannot come.
+void BlockRunner::explain_meeting(unsigned first, unsigned last) {
+  for (unsigned t = first; t < last; ++t) {
+    const Thread& thread = threads_[t];
+    if (thread.state != State::at_meeting) continue;
+    for (unsigned other = first; other < last; ++other) {
+      const Thread& that = threads_[other];
+      if (!(thread.mask >> (other - first) & 1) || that.state == State::exited) continue;
+      if (that.state == State::at_meeting && that.meeting == thread.meeting && that.mask == thread.mask) continue;
+      fail(thread, "divergent warp", waiting_text(thread),
+           "thread " + text(that.index) + ", whom it names," + waiting_text(that));
+      abandon_block();
+    }
+  }
+}
+
+/// Threads that only wait for others' writes get another turn.
+bool BlockRunner::wake_yielded() {
+  bool any = false;
+  for (Thread& thread : threads_)
+    if (thread.state == State::yielded) {
+      thread.state = State::ready;
+      any = true;
+    }
+  return any;
+}
+
+/// Lets the waiting threads go on; false if there are none, so that the block has ended. Threads that have ended count
+/// as arrived, as on the hardware; threads that wait at different places are the program's error.
+bool BlockRunner::release_barrier() {
+  const Thread* first = nullptr;
+  unsigned last_warp = ~0u;
+  barrier_sum_ = 0;
+  for (unsigned t = 0; t < threads_.size(); ++t) {
+    Thread& thread = threads_[t];
+    if (thread.state != State::at_barrier) continue;
+    if (!first) first = &thread;
+    if (!same_place(thread.where, first->where)) {
+      fail(thread, "divergent barrier", waiting_text(thread), "thread " + text(first->index) + waiting_text(*first));
+      abandon_block();
+    }
+    barrier_sum_ += static_cast<int>(thread.brings);
+    if (std::exchange(last_warp, t / kWarpSize) != t / kWarpSize) ++barriers_;
+  }
+  for (Thread& thread : threads_)
+    if (thread.state == State::at_barrier) thread.state = State::ready;
+  if (first && launch_->hazards) hazards_.block_barrier();
+  return first != nullptr;
+}
+
+void BlockRunner::fail(const Thread& thread, const std::string& kind, const std::string& what,
+                       const std::string& second) {
+  const auto number = static_cast<std::size_t>(&thread - threads_.data());
+  fail(Finding{.kind = kind, .first = text_of_thread(launch_->shape, block_, number) + what, .second = second});
+}
+
+/// Keeps the first failure of the block.
+void BlockRunner::fail(Finding finding) {
+  if (!failure_) failure_ = std::make_unique<Finding>(std::move(finding));
+}
+
+/// Unwinds the threads that wait, so that their fibers can be used again, and throws the failure.
+void BlockRunner::abandon_block() {
+  abandoning_ = true;
+  for (unsigned t = 0; t < threads_.size(); ++t)
+    if (threads_[t].state != State::fresh && threads_[t].state != State::exited) {
+      enter(t);
+      threads_[t].fiber->resume();
+    }
+  abandoning_ = false;
+  to_run_ = {};
+  const std::unique_ptr<Finding> failure = std::move(failure_);
+  throw Fault(*failure);
+}
+
+/// The numbers from `first` to `last` in the launch's order; a new one at each call if it is random.
+std::span<const unsigned> BlockRunner::shuffled(std::vector<unsigned>& order, unsigned first, unsigned last) {
+  order.resize(last - first);
+  std::iota(order.begin(), order.end(), first);
+  if (launch_->options.order == Order::reverse) std::reverse(order.begin(), order.end());
+  if (launch_->options.order == Order::random)
+    for (std::size_t left = order.size(); left > 1; --left) {
+      const std::uint64_t seed = random_bits(launch_->options.seed, block_);
+      std::swap(order[left - 1], order[random_bits(seed, shuffles_++) % left]);
+    }
+  return order;
+}
+
+inline namespace emulated {
+
+int wait_for_block(int given, std::source_location where) {
+  return BlockRunner::of_this_thread().wait_at_barrier(given, where);
+}
+MeetingResult meet_warp(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where) {
+  return BlockRunner::of_this_thread().meet(kind, mask, brings, where);
+}
+void fail_thread(const std::string& kind, const std::string& what) {
+  const OutsideKernel aside(BlockRunner::of_this_thread());
+  throw Fault({.kind = kind, .first = BlockRunner::of_this_thread().text_of_running() + " " + what});
+}
+void fail_thread(const std::string& kind, const std::string& what, std::source_location where) {
+  const OutsideKernel aside(BlockRunner::of_this_thread());
+  fail_thread(kind, what + " at " + text(where));
+}
+void yield_thread() { BlockRunner::of_this_thread().yield(); }
+void fence_memory(bool of_block_only) { BlockRunner::of_this_thread().fence(of_block_only); }
+void open_copy(void* to, const void* from, std::size_t bytes) {
+  BlockRunner::of_this_thread().open_copy(to, from, bytes);
+}
+void commit_copies() { BlockRunner::of_this_thread().commit_copies(); }
+void wait_for_copies(std::size_t latest_groups_left) {
+  BlockRunner::of_this_thread().wait_for_copies(latest_groups_left);
+}
+unsigned lane_of_thread() { return BlockRunner::of_this_thread().thread() % kWarpSize; }
+
+}  // namespace emulated
+}  // namespace rung

@@ -1,0 +1,187 @@
+#include "common/emulator/findings.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "common/emulator/device_memory.hpp"
+#include "common/emulator/block.hpp"
+#include "common/emulator/symbols.hpp"
+
+namespace rung {
+namespace {
+
+// What GCC hands to its sanitizer's runtime; the layout is part of its ABI.
+struct SubscriptLocation {
+  const char* file;
+  std::uint32_t line, column;
+};
+struct TypeDescription {
+  std::uint16_t kind, info;
+  char name[1];  ///< "'mem [16][16]'"
+};
+struct SubscriptData {
+  SubscriptLocation location;
+  const TypeDescription* array_type;
+  const TypeDescription* index_type;
+};
+
+std::string at(const std::string& place) { return " at " + place; }
+
+std::string verb(bool is_store, bool is_atomic = false) {
+  if (is_atomic) return "atomic";
+  return is_store ? "write" : "read";
+}
+
+std::string plural(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// The name of global memory's buffer and the element's index in it, in elements of the access's size.
+void name_global(Finding& finding, std::uintptr_t address, unsigned bytes) {
+  const Allocation buffer = nearest_allocation(address);
+  if (buffer.begin == 0) {
+    finding.buffer = "no buffer";
+    return;
+  }
+  finding.buffer =
+      buffer.name.empty() ? "a buffer of " + plural(static_cast<std::int64_t>(buffer.bytes), "byte") : buffer.name;
+  const auto offset = static_cast<std::int64_t>(address - buffer.begin);
+  finding.index = offset < 0 ? -((-offset + bytes - 1) / bytes) : offset / bytes;
+}
+
+void name_dynamic_shared(Finding& finding, std::int64_t offset, unsigned bytes) {
+  finding.buffer = "dynamic shared memory";
+  finding.index = offset / static_cast<std::int64_t>(bytes);
+}
+
+/// "[16][16]" of "'mem [16][16]'": the extents of an array, outermost first.
+std::vector<std::int64_t> extents_of(const std::string& type) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = type.find('['); i != std::string::npos; i = type.find('[', i + 1))
+    extents.push_back(std::strtoll(type.c_str() + i + 1, nullptr, 10));
+  return extents;
+}
+
+}  // namespace
+
+std::string Finding::text() const {
+  std::string out = kind + ": ";
+  if (!buffer.empty()) out += buffer + "[" + std::to_string(index) + "], ";
+  out += first;
+  if (!second.empty()) out += "; " + second;
+  if (occurrences > 1) out += " (" + std::to_string(occurrences) + " times)";
+  return out;
+}
+
+bool is_shared_gap(const std::string& name) { return name.starts_with("rung_gap_"); }
+
+namespace {
+
+/// Just past the end of a static shared array: which one it is follows from the address before.
+Finding beyond_shared_array(const FaultyAccess& access) {
+  const SharedArray array = shared_array_at(access.address - access.bytes, trace.static_shared.begin,
+                                            BlockRunner::of_this_thread().launch().kernel);
+  const bool is_known = !array.name.empty() && !is_shared_gap(array.name);
+  return {.kind = "out of bounds",
+          .buffer = is_known ? array.name : "shared memory",
+          .index = is_known ? static_cast<std::int64_t>(array.offset / access.bytes) + 1 : 0,
+          .first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
+                   plural(access.bytes, "byte") + " beyond the array" + at(line_of(access.site).short_text())};
+}
+
+}  // namespace
+
+Finding out_of_bounds(const FaultyAccess& access) {
+  if (trace.static_shared.holds(access.address)) return beyond_shared_array(access);
+  Finding finding{.kind = "out of bounds"};
+  const auto from_dynamic = static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin);
+  const auto dynamic_bytes = static_cast<std::int64_t>(trace.dynamic_shared.bytes);
+  constexpr std::int64_t kNear = 1 << 16;
+  std::int64_t past = 0;
+  if (dynamic_bytes > 0 && from_dynamic > -kNear && from_dynamic < dynamic_bytes + kNear) {
+    name_dynamic_shared(finding, from_dynamic, access.bytes);
+    past = from_dynamic - dynamic_bytes;
+  } else {
+    name_global(finding, access.address, access.bytes);
+    const Allocation buffer = nearest_allocation(access.address);
+    past = static_cast<std::int64_t>(access.address - buffer.begin - buffer.bytes);
+  }
+  finding.first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
+                  plural(access.bytes, "byte") + (past >= 0 ? ", " + plural(past, "byte") + " past its end" : "") +
+                  at(line_of(access.site).short_text());
+  return finding;
+}
+
+Finding misaligned(const FaultyAccess& access) {
+  Finding finding{.kind = "misaligned access"};
+  if (trace.dynamic_shared.holds(access.address)) {
+    name_dynamic_shared(finding, static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin), access.bytes);
+  } else if (trace.static_shared.holds(access.address)) {
+    const SharedArray array =
+        shared_array_at(access.address, trace.static_shared.begin, BlockRunner::of_this_thread().launch().kernel);
+    finding.buffer = array.name;
+    finding.index = static_cast<std::int64_t>(array.offset / access.bytes);
+  } else {
+    name_global(finding, access.address, access.bytes);
+  }
+  finding.first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
+                  plural(access.bytes, "byte") + at(line_of(access.site).short_text());
+  return finding;
+}
+
+std::string subscript_place(const void* data) {
+  const SubscriptLocation& location = static_cast<const SubscriptData*>(data)->location;
+  const std::string path = location.file ? location.file : "?";
+  return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(location.line);
+}
+
+/// The compiler tells the array's type and the index; which array it is follows from the address, moved back into it.
+Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t index) {
+  const auto& subscript = *static_cast<const SubscriptData*>(data);
+  const std::string type = subscript.array_type->name;
+  const std::vector<std::int64_t> extents = extents_of(type);
+  const std::int64_t extent = extents.empty() ? 0 : extents.front();
+  std::int64_t stride = access.bytes;
+  for (std::size_t i = 1; i < extents.size(); ++i) stride *= extents[i];
+  const std::int64_t inside = std::clamp<std::int64_t>(index, 0, std::max<std::int64_t>(extent - 1, 0));
+  const std::uintptr_t moved = access.address - static_cast<std::uintptr_t>((index - inside) * stride);
+
+  Finding finding{.kind = "out of bounds", .index = index};
+  if (trace.static_shared.holds(moved))
+    finding.buffer =
+        shared_array_at(moved, trace.static_shared.begin, BlockRunner::of_this_thread().launch().kernel).name;
+  if (finding.buffer.empty()) finding.buffer = "an array";
+  finding.first = BlockRunner::of_this_thread().text_of_running() + ", subscript " + std::to_string(index) + " of " +
+                  std::to_string(extent) + at(subscript_place(data));
+  return finding;
+}
+
+Finding runaway(std::uintptr_t position) {
+  const BlockRunner& runner = BlockRunner::of_this_thread();
+  return {.kind = "runaway",
+          .first = runner.text_of_running() + " still runs after " + std::to_string(runner.launch().options.budget) +
+                   " steps of its block, at " + line_of(position).short_text() +
+                   ": does the loop end? (a longer run: --budget)"};
+}
+
+Finding finding_of(const Hazard& hazard, const Launch& shape, const void* kernel) {
+  Finding finding{.kind = name_of(hazard.kind), .occurrences = hazard.occurrences};
+  if (!hazard.is_shared) {
+    name_global(finding, hazard.address, hazard.bytes);
+  } else if (hazard.address >= kDynamicShared) {
+    name_dynamic_shared(finding, static_cast<std::int64_t>(hazard.address - kDynamicShared), hazard.bytes);
+  } else {
+    const SharedArray array = shared_array_at(hazard.address, kStaticShared, kernel);
+    finding.buffer = array.name.empty() ? "shared memory" : array.name;
+    finding.index = static_cast<std::int64_t>(array.offset / hazard.bytes);
+  }
+  const auto side_text = [&](const HazardSide& side) {
+    return text_of_thread(shape, side.block, side.thread) + ", " + verb(side.is_store, side.is_atomic) +
+           at(line_of(side.site).short_text());
+  };
+  finding.first = side_text(hazard.first.site ? hazard.first : hazard.second);
+  if (hazard.first.site) finding.second = side_text(hazard.second);
+  return finding;
+}
+
+}  // namespace rung

@@ -1,0 +1,85 @@
+/// The emulator as a target of the harness.
+#include "common/machine/target.hpp"
+
+#include <omp.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/emulator/device_memory.hpp"
+#include "common/emulator/emulator.hpp"
+
+namespace rung {
+namespace {
+
+/// MemAvailable of the system.
+std::size_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key; file.ignore(std::numeric_limits<std::streamsize>::max(), '\n'))
+    if (std::size_t kilobytes = 0; key == "MemAvailable:" && file >> kilobytes) return kilobytes << 10;
+  return 0;
+}
+
+/// Runs the kernel, by its plain build if nobody counts or checks; a failure says which kernel it was.
+void emulate(const Kernel& kernel, const Call& call) try {
+  const Recording* recording = Recording::current();
+  const bool is_watched = recording && (recording->options().counting || recording->options().hazards);
+  (is_watched || !kernel.gpu.answer ? kernel.gpu.emulate : kernel.gpu.answer)(call);
+} catch (const Error& error) {
+  throw WrongResult(kernel.name + ": " + error.what());
+}
+
+class EmulatorTarget : public Target {
+ public:
+  std::size_t free_bytes() const override { return available_bytes(); }
+  void* allocate(std::size_t bytes) override { return allocate_on_device(bytes); }
+  void release(void* memory) noexcept override { release_on_device(memory); }
+  /// The gaps around an allocation belong to nobody, so that the emulator finds who reads or writes there.
+  void* allocate_guarded(std::size_t bytes, const std::string& name) override {
+    void* buffer = allocate_on_device(bytes);
+    name_buffer(buffer, name);
+    return buffer;
+  }
+  void release_guarded(void* buffer) noexcept override { release_on_device(buffer); }
+  void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
+    std::memset(buffer, byte, bytes);
+    mark_unwritten(buffer);
+  }
+  void upload(void* to, const void* host, std::size_t bytes) override {
+    std::memcpy(to, host, bytes);
+    mark_written(to, bytes);
+  }
+  void download(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+
+  std::string refuse(const Kernel& kernel, const Call& call) const override {
+    return refuse_emulation(kernel, call.launch);
+  }
+  void run(const Kernel& kernel, const Call& call) override {
+    if (kernel.reset) kernel.reset(call);
+    emulate(kernel, call);
+  }
+  /// The emulator's own time, which says nothing about a GPU; caches are not modelled, so the mode is moot.
+  double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode) override {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < runs; ++i) run(kernel, call);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  double resolved_seconds() const override { return 1e-4; }
+
+  nlohmann::json context() const override {
+    return {{"emulator_threads", omp_get_max_threads()}, {"emulator_warp_size", 32}, {"emulator_sector_bytes", 32}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Target> open_emulator() { return std::make_unique<EmulatorTarget>(); }
+
+}  // namespace rung

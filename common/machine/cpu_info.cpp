@@ -1,0 +1,179 @@
+#include "common/machine/cpu_info.hpp"
+
+#include <hwloc.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "common/machine/control_groups.hpp"
+
+namespace rung {
+namespace {
+
+struct DestroyTopology {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
+
+/// Leaves only the processors that this process may run on. Where OpenMP binds threads, the initial thread is bound to
+/// one place already when the program starts, so the places tell what the process was given.
+void restrict_to_usable(hwloc_topology_t topology) {
+  hwloc_bitmap_t usable = hwloc_bitmap_alloc();
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> ids(omp_get_place_num_procs(place));
+    omp_get_place_proc_ids(place, ids.data());
+    for (const int id : ids) hwloc_bitmap_set(usable, static_cast<unsigned>(id));
+  }
+  if (omp_get_num_places() > 0 || hwloc_get_cpubind(topology, usable, HWLOC_CPUBIND_PROCESS) == 0)
+    hwloc_topology_restrict(topology, usable, 0);
+  hwloc_bitmap_free(usable);
+}
+
+Topology load_topology() {
+  setenv("HWLOC_HIDE_ERRORS", "2", 0);  // hypervisors tell odd topologies; hwloc repairs them, with a page of warning
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return nullptr;
+  Topology owned(topology);
+  if (hwloc_topology_load(topology) != 0) return nullptr;
+  restrict_to_usable(topology);
+  return owned;
+}
+
+/// Sizes of all caches of one level.
+std::vector<std::size_t> caches(hwloc_topology_t topology, hwloc_obj_type_t level) {
+  std::vector<std::size_t> sizes;
+  for (hwloc_obj_t cache = nullptr; (cache = hwloc_get_next_obj_by_type(topology, level, cache));)
+    sizes.push_back(cache->attr->cache.size);
+  return sizes;
+}
+
+std::size_t sum(const std::vector<std::size_t>& sizes) {
+  std::size_t total = 0;
+  for (const std::size_t size : sizes) total += size;
+  return total;
+}
+
+std::size_t smallest(const std::vector<std::size_t>& sizes) {
+  return sizes.empty() ? 0 : *std::min_element(sizes.begin(), sizes.end());
+}
+
+/// A file's first line; nothing if it cannot be read.
+std::optional<std::string> first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+/// What follows `key` and a colon (and blanks) in a file of "key: value" lines; empty if it is not there.
+std::string value_of(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) {
+      const std::size_t colon = line.find(':');
+      const std::size_t start = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+      return start == std::string::npos ? "" : line.substr(start);
+    }
+  return "";
+}
+
+/// Bytes that /proc/meminfo gives in kB under `key`.
+std::size_t meminfo(const std::string& key) {
+  const std::string value = value_of("/proc/meminfo", key);
+  return value.empty() ? 0 : std::stoull(value) * 1024;
+}
+
+std::string widest_simd() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "AVX-512";
+  if (__builtin_cpu_supports("avx2")) return "AVX2";
+  if (__builtin_cpu_supports("avx")) return "AVX";
+  return "SSE2";
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "";
+#endif
+}
+
+/// Linux on ARM gives no name, but whose design it is and which: the numbers of the register MIDR_EL1.
+std::string processor_name() {
+  const auto field = [](const char* key) { return value_of("/proc/cpuinfo", key); };
+  const std::string name = field("model name"), part = field("CPU part");
+  return !name.empty() || part.empty() ? name : "ARM, implementer " + field("CPU implementer") + ", part " + part;
+}
+
+std::size_t usable_memory() {
+  std::size_t least = meminfo("MemTotal");
+  for (const MemoryLimit& group : ControlGroups().memory_limits(meminfo("MemTotal")))
+    least = std::min(least, group.limit);
+  return least;
+}
+
+CpuInfo read_cpu_info() {
+  CpuInfo info;
+  info.simd = widest_simd();
+  info.name = processor_name();
+  if (const std::string flags = value_of("/proc/cpuinfo", "flags"); !flags.empty())
+    info.is_virtual = (flags + " ").find(" hypervisor ") != std::string::npos;
+  info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
+  info.memory_bytes = usable_memory();
+  info.cores = info.hardware_threads = omp_get_num_procs();
+  const Topology topology = load_topology();
+  if (!topology) return info;
+  info.cores = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
+  info.hardware_threads = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU));
+  const auto l2 = caches(topology.get(), HWLOC_OBJ_L2CACHE), l3 = caches(topology.get(), HWLOC_OBJ_L3CACHE);
+  info.l1d_bytes = smallest(caches(topology.get(), HWLOC_OBJ_L1CACHE));
+  info.l2_bytes = smallest(l2);
+  info.l3_bytes = smallest(l3);
+  info.all_l2_bytes = sum(l2);
+  info.all_l3_bytes = sum(l3);
+  return info;
+}
+
+}  // namespace
+
+const CpuInfo& cpu_info() {
+  static const CpuInfo info = read_cpu_info();
+  return info;
+}
+
+int usable_processors() {
+  static const int usable = threads_within(ControlGroups().cpu_quota(), omp_get_num_procs());
+  return usable;
+}
+
+int cpu_threads() {
+  static const int threads = [] {
+    const char* wanted = std::getenv("OMP_NUM_THREADS");
+    return wanted && *wanted ? omp_get_max_threads() : usable_processors();
+  }();
+  return threads;
+}
+
+UseThreads::UseThreads(int count) {
+  const int all = cpu_threads();  // asked before anything is changed: it is what the program found
+  before_ = omp_get_max_threads();
+  omp_set_num_threads(count > 0 ? count : all);
+}
+
+UseThreads::~UseThreads() { omp_set_num_threads(before_); }
+
+std::size_t available_memory() {
+  std::size_t least = meminfo("MemAvailable");
+  if (least == 0) least = std::numeric_limits<std::size_t>::max();  // not told: the allocation decides
+  for (const MemoryLimit& group : ControlGroups().memory_limits(meminfo("MemTotal")))
+    least = std::min(least, group.limit > group.used ? group.limit - group.used : 0);
+  return least;
+}
+
+}  // namespace rung

@@ -1,0 +1,268 @@
+/// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
+#include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "common/machine/cpu_events.hpp"
+#include "common/machine/cpu_info.hpp"
+#include "common/machine/rapl.hpp"
+#include "common/machine/target.hpp"
+
+// Where the CPU kernels bring OpenBLAS along, it tells its version, the core that it chose its code for and whose
+// threads it uses; in a program linked without it these are null.
+extern "C" {
+char* openblas_get_config() __attribute__((weak));
+char* openblas_get_corename() __attribute__((weak));
+int openblas_get_parallel() __attribute__((weak));
+}
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHugePage = 2u << 20;
+constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the machine does not tell its last-level cache
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Mean clock of the processors in MHz, where the system can tell: a hypervisor's nominal figure is none.
+std::optional<double> clock_mhz() {
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < omp_get_num_procs(); ++i) {
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(i) + "/cpufreq/scaling_cur_freq");
+    if (double khz = 0; file >> khz) sum += khz / 1000, ++count;
+  }
+  if (count == 0 && cpu_info().is_virtual == false) {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("cpu MHz")) sum += std::strtod(line.c_str() + line.find(':') + 1, nullptr), ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
+/// "madvise" (only where asked for, as here), "always" or "never"; empty if the system does not tell.
+std::string huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
+  std::string choices;
+  std::getline(file, choices);
+  const std::size_t open = choices.find('['), close = choices.find(']');
+  return close == std::string::npos ? "" : choices.substr(open + 1, close - open - 1);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+const char* proc_bind_name() {
+  switch (omp_get_proc_bind()) {
+    case omp_proc_bind_false:
+      return "false";
+    case omp_proc_bind_true:
+      return "true";
+    case omp_proc_bind_master:
+      return "primary";
+    case omp_proc_bind_close:
+      return "close";
+    case omp_proc_bind_spread:
+      return "spread";
+    default:
+      return "unknown";
+  }
+}
+
+/// Whether a thread of this process other than the calling one is on a core or waits for one.
+bool others_run() {
+  const std::string self = std::to_string(gettid());
+  std::error_code none;  // without /proc nothing is known
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none)) {
+    if (thread.path().filename() == self) continue;
+    std::ifstream file(thread.path() / "stat");  // "4711 (name) R …": a name may hold blanks and parentheses
+    std::string line;
+    std::getline(file, line);
+    const std::size_t name_end = line.rfind(')');
+    if (name_end != std::string::npos && line.compare(name_end, 3, ") R") == 0) return true;
+  }
+  return false;
+}
+
+class Host final : public Target {
+ public:
+  Host() { omp_set_num_threads(cpu_threads()); }
+  ~Host() override { std::free(flush_); }
+
+  std::size_t free_bytes() const override { return available_memory(); }
+
+  /// Large arrays lie in huge pages if the system has them, since a core's prefetcher stops at the end of a page. They
+  /// are first touched by all threads, each its share, so that on a machine with several memories a thread that later
+  /// works on its share finds it near.
+  void* allocate(std::size_t bytes) override {
+    const std::size_t alignment = bytes < 2 * kHugePage ? kAlignment : kHugePage;
+    const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), alignment);
+    void* memory = rounded > available_memory() ? nullptr : std::aligned_alloc(alignment, rounded);
+    if (!memory)
+      throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB: use a smaller size");
+    if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
+    touch(static_cast<char*>(memory), rounded);
+    return memory;
+  }
+  void release(void* memory) noexcept override { std::free(memory); }
+  void upload(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
+  void download(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+
+  std::string refuse(const Kernel& kernel, const Call&) const override {
+    return kernel.side() == "cpu" ? "" : "runs on the " + kernel.side() + ", not on the host's cores";
+  }
+
+  /// A process in which some thread never rests is waited for once.
+  void settle() override {
+    using namespace std::chrono_literals;
+    const auto start = Clock::now();
+    while (can_settle_ && others_run()) {
+      std::this_thread::sleep_for(1ms);
+      can_settle_ = Clock::now() - start < 200ms;
+    }
+  }
+
+  void run(const Kernel& kernel, const Call& call) override {
+    if (kernel.reset) kernel.reset(call);
+    kernel.run(call);
+  }
+
+  double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
+    energy_j_.reset();
+    return mode == Mode::hot && !kernel.reset ? time_batch(kernel, call, runs) : time_each(kernel, call, runs, mode);
+  }
+
+  /// Reading steady_clock costs some 25 ns; but after the harness's own work between two samples, runs find cold branch
+  /// predictors and caches, and AVX-512 code has its full rate only after half a millisecond (a product of N = 64 took
+  /// 4.4 us after 2 ms of reading files, 3.1 from the 200th call on): some 50 us in all, half a per cent of this.
+  double resolved_seconds() const override { return 10e-3; }
+
+  std::optional<double> energy_j() const override { return energy_j_; }
+  double energy_seconds() const override {
+    return rapl_.unavailable().empty() ? kRaplSeconds : std::numeric_limits<double>::infinity();
+  }
+
+  std::map<std::string, double> events(const Kernel& kernel, const Call& call, std::int64_t runs) override {
+    if (events_.available().empty() || kernel.reset) return {};
+    auto counts = events_.count([&] {
+      for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
+    });
+    for (auto& [key, count] : counts) count /= static_cast<double>(runs);
+    return counts;
+  }
+
+  DeviceState state() override { return {.clock_mhz = clock_mhz(), .power_w = std::nullopt, .throttled = ""}; }
+
+  nlohmann::json context() const override {
+    const CpuInfo& cpu = cpu_info();
+    nlohmann::json all = {
+        {"cpu_name", cpu.name},
+        {"cpu_cores", cpu.cores},
+        {"cpu_hardware_threads", cpu.hardware_threads},
+        {"cpu_threads", cpu_threads()},
+        {"cpu_simd", cpu.simd},
+        {"cpu_l1d_bytes", cpu.l1d_bytes},
+        {"cpu_l2_bytes", cpu.l2_bytes},
+        {"cpu_l3_bytes", cpu.l3_bytes},
+        {"cpu_l3_all_bytes", cpu.all_l3_bytes},
+        {"memory_bytes", cpu.memory_bytes},
+        {"huge_pages", huge_pages()},
+        {"cpu_governor", cpu.governor},
+        {"smt", cpu.has_smt()},
+        {"omp_num_threads", environment("OMP_NUM_THREADS")},
+        {"omp_proc_bind", proc_bind_name()},
+        {"omp_places", environment("OMP_PLACES")},
+    };
+    if (cpu.is_virtual) all["virtualised"] = *cpu.is_virtual;
+    rapl_.unavailable().empty() ? all["energy_source"] = rapl_.source()
+                                : all["energy_unavailable"] = rapl_.unavailable();
+    for (const EventSum& quantity : events_.available()) all["cpu_events"].push_back(quantity.key);
+    if (!events_.unavailable().empty()) all["cpu_events_unavailable"] = events_.unavailable();
+    if (openblas_get_config && openblas_get_corename && openblas_get_parallel) {  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
+      std::istringstream words(openblas_get_config());
+      std::string name, version;
+      words >> name >> version;
+      all["blas_name"] = name;
+      all["blas_version"] = version;
+      all["blas_core"] = openblas_get_corename();
+      const char* threading[] = {"none", "pthreads", "openmp"};
+      const int parallel = openblas_get_parallel();
+      all["blas_threading"] = parallel >= 0 && parallel <= 2 ? threading[parallel] : "unknown";
+    }
+    return all;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+  double time_batch(const Kernel& kernel, const Call& call, std::int64_t runs) {
+    const std::vector<std::uint64_t> before = rapl_.read();
+    const auto start = Clock::now();
+    for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
+    const double took = seconds(Clock::now() - start);
+    if (took >= kRaplSeconds) energy_j_ = rapl_.joules(before, rapl_.read());
+    return took;
+  }
+
+  /// What comes before a run, a flush of the caches or the kernel's reset, is not timed.
+  double time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) {
+    double total = 0;
+    for (std::int64_t i = 0; i < runs; ++i) {
+      if (kernel.reset) kernel.reset(call);
+      if (mode == Mode::cold) flush_caches();
+      const auto start = Clock::now();
+      kernel.run(call);
+      total += seconds(Clock::now() - start);
+    }
+    return total;
+  }
+
+  static void touch(char* memory, std::size_t bytes) {
+    const auto pages = static_cast<std::int64_t>((bytes + kPage - 1) / kPage);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t page = 0; page < pages; ++page) memory[page * kPage] = 0;
+  }
+
+  /// Reads and writes twice the size of all caches, each thread its share, so that every core's own caches and every
+  /// shared one give up what the last run left.
+  void flush_caches() {
+    if (!flush_) {
+      const CpuInfo& cpu = cpu_info();
+      const std::size_t cached = cpu.all_l2_bytes + cpu.all_l3_bytes;
+      flush_bytes_ = round_up(2 * std::max(cached, cpu.all_l3_bytes ? 0 : kAssumedCache), kPage);
+      flush_ = static_cast<char*>(allocate(flush_bytes_));
+    }
+    const auto lines = static_cast<std::int64_t>(flush_bytes_ / 64);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t line = 0; line < lines; ++line) ++flush_[line * 64];
+  }
+
+  bool can_settle_ = true;
+  Rapl rapl_;
+  std::optional<double> energy_j_;
+  CpuEvents events_;
+  char* flush_ = nullptr;
+  std::size_t flush_bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Target> open_host() { return std::make_unique<Host>(); }
+
+}  // namespace rung

@@ -1,0 +1,106 @@
+/// What the harness needs of a machine that kernels run on. Three exist: the host's cores, the GPU, the emulator.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/registry.hpp"
+
+namespace rung {
+
+/// hot: back to back, the caches as the previous run left them. cold: the last-level cache is flushed before each run.
+enum class Mode { hot, cold };
+
+/// What the device says of itself around a measurement; absent where it does not tell.
+struct DeviceState {
+  std::optional<double> clock_mhz, power_w;
+  std::string throttled;  ///< reasons, e.g. "power cap"; empty if none
+};
+
+/// The device cannot go on in this process (an illegal address, a launch that timed out).
+struct DeviceLost : Error {
+  using Error::Error;
+};
+
+/// The device cannot launch this kernel in this shape: not even one block fits. The point is skipped.
+struct LaunchRefused : Error {
+  using Error::Error;
+};
+
+/// On both sides of each buffer of a kernel.
+constexpr std::size_t kGuardBytes = 1024;
+
+class Target {
+ public:
+  virtual ~Target() = default;
+
+  /// Bytes that can be allocated now.
+  virtual std::size_t free_bytes() const = 0;
+  /// 256-byte aligned memory of the target; throws Error when there is none left.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  virtual void upload(void* to, const void* host, std::size_t bytes) = 0;
+  virtual void download(void* host, const void* from, std::size_t bytes) = 0;
+
+  /// A buffer called `name` between two guard bands of kGuardBytes, which may be uploaded to and downloaded.
+  virtual void* allocate_guarded(std::size_t bytes, const std::string& /*name*/) {
+    return static_cast<std::byte*>(allocate(bytes + 2 * kGuardBytes)) + kGuardBytes;
+  }
+  virtual void release_guarded(void* buffer) noexcept { release(static_cast<std::byte*>(buffer) - kGuardBytes); }
+  /// Fills a buffer with a byte that stands for "nothing was written here".
+  virtual void poison(void* buffer, std::size_t bytes, unsigned char byte) {
+    const std::vector<unsigned char> poison(bytes, byte);
+    upload(buffer, poison.data(), bytes);
+  }
+
+  /// Why this kernel cannot run here (compute capability, launch limits); empty if it can.
+  virtual std::string refuse(const Kernel& kernel, const Call& call) const = 0;
+  /// Waits, a fifth of a second at most, until what another kernel has left behind no longer takes time from the next:
+  /// idle threads of OpenMP and of the libraries go on looking for work for some milliseconds, on the same cores.
+  virtual void settle() {}
+  /// Runs the kernel once and waits for its end. Throws Error, or DeviceLost when nothing more can run.
+  virtual void run(const Kernel& kernel, const Call& call) = 0;
+  /// Seconds that `runs` runs took together, timed as one interval; with Mode::cold each run is timed alone.
+  virtual double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) = 0;
+  /// The shortest interval that the clock resolves to a per mille, in seconds.
+  virtual double resolved_seconds() const = 0;
+
+  /// Registers, shared memory and resident blocks of a GPU kernel; nothing elsewhere.
+  virtual std::optional<Resources> resources(const Kernel&, const Call&) { return std::nullopt; }
+  /// Seconds to copy the kernel's inputs in and its outputs out through pinned memory; nothing where none are copied.
+  virtual std::optional<double> transfer_seconds(std::size_t /*bytes_in*/, std::size_t /*bytes_out*/) {
+    return std::nullopt;
+  }
+  virtual DeviceState state() { return {}; }
+  /// Joules that the last time() took by the machine's own counters; nothing where these cannot be read, for cold runs,
+  /// and if the interval was shorter than energy_seconds().
+  virtual std::optional<double> energy_j() const { return std::nullopt; }
+  /// The shortest interval that its energy is told of; infinite where none is.
+  virtual double energy_seconds() const { return std::numeric_limits<double>::infinity(); }
+  /// What the processor's counters say of one run, as the mean of `runs` untimed ones, by the key of the result
+  /// ("bytes_dram_measured"); empty where nothing is counted.
+  virtual std::map<std::string, double> events(const Kernel&, const Call&, std::int64_t /*runs*/) { return {}; }
+  /// The keys that this target adds to a result's context (gpu_name …, cpu_name …).
+  virtual nlohmann::json context() const = 0;
+};
+
+/// The cores of this machine; all of those allowed to the process.
+std::unique_ptr<Target> open_host();
+
+/// The GPU, or why there is none: "built without CUDA: nvcc was not found", "no CUDA device", "driver 12.4 is older …".
+struct GpuTarget {
+  std::unique_ptr<Target> target;
+  std::string unavailable;
+};
+GpuTarget open_gpu(int device);
+
+/// Runs the .emulate of GPU kernels on the host, counting; see common/emulator/emulator.hpp.
+std::unique_ptr<Target> open_emulator();
+
+}  // namespace rung

@@ -1,0 +1,84 @@
+/// `rung check`: looks for what CUDA leaves undefined: races, reads of what nobody wrote, accesses out of bounds,
+/// barriers that some threads do not reach. Runs the kernel on the emulator in several orders of its threads.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/harness/count.hpp"
+#include "common/harness/results.hpp"
+#include "common/program/commands.hpp"
+#include "common/program/kernel_choice.hpp"
+
+namespace rung {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  KernelChoice choice;
+  std::uint64_t seed = 1, budget = EmulatorOptions{}.budget;
+  bool json = false;
+};
+
+constexpr std::pair<Order, const char*> kOrders[] = {
+    {Order::forward, "forward"}, {Order::reverse, "reverse"}, {Order::random, "random"}};
+
+Json to_json(const Finding& finding) {
+  return {{"kind", finding.kind},   {"buffer", finding.buffer}, {"index", finding.index},
+          {"first", finding.first}, {"second", finding.second}, {"occurrences", finding.occurrences}};
+}
+
+/// Checks the kernel in every order; returns how many orders showed something.
+int check_kernel(const Kernel& kernel, const Options& options, Json* json) {
+  Json entry{{"kernel", kernel.name}};
+  const Point point = point_of(kernel, options.choice.given);
+  entry["sizes"] = to_json(point.sizes);
+  entry["tunables"] = to_json(point.tunables);
+  if (!json) fmt::print("{}\n", point.name());
+  int faulty = 0;
+  for (const auto& [order, name] : kOrders) {
+    const auto [counts, check] = count(
+        point, {.order = order, .seed = options.seed, .counting = false, .hazards = true, .budget = options.budget});
+    const std::string wrong = check.reason();
+    faulty += !counts.findings.empty() || !wrong.empty();
+    Json& in_order = entry["orders"][name] = {{"findings", Json::array()}, {"result", wrong.empty() ? "right" : wrong}};
+    for (const Finding& finding : counts.findings) in_order["findings"].push_back(to_json(finding));
+    if (json) continue;
+    fmt::print("  {:<9}{}, {}\n", name,
+               counts.findings.empty() ? "no hazard" : fmt::format("{} found", counts.findings.size()),
+               wrong.empty() ? "the result is right" : "WRONG: " + wrong);
+    for (const Finding& finding : counts.findings) fmt::print("    {}\n", finding.text());
+  }
+  if (json) json->push_back(entry);
+  return faulty;
+}
+
+void run(Options& options) {
+  Json json = Json::array();
+  std::vector<std::string> faulty;
+  options.choice.each([&](const Kernel& kernel) {
+    if (check_kernel(kernel, options, options.json ? &json : nullptr) > 0) faulty.push_back(kernel.name);
+  });
+  if (options.json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  if (!faulty.empty()) throw WrongResult(fmt::format("found something in {}", fmt::join(faulty, ", ")));
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("check", "races, bad accesses and barriers of a GPU kernel, on the emulator (needs no GPU)");
+  options->choice.add_to(*command);
+  command->add_option("--seed", options->seed, "of the inputs and of the random order");
+  command->add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
+  command->add_flag("--json", options->json, "as JSON");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace rung

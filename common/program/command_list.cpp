@@ -1,0 +1,75 @@
+/// `rung list`: every kernel with its place on the ladder, what it adds and where it comes from.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common/harness/sources.hpp"
+#include "common/program/commands.hpp"
+#include "common/registry.hpp"
+
+namespace rung {
+namespace {
+
+std::string tunables_text(const Kernel& kernel) {
+  std::string text;
+  for (const Tunable& tunable : kernel.tunables) {
+    text += (text.empty() ? "" : "; ") + tunable.name + " = ";
+    for (const Value& value : tunable.values) text += (&value == tunable.values.data() ? "" : ", ") + value.text();
+  }
+  return text;
+}
+
+/// "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, 2022, section 5.4; …"
+std::string source_text(const Kernel& kernel) {
+  std::string text;
+  for (const Citation& citation : kernel.source) text += (text.empty() ? "" : "; ") + cited(citation);
+  return text;
+}
+
+void print_json(const std::vector<const Kernel*>& chosen) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Kernel* kernel : chosen)
+    all.push_back({{"name", kernel->name},
+                   {"order", kernel->order},
+                   {"title", kernel->title},
+                   {"idea", kernel->idea},
+                   {"source", source_text(*kernel)},
+                   {"type", type_name(kernel->type)},
+                   {"is_library", kernel->is_library},
+                   {"tunables", tunables_text(*kernel)},
+                   {"not_emulated", kernel->gpu.not_emulated}});
+  fmt::print("{}\n", all.dump(1));
+}
+
+void print_text(const std::vector<const Kernel*>& chosen) {
+  for (const Kernel* kernel : chosen) {
+    fmt::print("{:<28} {}\n", kernel->name, kernel->idea);
+    fmt::print("{:<28} source: {}\n", "", source_text(*kernel));
+    if (!kernel->tunables.empty()) fmt::print("{:<28} tunables: {}\n", "", tunables_text(*kernel));
+    if (!kernel->gpu.not_emulated.empty()) fmt::print("{:<28} not emulated: {}\n", "", kernel->gpu.not_emulated);
+  }
+  fmt::print("{} kernels\n", chosen.size());
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app) {
+  struct Options {
+    std::vector<std::string> patterns{"*"};
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("list", "every kernel: what it adds, where it comes from, its tunables");
+  command->add_option("KERNEL", options->patterns, "names or globs, as gpu/matmul/*");
+  command->add_flag("--json", options->json, "as JSON");
+  command->callback([options] {
+    std::vector<const Kernel*> chosen;
+    for (const std::string& pattern : options->patterns)
+      for (const Kernel* kernel : match_kernels(pattern)) chosen.push_back(kernel);
+    options->json ? print_json(chosen) : print_text(chosen);
+  });
+}
+
+}  // namespace rung

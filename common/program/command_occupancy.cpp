@@ -1,0 +1,201 @@
+/// `rung occupancy`: how many blocks an SM holds, and what limits them, on one device or on all of the catalogue.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/model/devices.hpp"
+#include "common/model/occupancy.hpp"
+#include "common/program/commands.hpp"
+#include "common/registry.hpp"
+
+namespace rung {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kTableWidth = 90;  // leaves room for the longest list of limiters
+
+struct Options {
+  std::string device, compute_capability;
+  BlockNeeds block;
+  bool json = false;
+};
+
+/// An SM to ask about, and the name to show for it.
+struct Subject {
+  std::string name;
+  SmLimits sm;
+};
+
+std::string version(const SmLimits& sm) { return fmt::format("{}.{}", sm.major, sm.minor); }
+
+/// "9.0" or "9" to the limits of that SM.
+SmLimits parse_compute_capability(const std::string& text) {
+  int major = 0, minor = 0;
+  const char* const end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, major);
+  if (error == std::errc() && rest != end && *rest == '.') {
+    const auto parsed = std::from_chars(rest + 1, end, minor);
+    rest = parsed.ptr;
+    error = parsed.ec;
+  }
+  if (error != std::errc() || rest != end)
+    throw Error("--cc '" + text + "' is not a compute capability: write it like 9.0");
+  return sm_limits(major, minor);
+}
+
+std::vector<Subject> subjects(const Options& options) {
+  if (!options.compute_capability.empty()) {
+    const SmLimits sm = parse_compute_capability(options.compute_capability);
+    return {{"compute capability " + version(sm), sm}};
+  }
+  if (!options.device.empty()) {
+    const Device& device = find_device(options.device);
+    return {{std::string(device.name), sm_limits(device.major, device.minor)}};
+  }
+  std::vector<Subject> all;
+  for (const Device& device : devices())
+    all.push_back({std::string(device.name), sm_limits(device.major, device.minor)});
+  return all;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  return bytes > 0 && bytes % 1024 == 0 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} B", bytes);
+}
+
+std::string block_text(const BlockNeeds& block) {
+  return fmt::format("{} {}, {}, {} of shared memory", block.threads, block.threads == 1 ? "thread" : "threads",
+                     block.registers_per_thread == 0 ? "registers not given"
+                                                     : fmt::format("{} registers a thread", block.registers_per_thread),
+                     bytes_text(block.shared_bytes));
+}
+
+std::string rule(std::size_t width) {
+  std::string line;
+  for (std::size_t i = 0; i < width; ++i) line += "─";
+  return line;
+}
+
+void print_limit(const char* resource, const std::string& takes, const std::string& has, int blocks, int least) {
+  const std::string count = blocks == kUnlimited ? "no limit" : std::to_string(blocks);
+  fmt::print("  {:<15}  {:>16}  {:>12}  {:>8}{}\n", resource, takes, has, count, blocks == least ? "  ◄" : "");
+}
+
+void print_limits(const SmLimits& sm, const Occupancy& o) {
+  const std::string head =
+      fmt::format("  {:<15}  {:>16}  {:>12}  {:>8}", "resource", "one block takes", "an SM has", "blocks");
+  fmt::print("\n{}\n  {}\n", head, rule(head.size() - 2));
+  print_limit("threads", fmt::format("{} warps", o.warps_per_block), fmt::format("{} warps", o.max_warps),
+              o.blocks_by_threads, o.blocks_per_sm);
+  print_limit("blocks", "1", std::to_string(sm.blocks_per_sm), o.blocks_by_slots, o.blocks_per_sm);
+  print_limit("registers", o.registers_per_block == 0 ? "not given" : std::to_string(o.registers_per_block),
+              std::to_string(sm.registers_per_sm), o.blocks_by_registers, o.blocks_per_sm);
+  print_limit("shared memory", bytes_text(o.shared_per_block), bytes_text(sm.shared_per_sm), o.blocks_by_shared,
+              o.blocks_per_sm);
+}
+
+void print_notes(const SmLimits& sm, const Occupancy& o) {
+  std::string notes;
+  if (sm.shared_reserved > 0)
+    notes +=
+        fmt::format("  CUDA keeps {} of shared memory for itself in each block.\n", bytes_text(sm.shared_reserved));
+  if (o.runs() && o.needs_opt_in)
+    notes += fmt::format("  More than {} in a block: dynamic, and asked for with cudaFuncSetAttribute.\n",
+                         bytes_text(sm.shared_per_block));
+  if (!notes.empty()) fmt::print("\n{}", notes);
+}
+
+/// The reasons, which "; " separates, below each other.
+std::string one_a_line(std::string reasons, const std::string& separator) {
+  for (std::size_t at = reasons.find("; "); at != std::string::npos; at = reasons.find("; ", at + separator.size()))
+    reasons.replace(at, 2, separator);
+  return reasons;
+}
+
+void print_one(const Subject& subject, const BlockNeeds& block) {
+  const Occupancy o = occupancy(subject.sm, block);
+  fmt::print("Occupancy on {}{}\n", subject.name,
+             subject.name.ends_with(version(subject.sm)) ? "" : " (cc " + version(subject.sm) + ")");
+  fmt::print("  a block          {}\n", block_text(block));
+  fmt::print("  blocks per SM    {}\n", o.blocks_per_sm);
+  fmt::print("  warps per SM     {} of {}\n", o.warps, o.max_warps);
+  fmt::print("  occupancy        {:.1f} %\n", 100 * o.fraction());
+  if (o.runs())
+    fmt::print("  limited by       {}\n", o.limiter);
+  else
+    fmt::print("  cannot run       {}\n", one_a_line(o.reason, "\n                   "));
+  print_limits(subject.sm, o);
+  print_notes(subject.sm, o);
+}
+
+void print_all(const std::vector<Subject>& all, const BlockNeeds& block) {
+  fmt::print("Occupancy of a block of {}\n\n", block_text(block));
+  const std::string head =
+      fmt::format("{:<15}  {:>4}  {:>6}  {:>8}  {:>9}  limited by", "device", "cc", "blocks", "warps", "occupancy");
+  fmt::print("{}\n{}\n", head, rule(kTableWidth));
+  for (const Subject& subject : all) {
+    const Occupancy o = occupancy(subject.sm, block);
+    fmt::print("{:<15}  {:>4}  {:>6}  {:>8}  {:>7.1f} %  {}\n", subject.name, version(subject.sm), o.blocks_per_sm,
+               fmt::format("{} of {}", o.warps, o.max_warps), 100 * o.fraction(),
+               o.runs() ? o.limiter : "cannot run: " + o.limiter);
+  }
+  fmt::print("\nBlocks and warps are those resident on one SM. One device in detail: --device NAME or --cc 9.0.\n");
+}
+
+Json limit_json(int blocks) { return blocks == kUnlimited ? Json() : Json(blocks); }
+
+Json to_json(const Subject& subject, const BlockNeeds& block) {
+  const Occupancy o = occupancy(subject.sm, block);
+  return {{"device", subject.name},
+          {"compute_capability", version(subject.sm)},
+          {"threads", block.threads},
+          {"registers_per_thread", block.registers_per_thread},
+          {"shared_bytes", block.shared_bytes},
+          {"blocks_per_sm", o.blocks_per_sm},
+          {"warps", o.warps},
+          {"max_warps", o.max_warps},
+          {"occupancy", o.fraction()},
+          {"limiter", o.limiter},
+          {"cannot_run", o.runs() ? Json() : Json(o.reason)},
+          {"needs_opt_in", o.needs_opt_in},
+          {"blocks_by",
+           {{"threads", limit_json(o.blocks_by_threads)},
+            {"blocks", limit_json(o.blocks_by_slots)},
+            {"registers", limit_json(o.blocks_by_registers)},
+            {"shared_memory", limit_json(o.blocks_by_shared)}}}};
+}
+
+void run(const Options& options) {
+  const std::vector<Subject> all = subjects(options);
+  if (options.json) {
+    Json out = Json::array();
+    for (const Subject& subject : all) out.push_back(to_json(subject, options.block));
+    fmt::print("{}\n", out.dump(2));
+    return;
+  }
+  occupancy(all.front().sm, options.block);  // refuses a senseless block before anything is printed
+  if (all.size() == 1) return print_one(all.front(), options.block);
+  print_all(all, options.block);
+}
+
+}  // namespace
+
+void add_occupancy_command(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("occupancy", "How many blocks an SM holds at once, and what limits them");
+  command->add_option("--threads", options->block.threads, "Threads in a block")->required();
+  command->add_option("--registers", options->block.registers_per_thread, "Registers a thread (default: no limit)");
+  command->add_option("--shared", options->block.shared_bytes, "Bytes of shared memory in a block, static and dynamic");
+  CLI::Option* device = command->add_option("--device", options->device, "A device of the catalogue (default: all)");
+  command->add_option("--cc", options->compute_capability, "A compute capability, e.g. 9.0")->excludes(device);
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace rung

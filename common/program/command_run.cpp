@@ -1,0 +1,214 @@
+/// `rung run` and `rung ceilings`: measure, and say where the results are.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "common/harness/interrupt.hpp"
+#include "common/harness/progress.hpp"
+#include "common/harness/study.hpp"
+#include "common/machine/target.hpp"
+#include "common/program/commands.hpp"
+#include "common/registry.hpp"
+
+namespace rung {
+namespace {
+
+struct RunOptions {
+  StudyOptions study;
+  std::vector<std::string> experiments, kernels, axes;
+  std::string min_time, format = "json", outdir, extra_context;
+  bool profile = false, full = false;
+
+  Scale scale() const { return full ? Scale::full : Scale::brief; }
+};
+
+std::string host_name() {
+  char name[256] = "host";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// Google Benchmark's flags and their environment twins (BENCHMARK_FILTER …) mean here what they mean there.
+void add_benchmark_flags(CLI::App& command, RunOptions& options) {
+  const auto add = [&](const char* flag, auto& value, const char* help) {
+    std::string variable = std::string(flag).substr(2);
+    for (char& c : variable) c = static_cast<char>(std::toupper(c));
+    return command.add_option(flag, value, help)->envname(variable)->group("As in Google Benchmark");
+  };
+  add("--benchmark_filter", options.study.filter, "only points whose name matches this regular expression");
+  add("--benchmark_repetitions", options.study.overrides.repetitions, "exactly so many samples of each point")
+      ->check(CLI::Range(1, 100000));
+  add("--benchmark_min_time", options.min_time, "a timed interval of at least so many seconds (0.5 or 0.5s)");
+  add("--benchmark_out", options.study.copy_to, "write the results file there, too");
+  add("--benchmark_out_format", options.format, "json")->check(CLI::IsMember({"json"}));
+  add("--benchmark_context", options.extra_context, "own keys for the context: key=value,key=value");
+  command.add_flag("--benchmark_list_tests", options.study.list_only, "print the points' names and stop")
+      ->group("As in Google Benchmark");
+  command.add_flag("--benchmark_dry_run", options.study.dry_run, "verify each point and take one sample of it")
+      ->group("As in Google Benchmark");
+}
+
+void add_study_flags(CLI::App& command, RunOptions& options) {
+  command.add_option("-o,--outdir", options.outdir, "folder of the runs (default: results/HOST)");
+  command.add_option("-d,--device", options.study.device, "number of the GPU")->check(CLI::Range(0, 1023));
+  command.add_option("--seed", options.study.seed, "of the inputs and of the order of the points");
+  command.add_flag("--resume", options.study.resume, "go on with the newest run of this experiment that did not end");
+  command.add_flag("--full", options.full,
+                   "all sizes and samples, as the recorded results have them; brief without it");
+  command.add_flag("--require-gpu", options.study.require_gpu, "without a GPU, end with code 3");
+}
+
+double seconds_from(const std::string& text) {
+  std::size_t used = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::string unit = text.substr(used);
+  if (used == 0 || !(value > 0) || !(unit.empty() || unit == "s"))
+    throw Error("--benchmark_min_time=" + text + ": give seconds, as 0.5 or 0.5s");
+  return value;
+}
+
+void complete_options(RunOptions& options) {
+  StudyOptions& study = options.study;
+  study.outdir = options.outdir.empty() ? "results/" + host_name() : options.outdir;
+  if (!options.min_time.empty()) study.overrides.min_seconds = seconds_from(options.min_time);
+  if (study.dry_run) study.overrides = {.repetitions = 1, .min_seconds = 1e-9};
+  std::stringstream pairs(options.extra_context);
+  for (std::string pair; std::getline(pairs, pair, ',');) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos) throw Error("--benchmark_context=" + pair + ": write it as key=value");
+    study.context.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  std::ifstream command_line("/proc/self/cmdline");
+  for (std::string argument; std::getline(command_line, argument, '\0');)
+    study.command_line += (study.command_line.empty() ? "" : " ") + argument;
+  if (study.require_gpu)
+    if (const GpuTarget gpu = open_gpu(study.device); !gpu.target) throw NoGpuError("no GPU: " + gpu.unavailable);
+}
+
+/// The same program again, to go on where a lost device ended this one. Returns only if that fails.
+void start_again() {
+  std::vector<std::string> arguments;
+  std::ifstream command_line("/proc/self/cmdline");
+  for (std::string argument; std::getline(command_line, argument, '\0');) arguments.push_back(argument);
+  if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end()) arguments.push_back("--resume");
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  execv("/proc/self/exe", pointers.data());
+}
+
+/// Runs one experiment; ends the program where it was interrupted, with the shell's code for that.
+StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
+  fmt::print("{}: {}\n", experiment.name, experiment.title);
+  StudyOutcome outcome;
+  try {
+    outcome = run_study(experiment, options.study);
+  } catch (const DeviceLost& lost) {
+    fmt::print(stderr, "{}\nthe GPU needs a new process: going on with the next point\n", lost.what());
+    std::fflush(nullptr);
+    start_again();
+    throw;
+  }
+  fmt::print("{} measured, {} skipped, {} failed: {}\n", outcome.measured, outcome.skipped, outcome.failed,
+             outcome.folder.string());
+  if (outcome.interrupted) {
+    fmt::print("interrupted: what was measured is kept; the same command with --resume does the rest\n");
+    std::fflush(nullptr);
+    std::exit(130);
+  }
+  return outcome;
+}
+
+std::vector<Experiment> chosen_experiments(const RunOptions& options) {
+  std::vector<Experiment> chosen;
+  if (!options.kernels.empty()) chosen.push_back(adhoc_experiment(options.kernels, options.axes));
+  for (const std::string& name : options.experiments)
+    chosen.push_back(load_experiment(find_experiment(name), options.scale()));
+  if (!chosen.empty()) return chosen;
+  for (const std::string& name : experiment_names())
+    chosen.push_back(load_experiment(find_experiment(name), options.scale()));
+  return chosen;
+}
+
+/// Where a run of several experiments was interrupted, those before the interrupted one are done.
+void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options) {
+  const auto first = std::find_if(chosen.begin(), chosen.end(), [&](const Experiment& experiment) {
+    return !unfinished_run(options.outdir, experiment.name).empty();
+  });
+  if (first != chosen.end()) chosen.erase(chosen.begin(), first);
+}
+
+void run_all(RunOptions& options) {
+  if (!options.axes.empty() && options.kernels.empty()) throw Error("--axis needs --kernels");
+  std::vector<Experiment> chosen = chosen_experiments(options);
+  complete_options(options);
+  if (options.study.resume) drop_finished(chosen, options.study);
+  Progress progress;
+  for (const Experiment& experiment : chosen) progress.plan(selected_points(experiment, options.study.filter));
+  options.study.progress = &progress;
+  int failed = 0;
+  for (const Experiment& experiment : chosen) {
+    if (options.study.list_only) {
+      for (const Point* point : selected_points(experiment, options.study.filter)) fmt::print("{}\n", point->name());
+    } else if (options.profile) {
+      profile_study(experiment, options.study);
+    } else {
+      failed += run_one(experiment, options).failed;
+    }
+  }
+  if (failed > 0) throw WrongResult(fmt::format("{} points failed: see the lines marked FAILED", failed));
+}
+
+void print_ceilings(const std::filesystem::path& folder) {
+  for (const std::string side : {"cpu", "gpu"}) {
+    std::ifstream file(folder / ("ceilings-" + side + ".json"));
+    if (!file) continue;
+    const auto roofs = nlohmann::ordered_json::parse(file);
+    fmt::print("\n{}\n", roofs.value("machine", ""));
+    for (const auto& [part, word] : {std::pair{"empirical", "measured"}, {"spec", "data sheet"}})
+      for (const auto& [quantity, unit] : {std::pair{"gflops", "GFLOP/s"}, {"gbytes", "GB/s"}})
+        for (const auto& roof : roofs[part][quantity]["data"])
+          fmt::print("  {:<34} {:>12.1f} {:<8} {}\n", roof[0].get<std::string>(), roof[1].get<double>(), unit, word);
+  }
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "measure experiments (all of them if none is named)");
+  command->add_option("EXPERIMENT", options->experiments, "names in experiments/, or TOML files");
+  command->add_option("-k,--kernels", options->kernels, "measure these kernels (globs) instead of an experiment");
+  command->add_option("-a,--axis", options->axes,
+                      "with --kernels: a size, a tunable or another key of a sweep, as n=256,512 or threads=1,0");
+  command->add_flag("--profile", options->profile, "run each GPU point once, untimed, for a profiler");
+  add_study_flags(*command, *options);
+  add_benchmark_flags(*command, *options);
+  command->callback([options] { run_all(*options); });
+}
+
+void add_ceilings_command(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("ceilings", "measure the roofs of both sides and print them");
+  add_study_flags(*command, *options);
+  add_benchmark_flags(*command, *options);
+  command->callback([options] {
+    complete_options(*options);
+    const StudyOutcome outcome = run_one(load_experiment(find_experiment("ceilings"), options->scale()), *options);
+    print_ceilings(outcome.folder);
+    if (outcome.failed > 0) throw WrongResult(fmt::format("{} ceilings failed", outcome.failed));
+  });
+}
+
+}  // namespace rung

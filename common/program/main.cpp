@@ -1,0 +1,56 @@
+/// The program `rung`. Exit codes: 0 done; 1 a kernel gave a wrong result or failed; 2 wrong usage or bad input;
+/// 3 a GPU was required and there is none; 4 the results cannot be written; 130 interrupted, what was done is kept.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "build_info.hpp"
+#include "common/harness/interrupt.hpp"
+#include "common/program/commands.hpp"
+#include "common/registry.hpp"
+
+namespace rung {
+namespace {
+
+int failure(int code, const std::exception& error) {
+  std::fflush(stdout);
+  fmt::print(stderr, "rung: {}\n", error.what());
+  return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"GPU against CPU, measured: kernels from the textbook to the roof, counted, verified and timed."};
+  app.name("rung");
+  app.set_version_flag("--version", build::kVersion);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 a wrong result, 2 wrong usage or input, 3 no GPU though one was required,\n"
+      "4 results cannot be written, 130 interrupted (what was measured is kept).");
+  for (const auto add : {add_list_command, add_run_command, add_count_command, add_check_command, add_ceilings_command,
+                         add_occupancy_command, add_bound_command})
+    add(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return error.get_exit_code() == 0 ? app.exit(error) : failure(2, error);
+  }
+}
+
+}  // namespace
+}  // namespace rung
+
+int main(int argc, char** argv) {
+  rung::catch_interrupts();
+  try {
+    return rung::run(argc, argv);
+  } catch (const rung::WrongResult& error) {
+    return rung::failure(1, error);
+  } catch (const rung::NoGpuError& error) {
+    return rung::failure(3, error);
+  } catch (const rung::OutputError& error) {
+    return rung::failure(4, error);
+  } catch (const std::exception& error) {
+    return rung::failure(2, error);
+  }
+}

@@ -1,0 +1,29 @@
+/// What was launched: a log of the launches that one run of a kernel's record makes, with the resources of each.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/machine/target.hpp"
+
+namespace rung {
+
+/// While one lives, launches are written down. One at a time.
+class LaunchLog {
+ public:
+  LaunchLog();
+  ~LaunchLog();
+  LaunchLog(const LaunchLog&) = delete;
+  LaunchLog& operator=(const LaunchLog&) = delete;
+
+  /// Resources of the first launch of this shape: the kernel itself, where helpers are launched with shapes of their
+  /// own. Nothing if there was none, as of a library's call.
+  std::optional<Resources> resources_of(const Launch& launch) const;
+
+ private:
+  friend void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early);
+  std::vector<std::pair<Launch, Resources>> entries_;
+};
+
+}  // namespace rung

@@ -1,0 +1,31 @@
+/// As many blocks as there are multiprocessors stay until all is done, and block b takes the tiles b, b + blocks, b + 2
+/// blocks …: the ring of stages fills for the next tile while the last one is multiplied and stored. Tiles go in groups
+/// of 8 rows, column by column, so that the blocks that run together share rows of A and columns of B in L2.
+/// The schedule is that of the rung above, with nothing shared out.
+/// Source: CUTLASS, persistent kernels and threadblock swizzling.
+#include "gpu/matmul/stream_k.hpp"
+
+namespace rung {
+namespace {
+
+using Tile = hopper::Tile128x256;
+constexpr hopper::Shape kShape = Tile::kShape;
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/matmul/persistent",
+    .order = 180,
+    .title = "persistent",
+    .idea = "Blocks stay and take tile after tile, in an order that keeps what they share in L2.",
+    .source = {{"cutlass", "persistent kernels, threadblock swizzling"}},
+    .is_general = true,
+    .gpu = {
+        .min_compute_capability = 90,
+        .not_emulated = hopper::kNotEmulated,
+        .launch = [](const Params& p) { return hopper::persistent_launch(kShape, matmul_shape(p), {}); },
+        .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
+    },
+    .run = [](const Call& call) { hopper::run<Tile, hopper::StreamK>(call, {}); },
+});
+
+}  // namespace
+}  // namespace rung

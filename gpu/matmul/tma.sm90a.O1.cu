@@ -1,0 +1,52 @@
+/// One thread's instruction brings a whole tile (TMA), and an mbarrier tells when it has come: four stages of tiles are
+/// on their way while one is used, and no computing thread copies, waits for a copy or holds its addresses. Four warps
+/// do nothing but ask for tiles, and give their registers to the eight that compute.
+/// A is transposed by a kernel before, whose time counts.
+/// Source: NVIDIA PTX ISA 8.0, cp.async.bulk.tensor and mbarrier; CUTLASS, warp specialisation.
+#include "gpu/matmul/hopper.hpp"
+
+namespace rung {
+namespace hopper {
+
+/// A block has one tile of C, and blocks walk along the rows of tiles.
+struct OneTile {
+  static constexpr bool kShares = false;
+  int k_tiles;
+  bool done = false;
+
+  __device__ explicit OneTile(const Work& work) : k_tiles(work.k_tiles) {}
+  __device__ int total() const { return k_tiles; }
+  __device__ bool next(Piece& piece) {
+    if (done) return false;
+    piece = {static_cast<int>(blockIdx.x), 0, k_tiles};
+    return done = true;
+  }
+  __device__ static Place place(int tile, int, int cols) { return {tile / cols, tile % cols}; }
+};
+
+}  // namespace hopper
+
+namespace {
+
+using Tile = hopper::Tile128x256;
+constexpr hopper::Shape kShape = Tile::kShape;
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/matmul/tma",
+    .order = 170,
+    .title = "TMA",
+    .idea =
+        "A tile comes by one instruction into a ring of four stages; the computing warps only read it and multiply.",
+    .source = {{"ptx-isa", "cp.async.bulk.tensor"}, {"cutlass", "warp specialisation"}},
+    .is_general = true,
+    .gpu = {
+        .min_compute_capability = 90,
+        .not_emulated = hopper::kNotEmulated,
+        .launch = [](const Params& p) { return hopper::launch_of(kShape, hopper::tiles_of(kShape, matmul_shape(p))); },
+        .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
+    },
+    .run = [](const Call& call) { hopper::run<Tile, hopper::OneTile>(call, {}); },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,49 @@
+/// No tile is best at every size: a large one needs the fewest bytes for an operation, but a small C has too few of
+/// them. Four tiles are compiled, and each can leave its last wave as it is, share it out (stream-K) or split k. A call
+/// goes the way that was fastest at the nearest size that was tuned; experiments/tune.py measures and writes the table.
+/// The warps of the smaller tiles form slices, which share out k and add up in shared memory.
+/// Source: choosing among compiled kernels by recorded timings: Whaley, Petitet, Dongarra, ATLAS, 2001.
+#include "gpu/matmul/top_recipes.hpp"
+
+namespace rung {
+namespace {
+
+/// Calls act(tile, plan) with what a call of these sizes and tunables does.
+template <class Act>
+auto with_choice(const Params& p, Act&& act) {
+  return hopper::with_recipe(hopper::recipe_of(p), matmul_shape(p), act);
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/matmul/top",
+    .order = 200,
+    .title = "top",
+    .idea = "The tile, and how k is shared out, are chosen for each size from a table of what was fastest.",
+    .source = {{"whaley2001"}},
+    .is_general = true,
+    .tunables = {{"recipe", hopper::recipe_words()}},
+    .gpu = {
+        .min_compute_capability = 90,
+        .not_emulated = hopper::kNotEmulated,
+        .launch =
+            [](const Params& p) {
+              return with_choice(p, [&](auto tile, const hopper::Plan& plan) {
+                return hopper::persistent_launch(tile.kShape, matmul_shape(p), plan);
+              });
+            },
+        .requested =
+            [](const Params& p) {
+              return with_choice(
+                  p, [&](auto tile, const hopper::Plan& plan) { return hopper::traffic_of(tile.kShape, p, plan); });
+            },
+    },
+    .run =
+        [](const Call& call) {
+          with_choice(call.params, [&](auto tile, const hopper::Plan& plan) {
+            hopper::run<decltype(tile), hopper::StreamK>(call, plan);
+          });
+        },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,146 @@
+/// The host as a target: memory, the clock, the flushed caches, and what it says of itself.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "common/machine/target.hpp"
+
+namespace rung {
+namespace {
+
+TEST(Host, DescribesItself) {
+  const auto host = open_host();
+  const nlohmann::json context = host->context();
+  EXPECT_EQ(context["cpu_threads"], omp_get_max_threads());
+  EXPECT_GE(context["cpu_hardware_threads"], context["cpu_cores"]);
+  EXPECT_GT(context["memory_bytes"], 0);
+  EXPECT_TRUE(context.contains("blas_version")) << "the kernels bring OpenBLAS along";
+  EXPECT_GT(host->free_bytes(), 0u);
+  EXPECT_LE(host->free_bytes(), context["memory_bytes"].get<std::size_t>());
+}
+
+TEST(Host, MemoryIsAlignedAndItsEndIsTold) {
+  const auto host = open_host();
+  for (const std::size_t bytes : {1u, 257u, 5000000u}) {
+    void* memory = host->allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 256, 0u);
+    host->release(memory);
+  }
+  EXPECT_THROW(host->allocate(host->free_bytes() * 2), Error);
+}
+
+TEST(Host, TimesWhatRuns) {
+  const auto host = open_host();
+  int runs = 0;
+  Kernel kernel;
+  kernel.name = "cpu/none/sleep";
+  kernel.run = [&](const Call&) {
+    ++runs;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  };
+  for (const Mode mode : {Mode::hot, Mode::cold}) {
+    runs = 0;
+    const double seconds = host->time(kernel, {}, 5, mode);
+    EXPECT_EQ(runs, 5);
+    EXPECT_GE(seconds, 0.010);
+  }
+}
+
+void busy_until(const std::function<bool()>& over) {
+  volatile std::uint64_t spins = 0;
+  while (!over()) spins = spins + 1;
+}
+
+double seconds_of(const std::function<void()>& action) {
+  const auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(Host, SettlesWhenIdleThreadsHaveGoneToSleep) {
+  const auto host = open_host();
+  host->settle();  // OpenMP's own, if it spins
+  std::atomic<bool> slept = false, may_end = false;
+  std::thread idle([&] {
+    const auto start = std::chrono::steady_clock::now();
+    busy_until([&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(60); });
+    slept = true;
+    may_end.wait(false);
+  });
+  host->settle();
+  EXPECT_TRUE(slept);
+  EXPECT_LT(seconds_of([&] { host->settle(); }), 0.1) << "asleep, it is no longer waited for";
+  may_end = true;
+  may_end.notify_all();
+  idle.join();
+}
+
+TEST(Host, AThreadThatNeverRestsIsWaitedForOnce) {
+  const auto host = open_host();
+  std::atomic<bool> may_end = false;
+  std::thread busy([&] { busy_until([&] { return may_end.load(); }); });
+  const double first = seconds_of([&] { host->settle(); }), second = seconds_of([&] { host->settle(); });
+  may_end = true;
+  busy.join();
+  EXPECT_GT(first, 0.15);
+  EXPECT_LT(second, 0.1);
+}
+
+/// What the harness adds to each run of a short kernel: one indirect call. The best of many, since others use the
+/// machine, too; what is looked up by name (a call's sizes) is the kernel's own affair and measured beside it.
+TEST(Host, AnEmptyKernelTakesNextToNothing) {
+#ifndef __OPTIMIZE__
+  GTEST_SKIP() << "without optimisation";
+#endif
+  const auto host = open_host();
+  const Params sizes{{"m", 64}, {"n", 64}, {"k", 64}};
+  float operand = 0;
+  const Call call{.params = sizes, .operands = {&operand, &operand, &operand}};
+  const auto nanoseconds = [&](std::function<void(const Call&)> run) {
+    Kernel kernel;
+    kernel.name = "cpu/none/empty";
+    kernel.run = std::move(run);
+    double best = 1;
+    for (int i = 0; i < 50; ++i) best = std::min(best, host->time(kernel, call, 10'000, Mode::hot) / 10'000);
+    return 1e9 * best;
+  };
+  const double empty = nanoseconds([](const Call&) {});
+  volatile std::int64_t sink = 0;
+  const double looked_up = nanoseconds([&](const Call& given) {
+    for (const char* name : {"m", "n", "k"}) sink = given.params.at(name);
+    for (const std::size_t i : {0, 1, 2}) sink = given.operand<float>(i) != nullptr;
+  });
+  std::printf("an empty run takes %.1f ns, one that looks up its sizes and operands %.1f ns\n", empty, looked_up);
+  EXPECT_LT(empty, 100);
+  EXPECT_LT(looked_up, 300);
+}
+
+/// Cold runs are slower on data that the caches would have held: the flush reaches every level. The library's search is
+/// as fast as the memory; a loop of this file would not be, since its branches are counted.
+TEST(Host, ColdIsColderThanHot) {
+  const auto host = open_host();
+  const std::vector<char> data(128 << 10);  // hot, it is in the L2
+  volatile bool sink = false;
+  Kernel kernel;
+  kernel.name = "cpu/none/search";
+  kernel.run = [&](const Call&) { sink = std::memchr(data.data(), 1, data.size()) != nullptr; };
+  double hot = 1, cold = 1;  // the best of several: a busy machine only ever adds
+  for (int i = 0; i < 100 && (i < 10 || cold <= 1.2 * hot); ++i) {
+    hot = std::min(hot, host->time(kernel, {}, 20, Mode::hot) / 20);  // the first finds what the flush has left
+    cold = std::min(cold, host->time(kernel, {}, 1, Mode::cold));
+  }
+  EXPECT_GT(cold, 1.2 * hot);
+}
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,88 @@
+/// What a build or a machine lacks is said in one line and skipped: no kernel vanishes, nothing unknown is stated.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "common/harness/experiment.hpp"
+#include "common/harness/point_runner.hpp"
+#include "common/machine/target.hpp"
+
+namespace rung {
+namespace {
+
+/// Why this machine does not run the kernel; empty if it does. Throws Error if there is no such kernel.
+std::string skip_of(const std::string& kernel) { return adhoc_experiment({kernel}, {"n=8"}).points.at(0).skip; }
+
+/// Blank-separated words of the first line of /proc/cpuinfo that starts so; nothing if there is none.
+std::vector<std::string> cpuinfo_words(const std::string& start) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(start)) {
+      std::istringstream words(line);
+      return {std::istream_iterator<std::string>(words), {}};
+    }
+  return {};
+}
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+TEST(Absent, OnednnIsNamedOnEveryBuildAndRefusedWhereItIsMissing) {
+  for (const char* name : {"cpu/matmul/onednn", "cpu/matmul/onednn_bf16"}) {
+    SCOPED_TRACE(name);
+    const Kernel& kernel = find_kernel(name);
+    const bool is_missing = kernel.source.front().where.find("not in this build") != std::string::npos;
+    const std::string reason = "built without oneDNN: install libdnnl-dev and build again";
+    EXPECT_EQ(skip_of(name) == reason, is_missing) << skip_of(name);
+    float c = 0;
+    std::uint16_t a = 0, b = 0;
+    if (is_missing) {
+      EXPECT_THROW(kernel.run({.params = {{"m", 1}, {"n", 1}, {"k", 1}}, .operands = {&a, &b, &c}}), Error);
+    }
+  }
+}
+
+TEST(Absent, AmxIsNamedOnEveryBuildAndRefusedWhereTheCpuHasNone) {
+  const std::string skip = skip_of("cpu/matmul/amx_bf16");
+  EXPECT_EQ(skip.find('\n'), std::string::npos);
+  if (!has(cpuinfo_words("flags"), "amx_bf16")) {
+    EXPECT_NE(skip.find("AMX"), std::string::npos) << skip;
+  }
+}
+
+/// The points beside a refused one are measured as if it were not there.
+TEST(Absent, RefusedPointsAreSkippedWithTheirReason) {
+  const Experiment experiment =
+      adhoc_experiment({"cpu/matmul/*_bf16", "cpu/matmul/naive", "cpu/matmul/onednn"}, {"n=8", "interleave=true"});
+  std::map<int, Group> groups;
+  for (const Point& point : experiment.points) groups[point.group].push_back(&point);
+  PointRunner runner(0, 1, {.repetitions = 1, .min_seconds = 1e-6});
+  for (const auto& [index, group] : groups) {
+    const std::vector<PointEntries> results = runner.run(group);
+    ASSERT_EQ(results.size(), group.size());
+    for (const auto& [point, entries] : results) {
+      SCOPED_TRACE(point->name());
+      ASSERT_EQ(entries.size(), 1u);
+      EXPECT_EQ(entries[0].value("skip_message", ""), point->skip);
+      EXPECT_EQ(entries[0].contains("gflops"), point->skip.empty()) << entries[0];
+    }
+  }
+}
+
+TEST(Absent, WhetherTheMachineIsVirtualIsSaidWhereTheSystemTells) {
+  const std::vector<std::string> flags = cpuinfo_words("flags");
+  const nlohmann::json context = open_host()->context();
+  ASSERT_EQ(context.contains("virtualised"), !flags.empty());
+  if (!flags.empty()) {
+    EXPECT_EQ(context.at("virtualised"), has(flags, "hypervisor"));
+  }
+}
+
+}  // namespace
+}  // namespace rung

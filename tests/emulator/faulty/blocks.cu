@@ -1,0 +1,223 @@
+/// Faults in global memory and of updates: accesses of two blocks, or of two threads, that nothing orders.
+#include "tests/emulator/faulty/faulty.hpp"
+
+namespace rung {
+namespace {
+
+constexpr int kBlocks = 4, kThreads = 64, kSize = kBlocks * kThreads, kBins = 8;
+constexpr std::size_t kBytes = kSize * sizeof(int);
+const Launch kGrid = {{kBlocks}, {kThreads}};
+const std::vector<std::string> kBetween = {"race between blocks"};
+const std::vector<std::string> kWithin = {"read after write", "write after read", "write after write"};
+
+template <bool kRight>
+__global__ void one_element(mem<int>* out) {
+  if (threadIdx.x == 0) out[kRight ? blockIdx.x : 0] = static_cast<int>(blockIdx.x);
+}
+
+const bool same_element = add_faulty({.name = "blocks_store_same_element",
+                                      .what = "every block stores its number in the same element",
+                                      .findings = kBetween,
+                                      .buffer = "out",
+                                      .launch = kGrid,
+                                      .buffers = {{"out", kBytes}},
+                                      .run = on_buffers(one_element<false>),
+                                      .right = on_buffers(one_element<true>)});
+
+template <bool kRight>
+__global__ void winner(mem<int>* out) {
+  const int t = threadIdx.x;
+  if (!kRight || t == 0) out[blockIdx.x] = t;
+}
+
+const bool same_thread_element = add_faulty({.name = "threads_store_same_element",
+                                             .what = "every thread of a block stores its number in the same element",
+                                             .findings = {"write after write"},
+                                             .buffer = "out",
+                                             .launch = kGrid,
+                                             .buffers = {{"out", kBlocks * sizeof(int)}},
+                                             .run = on_buffers(winner<false>),
+                                             .right = on_buffers(winner<true>)});
+
+template <bool kAtomic>
+__global__ void histogram(const mem<int>* in, mem<int>* bins) {
+  const int bin = (in[blockIdx.x * kThreads + threadIdx.x] + static_cast<int>(threadIdx.x)) % kBins;
+  if constexpr (kAtomic) {
+    atomicAdd(&bins[bin], 1);
+  } else {
+    bins[bin] += 1;
+  }
+}
+
+const bool plain_histogram = add_faulty({.name = "histogram_without_atomics",
+                                         .what = "a histogram that counts with += instead of atomicAdd",
+                                         .findings = kBetween,
+                                         .buffer = "bins",
+                                         .launch = kGrid,
+                                         .buffers = {{"in", kBytes}, {"bins", kBins * sizeof(int)}},
+                                         .run = on_buffers(histogram<false>),
+                                         .right = on_buffers(histogram<true>)});
+
+/// One thread a block, so that only blocks can race.
+template <bool kAtomic>
+__global__ void sum_of_blocks(const mem<int>* in, mem<int>* sum) {
+  int partial = 0;
+  for (int i = 0; i < kThreads; ++i) partial += in[blockIdx.x * kThreads + i];
+  if constexpr (kAtomic) {
+    atomicAdd(&sum[0], partial);
+  } else {
+    sum[0] += partial;
+  }
+}
+
+const bool plain_sum = add_faulty({.name = "sum_across_blocks_without_atomics",
+                                   .what = "each block adds its part to one sum with +=",
+                                   .findings = kBetween,
+                                   .buffer = "sum",
+                                   .launch = {{kBlocks}, {1}},
+                                   .buffers = {{"in", kBytes}, {"sum", sizeof(int)}},
+                                   .run = on_buffers(sum_of_blocks<false>),
+                                   .right = on_buffers(sum_of_blocks<true>)});
+
+template <bool kAtomic>
+__global__ void count_in_block(const mem<int>* in, mem<int>* out) {
+  __shared__ mem<int> count;
+  const int t = threadIdx.x;
+  if (t == 0) count = 0;
+  __syncthreads();
+  if (in[t] == 0) {
+    if constexpr (kAtomic) {
+      atomicAdd(&count, 1);
+    } else {
+      count += 1;
+    }
+  }
+  __syncthreads();
+  if (t == 0) out[0] = count;
+}
+
+const bool plain_counter = add_faulty({.name = "shared_counter_without_atomics",
+                                       .what = "the threads of a block count with += in shared memory",
+                                       .findings = kWithin,
+                                       .buffer = "count",
+                                       .launch = {{1}, {kThreads}},
+                                       .buffers = {{"in", kBytes}, {"out", sizeof(int)}},
+                                       .run = on_buffers(count_in_block<false>),
+                                       .right = on_buffers(count_in_block<true>)});
+
+/// Each block stores its partial sum; the one that comes last, by a ticket, adds them up. Without the fence a ticket
+/// may be seen before the partial sum that it stands for.
+template <bool kFence>
+__global__ void last_block_sums(const mem<int>* in, mem<int>* partials, mem<int>* tickets, mem<int>* out) {
+  __shared__ mem<int> is_last;
+  if (threadIdx.x == 0) {
+    int partial = 0;
+    for (int i = 0; i < kThreads; ++i) partial += in[blockIdx.x * kThreads + i];
+    partials[blockIdx.x] = partial;
+    if constexpr (kFence) __threadfence();
+    is_last = atomicAdd(&tickets[0], 1) == kBlocks - 1 ? 1 : 0;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x == 0) {
+    int sum = 0;
+    for (int i = 0; i < kBlocks; ++i) sum += partials[i];
+    out[0] = sum;
+  }
+}
+
+const bool fence = add_faulty(
+    {.name = "last_block_without_fence",
+     .what = "the last block adds up all partial sums, with no __threadfence before its ticket",
+     .findings = kBetween,
+     .buffer = "partials",
+     .launch = kGrid,
+     .buffers = {{"in", kBytes}, {"partials", kBlocks * sizeof(int)}, {"tickets", sizeof(int)}, {"out", sizeof(int)}},
+     .run = on_buffers(last_block_sums<false>),
+     .right = on_buffers(last_block_sums<true>)});
+
+template <bool kFirst, bool kSecond>
+__global__ void shift_by_block(const mem<int>* in, mem<int>* middle, mem<int>* out) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if constexpr (kFirst) middle[i] = in[i] + 1;
+  __syncthreads();
+  if constexpr (kSecond) out[i] = middle[(i + kThreads) % kSize];
+}
+void shift_in_two_launches(const Call& call) {
+  on_buffers(shift_by_block<true, false>)(call);
+  on_buffers(shift_by_block<false, true>)(call);
+}
+
+const bool neighbour_block = add_faulty({.name = "reads_neighbour_block",
+                                         .what = "a block reads what the next block stores in the same launch",
+                                         .findings = kBetween,
+                                         .buffer = "middle",
+                                         .launch = kGrid,
+                                         .buffers = {{"in", kBytes}, {"middle", kBytes}, {"out", kBytes}},
+                                         .run = on_buffers(shift_by_block<true, true>),
+                                         .right = shift_in_two_launches});
+
+/// In place: a block replaces the elements whose old values its neighbour still needs.
+template <bool kInPlace>
+__global__ void shift_left(mem<int>* in, mem<int>* out) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  const int next = i + 1 < kSize ? static_cast<int>(in[i + 1]) : 0;
+  __syncthreads();
+  if constexpr (kInPlace) {
+    in[i] = next;
+  } else {
+    out[i] = next;
+  }
+}
+
+const bool in_place = add_faulty({.name = "in_place_across_blocks",
+                                  .what = "a shift in place: a block overwrites what its neighbour has yet to read",
+                                  .findings = kBetween,
+                                  .buffer = "in",
+                                  .launch = kGrid,
+                                  .buffers = {{"in", kBytes}, {"out", kBytes}},
+                                  .run = on_buffers(shift_left<true>),
+                                  .right = on_buffers(shift_left<false>)});
+
+template <bool kRead>
+__global__ void running_total(const mem<int>* in, mem<int>* total, mem<int>* out) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  const int before = atomicAdd(&total[0], static_cast<int>(in[i]));
+  if constexpr (kRead) {
+    out[i] = total[0];
+  } else {
+    out[i] = before;
+  }
+}
+
+const bool mixed = add_faulty({.name = "atomic_and_plain_read",
+                               .what = "a total that some threads update atomically while others simply read it",
+                               .findings = kBetween,
+                               .buffer = "total",
+                               .launch = kGrid,
+                               .buffers = {{"in", kBytes}, {"total", sizeof(int)}, {"out", kBytes}},
+                               .run = on_buffers(running_total<true>),
+                               .right = on_buffers(running_total<false>)});
+
+template <bool kAtomic>
+__global__ void reset_while_counting(mem<int>* total) {
+  atomicAdd(&total[0], 1);
+  if (threadIdx.x == 0) {
+    if constexpr (kAtomic) {
+      atomicExch(&total[0], 0);
+    } else {
+      total[0] = 0;
+    }
+  }
+}
+
+const bool mixed_store = add_faulty({.name = "atomic_and_plain_store",
+                                     .what = "a total that one thread sets to zero while others add to it atomically",
+                                     .findings = {"read after write", "write after read", "write after write"},
+                                     .buffer = "total",
+                                     .launch = {{1}, {kThreads}},
+                                     .buffers = {{"total", sizeof(int)}},
+                                     .run = on_buffers(reset_while_counting<false>),
+                                     .right = on_buffers(reset_while_counting<true>)});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,76 @@
+/// The planted faults in the emulator: each is found and named in every order of execution, and no right twin alarms.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/emulator/faulty/emulated_run.hpp"
+
+namespace rung {
+
+/// What GoogleTest shows of a parameter.
+void PrintTo(const Faulty& faulty, std::ostream* out) { *out << faulty.file << " " << faulty.name; }
+
+namespace {
+
+class FaultyKernels : public testing::TestWithParam<Faulty> {};
+
+std::string listed(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) text += "  " + finding.text() + "\n";
+  return text.empty() ? "  nothing\n" : text;
+}
+
+TEST_P(FaultyKernels, AreFoundAndTheirTwinsAreNot) {
+  const Faulty& faulty = GetParam();
+  for (const Order order : {Order::forward, Order::reverse, Order::random}) {
+    const std::vector<Finding> found = findings_of(faulty, order);
+    const std::string text = "order " + std::to_string(static_cast<int>(order)) + ", found:\n" + listed(found);
+    if (faulty.is_right()) {
+      EXPECT_TRUE(found.empty()) << text;
+      continue;
+    }
+    EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](const Finding& f) { return names(f, faulty); })) << text;
+    for (const Finding& finding : found) {
+      EXPECT_NE(finding.first, "") << text;
+      EXPECT_GE(finding.occurrences, 1u) << text;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FaultyKernels, testing::ValuesIn(faulty_kernels()),
+                         [](const auto& entry) { return entry.param.name; });
+
+TEST(FaultyList, IsLargeAndItsEntriesAreWhole) {
+  std::set<std::string> names, files;
+  int faults = 0, twins = 0;
+  for (const Faulty& faulty : faulty_kernels()) {
+    EXPECT_TRUE(names.insert(faulty.name).second) << faulty.name << " is there twice";
+    EXPECT_TRUE(faulty.run) << faulty.name;
+    EXPECT_NE(faulty.what, "") << faulty.name;
+    EXPECT_FALSE(faulty.buffers.empty()) << faulty.name;
+    files.insert(faulty.file);
+    ++(faulty.is_right() ? twins : faults);
+  }
+  EXPECT_GE(faults, 28);
+  EXPECT_GE(twins, 28);
+  EXPECT_EQ(files, (std::set<std::string>{"barriers.cu", "blocks.cu", "bounds.cu", "copies.cu", "divergence.cu",
+                                          "uninitialised.cu"}));
+}
+
+TEST(FaultyList, AFaultIsNamedOnlyByItsKindBufferAndFile) {
+  const Faulty faulty{.name = "x", .findings = {"read after write"}, .buffer = "tile", .file = "x.cu"};
+  const Finding right{.kind = "read after write", .buffer = "tile", .first = "block 0, read at x.cu:7"};
+  EXPECT_TRUE(names(right, faulty));
+  Finding other = right;
+  other.kind = "write after read";
+  EXPECT_FALSE(names(other, faulty));
+  other = right;
+  other.buffer = "bins";
+  EXPECT_FALSE(names(other, faulty));
+  other = right;
+  other.first = "block 0, read at ?";
+  EXPECT_FALSE(names(other, faulty));
+}
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,373 @@
+/// The GPU as a target, and every GPU kernel of the registry on it. Without a GPU these tests are skipped, with the
+/// reason; those of the parts that need none are not.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "common/harness/workload.hpp"
+#include "common/machine/target.hpp"
+#include "gpu/device_facts.hpp"
+#include "gpu/nvml.hpp"
+#include "gpu/simt/cublas.hpp"
+#include "tests/every_kernel.hpp"
+
+namespace rung {
+namespace {
+
+constexpr std::uint64_t kSeed = 20260101;
+
+GpuTarget& the_gpu() {
+  static auto* const gpu = new GpuTarget(open_gpu(0));  // never freed: CUDA may have ended before a static would be
+  return *gpu;
+}
+
+/// Everything here needs a GPU.
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
+  }
+  static Target& gpu() { return *the_gpu().target; }
+};
+
+Call call_of(const Kernel& kernel, const Params& sizes, const Params& tunables = {}) {
+  Call call{.params = problem_of(kernel).complete(sizes)};
+  for (const auto& [name, value] : with_tunables(kernel, tunables)) call.params.set(name, value);
+  if (kernel.gpu.launch) call.launch = kernel.gpu.launch(call.params);
+  return call;
+}
+
+/// A kernel with its operands on the GPU, filled with random inputs.
+struct Prepared {
+  const Kernel& kernel;
+  const Problem& problem;
+  Call call;
+  Workload work;
+  Prepared(Target& target, const Kernel& kernel, const Params& sizes, const Params& tunables = {})
+      : kernel(kernel),
+        problem(problem_of(kernel)),
+        call(call_of(kernel, sizes, tunables)),
+        work(target, kernel, problem, call) {
+    const Check check = work.verify(HostInputs(problem, problem.complete(sizes), problem.timed_data(), kSeed));
+    if (!check.passed()) throw Error(kernel.name + ": " + check.reason());
+  }
+  Prepared(Target& target, const std::string& name, const Params& sizes) : Prepared(target, find_kernel(name), sizes) {}
+};
+
+// --- every kernel is right --------------------------------------------------------------------------------------
+
+std::vector<const Kernel*> gpu_kernels() { return match_kernels("gpu/*"); }
+
+class EveryGpuKernel : public testing::TestWithParam<const Kernel*> {};
+
+/// Further sizes for any problem whose sizes are numbers, most of them awkward: the first size from one list, all
+/// others from another or equal to it, and none of those that are for general kernels. What the problem or the kernel
+/// does not take, or what takes long, is left out.
+std::vector<Point> awkward_cases(const Kernel& kernel, const Params& tunables) {
+  const Problem& problem = problem_of(kernel);
+  std::vector<Point> accepted;
+  if (!problem.size_words.empty()) return accepted;
+  for (const std::int64_t first : {1,   2,   3,   15,  16,  17,  31,  32,   33,   63,   64,   65,    127,
+                                   128, 129, 255, 256, 257, 509, 768, 1000, 1024, 4096, 5001, 65792, 1 << 20})
+    for (const std::int64_t other : {0, 1, 3, 48, 333}) {
+      Params given = tunables;
+      for (const std::string& size : problem.size_names)
+        if (std::count(problem.general_names.begin(), problem.general_names.end(), size) == 0)
+          given.set(size, size == problem.size_names[0] || other == 0 ? first : other);
+      try {
+        Point point = point_of(kernel, given);
+        const Params all = point.params();
+        const bool small = problem.flops(all) <= 4e9 && workload_bytes(kernel, problem, all) <= std::size_t{64} << 20;
+        if (small && refusal(kernel, all).empty()) accepted.push_back(std::move(point));
+      } catch (const Error&) {  // not a size of this problem
+      }
+    }
+  return accepted;
+}
+
+TEST_P(EveryGpuKernel, IsRightAtAwkwardSizes) {
+  if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
+  Target& gpu = *the_gpu().target;
+  const Kernel& kernel = *GetParam();
+  static auto* const inputs = new InputCache(std::size_t{512} << 20);
+  std::vector<Point> all = cases_of(kernel);
+  for (const Params& tunables : variants_of(kernel))
+    for (Point& point : awkward_cases(kernel, tunables)) all.push_back(std::move(point));
+  ASSERT_FALSE(all.empty()) << kernel.name << " takes none of the sizes";
+  for (const Point& point : all) {
+    Call call{.params = point.params()};
+    if (kernel.gpu.launch) call.launch = kernel.gpu.launch(call.params);
+    if (const std::string reason = gpu.refuse(kernel, call); !reason.empty()) GTEST_SKIP() << reason;
+    Workload work(gpu, kernel, *point.problem, call);
+    for (const DataSet& data : point.problem->data) {
+      const Check check = work.verify(*inputs->get(*point.problem, point.sizes, data, kSeed));
+      ASSERT_TRUE(check.passed()) << point.name() << " on " << data.name << ": " << check.reason();
+    }
+  }
+}
+
+/// Products with leading dimensions, factors and shifts: rows that begin at multiples of 16 bytes and rows that do not,
+/// in one matrix and in all; C read and not; A and B not read; one row, one column, one step in k.
+std::vector<Params> general_products() {
+  std::vector<Params> all;
+  for (const auto& [m, n, k] : {std::array{129, 257, 33},
+                                {300, 310, 515},
+                                {1, 300, 500},
+                                {300, 1, 511},
+                                {64, 64, 4000},
+                                {517, 1031, 1},
+                                {1003, 1037, 260}}) {
+    const Params shape{{"m", m}, {"n", n}, {"k", k}};
+    for (const Params& more :
+         {Params{{"alpha", -1}, {"beta", 2}}, Params{{"alpha", 0}, {"beta", -3}}, Params{{"alpha", 0}, {"beta", 0}},
+          Params{{"lda", k + 3}, {"ldb", n + 8}, {"ldc", n + 5}, {"beta", 1}},
+          Params{{"lda", (k + 7) / 4 * 4}, {"ldb", (n + 7) / 4 * 4}, {"ldc", (n + 7) / 4 * 4}, {"alpha", 2}},
+          Params{{"shift", 1}, {"beta", 1}}, Params{{"shift", 4}}, Params{{"shift", 63}, {"ldb", n + 1}}}) {
+      all.push_back(shape);
+      for (const auto& [name, value] : more) all.back().set(name, value);
+    }
+  }
+  return all;
+}
+
+TEST_P(EveryGpuKernel, TakesGeneralProducts) {
+  if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
+  const Kernel& kernel = *GetParam();
+  if (!kernel.is_general || kernel.family() != "matmul") GTEST_SKIP() << "takes whole matrices only";
+  Target& gpu = *the_gpu().target;
+  const Problem& problem = problem_of(kernel);
+  for (const Params& tunables : variants_of(kernel))
+    for (const Params& given : general_products()) {
+      const Call call = call_of(kernel, given, tunables);
+      ASSERT_EQ(gpu.refuse(kernel, call), "") << call.params.text();
+      const Params sizes = problem.complete(given);
+      Workload work(gpu, kernel, problem, call);
+      for (const DataSet& fill : {integers(), random_reals()}) {
+        const Check check = work.verify(HostInputs(problem, sizes, fill, kSeed));
+        ASSERT_TRUE(check.passed()) << kernel.name << "/" << call.params.text() << ": " << check.failure
+                                    << ", error ratio " << check.max_error_ratio;
+      }
+    }
+}
+
+TEST_P(EveryGpuKernel, TellsItsResources) {
+  if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
+  const Kernel& kernel = *GetParam();
+  if (!kernel.gpu.launch) GTEST_SKIP() << "a library's launches are its own";
+  for (const Point& point : cases_of(kernel)) {
+    const Prepared prepared(*the_gpu().target, kernel, point.sizes, point.tunables);
+    const Call& call = prepared.work.call();
+    const auto resources = the_gpu().target->resources(kernel, call);
+    ASSERT_TRUE(resources);
+    EXPECT_GT(resources->registers_per_thread, 0);
+    EXPECT_EQ(resources->local_bytes, 0) << kernel.name << " spills registers to local memory";
+    EXPECT_GE(resources->blocks_per_sm, 1);
+    EXPECT_LE(resources->blocks_per_sm * call.launch.block.count(), 2048u);
+  }
+}
+
+TEST_P(EveryGpuKernel, HasACompleteRecord) {
+  const Kernel& kernel = *GetParam();
+  EXPECT_FALSE(kernel.title.empty());
+  EXPECT_TRUE(kernel.idea.ends_with("."));
+  EXPECT_FALSE(kernel.source.empty());
+  EXPECT_EQ(static_cast<bool>(kernel.gpu.launch), !kernel.is_library);
+  EXPECT_EQ(static_cast<bool>(kernel.gpu.requested), !kernel.is_library);
+  if (!kernel.sizes) return;
+  const Params sizes = problem_of(kernel).complete(kernel.sizes());
+  for (const Params& tunables : variants_of(kernel))
+    EXPECT_EQ(refusal(kernel, call_of(kernel, sizes, tunables).params), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryGpuKernel, testing::ValuesIn(gpu_kernels()), test_name);
+
+// --- the device ---------------------------------------------------------------------------------------------------
+
+TEST_F(Gpu, SharedMemoryOfATileIsCounted) {
+  const Kernel& tiled = find_kernel("gpu/matmul/tiled");
+  for (const std::int64_t tile : {8, 16, 32}) {
+    const Prepared prepared(gpu(), tiled, {{"n", 64}}, {{"tile", tile}});
+    const auto resources = gpu().resources(tiled, prepared.work.call());
+    EXPECT_EQ(resources->static_shared_bytes, static_cast<std::size_t>(2 * tile * tile * 4));
+  }
+}
+
+TEST_F(Gpu, DynamicSharedMemoryLimitsResidentBlocks) {
+  Prepared naive(gpu(), "gpu/matmul/naive", {{"n", 64}});
+  const int unlimited = gpu().resources(naive.kernel, naive.work.call())->blocks_per_sm;
+  Call call = naive.work.call();
+  call.launch.dynamic_shared_bytes = 60 << 10;  // more than a kernel gets unless it is told so
+  ASSERT_EQ(gpu().refuse(naive.kernel, call), "");
+  const int limited = gpu().resources(naive.kernel, call)->blocks_per_sm;
+  EXPECT_LT(limited, unlimited);
+  EXPECT_GE(limited, 1);
+  gpu().run(naive.kernel, call);
+}
+
+TEST_F(Gpu, ALaunchThatCannotBeIsRefusedAndFailsCleanly) {
+  Prepared naive(gpu(), "gpu/matmul/naive", {{"n", 64}});
+  const auto message = [&](const Call& call) -> std::string {
+    try {
+      gpu().run(naive.kernel, call);
+    } catch (const DeviceLost& lost) {
+      return std::string("lost: ") + lost.what();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  Call threads = naive.work.call();
+  threads.launch.block = {64, 64};
+  EXPECT_NE(gpu().refuse(naive.kernel, threads).find("4096 threads"), std::string::npos);
+  EXPECT_TRUE(message(threads).starts_with("launch failed: ")) << message(threads);
+  EXPECT_NE(message(threads).find("(cudaErrorInvalid"), std::string::npos) << message(threads);
+
+  Call shared = naive.work.call();
+  shared.launch.dynamic_shared_bytes = 10 << 20;
+  EXPECT_NE(gpu().refuse(naive.kernel, shared).find("shared memory"), std::string::npos);
+  EXPECT_TRUE(message(shared).starts_with("launch failed: ")) << message(shared);
+
+  Call grid = naive.work.call();
+  grid.launch.grid.y = 70000;
+  EXPECT_NE(gpu().refuse(naive.kernel, grid).find("grid"), std::string::npos);
+
+  EXPECT_EQ(message(naive.work.call()), "");  // none of this has hurt the device
+}
+
+TEST_F(Gpu, TooMuchMemoryIsAnErrorAndNoMore) {
+  try {
+    gpu().allocate(std::size_t{1} << 50);
+    FAIL() << "2^50 bytes were allocated";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("out of GPU memory"), std::string::npos) << error.what();
+  }
+  void* memory = gpu().allocate(1 << 20);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 256, 0u);
+  gpu().release(memory);
+}
+
+TEST_F(Gpu, BytesComeBackAsTheyWent) {
+  std::vector<std::uint64_t> there(1 << 16), back(there.size());
+  for (std::size_t i = 0; i < there.size(); ++i) there[i] = random_bits(kSeed, i);
+  void* memory = gpu().allocate(there.size() * sizeof there[0]);
+  gpu().upload(memory, there.data(), there.size() * sizeof there[0]);
+  gpu().download(back.data(), memory, there.size() * sizeof there[0]);
+  gpu().release(memory);
+  EXPECT_EQ(there, back);
+}
+
+TEST_F(Gpu, MoreRunsTakeLonger) {
+  Prepared naive(gpu(), "gpu/matmul/naive", {{"n", 512}});
+  const double one = gpu().time(naive.kernel, naive.work.call(), 1, Mode::hot);
+  const double ten = gpu().time(naive.kernel, naive.work.call(), 10, Mode::hot);
+  EXPECT_GT(ten, 3 * one);
+  EXPECT_LT(ten, 30 * one);
+  EXPECT_LE(gpu().resolved_seconds(), 1e-3);
+}
+
+TEST_F(Gpu, AFlushedCacheIsSlower) {
+  const std::int64_t bytes = gpu_facts().l2_bytes / 8 / 4096 * 4096;
+  Prepared read(gpu(), "gpu/read/dram", {{"bytes", bytes}, {"passes", 1}});
+  const double hot = gpu().time(read.kernel, read.work.call(), 200, Mode::hot) / 200;
+  const double cold = gpu().time(read.kernel, read.work.call(), 100, Mode::cold) / 100;
+  EXPECT_GE(cold, hot);
+}
+
+TEST_F(Gpu, TransfersTakeTime) {
+  const auto small = gpu().transfer_seconds(1 << 20, 1 << 20);
+  const auto large = gpu().transfer_seconds(300 << 20, 100 << 20);  // more than the pinned chunk
+  if (!small || !large) GTEST_SKIP() << "no pinned memory here";
+  EXPECT_GT(*small, 0);
+  EXPECT_GT(*large, 20 * *small);
+}
+
+TEST_F(Gpu, ContextDescribesTheDevice) {
+  const nlohmann::json context = gpu().context();
+  for (const char* key :
+       {"gpu_name", "gpu_sm_count", "gpu_clock_khz", "gpu_mem_clock_khz", "gpu_mem_bus_width_bits", "gpu_l2_bytes",
+        "gpu_compute_capability_major", "gpu_compute_capability_minor", "gpu_memory_bytes", "gpu_shared_bytes_per_sm",
+        "gpu_uuid", "gpu_driver", "gpu_cuda_driver", "gpu_cuda_runtime", "gpu_cublas_version", "gpu_ecc"})
+    EXPECT_TRUE(context.contains(key)) << key;
+  EXPECT_EQ(context["gpu_sm_count"], gpu_facts().sm_count);
+  EXPECT_EQ(context["gpu_l2_bytes"], gpu_facts().l2_bytes);
+  EXPECT_GT(context["gpu_clock_khz"], 100'000);
+  EXPECT_EQ(context["gpu_uuid"].get<std::string>().size(), std::string("GPU-").size() + 36);
+  EXPECT_LE(gpu().free_bytes(), context["gpu_memory_bytes"].get<std::size_t>());
+}
+
+TEST_F(Gpu, StateIsPlausible) {
+  const DeviceState state = gpu().state();
+  if (state.clock_mhz) {
+    EXPECT_GT(*state.clock_mhz, 50);
+    EXPECT_LT(*state.clock_mhz, 5000);
+  }
+  if (state.power_w) {
+    EXPECT_GT(*state.power_w, 1);
+    EXPECT_LT(*state.power_w, 3000);
+  }
+}
+
+/// In a process of its own, since the error outlives the launch.
+TEST(GpuDeathTest, AnIllegalAddressLosesTheDevice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
+  const auto run_wild = [] {
+    Target& gpu = *the_gpu().target;
+    const Kernel& naive = find_kernel("gpu/matmul/naive");
+    Call call = call_of(naive, {{"n", 64}});
+    call.operands.assign(3, reinterpret_cast<void*>(std::uintptr_t{4096}));
+    for (int attempt = 0; attempt < 2; ++attempt) {  // the second finds the device lost already
+      try {
+        gpu.run(naive, call);
+        _exit(1);
+      } catch (const DeviceLost& lost) {
+        std::cerr << lost.what() << "\n";
+      }
+    }
+    _exit(0);
+  };
+  EXPECT_EXIT(run_wild(), testing::ExitedWithCode(0), "failed while running: .*cudaErrorIllegalAddress");
+}
+
+// --- no GPU needed ------------------------------------------------------------------------------------------------
+
+TEST(NoGpu, AHiddenGpuIsAReasonAndNoFailure) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open_hidden = [] {
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    const GpuTarget gpu = open_gpu(0);
+    std::cerr << gpu.unavailable << "\n";
+    _exit(gpu.target || gpu.unavailable.empty() ? 1 : 0);
+  };
+  EXPECT_EXIT(open_hidden(), testing::ExitedWithCode(0), "CUDA|driver");
+}
+
+TEST(NoGpu, ADeviceThatIsNotThereIsAReason) {
+  const GpuTarget gpu = open_gpu(1000);
+  EXPECT_FALSE(gpu.target);
+  EXPECT_FALSE(gpu.unavailable.empty());
+}
+
+TEST(NoGpu, ThrottlingInWords) {
+  EXPECT_EQ(throttle_reasons(0), "");
+  EXPECT_EQ(throttle_reasons(0x1), "") << "idle";
+  EXPECT_EQ(throttle_reasons(0x2), "") << "clocks set by the user";
+  EXPECT_EQ(throttle_reasons(0x4), "power cap");
+  EXPECT_EQ(throttle_reasons(0x4 | 0x20 | 0x1), "power cap, thermal");
+  EXPECT_NE(throttle_reasons(0x8), "");
+}
+
+TEST(NoGpu, NvmlWithoutItsDeviceTellsNothing) {
+  const DeviceState state = Nvml("no such bus").state();
+  EXPECT_FALSE(state.clock_mhz);
+  EXPECT_FALSE(state.power_w);
+  EXPECT_EQ(state.throttled, "");
+}
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,213 @@
+/// The GPU rungs that take any product: what their records declare against what the emulator counts, at sizes that are
+/// no multiple of anything, with leading dimensions, factors and shifts; how the top rung shares out its work; and what
+/// it chooses. None of this needs a GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "common/harness/count.hpp"
+#include "gpu/matmul/top_recipes.hpp"
+#include "tests/emulator/emulator_support.hpp"
+
+namespace rung {
+namespace {
+
+// --- every emulated general rung ----------------------------------------------------------------------------------
+
+std::vector<const Kernel*> general_rungs() {
+  std::vector<const Kernel*> found;
+  for (const Kernel* kernel : match_kernels("gpu/matmul/*"))
+    if (kernel->is_general && kernel->gpu.not_emulated.empty()) found.push_back(kernel);
+  return found;
+}
+
+/// Rows of A, B and C that begin at multiples of 16 bytes and rows that do not, in one matrix and in all; C read and
+/// not; A and B not read; one row, one column, one step in k.
+std::vector<Params> general_sizes() {
+  return {
+      {{"m", 130}, {"n", 141}, {"k", 17}},
+      {{"m", 129}, {"n", 132}, {"k", 36}, {"alpha", -1}, {"beta", 2}},
+      {{"m", 33}, {"n", 20}, {"k", 45}, {"lda", 47}, {"ldb", 24}, {"ldc", 21}, {"alpha", 2}},
+      {{"m", 33}, {"n", 20}, {"k", 12}, {"lda", 16}, {"ldb", 24}, {"ldc", 32}, {"beta", -3}},
+      {{"m", 20}, {"n", 24}, {"k", 16}, {"shift", 1}, {"beta", 1}},
+      {{"m", 20}, {"n", 24}, {"k", 16}, {"shift", 4}},
+      {{"m", 19}, {"n", 40}, {"k", 9}, {"ldb", 43}, {"alpha", 0}, {"beta", 3}},
+      {{"m", 19}, {"n", 40}, {"k", 9}, {"alpha", 0}},
+      {{"m", 1}, {"n", 70}, {"k", 5}},
+      {{"m", 70}, {"n", 1}, {"k", 5}, {"shift", 63}},
+      {{"m", 37}, {"n", 66}, {"k", 1}},
+  };
+}
+
+class EveryGeneralRung : public testing::TestWithParam<const Kernel*> {};
+
+TEST_P(EveryGeneralRung, AsksForTheBytesItDeclares) {
+  const Kernel& kernel = *GetParam();
+  for (const Params& given : general_sizes()) {
+    SCOPED_TRACE(kernel.name + "/" + given.text());
+    const Params params = point_of(kernel, given).params();
+    ASSERT_EQ(refusal(kernel, params), "");
+    const auto [counts, check] = count(point_of(kernel, given));
+    EXPECT_TRUE(check.passed()) << check.reason();
+    EXPECT_EQ(double(counts.bytes_loaded), kernel.gpu.requested(params).loaded);
+    EXPECT_EQ(double(counts.bytes_stored), kernel.gpu.requested(params).stored);
+  }
+}
+
+TEST_P(EveryGeneralRung, HasNoHazard) {
+  const Kernel& kernel = *GetParam();
+  for (const Params& given : general_sizes())
+    for (const Order order : {Order::forward, Order::random}) {
+      SCOPED_TRACE(kernel.name + "/" + given.text());
+      const auto [counts, check] = count(point_of(kernel, given), {.order = order, .counting = false, .hazards = true});
+      EXPECT_TRUE(counts.findings.empty()) << counts.findings.front().text();
+      EXPECT_TRUE(check.passed()) << check.reason();
+    }
+}
+
+std::string rung_name(const testing::TestParamInfo<const Kernel*>& info) {
+  return info.param->name.substr(info.param->name.rfind('/') + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryGeneralRung, testing::ValuesIn(general_rungs()), rung_name);
+
+TEST(GeneralRungs, AreTheWholeLadder) { EXPECT_GE(general_rungs().size(), 7u); }
+
+// --- what vector instructions and layouts bring ---------------------------------------------------------------------
+
+Counts square(const char* kernel) { return count(point_of(find_kernel(kernel), {{"n", 128}})).counts; }
+
+TEST(VectorisedRung, MovesFourElementsWithAnInstruction) {
+  const Counts before = square("gpu/matmul/register_2d"), after = square("gpu/matmul/vectorised");
+  EXPECT_EQ(after.bytes_loaded, before.bytes_loaded);
+  EXPECT_EQ(after.load_requests * 4, before.load_requests);
+  EXPECT_EQ(after.shared_load_requests * 4, before.shared_load_requests);
+}
+
+TEST(ConflictFreeRung, HasTheFewestWavefronts) {
+  const Counts before = square("gpu/matmul/vectorised"), after = square("gpu/matmul/conflict_free");
+  EXPECT_EQ(after.shared_load_requests, before.shared_load_requests);
+  EXPECT_LT(after.shared_load_wavefronts, before.shared_load_wavefronts);
+  EXPECT_LT(after.shared_store_wavefronts, before.shared_store_wavefronts);
+}
+
+TEST(WarpTiledRung, MeetsAtBarriersHalfAsOften) {
+  const Counts before = square("gpu/matmul/conflict_free"), after = square("gpu/matmul/warp_tiled");
+  EXPECT_EQ(after.fp32.fmas, before.fp32.fmas);
+  EXPECT_EQ(after.shared_load_requests, before.shared_load_requests);
+  EXPECT_LE(after.shared_load_wavefronts, before.shared_load_wavefronts);
+  EXPECT_EQ(after.barriers * 2, before.barriers);
+}
+
+TEST(CpAsyncRung, CopiesBAsynchronouslyWithOneBarrierAPhase) {
+  const Counts before = square("gpu/matmul/conflict_free"), after = square("gpu/matmul/cp_async");
+  EXPECT_EQ(after.bytes_loaded, before.bytes_loaded);
+  EXPECT_EQ(after.load_requests * 2, before.load_requests);
+  EXPECT_EQ(after.async_requests * 2, before.load_requests);
+  EXPECT_EQ(after.barriers * 2, before.barriers);
+}
+
+// --- how the work is shared out -----------------------------------------------------------------------------------
+
+/// Adds 1 to the count of each stage of each tile that this block is given, and counts the stages it says it has.
+__global__ void deal(mem<int>* dealt, mem<int>* totals, int tiles, int k_tiles, int parts, bool share) {
+  hopper::StreamK schedule(hopper::Work{tiles, k_tiles, parts, share});
+  const int total = schedule.total();
+  int left = total;
+  hopper::Piece piece{};
+  while (schedule.next(piece)) {
+    for (int k = piece.k0; k < piece.k0 + piece.length; ++k) atomicAdd(&dealt[piece.tile * k_tiles + k], 1);
+    left -= piece.length;
+  }
+  totals[blockIdx.x] = left;
+}
+
+struct Deal {
+  std::vector<int> dealt, left;
+};
+
+Deal deal_out(int blocks, int tiles, int k_tiles, int parts, bool share) {
+  const std::size_t stages = std::size_t(tiles) * k_tiles, count = blocks;
+  Array<int> dealt(stages), left(count);
+  counted({{static_cast<unsigned>(blocks)}, {1}}, {}, deal, dealt.on_device(), left.on_device(), tiles, k_tiles, parts,
+          share);
+  return {{&dealt[0], &dealt[0] + stages}, {&left[0], &left[0] + count}};
+}
+
+TEST(StreamK, DealsEachStageOfEachTileOnce) {
+  for (const int tiles : {1, 2, 3, 7, 8, 9, 15, 16, 17, 40})
+    for (const int k_tiles : {1, 2, 5, 16, 33})
+      for (const int blocks : {1, 3, 8})
+        for (const bool share : {false, true}) {
+          SCOPED_TRACE(testing::Message()
+                       << tiles << " tiles of " << k_tiles << ", " << blocks << " blocks, " << share);
+          const Deal deal = deal_out(blocks, tiles, k_tiles, 1, share);
+          EXPECT_EQ(deal.dealt, std::vector<int>(deal.dealt.size(), 1));
+          EXPECT_EQ(deal.left, std::vector<int>(blocks, 0));
+        }
+}
+
+TEST(StreamK, SplitsEachTileIntoParts) {
+  for (const int tiles : {1, 2, 5})
+    for (const int k_tiles : {4, 7, 33})
+      for (const int parts : {2, 3, 4}) {
+        const Deal deal = deal_out(tiles * parts, tiles, k_tiles, parts, false);
+        EXPECT_EQ(deal.dealt, std::vector<int>(deal.dealt.size(), 1));
+        EXPECT_EQ(deal.left, std::vector<int>(tiles * parts, 0));
+      }
+}
+
+TEST(StreamK, OrdersTilesInGroupsOfEightRows) {
+  for (const int rows : {1, 3, 8, 9, 17})
+    for (const int cols : {1, 2, 5}) {
+      std::vector<int> met(rows * cols);
+      for (int tile = 0; tile < rows * cols; ++tile) {
+        const hopper::Place place = hopper::grouped_place(tile, rows, cols);
+        ASSERT_GE(place.row, 0);
+        ASSERT_LT(place.row, rows);
+        ASSERT_GE(place.col, 0);
+        ASSERT_LT(place.col, cols);
+        ++met[place.row * cols + place.col];
+      }
+      EXPECT_EQ(met, std::vector<int>(met.size(), 1));
+    }
+  const hopper::Place ninth = hopper::grouped_place(8, 16, 4);
+  EXPECT_EQ(ninth.row, 0);
+  EXPECT_EQ(ninth.col, 1);
+}
+
+// --- what the top rung chooses --------------------------------------------------------------------------------------
+
+TEST(TopRung, TakesTheTablesEntryAtATunedSize) {
+  for (const hopper::Tuned& tuned : hopper::kTuned) {
+    EXPECT_EQ(hopper::nearest_recipe({tuned.m, tuned.n, tuned.k}), hopper::recipe_called(tuned.recipe));
+    EXPECT_NE(hopper::recipe_called(tuned.recipe), hopper::Recipe::by_table);
+  }
+}
+
+TEST(TopRung, TakesTheNearestEntryElsewhere) {
+  const hopper::Tuned& last = *std::max_element(std::begin(hopper::kTuned), std::end(hopper::kTuned),
+                                                [](const auto& x, const auto& y) { return x.m < y.m; });
+  const hopper::Recipe recipe = hopper::recipe_called(last.recipe);
+  EXPECT_EQ(hopper::nearest_recipe({last.m + 1, last.n - 1, last.k + 2}), recipe);
+  EXPECT_EQ(hopper::nearest_recipe({30000, 30000, 30000}), recipe);
+}
+
+TEST(TopRung, GoesTheWayItIsTold) {
+  Params p = find_problem("matmul").complete({{"n", 1024}});
+  p.set("recipe", static_cast<int>(hopper::Recipe::tiny));
+  const Kernel& top = find_kernel("gpu/matmul/top");
+  EXPECT_EQ(top.gpu.launch(p).block.x, unsigned(hopper::Tile32x32::kShape.threads()));
+  p.set("recipe", static_cast<int>(hopper::Recipe::large));
+  EXPECT_EQ(top.gpu.launch(p).block.x, unsigned(hopper::Tile128x256::kShape.threads()));
+}
+
+TEST(TopRung, SaysWhyItCannotRunHere) {
+  const Kernel& top = find_kernel("gpu/matmul/top");
+  EXPECT_FALSE(top.gpu.not_emulated.empty());
+  EXPECT_EQ(top.gpu.min_compute_capability, 90);
+}
+
+}  // namespace
+}  // namespace rung

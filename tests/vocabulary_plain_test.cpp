@@ -1,3 +1,0 @@
-/// The tests of CUDA's vocabulary once more, for the build of a kernel that only computes its answer.
-#define RUNG_PLAIN_EMULATION
-#include "tests/vocabulary_test.cpp"
