@@ -257,7 +257,7 @@ def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
         ax = style.axes(fig, 17, 9, 25, 2)
         lines.draw(ax, series, "Numbers added", "Time [µs]", log_y=True, limit=16)
         ax.xaxis.set_major_formatter(lambda v, _: _binary(v))
-        ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points}))
+        ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points})[::2])
     return Figure(f"{view.name}_sum", [_sum_row(p) for points in sums.values() for p in points], draw,
                   f"The sum of an array, by the way in which the blocks’ results are joined. {' '.join(stories)}",
                   "Line plot of the time of a sum by its length: the ways differ for short arrays only.", height=62, half=True)
