@@ -258,15 +258,15 @@ void BlockRunner::run_here(unsigned number, Fiber& fiber) {
     fail(fault.finding);
   } catch (const std::exception& error) {
     running_ = false;
-    fail(thread, "exception", std::string(": ") + error.what());
+    fail(thread, finding_kind::exception, std::string(": ") + error.what());
   } catch (...) {
     running_ = false;
-    fail(thread, "exception", ": of unknown type");
+    fail(thread, finding_kind::exception, ": of unknown type");
   }
   leave();
   thread.state = State::exited;
   if (!fiber.intact())
-    fail(thread, "stack overflow", ": the thread's local variables or its recursion need more stack than there is");
+    fail(thread, finding_kind::stack_overflow, ": the thread's local variables or its recursion need more stack than there is");
 }
 
 Fiber& BlockRunner::idle_fiber() {
@@ -321,7 +321,7 @@ MeetingResult BlockRunner::meet(Meeting kind, std::uint32_t mask, std::uint64_t 
   const unsigned lane = current_ % kWarpSize;
   if (kind != Meeting::active && !(mask >> lane & 1)) {
     const OutsideKernel aside(*this);
-    throw Fault({.kind = "divergent warp",
+    throw Fault({.kind = finding_kind::divergent_warp,
                  .first = text_of_running() + " calls with a mask that lacks its own lane, at " + text(where)});
   }
   self.where = where;
@@ -444,7 +444,7 @@ void BlockRunner::explain_meeting(unsigned first, unsigned last) {
       const Thread& that = threads_[other];
       if (!(thread.mask >> (other - first) & 1) || that.state == State::exited) continue;
       if (that.state == State::at_meeting && that.meeting == thread.meeting && that.mask == thread.mask) continue;
-      fail(thread, "divergent warp", waiting_text(thread),
+      fail(thread, finding_kind::divergent_warp, waiting_text(thread),
            "thread " + text(that.index) + ", whom it names," + waiting_text(that));
       abandon_block();
     }
@@ -473,7 +473,7 @@ bool BlockRunner::release_barrier() {
     if (thread.state != State::at_barrier) continue;
     if (!first) first = &thread;
     if (!same_place(thread.where, first->where)) {
-      fail(thread, "divergent barrier", waiting_text(thread), "thread " + text(first->index) + waiting_text(*first));
+      fail(thread, finding_kind::divergent_barrier, waiting_text(thread), "thread " + text(first->index) + waiting_text(*first));
       abandon_block();
     }
     barrier_sum_ += static_cast<int>(thread.brings);
@@ -485,7 +485,7 @@ bool BlockRunner::release_barrier() {
   return first != nullptr;
 }
 
-void BlockRunner::fail(const Thread& thread, const std::string& kind, const std::string& what,
+void BlockRunner::fail(const Thread& thread, FindingKind kind, const std::string& what,
                        const std::string& second) {
   const auto number = static_cast<std::size_t>(&thread - threads_.data());
   fail(Finding{.kind = kind, .first = text_of_thread(launch_->shape, block_, number) + what, .second = second});
@@ -531,11 +531,11 @@ int wait_for_block(int given, std::source_location where) {
 MeetingResult meet_warp(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where) {
   return BlockRunner::of_this_thread().meet(kind, mask, brings, where);
 }
-void fail_thread(const std::string& kind, const std::string& what) {
+void fail_thread(FindingKind kind, const std::string& what) {
   const OutsideKernel aside(BlockRunner::of_this_thread());
   throw Fault({.kind = kind, .first = BlockRunner::of_this_thread().text_of_running() + " " + what});
 }
-void fail_thread(const std::string& kind, const std::string& what, std::source_location where) {
+void fail_thread(FindingKind kind, const std::string& what, std::source_location where) {
   const OutsideKernel aside(BlockRunner::of_this_thread());
   fail_thread(kind, what + " at " + text(where));
 }

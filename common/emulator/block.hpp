@@ -119,7 +119,7 @@ class BlockRunner {
   void interleave_requests();
   std::string waiting_text(const Thread& thread) const;
   std::uint32_t lanes_in(unsigned first, unsigned last, State state) const;
-  void fail(const Thread& thread, const std::string& kind, const std::string& what, const std::string& second = "");
+  void fail(const Thread& thread, FindingKind kind, const std::string& what, const std::string& second = "");
   void fail(Finding finding);
   void abandon_block();
   std::span<const unsigned> shuffled(std::vector<unsigned>& order, unsigned first, unsigned last);

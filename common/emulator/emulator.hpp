@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/emulator/caches.hpp"
+#include "common/emulator/finding_kinds.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -31,7 +32,7 @@ struct EmulatorOptions {
 
 /// Something that a kernel does and must not do.
 struct Finding {
-  std::string kind;           ///< "read after write", "out of bounds", "divergent barrier" …
+  FindingKind kind;
   std::string buffer;         ///< "as", "B"; empty where it is not about memory
   std::int64_t index = 0;     ///< of the element in the buffer
   std::string first, second;  ///< "block (0, 0, 0), thread (3, 0, 0), write at tiled.cu:27"; second may be empty

@@ -65,7 +65,7 @@ std::vector<std::int64_t> extents_of(const std::string& type) {
 }  // namespace
 
 std::string Finding::text() const {
-  std::string out = kind + ": ";
+  std::string out = std::string(kind) + ": ";
   if (!buffer.empty()) out += buffer + "[" + std::to_string(index) + "], ";
   out += first;
   if (!second.empty()) out += "; " + second;
@@ -82,7 +82,7 @@ Finding beyond_shared_array(const FaultyAccess& access) {
   const SharedArray array = shared_array_at(access.address - access.bytes, trace.static_shared.begin,
                                             BlockRunner::of_this_thread().launch().kernel);
   const bool is_known = !array.name.empty() && !is_shared_gap(array.name);
-  return {.kind = "out of bounds",
+  return {.kind = finding_kind::out_of_bounds,
           .buffer = is_known ? array.name : "shared memory",
           .index = is_known ? static_cast<std::int64_t>(array.offset / access.bytes) + 1 : 0,
           .first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
@@ -93,7 +93,7 @@ Finding beyond_shared_array(const FaultyAccess& access) {
 
 Finding out_of_bounds(const FaultyAccess& access) {
   if (trace.static_shared.holds(access.address)) return beyond_shared_array(access);
-  Finding finding{.kind = "out of bounds"};
+  Finding finding{.kind = finding_kind::out_of_bounds};
   const auto from_dynamic = static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin);
   const auto dynamic_bytes = static_cast<std::int64_t>(trace.dynamic_shared.bytes);
   constexpr std::int64_t kNear = 1 << 16;
@@ -113,7 +113,7 @@ Finding out_of_bounds(const FaultyAccess& access) {
 }
 
 Finding misaligned(const FaultyAccess& access) {
-  Finding finding{.kind = "misaligned access"};
+  Finding finding{.kind = finding_kind::misaligned_access};
   if (trace.dynamic_shared.holds(access.address)) {
     name_dynamic_shared(finding, static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin), access.bytes);
   } else if (trace.static_shared.holds(access.address)) {
@@ -146,7 +146,7 @@ Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t
   const std::int64_t inside = std::clamp<std::int64_t>(index, 0, std::max<std::int64_t>(extent - 1, 0));
   const std::uintptr_t moved = access.address - static_cast<std::uintptr_t>((index - inside) * stride);
 
-  Finding finding{.kind = "out of bounds", .index = index};
+  Finding finding{.kind = finding_kind::out_of_bounds, .index = index};
   if (trace.static_shared.holds(moved))
     finding.buffer =
         shared_array_at(moved, trace.static_shared.begin, BlockRunner::of_this_thread().launch().kernel).name;
@@ -158,14 +158,14 @@ Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t
 
 Finding runaway(std::uintptr_t position) {
   const BlockRunner& runner = BlockRunner::of_this_thread();
-  return {.kind = "runaway",
+  return {.kind = finding_kind::runaway,
           .first = runner.text_of_running() + " still runs after " + std::to_string(runner.launch().options.budget) +
                    " steps of its block, at " + line_of(position).short_text() +
                    ": does the loop end? (a longer run: --budget)"};
 }
 
 Finding finding_of(const Hazard& hazard, const Launch& shape, const void* kernel) {
-  Finding finding{.kind = name_of(hazard.kind), .occurrences = hazard.occurrences};
+  Finding finding{.kind = hazard.kind, .occurrences = hazard.occurrences};
   if (!hazard.is_shared) {
     name_global(finding, hazard.address, hazard.bytes);
   } else if (hazard.address >= kDynamicShared) {

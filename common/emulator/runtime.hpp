@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <source_location>
 
+#include "common/emulator/finding_kinds.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -42,9 +43,9 @@ struct MeetingResult {
 MeetingResult meet_warp(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where);
 
 /// Ends the block with this error of the running thread ("shuffles from lane 5, which takes no part").
-[[noreturn]] void fail_thread(const std::string& kind, const std::string& what);
+[[noreturn]] void fail_thread(FindingKind kind, const std::string& what);
 /// The same, and where it stands.
-[[noreturn]] void fail_thread(const std::string& kind, const std::string& what, std::source_location where);
+[[noreturn]] void fail_thread(FindingKind kind, const std::string& what, std::source_location where);
 
 /// Lets other threads of the block run: for loops that wait for what another thread writes.
 void yield_thread();

@@ -27,7 +27,8 @@
 // A failed assertion ends the kernel, not the program.
 #ifndef NDEBUG
 #undef assert
-#define assert(condition) (static_cast<bool>(condition) ? void() : rung::fail_thread("assertion", #condition))
+#define assert(condition) \
+  (static_cast<bool>(condition) ? void() : rung::fail_thread(rung::finding_kind::assertion, #condition))
 #endif
 
 // Each brings in those that it builds on.
@@ -97,8 +98,9 @@ RUNG_STORE(__stwt)
 /// Fails the thread as the hardware would refuse the copy.
 RUNG_UNTRACED inline void check_copy(std::size_t bytes, std::size_t zeros) {
   if ((bytes != 4 && bytes != 8 && bytes != 16) || zeros > bytes)
-    fail_thread("bad asynchronous copy", "of " + std::to_string(bytes) + " bytes, " + std::to_string(zeros) +
-                                             " of them zeros: 4, 8 or 16 can be copied");
+    fail_thread(finding_kind::bad_asynchronous_copy, "of " + std::to_string(bytes) + " bytes, " +
+                                                         std::to_string(zeros) +
+                                                         " of them zeros: 4, 8 or 16 can be copied");
 }
 
 /// Copies 4, 8 or 16 bytes from global to shared memory, without waiting; the last `zeros` of them become 0.
@@ -114,7 +116,7 @@ RUNG_INLINE void __pipeline_wait_prior(std::size_t latest) { await_copies(latest
 /// Copies `bytes` from `data` to the beginning of a __constant__ array before the next launch.
 /// Throws Error for more bytes than the array has.
 template <typename Symbol>
-void set_constant(const Call& call, Symbol& symbol, const void* data, std::size_t bytes) {
+void set_constant(const Call&, Symbol& symbol, const void* data, std::size_t bytes) {
   if (bytes > sizeof(Symbol))
     throw Error("filling constant memory: " + std::to_string(bytes) + " bytes into an array of " +
                 std::to_string(sizeof(Symbol)));

@@ -39,7 +39,7 @@ enum class ShuffleKind { lane, distance_up, distance_down, bits_to_flip };
 /// Source: PTX ISA, shfl.sync.
 RUNG_UNTRACED inline unsigned source_lane(ShuffleKind kind, unsigned lane, unsigned argument, int width) {
   if (width < 1 || width > warpSize || !std::has_single_bit(static_cast<unsigned>(width)))
-    fail_thread("bad shuffle", "a width of " + std::to_string(width) + " is no power of two up to 32");
+    fail_thread(finding_kind::bad_shuffle, "a width of " + std::to_string(width) + " is no power of two up to 32");
   const unsigned first = lane & ~static_cast<unsigned>(width - 1), last = first + static_cast<unsigned>(width) - 1;
   argument &= 31;
   switch (kind) {
@@ -60,7 +60,8 @@ RUNG_UNTRACED inline std::uint64_t shuffle_bits(ShuffleKind kind, unsigned mask,
   const unsigned source = source_lane(kind, lane_of_thread(), argument, width);
   const MeetingResult meeting = meet_warp(Meeting::shuffle, mask, bits, where);
   if (!(meeting.lanes >> source & 1))
-    fail_thread("divergent warp", "shuffles from lane " + std::to_string(source) + ", which takes no part,", where);
+    fail_thread(finding_kind::divergent_warp, "shuffles from lane " + std::to_string(source) + ", which takes no part,",
+                where);
   return meeting.brought[source];
 }
 

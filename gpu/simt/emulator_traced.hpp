@@ -48,7 +48,8 @@ RUNG_UNTRACED inline void record_and_open_copy(void* to, const void* from, std::
   const void* site = __builtin_return_address(0);
   const auto size = static_cast<std::uint64_t>(std::countr_zero(bytes));
   if (zeros != 0 && zeros != bytes)
-    fail_thread("not emulated", "an asynchronous copy that fills a part of its " + std::to_string(bytes) + " bytes");
+    fail_thread(finding_kind::not_emulated,
+                "an asynchronous copy that fills a part of its " + std::to_string(bytes) + " bytes");
   if (zeros == 0) record(from, size | AccessKind::kAsync, site);
   record(to, size | AccessKind::kAsync | AccessKind::kStore, site, Ordering::async);
   open_copy(to, zeros == 0 ? from : kZeros, bytes);
