@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <string>
 
-#include "common/emulator/device_memory.hpp"
 #include "common/emulator/block.hpp"
+#include "common/emulator/device_memory.hpp"
 #include "common/emulator/symbols.hpp"
 
 namespace rung {
 namespace {
 
-// What GCC hands to its sanitizer's runtime; the layout is part of its ABI.
+// What GCC passes to its sanitizer runtime; the layout is part of its ABI.
 struct SubscriptLocation {
   const char* file;
   std::uint32_t line, column;
@@ -36,7 +36,7 @@ std::string plural(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// The name of global memory's buffer and the element's index in it, in elements of the access's size.
+/// Sets the finding's buffer of global memory, and the index in it in elements of the access's size.
 void name_global(Finding& finding, std::uintptr_t address, unsigned bytes) {
   const Allocation buffer = nearest_allocation(address);
   if (buffer.begin == 0) {
@@ -77,7 +77,7 @@ bool is_shared_gap(const std::string& name) { return name.starts_with("rung_gap_
 
 namespace {
 
-/// Just past the end of a static shared array: which one it is follows from the address before.
+/// An access just past the end of a static shared array, which is found by the preceding address.
 Finding beyond_shared_array(const FaultyAccess& access) {
   const SharedArray array = shared_array_at(access.address - access.bytes, trace.static_shared.begin,
                                             BlockRunner::of_this_thread().launch().kernel);
@@ -135,7 +135,7 @@ std::string subscript_place(const void* data) {
   return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(location.line);
 }
 
-/// The compiler tells the array's type and the index; which array it is follows from the address, moved back into it.
+/// The compiler supplies the array's type and the index; the array is found by the address, moved back inside it.
 Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t index) {
   const auto& subscript = *static_cast<const SubscriptData*>(data);
   const std::string type = subscript.array_type->name;
@@ -159,9 +159,9 @@ Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t
 Finding runaway(std::uintptr_t position) {
   const BlockRunner& runner = BlockRunner::of_this_thread();
   return {.kind = finding_kind::runaway,
-          .first = runner.text_of_running() + " still runs after " + std::to_string(runner.launch().options.budget) +
-                   " steps of its block, at " + line_of(position).short_text() +
-                   ": does the loop end? (a longer run: --budget)"};
+          .first = runner.text_of_running() + " is still running after its block has executed " +
+                   std::to_string(runner.launch().options.budget) + " basic blocks, at " +
+                   line_of(position).short_text() + ": does the loop terminate? (--budget raises the limit)"};
 }
 
 Finding finding_of(const Hazard& hazard, const Launch& shape, const void* kernel) {

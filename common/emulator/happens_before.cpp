@@ -69,13 +69,13 @@ bool SyncFlags::covers(const FlagClock& clock, std::uint32_t block, std::uint32_
   return false;
 }
 
-void BlockOrder::begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch) {
+void HappensBefore::begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch) {
   flags_ = &flags;
   threads_ = threads;
   last_epoch_ = last_epoch;
 }
 
-void BlockOrder::begin_block(std::uint32_t block) {
+void HappensBefore::begin_block(std::uint32_t block) {
   block_ = block;
   epoch_ = 1;
   barrier_epoch_ = 0;
@@ -93,14 +93,14 @@ void BlockOrder::begin_block(std::uint32_t block) {
   acquired_by_thread_.clear();
 }
 
-bool BlockOrder::is_released_to(std::uint32_t thread, std::uint32_t block, std::uint32_t other, std::uint32_t epoch,
-                                std::uintptr_t address) const {
+bool HappensBefore::is_released_to(std::uint32_t thread, std::uint32_t block, std::uint32_t other, std::uint32_t epoch,
+                                   std::uintptr_t address) const {
   if (flags_->covers(acquired_, block, other, epoch, address)) return true;
   const auto own = acquired_by_thread_.find(thread);
   return own != acquired_by_thread_.end() && flags_->covers(own->second, block, other, epoch, address);
 }
 
-void BlockOrder::block_barrier() {
+void HappensBefore::block_barrier() {
   barrier_epoch_ = epoch_;
   advance();
   for (const auto& [thread, acquired] : acquired_by_thread_) join(acquired_, acquired);
@@ -108,7 +108,7 @@ void BlockOrder::block_barrier() {
   if (!fenced_threads_.empty()) merge_fences();
 }
 
-void BlockOrder::warp_barrier(std::uint32_t first, std::uint32_t lanes) {
+void HappensBefore::warp_barrier(std::uint32_t first, std::uint32_t lanes) {
   WarpClock joined{};
   FlagClock acquired;
   const auto each_lane = [&](auto&& visit) {
@@ -130,7 +130,7 @@ void BlockOrder::warp_barrier(std::uint32_t first, std::uint32_t lanes) {
   advance();
 }
 
-void BlockOrder::fence(std::uint32_t thread) {
+void HappensBefore::fence(std::uint32_t thread) {
   Fence& fence = fences_[thread];
   fence = {.lanes = clocks_[thread], .block_epoch = barrier_epoch_};
   fence.lanes[thread % kLanesPerWarp] = epoch_;
@@ -140,7 +140,7 @@ void BlockOrder::fence(std::uint32_t thread) {
   advance();  // the thread's next accesses are not covered
 }
 
-void BlockOrder::release(std::uint32_t thread, std::uintptr_t address, unsigned bytes) {
+void HappensBefore::release(std::uint32_t thread, std::uintptr_t address, unsigned bytes) {
   if (!has_fences_ || last_release_[thread] == std::pair{address, epoch_}) return;
   last_release_[thread] = {address, epoch_};
   Release release{.block = block_,
@@ -169,7 +169,7 @@ void BlockOrder::release(std::uint32_t thread, std::uintptr_t address, unsigned 
 }
 
 /// After a load of a flag has been made: takes over the releases that it may have observed.
-void BlockOrder::acquire() {
+void HappensBefore::acquire() {
   const std::uintptr_t address = std::exchange(acquiring_, 0);
   if (!flags_->has_releases()) return;
   const Acquired acquired = flags_->acquire(address);
@@ -179,7 +179,7 @@ void BlockOrder::acquire() {
 }
 
 /// At a barrier: merges what the fences before it cover, for any thread that releases after it.
-void BlockOrder::merge_fences() {
+void HappensBefore::merge_fences() {
   std::vector<std::uint32_t> epochs = fenced_by_thread_ ? *fenced_by_thread_ : std::vector<std::uint32_t>(threads_);
   for (const std::uint32_t thread : fenced_threads_) {
     fenced_epoch_ = std::max(fenced_epoch_, fences_[thread].block_epoch);

@@ -78,7 +78,7 @@ class SyncFlags {
 
 /// The happens-before relation as one block sees it: among its own threads, and after releases by other blocks. Serves
 /// the blocks of one launch, one after the other, on one OS thread.
-class BlockOrder {
+class HappensBefore {
  public:
   /// `threads` of a block; epochs up to `last_epoch` are told apart. `flags` outlives the launch's blocks.
   void begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch);

@@ -117,7 +117,7 @@ struct BlockHazards::State {
   unsigned threads = 0;
   std::uint64_t block = 0;
   std::uint32_t last_epoch = 0;
-  BlockOrder order;
+  HappensBefore order;
 
   std::vector<std::unique_ptr<ShadowMemory>> shared;
   ShadowMemory* last_buffer = nullptr;
@@ -295,7 +295,7 @@ void BlockHazards::begin_block(std::uint32_t block) {
 
 void BlockHazards::access(std::uint32_t thread, const CheckedAccess& access) {
   State& state = *state_;
-  BlockOrder& order = state.order;
+  HappensBefore& order = state.order;
   state.expect_thread(thread);
   order.finish_acquire();
   ShadowMemory* shadow = state.shadow_at(access);
