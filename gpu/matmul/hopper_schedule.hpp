@@ -1,17 +1,46 @@
-/// The schedule that leaves no multiprocessor idle: tiles in waves, but the last ones cut along k.
+/// Schedules: which tiles of C a block computes, and in which order. A schedule is constructed from the Work of a
+/// launch in each thread; next() gives the block's pieces one after the other, total() their stages, place() a tile's
+/// place.
 #pragma once
 
-#include "gpu/matmul/hopper.hpp"
+#include "gpu/simt/simt.hpp"
 
 namespace rung::hopper {
 
-/// Whole tiles wave by wave, and of the last, partial wave and the one before it each block has an equal share of all
-/// stages (stream-K): a block's share may begin and end within a tile, and the block that has a tile's first stages
-/// adds what the others have of it. Or, for few tiles of a long k, every tile in equal parts (split-K).
+/// The work of a launch, in tiles of C and, along k, in stages.
+struct Work {
+  int tiles, k_tiles;
+  int parts;   ///< of each tile along k, each with a plane of its own
+  bool share;  ///< divide the tiles of the last, partial wave among all blocks
+};
+
+/// A piece of work for a block: of a tile of C, `length` stages from k0 on.
+struct Piece {
+  int tile, k0, length;
+};
+
+struct Place {
+  int row, col;  ///< in tiles
+};
+
+/// Tiles in groups of 8 rows of tiles, column by column: blocks that run at the same time need few rows of A and
+/// columns of B, which L2 then holds for all of them.
+__device__ __forceinline__ Place grouped_place(int tile, int rows, int cols) {
+  constexpr int kGroup = 8;
+  const int group = tile / (kGroup * cols);
+  const int height = min(kGroup, rows - group * kGroup);
+  const int within = tile - group * kGroup * cols;
+  return {group * kGroup + within % height, within / height};
+}
+
+/// The schedule of persistent blocks. Whole tiles in waves: block b computes tiles b, b + blocks, b + 2 blocks … If
+/// work.share is set, each block has an equal share of all stages of the last, partial wave and the one before it
+/// (stream-K): a share may begin and end within a tile, and the block with the first stages of a tile adds the partial
+/// sums of the others. If work.parts > 1, for few tiles and a long k, every tile is split into equal parts (split-K).
 struct StreamK {
   static constexpr bool kShares = true;
   int tiles, k_tiles, blocks;
-  int dense;  // whole tiles, the first ones
+  int dense;  // tiles that are not shared: the first ones
   int tile, unit = 0, end = 0;
 
   __device__ explicit StreamK(const Work& work)
@@ -32,9 +61,9 @@ struct StreamK {
       end = first_unit(block + 1);
     }
   }
-  /// The first stage that a block has of the tiles after the dense ones, counted through all of them. These are fewer
-  /// than two waves, so that the product stays below 2^31: 2 x 256 blocks x 4096 stages x 256. (A division of 64 bits
-  /// would be a call, whose return address the compiler spills.)
+  /// The first stage of a block's share of the tiles after the dense ones, counted through all of them. These are fewer
+  /// than two waves, so that the product is below 2^31: 2 x 256 blocks x 4096 stages x 256. (A 64-bit division would be
+  /// a function call, whose return address the compiler spills.)
   __device__ int first_unit(int block) const {
     return static_cast<int>(static_cast<unsigned>((tiles - dense) * k_tiles * block) / static_cast<unsigned>(blocks));
   }
@@ -56,7 +85,5 @@ struct StreamK {
   }
   __device__ static Place place(int tile, int rows, int cols) { return grouped_place(tile, rows, cols); }
 };
-
-extern template void run<Tile128x256, StreamK>(const Call&, const Plan&);  // compiled with the rung of that name
 
 }  // namespace rung::hopper

@@ -1,16 +1,16 @@
-/// The ways in which gpu/matmul/top can compute a product, and which one it takes.
+/// The ways in which gpu/matmul/top can compute a product, and the choice among them.
 #pragma once
 
 #include <array>
 #include <cmath>
 
-#include "gpu/matmul/stream_k.hpp"
+#include "gpu/matmul/hopper.hpp"
 #include "gpu/matmul/top_table.hpp"
 
 namespace rung::hopper {
 
-/// A compiled tile, and whether its last wave is shared out or k is split. The values are those of the tunable "recipe"
-/// and of the table.
+/// A compiled tile, and whether its last wave is shared or k is split. The values are those of the tunable "recipe" and
+/// of the table.
 enum class Recipe {
   by_table,
   large,  // 128 x 256
@@ -24,7 +24,7 @@ enum class Recipe {
   tiny_split,
 };
 
-/// The recipe of the table's entry nearest to this size: the one with the least sum of |log(size / its size)|.
+/// The recipe of the table entry nearest to this size: the one with the least sum of |log(size / its size)|.
 inline Recipe nearest_recipe(const MatmulShape& shape) {
   const auto logs = [](int m, int n, int k) { return std::array{std::log(m), std::log(n), std::log(k)}; };
   static const auto known = [&] {
@@ -42,10 +42,10 @@ inline Recipe nearest_recipe(const MatmulShape& shape) {
   return static_cast<Recipe>(kTuned[nearest].recipe);
 }
 
-/// The recipe of a call: the one asked for, else the table's.
+/// The recipe of a call: the requested one, else that of the table.
 inline Recipe recipe_of(const Params& p) {
-  const auto asked = static_cast<Recipe>(p.get("recipe", 0));
-  return asked == Recipe::by_table ? nearest_recipe(matmul_shape(p)) : asked;
+  const auto requested = static_cast<Recipe>(p.get("recipe", 0));
+  return requested == Recipe::by_table ? nearest_recipe(matmul_shape(p)) : requested;
 }
 
 /// Calls act(tile, plan) with the recipe's tile and its plan for this size.
