@@ -138,9 +138,10 @@ std::optional<SourceLine> parse_line(std::string_view text) {
   return place;
 }
 
-/// Whether the file is a library header rather than a kernel's source.
+/// Whether the file is a library header, the emulator's included, rather than a kernel's source.
 bool is_library(const std::string& file) {
-  return ("/" + file).find("/gpu/simt/") != std::string::npos || file.starts_with("/usr/include/") ||
+  return ("/" + file).find("/gpu/simt/") != std::string::npos ||
+         ("/" + file).find("/common/emulator/") != std::string::npos || file.starts_with("/usr/include/") ||
          file.starts_with("/usr/lib/") || file.find("/include/c++/") != std::string::npos ||
          file.find("/lib/gcc/") != std::string::npos;
 }

@@ -18,7 +18,7 @@ inline namespace RUNG_EMULATION {
 // ---- The special function unit: one instruction each ----
 
 /// `exact`, rounded once to a float whose significand has `bits_fewer` bits fewer than usual.
-RUNG_UNTRACED inline float rounded(double exact, int bits_fewer) {
+RUNG_UNTRACED inline float reduced_precision(double exact, int bits_fewer) {
   constexpr int kBeyondFloat = std::numeric_limits<double>::digits - std::numeric_limits<float>::digits;
   if (!std::isfinite(exact)) return static_cast<float>(exact);
   const std::uint64_t half = std::uint64_t{1} << (kBeyondFloat + bits_fewer - 1);
@@ -26,12 +26,12 @@ RUNG_UNTRACED inline float rounded(double exact, int bits_fewer) {
   return static_cast<float>(std::bit_cast<double>(bits));
 }
 /// 2^x.
-RUNG_UNTRACED inline float unit_exp2(float x) { return rounded(std::exp2(static_cast<double>(x)), 1); }
+RUNG_UNTRACED inline float unit_exp2(float x) { return reduced_precision(std::exp2(static_cast<double>(x)), 1); }
 /// log2(x); near 0 the unit has a fixed number of fractional bits.
 RUNG_UNTRACED inline float unit_log2(float x) {
   const double exact = std::log2(static_cast<double>(x));
   if (x >= 0.5f && x <= 2) return static_cast<float>(std::nearbyint(std::ldexp(exact, 22)) / 0x1p22);
-  return rounded(exact, 1);
+  return reduced_precision(exact, 1);
 }
 /// 1 / x, with subnormal results flushed to zero.
 RUNG_UNTRACED inline float unit_reciprocal(float x) {
@@ -40,10 +40,10 @@ RUNG_UNTRACED inline float unit_reciprocal(float x) {
 }
 /// The sine and cosine of 2 pi x.
 RUNG_UNTRACED inline float unit_sin(float x) {
-  return rounded(std::sin(2 * std::numbers::pi * static_cast<double>(x)), 2);
+  return reduced_precision(std::sin(2 * std::numbers::pi * static_cast<double>(x)), 2);
 }
 RUNG_UNTRACED inline float unit_cos(float x) {
-  return rounded(std::cos(2 * std::numbers::pi * static_cast<double>(x)), 2);
+  return reduced_precision(std::cos(2 * std::numbers::pi * static_cast<double>(x)), 2);
 }
 
 // ---- Inexact on the hardware ----
