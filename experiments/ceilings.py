@@ -20,7 +20,8 @@ def section(view: View) -> Section | None:
 
 def _finding(part: Part) -> str:
     """Memory and arithmetic at best, beside the data sheet, and what a kernel must do for each byte to be bound by the latter."""
-    dram, peak = part.roofs.dram(), part.roofs.peak(FP32)
+    whole = part.roofs.of_threads(None)
+    dram, peak = whole.dram(), whole.peak(FP32)
     if not dram or not peak:
         return ""
     threads = f" on {words.counted(peak.threads, 'thread')}" if peak.threads else ""
@@ -43,7 +44,7 @@ def _of_sheet(part: Part, roof: Roof) -> str:
 
 def _roofline(view: View, part: Part) -> Figure:
     from report.draw import roofline, style
-    more = [r for r in part.roofs.of_threads(None).compute(FP32) if r is not part.roofs.peak(FP32)]
+    more = part.roofs.of_threads(None).compute(FP32)[:-1]
 
     def draw(fig) -> None:
         roofline.draw(style.axes(fig, 16, 9, 1.5, 1), part.roofs, FP32, (), (), "of each level of memory", more=more)

@@ -80,7 +80,7 @@ def _own(ladder: Ladder, scaling: list[Scaling]) -> Scaling | None:
 
 def _peaks(ladder: Ladder) -> tuple[float, float, int] | None:
     """The arithmetic peak on one thread and on all, of one label, and the number of all."""
-    whole = ladder.part.roofs.peak(ladder.type)
+    whole = ladder.part.roofs.of_threads(None).peak(ladder.type)
     one = whole and next((r for r in ladder.part.roofs.all if r.label == whole.label and r.threads == 1), None)
     return (one.value, whole.value, whole.threads) if one and whole.threads and whole.threads > 1 else None
 
@@ -90,7 +90,7 @@ def _scaled(ladder: Ladder, scaling: list[Scaling]) -> str:
     if not mine:
         return ""
     point, gain = mine.last
-    text = (f" On {words.counted(point.threads, 'thread')} it runs {numbers.times(gain.value)} as fast as on one "
+    text = (f" On {words.counted(point.threads, 'thread')} {point.kernel.title} runs {numbers.times(gain.value)} as fast as on one "
             f"({numbers.percent(gain.value / point.threads)} parallel efficiency)")
     peaks = _peaks(ladder)
     return text + (f"; the {words.type_name(ladder.type)} peak itself grows {numbers.times(peaks[1] / peaks[0])}." if peaks else ".")

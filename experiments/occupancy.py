@@ -16,7 +16,7 @@ def section(view: View) -> Section | None:
         return None
     figures = [*([_sweep_figure(view, swept)] if swept else []), *([_block_figure(view, blocks)] if blocks else [])]
     return Section(_finding(swept, blocks), figures=figures, answer=_answer(view, swept),
-                   first=_first(view, swept) if swept else None, appendix=[_table(view, points)])
+                   first=_first(view, swept) if swept and _ladders(view) else None, appendix=[_table(view, points)])
 
 
 def _swept(points: list[Point]) -> dict[str, list[Point]]:

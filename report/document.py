@@ -93,9 +93,8 @@ def data(document: Document, drawn: bool) -> dict:
     main = [] if single else [block for c in found for block in _experiment(c, drawn)]
     for section in document.joined:
         main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, drawn)]
-    first = blocks.figures(document.first, drawn)
-    if single:
-        first += _body(found[0].section, drawn)[1:]
+    first = _body(replace(found[0].section, figures=document.first), drawn)[1:] if single else blocks.figures(
+        document.first, drawn)
     return {"page": {k: _cleaned(v) for k, v in page.items()}, "first": first, "main": main,
             "method": method.method(study) + method.validity(study) + references.section(found),
             "appendix": _appendix(document, drawn)}
@@ -125,7 +124,7 @@ def _appendix(document: Document, drawn: bool) -> list[dict]:
         if section.appendix:
             made += [blocks.heading(title), *_extras(section.appendix, drawn)]
     texts, tables = machines.section(document.study)
-    made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)]
+    made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)] if texts or tables else []
     texts, tables = provenance.section(document.study)
     return made + [blocks.heading("Provenance"), *texts, *map(blocks.table, tables),
                    *provenance.contexts(document.study)]

@@ -125,12 +125,17 @@ def _parts(name: str, side: str, live: Found, stored: Found) -> list[Part]:
 
 def _part(run: Run, side: str, recorded: bool, live: Found, stored: Found) -> Part:
     if side == COUNTS:
-        return Part("cpu", run, tuple(p for p in run.points if p.mode == COUNT), recorded)
+        part = Part("cpu", run, tuple(p for p in run.points if p.mode == COUNT), recorded)
+        return _with(part, _counters(run.machine("gpu"), live, stored) or _counters(None, live, stored))
     points = tuple(p for p in run.points if p.kernel.side == side and p.mode != COUNT)
     part = Part(side, run, points, recorded, _roofs(run, side, live, stored))
-    if side == "gpu" and (counters := _counters(part.machine, live, stored)):
-        return replace(part, counters=counters.points, counter_tool=counters.tool)
-    return part
+    return _with(part, _counters(part.machine, live, stored)) if side == "gpu" else part
+
+
+def _with(part: Part, counters: CounterFile | None) -> Part:
+    if counters is None:
+        return part
+    return replace(part, counters=counters.points, counter_tool=counters.tool, counter_machine=counters.machine)
 
 
 def _is_recorded(path: Path) -> bool:
@@ -166,9 +171,9 @@ def _apart(hours: float) -> str:
         f"{hours / 24:.0f}\u00a0days")
 
 
-def _counters(machine: Machine, live: Found, stored: Found) -> CounterFile | None:
-    """The newest of a GPU of that name."""
-    mine = [c for c in live.counters + stored.counters if c.machine.lower() == machine.name.lower()]
+def _counters(machine: Machine | None, live: Found, stored: Found) -> CounterFile | None:
+    """The newest of a GPU of that name; of any GPU for None."""
+    mine = [c for c in live.counters + stored.counters if machine is None or c.machine.lower() == machine.name.lower()]
     return max(mine, key=lambda c: (c.date, str(c.path)), default=None)
 
 
@@ -182,7 +187,7 @@ def _companions(live: Found, stored: Found) -> Companions:
 
 
 def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run]) -> list[Source]:
-    """Every file that was looked at, with what it gave."""
+    """The files that were looked at, with what they gave; recorded ones only where they gave something."""
     roofs_of = {roof.run for view in views for part in (*view.parts, *view.others) for roof in part.roofs.all}
     made = live.sources + stored.sources
     for run in live.runs + stored.runs:
@@ -201,4 +206,6 @@ def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run
                  for f in found.hazards]
         made += [Source(str(f.path), "emulators", id(f) in kept, f"{f.date[:10]}, {f.machine}")
                  for f in found.emulators]
-    return sorted(made, key=lambda s: (not s.used, s.path))
+    recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators)}
+    shown = (s for s in dict.fromkeys(made) if s.used or s.path not in recorded)
+    return sorted(shown, key=lambda s: (not s.used, s.path))

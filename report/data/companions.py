@@ -66,7 +66,8 @@ def _planted_fault(path: Path, name: str, table: dict) -> PlantedFault:
         if not isinstance(row.get("found"), bool):
             raise InputError(path, f"kernels[{name[:60]!r}].{tool[:60]}.found", "neither true nor false")
         verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""))
-    return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True)
+    return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True,
+                        Path(str(table.get("file") or "")).stem)
 
 
 def _emulator_file(path: Path, data: dict) -> EmulatorFile:

@@ -107,7 +107,7 @@ def build(part: Part | None, family: str, type_: str, size: object = None, one_t
     kernels have, and the ladder's note says so.
     """
     points = [replace(p, threads=1) if p.kernel.name in one_thread else p
-              for p in (whole_machine(part.timed(family, type_)) if part else ())]
+              for p in (whole_machine(part.timed(family, type_)) if part else ()) if p.value]
     if not points:
         return None
     best = best_variants(points)

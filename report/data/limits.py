@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from report.data.records import Point
+from report.data.roofs import BEYOND
 from report.data.view import Part
 
 DRAM, L3, L2, L1, SHARED, ISSUE, ARITHMETIC = (
@@ -18,8 +19,6 @@ LEVEL_OF = {DRAM: "DRAM", L3: "L3", L2: "L2", L1: "L1", SHARED: "SHARED"}
 """The level in a roof's label of each resource that has a bandwidth."""
 LIMITS = 0.8
 """From this share on a resource is said to limit; below it is only the nearest roof."""
-BEYOND = 1.1
-"""Above this share the count (a formula) or the roof is wrong, and nothing is said to limit."""
 NEARLY_ALL = 0.95
 """So large a part of the L1's share makes it shared memory's."""
 WAVEFRONT = 128
@@ -50,7 +49,7 @@ class Use:
 
     @property
     def limit(self) -> str | None:
-        """The resource that limits, if one does."""
+        """The resource that limits, if one does; beyond the roof the count (a formula) or the roof is wrong."""
         return self.nearest[0] if self.nearest and LIMITS <= self.nearest[1] <= BEYOND else None
 
 

@@ -324,6 +324,8 @@ class PlantedFault:
     verdicts: dict[str, Verdict]
     what: str = ""
     is_right: bool = False
+    group: str = ""
+    """What it is about: barriers, bounds, copies …"""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from report.data.records import Machine, Point, Run, SheetFile
 LEVELS = ("L1", "L2", "L3", "DRAM", "SHARED")
 """Levels of memory, as their names stand in the labels of ceilings."""
 ALIASES = {"HBM": "DRAM"}
+BEYOND = 1.1
+"""A value so far above a roof exceeds it, however uncertain both are."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def _words(label: str) -> list[str]:
 class Share:
     """A value over a roof, with the interval that the roof's and the value's own give.
 
-    `exceeds`: the value is above the roof by more than both intervals, so that the roof is too low to judge by.
+    `exceeds`: the value is above the roof by more than both intervals, or far above it: the roof is too low to judge by.
     """
 
     value: float
@@ -133,7 +135,7 @@ def share(value: float, around: tuple[float, float] | None, roof: Roof) -> Share
     low, high = around or (value, value)
     under, over = roof.low or roof.value, roof.high or roof.value
     known = around and roof.low
-    return Share(value / roof.value, low / over if known else None, high / under if known else None, low > over, roof)
+    return Share(value / roof.value, low / over if known else None, high / under if known else None, low > over or value > BEYOND * roof.value, roof)
 
 
 def of_points(points: Iterable[Point], run: Run) -> list[Roof]:

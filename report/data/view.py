@@ -22,6 +22,8 @@ class Part:
     counters: Mapping[str, dict[str, float]] = field(default_factory=dict)
     """Hardware counters by point name."""
     counter_tool: str = ""
+    counter_machine: str = ""
+    """The GPU whose counters they are: of counted points, which are the same on any machine, perhaps not this one's."""
 
     @property
     def machine(self) -> Machine:
@@ -60,7 +62,8 @@ class Part:
 
 def order(point: Point) -> tuple:
     """Sorts points as on the ladder, variants by the numbers of their tunables, then by size."""
-    return (point.kernel.order, point.kernel.name, tuple(map(str, point.tunables.values())), point.n or 0, point.name)
+    tunables = tuple((0.0, v) if isinstance(v, str) else (v, "") for v in point.tunables.values())
+    return (point.kernel.order, point.kernel.name, tunables, point.n or 0, point.name)
 
 
 def whole_machine(points: Sequence[Point]) -> list[Point]:

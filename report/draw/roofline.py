@@ -17,9 +17,9 @@ OFF = 5.5
 
 def draw(ax, roofs: Roofs, type_: str, shown: Sequence[Mark], guides: Sequence[float], about: str,
          levels: Sequence[str] | None = None, more: Sequence[Roof] = ()) -> None:
-    """The whole plot into empty axes; `about` says which bytes they count; `levels`: only these slopes; `more`: further
+    """The whole plot into empty axes; `about` says which bytes they count; `levels`: only these slopes, of the whole machine; `more`: further
     flat roofs."""
-    shown = [m for m in shown if m.xs]
+    roofs, shown = roofs.of_threads(None), [m for m in shown if m.xs]
     slopes = {name: roof for name, roof in roofs.levels().items() if levels is None or name in levels}
     _frame(ax, roofs, type_, [*shown, *(Mark("", "", r.value, {}) for r in more)], guides, slopes, about)
     sheet = Paper(labels.box_points(ax))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from report.data.ladder import Ladder, Rung
-from report.data.limits import BEYOND
 from report.data.records import GFLOPS
+from report.data.roofs import BEYOND
 from report.data.statistics import FASTER, SLOWER
 from report.draw import style
 from report.draw.paper import text_width
@@ -28,7 +28,7 @@ def draw(fig, ladder: Ladder) -> None:
     ax = style.axes(fig, min(left, WIDEST), BELOW, RIGHT, ABOVE)
     rates = [r.point.value for r in rungs]
     has_peak = rungs[0].point.metric == GFLOPS and rungs[0].share
-    peak = ladder.part.roofs.peak(ladder.type) if has_peak else None
+    peak = ladder.part.roofs.of_threads(None).peak(ladder.type) if has_peak else None
     high = max([*rates, peak.value if peak else 0])
     ax.set_xscale("log")
     ax.set_xlim(min(rates) / 1.8, high * 1.12)

@@ -23,7 +23,8 @@ MM = 1 / 25.4
 POINTS_OF_MM = 72 / 25.4
 WIDTH, HALF = 166.0, 81.0
 """Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
-DPI = 150
+PIXELS = 980
+"""Width of a PNG, of the text's width or of half of it."""
 SMALL, NORMAL = 6.6, 7.6
 INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
 SIDE_COLOUR = {"cpu": "#c4560a", "gpu": "#123f7a"}
@@ -109,4 +110,4 @@ def save(fig: Figure, folder: Path, name: str) -> None:
     """Writes name.pdf, name.svg and name.png without dates, so that the same figure gives the same bytes."""
     fig.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
     fig.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
-    fig.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
+    fig.savefig(folder / f"{name}.png", dpi=PIXELS / fig.get_size_inches()[0], metadata={"Software": None})

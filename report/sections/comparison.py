@@ -86,9 +86,8 @@ def section(found: Comparison) -> Section:
     other = f"the CPU’s, {last.cpu.kernel.title} on {words.counted(last.cpu.threads, 'thread')}"
     text = f"At {last.gpu.size_text} the GPU’s best code, {last.gpu.kernel.title}, is {words.speed(last.bare, other)}"
     text += f"; with the copies to and from the GPU it is {numbers.times(last.moved)}." if last.moved else "."
-    text += f" Excluding transfers, the GPU is significantly faster from {start.gpu.size_text} on" if start else (
-        " Excluding transfers, it is not significantly faster at the largest size.")
-    text += (f"; including them, from {moved.gpu.size_text} on." if moved else ".") if start else ""
+    text += f" The GPU is significantly faster {_begin(found, start, moved)}." if start else (
+        " Even without the copies the GPU is not significantly faster at the largest size.")
     if not found.same_host:
         text += " The GPU and the CPU are in different hosts: this compares two machines, not two parts of one."
     return Section(text, figures=_figures(found), appendix=[_table(found)], answer=[_answer(found)])
@@ -99,9 +98,16 @@ def _answer(found: Comparison) -> str:
     copies = f", or {numbers.times(last.moved)} including the copies to and from the GPU" if last.moved else ""
     text = (f"At {last.gpu.size_text} the best GPU code is {numbers.times(last.bare.value)} as fast as the best CPU code on "
             f"{words.counted(last.cpu.threads, 'thread')}{copies}")
-    text += f"; it is faster from {start.gpu.size_text} on" if start else ""
-    text += f", including the copies from {moved.gpu.size_text} on" if start and moved else ""
+    text += f"; it is faster {_begin(found, start, moved)}" if start else ""
     return f"{text}{'' if found.same_host else ' (GPU and CPU are in different hosts)'}."
+
+
+def _begin(found: Comparison, start: SpeedUp, moved: SpeedUp | None) -> str:
+    """'from N = 256, the smallest size measured, and with the copies from N = 512'."""
+    text = f"from {start.gpu.size_text}{', the smallest size measured,' if start is found.sizes[0] else ''} on"
+    if moved is start:
+        return f"{text}, with the copies and without"
+    return f"{text}, with the copies from {moved.gpu.size_text} on" if moved else text
 
 
 def _from(found: Comparison, wins) -> SpeedUp | None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from report.data.limits import BEYOND, moved
+from report.data.limits import moved
+from report.data.roofs import BEYOND
 from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, words
 
 FEW = 5
@@ -50,7 +51,7 @@ def _largest_gain(own: Sequence) -> str:
         return ""
     most = max(gains, key=lambda r: r.below.value)
     below = own[most.number - 2].point.kernel.title
-    return f" The largest single gain, {numbers.times(most.below.value)}, is that from {below} to {most.point.kernel.title}."
+    return f" The largest single step, from {below} to {most.point.kernel.title}, gains {numbers.times(most.below.value)}."
 
 
 def _turning_point(own: Sequence) -> str:
@@ -77,8 +78,11 @@ def missing(ladder: Ladder) -> list[str]:
     """A paragraph on the kernels that have no rung, with the reasons."""
     if not ladder.missing:
         return []
-    texts = [f"{p.kernel.title} ({p.skipped or p.failed or 'measured at other sizes'})" for p in ladder.missing]
-    return [f"Not on the ladder at {ladder.size_text}: {words.joined(texts)}."]
+    reasons: dict[str, list[str]] = {}
+    for p in ladder.missing:
+        reasons.setdefault(p.skipped or p.failed or "measured at other sizes", []).append(p.kernel.title)
+    texts = [f"{words.joined(titles)} ({reason})" for reason, titles in reasons.items()]
+    return [f"Not on the ladder at {ladder.size_text}: {'; '.join(texts)}."]
 
 
 # Rows
@@ -144,7 +148,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     low, high = ladder.rungs[0].point, ladder.fastest.point
     peers = ", libraries hatched" if ladder.peers else ""
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
-               "Gain: speed-up over the previous rung, bold where significantly different, else in brackets. Nearest roof: the "
+               "Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different. Nearest roof: the "
                "resource of which the kernel uses the largest share, bold where that limits it (from 0.8)"
                f"{'; kernels on one thread are judged by the roofs of one thread' if single else ''}. "
                f"{_beyond(ladder)}{words.provenance(ladder.part, points(ladder), hollow=False)}")
@@ -221,11 +225,12 @@ def table(stem: str, ladder: Ladder) -> Table:
         Column("value", ladder.rungs[0].point.metric.unit, numbers.significant), Column("gain", "gain", numbers.times),
         *(Column(f"over {name}", f"over {name}", numbers.times) for name in peers),
         Column("op_per_byte_requested", "OP/B req.", numbers.significant),
-        Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occup.", numbers.percent),
+        Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occ.", numbers.percent),
         Column("wait", "waits", right=False, wide=True), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
     notes = {"gain": "Gain: over the previous rung.",
              "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM.",
+             "occupancy": "Occ.: theoretical occupancy.",
              "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
                      "Compute’s terms.",
              "gflop_per_joule": "Energy efficiency by the energy counter."}

@@ -19,8 +19,9 @@ ELSEWHERE = {"kernels", "problems", "caches", "title", "question", "experiment_t
 
 def section(study: Study) -> tuple[list[dict], list[Table]]:
     """Paragraphs, and the tables."""
-    tables = [_kernels(study), _runs(study), _files(study), *_left_out(study)]
-    texts = [] if len(tables) > 3 else [blocks.paragraph("No point was skipped, none failed, no sample was flagged.")]
+    left_out = _left_out(study)
+    tables = [table for table in (_kernels(study), _runs(study), _files(study)) if table.rows] + left_out
+    texts = [] if left_out else [blocks.paragraph("No point was skipped, none failed, no sample was flagged.")]
     return texts, tables
 
 
@@ -71,7 +72,7 @@ def _runs(study: Study) -> Table:
 def _files(study: Study) -> Table:
     rows = [{"used": "used" if s.used else "left out", "path": s.path, "kind": s.kind, "note": s.note}
             for s in study.sources]
-    return Table("files", "Files that were looked at.", (
+    return Table("files", "Files that were looked at; recorded ones that were not needed are left out of this list.", (
         Column("used", "", right=False), Column("path", "file", right=False, wide=True),
         Column("kind", "what", right=False), Column("note", "note", right=False, wide=True)), rows)
 

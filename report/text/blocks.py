@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from report.experiment import Figure, Table, Verdict
+from report.output import safe_name
 from report.text import sources
 
 ZERO_WIDTH_SPACE, WORD_JOINER = "\u200b", "\u2060"
@@ -69,15 +70,15 @@ def figures(shown: Sequence[Figure], drawn: bool) -> list[dict]:
 
 def _figure(figure: Figure, drawn: bool) -> dict:
     """Where matplotlib is missing its caption stands alone and says where the numbers are."""
-    note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{figure.name}.csv.)"
-    return {"file": f"figures/{figure.name}.pdf" if drawn else "", "caption": clean(figure.caption + note),
+    note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{safe_name(figure.name)}.csv.)"
+    return {"file": f"figures/{safe_name(figure.name)}.pdf" if drawn else "", "caption": clean(figure.caption + note),
             "alt": clean(figure.alt), "half": figure.half}
 
 
 def table(shown: Table) -> dict:
     """Of a long one the first rows; all are in its CSV."""
     rest = len(shown.rows) - shown.most
-    note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{shown.name}.csv." if rest > 0 else ""
+    note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{safe_name(shown.name)}.csv." if rest > 0 else ""
     return {"kind": "table", "caption": clean(shown.caption + note), "columns": [clean(c.title) for c in shown.columns],
             "align": ["r" if c.right else "l" for c in shown.columns],
             "widths": ["1fr" if c.wide else "auto" for c in shown.columns],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from report.data.limits import BEYOND, LIMITS, Use
+from report.data.limits import LIMITS, Use
 from report.data.records import Machine, Point
-from report.data.roofs import Share
+from report.data.roofs import BEYOND, Share
 from report.data.statistics import Ratio
 from report.data.view import Part
 from report.text import numbers

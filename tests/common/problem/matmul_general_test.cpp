@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "common/harness/workload.hpp"
 #include "common/machine/target.hpp"
@@ -162,6 +163,21 @@ std::string failure(Target& host, const Kernel& kernel, const Params& given) {
 
 class GeneralKernels : public testing::TestWithParam<Type> {
  protected:
+  /// The suite's own kernels treat special values as the definition does. BLAS leaves it open to a library, and some do
+  /// not: noted, never failed.
+  void expect_none(const std::string& difference, const Kernel& kernel, const std::string& where) {
+    if (kernel.is_library && !difference.empty())
+      deviations.insert(kernel.name);
+    else
+      EXPECT_EQ(difference, "") << kernel.name << " " << where;
+  }
+  void TearDown() override {
+    std::string names;
+    for (const std::string& name : deviations) names += " " + name;
+    if (!names.empty() && !HasFailure())
+      GTEST_SKIP() << "libraries that treat special values in their own way:" << names;
+  }
+  std::set<std::string> deviations;
   const std::unique_ptr<Target> host = open_host();
 };
 
@@ -278,32 +294,25 @@ TEST_P(GeneralKernels, NanAndInfinityGoWhereTheDefinitionSendsThemAndNowhereElse
           zeros.a[3 * k] = special;
           std::fill_n(zeros.b.begin(), 37, 0.0f);  // infinity times zero
           for (const Special* test : {&in_a, &in_b, &in_c, &zeros})
-            EXPECT_EQ(test->difference(*kernel), "")
-                << kernel->name << " k:" << k << " beta:" << beta << " special " << special << " in case "
-                << (test == &in_a   ? "A"
-                    : test == &in_b ? "B"
-                    : test == &in_c ? "C"
-                                    : "zeros");
+            expect_none(test->difference(*kernel), *kernel,
+                        "k:" + std::to_string(k) + " beta:" + std::to_string(beta) + " special " +
+                            std::to_string(special) + " in case " +
+                            (test == &in_a   ? "A"
+                             : test == &in_b ? "B"
+                             : test == &in_c ? "C"
+                                             : "zeros"));
         }
 }
 
-/// The suite's own kernels do not. BLAS leaves open whether a library reads what alpha = 0 makes needless, and some do.
 TEST_P(GeneralKernels, ReadNothingThatTheFactorsLeaveOut) {
-  std::string readers;
   for (const Kernel* kernel : general_kernels(GetParam()))
     for (const std::int64_t beta : {0, 1, -3}) {
       Special none(GetParam(), {{"n", 35}, {"alpha", 0}, {"beta", beta}});
       std::fill(none.a.begin(), none.a.end(), kNan);
       std::fill(none.b.begin(), none.b.end(), kInf);
       if (beta == 0) std::fill(none.c.begin(), none.c.end(), kNan);
-      const std::string difference = none.difference(*kernel);
-      if (kernel->is_library && !difference.empty()) {
-        readers += (readers.empty() ? "" : ", ") + kernel->name + " with beta " + std::to_string(beta);
-      } else {
-        EXPECT_EQ(difference, "") << kernel->name << " beta:" << beta;
-      }
+      expect_none(none.difference(*kernel), *kernel, "beta:" + std::to_string(beta));
     }
-  if (!readers.empty()) GTEST_SKIP() << "libraries that compute with operands that alpha = 0 leaves out: " << readers;
 }
 
 TEST_P(GeneralKernels, NegativeZeroIsZero) {
@@ -312,7 +321,7 @@ TEST_P(GeneralKernels, NegativeZeroIsZero) {
     std::fill(zero.a.begin(), zero.a.end(), -0.0f);
     zero.b[7] = kInf;
     zero.c[0] = -0.0f;
-    EXPECT_EQ(zero.difference(*kernel), "") << kernel->name;
+    expect_none(zero.difference(*kernel), *kernel, "");
   }
 }
 

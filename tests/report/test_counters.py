@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from test_report_support import ROOT
+from conftest import ROOT
 
 from report import counters
 
@@ -85,7 +85,7 @@ def test_a_point_without_kernels_is_left_out_and_named(tmp_path):
 
 
 def test_counted_and_measured_points_of_a_kernel_are_told_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr("test_report_counters.NAMES", ["count/gpu/b/two/n:4", "gpu/b/two/n:5"])
+    monkeypatch.setattr("test_counters.NAMES", ["count/gpu/b/two/n:4", "gpu/b/two/n:5"])
     data, done, runs = profiled(tmp_path, kernels_of_b=1)
     assert done.returncode == 0, done.stdout + done.stderr
     assert runs == 2 and list(data["points"]) == ["count/gpu/b/two/n:4", "gpu/b/two/n:5"]
@@ -108,7 +108,7 @@ def test_every_counter_that_is_collected_is_asked_for(tmp_path, monkeypatch):
     listing = "\\n".join(f"{metric.split('.')[0]} Counter x" for metric in (*counters.SUMS.values(), *states))
     script = NCU.replace("lts__t_sectors_srcunit_tex_op_read   Counter  x", listing)
     script = script.replace("[[ $args == *srcunit_tex_op_write*", 'echo "$args" >>"$RUNS.asked"\n[[ $args == never*')
-    monkeypatch.setattr("test_report_counters.NCU", script)
+    monkeypatch.setattr("test_counters.NCU", script)
     _, done, _ = profiled(tmp_path, kernels_of_b=1)
     assert done.returncode == 0 and "left out" not in done.stdout, done.stdout + done.stderr
     asked = (tmp_path / "runs.asked").read_text().split("--metrics ")[1].split()[0].split(",")
