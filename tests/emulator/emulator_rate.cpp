@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
+#include "common/harness/experiment.hpp"
 #include "common/harness/workload.hpp"
 #include "common/machine/cpu_info.hpp"
 
@@ -60,10 +61,10 @@ class Subject {
  public:
   Subject(const Case& wanted, int n)
       : kernel_(find_kernel(wanted.kernel)),
-        params_(emulated_params(kernel_, given(wanted, n))),
+        params_(point_of(kernel_, given(wanted, n)).params()),
         target_(open_emulator()),
         inputs_(problem_of(kernel_), params_, random_reals(), 1),
-        workload_(*target_, kernel_, problem_of(kernel_), params_,
+        workload_(*target_, kernel_, problem_of(kernel_),
                   Call{.params = params_, .launch = kernel_.gpu.launch(params_)}) {}
 
   /// Runs it over poisoned outputs; throws WrongResult for a wrong answer or a finding.
