@@ -232,10 +232,12 @@ class Mode {
       : grid_(heat_grid(sizes)), p_(p), q_(q), down_(sine(grid_.rows, p)), across_(sine(grid_.cols, q)) {
     const double r = static_cast<double>(sizes.at("permille")) / 1000;
     const double before = amplitude(u), cells = heat_cells(sizes), steps = heat_steps(sizes);
-    want_ = before * std::pow(1 - r * (decay(grid_.rows, p) + decay(grid_.cols, q)), steps);
-    // Weights are rounded once, which every cell feels alike; roundings of values go up and down, and together grow
-    // like the root of their number (Higham and Mary, 2019).
-    bound_ = 16 * kUnit * (steps * std::abs(before) + std::sqrt(steps * cells) * largest_value(u, cells));
+    const double factor = 1 - r * (decay(grid_.rows, p) + decay(grid_.cols, q));
+    want_ = before * std::pow(factor, steps);
+    // Weights are rounded once, which every cell feels alike in each step; the roundings of values go up and down, and
+    // together grow like the root of their number (Higham and Mary, 2019).
+    const double alike = steps * std::abs(before) * std::pow(std::abs(factor), steps - 1);
+    bound_ = 4 * kUnit * (alike + std::sqrt(steps * cells) * largest_value(u, static_cast<std::int64_t>(cells)));
   }
 
   Check judge(const float* u) const {
@@ -306,10 +308,11 @@ Judge judge_all(const Params& sizes, const float* u0, double bound) {
 /// Windows cell by cell, and the amplitudes of modes.
 Judge judge_samples(const Params& sizes, const float* u0, std::uint64_t seed, double bound) {
   const std::vector<Window> windows = sampled_windows(sizes, seed);
-  std::vector<std::vector<float>> want;
-  for (const Window& window : windows) {
-    want.emplace_back(window.cells());
-    step_window(sizes, u0, window, want.back().data(), window.cols);
+  std::vector<std::vector<float>> want(windows.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    want[i].resize(windows[i].cells());
+    step_window(sizes, u0, windows[i], want[i].data(), windows[i].cols);
   }
   return [=, cols = heat_grid(sizes).cols, modes = sampled_modes(sizes, seed, u0)](std::span<const void* const> host) {
     const auto* u = static_cast<const float*>(host[1]);
