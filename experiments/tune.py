@@ -17,7 +17,7 @@ import tempfile
 TOP = pathlib.Path(__file__).resolve().parent.parent
 TABLE = TOP / "gpu" / "matmul" / "top_table.hpp"
 KERNEL = "gpu/matmul/top"
-CLOSE = 0.005  # recipes within half a per cent are equal; then the first one is taken, which has the larger tile
+CLOSE = 0.005  # recipes within half a per cent are equal
 
 HEADER = """\
 /// The fastest recipe of gpu/matmul/top at each size that was tuned. Written by experiments/tune.py.
@@ -26,7 +26,8 @@ HEADER = """\
 namespace rung::hopper {{
 
 struct Tuned {{
-  int m, n, k, recipe;
+  int m, n, k;
+  const char* recipe;  ///< one of recipe_words()
 }};
 
 /// {gpu}
@@ -40,24 +41,31 @@ inline constexpr Tuned kTuned[] = {{
 """
 
 
-def rates(results: list[dict]) -> dict[tuple[int, int, int], dict[int, float]]:
+def rates(results: list[dict]) -> dict[tuple[int, int, int], dict[str, float]]:
     """The median GFLOP/s of each recipe that was told to run, by size (m, n, k). What failed has no rate."""
     samples = collections.defaultdict(list)
     for result in results:
         for entry in result["benchmarks"]:
-            if entry.get("kernel") == KERNEL and entry.get("recipe", 0) > 0 and "gflops" in entry:
-                size = (entry["m"], entry["n"], entry["k"])
-                samples[size, entry["recipe"]].append(entry["gflops"])
+            recipe = entry.get("tunables", {}).get("recipe")
+            if entry.get("kernel") == KERNEL and recipe != "table" and "gflops" in entry:
+                size = tuple(entry["sizes"][name] for name in ("m", "n", "k"))
+                samples[size, recipe].append(entry["gflops"])
     found = collections.defaultdict(dict)
     for (size, recipe), values in samples.items():
         found[size][recipe] = statistics.median(values)
     return dict(found)
 
 
-def fastest(of: dict[int, float]) -> int:
-    """The first recipe within CLOSE of the best one."""
+def elements(recipe: str) -> int:
+    """Of the recipe's tile: "64x128_split_k" has 8192."""
+    rows, columns = recipe.split("_")[0].split("x")
+    return int(rows) * int(columns)
+
+
+def fastest(of: dict[str, float]) -> str:
+    """Of the recipes within CLOSE of the best one, that with the largest tile, then the one without an addition."""
     best = max(of.values())
-    return min(recipe for recipe, rate in of.items() if rate >= best * (1 - CLOSE))
+    return min((r for r, rate in of.items() if rate >= best * (1 - CLOSE)), key=lambda r: (-elements(r), len(r), r))
 
 
 def table(results: list[dict]) -> str:
@@ -66,7 +74,7 @@ def table(results: list[dict]) -> str:
     gpus = {result["context"].get("gpu_name") for result in results}
     if not found or len(gpus) != 1 or None in gpus:
         raise ValueError(f"no rates of {KERNEL} with a recipe from one kind of GPU")
-    rows = [f"    {{{m}, {n}, {k}, {fastest(of)}}}," for (m, n, k), of in sorted(found.items())]
+    rows = [f'    {{{m}, {n}, {k}, "{fastest(of)}"}},' for (m, n, k), of in sorted(found.items())]
     return HEADER.format(gpu=gpus.pop(), rows="\n".join(rows))
 
 

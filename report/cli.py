@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from report import document, output
-from report.collect import collect
-from report.load import InputError
+from report.data.collect import Study, collect
+from report.data.reading import InputError
 
 OK, BAD_INPUT, BAD_OUTPUT = 0, 2, 4
 
@@ -22,10 +22,9 @@ def parser() -> argparse.ArgumentParser:
                                    epilog="exit codes: 0 done, 2 bad arguments or input, 4 output trouble")
     made.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="result folders or files")
     made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
-                      help="recorded results, used for the GPU where the results have no GPU timings")
+                      help="recorded results, which stand in for what the results lack")
     made.add_argument("--output", type=Path, default=Path("report-output"), metavar="DIR",
-                      help="where report.pdf, report.typ and figures/ go; figures/roofline_gpu.png is 1600 pixels "
-                           "wide and names its machine, to be shown alone (default: %(default)s)")
+                      help="where report.pdf, report.typ, figures/ and tables/ go (default: %(default)s)")
     return made
 
 
@@ -48,17 +47,15 @@ def _again(options: argparse.Namespace) -> str:
     return " ".join(["python -m report", *words, "--output", str(options.output)])
 
 
-def render(study, folder: Path, again: str) -> int:
+def render(study: Study, folder: Path, again: str) -> int:
     """Writes all files; says in one line each what is missing and how to get it later."""
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = output.tables(study)
-    captions = output.captions(study, rows)
-    for old in output.stale(folder / "figures", rows):
-        old.unlink()
-    drawn = output.write_figures(study, rows, folder / "figures")
+    for warning in study.warnings:
+        print(f"report: {warning}", file=sys.stderr)
+    made = document.make(study)
+    drawn = output.write(made.figures(), made.tables(), folder)
     if not drawn:
         print(f"report: matplotlib is not installed: CSV only, no figures; later: {again}", file=sys.stderr)
-    document.write(document.compose(study, captions, rows, drawn), folder)
+    document.write(document.data(made, drawn), folder)
     try:
         print(document.typeset(folder))
     except document.Failed as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -71,9 +70,6 @@ TOTALS = {
 
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 
-SEVERAL = 1.5
-"""One product needs fewer times its own multiply-adds."""
-
 STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
           "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction", "not_selected", "selected",
           "short_scoreboard", "sleeping", "tex_throttle", "wait")
@@ -117,16 +113,6 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
             counters[f"warps_{state}"] = warps
     counters["kernels_launched"] = len(rows)
     return counters
-
-
-def are_of_one(counters: dict[str, float], flops: float | None) -> bool:
-    """Whether counters can be those of one product of so many operations.
-
-    More than one kernel with more than SEVERAL times its multiply-adds are several products: a library that tries its
-    candidates in its first call launches them all. One kernel alone has more where its tiles reach over the edges.
-    """
-    several = counters.get("kernels_launched", 1) > 1 and 2 * counters.get("ffma", 0) > SEVERAL * (flops or math.inf)
-    return not several
 
 
 def rows_by_point(names: Path) -> dict[str, list[dict[str, str]]]:

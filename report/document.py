@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from report import (barriers, blocks, climbing, compared, derive, emulators, energy, hazards, kin, machines, provenance,
-                    ratios, readings, tables, words)
-from report.figures import occupancy_ladder
-from report.records import SIDE_NAME, Study
+from report.data.collect import Study
+from report.experiment import Figure, Section, Table
+from report.sections import comparison, first_page, machines, method, provenance, references
+from report.sections.contributions import Contribution, contributions
+from report.text import blocks, sources
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
 
@@ -23,80 +26,138 @@ class Failed(Exception):
     """typst could not set the document; the text says why."""
 
 
-def compose(study: Study, captions: dict[str, str], rows: dict[str, list[dict]], drawn: bool) -> dict:
+@dataclass(frozen=True)
+class Document:
+    """All that is printed: the sections in order, and the first page's own figures."""
+
+    study: Study
+    found: Sequence[Contribution]
+    joined: Sequence[Section]
+    first: Sequence[Figure]
+
+    @property
+    def sections(self) -> list[Section]:
+        return [*(c.section for c in self.found), *self.joined]
+
+    def figures(self) -> list[Figure]:
+        """Every figure once, by name."""
+        extra = [x for s in self.sections for x in s.appendix if isinstance(x, Figure)]
+        return _unique([*self.first, *(f for s in self.sections for f in s.figures), *extra])
+
+    def tables(self) -> list[Table]:
+        own = [t for s in self.sections for t in (*s.tables, *(x for x in s.appendix if isinstance(x, Table)))]
+        return _unique([*own, *machines.section(self.study)[1], *provenance.section(self.study)[1]])
+
+
+def _unique(items: list) -> list:
+    """Each once; two different ones of one name are a mistake of who wrote them."""
+    found = list({id(item): item for item in items}.values())
+    twice = [name for name, number in Counter(item.name for item in found).items() if number > 1]
+    if twice:
+        raise ValueError(f"two figures or tables are called {twice[0]}")
+    return found
+
+
+def make(study: Study) -> Document:
+    """Composes every experiment's section once, then what joins them."""
+    found = contributions(study)
+    first = first_page.figures(found)
+    ladders = [ladder for c in found for ladder in c.section.ladders]
+    return Document(study, [replace(c, section=_without(c.section, first)) for c in found],
+                    [comparison.section(x) for x in comparison.comparisons(ladders)], _paired(first))
+
+
+def _without(section: Section, first: Sequence[Figure]) -> Section:
+    """Without the figures that stand on the first page; its own figure for that page among the others if it does not."""
+    figures = [f for f in first_page.every(section) if all(f is not x for x in first)]
+    return replace(section, figures=_paired(figures), appendix=_paired(section.appendix))
+
+
+def _paired(items: Sequence) -> list:
+    """The same with half figures that have no other beside them made whole."""
+    made = list(items)
+    halves = [i for i, item in enumerate(made) if isinstance(item, Figure) and item.half]
+    while halves:
+        i = halves.pop(0)
+        if halves and halves[0] == i + 1:
+            halves.pop(0)
+        else:
+            made[i] = replace(made[i], half=False)
+    return made
+
+
+def data(document: Document, drawn: bool) -> dict:
     """The whole document as data for the template."""
-    def figure(name: str) -> list[dict]:
-        if name not in captions:
-            return []
-        return [(blocks.figure if drawn else blocks.undrawn)(name, captions[name])]
-
-    sections = [
-        machines.section(study),
-        tables.roofs(study),
-        _section("The ladder", readings.ladder(study), figure("ladder")),
-        climbing.section(study, "cpu", figure),
-        climbing.others(study, figure),
-        climbing.section(study, "gpu", figure),
-        _section("The GPU’s roofline", readings.roofline_gpu(study, rows.get("roofline_gpu", [])),
-                 figure("roofline_gpu")),
-        _section("Promise and measurement", readings.promise(rows.get("promise", [])), figure("promise")),
-        _section("Who served the bytes", readings.traffic(rows.get("traffic", [])), figure("traffic")),
-        _section("The CPU’s roofline", readings.roofline_cpu(study), figure("roofline_cpu")),
-        _section("The CPU’s memory hierarchy", climbing.hierarchy(study), figure("hierarchy"),
-                 figure("hierarchy_one")),
-        _section("More threads", climbing.scaling(study), figure("scaling"), climbing.scaling_table(study)),
-        kin.section(study),
-        _section("Both on one roofline", readings.roofline_both(study), figure("roofline_both")),
-        _section("Occupancy and throughput", readings.occupancies(rows.get("occupancy", [])), figure("occupancy")),
-        _section("Occupancy along the ladder", occupancy_ladder.reading(rows.get("occupancy_ladder", [])),
-                 figure("occupancy_ladder")),
-        _section("Shared memory at a stride", readings.strided(rows.get("strided", [])), figure("strided")),
-        _section("Throughput and size", readings.sizes(study), figure("sizes")),
-        _section("The GPU against the best CPU code", readings.speedup(study), figure("speedup"),
-                 tables.speedups(study)),
-        _section("Energy", energy.reading(study), figure("energy"), energy.table(study), climbing.no_energy(study)),
-        _section("Counted operations and bytes", ratios.reading(study), ratios.table(study)),
-        barriers.section(study),
-        compared.section(study),
-        compared.caches_section(study),
-        hazards.section(study),
-        tables.others(study),
-        tables.method(study) + emulators.rates(study),
-        provenance.section(study),
-    ]
-    return {"title": _title(study), "subtitle": _subtitle(study), "date": [int(x) for x in study.date[:10].split("-")],
-            "sentences": [blocks.clean(s) for s in words.first_page(study)],
-            "errors": [blocks.clean(e) for e in derive.errors(study)],
-            "answer": figure("answer"), "sections": [s for s in sections if s]}
+    study, found, single = document.study, document.found, first_page.is_single(document.found)
+    page = first_page.compose(study, found, document.joined)
+    main = [] if single else [block for c in found for block in _experiment(c, drawn)]
+    for section in document.joined:
+        main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, drawn)]
+    first = _body(replace(found[0].section, figures=document.first), drawn)[1:] if single else blocks.figures(
+        document.first, drawn)
+    return {"page": {k: _cleaned(v) for k, v in page.items()}, "first": first, "main": main,
+            "method": method.method(study) + method.validity(study) + references.section(found),
+            "appendix": _appendix(document, drawn)}
 
 
-def _section(title: str, reading: str, *parts: list[dict]) -> list[dict]:
-    """A section with what there is to show; nothing at all if there is nothing."""
-    shown = [block for part in parts for block in part]
-    if not shown:
-        return []
-    return [blocks.heading(title), *([blocks.reading(reading)] if reading else []), *shown]
+def _cleaned(value: object) -> object:
+    return [blocks.clean(v) for v in value] if isinstance(value, list) else blocks.clean(value)
 
 
-def _title(study: Study) -> str:
-    """Of the run with most of the ladder, or of each side's own: 'The CPU's ladder and the GPU's ladder'."""
-    family, titles = derive.main_family(study), []
-    for side in study.sides.values():
-        sizes = Counter(p.run for p in side.points if p.kernel.family == family and p.is_timed)
-        fullest = max(study.runs, key=lambda r: (sizes[str(r.path)], r.date))
-        titles.append(str(fullest.context.get("title") or fullest.experiment))
-    titles = list(dict.fromkeys(titles)) or [str(study.runs[0].context.get("title") or study.runs[0].experiment)]
-    others = [f"the {text[4:]}" if text.startswith("The ") else text for text in titles[1:]]
-    return blocks.clean(" and ".join([titles[0], *others]))
+def _experiment(one: Contribution, drawn: bool) -> list[dict]:
+    """Half a page: title, question with its source, finding, verdicts, figures."""
+    source = sources.cite_all(one.view.references)
+    return [blocks.heading(one.view.title), blocks.question(f"{one.view.question}{f' ({source})' if source else ''}"),
+            *_body(one.section, drawn)]
 
 
-def _subtitle(study: Study) -> str:
-    return blocks.clean("; ".join(f"{SIDE_NAME[side.name]}: {side.label}" for side in study.sides.values()))
+def _body(section: Section, drawn: bool) -> list[dict]:
+    """Finding, verdicts, figures, tables."""
+    return [blocks.paragraph(section.finding), *map(blocks.verdict, section.verdicts),
+            *blocks.figures(section.figures, drawn), *map(blocks.table, section.tables)]
 
 
-def write(data: dict, output: Path) -> None:
+def _appendix(document: Document, drawn: bool) -> list[dict]:
+    made = []
+    titles = [c.view.title for c in document.found] + [comparison.TITLE] * len(document.joined)
+    for title, section in zip(titles, document.sections):
+        if section.appendix:
+            made += [blocks.heading(title), *_extras(section.appendix, drawn)]
+    texts, tables = machines.section(document.study)
+    made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)] if texts or tables else []
+    texts, tables = provenance.section(document.study)
+    return made + [blocks.heading("Provenance"), *texts, *map(blocks.table, tables),
+                   *provenance.contexts(document.study)]
+
+
+def _extras(items: Sequence[Figure | Table | str], drawn: bool) -> list[dict]:
+    made = []
+    for item in items:
+        if isinstance(item, str):
+            made.append(blocks.paragraph(item))
+        elif isinstance(item, Table):
+            made.append(blocks.table(item))
+        else:
+            made.append(item)
+    return _with_figures(made, drawn)
+
+
+def _with_figures(items: list, drawn: bool) -> list[dict]:
+    """Runs of figures as blocks, so that half ones in a row stand side by side."""
+    made, run = [], []
+    for item in [*items, None]:
+        if isinstance(item, Figure):
+            run.append(item)
+            continue
+        made += blocks.figures(run, drawn)
+        run = []
+        made += [item] if item else []
+    return made
+
+
+def write(content: dict, output: Path) -> None:
     """Writes report.json and report.typ; together with figures/ they can be set anywhere, later."""
-    text = json.dumps(data, ensure_ascii=False, indent=1)
+    text = json.dumps(content, ensure_ascii=False, indent=1)
     (output / "report.json").write_text(text + "\n", encoding="utf-8")
     shutil.copyfile(TEMPLATE, output / "report.typ")
 

@@ -1,22 +1,22 @@
-"""Writes figures and their CSV; names and cells are made safe first."""
+"""Writes figures (PDF, SVG, PNG, CSV) and tables (CSV); names and cells are made safe first."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+import gc
+import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 
-from report.figures import (answer, climb, energies, hierarchy, ladder, occupancy, occupancy_ladder, peers, promise,
-                            roofline_both, roofline_cpu, roofline_gpu, scaling, sizes, speedup, strided, traffic)
-from report.records import Study
+from report.experiment import Figure, Table
 
-FIGURES = (answer, ladder, climb.CPU, climb.OTHERS, climb.GPU, peers.CPU, peers.GPU, promise, roofline_gpu, traffic,
-           roofline_cpu, hierarchy.ALL, hierarchy.ONE, scaling, roofline_both, occupancy, occupancy_ladder, strided,
-           sizes, speedup, energies)
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+ENDINGS = (".csv", ".pdf", ".svg", ".png")
+LIST = ".written"
+"""A file in each folder that lists what the last report wrote there."""
+MOST_WORKERS = 8
 
 
 def safe_name(text: str) -> str:
@@ -29,60 +29,65 @@ def cell(value: object) -> str:
     """A CSV cell: numbers to ten digits; text that a spreadsheet would run as a formula is prefixed."""
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return str(int(value))
     if isinstance(value, float):
         return f"{value:.10g}"
-    text = " ".join(str(value).split("\n"))
+    text = " ".join(str(value).split()) if isinstance(value, str) else str(value)
     return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
 
 
-def write_csv(path: Path, rows: list[dict]) -> None:
-    """One line for each row, a header from the first row's keys."""
+def write_csv(path: Path, rows: Sequence[dict]) -> None:
+    """One line for each row, a header of all keys."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(rows[0])
-        writer.writerows([cell(v) for v in row.values()] for row in rows)
+        writer.writerow([cell(k) for k in keys])
+        writer.writerows([cell(row.get(k)) for k in keys] for row in rows)
 
 
-def tables(study: Study) -> dict[str, list[dict]]:
-    """Name → rows of every figure that has data."""
-    return {module.NAME: rows for module in FIGURES if (rows := module.rows(study))}
-
-
-def captions(study: Study, made: dict[str, list[dict]]) -> dict[str, str]:
-    return {m.NAME: m.caption(study, made[m.NAME]) for m in FIGURES if m.NAME in made}
-
-
-def write_figures(study: Study, made: dict[str, list[dict]], folder: Path) -> bool:
-    """Writes CSV, and with matplotlib PDF and PNG, of every figure; False where matplotlib is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in made.items():
-        write_csv(folder / f"{safe_name(name)}.csv", rows)
+def write(figures: Sequence[Figure], tables: Sequence[Table], output: Path) -> bool:
+    """Writes figures/ and tables/; False where matplotlib is missing, so that there is only the CSV."""
+    for kind, items in (("figures", figures), ("tables", tables)):
+        folder = output / kind
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_stale(folder, {safe_name(item.name) for item in items})
+        for item in items:
+            write_csv(folder / f"{safe_name(item.name)}.csv", item.rows)
     if find_spec("matplotlib") is None:
         return False
-    _draw_all(study, made, folder)
+    _draw_all(figures, output / "figures")
     return True
 
 
-def _draw_all(study: Study, made: dict[str, list[dict]], folder: Path, workers: int = 2) -> None:
-    """Draws in two processes, the costly figures dealt out evenly."""
-    names = list(made)
-    parts = [names[i::workers] for i in range(workers)]
-    with ProcessPoolExecutor(workers - 1, mp_context=get_context("fork")) as pool:
-        others = [pool.submit(_draw, study, {n: made[n] for n in part}, folder) for part in parts[1:] if part]
-        _draw(study, {n: made[n] for n in parts[0]}, folder)
-        for other in others:
-            other.result()
+def _remove_stale(folder: Path, names: set[str]) -> None:
+    """Removes what an earlier report wrote here and this one does not have; files of others stay."""
+    listed = folder / LIST
+    for name in set(listed.read_text(encoding="utf-8").split() if listed.is_file() else ()) - names:
+        for ending in ENDINGS:
+            (folder / f"{safe_name(name)}{ending}").unlink(missing_ok=True)
+    listed.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
 
 
-def _draw(study: Study, made: dict[str, list[dict]], folder: Path) -> None:
-    from report import style
-    for module in FIGURES:
-        if module.NAME in made:
-            style.save(module.draw(study, made[module.NAME]), folder, safe_name(module.NAME),
-                       getattr(module, "DPI", style.DPI))
+def _draw_all(figures: Sequence[Figure], folder: Path) -> None:
+    """In several processes, which have the figures by being forks, since a way of drawing cannot be sent."""
+    from report.draw import style  # noqa: F401 - loaded once, for all
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
+    gc.freeze()  # what is loaded by now lives on; looking through it again and again takes as long as drawing
+    helpers = [context.Process(target=_draw, args=(figures[i::number], folder)) for i in range(1, number)]
+    for helper in helpers:
+        helper.start()
+    _draw(figures[0::number], folder)
+    for helper in helpers:
+        helper.join()
+    if any(helper.exitcode for helper in helpers):
+        raise RuntimeError("a figure could not be drawn; see above")
 
 
-def stale(folder: Path, names: Iterable[str]) -> list[Path]:
-    """Files of figures that an earlier report wrote here and that this one does not have."""
-    known = {m.NAME for m in FIGURES} - set(names)
-    return [p for n in sorted(known) for p in (folder / f"{n}.{e}" for e in ("pdf", "png", "csv")) if p.exists()]
+def _draw(figures: Sequence[Figure], folder: Path) -> None:
+    from report.draw import style
+    for one in figures:
+        fig = style.figure(one.height, one.half)
+        one.draw(fig)
+        style.save(fig, folder, safe_name(one.name))

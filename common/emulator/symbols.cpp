@@ -140,7 +140,8 @@ std::optional<SourceLine> parse_line(std::string_view text) {
 
 /// Whether the file is what kernels are written with, not a kernel's own.
 bool is_machinery(const std::string& file) {
-  return ("/" + file).find("/gpu/simt/") != std::string::npos || file.starts_with("/usr/include/") ||
+  return ("/" + file).find("/gpu/simt/") != std::string::npos ||
+         ("/" + file).find("/common/emulator/") != std::string::npos || file.starts_with("/usr/include/") ||
          file.starts_with("/usr/lib/") || file.find("/include/c++/") != std::string::npos ||
          file.find("/lib/gcc/") != std::string::npos;
 }

@@ -4,7 +4,7 @@
 
 namespace rung {
 
-Counted count(const Point& point, const EmulatorOptions& options) {
+CountedRun count(const Point& point, const EmulatorOptions& options) {
   const Kernel& kernel = *point.kernel;
   const auto refuse = [&](const std::string& reason) {
     if (!reason.empty()) throw Error(kernel.name + ": " + reason);
@@ -18,7 +18,7 @@ Counted count(const Point& point, const EmulatorOptions& options) {
   Workload workload(*target, kernel, *point.problem, call);
   const HostInputs inputs(*point.problem, point.sizes, *point.data, options.seed);
   Recording recording(options);
-  Counted counted{.check = workload.verify(inputs)};
+  CountedRun counted{.check = workload.verify(inputs)};
   counted.counts = std::move(recording.counts());
   return counted;
 }

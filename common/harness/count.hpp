@@ -6,7 +6,7 @@
 
 namespace rung {
 
-struct Counted {
+struct CountedRun {
   Counts counts;
   Check check;  ///< the verdict on the result
 };
@@ -14,6 +14,6 @@ struct Counted {
 /// Runs the point's kernel once on the emulator, on its data set with the options' seed, over poisoned outputs between
 /// guard bands, and judges the result. Throws Error if the kernel refuses the case or cannot be emulated, WrongResult
 /// if it fails while it runs.
-Counted count(const Point& point, const EmulatorOptions& options = {});
+CountedRun count(const Point& point, const EmulatorOptions& options = {});
 
 }  // namespace rung

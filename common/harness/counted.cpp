@@ -51,13 +51,13 @@ void add_executed(const Counts& counts, Json& entry) {
 }  // namespace
 
 Json counted_entry(const Point& point, std::uint64_t seed) {
-  const Counted counted = count(point, {.seed = seed, .caches = point.caches});
+  const CountedRun counted = count(point, {.seed = seed, .caches = point.caches});
   const Check& check = counted.check;
   if (!check.passed()) return failed_entry(point, "wrong result when emulated: " + check.failure);
   return counted_entry(point, counted);
 }
 
-Json counted_entry(const Point& point, const Counted& counted) {
+Json counted_entry(const Point& point, const CountedRun& counted) {
   const auto& [counts, check] = counted;
   Json entry = point_entry(point);
   entry["repetitions"] = 1;

@@ -152,15 +152,29 @@ void require_counting(const Sweep& sweep) {
     throw Error("'caches' needs mode = \"count\" and no other: a model is not measured");
 }
 
-/// The sweep's keys in this study: what [sweep.brief] has goes before what the sweep says.
-toml::table scaled(const toml::table& sweep, Scale scale) {
+/// The keys of `node`, which must be a table if it is there, replace those of `keys`.
+void replace_keys(toml::table& keys, const std::string& name, const toml::node* node) {
+  if (!node) return;
+  if (!node->is_table()) wrong_type(name, "a table");
+  for (const auto& [key, value] : *node->as_table()) keys.insert_or_assign(key, value);
+}
+
+/// The sweep's keys in this study: in the brief one, what [sweep.brief] has goes before what the experiment's [brief]
+/// has, and both before what the sweep says.
+toml::table scaled(const toml::table& sweep, const toml::table& experiment, Scale scale) {
   toml::table keys = sweep;
-  const toml::table* brief = sweep["brief"].as_table();
-  if (sweep.contains("brief") && !brief) wrong_type("brief", "a table, [sweep.brief]");
-  if (brief && scale == Scale::brief)
-    for (const auto& [key, node] : *brief) keys.insert_or_assign(key, node);
+  if (scale == Scale::brief) {
+    replace_keys(keys, "brief", experiment.get("brief"));
+    replace_keys(keys, "brief", sweep.get("brief"));
+  }
   keys.erase("brief");
   return keys;
+}
+
+/// Those of the sweep's kernels that have the type called `name`.
+void keep_type(const std::string& key, const std::string& name, std::vector<const Kernel*>& kernels) {
+  std::erase_if(kernels, [&](const Kernel* kernel) { return name != type_name(kernel->type); });
+  if (kernels.empty()) throw Error("'" + key + "': no kernel of this sweep has the type " + name);
 }
 
 /// "roofs" is the one role that there is.
@@ -179,6 +193,7 @@ Sweep read_sweep(const toml::table& table) {
   const std::map<std::string, Reader> readers{
       {"kernels", [](auto&, auto&) {}},
       {"full", [](auto&, auto&) {}},
+      {"type", [&](auto& key, auto& node) { keep_type(key, words(key, node).front(), sweep.kernels); }},
       {"role", [&](auto& key, auto& node) { sweep.is_roofs = is_roofs(key, node); }},
       {"data", [&](auto& key, auto& node) { sweep.data = words(key, node); }},
       {"mode",
@@ -215,7 +230,7 @@ Sweep read_sweep(const toml::table& table) {
 
 /// Refuses keys that an experiment does not have, and types that its texts do not have.
 void read_head(const toml::table& table, Experiment& experiment) {
-  const std::vector<std::string> known{"title", "question", "source", "chapter", "report", "sweep"};
+  const std::vector<std::string> known{"title", "question", "source", "chapter", "report", "brief", "sweep"};
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -240,7 +255,7 @@ Experiment read_experiment(const toml::table& table, Scale scale) {
   for (const toml::node& node : *sweeps) {
     if (!node.is_table()) throw Error("a sweep must be a table, [[sweep]]");
     try {
-      const toml::table keys = scaled(*node.as_table(), scale);
+      const toml::table keys = scaled(*node.as_table(), table, scale);
       if (keys.contains("full") && truth("full", *keys.get("full")) && scale == Scale::brief) continue;
       add_points(read_sweep(keys), experiment.points, names);
     } catch (const Error& error) {

@@ -6,14 +6,16 @@
 ///   source = [{id = "pmpp", where = "section 5.4"}]   entries of experiments/sources.toml
 ///   chapter = 30                        its place in the report
 ///   [report]                            how the report shows it: kind = "ladder" …; read by report/, not here
+///   [brief]                             keys that replace those of every sweep in the brief study
 ///   [[sweep]]
 ///   kernels = ["gpu/matmul/*"]          globs over the registry
+///   type = "fp32"                       of these, those of this data type alone
 ///   n = [256, 512]                      any size of the problem, any tunable of a kernel: a number, a word or a list
 ///   sizes = [{m = 64, n = 32, k = 8}]   shapes that are no product of axes
 ///   data = ["random", "sorted"]         data sets of the problem; the one that it times by default if not given
 ///   role = "roofs"                      its points are the roofs by which the others of this run are judged
 ///   full = true                         measured in the full study only
-///   [sweep.brief]                       keys that replace the sweep's in the brief study
+///   [sweep.brief]                       keys that replace this sweep's in the brief study
 ///   mode = ["hot", "cold"]              or "count": executed and counted by the emulator, never timed
 ///   caches = "H200"                     with mode = "count": model this GPU's caches, too (common/model/devices.cpp)
 ///   shared_bytes = [0, 8192]            dynamic shared memory added to each launch (an occupancy sweep)

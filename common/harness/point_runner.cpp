@@ -70,7 +70,8 @@ PointRunner::PointRunner(int device, std::uint64_t seed, const Overrides& overri
 std::vector<PointEntries> PointRunner::run(const Group& group) {
   if (group.size() == 1) return run_together(group, "");
   if (const std::string reason = group_refusal(group); !reason.empty()) {
-    fmt::print("{} points of {}: one by one, since together: {}\n", group.size(), group.front()->problem->family, reason);
+    fmt::print("{} points of {}: one by one, since together: {}\n", group.size(), group.front()->problem->family,
+               reason);
     return run_alone(group, reason);
   }
   return run_together(group, "");

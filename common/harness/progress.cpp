@@ -3,26 +3,35 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "common/harness/statistics.hpp"
 
 namespace rung {
 namespace {
 
-std::string rate_text(const std::vector<Json>& entries) {
+bool is_terminal() {
+  static const bool is = isatty(STDOUT_FILENO);
+  return is;
+}
+
+/// How a point counts in the time that is left: those that are skipped at once hardly do, a verification takes its
+/// time.
+double share(const Point& point) { return point.skip.empty() ? 0.2 + point.effort.seconds : 0.001; }
+
+std::string rate_text(const Point& point, const std::vector<Json>& entries) {
   const Json& first = entries.front();
   if (first.value("error_occurred", false)) return "FAILED: " + first.value("error_message", "");
   if (first["mode"] == "count")
-    return fmt::format("{:>12.4f} OP/B requested, {:.4g} sectors per load", first.value("op_per_byte_requested", 0.0),
+    return fmt::format("{:>12.4f} OP/B executed, {:.4g} sectors per load", first.value("op_per_byte_executed", 0.0),
                        first.value("sectors_per_load_request", 0.0));
-  const bool has_flops = first.value("flops", 0.0) > 0;
-  std::vector<double> seconds;
-  for (const Json& entry : entries) seconds.push_back(entry["real_time"].get<double>() * 1e-9);
-  const double middle = median(seconds);
-  const Interval interval = median_interval(seconds);
-  const double work = first[has_flops ? "flops" : "bytes_min"].get<double>();
-  return fmt::format("{:>10.1f} {:<8} +-{:4.1f} %  {:>2} samples, {}", work / middle * 1e-9,
-                     has_flops ? "GFLOP/s" : "GB/s", 50 * (interval.high - interval.low) / middle, seconds.size(),
-                     first.value("stop_reason", ""));
+  const Metric& metric = point.problem->metric;
+  std::vector<double> rates;
+  for (const Json& entry : entries) rates.push_back(entry.value(metric.key, 0.0));
+  const double middle = median(rates);
+  const Interval interval = median_interval(rates);
+  return fmt::format("{:>10.1f} {:<8} ±{:4.1f} %  {:>2} samples, {}", middle, metric.unit,
+                     50 * (interval.high - interval.low) / middle, rates.size(), first.value("stop_reason", ""));
 }
 
 }  // namespace
@@ -34,40 +43,47 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-Progress::Progress(std::size_t done, std::size_t total)
-    : is_terminal_(isatty(STDOUT_FILENO)),
-      done_(done),
-      total_(total),
-      resumed_(done),
-      start_(std::chrono::steady_clock::now()) {}
+void Progress::plan(const std::vector<const Point*>& points) {
+  for (const Point* point : points) left_ += share(*point);
+}
 
-void Progress::begin(const std::string& name, std::size_t together) {
-  if (!is_terminal_) return;
-  const std::string others = together > 1 ? fmt::format(" in turns with {} others", together - 1) : "";
-  fmt::print("\033[2K[{}/{}] {}{}  {}\r", done_, total_, name, others, time_left());
+void Progress::begin_experiment(const std::string& name, const std::vector<const Point*>& done, std::size_t total) {
+  experiment_ = name;
+  done_ = done.size();
+  total_ = total;
+  for (const Point* point : done) left_ -= share(*point);
+}
+
+void Progress::begin(const Point& point, std::size_t together) {
+  if (!is_terminal()) return;
+  const std::string others = together > 1 ? fmt::format(" interleaved with {} others", together - 1) : "";
+  fmt::print("\033[2K{} {}{}\r", place(), point.name(), others);
   std::fflush(stdout);
 }
 
-void Progress::finish(const std::string& name, const std::vector<Json>& entries) {
+void Progress::finish(const Point& point, const std::vector<Json>& entries) {
   ++done_;
+  left_ -= share(point);
+  spent_ += share(point);
   if (entries.front().value("skipped", false)) {
     ++skipped_[entries.front().value("skip_message", "")];
     return;
   }
-  fmt::print("{}[{:>3}/{}, {:>9}] {:<52} {}\n", is_terminal_ ? "\033[2K" : "", done_, total_, time_left(), name,
-             rate_text(entries));
+  fmt::print("{}{} {:<52} {}\n", is_terminal() ? "\033[2K" : "", place(), point.name(), rate_text(point, entries));
   std::fflush(stdout);
 }
 
-void Progress::end() {
-  if (is_terminal_) fmt::print("\033[2K");
+void Progress::end_experiment() {
+  if (is_terminal()) fmt::print("\033[2K");
   for (const auto& [reason, count] : skipped_) fmt::print("skipped {} points: {}\n", count, reason);
+  skipped_.clear();
 }
 
-std::string Progress::time_left() const {
-  if (done_ == resumed_) return "";
-  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  return duration_text(spent / double(done_ - resumed_) * double(total_ - done_)) + " left";
+/// "[ratio 3/12, 4:07 left]"
+std::string Progress::place() const {
+  const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const std::string left = spent_ > 0 ? duration_text(took / spent_ * std::max(left_, 0.0)) + " left" : "";
+  return fmt::format("[{} {:>3}/{}{}]", experiment_, done_, total_, left.empty() ? "" : fmt::format(", {:>9}", left));
 }
 
 }  // namespace rung

@@ -1,5 +1,6 @@
 /// What the user sees while a study runs: one line per measured point, and on a terminal a last line with what is being
-/// measured, how many points are done and about how long the rest will take. At the end, what was skipped, by reason.
+/// measured, how many points of the experiment are done and about how long the rest of the whole study will take. At
+/// the end of each experiment, what was skipped, by reason.
 #pragma once
 
 #include <chrono>
@@ -7,26 +8,32 @@
 #include <string>
 #include <vector>
 
+#include "common/harness/experiment.hpp"
 #include "common/harness/journal.hpp"
 
 namespace rung {
 
 class Progress {
  public:
-  /// `done` of `total` points were measured in an earlier run that is resumed.
-  Progress(std::size_t done, std::size_t total);
-  /// The point that begins, `together` with so many in all that are measured in turns.
-  void begin(const std::string& name, std::size_t together = 1);
+  Progress() : start_(std::chrono::steady_clock::now()) {}
+
+  /// These points are still to be measured.
+  void plan(const std::vector<const Point*>& points);
+  /// The next experiment begins; `done` of its `total` points were measured in an earlier run that is resumed.
+  void begin_experiment(const std::string& name, const std::vector<const Point*>& done, std::size_t total);
+  /// The point that begins, `together` with so many in all that are interleaved.
+  void begin(const Point& point, std::size_t together);
   /// `entries` are the point's entries for the results file.
-  void finish(const std::string& name, const std::vector<Json>& entries);
-  /// Says how many points were skipped, and why.
-  void end();
+  void finish(const Point& point, const std::vector<Json>& entries);
+  /// Says how many points of the experiment were skipped, and why.
+  void end_experiment();
 
  private:
-  std::string time_left() const;
+  std::string place() const;
 
-  bool is_terminal_;
-  std::size_t done_, total_, resumed_;
+  std::string experiment_;
+  std::size_t done_ = 0, total_ = 0;  ///< points of the experiment
+  double left_ = 0, spent_ = 0;       ///< of the whole study, by the time that points may take at most
   std::chrono::steady_clock::time_point start_;
   std::map<std::string, int> skipped_;  ///< points by reason
 };

@@ -11,7 +11,7 @@
 
 namespace rung {
 
-struct Counted;
+struct CountedRun;
 
 constexpr int kSchemaVersion = 2;
 
@@ -42,7 +42,7 @@ Json failed_entry(const Point& point, const std::string& failure);
 /// The entry of a counted point: executes it on the emulator. Its time is the emulation's, never the kernel's.
 Json counted_entry(const Point& point, std::uint64_t seed);
 /// The same of a point that has been counted, its result right or wrong.
-Json counted_entry(const Point& point, const Counted& counted);
+Json counted_entry(const Point& point, const CountedRun& counted);
 
 /// What decides how a point is measured, beside the program and the seed: two runs are parts of one only if it is
 /// equal.

@@ -12,6 +12,8 @@
 
 namespace rung {
 
+class Progress;
+
 struct StudyOptions {
   std::filesystem::path outdir;   ///< holds one folder per run
   std::filesystem::path copy_to;  ///< the results file goes there, too; empty for nowhere
@@ -22,6 +24,7 @@ struct StudyOptions {
   Overrides overrides;
   std::vector<std::pair<std::string, std::string>> context;  ///< the user's own keys
   std::string command_line;
+  Progress* progress = nullptr;  ///< of several experiments together; null: of this one alone
 };
 
 struct StudyOutcome {
@@ -42,7 +45,7 @@ std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const 
 /// so that both can be compared); prints its name before.
 void profile_study(const Experiment& experiment, const StudyOptions& options);
 
-/// The names of the points that `filter` selects, in the order of the file.
-std::vector<std::string> selected_names(const Experiment& experiment, const std::string& filter);
+/// The points that `filter` selects, in the order of the file. Throws Error if there are none.
+std::vector<const Point*> selected_points(const Experiment& experiment, const std::string& filter);
 
 }  // namespace rung

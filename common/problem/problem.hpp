@@ -87,7 +87,7 @@ struct Problem {
 
 bool add_problem(Problem problem);
 /// The problem of this family and type; throws Error if there is none.
-const Problem& find_problem(std::string_view family, Type type);
+const Problem& find_problem(std::string_view family, Type type = Type::fp32);
 /// The problem that a kernel solves.
 const Problem& problem_of(const Kernel& kernel);
 /// Every problem, by family and type.

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "common/program/commands.hpp"
 #include "common/model/bound.hpp"
 #include "common/model/devices.hpp"
+#include "common/program/commands.hpp"
 
 namespace rung {
 namespace {

@@ -32,7 +32,7 @@ struct Options {
 std::string count_and_show(const Kernel& kernel, const Params& given, const EmulatorOptions& how, Json* json) try {
   Point point = point_of(kernel, given);
   point.caches = how.caches;
-  const Counted counted = count(point, how);
+  const CountedRun counted = count(point, how);
   json ? json->push_back(to_json(point, counted, how)) : print_table(point, counted, how);
   return counted.check.passed() ? "" : kernel.name + " gave a wrong result: " + counted.check.reason();
 } catch (const WrongResult& failure) {

@@ -13,9 +13,9 @@ namespace rung {
 
 /// Shows one counted point: its counts, and with options.lines those of each line of its source. 100 columns wide at
 /// most.
-void print_table(const Point& point, const Counted& counted, const EmulatorOptions& options);
+void print_table(const Point& point, const CountedRun& counted, const EmulatorOptions& options);
 /// The same as an object: the entry of a results file, and its lines.
-nlohmann::ordered_json to_json(const Point& point, const Counted& counted, const EmulatorOptions& options);
+nlohmann::ordered_json to_json(const Point& point, const CountedRun& counted, const EmulatorOptions& options);
 nlohmann::ordered_json to_json(const Operations& done);
 
 /// What the accesses of one kind in one line did.

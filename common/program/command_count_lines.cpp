@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "common/program/command_count.hpp"
 #include "common/emulator/symbols.hpp"
+#include "common/program/command_count.hpp"
 
 namespace rung {
 namespace {

@@ -127,7 +127,7 @@ void print_ratios(const Counts& n, double useful_flops, const std::optional<Traf
 
 }  // namespace
 
-void print_table(const Point& point, const Counted& counted, const EmulatorOptions& options) {
+void print_table(const Point& point, const CountedRun& counted, const EmulatorOptions& options) {
   const auto& [n, check] = counted;
   const Params params = point.params();
   const double useful = point.problem->flops(params);
@@ -162,7 +162,7 @@ Json to_json(const Operations& done) {
   return {{"adds", done.adds}, {"muls", done.muls}, {"fmas", done.fmas}, {"specials", done.specials}};
 }
 
-Json to_json(const Point& point, const Counted& counted, const EmulatorOptions& options) {
+Json to_json(const Point& point, const CountedRun& counted, const EmulatorOptions& options) {
   Json out = counted_entry(point, counted);
   out["verified"] = counted.check.passed();
   out["accesses_per_second"] = accesses_per_second(counted.counts);

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "common/program/commands.hpp"
 #include "common/model/devices.hpp"
 #include "common/model/occupancy.hpp"
+#include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
 namespace rung {

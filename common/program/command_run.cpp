@@ -9,10 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "common/program/commands.hpp"
 #include "common/harness/interrupt.hpp"
+#include "common/harness/progress.hpp"
 #include "common/harness/study.hpp"
 #include "common/machine/target.hpp"
+#include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -22,7 +23,9 @@ struct RunOptions {
   StudyOptions study;
   std::vector<std::string> experiments, kernels, axes;
   std::string min_time, format = "json", outdir, extra_context;
-  bool profile = false;
+  bool profile = false, full = false;
+
+  Scale scale() const { return full ? Scale::full : Scale::brief; }
 };
 
 std::string host_name() {
@@ -56,6 +59,8 @@ void add_study_flags(CLI::App& command, RunOptions& options) {
   command.add_option("-d,--device", options.study.device, "number of the GPU")->check(CLI::Range(0, 1023));
   command.add_option("--seed", options.study.seed, "of the inputs and of the order of the points");
   command.add_flag("--resume", options.study.resume, "go on with the newest run of this experiment that did not end");
+  command.add_flag("--full", options.full,
+                   "all sizes and samples, as the recorded results have them; brief without it");
   command.add_flag("--require-gpu", options.study.require_gpu, "without a GPU, end with code 3");
 }
 
@@ -128,9 +133,11 @@ StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
 std::vector<Experiment> chosen_experiments(const RunOptions& options) {
   std::vector<Experiment> chosen;
   if (!options.kernels.empty()) chosen.push_back(adhoc_experiment(options.kernels, options.axes));
-  for (const std::string& name : options.experiments) chosen.push_back(load_experiment(find_experiment(name)));
+  for (const std::string& name : options.experiments)
+    chosen.push_back(load_experiment(find_experiment(name), options.scale()));
   if (!chosen.empty()) return chosen;
-  for (const std::string& name : experiment_names()) chosen.push_back(load_experiment(find_experiment(name)));
+  for (const std::string& name : experiment_names())
+    chosen.push_back(load_experiment(find_experiment(name), options.scale()));
   return chosen;
 }
 
@@ -147,10 +154,13 @@ void run_all(RunOptions& options) {
   std::vector<Experiment> chosen = chosen_experiments(options);
   complete_options(options);
   if (options.study.resume) drop_finished(chosen, options.study);
+  Progress progress;
+  for (const Experiment& experiment : chosen) progress.plan(selected_points(experiment, options.study.filter));
+  options.study.progress = &progress;
   int failed = 0;
   for (const Experiment& experiment : chosen) {
     if (options.study.list_only) {
-      for (const std::string& name : selected_names(experiment, options.study.filter)) fmt::print("{}\n", name);
+      for (const Point* point : selected_points(experiment, options.study.filter)) fmt::print("{}\n", point->name());
     } else if (options.profile) {
       profile_study(experiment, options.study);
     } else {
@@ -195,7 +205,7 @@ void add_ceilings_command(CLI::App& app) {
   add_benchmark_flags(*command, *options);
   command->callback([options] {
     complete_options(*options);
-    const StudyOutcome outcome = run_one(load_experiment(find_experiment("ceilings")), *options);
+    const StudyOutcome outcome = run_one(load_experiment(find_experiment("ceilings"), options->scale()), *options);
     print_ceilings(outcome.folder);
     if (outcome.failed > 0) throw WrongResult(fmt::format("{} ceilings failed", outcome.failed));
   });

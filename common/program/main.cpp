@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "build_info.hpp"
-#include "common/program/commands.hpp"
 #include "common/harness/interrupt.hpp"
+#include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
 namespace rung {

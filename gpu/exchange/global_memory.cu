@@ -35,10 +35,10 @@ const bool added = add_gpu_kernel({
     .name = "gpu/exchange/global_memory",
     .order = 10,
     .title = "global memory",
-    .idea = "Neighbours exchange through global memory, two block barriers a round; fence 1 adds __threadfence_block, "
-            "2 __threadfence.",
+    .idea =
+        "Neighbours exchange through global memory, with two block barriers and, if asked for, a fence in each round.",
     .source = {{"blakely", "Global memory correctness"}},
-    .tunables = {{"block", RingBlocks::values()}, {"fence", Fences::values()}},
+    .tunables = {{"block", RingBlocks::values()}, {"fence", words({"none", "block", "device"})}},
     .gpu =
         {
             .launch = ring_launch,

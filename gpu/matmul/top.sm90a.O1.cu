@@ -8,8 +8,6 @@
 namespace rung {
 namespace {
 
-using Recipes = Choices<0, 1, 2, 3, 4, 5, 6, 7, 8, 9>;
-
 /// Calls act(tile, plan) with what a call of these sizes and tunables does.
 template <class Act>
 auto with_choice(const Params& p, Act&& act) {
@@ -23,7 +21,7 @@ const bool added = add_gpu_kernel({
     .idea = "The tile, and how k is shared out, are chosen for each size from a table of what was fastest.",
     .source = {{"whaley2001"}},
     .is_general = true,
-    .tunables = {{"recipe", Recipes::values()}},
+    .tunables = {{"recipe", hopper::recipe_words()}},
     .gpu = {
         .min_compute_capability = 90,
         .not_emulated = hopper::kNotEmulated,

@@ -1,45 +1,63 @@
 /// The ways in which gpu/matmul/top can compute a product, and which one it takes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "gpu/matmul/stream_k.hpp"
 #include "gpu/matmul/top_table.hpp"
 
 namespace rung::hopper {
 
-/// A compiled tile, and whether its last wave is shared out or k is split. The values are those of the tunable "recipe"
-/// and of the table.
+/// A compiled tile, and whether the last wave is shared out along k (stream-K) or k is split.
 enum class Recipe {
   by_table,
-  large,  // 128 x 256
-  large_shared,
-  medium,  // 64 x 128
-  medium_shared,
-  medium_split,
-  small,  // 64 x 32
-  small_split,
-  tiny,  // 32 x 32
-  tiny_split,
+  large,
+  large_stream_k,
+  medium,
+  medium_stream_k,
+  medium_split_k,
+  small,
+  small_split_k,
+  tiny,
+  tiny_split_k,
 };
+
+/// The words for them, in the same order: the values of the tunable "recipe", and what the table has.
+inline const std::vector<Value>& recipe_words() {
+  static const std::vector<Value> all = words({"table", "128x256", "128x256_stream_k", "64x128", "64x128_stream_k",
+                                               "64x128_split_k", "64x32", "64x32_split_k", "32x32", "32x32_split_k"});
+  return all;
+}
+
+/// The recipe that a word stands for. Throws Error if it stands for none.
+inline Recipe recipe_called(const char* word) {
+  for (const Value& value : recipe_words())
+    if (value.word == word) return static_cast<Recipe>(value.number);
+  throw Error(std::string("no recipe is called ") + word);
+}
 
 /// The recipe of the table's entry nearest to this size: the one with the least sum of |log(size / its size)|.
 inline Recipe nearest_recipe(const MatmulShape& shape) {
   const auto logs = [](int m, int n, int k) { return std::array{std::log(m), std::log(n), std::log(k)}; };
+  struct Entry {
+    std::array<double, 3> size;
+    Recipe recipe;
+  };
   static const auto known = [&] {
-    std::array<std::array<double, 3>, std::size(kTuned)> all{};
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = logs(kTuned[i].m, kTuned[i].n, kTuned[i].k);
+    std::vector<Entry> all;
+    for (const Tuned& tuned : kTuned) all.push_back({logs(tuned.m, tuned.n, tuned.k), recipe_called(tuned.recipe)});
     return all;
   }();
   const auto wanted = logs(shape.m, shape.n, shape.k);
   const auto distance = [&](const std::array<double, 3>& size) {
     return std::abs(size[0] - wanted[0]) + std::abs(size[1] - wanted[1]) + std::abs(size[2] - wanted[2]);
   };
-  std::size_t nearest = 0;
-  for (std::size_t i = 1; i < known.size(); ++i)
-    if (distance(known[i]) < distance(known[nearest])) nearest = i;
-  return static_cast<Recipe>(kTuned[nearest].recipe);
+  const auto nearer = [&](const Entry& x, const Entry& y) { return distance(x.size) < distance(y.size); };
+  return std::min_element(known.begin(), known.end(), nearer)->recipe;
 }
 
 /// The recipe of a call: the one asked for, else the table's.
@@ -53,21 +71,21 @@ template <class Act>
 auto with_recipe(Recipe recipe, const MatmulShape& shape, Act&& act) {
   const auto split = [&](auto tile) { return act(tile, Plan{.parts = parts_for(tile.kShape, shape)}); };
   switch (recipe) {
-    case Recipe::large_shared:
+    case Recipe::large_stream_k:
       return act(Tile128x256{}, Plan{.share = true});
     case Recipe::medium:
       return act(Tile64x128{}, Plan{});
-    case Recipe::medium_shared:
+    case Recipe::medium_stream_k:
       return act(Tile64x128{}, Plan{.share = true});
-    case Recipe::medium_split:
+    case Recipe::medium_split_k:
       return split(Tile64x128{});
     case Recipe::small:
       return act(Tile64x32{}, Plan{});
-    case Recipe::small_split:
+    case Recipe::small_split_k:
       return split(Tile64x32{});
     case Recipe::tiny:
       return act(Tile32x32{}, Plan{});
-    case Recipe::tiny_split:
+    case Recipe::tiny_split_k:
       return split(Tile32x32{});
     default:
       return act(Tile128x256{}, Plan{});

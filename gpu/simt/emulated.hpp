@@ -114,7 +114,7 @@ RUNG_INLINE void __pipeline_wait_prior(std::size_t latest) { await_copies(latest
 /// Copies `bytes` from `data` to the beginning of a __constant__ array before the next launch.
 /// Throws Error for more bytes than the array has.
 template <typename Symbol>
-void set_constant(const Call& call, Symbol& symbol, const void* data, std::size_t bytes) {
+void set_constant(const Call&, Symbol& symbol, const void* data, std::size_t bytes) {
   if (bytes > sizeof(Symbol))
     throw Error("filling constant memory: " + std::to_string(bytes) + " bytes into an array of " +
                 std::to_string(sizeof(Symbol)));

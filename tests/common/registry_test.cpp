@@ -4,21 +4,42 @@
 
 #include <set>
 
+#include "common/harness/sources.hpp"
 #include "common/problem/problem.hpp"
 
 namespace rung {
 namespace {
 
-TEST(Registry, HasBothSidesOfTheLadderInOrder) {
+TEST(Registry, IsSortedBySideFamilyAndOrder) {
   const auto& all = kernels();
   std::set<std::string> sides;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].family() == "matmul") sides.insert(all[i].side());
+    sides.insert(all[i].side());
     if (i > 0 && all[i - 1].side() == all[i].side() && all[i - 1].family() == all[i].family()) {
       EXPECT_LE(all[i - 1].order, all[i].order) << all[i].name;
     }
   }
   EXPECT_EQ(sides, (std::set<std::string>{"cpu", "gpu"}));
+}
+
+/// What is cited can be found: every id has an entry in experiments/sources.toml.
+TEST(Registry, EverySourceIsListed) {
+  ASSERT_FALSE(sources().empty());
+  for (const Kernel& kernel : kernels())
+    for (const Citation& citation : kernel.source)
+      EXPECT_TRUE(sources().contains(citation.id)) << kernel.name << " cites " << citation.id;
+}
+
+TEST(Registry, ATunableOfWordsTakesThemAlone) {
+  Kernel kernel;
+  kernel.name = "cpu/sum/words";
+  kernel.tunables = {{"fence", words({"none", "block", "device"})}};
+  EXPECT_EQ(with_tunables(kernel, {}).text(), "fence:none");
+  const Params chosen = with_tunables(kernel, {{"fence", Value(0, "device")}});
+  EXPECT_EQ(chosen.text(), "fence:device");
+  EXPECT_EQ(chosen.at("fence"), 2);
+  EXPECT_THROW(with_tunables(kernel, {{"fence", 1}}), Error);
+  EXPECT_THROW(with_tunables(kernel, {{"fence", Value(0, "grid")}}), Error);
 }
 
 TEST(Registry, EveryRecordIsComplete) {
@@ -27,13 +48,13 @@ TEST(Registry, EveryRecordIsComplete) {
     EXPECT_FALSE(kernel.title.empty());
     EXPECT_FALSE(kernel.idea.empty());
     EXPECT_FALSE(kernel.source.empty());
-    EXPECT_NO_THROW(find_problem(kernel.family()));
+    EXPECT_NO_THROW(problem_of(kernel));
     for (const Tunable& tunable : kernel.tunables) EXPECT_FALSE(tunable.values.empty());
     if (kernel.side() == "cpu") {
       EXPECT_TRUE(kernel.run);
     } else {
-      EXPECT_NE(static_cast<bool>(kernel.emulate), !kernel.not_emulated.empty()) << "emulated, or says why not";
-      EXPECT_TRUE(kernel.is_library || kernel.launch);
+      EXPECT_NE(static_cast<bool>(kernel.gpu.emulate), !kernel.gpu.not_emulated.empty()) << "emulated, or says why not";
+      EXPECT_TRUE(kernel.is_library || kernel.gpu.launch);
     }
   }
 }

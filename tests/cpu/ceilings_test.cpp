@@ -11,95 +11,72 @@
 #include <iostream>
 #include <map>
 
+#include "common/harness/workload.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/machine/target.hpp"
-#include "common/harness/workload.hpp"
 #include "common/problem/fma_bf16.hpp"
 #include "tests/quiet_machine.hpp"
 
 namespace rung {
 namespace {
 
-const std::vector<std::string> kFamilies = {"read", "copy", "triad", "fma", "fma_bf16"};
-
-/// The CPU's ceilings of a family; none where the build has none of it (tiles of bfloat16 on another CPU than x86).
-std::vector<const Kernel*> ceilings(const std::string& family) {
+/// The CPU's ceilings, or those of one family and type; none where the build has none of it (tiles of bfloat16 on
+/// another CPU than x86).
+std::vector<const Kernel*> ceilings(const std::string& family = "", Type type = Type::fp32) {
   std::vector<const Kernel*> found;
   for (const Kernel& kernel : kernels())
-    if (kernel.side() == "cpu" && kernel.family() == family && kernel.ceiling) found.push_back(&kernel);
+    if (kernel.side() == "cpu" && kernel.ceiling &&
+        (family.empty() || (kernel.family() == family && (family == "read" || kernel.type == type))))
+      found.push_back(&kernel);
   return found;
 }
 
 /// Verifies a kernel with guard bands and poisoned outputs on both fills; the failure, or empty.
 std::string failure(Target& host, const Kernel& kernel, const Params& given) {
-  const Problem& problem = find_problem(kernel.family());
+  const Problem& problem = problem_of(kernel);
   const Params sizes = problem.complete(given);
-  Workload workload(host, kernel, problem, sizes, {.params = sizes});
-  for (const Fill fill : {Fill::integers, Fill::random}) {
-    const Check check = workload.verify(HostInputs(problem, sizes, fill, 7));
+  Workload workload(host, kernel, problem, {.params = sizes});
+  for (const DataSet& data : problem.data) {
+    const Check check = workload.verify(HostInputs(problem, sizes, data, 7));
     if (!check.passed()) return check.failure.empty() ? "error beyond its bound" : check.failure;
   }
   return "";
-}
-
-TEST(CpuCeilings, EveryKernelSolvesItsProblem) {
-  const auto host = open_host();
-  const std::vector<Params> streams = {{{"bytes", 256}},
-                                       {{"bytes", 256 * 7}, {"passes", 3}},
-                                       {{"bytes", 256 * 1001}, {"passes", 2}},
-                                       {{"bytes", 1 << 16}, {"passes", 1001}}};
-  const std::map<std::string, std::vector<Params>> sizes = {
-      {"read", streams},
-      {"copy", streams},
-      {"triad", streams},
-      {"fma", {{{"chains", 160}, {"iterations", 16}}, {{"chains", 160 * 7}, {"iterations", 1 << 15}}}},
-      {"fma_bf16", {{{"chains", 4}, {"iterations", 2}}, {{"chains", 12}, {"iterations", 1 << 12}}}},
-  };
-  for (const auto& [family, list] : sizes)
-    for (const Kernel* kernel : ceilings(family))
-      for (const int threads : {1, 3, 0})
-        for (const Params& given : list) {
-          const UseThreads scope(threads);
-          if (!refusal(*kernel, find_problem(family).complete(given)).empty()) continue;
-          EXPECT_EQ(failure(*host, *kernel, given), "") << kernel->name << " " << given.text();
-        }
 }
 
 TEST(CpuCeilings, SizesFollowTheMachineAndTheThreads) {
   for (const int threads : {1, 2, 3, 0}) {
     const UseThreads scope(threads);
     const std::int64_t team = omp_get_max_threads();
-    for (const std::string& family : kFamilies)
-      for (const Kernel* kernel : ceilings(family)) {
-        ASSERT_TRUE(kernel->sizes) << kernel->name;
-        const Params sizes = find_problem(family).complete(kernel->sizes());
-        EXPECT_EQ(sizes, kernel->sizes()) << kernel->name;
-        if (!kernel->refuse(sizes).empty()) continue;
-        const std::string& label = kernel->ceiling->label;
-        const std::int64_t arrays = family == "read" ? 1 : family == "copy" ? 2 : 3;
-        if (label.starts_with("L1 ") || label == "L1") {
-          EXPECT_LE(arrays * sizes.at("bytes") * 4, static_cast<std::int64_t>(cpu_info().l1d_bytes) * 3 * team)
-              << kernel->name;
-        }
-        if (label.starts_with("L2")) {
-          EXPECT_LE(arrays * sizes.at("bytes"), static_cast<std::int64_t>(cpu_info().l2_bytes) * team) << kernel->name;
-          EXPECT_GT(arrays * sizes.at("bytes"), static_cast<std::int64_t>(cpu_info().l1d_bytes) * team) << kernel->name;
-        }
-        if (label.starts_with("DRAM")) {
-          EXPECT_GE(sizes.at("bytes"), 2 * static_cast<std::int64_t>(cpu_info().all_l3_bytes)) << kernel->name;
-        }
-        if (sizes.has("chains")) {
-          const UseThreads one(1);
-          EXPECT_EQ(sizes.at("chains"), team * kernel->sizes().at("chains")) << kernel->name;
-        }
+    for (const Kernel* kernel : ceilings()) {
+      ASSERT_TRUE(kernel->sizes) << kernel->name;
+      const std::string family = kernel->family();
+      const Params sizes = problem_of(*kernel).complete(kernel->sizes());
+      EXPECT_EQ(sizes, kernel->sizes()) << kernel->name;
+      if (!kernel->refuse(sizes).empty()) continue;
+      const std::string& label = kernel->ceiling->label;
+      const std::int64_t arrays = family == "read" ? 1 : family == "copy" ? 2 : 3;
+      if (label.starts_with("L1 ") || label == "L1") {
+        EXPECT_LE(arrays * sizes.at("bytes") * 4, static_cast<std::int64_t>(cpu_info().l1d_bytes) * 3 * team)
+            << kernel->name;
       }
+      if (label.starts_with("L2")) {
+        EXPECT_LE(arrays * sizes.at("bytes"), static_cast<std::int64_t>(cpu_info().l2_bytes) * team) << kernel->name;
+        EXPECT_GT(arrays * sizes.at("bytes"), static_cast<std::int64_t>(cpu_info().l1d_bytes) * team) << kernel->name;
+      }
+      if (label.starts_with("DRAM")) {
+        EXPECT_GE(sizes.at("bytes"), 2 * static_cast<std::int64_t>(cpu_info().all_l3_bytes)) << kernel->name;
+      }
+      if (sizes.has("chains")) {
+        const UseThreads one(1);
+        EXPECT_EQ(sizes.at("chains"), team * kernel->sizes().at("chains")) << kernel->name;
+      }
+    }
   }
 }
 
 TEST(CpuCeilings, LabelsAreTheLevelsAndTheWidths) {
   std::vector<std::string> labels;
-  for (const std::string& family : kFamilies)
-    for (const Kernel* kernel : ceilings(family)) labels.push_back(kernel->ceiling->label);
+  for (const Kernel* kernel : ceilings()) labels.push_back(kernel->ceiling->label);
   std::sort(labels.begin(), labels.end());
   EXPECT_EQ(std::adjacent_find(labels.begin(), labels.end()), labels.end()) << "two kernels for one roof";
   for (const std::string level : {"L1", "L2", "L3", "DRAM"})
@@ -120,7 +97,7 @@ TEST(CpuCeilings, RefusalsSayWhatAndWhy) {
       EXPECT_EQ(machine, "this CPU has no AVX-512 (it has " + cpu_info().simd + ")");
     }
   }
-  for (const Kernel* kernel : ceilings("fma_bf16")) {
+  for (const Kernel* kernel : ceilings("fma", Type::bf16)) {
     const std::string reason = kernel->refuse({{"chains", 6}, {"iterations", 2}});
     EXPECT_TRUE(reason.starts_with("this CPU has no ") || reason.starts_with("the operating system does not give ") ||
                 reason == "chains must be a multiple of 4")
@@ -142,13 +119,13 @@ TEST(CpuCeilings, EveryPassTakesItsTime) {
   const UseThreads one(1);
   for (const std::string family : {"read", "copy", "triad"})
     for (const Kernel* kernel : ceilings(family)) {
-      const Problem& problem = find_problem(family);
+      const Problem& problem = problem_of(*kernel);
       double few = 1, many = 1;
       for (int round = 0; round < 20 && many <= 2.5 * few; ++round)
         for (const bool is_many : {false, true}) {
           const Params sizes = problem.complete({{"bytes", 8192}, {"passes", is_many ? 16000 : 4000}});
-          Workload workload(*host, *kernel, problem, sizes, {.params = sizes});
-          ASSERT_TRUE(workload.verify(HostInputs(problem, sizes, Fill::random, 7)).passed()) << kernel->name;
+          Workload workload(*host, *kernel, problem, {.params = sizes});
+          ASSERT_TRUE(workload.verify(HostInputs(problem, sizes, problem.timed_data(), 7)).passed()) << kernel->name;
           double& best = is_many ? many : few;
           best = std::min(best, best_seconds(*host, *kernel, workload.call(), 20));
         }
@@ -189,8 +166,8 @@ TEST(CpuCeilings, TriadFromMemoryIsAsFastAsStream) {
   const auto host = open_host();
   const auto bytes = static_cast<std::size_t>(sizes.at("bytes"));
   if (host->free_bytes() < 9 * bytes) GTEST_SKIP() << "too little memory for arrays of " << bytes / 1000000 << " MB";
-  Workload workload(*host, kernel, problem, sizes, {.params = sizes});
-  ASSERT_TRUE(workload.verify(HostInputs(problem, sizes, Fill::random, 7)).passed());
+  Workload workload(*host, kernel, problem, {.params = sizes});
+  ASSERT_TRUE(workload.verify(HostInputs(problem, sizes, problem.timed_data(), 7)).passed());
   const double within = is_quiet_machine() ? 0.03 : 0.25;
   double ours = 0, reference = 0;
   constexpr int kCalls = 80;  // STREAM's 20 repetitions of four kernels take about as long
@@ -207,8 +184,10 @@ TEST(CpuCeilings, TriadFromMemoryIsAsFastAsStream) {
 }
 
 TEST(CeilingProblems, BadSizesAreRefused) {
-  for (const std::string family : {"read", "copy", "triad"}) {
-    const Problem& problem = find_problem(family);
+  for (const Problem* each : problems()) {
+    if (each->size_names != std::vector<std::string>{"bytes", "passes"}) continue;
+    const Problem& problem = *each;
+    const std::string& family = problem.family;
     EXPECT_THROW(problem.complete({{"bytes", 100}}), Error) << family;
     EXPECT_THROW(problem.complete({{"bytes", 0}}), Error) << family;
     EXPECT_THROW(problem.complete({{"bytes", -256}}), Error) << family;
@@ -219,9 +198,9 @@ TEST(CeilingProblems, BadSizesAreRefused) {
   }
   EXPECT_THROW(find_problem("fma").complete({{"chains", 160}, {"iterations", 17}}), Error);
   EXPECT_THROW(find_problem("fma").complete({{"chains", 160}, {"iterations", 1 << 21}}), Error);
-  EXPECT_THROW(find_problem("fma_bf16").complete({{"chains", 4}, {"iterations", 3}}), Error);
-  EXPECT_THROW(find_problem("fma_bf16").complete({{"chains", 4}, {"iterations", 1 << 17}}), Error);
-  EXPECT_THROW(find_problem("fma_bf16").complete({{"chains", 0}, {"iterations", 2}}), Error);
+  EXPECT_THROW(find_problem("fma", Type::bf16).complete({{"chains", 4}, {"iterations", 3}}), Error);
+  EXPECT_THROW(find_problem("fma", Type::bf16).complete({{"chains", 4}, {"iterations", 1 << 17}}), Error);
+  EXPECT_THROW(find_problem("fma", Type::bf16).complete({{"chains", 0}, {"iterations", 2}}), Error);
 }
 
 TEST(CeilingProblems, PassesAreForKernelsThatMakeThem) {
@@ -241,17 +220,19 @@ TEST(CeilingProblems, PassesAreForKernelsThatMakeThem) {
 
 TEST(CeilingProblems, BytesAndOperationsAreStreams) {
   const Params sizes = {{"bytes", 4096}, {"passes", 3}};
-  EXPECT_EQ(find_problem("read").bytes_min(sizes), 3 * 4096);
+  EXPECT_EQ(find_problem("read", Type::uint32).bytes_min(sizes), 3 * 4096);
   EXPECT_EQ(find_problem("copy").bytes_min(sizes), 3 * 2 * 4096);
   EXPECT_EQ(find_problem("triad").bytes_min(sizes), 3 * 3 * 4096);
   EXPECT_EQ(find_problem("triad").flops(sizes), 3 * 2 * 1024);
-  EXPECT_EQ(find_problem("fma_bf16").flops({{"chains", 3}, {"iterations", 2}}), 3 * 2 * 2.0 * 16 * 16 * 32);
+  EXPECT_EQ(find_problem("fma", Type::bf16).flops({{"chains", 3}, {"iterations", 2}}), 3 * 2 * 2.0 * 16 * 16 * 32);
 }
 
 /// What a judge says of a kernel with a planted fault.
-std::string verdict(const std::string& problem, const Params& sizes, const std::function<void(const Call&)>& run) {
+std::string verdict(const std::string& family, Type type, const Params& sizes,
+                    const std::function<void(const Call&)>& run) {
   Kernel kernel;
-  kernel.name = "cpu/" + problem + "/faulty";
+  kernel.name = "cpu/" + family + "/faulty";
+  kernel.type = type;
   kernel.run = run;
   const auto host = open_host();
   return failure(*host, kernel, sizes);
@@ -266,21 +247,23 @@ TEST(CeilingProblems, FaultsAreFound) {
     call.operand<std::uint32_t>(1)[0] = total * static_cast<std::uint32_t>(passes) - (skipped < 0 ? 0 : data[skipped]);
   };
   const Params read = {{"bytes", 1 << 16}, {"passes", 1000}};
-  EXPECT_EQ(verdict("read", read, [&](const Call& c) { sum(c, -1, 1000, 4096); }), "");
-  EXPECT_NE(verdict("read", read, [&](const Call& c) { sum(c, 77, 1000, 4096); }), "") << "one element, one pass";
-  EXPECT_NE(verdict("read", read, [&](const Call& c) { sum(c, -1, 999, 4096); }), "") << "a pass too few";
-  EXPECT_NE(verdict("read", read, [&](const Call& c) { sum(c, -1, 1000, 4095); }), "") << "a partial not written";
+  EXPECT_EQ(verdict("read", Type::uint32, read, [&](const Call& c) { sum(c, -1, 1000, 4096); }), "");
+  EXPECT_NE(verdict("read", Type::uint32, read, [&](const Call& c) { sum(c, 77, 1000, 4096); }), "")
+      << "one element, one pass";
+  EXPECT_NE(verdict("read", Type::uint32, read, [&](const Call& c) { sum(c, -1, 999, 4096); }), "") << "a pass too few";
+  EXPECT_NE(verdict("read", Type::uint32, read, [&](const Call& c) { sum(c, -1, 1000, 4095); }), "")
+      << "a partial not written";
 
   const auto copy = [](const Call& call, std::int64_t count) {
     std::copy_n(call.operand<const float>(0), count, call.operand<float>(1));
   };
-  EXPECT_EQ(verdict("copy", {{"bytes", 1024}}, [&](const Call& c) { copy(c, 256); }), "");
-  EXPECT_NE(verdict("copy", {{"bytes", 1024}}, [&](const Call& c) { copy(c, 255); }), "");
+  EXPECT_EQ(verdict("copy", Type::fp32, {{"bytes", 1024}}, [&](const Call& c) { copy(c, 256); }), "");
+  EXPECT_NE(verdict("copy", Type::fp32, {{"bytes", 1024}}, [&](const Call& c) { copy(c, 255); }), "");
   const auto overrun = [&](const Call& call) {
     copy(call, 256);
     call.operand<float>(1)[256] = 1;
   };
-  EXPECT_NE(verdict("copy", {{"bytes", 1024}}, overrun), "") << "written beyond the end";
+  EXPECT_NE(verdict("copy", Type::fp32, {{"bytes", 1024}}, overrun), "") << "written beyond the end";
 
   const auto triad = [](const Call& call, std::int64_t count, float factor, float slip) {
     const auto *b = call.operand<const float>(0), *c = call.operand<const float>(1);
@@ -288,11 +271,14 @@ TEST(CeilingProblems, FaultsAreFound) {
     for (std::int64_t i = 0; i < count; ++i) a[i] = (b[i] + factor * c[i]) * (i == 100 ? 1 + slip : 1);
   };
   const Params three = {{"bytes", 1024}};
-  EXPECT_EQ(verdict("triad", three, [&](const Call& c) { triad(c, 256, 3, 0); }), "");
-  EXPECT_NE(verdict("triad", three, [&](const Call& c) { triad(c, 255, 3, 0); }), "") << "an element not written";
-  EXPECT_NE(verdict("triad", three, [&](const Call& c) { triad(c, 257, 3, 0); }), "") << "written beyond the end";
-  EXPECT_NE(verdict("triad", three, [&](const Call& c) { triad(c, 256, 2, 0); }), "") << "another factor";
-  EXPECT_NE(verdict("triad", three, [&](const Call& c) { triad(c, 256, 3, 1e-5f); }), "") << "one element, slightly";
+  EXPECT_EQ(verdict("triad", Type::fp32, three, [&](const Call& c) { triad(c, 256, 3, 0); }), "");
+  EXPECT_NE(verdict("triad", Type::fp32, three, [&](const Call& c) { triad(c, 255, 3, 0); }), "")
+      << "an element not written";
+  EXPECT_NE(verdict("triad", Type::fp32, three, [&](const Call& c) { triad(c, 257, 3, 0); }), "")
+      << "written beyond the end";
+  EXPECT_NE(verdict("triad", Type::fp32, three, [&](const Call& c) { triad(c, 256, 2, 0); }), "") << "another factor";
+  EXPECT_NE(verdict("triad", Type::fp32, three, [&](const Call& c) { triad(c, 256, 3, 1e-5f); }), "")
+      << "one element, slightly";
 
   const auto fma = [](const Call& call, std::int64_t iterations, int last) {
     const auto *x = call.operand<const float>(0), *c = call.operand<const float>(1);
@@ -303,10 +289,10 @@ TEST(CeilingProblems, FaultsAreFound) {
     }
   };
   const Params chains = {{"chains", 33}, {"iterations", 4096}};
-  EXPECT_EQ(verdict("fma", chains, [&](const Call& c) { fma(c, 4096, 0); }), "");
-  EXPECT_NE(verdict("fma", chains, [&](const Call& c) { fma(c, 4095, 0); }), "") << "a step too few";
-  EXPECT_NE(verdict("fma", chains, [&](const Call& c) { fma(c, 4094, 0); }), "") << "two steps too few";
-  EXPECT_NE(verdict("fma", chains, [&](const Call& c) { fma(c, 4096, 1); }), "") << "a chain not written";
+  EXPECT_EQ(verdict("fma", Type::fp32, chains, [&](const Call& c) { fma(c, 4096, 0); }), "");
+  EXPECT_NE(verdict("fma", Type::fp32, chains, [&](const Call& c) { fma(c, 4095, 0); }), "") << "a step too few";
+  EXPECT_NE(verdict("fma", Type::fp32, chains, [&](const Call& c) { fma(c, 4094, 0); }), "") << "two steps too few";
+  EXPECT_NE(verdict("fma", Type::fp32, chains, [&](const Call& c) { fma(c, 4096, 1); }), "") << "a chain not written";
 }
 
 /// The tiles' chains in plain C++: with all iterations or fewer, with all tiles or fewer, and B as it is or transposed
@@ -329,7 +315,7 @@ void plain_tiles(const Call& call, std::int64_t iterations, std::int64_t missing
 TEST(CeilingProblems, FaultsInTilesAreFound) {
   const Params sizes = {{"chains", 3}, {"iterations", 64}};
   const auto with = [&](std::int64_t iterations, std::int64_t missing, bool swaps_pairs) {
-    return verdict("fma_bf16", sizes, [=](const Call& c) { plain_tiles(c, iterations, missing, swaps_pairs); });
+    return verdict("fma", Type::bf16, sizes, [=](const Call& c) { plain_tiles(c, iterations, missing, swaps_pairs); });
   };
   EXPECT_EQ(with(64, 0, false), "");
   EXPECT_NE(with(63, 0, false), "") << "a step too few";

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <filesystem>
 
-#include "common/machine/target.hpp"
 #include "common/harness/workload.hpp"
+#include "common/machine/target.hpp"
 #include "tests/quiet_machine.hpp"
 
 namespace rung {
@@ -40,12 +40,12 @@ long page_faults() {
 
 TEST(HotPath, StartsNoThreadAndTouchesNoNewMemory) {
   const auto host = open_host();
-  const Problem& matmul = find_problem("matmul");
   for (const Kernel* kernel : rungs())
     for (const std::int64_t n : {64, 200}) {
+      const Problem& matmul = problem_of(*kernel);
       const Params sizes = matmul.complete({{"n", n}});
-      Workload work(*host, *kernel, matmul, sizes, call_of(*kernel, sizes));
-      ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, Fill::random, 3)).passed());
+      Workload work(*host, *kernel, matmul, call_of(*kernel, sizes));
+      ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, random_reals(), 3)).passed());
       for (int i = 0; i < 20; ++i) host->run(*kernel, work.call());
       const std::ptrdiff_t threads = threads_of_this_process();
       // A page or two are the system's own (it moves pages, or looks whether they are used), and where threads take
@@ -71,10 +71,10 @@ TEST(HotPath, TheTopRungMultiplies64By64InFiveMicroseconds) {
   const auto host = open_host();
   const Problem& matmul = find_problem("matmul");
   const Params sizes = matmul.complete({{"n", 64}});
-  Workload work(*host, top, matmul, sizes, call_of(top, sizes));
+  Workload work(*host, top, matmul, call_of(top, sizes));
   const std::int64_t bits = work.call().params.at("simd") * omp_get_max_threads();
   if (bits < 512) GTEST_SKIP() << "too few vector units: " << bits << " bits in all";
-  ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, Fill::random, 3)).passed());
+  ASSERT_TRUE(work.verify(HostInputs(matmul, sizes, random_reals(), 3)).passed());
   const double allowed = is_quiet_machine() ? 5e-6 : 25e-6;
   double least = 1;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "common/harness/count.hpp"
 #include "common/harness/experiment.hpp"
-#include "common/emulator/emulator.hpp"
 
 namespace rung {
 namespace {
@@ -60,7 +60,7 @@ void compare_experiment(const char* experiment) {
     const auto found = recorded.find(point.name());
     if (found == recorded.end() || !point.skip.empty()) continue;
     SCOPED_TRACE(point.name());
-    const Counts counts = count(*point.kernel, point.params());
+    const Counts counts = count(point).counts;
     compare_exactly(*found, counts);
     compare_shared(*found, "shared_load_requests", "shared_load_wavefronts_exact", counts.shared_load_requests,
                    counts.shared_load_wavefronts);

@@ -2,8 +2,8 @@
 ///   emulator_rate [N ...]     prints JSON; the sizes are 256, 512 and 1024 unless others are given
 /// Each kernel is emulated at each size in three modes (counting; counting and looking for hazards; only the answer),
 /// on one core and on all of them. A run that is judged wrong ends the program with 1. What a kernel accesses does not
-/// depend on the mode, so all three are told with the counted accesses. tests/emulator/emulator_rate.sh runs it, with threads
-/// that do not spin while they wait.
+/// depend on the mode, so all three are told with the counted accesses. tests/emulator/emulator_rate.sh runs it, with
+/// threads that do not spin while they wait.
 #include <omp.h>
 #include <sys/resource.h>
 
@@ -16,9 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "common/machine/cpu_info.hpp"
-#include "common/harness/workload.hpp"
 #include "common/emulator/emulator.hpp"
+#include "common/harness/experiment.hpp"
+#include "common/harness/workload.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
@@ -60,11 +61,11 @@ class Subject {
  public:
   Subject(const Case& wanted, int n)
       : kernel_(find_kernel(wanted.kernel)),
-        params_(emulated_params(kernel_, given(wanted, n))),
+        params_(point_of(kernel_, given(wanted, n)).params()),
         target_(open_emulator()),
-        inputs_(find_problem(kernel_.family()), params_, Fill::random, 1),
-        workload_(*target_, kernel_, find_problem(kernel_.family()), params_,
-                  Call{.params = params_, .launch = kernel_.launch(params_)}) {}
+        inputs_(problem_of(kernel_), params_, random_reals(), 1),
+        workload_(*target_, kernel_, problem_of(kernel_),
+                  Call{.params = params_, .launch = kernel_.gpu.launch(params_)}) {}
 
   /// Runs it over poisoned outputs; throws WrongResult for a wrong answer or a finding.
   Counts verify(const EmulatorOptions& options) {

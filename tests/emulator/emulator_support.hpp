@@ -7,6 +7,7 @@
 
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/emulator.hpp"
+#include "common/harness/count.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

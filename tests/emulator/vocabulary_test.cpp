@@ -705,10 +705,6 @@ TEST(VOCABULARY(Memory), ConstantsAreSetBeforeALaunch) {
   }
   const float many[4] = {};
   EXPECT_THROW(set_constant({}, coefficients, many, sizeof(many)), Error);
-  Resources resources;
-  Call asked;
-  asked.inspect = &resources;
-  EXPECT_NO_THROW(set_constant(asked, coefficients, nullptr, 12));
 }
 
 #ifndef NDEBUG

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   const rung::Kernel& kernel = rung::kernels().front();
   std::vector<float> host(std::size_t(n) * n);
   for (float& x : host) x = float(std::rand()) / float(RAND_MAX) - 0.5f;
-  rung::Call call{.params = params, .launch = kernel.launch(params)};
+  rung::Call call{.params = params, .launch = kernel.gpu.launch(params)};
   for (int i = 0; i < 3; ++i) {
     void* memory = nullptr;
     cudaMalloc(&memory, host.size() * sizeof(float));

@@ -9,11 +9,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "common/machine/target.hpp"
 #include "common/harness/workload.hpp"
+#include "common/machine/target.hpp"
 #include "gpu/device_facts.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
+#include "tests/every_kernel.hpp"
 
 namespace rung {
 namespace {
@@ -35,9 +36,9 @@ class Gpu : public testing::Test {
 };
 
 Call call_of(const Kernel& kernel, const Params& sizes, const Params& tunables = {}) {
-  Call call{.params = find_problem(kernel.family()).complete(sizes)};
+  Call call{.params = problem_of(kernel).complete(sizes)};
   for (const auto& [name, value] : with_tunables(kernel, tunables)) call.params.set(name, value);
-  if (kernel.launch) call.launch = kernel.launch(call.params);
+  if (kernel.gpu.launch) call.launch = kernel.gpu.launch(call.params);
   return call;
 }
 
@@ -47,83 +48,65 @@ struct Prepared {
   const Problem& problem;
   Call call;
   Workload work;
-  Prepared(Target& target, const std::string& name, const Params& sizes)
-      : kernel(find_kernel(name)),
-        problem(find_problem(kernel.family())),
-        call(call_of(kernel, sizes)),
-        work(target, kernel, problem, call.params, call) {
-    const Check check = work.verify(HostInputs(problem, call.params, Fill::random, kSeed));
-    if (!check.passed()) throw Error(name + ": " + check.failure);
+  Prepared(Target& target, const Kernel& kernel, const Params& sizes, const Params& tunables = {})
+      : kernel(kernel),
+        problem(problem_of(kernel)),
+        call(call_of(kernel, sizes, tunables)),
+        work(target, kernel, problem, call) {
+    const Check check = work.verify(HostInputs(problem, problem.complete(sizes), problem.timed_data(), kSeed));
+    if (!check.passed()) throw Error(kernel.name + ": " + check.reason());
   }
+  Prepared(Target& target, const std::string& name, const Params& sizes) : Prepared(target, find_kernel(name), sizes) {}
 };
 
 // --- every kernel is right --------------------------------------------------------------------------------------
 
 std::vector<const Kernel*> gpu_kernels() { return match_kernels("gpu/*"); }
 
-std::string test_name(const testing::TestParamInfo<const Kernel*>& info) {
-  std::string name = info.param->name;
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
-  return name;
-}
-
 class EveryGpuKernel : public testing::TestWithParam<const Kernel*> {};
 
-/// Sizes for any problem, most of them awkward: the first size from one list, all others from another or equal to it,
-/// and none of those that are for general kernels.
-/// What the problem or the kernel does not take, or what takes long, is left out.
-std::vector<Params> cases(const Kernel& kernel, const Params& tunables) {
-  const Problem& problem = find_problem(kernel.family());
-  std::vector<Params> accepted;
+/// Further sizes for any problem whose sizes are numbers, most of them awkward: the first size from one list, all
+/// others from another or equal to it, and none of those that are for general kernels. What the problem or the kernel
+/// does not take, or what takes long, is left out.
+std::vector<Point> awkward_cases(const Kernel& kernel, const Params& tunables) {
+  const Problem& problem = problem_of(kernel);
+  std::vector<Point> accepted;
+  if (!problem.size_words.empty()) return accepted;
   for (const std::int64_t first : {1,   2,   3,   15,  16,  17,  31,  32,   33,   63,   64,   65,    127,
                                    128, 129, 255, 256, 257, 509, 768, 1000, 1024, 4096, 5001, 65792, 1 << 20})
     for (const std::int64_t other : {0, 1, 3, 48, 333}) {
-      Params given;
+      Params given = tunables;
       for (const std::string& size : problem.size_names)
         if (std::count(problem.general_names.begin(), problem.general_names.end(), size) == 0)
           given.set(size, size == problem.size_names[0] || other == 0 ? first : other);
       try {
-        const Params sizes = problem.complete(given);
-        Params all = sizes;
-        for (const auto& [name, value] : tunables) all.set(name, value);
-        const bool small = problem.flops(sizes) <= 4e9 && workload_bytes(problem, sizes) <= std::size_t{64} << 20;
-        if (small && refusal(kernel, all).empty()) accepted.push_back(sizes);
+        Point point = point_of(kernel, given);
+        const Params all = point.params();
+        const bool small = problem.flops(all) <= 4e9 && workload_bytes(kernel, problem, all) <= std::size_t{64} << 20;
+        if (small && refusal(kernel, all).empty()) accepted.push_back(std::move(point));
       } catch (const Error&) {  // not a size of this problem
       }
     }
   return accepted;
 }
 
-/// The default tunables, and each tunable's other values in turn.
-std::vector<Params> variants(const Kernel& kernel) {
-  std::vector<Params> all = {with_tunables(kernel, {})};
-  for (const Tunable& tunable : kernel.tunables)
-    for (std::size_t i = 1; i < tunable.values.size(); ++i) {
-      all.push_back(all[0]);
-      all.back().set(tunable.name, tunable.values[i]);
-    }
-  return all;
-}
-
 TEST_P(EveryGpuKernel, IsRightAtAwkwardSizes) {
   if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
   Target& gpu = *the_gpu().target;
   const Kernel& kernel = *GetParam();
-  const Problem& problem = find_problem(kernel.family());
   static auto* const inputs = new InputCache(std::size_t{512} << 20);
-  for (const Params& tunables : variants(kernel)) {
-    const std::vector<Params> all = cases(kernel, tunables);
-    EXPECT_FALSE(all.empty()) << kernel.name << "/" << tunables.text() << " takes none of the sizes";
-    for (const Params& sizes : all) {
-      const Call call = call_of(kernel, sizes, tunables);
-      ASSERT_EQ(gpu.refuse(kernel, call), "") << call.params.text();
-      Workload work(gpu, kernel, problem, sizes, call);
-      for (const Fill fill : {Fill::integers, Fill::random}) {
-        const Check check = work.verify(*inputs->get(problem, sizes, fill, kSeed));
-        ASSERT_TRUE(check.passed()) << kernel.name << "/" << call.params.text() << ": " << check.failure
-                                    << ", error ratio " << check.max_error_ratio;
-      }
+  std::vector<Point> all = cases_of(kernel);
+  for (const Params& tunables : variants_of(kernel))
+    for (Point& point : awkward_cases(kernel, tunables)) all.push_back(std::move(point));
+  ASSERT_FALSE(all.empty()) << kernel.name << " takes none of the sizes";
+  for (const Point& point : all) {
+    Call call{.params = point.params()};
+    if (kernel.gpu.launch) call.launch = kernel.gpu.launch(call.params);
+    if (const std::string reason = gpu.refuse(kernel, call); !reason.empty()) GTEST_SKIP() << reason;
+    Workload work(gpu, kernel, *point.problem, call);
+    for (const DataSet& data : point.problem->data) {
+      const Check check = work.verify(*inputs->get(*point.problem, point.sizes, data, kSeed));
+      ASSERT_TRUE(check.passed()) << point.name() << " on " << data.name << ": " << check.reason();
     }
   }
 }
@@ -157,14 +140,14 @@ TEST_P(EveryGpuKernel, TakesGeneralProducts) {
   const Kernel& kernel = *GetParam();
   if (!kernel.is_general || kernel.family() != "matmul") GTEST_SKIP() << "takes whole matrices only";
   Target& gpu = *the_gpu().target;
-  const Problem& problem = find_problem(kernel.family());
-  for (const Params& tunables : variants(kernel))
+  const Problem& problem = problem_of(kernel);
+  for (const Params& tunables : variants_of(kernel))
     for (const Params& given : general_products()) {
       const Call call = call_of(kernel, given, tunables);
       ASSERT_EQ(gpu.refuse(kernel, call), "") << call.params.text();
       const Params sizes = problem.complete(given);
-      Workload work(gpu, kernel, problem, sizes, call);
-      for (const Fill fill : {Fill::integers, Fill::random}) {
+      Workload work(gpu, kernel, problem, call);
+      for (const DataSet& fill : {integers(), random_reals()}) {
         const Check check = work.verify(HostInputs(problem, sizes, fill, kSeed));
         ASSERT_TRUE(check.passed()) << kernel.name << "/" << call.params.text() << ": " << check.failure
                                     << ", error ratio " << check.max_error_ratio;
@@ -175,9 +158,10 @@ TEST_P(EveryGpuKernel, TakesGeneralProducts) {
 TEST_P(EveryGpuKernel, TellsItsResources) {
   if (!the_gpu().target) GTEST_SKIP() << the_gpu().unavailable;
   const Kernel& kernel = *GetParam();
-  if (!kernel.launch) GTEST_SKIP() << "not ours: " << kernel.source;
-  for (const Params& tunables : variants(kernel)) {
-    const Call call = call_of(kernel, cases(kernel, tunables).back(), tunables);
+  if (!kernel.gpu.launch) GTEST_SKIP() << "a library's launches are its own";
+  for (const Point& point : cases_of(kernel)) {
+    const Prepared prepared(*the_gpu().target, kernel, point.sizes, point.tunables);
+    const Call& call = prepared.work.call();
     const auto resources = the_gpu().target->resources(kernel, call);
     ASSERT_TRUE(resources);
     EXPECT_GT(resources->registers_per_thread, 0);
@@ -192,11 +176,11 @@ TEST_P(EveryGpuKernel, HasACompleteRecord) {
   EXPECT_FALSE(kernel.title.empty());
   EXPECT_TRUE(kernel.idea.ends_with("."));
   EXPECT_FALSE(kernel.source.empty());
-  EXPECT_EQ(static_cast<bool>(kernel.launch), !kernel.is_library);
-  EXPECT_EQ(static_cast<bool>(kernel.requested), !kernel.is_library);
+  EXPECT_EQ(static_cast<bool>(kernel.gpu.launch), !kernel.is_library);
+  EXPECT_EQ(static_cast<bool>(kernel.gpu.requested), !kernel.is_library);
   if (!kernel.sizes) return;
-  const Params sizes = find_problem(kernel.family()).complete(kernel.sizes());
-  for (const Params& tunables : variants(kernel))
+  const Params sizes = problem_of(kernel).complete(kernel.sizes());
+  for (const Params& tunables : variants_of(kernel))
     EXPECT_EQ(refusal(kernel, call_of(kernel, sizes, tunables).params), "");
 }
 
@@ -207,14 +191,15 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryGpuKernel, testing::ValuesIn(gpu_kernels
 TEST_F(Gpu, SharedMemoryOfATileIsCounted) {
   const Kernel& tiled = find_kernel("gpu/matmul/tiled");
   for (const std::int64_t tile : {8, 16, 32}) {
-    const auto resources = gpu().resources(tiled, call_of(tiled, {{"n", 64}}, {{"tile", tile}}));
+    const Prepared prepared(gpu(), tiled, {{"n", 64}}, {{"tile", tile}});
+    const auto resources = gpu().resources(tiled, prepared.work.call());
     EXPECT_EQ(resources->static_shared_bytes, static_cast<std::size_t>(2 * tile * tile * 4));
   }
 }
 
 TEST_F(Gpu, DynamicSharedMemoryLimitsResidentBlocks) {
   Prepared naive(gpu(), "gpu/matmul/naive", {{"n", 64}});
-  const int unlimited = gpu().resources(naive.kernel, naive.call)->blocks_per_sm;
+  const int unlimited = gpu().resources(naive.kernel, naive.work.call())->blocks_per_sm;
   Call call = naive.work.call();
   call.launch.dynamic_shared_bytes = 60 << 10;  // more than a kernel gets unless it is told so
   ASSERT_EQ(gpu().refuse(naive.kernel, call), "");
@@ -382,15 +367,6 @@ TEST(NoGpu, NvmlWithoutItsDeviceTellsNothing) {
   EXPECT_FALSE(state.clock_mhz);
   EXPECT_FALSE(state.power_w);
   EXPECT_EQ(state.throttled, "");
-}
-
-TEST(NoGpu, InspectingTheLibraryLaunchesNothing) {
-  if (cublas_version().empty()) GTEST_SKIP() << "built without CUDA";
-  Resources resources;
-  Call call{.operands = {nullptr, nullptr, nullptr}, .inspect = &resources};
-  cublas_sgemm(call, {.m = 4, .n = 4, .k = 4});
-  cublaslt_sgemm(call, {.m = 4, .n = 4, .k = 4});
-  EXPECT_EQ(resources.registers_per_thread, 0);
 }
 
 }  // namespace

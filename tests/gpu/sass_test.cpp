@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rung {
 namespace {

@@ -14,11 +14,11 @@ namespace {
 
 /// Median seconds of one run: in a bare loop, and through the harness, taken in turns.
 std::pair<double, double> bare_and_harness(const Kernel& kernel, int n) {
-  const Problem& problem = find_problem(kernel.family());
+  const Problem& problem = problem_of(kernel);
   const Params sizes = problem.complete({{"n", n}});
   const std::unique_ptr<Target> host = open_host();
-  Workload work(*host, kernel, problem, sizes, {.params = sizes});
-  EXPECT_TRUE(work.verify(HostInputs(problem, sizes, Fill::random, 1)).passed());
+  Workload work(*host, kernel, problem, {.params = sizes});
+  EXPECT_TRUE(work.verify(HostInputs(problem, sizes, random_reals(), 1)).passed());
   std::vector<double> bare, harness;
   for (int round = 0; round < 15; ++round) {
     const int runs = 20;

@@ -142,15 +142,13 @@ Effort quick() { return {.min_samples = 6, .max_samples = 6, .seconds = 0.01}; }
 
 /// Points of `kernels` at m = n = k = 5, as one group.
 std::vector<Point> group_of(const std::vector<const Kernel*>& kernels) {
-  const Problem& problem = find_problem("matmul");
   std::vector<Point> points;
-  for (const Kernel* kernel : kernels)
-    points.push_back({.kernel = kernel,
-                      .problem = &problem,
-                      .sizes = problem.complete({{"n", 5}}),
-                      .effort = quick(),
-                      .threads = 2,
-                      .group = 1});
+  for (const Kernel* kernel : kernels) {
+    points.push_back(point_of(*kernel, {{"n", 5}}));
+    points.back().effort = quick();
+    points.back().threads = 2;
+    points.back().group = 1;
+  }
   return points;
 }
 
@@ -192,13 +190,11 @@ TEST(Interleave, AFailureOfOneKernelIsItsOwn) {
 TEST(Interleave, WhatDoesNotFitTogetherIsMeasuredOneByOne) {
   std::vector<Point> points = group_of({&find_kernel("cpu/matmul/naive"), &find_kernel("cpu/matmul/eigen")});
   const auto free = static_cast<std::int64_t>(open_host()->free_bytes());
-  const Problem& copy = find_problem("copy");
-  points.push_back({.kernel = &find_kernel("cpu/copy/dram"),
-                    .problem = &copy,
-                    .sizes = copy.complete({{"bytes", free / 5 * 4 / 4096 * 4096}}),  // from here and to there
-                    .effort = quick(),
-                    .threads = 2,
-                    .group = 1});
+  Point copy = point_of(find_kernel("cpu/copy/dram"), {{"bytes", free / 5 * 4 / 4096 * 4096}});  // two such arrays
+  copy.effort = quick();
+  copy.threads = 2;
+  copy.group = 1;
+  points.push_back(copy);
   const auto results = run_group(points);
   ASSERT_EQ(results.size(), 3u);
   for (const std::size_t small : {0, 1})

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
-#include "common/machine/cpu_info.hpp"
 #include "common/harness/experiment.hpp"
 #include "common/harness/point_runner.hpp"
 #include "common/harness/results.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
@@ -69,7 +69,7 @@ TEST(Threads, AreSetWhileAPointIsMadeAndWhileItRuns) {
     seen.push_back(team);
     naive(call);
   };
-  kernel.level_traffic = [](const Params&) { return LevelTraffic{.l1 = double(omp_get_max_threads()), .dram = 7}; };
+  kernel.cpu.level_traffic = [](const Params&) { return LevelTraffic{.l1 = double(omp_get_max_threads()), .dram = 7}; };
   Point point = adhoc_experiment({"cpu/matmul/naive"}, {"n=4", "threads=3", "samples=6", "max_samples=6"}).points.at(0);
   point.kernel = &kernel;
   PointRunner runner(0, 1, {});

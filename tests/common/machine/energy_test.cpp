@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/harness/measure.hpp"
-#include "common/machine/rapl.hpp"
 #include "common/harness/results.hpp"
+#include "common/machine/rapl.hpp"
 #include "gpu/nvml.hpp"
 #include "tests/fake_target.hpp"
 #include "tests/temporary_folder.hpp"

@@ -7,22 +7,19 @@
 #include <map>
 #include <tuple>
 
-#include "common/machine/target.hpp"
+#include "common/harness/count.hpp"
 #include "common/harness/workload.hpp"
-#include "common/problem/sum.hpp"
-#include "common/emulator/emulator.hpp"
+#include "common/machine/target.hpp"
 
 namespace rung {
 namespace {
 
 constexpr std::uint64_t kSeed = 11;
-constexpr Order kOrders[] = {Order::forward, Order::reverse, Order::random};
-constexpr Fill kFills[] = {Fill::integers, Fill::random};
 
 /// The host's operands of a problem, with the inputs filled in.
 struct Operands {
   std::vector<std::vector<float>> arrays;
-  Operands(const Problem& problem, const Params& sizes, Fill fill) {
+  Operands(const Problem& problem, const Params& sizes, const DataSet& fill) {
     for (const Operand& operand : problem.operands(sizes)) arrays.emplace_back(operand.elements);
     problem.fill(sizes, fill, kSeed, pointers());
   }
@@ -31,7 +28,7 @@ struct Operands {
     for (auto& array : arrays) all.push_back(array.data());
     return all;
   }
-  Judge judge(const Problem& problem, const Params& sizes, Fill fill) {
+  Judge judge(const Problem& problem, const Params& sizes, const DataSet& fill) {
     const std::vector<void*> host = pointers();
     return problem.reference(sizes, fill, kSeed, std::vector<const void*>(host.begin(), host.end()));
   }
@@ -65,7 +62,7 @@ struct Exchanged {
   Params sizes;
   Operands host;
   Judge judge;
-  Exchanged(int n, int rounds, Fill fill, int done)
+  Exchanged(int n, int rounds, const DataSet& fill, int done)
       : sizes(problem.complete({{"n", n}, {"rounds", rounds}})),
         host(problem, sizes, fill),
         judge(host.judge(problem, sizes, fill)) {
@@ -78,20 +75,20 @@ struct Exchanged {
 TEST(ExchangeOracle, PassesTheDefinition) {
   for (const int n : {1, 2, 31, 32, 33, 63, 64, 100, 1001})
     for (const int rounds : {1, 2, 31, 32, 33, 70, 1000})
-      for (const Fill fill : kFills)
+      for (const DataSet& fill : {integers(), random_reals()})
         EXPECT_TRUE(Exchanged(n, rounds, fill, rounds).passes()) << n << " elements, " << rounds << " rounds";
 }
 
 TEST(ExchangeOracle, FailsAnotherNumberOfRounds) {
   for (const int n : {33, 100})
     for (const int rounds : {1, 31, 70})
-      for (const Fill fill : kFills)
+      for (const DataSet& fill : {integers(), random_reals()})
         for (const int done : {rounds - 1, rounds + 1})
           EXPECT_FALSE(Exchanged(n, rounds, fill, done).passes()) << n << " elements, " << done << " rounds";
 }
 
 TEST(ExchangeOracle, FailsAnyWrongElement) {
-  for (const Fill fill : kFills)
+  for (const DataSet& fill : {integers(), random_reals()})
     for (const std::size_t i : {0u, 31u, 32u, 99u}) {
       Exchanged more(100, 5, fill, 5), lost(100, 5, fill, 5);
       more.z()[i] += 0.01f;
@@ -120,36 +117,36 @@ struct Summed {
   Params sizes;
   Operands host;
   Judge judge;
-  Summed(int n, Fill fill)
+  Summed(int n, const DataSet& fill)
       : sizes(problem.complete({{"n", n}})), host(problem, sizes, fill), judge(host.judge(problem, sizes, fill)) {
     for (const float x : host.arrays[0]) sum() += x;
   }
   bool passes() { return host.passes(judge); }
-  float& sum() { return host.arrays[2][0]; }
+  float& sum() { return host.arrays[1][0]; }
 };
 
 TEST(SumOracle, PassesASumInOrder) {
   for (const int n : {1, 2, 3, 1000, 65537, 1 << 22})
-    for (const Fill fill : kFills) EXPECT_TRUE(Summed(n, fill).passes()) << n;
+    for (const DataSet& fill : {integers(), random_reals()}) EXPECT_TRUE(Summed(n, fill).passes()) << n;
 }
 
 TEST(SumOracle, FailsAWrongSum) {
   for (const int n : {1, 1000, 65537})
-    for (const Fill fill : kFills) {
+    for (const DataSet& fill : {integers(), random_reals()}) {
       for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
         Summed of(n, fill);
         of.sum() = wrong;
         EXPECT_FALSE(of.passes()) << n;
       }
       Summed more(n, fill);
-      more.sum() += fill == Fill::integers ? 1.0f : 1e-2f * static_cast<float>(n);
+      more.sum() += fill.is_exact ? 1.0f : 1e-2f * static_cast<float>(n);
       EXPECT_FALSE(more.passes()) << n;
     }
 }
 
 /// A single number is added to nothing: it has no rounding to be excused by.
 TEST(SumOracle, ASingleElementIsExact) {
-  Summed of(1, Fill::random);
+  Summed of(1, random_reals());
   of.sum() = std::nextafter(of.sum(), 2.0f);
   EXPECT_FALSE(of.passes());
 }
@@ -157,82 +154,6 @@ TEST(SumOracle, ASingleElementIsExact) {
 TEST(SumOracle, RefusesSizesThatItCannotJudge) {
   for (const Params& sizes : std::vector<Params>{{}, {{"n", 0}}, {{"n", -3}}, {{"n", (1 << 30) + 1}}})
     EXPECT_THROW(find_problem("sum").complete(sizes), Error) << sizes.text();
-}
-
-TEST(SumOracle, TheTicketStartsAtZero) {
-  std::uint32_t ticket = 99;
-  float x = 0, sum = 0, partials[kSumPartials];
-  find_problem("sum").fill({{"n", 1}}, Fill::random, kSeed, std::vector<void*>{&x, &ticket, &sum, partials});
-  EXPECT_EQ(ticket, 0u);
-}
-
-// ---- The kernels ----
-
-std::vector<Params> cases_of(const Kernel& kernel) {
-  if (kernel.family() == "sum") return {{{"n", 1}}, {{"n", 255}}, {{"n", 257}}, {{"n", 4096}}, {{"n", 10001}}};
-  std::vector<Params> all;
-  for (const std::int64_t n : {1, 32, 33, 300})
-    for (const std::int64_t rounds : {1, 2, 33}) all.push_back({{"n", n}, {"rounds", rounds}});
-  return all;
-}
-
-/// Calls `visit` with the sizes and tunables of every case of every kernel of the two problems on the GPU.
-template <typename Visit>
-void for_each_case(Visit visit) {
-  for (const char* pattern : {"gpu/exchange/*", "gpu/sum/*"})
-    for (const Kernel* kernel : match_kernels(pattern)) {
-      std::vector<Params> tunings{with_tunables(*kernel, {})};
-      for (const Tunable& tunable : kernel->tunables)
-        for (const std::int64_t value : tunable.values)
-          tunings.push_back(with_tunables(*kernel, {{tunable.name, value}}));
-      for (const Params& tuning : tunings)
-        for (const Params& sizes : cases_of(*kernel)) {
-          Params params = find_problem(kernel->family()).complete(sizes);
-          for (const auto& [name, value] : tuning) params.set(name, value);
-          SCOPED_TRACE(kernel->name + "/" + params.text());
-          visit(*kernel, params);
-        }
-    }
-}
-
-TEST(BarrierKernels, HaveNoHazardInAnyOrder) {
-  for_each_case([](const Kernel& kernel, const Params& params) {
-    for (const Order order : kOrders) {
-      const Counts counts = count(kernel, params, {.order = order, .hazards = true});
-      EXPECT_TRUE(counts.check.passed()) << counts.check.failure;
-      EXPECT_TRUE(counts.findings.empty()) << counts.findings.front().text();
-    }
-  });
-}
-
-TEST(BarrierKernels, AskForTheBytesThatTheyDeclare) {
-  for_each_case([](const Kernel& kernel, const Params& params) {
-    const Counts counts = count(kernel, params);
-    EXPECT_EQ(static_cast<double>(counts.bytes_loaded), kernel.requested(params).loaded);
-    EXPECT_EQ(static_cast<double>(counts.bytes_stored), kernel.requested(params).stored);
-    EXPECT_GE(static_cast<double>(counts.flops()), find_problem(kernel.family()).flops(params));
-  });
-}
-
-/// Run again without a reset in between: a kernel that counts with the ticket has to leave it as it found it.
-TEST(BarrierKernels, AreRightAgainAndAgain) {
-  const std::unique_ptr<Target> emulator = open_emulator();
-  for_each_case([&](const Kernel& kernel, const Params& params) {
-    const Problem& problem = find_problem(kernel.family());
-    const Params sizes = problem.complete(params);
-    Workload work(*emulator, kernel, problem, sizes, {.params = params, .launch = kernel.launch(params)});
-    for (const Fill fill : kFills) {
-      const HostInputs inputs(problem, sizes, fill, kSeed);
-      for (const bool traced : {false, true}) {
-        const Recording recording({.counting = traced});
-        const Check first = work.verify(inputs);
-        EXPECT_TRUE(first.passed()) << first.failure;
-        for (int again = 0; again < 3; ++again) emulator->run(kernel, work.call());
-        const Check last = work.recheck(inputs);
-        EXPECT_TRUE(last.passed()) << last.failure;
-      }
-    }
-  });
 }
 
 /// (block barriers, warp barriers, shuffles) of a warp in each round.
@@ -243,29 +164,15 @@ TEST(BarrierKernels, WaitAsOftenAsTheySay) {
       {"gpu/exchange/shuffle", {0, 0, 1}},
   };
   for (const Kernel* kernel : match_kernels("gpu/exchange/*"))
-    for (const std::int64_t block : kernel->tunables.front().values) {
+    for (const auto& [block, word] : kernel->tunables.front().values) {
       SCOPED_TRACE(kernel->name);
       ASSERT_TRUE(expected.contains(kernel->name)) << "a kernel that this test does not know";
       constexpr int kElements = 1000, kRounds = 7;
-      const Counts counts = count(*kernel, {{"n", kElements}, {"rounds", kRounds}, {"block", block}});
+      const Counts counts = count(point_of(*kernel, {{"n", kElements}, {"rounds", kRounds}, {"block", block}})).counts;
       const double warp_rounds = kRounds * static_cast<double>((kElements + block - 1) / block * block / 32);
       EXPECT_EQ(
           std::tuple(counts.barriers / warp_rounds, counts.warp_barriers / warp_rounds, counts.shuffles / warp_rounds),
           expected.at(kernel->name));
-    }
-}
-
-TEST(CpuSum, IsRightAtAwkwardSizes) {
-  const std::unique_ptr<Target> host = open_host();
-  const Problem& problem = find_problem("sum");
-  for (const Kernel* kernel : match_kernels("cpu/sum/*"))
-    for (const std::int64_t n : {1, 2, 17, 1000, 65537, 1 << 20}) {
-      const Params sizes = problem.complete({{"n", n}});
-      Workload work(*host, *kernel, problem, sizes, {.params = sizes});
-      for (const Fill fill : kFills) {
-        const Check check = work.verify(HostInputs(problem, sizes, fill, kSeed));
-        EXPECT_TRUE(check.passed()) << kernel->name << ", n = " << n << ": " << check.failure;
-      }
     }
 }
 

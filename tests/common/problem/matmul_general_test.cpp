@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "common/harness/workload.hpp"
 #include "common/machine/target.hpp"
@@ -24,12 +25,13 @@ Call call_of(const Kernel& kernel, const Params& sizes, std::vector<void*> opera
 }
 
 /// The general CPU kernels of a problem that this machine can run.
-std::vector<const Kernel*> general_kernels(const std::string& family) {
-  const Params sizes = find_problem(family).complete({{"n", 64}, {"beta", 1}});
+std::vector<const Kernel*> general_kernels(Type type) {
+  const Params sizes = find_problem("matmul", type).complete({{"n", 64}, {"beta", 1}});
   std::vector<const Kernel*> all;
-  for (const Kernel* kernel : match_kernels("cpu/" + family + "/*"))
-    if (kernel->is_general && refusal(*kernel, call_of(*kernel, sizes).params).empty()) all.push_back(kernel);
-  EXPECT_FALSE(all.empty()) << family;
+  for (const Kernel* kernel : match_kernels("cpu/matmul/*"))
+    if (kernel->type == type && kernel->is_general && refusal(*kernel, call_of(*kernel, sizes).params).empty())
+      all.push_back(kernel);
+  EXPECT_FALSE(all.empty()) << type_name(type);
   return all;
 }
 
@@ -71,30 +73,30 @@ TEST(GeneralSizes, BadOnesAreRefusedByName) {
       {{{"n", 64}, {"shift", -1}}, "size shift = -1 is outside 0..63"},
       {{{"n", 0}, {"beta", 1}}, "size n = 0 is outside 1.."},
   };
-  for (const std::string problem : {"matmul", "matmul_bf16"})
+  for (const Type type : {Type::fp32, Type::bf16})
     for (const auto& [sizes, message] : bad)
-      EXPECT_EQ(message_of([&, &given = sizes] { find_problem(problem).complete(given); }).find(message), 0u)
+      EXPECT_EQ(message_of([&, &given = sizes] { find_problem("matmul", type).complete(given); }).find(message), 0u)
           << sizes.text();
 }
 
 TEST(GeneralSizes, OperandsReachFromTheShiftToTheLastElement) {
   const Params sizes{{"m", 3}, {"n", 5}, {"k", 7}, {"lda", 10}, {"ldb", 6}, {"ldc", 9}, {"shift", 2}};
-  for (const auto& [name, bytes] :
-       std::vector<std::pair<std::string, std::size_t>>{{"matmul", 4}, {"matmul_bf16", 2}}) {
-    const Problem& problem = find_problem(name);
+  for (const Type type : {Type::fp32, Type::bf16}) {
+    const Problem& problem = find_problem("matmul", type);
+    const std::size_t bytes = type_bytes(type);
     const std::vector<Operand> operands = problem.operands(problem.complete(sizes));
     EXPECT_EQ(operands[0].bytes(), (2u + 2 * 10 + 7) * bytes);
     EXPECT_EQ(operands[1].bytes(), (2u + 6 * 6 + 5) * bytes);
     EXPECT_EQ(operands[2].bytes(), (2u + 2 * 9 + 5) * 4);
     EXPECT_FALSE(operands[2].is_input());
     const std::vector<Operand> read = problem.operands(problem.complete({{"n", 5}, {"beta", -1}}));
-    EXPECT_TRUE(read[2].is_input() && read[2].is_output);
+    EXPECT_TRUE(read[2].is_input() && read[2].is_output());
   }
 }
 
 TEST(GeneralSizes, OperationsAndBytesFollowTheFactors) {
   const auto flops = [](const Params& p) { return find_problem("matmul").flops(p); };
-  const auto bytes = [](const char* name, const Params& p) { return find_problem(name).bytes_min(p); };
+  const auto bytes = [](Type type, const Params& p) { return find_problem("matmul", type).bytes_min(p); };
   const Params shape{{"m", 3}, {"n", 5}, {"k", 7}};
   const auto with = [&](Params extra) {
     Params all = shape;
@@ -105,10 +107,10 @@ TEST(GeneralSizes, OperationsAndBytesFollowTheFactors) {
   EXPECT_EQ(flops(with({{"beta", 1}})), 210 + 30);
   EXPECT_EQ(flops(with({{"alpha", 2}, {"lda", 100}})), 210 + 15);
   EXPECT_EQ(flops(with({{"alpha", 0}, {"beta", 3}})), 30);
-  EXPECT_EQ(bytes("matmul", shape), 4.0 * (21 + 35 + 15));
-  EXPECT_EQ(bytes("matmul", with({{"beta", 1}, {"ldc", 77}})), 4.0 * (21 + 35 + 30));
-  EXPECT_EQ(bytes("matmul", with({{"alpha", 0}})), 4.0 * 15);
-  EXPECT_EQ(bytes("matmul_bf16", shape), 2.0 * (21 + 35) + 4.0 * 15);
+  EXPECT_EQ(bytes(Type::fp32, shape), 4.0 * (21 + 35 + 15));
+  EXPECT_EQ(bytes(Type::fp32, with({{"beta", 1}, {"ldc", 77}})), 4.0 * (21 + 35 + 30));
+  EXPECT_EQ(bytes(Type::fp32, with({{"alpha", 0}})), 4.0 * 15);
+  EXPECT_EQ(bytes(Type::bf16, shape), 2.0 * (21 + 35) + 4.0 * 15);
 }
 
 TEST(GeneralSizes, KernelsThatAreNotGeneralSayWhy) {
@@ -145,10 +147,10 @@ TEST(Bf16, RoundsToTheNearestEven) {
 
 /// What is wrong with a kernel at these sizes: verified on both fills, then again as after timing.
 std::string failure(Target& host, const Kernel& kernel, const Params& given) {
-  const Problem& problem = find_problem(kernel.family());
+  const Problem& problem = problem_of(kernel);
   const Params sizes = problem.complete(given);
-  Workload work(host, kernel, problem, sizes, call_of(kernel, sizes));
-  for (const Fill fill : {Fill::integers, Fill::random}) {
+  Workload work(host, kernel, problem, call_of(kernel, sizes));
+  for (const DataSet& fill : {integers(), random_reals()}) {
     const HostInputs inputs(problem, sizes, fill, 7);
     const Check first = work.verify(inputs);
     if (!first.passed()) return first.failure.empty() ? "error beyond its bound" : first.failure;
@@ -159,8 +161,23 @@ std::string failure(Target& host, const Kernel& kernel, const Params& given) {
   return "";
 }
 
-class GeneralKernels : public testing::TestWithParam<std::string> {
+class GeneralKernels : public testing::TestWithParam<Type> {
  protected:
+  /// The suite's own kernels treat special values as the definition does. BLAS leaves it open to a library, and some do
+  /// not: noted, never failed.
+  void expect_none(const std::string& difference, const Kernel& kernel, const std::string& where) {
+    if (kernel.is_library && !difference.empty())
+      deviations.insert(kernel.name);
+    else
+      EXPECT_EQ(difference, "") << kernel.name << " " << where;
+  }
+  void TearDown() override {
+    std::string names;
+    for (const std::string& name : deviations) names += " " + name;
+    if (!names.empty() && !HasFailure())
+      GTEST_SKIP() << "libraries that treat special values in their own way:" << names;
+  }
+  std::set<std::string> deviations;
   const std::unique_ptr<Target> host = open_host();
 };
 
@@ -200,7 +217,7 @@ TEST_P(GeneralKernels, AreRightInPartsOfLargerMatricesAndUnaligned) {
 }
 
 TEST_P(GeneralKernels, RefuseAnOutputThatOverlapsAnInput) {
-  const std::size_t input = find_problem(GetParam()).operands({{"m", 8}, {"n", 8}, {"k", 8}})[0].element_bytes;
+  const std::size_t input = type_bytes(GetParam());
   const Params sizes{{"m", 8}, {"n", 8}, {"k", 8}};
   std::vector<float> memory(1024);
   auto* const start = reinterpret_cast<char*>(memory.data());
@@ -222,22 +239,22 @@ struct Special {
   Params sizes;
   int m, n, k;
   std::vector<float> a, b, c;
-  Special(const std::string& name, const Params& given) : problem(find_problem(name)), sizes(problem.complete(given)) {
+  Special(Type type, const Params& given) : problem(find_problem("matmul", type)), sizes(problem.complete(given)) {
     const MatmulShape shape = matmul_shape(sizes);
     m = shape.m, n = shape.n, k = shape.k;
     a.resize(std::size_t(m) * k);
     b.resize(std::size_t(k) * n);
     c.resize(std::size_t(m) * n);
-    fill_float(a, Fill::integers, 1);
-    fill_float(b, Fill::integers, 2);
-    fill_float(c, Fill::integers, 3);
+    fill_float(a, integers(), 1);
+    fill_float(b, integers(), 2);
+    fill_float(c, integers(), 3);
   }
   std::vector<float> result(const Kernel& kernel) const {
     std::vector<float> out = c;
     std::vector<Bf16> narrow_a(a.size()), narrow_b(b.size());
     std::transform(a.begin(), a.end(), narrow_a.begin(), to_bf16);
     std::transform(b.begin(), b.end(), narrow_b.begin(), to_bf16);
-    const bool is_narrow = problem.operands(sizes)[0].element_bytes == sizeof(Bf16);
+    const bool is_narrow = problem.type == Type::bf16;
     const auto pointer = [&](const std::vector<float>& wide, const std::vector<Bf16>& narrow) -> void* {
       return is_narrow ? static_cast<void*>(const_cast<Bf16*>(narrow.data())) : const_cast<float*>(wide.data());
     };
@@ -277,12 +294,13 @@ TEST_P(GeneralKernels, NanAndInfinityGoWhereTheDefinitionSendsThemAndNowhereElse
           zeros.a[3 * k] = special;
           std::fill_n(zeros.b.begin(), 37, 0.0f);  // infinity times zero
           for (const Special* test : {&in_a, &in_b, &in_c, &zeros})
-            EXPECT_EQ(test->difference(*kernel), "")
-                << kernel->name << " k:" << k << " beta:" << beta << " special " << special << " in case "
-                << (test == &in_a   ? "A"
-                    : test == &in_b ? "B"
-                    : test == &in_c ? "C"
-                                    : "zeros");
+            expect_none(test->difference(*kernel), *kernel,
+                        "k:" + std::to_string(k) + " beta:" + std::to_string(beta) + " special " +
+                            std::to_string(special) + " in case " +
+                            (test == &in_a   ? "A"
+                             : test == &in_b ? "B"
+                             : test == &in_c ? "C"
+                                             : "zeros"));
         }
 }
 
@@ -293,7 +311,7 @@ TEST_P(GeneralKernels, ReadNothingThatTheFactorsLeaveOut) {
       std::fill(none.a.begin(), none.a.end(), kNan);
       std::fill(none.b.begin(), none.b.end(), kInf);
       if (beta == 0) std::fill(none.c.begin(), none.c.end(), kNan);
-      EXPECT_EQ(none.difference(*kernel), "") << kernel->name << " beta:" << beta;
+      expect_none(none.difference(*kernel), *kernel, "beta:" + std::to_string(beta));
     }
 }
 
@@ -303,18 +321,18 @@ TEST_P(GeneralKernels, NegativeZeroIsZero) {
     std::fill(zero.a.begin(), zero.a.end(), -0.0f);
     zero.b[7] = kInf;
     zero.c[0] = -0.0f;
-    EXPECT_EQ(zero.difference(*kernel), "") << kernel->name;
+    expect_none(zero.difference(*kernel), *kernel, "");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, GeneralKernels, testing::Values("matmul", "matmul_bf16"),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Problems, GeneralKernels, testing::Values(Type::fp32, Type::bf16),
+                         [](const auto& info) { return std::string(type_name(info.param)); });
 
 /// Only FP32: matrix units for bfloat16 take subnormals for zero.
 TEST(GeneralFp32, SubnormalsAreNotFlushed) {
   const float tiny = 3 * std::numeric_limits<float>::denorm_min();
-  for (const Kernel* kernel : general_kernels("matmul")) {
-    Special in_a("matmul", {{"m", 19}, {"n", 21}, {"k", 1}}), in_c("matmul", {{"n", 21}, {"beta", 2}});
+  for (const Kernel* kernel : general_kernels(Type::fp32)) {
+    Special in_a(Type::fp32, {{"m", 19}, {"n", 21}, {"k", 1}}), in_c(Type::fp32, {{"n", 21}, {"beta", 2}});
     std::fill(in_a.a.begin(), in_a.a.end(), tiny);
     std::fill(in_c.a.begin(), in_c.a.end(), 0.0f);
     std::fill(in_c.c.begin(), in_c.c.end(), tiny);
@@ -370,11 +388,12 @@ void faulty_product(const Call& call, Fault fault) {
   if (fault == Fault::before_overwritten) it.c[-1] = 0;
 }
 
-std::string verdict(const std::string& family, const Params& given, Fault fault) {
+std::string verdict(Type type, const Params& given, Fault fault) {
   Kernel kernel;
-  kernel.name = "cpu/" + family + "/faulty";
+  kernel.name = "cpu/matmul/faulty";
+  kernel.type = type;
   kernel.run = [&](const Call& call) {
-    family == "matmul" ? faulty_product<float>(call, fault) : faulty_product<Bf16>(call, fault);
+    type == Type::fp32 ? faulty_product<float>(call, fault) : faulty_product<Bf16>(call, fault);
   };
   return failure(*open_host(), kernel, given);
 }
@@ -382,14 +401,14 @@ std::string verdict(const std::string& family, const Params& given, Fault fault)
 TEST(GeneralJudge, FindsPlantedFaults) {
   const Params sizes{{"m", 20},   {"n", 21},    {"k", 22},   {"lda", 25}, {"ldb", 24},
                      {"ldc", 23}, {"alpha", 2}, {"beta", 3}, {"shift", 5}};
-  for (const std::string family : {"matmul", "matmul_bf16"}) {
-    EXPECT_EQ(verdict(family, sizes, Fault::none), "");
+  for (const Type type : {Type::fp32, Type::bf16}) {
+    EXPECT_EQ(verdict(type, sizes, Fault::none), "");
     for (const Fault fault : {Fault::ldc_ignored, Fault::lda_ignored, Fault::beta_doubled, Fault::beta_dropped,
                               Fault::alpha_dropped, Fault::alpha_on_both, Fault::shift_ignored, Fault::gap_overwritten,
                               Fault::before_overwritten, Fault::gap_read})
-      EXPECT_NE(verdict(family, sizes, fault), "") << family << ", fault " << static_cast<int>(fault);
-    EXPECT_NE(verdict(family, sizes, Fault::gap_overwritten).find("wrote to C outside its rows"), std::string::npos);
-    EXPECT_NE(verdict(family, sizes, Fault::before_overwritten).find("wrote to C outside its rows"), std::string::npos);
+      EXPECT_NE(verdict(type, sizes, fault), "") << type_name(type) << ", fault " << static_cast<int>(fault);
+    EXPECT_NE(verdict(type, sizes, Fault::gap_overwritten).find("wrote to C outside its rows"), std::string::npos);
+    EXPECT_NE(verdict(type, sizes, Fault::before_overwritten).find("wrote to C outside its rows"), std::string::npos);
   }
 }
 
@@ -401,8 +420,8 @@ TEST(GeneralJudge, AFaultOfLaterRunsIsFoundWhereTheOutputIsRead) {
   const Problem& problem = find_problem("matmul");
   const Params sizes = problem.complete({{"n", 20}, {"beta", 1}});
   const auto host = open_host();
-  Workload work(*host, kernel, problem, sizes, call_of(kernel, sizes));
-  const HostInputs inputs(problem, sizes, Fill::random, 7);
+  Workload work(*host, kernel, problem, call_of(kernel, sizes));
+  const HostInputs inputs(problem, sizes, random_reals(), 7);
   EXPECT_TRUE(work.verify(inputs).passed());
   EXPECT_TRUE(work.recheck(inputs).passed());
   EXPECT_FALSE(work.recheck(inputs).passed());
@@ -415,8 +434,8 @@ TEST(GeneralJudge, AnInputOrAGuardThatTimedRunsChangedIsFoundBeforeItIsRestored)
   Kernel kernel;
   kernel.name = "cpu/matmul/faulty";
   kernel.run = [](const Call& call) { faulty_product<float>(call, Fault::none); };
-  Workload work(*host, kernel, problem, sizes, call_of(kernel, sizes));
-  const HostInputs inputs(problem, sizes, Fill::random, 7);
+  Workload work(*host, kernel, problem, call_of(kernel, sizes));
+  const HostInputs inputs(problem, sizes, random_reals(), 7);
   ASSERT_TRUE(work.verify(inputs).passed());
   work.call().operand<float>(1)[3] = 5;
   EXPECT_NE(work.recheck(inputs).failure.find("changed its input B"), std::string::npos);
@@ -429,6 +448,7 @@ TEST(GeneralJudge, AnInputOrAGuardThatTimedRunsChangedIsFoundBeforeItIsRestored)
 TEST(Bf16Judge, FailsNarrowSums) {
   Kernel kernel;
   kernel.name = "cpu/matmul/faulty_bf16";
+  kernel.type = Type::bf16;
   kernel.run = [](const Call& call) {
     const auto it = matmul_of<Bf16>(call);
     for (int row = 0; row < it.m; ++row)

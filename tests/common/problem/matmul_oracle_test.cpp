@@ -13,11 +13,11 @@ namespace {
 /// A product with its inputs, computed in float32 in plain order.
 struct Case {
   Params sizes;
-  Fill fill;
+  const DataSet& fill;
   std::vector<float> a, b, c;
   Judge judge;
 
-  Case(const Params& given, Fill how) : sizes(find_problem("matmul").complete(given)), fill(how) {
+  Case(const Params& given, const DataSet& how) : sizes(find_problem("matmul").complete(given)), fill(how) {
     const Problem& problem = find_problem("matmul");
     const auto m = std::size_t(sizes.at("m")), n = std::size_t(sizes.at("n")), k = std::size_t(sizes.at("k"));
     a.resize(m * k);
@@ -46,7 +46,7 @@ const std::vector<Params> kShapes{{{"n", 1}},
 
 TEST(MatmulOracle, PassesAPlainProduct) {
   for (const Params& shape : kShapes)
-    for (const Fill fill : {Fill::integers, Fill::random}) {
+    for (const DataSet& fill : {integers(), random_reals()}) {
       const Check check = Case(shape, fill).check();
       EXPECT_TRUE(check.passed()) << shape.text() << ": " << check.failure;
     }
@@ -54,7 +54,7 @@ TEST(MatmulOracle, PassesAPlainProduct) {
 
 TEST(MatmulOracle, FailsOneWrongElementAnywhere) {
   for (const Params& shape : kShapes) {
-    Case wrong(shape, Fill::integers);
+    Case wrong(shape, integers());
     for (std::size_t i = 0; i < wrong.c.size(); i += 1 + wrong.c.size() / 97) {
       wrong.c[i] += 1;
       EXPECT_FALSE(wrong.check().passed()) << shape.text() << " at " << i;
@@ -65,7 +65,7 @@ TEST(MatmulOracle, FailsOneWrongElementAnywhere) {
 
 TEST(MatmulOracle, FailsNanAndInfinity) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
-    for (const Fill fill : {Fill::integers, Fill::random}) {
+    for (const DataSet& fill : {integers(), random_reals()}) {
       Case wrong({{"n", 33}}, fill);
       wrong.c[500] = bad;
       EXPECT_FALSE(wrong.check().passed());
@@ -73,7 +73,7 @@ TEST(MatmulOracle, FailsNanAndInfinity) {
 }
 
 TEST(MatmulOracle, FailsAMissingLastTerm) {
-  Case wrong({{"m", 300}, {"n", 300}, {"k", 64}}, Fill::integers);
+  Case wrong({{"m", 300}, {"n", 300}, {"k", 64}}, integers());
   bool any = false;
   for (std::size_t i = 0; i < 300; ++i)
     for (std::size_t j = 0; j < 300; ++j) {
@@ -95,7 +95,7 @@ float tf32(float x) {
 }
 
 TEST(MatmulOracle, FailsTf32PassingForFp32) {
-  Case wrong({{"n", 200}}, Fill::random);
+  Case wrong({{"n", 200}}, random_reals());
   std::fill(wrong.c.begin(), wrong.c.end(), 0.0f);
   for (std::size_t i = 0; i < 200; ++i)
     for (std::size_t p = 0; p < 200; ++p)
@@ -106,14 +106,14 @@ TEST(MatmulOracle, FailsTf32PassingForFp32) {
 
 TEST(MatmulOracle, InputsAreNeverZerosAndDependOnTheSeed) {
   std::vector<float> one(1000), two(1000);
-  for (const Fill fill : {Fill::integers, Fill::random}) {
+  for (const DataSet& fill : {integers(), random_reals()}) {
     fill_float(one, fill, 1);
     fill_float(two, fill, 2);
     EXPECT_NE(one, two);
     double square = 0;
     for (const float x : one) {
       square += x * x;
-      EXPECT_LE(std::abs(x), fill == Fill::integers ? 8 : 1);
+      EXPECT_LE(std::abs(x), fill.is_exact ? 8 : 1);
     }
     EXPECT_GT(square, 100);
   }

@@ -26,4 +26,4 @@ export -f check
 cores=$(nproc)
 while read -r kernel; do printf "$kernel %s\n" memcheck racecheck synccheck initcheck; done <"$LOGS/kernels" |
   xargs -P $((cores < 16 ? cores : 16)) --process-slot-var=SLOT -L 1 bash -c 'check "$@"' check
-"$python" -m report.sanitizer "$LOGS" "$target"
+"$python" tests/emulator/faulty/sanitizer.py "$LOGS" "$target"

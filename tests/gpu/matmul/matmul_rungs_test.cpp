@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/problem/problem.hpp"
+#include "common/harness/count.hpp"
 #include "gpu/matmul/top_recipes.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 std::vector<const Kernel*> general_rungs() {
   std::vector<const Kernel*> found;
   for (const Kernel* kernel : match_kernels("gpu/matmul/*"))
-    if (kernel->is_general && kernel->not_emulated.empty()) found.push_back(kernel);
+    if (kernel->is_general && kernel->gpu.not_emulated.empty()) found.push_back(kernel);
   return found;
 }
 
@@ -46,12 +46,12 @@ TEST_P(EveryGeneralRung, AsksForTheBytesItDeclares) {
   const Kernel& kernel = *GetParam();
   for (const Params& given : general_sizes()) {
     SCOPED_TRACE(kernel.name + "/" + given.text());
-    const Params params = emulated_params(kernel, given);
+    const Params params = point_of(kernel, given).params();
     ASSERT_EQ(refusal(kernel, params), "");
-    const Counts counts = count(kernel, given);
-    EXPECT_TRUE(counts.check.passed()) << counts.check.failure;
-    EXPECT_EQ(double(counts.bytes_loaded), kernel.requested(params).loaded);
-    EXPECT_EQ(double(counts.bytes_stored), kernel.requested(params).stored);
+    const auto [counts, check] = count(point_of(kernel, given));
+    EXPECT_TRUE(check.passed()) << check.reason();
+    EXPECT_EQ(double(counts.bytes_loaded), kernel.gpu.requested(params).loaded);
+    EXPECT_EQ(double(counts.bytes_stored), kernel.gpu.requested(params).stored);
   }
 }
 
@@ -60,9 +60,9 @@ TEST_P(EveryGeneralRung, HasNoHazard) {
   for (const Params& given : general_sizes())
     for (const Order order : {Order::forward, Order::random}) {
       SCOPED_TRACE(kernel.name + "/" + given.text());
-      const Counts counts = count(kernel, given, {.order = order, .counting = false, .hazards = true});
+      const auto [counts, check] = count(point_of(kernel, given), {.order = order, .counting = false, .hazards = true});
       EXPECT_TRUE(counts.findings.empty()) << counts.findings.front().text();
-      EXPECT_TRUE(counts.check.passed()) << counts.check.failure;
+      EXPECT_TRUE(check.passed()) << check.reason();
     }
 }
 
@@ -76,7 +76,7 @@ TEST(GeneralRungs, AreTheWholeLadder) { EXPECT_GE(general_rungs().size(), 7u); }
 
 // --- what vector instructions and layouts bring ---------------------------------------------------------------------
 
-Counts square(const char* kernel) { return count(find_kernel(kernel), {{"n", 128}}); }
+Counts square(const char* kernel) { return count(point_of(find_kernel(kernel), {{"n", 128}})).counts; }
 
 TEST(VectorisedRung, MovesFourElementsWithAnInstruction) {
   const Counts before = square("gpu/matmul/register_2d"), after = square("gpu/matmul/vectorised");
@@ -181,32 +181,32 @@ TEST(StreamK, OrdersTilesInGroupsOfEightRows) {
 
 TEST(TopRung, TakesTheTablesEntryAtATunedSize) {
   for (const hopper::Tuned& tuned : hopper::kTuned) {
-    EXPECT_EQ(static_cast<int>(hopper::nearest_recipe({tuned.m, tuned.n, tuned.k})), tuned.recipe);
-    EXPECT_GE(tuned.recipe, 1);
-    EXPECT_LE(tuned.recipe, 9);
+    EXPECT_EQ(hopper::nearest_recipe({tuned.m, tuned.n, tuned.k}), hopper::recipe_called(tuned.recipe));
+    EXPECT_NE(hopper::recipe_called(tuned.recipe), hopper::Recipe::by_table);
   }
 }
 
 TEST(TopRung, TakesTheNearestEntryElsewhere) {
   const hopper::Tuned& last = *std::max_element(std::begin(hopper::kTuned), std::end(hopper::kTuned),
                                                 [](const auto& x, const auto& y) { return x.m < y.m; });
-  EXPECT_EQ(static_cast<int>(hopper::nearest_recipe({last.m + 1, last.n - 1, last.k + 2})), last.recipe);
-  EXPECT_EQ(static_cast<int>(hopper::nearest_recipe({30000, 30000, 30000})), last.recipe);
+  const hopper::Recipe recipe = hopper::recipe_called(last.recipe);
+  EXPECT_EQ(hopper::nearest_recipe({last.m + 1, last.n - 1, last.k + 2}), recipe);
+  EXPECT_EQ(hopper::nearest_recipe({30000, 30000, 30000}), recipe);
 }
 
 TEST(TopRung, GoesTheWayItIsTold) {
   Params p = find_problem("matmul").complete({{"n", 1024}});
   p.set("recipe", static_cast<int>(hopper::Recipe::tiny));
   const Kernel& top = find_kernel("gpu/matmul/top");
-  EXPECT_EQ(top.launch(p).block.x, unsigned(hopper::Tile32x32::kShape.threads()));
+  EXPECT_EQ(top.gpu.launch(p).block.x, unsigned(hopper::Tile32x32::kShape.threads()));
   p.set("recipe", static_cast<int>(hopper::Recipe::large));
-  EXPECT_EQ(top.launch(p).block.x, unsigned(hopper::Tile128x256::kShape.threads()));
+  EXPECT_EQ(top.gpu.launch(p).block.x, unsigned(hopper::Tile128x256::kShape.threads()));
 }
 
 TEST(TopRung, SaysWhyItCannotRunHere) {
   const Kernel& top = find_kernel("gpu/matmul/top");
-  EXPECT_FALSE(top.not_emulated.empty());
-  EXPECT_EQ(top.min_compute_capability, 90);
+  EXPECT_FALSE(top.gpu.not_emulated.empty());
+  EXPECT_EQ(top.gpu.min_compute_capability, 90);
 }
 
 }  // namespace

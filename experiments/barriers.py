@@ -1,0 +1,307 @@
+"""What waiting costs: barriers of a block and of a warp, shuffles, fences, and the ways in which blocks join results."""
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Claim, Column, Figure, Point, Ratio, Section, Table,
+                               Verdict, View, claim, judge, numbers, ratio, words)
+from report.data.view import order
+
+WARP = 32
+BARRIERS = {"barriers": "block barriers", "warp_barriers": "warp barriers", "shuffles": "shuffles"}
+"""Counters of the emulator, one for each warp that takes part, and what they are called."""
+NO_FENCE = (None, 0, "none")
+FENCES = {1: "__threadfence_block", 2: "__threadfence", "block": "__threadfence_block", "device": "__threadfence"}
+"""Words of the tunable fence in results of either schema."""
+DEVICE = (2, "device")
+MICRO = 1e6
+NUMBERS = {2: "two", 3: "three", 4: "four"}
+
+
+def section(view: View) -> Section | None:
+    s = view.settings
+    rounds = [p for p in view.gpu.timed(s.get("exchange", "")) if _round(p) and p.tunables.get("block")] if view.gpu else []
+    sums = {part.side: part.timed(s.get("sum", "")) for part in view.timed_parts}
+    sums = {side: points for side, points in sums.items() if points}
+    counted = [p for p in view.counts.points if p.is_counted and p.kernel.family == s.get("exchange")] if view.counts else []
+    ratios = _ratios(rounds, sums.get("gpu", []), str(s.get("base", "")))
+    finding = " ".join(filter(None, (_rounds(rounds, ratios), _latency(rounds), _sums(sums.get("gpu", [])))))
+    verdicts = _verdicts(view, rounds, ratios)
+    if not finding and not counted and all(v.verdict == UNTESTED for v in verdicts):
+        return None
+    figures = [*([_round_figure(view, rounds, ratios)] if rounds else []), *([_sum_figure(view, sums)] if sums else [])]
+    return Section(finding or "The kernels were counted by the emulator; none was timed.", figures=figures, verdicts=verdicts,
+                   appendix=[*_round_table(view, rounds, counted), *([_sum_table(view, sums)] if sums else [])])
+
+
+# Points and ratios
+
+
+def _round(p: Point) -> float | None:
+    """Seconds that one round takes."""
+    rounds = p.sizes.get("rounds")
+    return p.summary.median / rounds if rounds else None
+
+
+def _n(p: Point) -> float:
+    return p.sizes.get("n", 0.0)
+
+
+def _fence(p: Point):
+    fence = p.tunables.get("fence")
+    return None if fence in NO_FENCE else fence
+
+
+def _name(p: Point) -> str:
+    return p.kernel.title + (f" with {FENCES.get(_fence(p), _fence(p))}" if _fence(p) else "")
+
+
+def _ratios(rounds: list[Point], sums: list[Point], base: str) -> dict[tuple, Ratio]:
+    """All comparisons of this experiment, judged together: with the base, with no fence, with the smallest block, and
+    of each way to join sums with the fastest at that size."""
+    at = {(p.kernel.name, _n(p), p.tunables["block"], _fence(p)): p for p in rounds}
+    found = {}
+    for (name, n, block, fence), p in at.items():
+        smallest = min(b for k, m, b, f in at if (k, m, f) == (name, n, fence))
+        for kind, other in (("base", (base, n, block, None)), ("fence", (name, n, block, None)),
+                            ("block", (name, n, smallest, fence))):
+            if other in at and at[other] is not p:
+                found[kind, p.name] = ratio(p, at[other])
+    for p in sums:
+        best = min((q for q in sums if _n(q) == _n(p)), key=lambda q: q.summary.median)
+        if best is not p:
+            found["sum", p.name] = ratio(p, best)
+    return judge(found)
+
+
+def _largest(rounds: list[Point]) -> list[Point]:
+    """Those at the largest size, when the whole GPU is busy."""
+    n = max(map(_n, rounds), default=0)
+    return [p for p in rounds if _n(p) == n]
+
+
+# Words
+
+
+def _rounds(rounds: list[Point], ratios: dict) -> str:
+    """The round of the base in the largest blocks, and the others as its multiples."""
+    here = _largest(rounds)
+    block = max((p.tunables["block"] for p in here), default=0)
+    here = [p for p in here if p.tunables["block"] == block and not _fence(p)]
+    against = [(p, ratios["base", p.name]) for p in here if ("base", p.name) in ratios]
+    base = next((p for p in here if ("base", p.name) not in ratios), None)
+    if not base or not against:
+        return ""
+    each = [f"{numbers.times(r.value)}{'' if i else ' as fast'} with {p.kernel.title}"
+            f"{'' if r.is_significant else ' (not significantly)'}"
+            for i, (p, r) in enumerate(sorted(against, key=lambda x: -x[1].value))]
+    return (f"With {numbers.grouped(_n(base))} elements in blocks of {block:g} threads, a round with {base.kernel.title} "
+            f"takes {numbers.seconds(_round(base))}; it is {words.joined(each)}.")
+
+
+def _latency(rounds: list[Point]) -> str:
+    """The round of each kernel with few elements, when it is a latency, in the smallest blocks and in the largest."""
+    n = min(map(_n, rounds), default=0)
+    here = [p for p in rounds if _n(p) == n and not _fence(p)]
+    smallest, largest = (f((p.tunables["block"] for p in here), default=0) for f in (min, max))
+    ends = {p.kernel.name: (q, p) for p in here for q in here
+            if (q.kernel.name, q.tunables["block"], p.tunables["block"]) == (p.kernel.name, smallest, largest)}
+    longer = sorted(((q, p) for q, p in ends.values() if q is not p), key=lambda x: _round(x[1]) / _round(x[0]))
+    if len(longer) < 2:
+        return ""
+    each = [f"from {numbers.seconds(_round(q))} to {numbers.seconds(_round(p))} for {p.kernel.title}"
+            for q, p in (longer[-1], longer[0])]
+    return (f"With {numbers.grouped(n)} elements most of the GPU is idle and a round is latency: from blocks of {smallest:g} "
+            f"to {largest:g} threads it grows {words.joined(each)}.")
+
+
+def _sums(points: list[Point]) -> str:
+    """The ways in which blocks join their sums, at the smallest size and at the largest."""
+    sizes = sorted({_n(p) for p in points})
+    first, last = ([p for p in points if sizes and _n(p) == sizes[i]] for i in (0, -1))
+    if len(first) < 2:
+        return ""
+    each = [f"{numbers.seconds(p.summary.median)} ({p.title})" for p in sorted(first, key=lambda p: p.summary.median)]
+    text = f"Across blocks, the sum of {numbers.grouped(sizes[0])} numbers takes {words.joined(each)}"
+    times = [p.summary.median for p in last]
+    if len(sizes) > 1 and len(times) > 1:
+        text += (f"; for {numbers.grouped(sizes[-1])} numbers the three differ by at most "
+                 f"{numbers.percent(max(times) / min(times) - 1)}").replace("three", NUMBERS.get(len(times), "ways"))
+    return f"{text}."
+
+
+# Verdicts
+
+
+def _verdicts(view: View, rounds: list[Point], ratios: dict) -> list[Verdict]:
+    made = []
+    for entry in view.settings.get("claims", ()):
+        said = claim(view, entry["id"])
+        if entry["id"] == "visible":
+            made.append(_visible(said, rounds, ratios))
+        elif entry.get("faults"):
+            made.append(_faulty(said, _findings(view, entry["faults"]), is_refuted=entry["id"] == "warp"))
+    return made
+
+
+def _findings(view: View, names: list[str]) -> dict[str, set[str]]:
+    """Fault → the tools that find it."""
+    found: dict[str, set[str]] = {}
+    for file in view.companions.hazards:
+        for name in names:
+            if name in file.kernels:
+                found.setdefault(name, set()).update(t for t, v in file.kernels[name].verdicts.items() if v.found)
+    return found
+
+
+def _faulty(said: Claim, found: dict[str, set[str]], is_refuted: bool) -> Verdict:
+    """A claim that something is not needed is refuted, one that it is needed is supported, by faults found without it."""
+    if not found:
+        return Verdict(said, UNTESTED)
+    seen = sum(map(bool, found.values()))
+    tools = sorted({t for names in found.values() for t in names}, key=lambda t: (t != "emulator", t))
+    counts = [f"{'the emulator' if t == 'emulator' else t} in {sum(t in names for names in found.values())}" for t in tools]
+    kind = "in which such a barrier is missing or incomplete" if is_refuted else "that lack one of them"
+    text = f"Of {words.counted(len(found), 'kernel')} {kind}, " + (
+        f"races are reported by {words.joined(counts)}." if counts else "none is reported.")
+    if is_refuted:
+        return Verdict(said, FAILS if seen else UNTESTED, text + (
+            " Since Volta the lanes of a warp are scheduled independently." if seen else ""))
+    return Verdict(said, HOLDS if seen == len(found) else PARTLY if seen else UNTESTED, text)
+
+
+def _visible(said: Claim, rounds: list[Point], ratios: dict) -> Verdict:
+    """Results without a fence are verified before and after timing; a fence adds nothing but its price."""
+    fenced = [p for p in rounds if _fence(p) and ("fence", p.name) in ratios]
+    without = {p.name for p in rounds if not _fence(p) and p.kernel.name in {q.kernel.name for q in fenced}}
+    if not without:
+        return Verdict(said, UNTESTED)
+    costs = []
+    for fence in dict.fromkeys(_fence(p) for p in fenced):
+        factors = [1 / ratios["fence", p.name].value for p in fenced if _fence(p) == fence]
+        costs.append(f"{numbers.significant(min(factors))} to {numbers.significant(max(factors))} times as long with {FENCES.get(fence, fence)}")
+    return Verdict(said, HOLDS, f"Without a fence the exchange through global memory gives the verified result in all "
+                   f"{words.counted(len(without), 'configuration')}; a round takes {words.joined(costs)}.")
+
+
+# Figures
+
+
+def _round_row(view: View, p: Point, ratios: dict) -> dict:
+    low, high = (p.summary.low, p.summary.high) if p.summary.has_interval else (None, None)
+    rounds = p.sizes["rounds"]
+    row = {"kernel": p.kernel.name, "title": p.kernel.title, "fence": FENCES.get(_fence(p), _fence(p)), "n": _n(p),
+           "block": p.tunables["block"], "rounds": rounds, "round_seconds": _round(p), "low": low and low / rounds,
+           "high": high and high / rounds}
+    for kind in ("base", "fence", "block"):
+        if r := ratios.get((kind, p.name)):
+            row |= {f"over_{kind}": r.value, f"over_{kind}_p": r.p, f"over_{kind}_verdict": r.verdict}
+    return row
+
+
+def _round_figure(view: View, rounds: list[Point], ratios: dict) -> Figure:
+    here = _largest(rounds)
+    shown: dict[str, list[Point]] = {}
+    for p in here:
+        if not _fence(p) or _fence(p) in DEVICE:
+            shown.setdefault(_name(p), []).append(p)
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        series = [lines.Series(name, [_dot(p, p.tunables["block"], 1 / p.sizes["rounds"]) for p in points])
+                  for name, points in shown.items()]
+        lines.draw(style.axes(fig, 13, 9, 25, 2), series, "Threads in a block", "Time of a round", log_y=True, limit=16,
+                   unit="s")
+    caption = (f"One round of an exchange between neighbours, {numbers.grouped(_n(here[0]))} elements. Shorter is better. "
+               f"Other sizes and fences are in the CSV. {words.provenance(view.gpu, [p for x in shown.values() for p in x])}")
+    return Figure(f"{view.name}_rounds", [_round_row(view, p, ratios) for p in rounds], draw, caption,
+                  "Line plot of the time of one round by threads in a block, for barriers, shuffles and fences.",
+                  height=62, half=True)
+
+
+def _dot(p: Point, x: float, scale: float):
+    """The median time with its interval, scaled."""
+    from report.draw import lines
+    s = p.summary
+    ends = (s.low * scale, s.high * scale) if s.has_interval else (None, None)
+    return lines.Dot(x, s.median * scale, *ends, hollow=not p.settled)
+
+
+def _sum_row(p: Point) -> dict:
+    s = p.summary
+    return {"kernel": p.kernel.name, "title": p.title, "side": p.kernel.side, "n": _n(p), "seconds": s.median, "low": s.low,
+            "high": s.high, "gbytes_per_s": p.gbytes, "samples": s.n}
+
+
+def _lines_of(sums: dict[str, list[Point]]) -> dict[str, list[Point]]:
+    """Kernel's title with its side → points on as many threads as the machine has."""
+    made: dict[str, list[Point]] = {}
+    for side, points in sums.items():
+        most = max(p.threads for p in points)
+        for p in sorted(points, key=order):
+            if p.threads == most:
+                made.setdefault(f"{side.upper()}: {p.title}", []).append(p)
+    return made
+
+
+def _binary(value: float) -> str:
+    """'64 Ki', '1 Mi'."""
+    return f"{value / 2**20:g} Mi" if value >= 2**20 else f"{value / 2**10:g} Ki"
+
+
+def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
+    shown = _lines_of(sums)
+    stories = [f"{part.side.upper()}: {words.provenance(part, sums[part.side])}" for part in view.timed_parts
+               if part.side in sums]
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        series = [lines.Series(name, [_dot(p, _n(p), MICRO) for p in points]) for name, points in shown.items()]
+        ax = style.axes(fig, 17, 9, 25, 2)
+        lines.draw(ax, series, "Numbers added", "Time [µs]", log_y=True, limit=16)
+        ax.xaxis.set_major_formatter(lambda v, _: _binary(v))
+        ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points}))
+    return Figure(f"{view.name}_sum", [_sum_row(p) for points in sums.values() for p in points], draw,
+                  f"The sum of an array, by the way in which the blocks’ results are joined. {' '.join(stories)}",
+                  "Line plot of the time of a sum by its length: the ways differ for short arrays only.", height=62, half=True)
+
+
+# Appendix
+
+
+def _waits(p: Point) -> dict[str, float]:
+    """How often a warp waits in a round, by kind, from a counted point; empty where it does not tell."""
+    n, rounds, block = _n(p), p.sizes.get("rounds"), p.tunables.get("block")
+    if not n or not rounds or not block:
+        return {}
+    warps = -(-n // block) * -(-block // WARP)
+    return {kind: p.counters[kind] / (warps * rounds) for kind in BARRIERS if kind in p.counters}
+
+
+def _round_table(view: View, rounds: list[Point], counted: list[Point]) -> list[Table]:
+    """Barriers of a round, counted, beside its time at every size."""
+    rows: dict[tuple, dict] = {}
+    for p in sorted([*counted, *rounds], key=order):
+        key = (p.kernel.name, tuple(sorted(p.tunables.items(), key=str)))
+        row = rows.setdefault(key, {"title": p.kernel.title, "variant": p.variant})
+        row |= _waits(p) if p.is_counted else {f"round {numbers.grouped(_n(p))}": _round(p)}
+    sizes = [numbers.grouped(n) for n in sorted({_n(p) for p in rounds})]
+    if not rows:
+        return []
+    count = (lambda v: f"{v:.0f}" if v == round(v) else numbers.significant(v))
+    story = words.provenance(view.gpu, rounds) if rounds else "No round was timed."
+    return [Table(f"{view.name}_rounds", "The same exchange between neighbours in several ways. Barriers and shuffles: how "
+                  "often a warp waits per round, counted by the emulator. Round: time of a call over its rounds, by number "
+                  f"of elements; with few of them most of the GPU is idle, and it is the latency of a round. {story}", (
+                      Column("title", "kernel", right=False, wide=True), Column("variant", "variant", right=False),
+                      *(Column(key, name, count) for key, name in BARRIERS.items()),
+                      *(Column(f"round {n}", f"round, n\u00a0=\u00a0{n}", numbers.seconds) for n in sizes)),
+                  list(rows.values()))]
+
+
+def _sum_table(view: View, sums: dict[str, list[Point]]) -> Table:
+    rows = []
+    sizes = sorted({_n(p) for points in sums.values() for p in points})
+    for title, points in _lines_of(sums).items():
+        rows.append({"title": title} | {f"{_n(p):g}": p.summary.median for p in points}
+                    | {f"{_n(p):g} GB/s": p.gbytes for p in points})
+    return Table(f"{view.name}_sum", "The sum of n numbers: median time of a call, by n.", (
+        Column("title", "kernel", right=False, wide=True),
+        *(Column(f"{n:g}", f"n\u00a0=\u00a0{numbers.grouped(n)}", numbers.seconds) for n in sizes)), rows)

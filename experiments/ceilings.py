@@ -1,0 +1,121 @@
+"""The roofs: the rooflines of both sides with nothing under them, each roof with its spread, and one thread against all."""
+
+from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
+from report.data.roofs import Roof
+
+FP32 = "fp32"
+
+
+def section(view: View) -> Section | None:
+    parts = [part for part in (view.gpu, view.cpu) if part and part.roofs]
+    if not parts:
+        return None
+    every = [*parts, *view.others]
+    return Section(" ".join(filter(None, map(_finding, parts))), figures=[_roofline(view, part) for part in parts],
+                   appendix=[x for i, part in enumerate(every) for x in _appendix(view, part, i)])
+
+
+# Words
+
+
+def _finding(part: Part) -> str:
+    """Memory and arithmetic at best, beside the data sheet, and what a kernel must do for each byte to be bound by the latter."""
+    whole = part.roofs.of_threads(None)
+    dram, peak = whole.dram(), whole.peak(FP32)
+    if not dram or not peak:
+        return ""
+    threads = f" on {words.counted(peak.threads, 'thread')}" if peak.threads else ""
+    text = (f"The {part.side.upper()}’s DRAM moves at best {numbers.bandwidth(dram.value)}{_of_sheet(part, dram)} and its FP32 "
+            f"units do {numbers.flops(peak.value)}{_of_sheet(part, peak)}{threads}: from {numbers.significant(peak.value / dram.value)} "
+            "operations per byte of DRAM on, arithmetic is the lower roof.")
+    one = next((r for r in part.roofs.all if r.label == peak.label and r.threads == 1), None) if (peak.threads or 1) > 1 else None
+    alone = one and part.roofs.of_threads(1).dram()
+    return text + (f" One thread alone has {numbers.percent(one.value / peak.value)} of that peak and "
+                   f"{numbers.percent(alone.value / dram.value)} of that bandwidth." if alone else "")
+
+
+def _of_sheet(part: Part, roof: Roof) -> str:
+    sheet = part.roofs.dram(measured=False) if roof.is_bandwidth else part.roofs.peak(FP32, measured=False)
+    return f" ({numbers.percent(roof.value / sheet.value)} of the data sheet’s)" if sheet else ""
+
+
+# Figures
+
+
+def _roofline(view: View, part: Part) -> Figure:
+    from report.draw import roofline, style
+    more = part.roofs.of_threads(None).compute(FP32)[:-1]
+
+    def draw(fig) -> None:
+        roofline.draw(style.axes(fig, 16, 9, 1.5, 1), part.roofs, FP32, (), (), "of each level of memory", more=more)
+    threads = max((r.threads or 0 for r in part.roofs.all), default=0)
+    dashed = "; dashed: data sheet" if part.roofs.compute(FP32, measured=False) else ""
+    caption = (f"The measured roofs of the {part.side.upper()}{f' on {threads} threads' if threads else ''}, FP32; of each level of "
+               f"memory the fastest of its patterns{dashed}. {words.provenance(part, part.ceilings(), hollow=False)}")
+    return Figure(f"{view.name}_{part.side}", _rows(part), draw, caption,
+                  "Roofline of the machine: slopes of the levels of memory, flat roofs of the arithmetic units.", height=60, half=True)
+
+
+def _rows(part: Part) -> list[dict]:
+    return [{"roof": r.label, "type": r.type, "threads": r.threads, "value": r.value, "unit": "GB/s" if r.is_bandwidth else "GFLOP/s",
+             "low": r.low, "high": r.high, "minimum": r.minimum, "maximum": r.maximum, "n": r.n, "date": r.day, "run": r.run}
+            for r in part.roofs.all]
+
+
+def _spread(view: View, part: Part, name: str) -> Figure:
+    """Each roof as a row: median, interval, range of the samples; memory on the left, arithmetic on the right."""
+    from report.draw import labels, style
+    both = [[r for r in _whole(part) if r.is_bandwidth == kind] for kind in (True, False)]
+    most = max(map(len, both))
+
+    def draw(fig) -> None:
+        from matplotlib.ticker import NullLocator
+        for i, (roofs, unit) in enumerate(zip(both, ("GB/s", "GFLOP/s"))):
+            if not roofs:
+                continue
+            ax = style.axes(fig, (36, 118)[i], 9, (84, 2)[i], 2)
+            ax.set_xscale("log")
+            ax.set_ylim(most - 0.4, -0.6)
+            ax.set_xlim(min(r.minimum for r in roofs) / 1.4, max(r.maximum for r in roofs) * 1.4)
+            for y, r in enumerate(roofs):
+                ax.plot([r.minimum, r.maximum], [y, y], color=style.PALE, linewidth=2.4, solid_capstyle="butt", zorder=1)
+                ax.plot([r.low or r.value, r.high or r.value], [y, y], color=style.INK, linewidth=1.2, zorder=2)
+                ax.plot([r.value], [y], "o", color=style.OWN, markersize=3.6, zorder=3)
+            ax.set_yticks(range(len(roofs)), [labels.wrap(r.label, 30) for r in roofs])
+            ax.tick_params(axis="y", length=0)
+            style.rate_ticks(ax.xaxis, *ax.get_xlim())
+            ax.xaxis.set_minor_locator(NullLocator())
+            ax.set_xlabel(f"{('Bandwidth', 'Arithmetic')[i]} [{unit}]")
+    return Figure(name, _rows(part), draw, "Every roof: median, 95\u00a0% interval (dark) and range of its samples (pale). "
+                  f"{words.provenance(part, part.ceilings(), hollow=False)}",
+                  "Dot plot of every roof with the range of its samples.", height=12 + 3.8 * most)
+
+
+def _whole(part: Part) -> list[Roof]:
+    return sorted((r for r in part.roofs.of_threads(None).all if r.measured), key=lambda r: -r.value)
+
+
+# Appendix
+
+
+def _appendix(view: View, part: Part, i: int) -> list[Figure | Table]:
+    name = f"{view.name}_{part.side}{i}"
+    return [*([_spread(view, part, f"{name}_spread")] if len(_whole(part)) > 2 else []), *_threads(view, part, name)]
+
+
+def _threads(view: View, part: Part, name: str) -> list[Table]:
+    """One thread against all, by roof."""
+    one = {r.label: r for r in part.roofs.all if r.threads == 1}
+    rows = [{"roof": r.label, "unit": "GB/s" if r.is_bandwidth else "GFLOP/s", "one": one[r.label].value, "all": r.value,
+             "threads": r.threads, "ratio": r.value / one[r.label].value, "one n": one[r.label].n, "n": r.n,
+             "one text": _text(one[r.label]), "all text": _text(r)}
+            for r in _whole(part) if r.label in one and (r.threads or 1) > 1]
+    rows.sort(key=lambda row: (row["unit"], -row["all"]))
+    return [Table(f"{name}_threads", f"One thread and all {rows[0]['threads']}, by roof. {words.sentence(part.label)}", (
+        Column("roof", "roof", right=False, wide=True), Column("one text", "one thread"), Column("one n", "n"),
+        Column("all text", f"{rows[0]['threads']} threads"), Column("n", "n"), Column("ratio", "speed-up", numbers.times)),
+        rows)] if rows else []
+
+
+def _text(roof: Roof) -> str:
+    return numbers.bandwidth(roof.value) if roof.is_bandwidth else numbers.flops(roof.value)

@@ -1,0 +1,375 @@
+"""The emulator judged: its counts and its cache model beside hardware counters, its findings beside other tools', its
+speed beside other emulators'."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from report.data.records import Emulator, EmulatorFile, EmulatorRate, PlantedFault
+from report.data.view import order
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
+
+Pairs = list[tuple[Point, dict[str, float]]]
+"""Counted points, each with what the hardware counted of the same point."""
+OURS = "emulator"
+MILLION = 1e6
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What both count: the emulator's counter and the hardware's, which add up; all of them must be known."""
+
+    title: str
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+    is_model: bool = False
+    """By the emulator's model of the caches, not by executing the source."""
+
+
+EXECUTED = (
+    Quantity("multiply-adds", ("fmas",), ("ffma", "dfma")),
+    Quantity("additions", ("adds",), ("fadd", "dadd")),
+    Quantity("multiplications", ("muls",), ("fmul", "dmul")),
+    Quantity("load requests", ("load_requests",), ("load_requests",)),
+    Quantity("store requests", ("store_requests",), ("store_requests",)),
+    Quantity("atomic requests", ("atomic_requests",), ("atomic_requests",)),
+    Quantity("load sectors", ("load_sectors",), ("l1_load_sectors",)),
+    Quantity("store sectors", ("store_sectors",), ("l1_store_sectors",)),
+    Quantity("shared requests", ("shared_load_requests", "shared_store_requests"),
+             ("shared_load_requests", "shared_store_requests")),
+    Quantity("shared wavefronts", ("shared_load_wavefronts", "shared_store_wavefronts"),
+             ("shared_load_wavefronts_exact", "shared_store_wavefronts_exact")))
+MODELLED = (
+    Quantity("L1 hits (model)", ("model_l1_load_hits",), ("l1_load_hits",), True),
+    Quantity("L2 sectors (model)", ("model_l2_load_sectors",), ("l2_load_sectors",), True),
+    Quantity("DRAM bytes (model)", ("model_dram_bytes",), ("dram_bytes",), True))
+COLUMNS = {"operations": EXECUTED[:3], "requests": EXECUTED[3:6], "sectors": EXECUTED[6:8], "shared requests": EXECUTED[8:9],
+           "shared wavefronts": EXECUTED[9:]}
+"""Of the table by kernel."""
+COMPILED = {"shared requests", "shared wavefronts"}
+"""What the compiler changes by merging loads or keeping values in registers."""
+
+
+def section(view: View) -> Section | None:
+    part, faults = view.counts, _faults(view)
+    pairs = _pairs(part) if part else []
+    file = view.companions.emulators
+    texts = [*_counts_text(part, pairs), *_model_text(_modelled(part, pairs)), *_faults_text(faults), *_rates_text(file)]
+    if not texts and not part:
+        return None
+    figures = [*([_ratio_figure(view, pairs)] if pairs else []), *([_faults_figure(view, faults)] if faults else [])]
+    return Section(" ".join(texts) or f"{words.counted(len(part.points), 'point')} were counted by the emulator; no hardware "
+                   "counters of them are known.", figures=figures,
+                   appendix=[*_counts_table(view, pairs), *_model_table(view, _modelled(part, pairs)),
+                             *_faults_table(view, faults), *_rates_table(view, file)])
+
+
+# Counts beside counters
+
+
+def _pairs(part: Part) -> Pairs:
+    found = [(p, part.counters_of(p)) for p in sorted(part.points, key=order) if p.is_counted]
+    return [(p, seen) for p, seen in found if seen]
+
+
+def _modelled(part: Part | None, pairs: Pairs) -> Pairs:
+    """Points with a model of the caches of the very GPU whose counters are known."""
+    return [(p, seen) for p, seen in pairs if p.labels.get("model_device", "\0").lower() in part.counter_machine.lower()]
+
+
+def _both(q: Quantity, p: Point, seen: dict[str, float]) -> tuple[float, float] | None:
+    """The emulator's count and the hardware's; None where one is unknown."""
+    if not set(q.ours) <= p.counters.keys() or q.theirs[0] not in seen:
+        return None
+    return sum(p.counters[k] for k in q.ours), sum(seen.get(k, 0.0) for k in q.theirs)
+
+
+def _is_equal(p: Point, seen: dict[str, float], which: tuple[Quantity, ...]) -> bool:
+    both = [_both(q, p, seen) for q in which]
+    return all(pair is None or pair[0] == pair[1] for pair in both)
+
+
+def _counts_text(part: Part | None, pairs: Pairs) -> list[str]:
+    if not pairs:
+        return []
+    certain = tuple(q for q in EXECUTED if q.title not in COMPILED)
+    equal = sum(_is_equal(p, seen, certain) for p, seen in pairs)
+    kernels = len({p.kernel.name for p, _ in pairs})
+    text = (f"For {'all' if equal == len(pairs) else f'{equal} of'} {len(pairs)} points of {words.counted(kernels, 'kernel')} the "
+            f"emulator counts exactly the operations, requests and sectors of global memory that the {part.counter_machine} "
+            "does.")
+    shared = [pair for p, seen in pairs if (pair := _both(_named("shared requests"), p, seen)) and pair[0]]
+    fewer = sum(b < a for a, b in shared)
+    text += (" It counts what the source says, while the GPU runs what the compiler made of it")
+    if fewer:
+        text += (f": in {fewer} of {len(shared)} points that use shared memory the compiler merged accesses or kept values "
+                 "in registers, so that the GPU makes fewer requests")
+    return [f"{text}."]
+
+
+def _named(title: str) -> Quantity:
+    return next(q for q in (*EXECUTED, *MODELLED) if q.title == title)
+
+
+def _model_text(pairs: Pairs) -> list[str]:
+    """By how much the model of the caches is off."""
+    each = []
+    for q in MODELLED[1:]:
+        off = [abs(a / b - 1) for p, seen in pairs if (both := _both(q, p, seen)) and (b := both[1]) and ((a := both[0]) + 1)]
+        if off:
+            name = q.title.removesuffix(" (model)")
+            each.append(f"{name} by {numbers.percent(median(off))} in the median and {numbers.percent(max(off))} at most")
+    return [f"Its model of the caches misses {words.joined(each)} ({words.counted(len(pairs), 'point')})."] if each else []
+
+
+def _ratio_figure(view: View, pairs: Pairs) -> Figure:
+    """The emulator's count over the hardware's, a row for each quantity, a mark for each point."""
+    part, modelled = view.counts, _modelled(view.counts, pairs)
+    rows = []
+    for q in (*EXECUTED, *MODELLED):
+        for p, seen in modelled if q.is_model else pairs:
+            both = _both(q, p, seen)
+            if both and any(both):
+                rows.append({"quantity": q.title, "is_model": q.is_model, "kernel": p.kernel.name, "point": p.name,
+                             "emulator": both[0], "hardware": both[1], "ratio": both[0] / both[1] if both[1] else None})
+    titles = [q.title for q in (*EXECUTED, *MODELLED) if any(r["quantity"] == q.title for r in rows)]
+
+    def draw(fig) -> None:
+        from report.draw import style
+        ax = style.axes(fig, 27, 9, 15, 5)
+        shown = [r["ratio"] for r in rows if r["ratio"]]
+        ax.set_xscale("log")
+        ax.set_xlim(min(*shown, 0.8), max(*shown, 1.25) * 1.15)
+        ax.set_ylim(len(titles) - 0.4, -0.6)
+        low, high = ax.get_xlim()
+        style.plain_ticks(ax.xaxis, [t for t in (0.01, 0.1, 0.2, 0.5, 0.8, 1, 1.2, 1.5, 2, 5, 10, 100) if low <= t <= high])
+        ax.set_yticks(range(len(titles)), titles)
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel("Emulator over hardware")
+        ax.axvline(1, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
+        for i, title in enumerate(titles):
+            mine = [r for r in rows if r["quantity"] == title]
+            colour = style.PEER if mine[0]["is_model"] else style.OWN
+            ax.plot([r["ratio"] for r in mine if r["ratio"]], [i] * sum(bool(r["ratio"]) for r in mine), "o", markersize=3,
+                    markerfacecolor="none", markeredgewidth=0.7, color=colour, zorder=3)
+            equal = sum(r["emulator"] == r["hardware"] for r in mine)
+            ax.annotate(f"{equal} of {len(mine)}", (1, i), xycoords=("axes fraction", "data"), xytext=(4, 0), size=style.SMALL,
+                        textcoords="offset points", va="center_baseline", color=style.INK, annotation_clip=False)
+        ax.annotate("equal", (1, -0.6), xycoords=("axes fraction", "data"), xytext=(4, 1), textcoords="offset points",
+                    size=style.SMALL, va="bottom", color=style.GREY, annotation_clip=False)
+    caption = (f"Counts of the emulator over those of {part.counter_tool} on the {part.counter_machine}; a circle is a point. "
+               f"The last rows are the model of the caches, which starts empty as they do. {words.sentence(part.label)}")
+    return Figure(f"{view.name}_counts", rows, draw, caption, "Dot plot of the emulator’s counts over the hardware’s: nearly "
+                  "all are 1 except for shared memory, where the compiler removes requests.", height=66, half=True)
+
+
+def _counts_table(view: View, pairs: Pairs) -> list[Table]:
+    """One row a kernel: how many points are equal in each quantity, and the first difference."""
+    groups: dict[str, Pairs] = {}
+    for p, seen in pairs:
+        groups.setdefault(p.kernel.name, []).append((p, seen))
+    rows = [{"kernel": name, "title": group[0][0].kernel.title, "points": len(group), **{
+        title: _cell(which, group) for title, which in COLUMNS.items()}, "difference": _difference(group)} for name, group in groups.items()]
+    if not rows:
+        return []
+    return [Table(f"{view.name}_kernels", "The emulator against the hardware’s counters, by kernel: = where all points are "
+                  "equal, else the number of points that are; –: none occurs. First difference: the emulator’s count and the "
+                  f"hardware’s. {view.counts.counter_tool} on the {view.counts.counter_machine}.", (
+                      Column("title", "kernel", right=False, wide=True), Column("points", "points"),
+                      *(Column(title, title) for title in COLUMNS),
+                      Column("difference", "first difference", right=False, wide=True)), rows)]
+
+
+def _cell(which: tuple[Quantity, ...], group: Pairs) -> str | None:
+    """'=', or how many points are equal; None where neither counts any."""
+    known = [(p, seen) for p, seen in group if any(any(_both(q, p, seen) or ()) for q in which)]
+    equal = sum(_is_equal(p, seen, which) for p, seen in known)
+    return None if not known else "=" if equal == len(known) else f"{equal} of {len(known)}"
+
+
+def _difference(group: Pairs) -> str:
+    for q in EXECUTED:
+        for p, seen in group:
+            both = _both(q, p, seen)
+            if both and both[0] != both[1]:
+                return f"{q.title}, {p.size_text}: {numbers.grouped(both[0])} and {numbers.grouped(both[1])}"
+    return ""
+
+
+def _model_table(view: View, pairs: Pairs) -> list[Table]:
+    rows = []
+    for p, seen in pairs:
+        row = {"kernel": p.kernel.name, "title": p.title, "size": p.size_text}
+        for q in MODELLED:
+            ours, theirs = _both(q, p, seen) or (None, None)
+            row |= {q.title: ours, f"{q.title} measured": theirs}
+        asked = seen.get("l1_load_sectors")
+        row |= {"l1": p.counters.get("model_l1_hit_rate"), "l1 measured": seen["l1_load_hits"] / asked
+                if asked and "l1_load_hits" in seen else None}
+        rows.append(row)
+    if not rows:
+        return []
+    text: dict[str, Callable] = {"L2 sectors (model)": numbers.grouped, "DRAM bytes (model)": numbers.volume}
+    return [Table(f"{view.name}_caches", "The emulator’s model of the caches beside the hardware’s counters, caches empty at "
+                  "the start. L1: share of the sectors of loads that hit. L2 sectors: those that loads ask L2 for.", (
+                      Column("title", "kernel", right=False, wide=True), Column("size", "size"),
+                      Column("l1", "L1, model", numbers.percent), Column("l1 measured", "measured", numbers.percent),
+                      *(c for name, how in text.items() for c in (
+                          Column(name, name.replace(" (model)", ", model"), how), Column(f"{name} measured", "measured", how)))),
+                  rows)]
+
+
+# Planted faults
+
+
+Faults = dict[str, PlantedFault]
+NOT_FOUND = "not found"
+
+
+def _faults(view: View) -> Faults:
+    """The files' rows joined by the kernel's name; those that no file describes are left out."""
+    rows: Faults = {}
+    for file in view.companions.hazards:
+        for name, row in file.kernels.items():
+            old = rows.get(name, PlantedFault({}))
+            rows[name] = PlantedFault(old.verdicts | row.verdicts, old.what or row.what, old.is_right or row.is_right,
+                                      old.group or row.group)
+    return {name: row for name, row in rows.items() if row.what}
+
+
+def _tools(faults: Faults) -> list[str]:
+    """The emulator first, then in the files' order."""
+    used = list(dict.fromkeys(t for row in faults.values() for t in row.verdicts))
+    return [t for t in used if t == OURS] + [t for t in used if t != OURS]
+
+
+def _found(faults: Faults, tools: list[str]) -> list[str]:
+    """The kernels in which one of these tools reports something."""
+    return [name for name, row in faults.items() if any(t in row.verdicts and row.verdicts[t].found for t in tools)]
+
+
+def _split(faults: Faults) -> tuple[Faults, Faults]:
+    """The faulty kernels, and their corrected versions."""
+    return ({k: v for k, v in faults.items() if not v.is_right}, {k: v for k, v in faults.items() if v.is_right})
+
+
+def _faults_text(faults: Faults) -> list[str]:
+    wrong, right = _split(faults)
+    tools = _tools(faults)
+    if not wrong:
+        return []
+    parts, others = [], [t for t in tools if t != OURS]
+    if OURS in tools:
+        found = len(_found(wrong, [OURS]))
+        parts.append(f"the emulator finds {'all' if found == len(wrong) else f'{found} of the'} {len(wrong)} planted faults")
+    if others:
+        parts.append(f"{words.joined(others)} {'together find' if len(others) > 1 else 'finds'} {len(_found(wrong, others))}")
+    text = words.sentence(" and ".join(parts))
+    alarms = [f"{t} in {words.joined(names)}" for t in tools if (names := _found(right, [t]))]
+    if right:
+        corrected = words.counted(len(right), "corrected version")
+        text += f" False alarms in the {corrected}: {'; '.join(alarms)}." if alarms else (
+            f" No tool reports a fault in the {corrected}.")
+    return [text]
+
+
+def _story(view: View) -> str:
+    return "; ".join(f"{f.tool}, {f.date[:10]}" + (f", on {f.machine}" if f.machine != "any" else "")
+                     for f in view.companions.hazards)
+
+
+def _faults_figure(view: View, faults: Faults) -> Figure:
+    """Faults found by each tool, by what the faults are about."""
+    wrong, _ = _split(faults)
+    tools = _tools(faults)
+    groups: dict[str, Faults] = {}
+    for name, row in wrong.items():
+        groups.setdefault(row.group or "other", {})[name] = row
+    rows = [{"group": group, "faults": len(mine), **{t: len(_found(mine, [t])) for t in tools}} for group, mine in groups.items()]
+
+    def draw(fig) -> None:
+        from report.draw import style
+        ax = style.axes(fig, 26, 4, 4, 11)
+        ax.set_xlim(-0.5, len(tools) - 0.5)
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        for i, row in enumerate(rows):
+            for j, tool in enumerate(tools):
+                share = row[tool] / row["faults"]
+                ax.fill_between([j - 0.48, j + 0.48], i - 0.46, i + 0.46, color=style.mix("#f4f4f4", style.OWN, share), linewidth=0)
+                ax.text(j, i, f"{row[tool]}", ha="center", va="center_baseline", size=style.SMALL,
+                        color="white" if share > 0.5 else style.INK)
+        ax.set_xticks(range(len(tools)), tools, rotation=22, ha="left", rotation_mode="anchor")
+        ax.set_yticks(range(len(rows)), [f"{r['group']} ({r['faults']})" for r in rows])
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0, pad=2)
+        for side in ax.spines.values():
+            side.set_visible(False)
+    return Figure(f"{view.name}_faults", rows, draw, "Planted faults that each tool finds, by what the faults are about (their "
+                  f"number in brackets); every fault is a small kernel of its own. {_story(view)}.",
+                  "Table of the faults found by the emulator and by each tool of the sanitizer.", height=66, half=True)
+
+
+def _faults_table(view: View, faults: Faults) -> list[Table]:
+    wrong, _ = _split(faults)
+    tools = _tools(faults)
+    rows = [{"fault": name, "group": row.group, "what": row.what, **{t: _verdict(row, t) for t in tools},
+             "message": row.verdicts[OURS].message if OURS in row.verdicts else ""} for name, row in wrong.items()]
+    if not rows:
+        return []
+    return [Table(f"{view.name}_faults", "The planted faults. ✓: reported; –: not reported; not run: the kernel never ends on "
+                  f"a GPU; no verdict: the tool did not end in time. {_story(view)}.", (
+                      Column("what", "fault", right=False, wide=True), *(Column(t, t, lambda v: "–" if v == NOT_FOUND else v, right=False) for t in tools)),
+                  rows, most=len(rows))]
+
+
+def _verdict(row: PlantedFault, tool: str) -> str:
+    found = row.verdicts.get(tool)
+    if found is None:
+        return "not run"
+    return "✓" if found.found else "no verdict" if found.failed else NOT_FOUND
+
+
+# Speed beside other emulators
+
+MODES = {"counting": "counting", "hazards": "checking hazards", "answer": "result only"}
+TOLD = {"race": "finds races", "uninitialised": "finds uninitialised reads", "accesses": "counts accesses",
+        "sectors": "counts sectors"}
+
+
+def _rate(emulator: Emulator, mode: str) -> EmulatorRate | None:
+    """That of the kernel which all have, the first, on the fewest cores at the largest size."""
+    mine = [r for r in emulator.rates if r.mode == mode and r.kernel == emulator.rates[0].kernel]
+    return max(mine, key=lambda r: (-r.threads, r.n), default=None)
+
+
+def _rates_text(file: EmulatorFile | None) -> list[str]:
+    if not file or not file.emulators or not (mine := _rate(file.emulators[0], "counting")):
+        return []
+    text = f"It executes {numbers.significant(mine.per_core / MILLION)} million accesses per second and core while counting"
+    others = []
+    for other in file.emulators[1:]:
+        for mode in MODES:
+            one, theirs = _rate(file.emulators[0], mode), _rate(other, mode)
+            if one and theirs:
+                others.append(f"{numbers.times(one.per_core / theirs.per_core)} the rate of {other.tool} ({MODES[mode]})")
+                break
+    return [f"{text}{f', {words.joined(others)}' if others else ''}."]
+
+
+def _rates_table(view: View, file: EmulatorFile | None) -> list[Table]:
+    if not file:
+        return []
+    rows = []
+    for emulator in file.emulators:
+        row = {"tool": emulator.tool}
+        for mode in MODES:
+            if one := _rate(emulator, mode):
+                row |= {mode: one.per_core, f"{mode} n": one.n}
+        rows.append(row | {key: emulator.told.get(key) for key in TOLD})
+    return [Table(f"{view.name}_rates", "Emulators of GPU kernels: accesses to global and shared memory in a second of one "
+                  "core’s time, in the 16-wide tiled product written alike in each one’s language; median of the runs at "
+                  f"the largest N that was timed on one core. {file.machine}, {words.counted(file.cores, 'core')}, "
+                  f"{file.date[:10]}.", (
+                      Column("tool", "emulator", right=False, wide=True),
+                      *(Column(mode, title, lambda v: numbers.si(v, "/s")) for mode, title in MODES.items()),
+                      *(Column(key, title, lambda v: "yes" if v else "no", right=False) for key, title in TOLD.items())), rows)]

@@ -1,0 +1,320 @@
+"""What the functions show: speed against error for each implementation, and what the last bits cost."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Ratio, Section, Table, Verdict, View,
+                               claim, fastest, judge, numbers, ratio, whole_machine, words)
+
+FUNCTION, ULP = "function", "max_ulp"
+ROUNDED = 0.5
+"""Units in the last place that a correctly rounded result may be off."""
+LOOP = "none"
+"""The function that is none: the loop around all others."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One function by one implementation: its fastest point and the point that measured its errors."""
+
+    part: Part
+    function: str
+    name: str
+    speed: Point
+    error: Point
+
+    @property
+    def ulps(self) -> float:
+        return self.error.judged[ULP]
+
+
+def section(view: View) -> Section | None:
+    spots = [spot for part in view.timed_parts for spot in _spots(view, part)]
+    if not spots:
+        return None
+    gains = _gains(spots)
+    return Section(_finding(view, spots, gains), figures=[_pareto(view, spots)], verdicts=_verdicts(view, gains),
+                   appendix=[_table(view, part, spots) for part in view.timed_parts if any(s.part is part for s in spots)]
+                   + [table for part in view.timed_parts for table in _slow(view, part)])
+
+
+# Data
+
+
+def _variant(p: Point) -> tuple:
+    """What a speed and an error of the same code share."""
+    return p.kernel.name.rsplit("/", 1)[1], p.tunables.get("degree"), p.sizes[FUNCTION]
+
+
+def _name(p: Point) -> str:
+    degree = p.tunables.get("degree")
+    return f"{p.kernel.title} {degree:.0f}" if degree else p.kernel.title
+
+
+def _typical(part: Part, family: str) -> list[Point]:
+    """Points on the data that is timed by default: the set that has the most of them."""
+    points = [p for p in whole_machine(part.timed(family)) if FUNCTION in p.sizes]
+    sets = defaultdict(int)
+    for p in points:
+        sets[p.data] += 1
+    return [p for p in points if p.data == max(sorted(sets), key=sets.get)]
+
+
+def _spots(view: View, part: Part) -> list[Spot]:
+    speeds, errors = defaultdict(list), {}
+    for p in _typical(part, view.settings["family"]):
+        speeds[_variant(p)].append(p)
+    for p in part.timed(view.settings["error"]):
+        if ULP in p.judged:
+            errors[_variant(p)] = max(p, errors.get(_variant(p), p), key=lambda q: q.sizes["n"])
+    return [Spot(part, key[-1], _name(points[0]), fastest(points), errors[key]) for key, points in speeds.items() if key in errors]
+
+
+def _gains(spots: list[Spot]) -> dict[tuple, tuple[Spot, Spot, Ratio]]:
+    """Each implementation of a side over the side's first one, function by function."""
+    pairs = {}
+    for side in ("gpu", "cpu"):
+        mine = [s for s in spots if s.part.side == side]
+        base = min((s.speed.kernel.order for s in mine), default=None)
+        for s in mine:
+            first = next((b for b in mine if b.function == s.function and b.speed.kernel.order == base), None)
+            if first and first is not s:
+                pairs[side, s.function, s.name] = (s, first)
+    ratios = judge({key: ratio(s.speed, first.speed) for key, (s, first) in pairs.items()})
+    return {key: (*pair, ratios[key]) for key, pair in pairs.items()}
+
+
+# Words
+
+
+def _ulps(value: float) -> str:
+    return f"{numbers.significant(value)}\u00a0ULP" if value < 1e4 else f"10{_superscript(value)}\u00a0ULP"
+
+
+def _superscript(value: float) -> str:
+    return f"{len(f'{value:.0f}') - 1}".translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _finding(view: View, spots: list[Spot], gains: dict) -> str:
+    text = []
+    for side in ("gpu", "cpu"):
+        mine = [g for (of, _, _), g in gains.items() if of == side and g[2].is_significant and g[2].value > 1]
+        if not mine:
+            continue
+        fast, slow, gain = max(mine, key=lambda g: g[2].value)
+        text.append(f"On the {side.upper()}, {fast.name} {fast.function} is {words.speed(gain, slow.name)}, at {_ulps(fast.ulps)} "
+                    f"in place of {_ulps(slow.ulps)}.")
+    free = defaultdict(list)
+    for s, first, gain in gains.values():
+        if s.part.side == "gpu" and s.ulps <= first.ulps and gain.is_significant and gain.value > 1:
+            free[s.name].append(s.function)
+    text += [f"Faster and, where it states a bound, no less accurate than the library: "
+             f"{words.joined([f'{name} ({words.joined(functions)})' for name, functions in free.items()])}."] if free else []
+    return " ".join([*text, *_reduction(view)])
+
+
+def _reduction(view: View) -> list[str]:
+    """What large arguments cost a function that reduces them in full."""
+    if not view.gpu:
+        return []
+    found = [(usual, large) for usual, large in _by_data(view, view.gpu) if usual.summary.median < large.summary.median / 2]
+    if not found:
+        return []
+    usual, large = max(found, key=lambda pair: pair[1].summary.median / pair[0].summary.median)
+    return [f"With arguments beyond the fast reduction, {_name(usual)} {usual.sizes[FUNCTION]} takes "
+            f"{numbers.times(large.summary.median / usual.summary.median)} as long."]
+
+
+def _by_data(view: View, part: Part) -> list[tuple[Point, Point]]:
+    """(on everyday arguments, on others) for the same code, where as many results were asked for."""
+    usual = {}
+    for p in _typical(part, view.settings["family"]):
+        usual[_variant(p)] = fastest([p, *([usual[_variant(p)]] if _variant(p) in usual else [])])
+    made = []
+    for p in whole_machine(part.timed(view.settings["family"])):
+        here = usual.get(_variant(p))
+        if here and p.data != here.data:
+            made.append((_scaled(here, p), p))
+    return made
+
+
+def _scaled(usual: Point, other: Point) -> Point:
+    """The usual point, its times as for the other's number of results."""
+    from dataclasses import replace
+
+    from report.data.statistics import summarise
+    factor = (other.amount or 1) / (usual.amount or 1)
+    times = tuple(t * factor for t in usual.times)
+    return replace(usual, times=times, summary=summarise(times), amount=other.amount)
+
+
+def _verdicts(view: View, gains: dict) -> list[Verdict]:
+    mine = [g for (side, _, _), g in gains.items() if side == "gpu" and g[0].speed.kernel.name.endswith("/intrinsic")]
+    if not mine:
+        return [Verdict(claim(view, "intrinsics"), UNTESTED)]
+    faster = [s for s, _, gain in mine if gain.is_significant and gain.value > 1]
+    worse = [s for s, first, _ in mine if s.ulps > first.ulps]
+    evidence = (f"Of {words.counted(len(mine), 'function')} the intrinsic is faster in {len(faster)} and less accurate in "
+                f"{len(worse)}; speed-ups from {numbers.times(min(g.value for _, _, g in mine))} to "
+                f"{numbers.times(max(g.value for _, _, g in mine))}.")
+    both = len(faster) == len(worse) == len(mine)
+    return [Verdict(claim(view, "intrinsics"), HOLDS if both else PARTLY if faster and worse else FAILS, evidence)]
+
+
+# Figures
+
+
+def _row(s: Spot) -> dict:
+    low, high = s.speed.interval or (None, None)
+    judged = s.error.judged
+    return {"side": s.part.side, "function": s.function, "implementation": s.name, "results_per_s": s.speed.value, "low": low,
+            "high": high, "max_ulp": s.ulps, "max_ulp_at": judged.get("max_ulp_at"), "max_abs_error": judged.get("max_abs_error"),
+            "max_ulp_everywhere": judged.get("max_ulp_everywhere"), "max_ulp_everywhere_at": judged.get("max_ulp_everywhere_at"),
+            "share_bounded": judged.get("share_bounded"), "share_not_rounded": judged.get("share_not_rounded"),
+            "special_mismatches": judged.get("special_mismatches"), "arguments": s.error.sizes["n"],
+            "of_bound": s.error.counters.get("max_error_ratio"), "threads": s.speed.threads, "run": s.part.run.path.name}
+
+
+def _front(spots: list[Spot]) -> list[Spot]:
+    """From the most accurate on, by error."""
+    return sorted(spots, key=lambda s: (s.ulps, -s.speed.value))
+
+
+COLUMNS, HEIGHT, TICKS = 3, 36, 9
+"""Panels in a row, millimetres of one, and of its ticks and title."""
+BESIDE, LABELS = 36, 14
+"""Millimetres of the CPU's panel beside them, and of the labels at its right."""
+LEFT, GAP = 10, 2.5
+
+
+def _label(s: Spot) -> str:
+    """'intrinsic', or the degree of a polynomial: short enough for a panel."""
+    degree = s.speed.tunables.get("degree")
+    return f"{degree:.0f}" if degree else s.speed.kernel.name.rsplit("/", 1)[1]
+
+
+def _pareto(view: View, spots: list[Spot]) -> Figure:
+    gpu, cpu = ([s for s in spots if s.part.side == side] for side in ("gpu", "cpu"))
+    panels = [kind for kind in view.settings["kinds"] if any(s.function in kind for s in gpu)]
+    rows = max(1, -(-len(panels) // COLUMNS))
+    height = rows * HEIGHT + 5 if panels else 80
+
+    def draw(fig) -> None:
+        from report.draw import style
+        beside = (BESIDE + LABELS if panels else style.WIDTH - LEFT) if cpu else 0
+        width = (style.WIDTH - LEFT - GAP * (COLUMNS - 1) - (beside + 9 if cpu else 0)) / COLUMNS
+        for i, functions in enumerate(panels):
+            row, column = divmod(i, COLUMNS)
+            at = LEFT + column * (width + GAP)
+            ax = style.axes(fig, at, 9 + (rows - 1 - row) * HEIGHT, style.WIDTH - at - width, height - 9 - HEIGHT * (rows - row) + TICKS)
+            _panel(ax, functions, gpu, is_left=column == 0, is_low=row == rows - 1)
+        if cpu:
+            _beside(style.axes(fig, style.WIDTH - beside, 9, LABELS, 4.5), cpu)
+    sides = "Small panels: the GPU, one function each; large panel: the CPU. " if gpu and cpu else ""
+    caption = (f"Speed against the largest error in units in the last place (ULP): upwards and to the left is better. {sides}"
+               f"{'Numbers: the degree of a polynomial. ' if any(s.speed.tunables.get('degree') for s in gpu) else ''}"
+               f"Dotted: {ROUNDED}\u00a0ULP, correctly rounded. Errors are those where the implementation states a bound. "
+               f"{_provenance(spots)}")
+    return Figure(f"{view.name}_pareto", [_row(s) for s in spots], draw, caption,
+                  "Panels of speed over error: the faster an implementation, the larger its error.", height=height)
+
+
+def _provenance(spots: list[Spot]) -> str:
+    parts = sorted({id(s.part): s.part for s in spots}.values(), key=lambda part: part.side, reverse=True)
+    return " ".join(words.provenance(part, [s.speed for s in spots if s.part is part], hollow=False) for part in parts)
+
+
+def _axes(ax, spots: list[Spot], every: list[Spot]) -> str:
+    """Logarithmic, around these errors and all speeds, with a line where results are correctly rounded; the speeds' unit."""
+    from report.draw import style
+    ulps, values = [s.ulps for s in spots], [s.speed.value for s in every]
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    low, high = min(0.42, *ulps), max(2.4, *ulps)
+    margin = (high / low) ** 0.16
+    ax.set_xlim(low / margin**0.5, high * margin)
+    factor, unit = numbers.scale(max(values), spots[0].speed.metric.unit)
+    ax.set_ylim(min(values) / 1.6, max(values) * 1.5)
+    ticks = [0.5, 1, 2, 5] if high < 40 else [10.0**e for e in range(0, 9, 1 if high < 1e4 else 2)]
+    style.plain_ticks(ax.xaxis, [t for t in ticks if t <= ax.get_xlim()[1]])
+    ax.xaxis.set_major_formatter(lambda v, _: style.plain(v) if v < 1e4 else f"10{_superscript(v)}")
+    low, high = (y / factor for y in ax.get_ylim())
+    style.plain_ticks(ax.yaxis, [factor * t for e in range(-6, 7) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high])
+    ax.yaxis.set_major_formatter(lambda v, _: style.plain(v / factor))
+    ax.axvline(ROUNDED, color=style.GREY, linestyle=":", linewidth=0.8, zorder=0)
+    return unit
+
+
+def _panel(ax, functions: list[str], every: list[Spot], is_left: bool, is_low: bool) -> None:
+    """The implementations of one function, or of two that are alike."""
+    from report.draw import labels, marks, style
+    from report.draw.paper import Paper
+    spots = [s for s in every if s.function in functions]
+    unit = _axes(ax, spots, every)
+    if not is_left:
+        ax.tick_params(labelleft=False)
+    else:
+        ax.set_ylabel(f"Speed [{unit}]", labelpad=1)
+    if is_low:
+        ax.set_xlabel("Largest error [ULP]")
+    present = [f for f in functions if any(s.function == f for s in spots)]
+    sheet, shown = Paper(labels.box_points(ax)), []
+    for i, function in enumerate(present):
+        look = style.SERIES[i]
+        ax.annotate(function, (0, 1), xycoords="axes fraction", xytext=(1 + 20 * i, 2.5), textcoords="offset points",
+                    size=style.NORMAL, weight="bold", color=look["color"], annotation_clip=False)
+        line = _front([s for s in spots if s.function == function])
+        ax.plot([s.ulps for s in line], [s.speed.value for s in line], look["marker"], color=look["color"], markersize=3.6,
+                linestyle="-", linewidth=0.7, zorder=3)
+        for s in line:
+            sheet.mark(*labels.to_points(ax, s.ulps, s.speed.value), 2.6)
+            shown.append(marks.Mark("", _label(s), s.speed.value, {function: s.ulps}, colour=look["color"]))
+    marks.label(ax, shown, sheet)
+
+
+def _beside(ax, spots: list[Spot]) -> None:
+    """All functions of the CPU, each a line from one implementation to the next."""
+    from report.draw import labels, style
+    ax.set_ylabel(f"Speed [{_axes(ax, spots, spots)}]", labelpad=1)
+    ax.set_xlabel("Largest error [ULP]")
+    ax.annotate("CPU", (0, 1), xycoords="axes fraction", xytext=(1, 2.5), textcoords="offset points", size=style.NORMAL,
+                weight="bold", annotation_clip=False)
+    kinds, tags = list(dict.fromkeys(s.speed.kernel.name for s in spots)), []
+    for function in dict.fromkeys(s.function for s in spots):
+        line = sorted((s for s in spots if s.function == function), key=lambda s: s.speed.value)
+        ax.plot([s.ulps for s in line], [s.speed.value for s in line], color=style.PALE, linewidth=0.8, zorder=1)
+        tags.append((line[-1].ulps, line[-1].speed.value, function, style.PALE, style.INK))
+    for kernel in kinds:
+        look, mine = style.SERIES[kinds.index(kernel)], [s for s in spots if s.speed.kernel.name == kernel]
+        ax.plot([s.ulps for s in mine], [s.speed.value for s in mine], look["marker"], color=look["color"], markersize=3.6,
+                linestyle="", zorder=3, label=mine[0].speed.kernel.title)
+    ax.legend(loc="lower right", handletextpad=0.1, borderaxespad=0.1)
+    labels.margin_labels(ax, tags, shift=3)
+
+
+# Appendix
+
+
+def _table(view: View, part: Part, spots: list[Spot]) -> Table:
+    mine = [s for s in spots if s.part is part]
+    arguments = sorted({s.error.sizes["n"] for s in mine})
+    caption = (f"Speed and error of every implementation on the {part.side.upper()}. Errors over {numbers.grouped(arguments[-1])} "
+               "arguments, evenly by bit pattern: the largest where the implementation states a bound, and over all; of all results "
+               f"those that are not correctly rounded. {words.provenance(part, [s.speed for s in mine], hollow=False)}")
+    return Table(f"{view.name}_{part.side}", caption, (
+        Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
+        Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),
+        Column("max_ulp", "largest error", _ulps), Column("max_ulp_everywhere", "anywhere", _ulps),
+        Column("share_not_rounded", "not rounded", numbers.percent), Column("of_bound", "of its bound", numbers.significant),
+    ), [_row(s) for s in mine])
+
+
+def _slow(view: View, part: Part) -> list[Table]:
+    rows = [{"function": p.sizes[FUNCTION], "implementation": _name(p), "data": p.data, "results_per_s": p.value,
+             "usual": usual.value, "ratio": usual.value / p.value, "run": part.run.path.name} for usual, p in _by_data(view, part)]
+    return [Table(f"{view.name}_{part.side}_arguments", f"Arguments out of the ordinary, on the {part.side.upper()}: how many times "
+                  f"as long a result takes. {words.sentence(part.label)}", (
+                      Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
+                      Column("data", "arguments", right=False),
+                      Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),
+                      Column("ratio", "times as long", numbers.times)), rows)] if rows else []

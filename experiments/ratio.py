@@ -1,0 +1,280 @@
+"""Operations per byte, three ways: by the kernel's formula, counted by executing it, measured by hardware counters."""
+
+from report.data.counted import operations
+from report.data.view import order
+from report.experiment import (FAILS, HOLDS, UNTESTED, Claim, Column, Figure, Part, Point, Section, Table, Verdict,
+                               View, claim, numbers, words)
+
+ROW, LEFT, RIGHT, ABOVE, BELOW = 4.0, 52.0, 66.0, 5.0, 9.0
+"""Millimetres of a line of the figure, and of the room around its axes."""
+WAYS = {"formula": "formula", "counted": "counted", "measured": "GPU counters"}
+AGREES = 0.001
+"""Two ratios are equal if they differ by no more than this part: edges of the matrices."""
+
+
+def section(view: View) -> Section | None:
+    points = _points(view.counts)
+    if not points:
+        return None
+    here = _at(points, view.settings.get("size"))
+    return Section(_finding(view.counts, points, _claimed(view, here)), figures=[_figure(view, here)],
+                   verdicts=_verdicts(view, points, here), appendix=[*_padding(points), _table(view, points)])
+
+
+def _points(part: Part | None) -> list[Point]:
+    """Counted points that load something and compute something."""
+    found = part.points if part else ()
+    return sorted((p for p in found if p.is_counted and p.counters.get("flops_executed")
+                   and p.counters.get("bytes_executed_loaded")), key=order)
+
+
+def _at(points: list[Point], size: object) -> list[Point]:
+    """Those of the declared size, else of the largest."""
+    return [p for p in points if p.n == size] or [p for p in points if p.n == max(q.n or 0 for q in points)] or points
+
+
+def _named(points: list[Point], name: str) -> list[Point]:
+    """Those of 'gpu/matmul/tiled' or of its variant 'gpu/matmul/tiled/tile:16'."""
+    return [p for p in points if p.kernel.name == name or f"/{name}/" in f"/{p.name}/"]
+
+
+# The three ways
+
+
+def _formula(p: Point) -> float | None:
+    return p.requested_intensity
+
+
+def _counted(p: Point) -> float:
+    return p.counters["flops_executed"] / p.counters["bytes_executed_loaded"]
+
+
+def _measured(part: Part, p: Point) -> float | None:
+    """Operations that the GPU executed over the requests that it served times the bytes of one.
+
+    The hardware counts requests of warps; how many bytes one asks for is as the emulator saw it: 128 for a full warp
+    of 4-byte loads.
+    """
+    seen = part.counters_of(p)
+    done, requests, ours = operations(seen), _requests(seen), _requests(p.counters)
+    return done / (requests * p.counters["bytes_executed_loaded"] / ours) if done and requests and ours else None
+
+
+def _requests(counters) -> float:
+    return counters.get("load_requests", 0.0) + counters.get("async_requests", 0.0)
+
+
+def _row(part: Part, p: Point) -> dict:
+    c = p.counters
+    useful = c.get("flops_useful")
+    return {"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "formula": _formula(p),
+            "counted": _counted(p), "measured": _measured(part, p), "counted_with_stores": c["flops_executed"] / (
+                c["bytes_executed_loaded"] + c.get("bytes_executed_stored", 0.0)),
+            "bytes_loaded": c["bytes_executed_loaded"], "bytes_loaded_declared": c.get("bytes_declared_loaded"),
+            "bytes_stored": c.get("bytes_executed_stored"), "bytes_stored_declared": c.get("bytes_declared_stored"),
+            "as_declared": _as_declared(p), "padding": 1 - useful / c["flops_executed"] if useful else None,
+            "sectors_per_load_request": c.get("sectors_per_load_request"),
+            "sectors_per_store_request": c.get("sectors_per_store_request")}
+
+
+def _as_declared(p: Point) -> bool | None:
+    """Whether the counted bytes are those that the kernel's record declares; None where it declares none."""
+    pairs = [(p.counters.get(f"bytes_executed_{kind}"), p.counters.get(f"bytes_declared_{kind}"))
+             for kind in ("loaded", "stored")]
+    known = [(a, b) for a, b in pairs if None not in (a, b)]
+    return all(a == b for a, b in known) if known else None
+
+
+def _equal(a: float, b: float) -> bool:
+    return abs(a - b) <= AGREES * b
+
+
+# Words
+
+
+def _finding(part: Part, points: list[Point], claimed: list[tuple[Point, float]]) -> str:
+    text = ""
+    if claimed:
+        each = [f"{numbers.significant(_counted(p))} for {p.title}" for p, _ in claimed]
+        text = f"At {claimed[0][0].size_text} the emulator counts, in operations per byte loaded, {words.joined(each)}. "
+    declared = [d for p in points if (d := _as_declared(p)) is not None]
+    right = sum(declared)
+    if declared:
+        text += (f"Counted and declared bytes agree to the byte for "
+                 f"{'all' if right == len(declared) else f'{right} of'} {len(declared)} points")
+    both = [(_counted(p), m) for p in points if (m := _measured(part, p))]
+    same = sum(_equal(a, b) for a, b in both)
+    if both:
+        text += (f"; the hardware counters of the {part.counter_machine} give the "
+                 f"counted ratio for {'all' if same == len(both) else f'{same} of'} {len(both)} points for which they "
+                 "were read")
+    return words.sentence(text)
+
+
+def _claimed(view: View, here: list[Point]) -> list[tuple[Point, float]]:
+    """Points with the value that the claims give them."""
+    table = _setting(view, "value").get("values", {})
+    return [(found[0], value) for name, value in table.items() if (found := _named(here, name))]
+
+
+def _setting(view: View, id_: str) -> dict:
+    return next((c for c in view.settings.get("claims", ()) if c.get("id") == id_), {})
+
+
+def _verdicts(view: View, points: list[Point], here: list[Point]) -> list[Verdict]:
+    made = []
+    if claimed := _claimed(view, here):
+        made.append(_value(claim(view, "value"), view.counts, claimed))
+    if setting := _setting(view, "reduction"):
+        made.append(_reduction(claim(view, "reduction"), points, setting))
+    return made
+
+
+def _value(said: Claim, part: Part, claimed: list[tuple[Point, float]]) -> Verdict:
+    """Judged by every way that is known of each point."""
+    ways = [{"formula": _formula(p), "counted": _counted(p), "measured": _measured(part, p)} for p, _ in claimed]
+    wrong = [(p, v) for (p, value), found in zip(claimed, ways) for v in found.values()
+             if v is not None and not _equal(v, value)]
+    if wrong:
+        texts = [f"{numbers.significant(v)} for {p.title}" for p, v in wrong]
+        return Verdict(said, FAILS, f"At {wrong[0][0].size_text}: {words.joined(texts)}.")
+    seen = all(found["measured"] is not None for found in ways)
+    return Verdict(said, HOLDS, f"At {claimed[0][0].size_text} the formula{',' if seen else ' and'} the executed "
+                   f"instructions{' and the GPU’s counters' if seen else ''} give these values. Stores are not included "
+                   f"({_with_stores(claimed)} with them).")
+
+
+def _with_stores(claimed: list[tuple[Point, float]]) -> str:
+    c = [p.counters for p, _ in claimed]
+    return words.joined([numbers.significant(x["flops_executed"] / (
+        x["bytes_executed_loaded"] + x.get("bytes_executed_stored", 0.0))) for x in c])
+
+
+def _reduction(said: Claim, points: list[Point], setting: dict) -> Verdict:
+    """Bytes loaded by the base over those of each variant, at every size that both have."""
+    base = {p.size_key: p for p in _named(points, setting["base"])}
+    pairs = [(base[p.size_key].counters["bytes_executed_loaded"] / p.counters["bytes_executed_loaded"],
+              p.tunables.get(setting["tunable"]), p) for p in _named(points, setting["kernel"]) if p.size_key in base]
+    pairs = [(factor, width, p) for factor, width, p in pairs if width]
+    if not pairs:
+        return Verdict(said, UNTESTED)
+    wrong = [f"{numbers.times(f)} for {p.title} at {p.size_text}" for f, width, p in pairs if not _equal(f, width)]
+    if wrong:
+        return Verdict(said, FAILS, f"Counted: {words.listed(wrong)}.")
+    widths = sorted({width for _, width, _ in pairs})
+    sizes = list(dict.fromkeys(p.size_text for _, _, p in pairs))
+    return Verdict(said, HOLDS, f"Exactly so for widths {words.joined([f'{w:g}' for w in widths])} at "
+                   f"{words.joined(sizes)}. It says nothing about the time; see the GPU’s ladder.")
+
+
+# Figure
+
+
+def _figure(view: View, here: list[Point]) -> Figure:
+    lines = _lines(view.counts, here)
+    caption = (f"Operations for each byte that the code loads from global memory, {here[0].size_text}, "
+               f"{words.type_name(here[0].kernel.type)}. Formula: useful operations over declared bytes. Counted: executed "
+               "operations over loaded bytes, by running the kernel in the emulator. GPU counters: executed operations "
+               "over load requests times the bytes of one. Sectors: 32-byte sectors per load request of a warp. Dotted: "
+               f"the claimed values. Emulator: {view.counts.label}")
+    if any(line["measured"] for line in lines):
+        caption += f"; {view.counts.counter_tool} on {view.counts.counter_machine}"
+    guides = sorted({value for _, value in _claimed(view, here)})
+    return Figure(f"{view.name}_ways", [_row(view.counts, p) for p in here], lambda fig: _draw(fig, lines, guides),
+                  f"{caption}.", "Dot plot of operations per byte by kernel: formula, emulator and hardware coincide.",
+                  height=ABOVE + BELOW + ROW * len(lines))
+
+
+def _lines(part: Part, here: list[Point]) -> list[dict]:
+    """One for all kernels of the same ratios and sectors."""
+    groups: dict[tuple, list[Point]] = {}
+    for p in here:
+        row = _row(part, p)
+        key = tuple(row[k] and round(row[k], 4) for k in (*WAYS, "sectors_per_load_request"))
+        groups.setdefault((key, p.variant), []).append(p)
+    first = sorted(groups.values(), key=lambda g: (g[0].kernel.order, _formula(g[0]) or 0.0))
+    return [_row(part, group[0]) | {"title": _title(group)} for group in first]
+
+
+def _title(group: list[Point]) -> str:
+    variant = f" ({group[0].variant})" if group[0].variant else ""
+    names = [p.kernel.title for p in group]
+    return f"{words.joined(names) if len(names) < 4 else words.listed(names, 2)}{variant}"
+
+
+def _draw(fig, lines: list[dict], guides: list[float]) -> None:
+    from report.draw import style
+    ax = style.axes(fig, LEFT, BELOW, RIGHT, ABOVE)
+    values = [line[way] for line in lines for way in WAYS if line[way]]
+    ax.set_xscale("log")
+    ax.set_xlim(min(values) / 1.6, max(values) * 1.6)
+    ax.set_ylim(len(lines) - 0.4, -0.6)
+    ax.set_yticks([])
+    style.rate_ticks(ax.xaxis, *ax.get_xlim())
+    ax.set_xlabel("Operations per byte loaded [OP/B]")
+    for value in guides:
+        ax.axvline(value, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1)
+    for x, name in zip(COLUMNS, (*WAYS.values(), "sectors")):
+        _write(ax, (1, -0.6), (x, 2.5), name, "right", style.GREY, "bottom")
+    for x, look in zip(KEYS, LOOKS.values()):
+        ax.plot([0], [0], transform=_beside(ax, x), clip_on=False, **look)
+    for i, line in enumerate(lines):
+        _write(ax, (0, i), (-4, 0), line["title"], "right", style.INK)
+        for way, look in LOOKS.items():
+            if line[way]:
+                ax.plot([line[way]], [i], zorder=3, **look)
+        cells = [line[way] for way in WAYS] + [line["sectors_per_load_request"]]
+        for x, value in zip(COLUMNS, cells):
+            _write(ax, (1, i), (x, 0), "–" if value is None else numbers.significant(value), "right", style.INK)
+
+
+COLUMNS = (44.0, 86.0, 144.0, 182.0)
+"""Where the columns right of the axes end, and below, where their marks stand before the titles; points."""
+KEYS = (13.0, 54.0, 93.0)
+LOOKS = {"formula": {"marker": "o", "markersize": 6.4, "color": "#0b2447", "markerfacecolor": "none", "linestyle": ""},
+         "counted": {"marker": "o", "markersize": 2.6, "color": "#c4560a", "linestyle": ""},
+         "measured": {"marker": "|", "markersize": 10, "color": "#3f93c9", "linestyle": "", "markeredgewidth": 1.2}}
+
+
+def _write(ax, place: tuple, shift: tuple, text: str, side: str, colour: str, va: str = "center_baseline") -> None:
+    from report.draw import style
+    ax.annotate(text, place, xycoords=("axes fraction", "data"), xytext=shift, textcoords="offset points", ha=side, va=va,
+                size=style.SMALL, color=colour, annotation_clip=False)
+
+
+def _beside(ax, x: float):
+    """The place of a column's mark in its title, as a transform of the origin."""
+    from matplotlib.transforms import ScaledTranslation
+    return ScaledTranslation(x / 72, 5.0 / 72, ax.figure.dpi_scale_trans) + ScaledTranslation(
+        ax.get_position().x1 * ax.figure.get_size_inches()[0], ax.get_position().y1 * ax.figure.get_size_inches()[1],
+        ax.figure.dpi_scale_trans)
+
+
+# Appendix
+
+
+def _padding(points: list[Point]) -> list[str]:
+    """What boundary checks cost where the size is no multiple of the tile."""
+    rows = [(1 - p.counters["flops_useful"] / p.counters["flops_executed"], p) for p in points
+            if p.counters.get("flops_useful")]
+    share, worst = max(rows, key=lambda r: (r[0], r[1].name), default=(0, None))
+    if share < AGREES:
+        return []
+    return [f"Where the size is no multiple of the tile, kernels multiply zeros beyond the edge: {worst.title} at "
+            f"{worst.size_text} spends {numbers.percent(share)} of its operations so. These count as executed but not as "
+            "useful, so that the counted ratio exceeds the formula’s."]
+
+
+def _table(view: View, points: list[Point]) -> Table:
+    return Table(f"{view.name}_points", "Operations per byte, every counted point. As declared: loaded and stored bytes "
+                 "equal those of the kernel’s record. Padding: part of the executed operations that no result needs. "
+                 f"Sectors per request: 4 is the least for 4-byte loads of a full warp. {words.sentence(view.counts.label)}", (
+                     Column("title", "kernel", right=False, wide=True), Column("size", "size"),
+                     Column("formula", "formula", numbers.significant), Column("counted", "counted", numbers.significant),
+                     Column("measured", "GPU counters", numbers.significant),
+                     Column("counted_with_stores", "with stores", numbers.significant),
+                     Column("as_declared", "as declared", lambda v: "yes" if v else "no"),
+                     Column("padding", "padding", lambda v: numbers.percent(v) if v > AGREES else "–"),
+                     Column("sectors_per_load_request", "sectors, load", numbers.significant),
+                     Column("sectors_per_store_request", "sectors, store", numbers.significant)),
+                 [_row(view.counts, p) for p in points], most=60)

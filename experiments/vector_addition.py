@@ -1,0 +1,163 @@
+"""What vector addition shows: bandwidth over the number of elements, and that bytes in flight matter more than width."""
+
+from collections import defaultdict
+
+from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Ladder, Part, Point, Ratio, Section, Table, Verdict, View,
+                               build, claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.sections import ladders
+
+WIDTH, LOADS = "width", "loads"
+BYTES = 12
+"""That one element moves: two read, one written."""
+POWERS = {1: "1", 2**10: "2¹⁰", 2**15: "2¹⁵", 2**20: "2²⁰", 2**25: "2²⁵", 2**30: "2³⁰"}
+
+
+def section(view: View) -> Section | None:
+    s = view.settings
+    parts = [part for part in (view.gpu, view.cpu) if part and part.timed(s["family"])]
+    made = [x for part in parts if (x := build(part, s["family"], s["type"], s.get("size"), s.get("one_thread", ())))]
+    if not made:
+        return None
+    return Section(" ".join([*map(_finding, made), *_width(view)]), ladders=made, verdicts=_verdicts(view),
+                   figures=[_figure(view, part) for part in parts],
+                   appendix=[x for ladder in made for x in (ladders.table(f"{view.name}_{ladder.part.side}", ladder),
+                                                           *ladders.missing(ladder), *_launches(view, ladder))])
+
+
+# Words
+
+
+def _dram(part: Part, points: list[Point]) -> list[Point]:
+    """Those of them that no cache holds: of the largest size of at least four times the last-level cache."""
+    cache = part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes") or 0
+    largest = max((p.n for p in points if p.n * BYTES >= 4 * cache), default=None)
+    return [p for p in points if p.n == largest]
+
+
+def _finding(ladder: Ladder) -> str:
+    """The fastest kernel beside memory's roof, where no cache helps, and the slowest one beside it."""
+    part = ladder.part
+    points = _dram(part, list(ladder.points))
+    best, first = fastest(points), min(points, key=lambda p: p.value, default=None)
+    if best is None:
+        return ""
+    share = part.roofs.share(best, part.roofs.dram())
+    text = f"With {numbers.grouped(best.n)} elements the fastest kernel on the {part.side.upper()} is {best.title} with {numbers.rate(best)}"
+    text += f", {words.share(share)} of the measured DRAM bandwidth ({numbers.bandwidth(share.roof.value)})" if share else ""
+    low = min(ladder.points, key=lambda p: (p.kernel.order, -(p.n or 0)))
+    if low.kernel != best.kernel and low is not first:
+        text += f"; {low.kernel.title} reaches {numbers.rate(low)} at its largest size"
+    elif first is not best:
+        text += f", {numbers.times(best.value / first.value)} what {first.kernel.title} reaches"
+    return f"{text}."
+
+
+def _pair(view: View) -> tuple[Point, Point, Ratio] | None:
+    """One wide access, and as many bytes by narrow ones, at the largest size with both; how fast the one is over the other."""
+    points = [p for p in (view.gpu.timed(view.settings["family"]) if view.gpu else []) if {WIDTH, LOADS} <= p.tunables.keys()]
+    pairs = [(wide, narrow) for wide in points for narrow in points if wide.n == narrow.n and wide.n * BYTES > 2**30
+             and wide.tunables[WIDTH] == 16 and narrow.tunables[WIDTH] == 4 and wide.tunables[LOADS] == 1
+             and narrow.tunables[LOADS] == 4 and wide.tunables.get("threads") == narrow.tunables.get("threads")]
+    if not pairs:
+        return None
+    wide, narrow = max(pairs, key=lambda pair: (pair[0].n, -pair[0].tunables.get("threads", 0)))
+    return wide, narrow, judge({"": ratio(wide, narrow)})[""]
+
+
+def _width(view: View) -> list[str]:
+    found = _pair(view)
+    if not found:
+        return []
+    wide, narrow, gain = found
+    single = [p for p in view.gpu.timed(view.settings["family"]) if p.size_key == wide.size_key and p.tunables.get(WIDTH) == 4
+              and p.tunables.get(LOADS) == 1]
+    alone = f"; one load of 4 bytes reaches {numbers.rate(fastest(single))}" if single else ""
+    return [f"Not the width of an access but the bytes that a thread has in flight decide: one load of 16 bytes from each array "
+            f"({numbers.rate(wide)}) is {words.speed(gain, 'four loads of 4 bytes')}{alone}."]
+
+
+def _verdicts(view: View) -> list[Verdict]:
+    """By the emulator's counts: requests, and operations of a thread."""
+    counted = {p.tunables[WIDTH]: p for p in (view.counts.points if view.counts else ()) if WIDTH in p.tunables and p.is_counted}
+    if not {4, 16} <= counted.keys():
+        return [Verdict(claim(view, "vector_types"), UNTESTED)]
+    narrow, wide = counted[4].counters, counted[16].counters
+    fewer = narrow["load_requests"] / wide["load_requests"]
+    evidence = (f"With elements of 16 bytes the emulator counts {numbers.times(fewer)} fewer requests of loads than with 4 bytes, "
+                f"and as many additions ({numbers.grouped(wide['flops_executed'])}).")
+    holds = fewer > 1 and narrow["flops_executed"] == wide["flops_executed"]
+    return [Verdict(claim(view, "vector_types"), HOLDS if holds else FAILS, evidence)]
+
+
+# Figures
+
+
+def _series(part: Part, family: str) -> dict[str, list[Point]]:
+    """A line for each kernel, or for each width of its accesses: the variant that is fastest at the largest size."""
+    groups = defaultdict(lambda: defaultdict(list))
+    for p in whole_machine(part.timed(family)):
+        width = p.tunables.get(WIDTH)
+        label = f"{width:.0f}\u00a0B accesses" if width else p.kernel.title
+        groups[label][tuple(sorted(p.tunables.items()))].append(p)
+    return {label: _best(list(variants.values())) for label, variants in groups.items()}
+
+
+def _best(variants: list[list[Point]]) -> list[Point]:
+    """Among the variants with the most sizes the one that is fastest at the largest."""
+    most = max(len({p.n for p in line}) for line in variants)
+    whole = [line for line in variants if len({p.n for p in line}) == most]
+    return max(whole, key=lambda line: max(line, key=lambda p: p.n).value)
+
+
+def _row(part: Part, p: Point) -> dict:
+    low, high = p.interval or (None, None)
+    return {"kernel": p.kernel.name, "title": p.title, "n": p.n, "bytes": p.counters.get("bytes_min"), "gbytes_per_s": p.value,
+            "low": low, "high": high, "seconds": p.summary.median, "threads": p.threads, "run": part.run.path.name}
+
+
+def _figure(view: View, part: Part) -> Figure:
+    from report.draw import labels, lines, style
+    family = view.settings["family"]
+    series = _series(part, family)
+    points = [p for line in series.values() for p in line]
+    roof = part.roofs.dram()
+
+    def draw(fig) -> None:
+        ax = style.axes(fig, 14, 9, 20, 2)
+        top = max([p.value for p in points] + [roof.value if roof else 0])
+        lines.draw(ax, [lines.Series(label, [lines.dot(p, p.n) for p in line]) for label, line in series.items()],
+                   "Elements", "Bandwidth", limit=14, unit=points[0].metric.unit, ylim=(0, 1.12 * top))
+        low, high = ax.get_xlim()
+        style.plain_ticks(ax.xaxis, [n for n in POWERS if low <= n <= high])
+        ax.xaxis.set_major_formatter(lambda n, _: POWERS.get(round(n), ""))
+        if roof:
+            ax.axhline(roof.value, color=style.GREY, linewidth=0.8, zorder=1)
+            ax.annotate(f"{roof.label}, {numbers.bandwidth(roof.value)}", (low, roof.value), xytext=(3, 2.5),
+                        textcoords="offset points", size=style.SMALL, color=style.GREY)
+        cache = part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes")
+        if cache and low < cache / BYTES < high:
+            ax.axvline(cache / BYTES, color=style.PALE, linewidth=0.8, zorder=0)
+            ax.annotate(f"{'L2' if part.side == 'gpu' else 'L3'} full", (cache / BYTES, 0.5 * top), xytext=(2, 0),
+                        textcoords="offset points", size=style.SMALL, color=style.GREY)
+    threads = max(p.threads for p in points)
+    who = "GPU" if part.side == "gpu" else f"CPU, {words.counted(threads, 'thread')}"
+    caption = (f"Bandwidth of vector addition on the {who}, over the number of elements (12 bytes each). Of each line the variant "
+               f"that is fastest at the largest size; the others are in the CSV. {words.provenance(part, points)}")
+    rows = [_row(part, p) for p in part.timed(family)]
+    return Figure(f"{view.name}_{part.side}", rows, draw, caption,
+                  f"Line plot of bandwidth over the number of elements for {words.listed(list(series))}.", height=66, half=True)
+
+
+def _launches(view: View, ladder: Ladder) -> list[Table]:
+    """Every variant at the size that has most of them."""
+    groups = defaultdict(list)
+    for p in ladder.part.timed(ladder.problem.family):
+        groups[p.n].append(p)
+    size, points = max(groups.items(), key=lambda item: (len(item[1]), item[0]))
+    if not any(p.tunables for p in points):
+        return []
+    rows = [_row(ladder.part, p) for p in sorted(points, key=lambda p: -p.value)]
+    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Every variant at {points[0].size_text}. "
+                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                      Column("title", "kernel", right=False, wide=True), Column("gbytes_per_s", "bandwidth", numbers.bandwidth),
+                      Column("seconds", "time", numbers.seconds)), rows)]

@@ -1,0 +1,211 @@
+"""Finds the result files, chooses the runs of each experiment, gives each its roofs and counters: the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from report.data import declaration, roofs
+from report.data.load import load
+from report.data.reading import Foreign, InputError
+from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
+                                 Source)
+from report.data.roofs import Roofs
+from report.data.view import Companions, Part, View
+
+RECORDED_FOLDER = ("experiments", "recorded")
+COUNTS = "counts"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything that the report shows: the experiments by chapter, and where they come from."""
+
+    views: tuple[View, ...]
+    sources: tuple[Source, ...]
+    flags: tuple[Flag, ...]
+    warnings: tuple[str, ...]
+    date: str
+
+    @property
+    def parts(self) -> list[Part]:
+        return [part for view in self.views for part in (*view.parts, *view.others)]
+
+
+@dataclass
+class Found:
+    """What a search found."""
+
+    runs: list[Run] = field(default_factory=list)
+    sheets: list[SheetFile] = field(default_factory=list)
+    counters: list[CounterFile] = field(default_factory=list)
+    hazards: list[HazardFile] = field(default_factory=list)
+    emulators: list[EmulatorFile] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    faults: list[InputError] = field(default_factory=list)
+
+
+def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | None = None) -> Study:
+    """The study from result folders or files. Recorded results stand in for what these lack: for the missing sides of
+    one experiment, or, where there are several, for missing experiments, too."""
+    results = list(results)
+    live, stored = find(results, output), find(recorded, output)
+    if not live.runs:
+        raise (live.faults or [InputError(results[0], "search", "no results file of rung in it")])[0]
+    names = {run.experiment for run in live.runs}
+    if len(names) > 1:
+        names |= {run.experiment for run in stored.runs}
+    views = [_view(name, live, stored) for name in sorted(names)]
+    views = sorted((v for v in views if v.parts), key=lambda v: (v.chapter, v.name))
+    used = {part.run.path: part.run for v in views for part in (*v.parts, *v.others)}
+    if not used:
+        raise InputError(results[0], "search", "no point in it was timed or counted")
+    faults = live.faults + stored.faults
+    return Study(tuple(views), tuple(_sources(live, stored, views, used)),
+                 tuple(flag for run in used.values() for flag in run.flags),
+                 tuple(f"{f.path.name} is left out of this report: {f.what}." for f in faults),
+                 max(run.date for run in used.values()))
+
+
+def find(paths: Iterable[Path], output: Path | None = None) -> Found:
+    """Loads every result below `paths`, leaving out what an earlier report wrote to `output`."""
+    found, seen = Found(), set()
+    for path in paths:
+        if not path.exists():
+            raise InputError(path, "path", "no such file or folder")
+        for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
+            key = file.resolve()
+            if key not in seen and not (output and path.is_dir() and output.resolve() in key.parents):
+                seen.add(key)
+                _take(found, file, forgiving=path.is_dir())
+    return found
+
+
+def _take(found: Found, file: Path, forgiving: bool) -> None:
+    try:
+        record = load(file)
+    except Foreign as error:
+        found.sources.append(Source(str(file), "other", False, error.what))
+        found.faults += [] if forgiving else [error]
+    except InputError as error:
+        found.sources.append(Source(str(file), "unusable", False, error.what))
+        found.faults.append(error)
+    else:
+        {Run: found.runs, SheetFile: found.sheets, CounterFile: found.counters, HazardFile: found.hazards,
+         EmulatorFile: found.emulators}[type(record)].append(record)
+
+
+def _view(name: str, live: Found, stored: Found) -> View:
+    """The experiment's parts: each side from the newest complete live run that has it, else from a recorded one."""
+    parts = {side: _parts(name, side, live, stored) for side in (*SIDES, COUNTS)}
+    runs = [part.run for found in parts.values() for part in found] or [
+        r for r in live.runs + stored.runs if r.experiment == name]
+    context = max(runs, key=lambda r: r.date).context
+    declared = declaration.of(name, context.get("experiment_toml"))
+    first = {side: found[0] if found else None for side, found in parts.items()}
+    return View(name, str(context.get("title") or name), str(context.get("question") or ""), declared.chapter,
+                declared.settings, declared.references, first["cpu"], first["gpu"], first[COUNTS],
+                tuple(parts["cpu"][1:]), _companions(live, stored))
+
+
+def _parts(name: str, side: str, live: Found, stored: Found) -> list[Part]:
+    """One for each machine, the newest live run's first. Of a GPU that one only: what runs on several boards is told
+    of one of them."""
+    made: dict[str, Part] = {}
+    for found, is_stored in ((live, False), (stored, True)):
+        runs = [r for r in found.runs if r.experiment == name and (r.counts if side == COUNTS else r.times(side))]
+        for run in sorted(runs, key=lambda r: (r.complete, r.date, str(r.path)), reverse=True):
+            machine = run.machine("cpu" if side == COUNTS else side)
+            if machine.id not in made and (side == "cpu" or not made):
+                made[machine.id] = _part(run, side, is_stored or _is_recorded(run.path), live, stored)
+    return list(made.values())
+
+
+def _part(run: Run, side: str, recorded: bool, live: Found, stored: Found) -> Part:
+    if side == COUNTS:
+        part = Part("cpu", run, tuple(p for p in run.points if p.mode == COUNT), recorded)
+        return _with(part, _counters(run.machine("gpu"), live, stored) or _counters(None, live, stored))
+    points = tuple(p for p in run.points if p.kernel.side == side and p.mode != COUNT)
+    part = Part(side, run, points, recorded, _roofs(run, side, live, stored))
+    return _with(part, _counters(part.machine, live, stored)) if side == "gpu" else part
+
+
+def _with(part: Part, counters: CounterFile | None) -> Part:
+    if counters is None:
+        return part
+    return replace(part, counters=counters.points, counter_tool=counters.tool, counter_machine=counters.machine)
+
+
+def _is_recorded(path: Path) -> bool:
+    parts = path.resolve().parts
+    return RECORDED_FOLDER in zip(parts, parts[1:])
+
+
+def _roofs(run: Run, side: str, live: Found, stored: Found) -> Roofs:
+    """Of the run itself; else of the run with ceilings of the same machine that is nearest in time."""
+    sheet = roofs.of_sheet(live.sheets + stored.sheets, run.machine(side))
+    own = roofs.of_points((p for p in run.points if p.kernel.side == side), run)
+    if own:
+        return Roofs((*own, *sheet))
+    others = [r for r in live.runs + stored.runs if any(
+        p.is_timed and p.kernel.is_ceiling and p.kernel.side == side for p in r.points)]
+    same = [r for r in others if r.machine(side).id == run.machine(side).id]
+    alike = same or [r for r in others if r.machine(side).name == run.machine(side).name]
+    nearest = min(alike, key=lambda r: (_hours(r, run), str(r.path)), default=None)
+    if nearest is None:
+        return Roofs(tuple(sheet))
+    found = roofs.of_points((p for p in nearest.points if p.kernel.side == side), nearest)
+    return Roofs((*found, *sheet), f"measured {_apart(_hours(nearest, run))} apart" + (
+        "" if same else f", on another board ({nearest.machine(side).label})"))
+
+
+def _hours(a: Run, b: Run) -> float:
+    one, two = (datetime.fromisoformat(r.date).replace(tzinfo=None) for r in (a, b))
+    return abs((one - two).total_seconds()) / 3600
+
+
+def _apart(hours: float) -> str:
+    return f"{60 * hours:.0f}\u00a0min" if hours < 1.5 else f"{hours:.0f}\u00a0h" if hours < 48 else (
+        f"{hours / 24:.0f}\u00a0days")
+
+
+def _counters(machine: Machine | None, live: Found, stored: Found) -> CounterFile | None:
+    """The newest of a GPU of that name; of any GPU for None."""
+    mine = [c for c in live.counters + stored.counters if machine is None or c.machine.lower() == machine.name.lower()]
+    return max(mine, key=lambda c: (c.date, str(c.path)), default=None)
+
+
+def _companions(live: Found, stored: Found) -> Companions:
+    newest: dict[frozenset, HazardFile] = {}
+    for file in live.hazards + stored.hazards:
+        newest[file.tools] = max(file, newest.get(file.tools, file), key=lambda f: f.date)
+    emulators = max(live.emulators + stored.emulators, key=lambda f: f.date, default=None)
+    return Companions(tuple(sorted(newest.values(), key=lambda f: (
+        not any(k.what for k in f.kernels.values()), sorted(f.tools)))), emulators)
+
+
+def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run]) -> list[Source]:
+    """The files that were looked at, with what they gave; recorded ones only where they gave something."""
+    roofs_of = {roof.run for view in views for part in (*view.parts, *view.others) for roof in part.roofs.all}
+    made = live.sources + stored.sources
+    for run in live.runs + stored.runs:
+        done, planned = run.context.get("points_done", len(run.points)), run.context.get("points_planned", "?")
+        state = f"{run.date[:19]}, " + ("complete" if run.complete else f"incomplete: {done} of {planned} points")
+        for_roofs = str(run.path) in roofs_of and run.path not in used
+        note = "; its roofs" if for_roofs else "" if run.path in used else "; another run is used"
+        made.append(Source(str(run.path), run.experiment, run.path in used or for_roofs, state + note))
+    counted = {id(part.counters) for view in views for part in view.parts}
+    kept = {id(c) for c in (views[0].companions.emulators, *views[0].companions.hazards)} if views else set()
+    for found in (live, stored):
+        made += [Source(str(f.path), "data sheet", str(f.path) in roofs_of, f.date[:10]) for f in found.sheets]
+        made += [Source(str(f.path), "hardware counters", id(f.points) in counted, f"{f.date[:10]}, {f.tool}")
+                 for f in found.counters]
+        made += [Source(str(f.path), "planted faults", id(f) in kept, f"{f.date[:10]}, {f.tool}")
+                 for f in found.hazards]
+        made += [Source(str(f.path), "emulators", id(f) in kept, f"{f.date[:10]}, {f.machine}")
+                 for f in found.emulators]
+    recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators)}
+    shown = (s for s in dict.fromkeys(made) if s.used or s.path not in recorded)
+    return sorted(shown, key=lambda s: (not s.used, s.path))

@@ -1,0 +1,99 @@
+"""The files beside the results: data-sheet ceilings, hardware counters, planted faults, emulators' rates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report.data.reading import InputError, date, is_number, text, whole
+from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRate, HazardFile, PlantedFault, SheetFile,
+                                 Verdict)
+
+
+def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | EmulatorFile | None:
+    """The record of a file, by its shape; None if it is none of these."""
+    if "empirical" in data:
+        return _sheet_file(path, data)
+    if "points" in data and "tool" in data:
+        return _counter_file(path, data)
+    if "kernels" in data and "tool" in data:
+        return _hazard_file(path, data)
+    return _emulator_file(path, data) if "emulators" in data else None
+
+
+def _sheet_file(path: Path, data: dict) -> SheetFile:
+    rows = [(label, value, is_bandwidth) for unit, is_bandwidth in (("gflops", False), ("gbytes", True))
+            for label, value in _ceilings(path, data, unit)]
+    return SheetFile(path, text(path, data, "machine", "file"), date(path, data, "file"), tuple(rows))
+
+
+def _ceilings(path: Path, data: dict, unit: str) -> list[tuple[str, float]]:
+    where, table = f"spec.{unit}.data", data.get("spec", {})
+    unit_table = table.get(unit, {}) if isinstance(table, dict) else None
+    rows = unit_table.get("data", []) if isinstance(unit_table, dict) else None
+    if not isinstance(rows, list):
+        raise InputError(path, where, "not a list")
+    for index, row in enumerate(rows):
+        if not (isinstance(row, list) and len(row) == 2 and isinstance(row[0], str)):
+            raise InputError(path, f"{where}[{index}]", "not a pair of label and number")
+        if not (is_number(row[1]) and row[1] > 0):
+            raise InputError(path, f"{where}[{index}]", f"ceiling {row[1]!r} is not a positive number")
+    return [(label, float(value)) for label, value in rows]
+
+
+def _counter_file(path: Path, data: dict) -> CounterFile:
+    points = data["points"]
+    if not isinstance(points, dict) or not all(isinstance(v, dict) for v in points.values()):
+        raise InputError(path, "points", "not a table of tables")
+    clean = {name: {k: float(v) for k, v in row.items() if is_number(v) and v >= 0} for name, row in points.items()}
+    return CounterFile(path, text(path, data, "machine", "file"), date(path, data, "file"),
+                       str(data["tool"]), clean)
+
+
+def _hazard_file(path: Path, data: dict) -> HazardFile:
+    kernels = data["kernels"]
+    if not isinstance(kernels, dict) or not all(isinstance(v, dict) for v in kernels.values()):
+        raise InputError(path, "kernels", "not a table of tables")
+    return HazardFile(path, text(path, data, "machine", "file"), date(path, data, "file"),
+                      text(path, data, "tool", "file"),
+                      {name: _planted_fault(path, name, table) for name, table in kernels.items()})
+
+
+def _planted_fault(path: Path, name: str, table: dict) -> PlantedFault:
+    verdicts = {}
+    for tool, row in table.items():
+        if not isinstance(row, dict):
+            continue
+        if not isinstance(row.get("found"), bool):
+            raise InputError(path, f"kernels[{name[:60]!r}].{tool[:60]}.found", "neither true nor false")
+        verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""))
+    return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True,
+                        Path(str(table.get("file") or "")).stem)
+
+
+def _emulator_file(path: Path, data: dict) -> EmulatorFile:
+    emulators = data["emulators"]
+    if not isinstance(emulators, list) or not all(isinstance(e, dict) for e in emulators):
+        raise InputError(path, "emulators", "not a list of tables")
+    return EmulatorFile(path, text(path, data, "machine", "file"), whole(path, data, "cores", "file"),
+                        date(path, data, "file"),
+                        tuple(_emulator(path, f"emulators[{i}]", e) for i, e in enumerate(emulators)))
+
+
+def _emulator(path: Path, where: str, table: dict) -> Emulator:
+    rows, told = table.get("rows"), table.get("told")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(path, f"{where}.rows", "not a list of tables")
+    if not isinstance(told, dict) or not all(isinstance(v, bool) for v in told.values()):
+        raise InputError(path, f"{where}.told", "not a table of true and false")
+    return Emulator(text(path, table, "tool", where),
+                    tuple(_emulator_rate(path, f"{where}.rows[{i}]", row) for i, row in enumerate(rows)), told)
+
+
+def _emulator_rate(path: Path, where: str, row: dict) -> EmulatorRate:
+    for key in ("seconds", "processor_seconds"):
+        times = row.get(key)
+        if not isinstance(times, list) or not times or not all(is_number(t) and t > 0 for t in times):
+            raise InputError(path, f"{where}.{key}", "not a list of positive numbers")
+    n, threads, accesses = (whole(path, row, key, where) for key in ("n", "threads", "accesses"))
+    return EmulatorRate(str(row.get("kernel") or ""), text(path, row, "mode", where), n, threads, accesses,
+                        tuple(row["seconds"]), tuple(row["processor_seconds"]))

@@ -1,0 +1,53 @@
+"""How an experiment declares itself: its TOML, from the results' own text or from the folder experiments/."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from report.data.records import Reference
+
+FOLDER = Path(__file__).resolve().parents[2] / "experiments"
+LAST = 1000.0
+"""The chapter of experiments that declare none."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    chapter: float = LAST
+    settings: dict = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
+
+
+def of(name: str, text: object) -> Declaration:
+    """From the text in the results; from experiments/NAME.toml where that says nothing of the report."""
+    for table in (_parsed(str(text or "")), _of_file(name)):
+        if "report" in table or "chapter" in table:
+            return _declaration(table)
+    return Declaration()
+
+
+def _of_file(name: str) -> dict:
+    path = FOLDER / f"{name}.toml"
+    return _parsed(path.read_text(encoding="utf-8")) if is_name(name) and path.is_file() else {}
+
+
+def is_name(name: str) -> bool:
+    """Whether it may be a file's name: letters, digits, '_' and '-'."""
+    return name.replace("_", "").replace("-", "").isalnum()
+
+
+def _parsed(text: str) -> dict:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _declaration(table: dict) -> Declaration:
+    chapter, settings, sources = table.get("chapter"), table.get("report"), table.get("source")
+    return Declaration(
+        float(chapter) if isinstance(chapter, (int, float)) else LAST, settings if isinstance(settings, dict) else {},
+        tuple(Reference(str(s.get("id") or ""), str(s.get("where") or ""))
+              for s in (sources if isinstance(sources, list) else []) if isinstance(s, dict)))

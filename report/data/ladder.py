@@ -1,0 +1,173 @@
+"""A ladder: the kernels of one problem and data type at one size, each beside the one below, the peers and the roof.
+
+Built once, by the experiment that has it, and handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from report.data.limits import Use, use
+from report.data.records import Point, Problem
+from report.data.roofs import Share
+from report.data.statistics import SLOWER, Ratio, judge, ratio
+from report.data.view import Part, best_variants, fastest, whole_machine
+
+MOST = 0.9
+"""A size is common if so large a part of the kernels was measured there."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A kernel's fastest variant at the ladder's size. `number`: from 1 at the bottom; None of a peer (a library)."""
+
+    point: Point
+    number: int | None
+    below: Ratio | None
+    """Its speed over the rung below."""
+    peers: dict[str, Ratio]
+    """Its speed over each peer, by the peer's title."""
+    share: Share | None
+    """Of the measured arithmetic peak of its type."""
+    use: Use
+    over_fastest: Ratio | None = None
+    """Its speed over the fastest own rung; None of that itself and of peers."""
+
+    @property
+    def is_own(self) -> bool:
+        return self.number is not None
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """All rungs at one size, from the bottom, then the peers; and the top against the peers at every size."""
+
+    part: Part
+    problem: Problem
+    type: str
+    rungs: tuple[Rung, ...]
+    note: str
+    """Why the size is not the declared one; else empty."""
+    missing: tuple[Point, ...]
+    """Of each kernel without a rung a point that was not measured, or was measured at other sizes only."""
+    over: tuple[tuple[Point, dict[str, Ratio]], ...]
+    """The top rung's kernel at each size and shape, smallest first, with its ratios over the peers there."""
+    points: tuple[Point, ...]
+    """Every kernel's fastest variant at every size."""
+
+    @property
+    def own(self) -> list[Rung]:
+        return [r for r in self.rungs if r.is_own]
+
+    @property
+    def peers(self) -> list[Rung]:
+        return [r for r in self.rungs if not r.is_own]
+
+    @property
+    def size_text(self) -> str:
+        return self.rungs[0].point.size_text
+
+    @property
+    def fastest(self) -> Rung:
+        """The fastest own rung."""
+        return min(self.own or self.rungs, key=lambda r: r.point.summary.median)
+
+    @property
+    def best_peer(self) -> Rung | None:
+        return min(self.peers, key=lambda r: r.point.summary.median, default=None)
+
+    @property
+    def top(self) -> Rung:
+        """The highest own rung that is not significantly slower than the fastest own one."""
+        level = [r for r in self.own if r.over_fastest is None or r.over_fastest.verdict != SLOWER]
+        return max(level, key=lambda r: r.number, default=self.fastest)
+
+    def best_at(self) -> dict[tuple, Point]:
+        """The fastest own or library point of each size."""
+        groups: dict[tuple, list[Point]] = {}
+        for point in self.points:
+            groups.setdefault(point.size_key, []).append(point)
+        return {key: fastest(group) for key, group in groups.items()}
+
+    def find(self, text: str) -> Point | None:
+        """The point at the ladder's size of 'gpu/matmul/tiled' or 'gpu/matmul/tiled/tile:16', if there is one."""
+        size = self.rungs[0].point.size_key
+        found = [p for p in self.part.timed() if p.size_key == size
+                 and (p.kernel.name == text or f"{p.name}/".startswith(f"{text}/"))]
+        return fastest(found)
+
+
+def build(part: Part | None, family: str, type_: str, size: object = None, one_thread: Sequence[str] = ()) -> Ladder | None:
+    """The ladder of one problem and type from the part's points on the whole machine; None where there is none.
+
+    `one_thread`: kernels whose code uses one thread, however many it is given; they are judged by one thread's roofs.
+
+    At `size` (the side of a square, or a table of sizes); where that was not measured, at the largest size that most
+    kernels have, and the ladder's note says so.
+    """
+    points = [replace(p, threads=1) if p.kernel.name in one_thread else p
+              for p in (whole_machine(part.timed(family, type_)) if part else ()) if p.value]
+    if not points:
+        return None
+    best = best_variants(points)
+    here, note = _at(best, size)
+    own, peers = ([p for p in here if p.kernel.is_library == library] for library in (False, True))
+    over = [p for p in best if own and p.kernel == fastest(own).kernel]
+    ratios = _ratios(own, over, best)
+    made = [Rung(p, i + 1, ratios.get(("below", p.name)), _of(ratios, p), part.roofs.of_peak(p), use(part, p),
+                 ratios.get(("fastest", p.name)))
+            for i, p in enumerate(own)]
+    made += [Rung(p, None, None, {}, part.roofs.of_peak(p), use(part, p)) for p in peers]
+    problem = part.run.problems.get(family) or Problem(family, family, here[0].metric)
+    return Ladder(part, problem, type_, tuple(made), note, _missing(part, family, type_, here),
+                  tuple((p, _of(ratios, p)) for p in sorted(over, key=lambda p: (p.n is None, p.amount, p.name))),
+                  tuple(best))
+
+
+def _at(points: Sequence[Point], size: object) -> tuple[list[Point], str]:
+    """Points of the declared size, else of the largest one that most kernels have, with a note."""
+    wanted = [p for p in points if _is_size(p, size)]
+    if wanted:
+        key = max(p.size_key for p in wanted)
+        return [p for p in wanted if p.size_key == key], ""
+    kernels: dict[tuple, set[str]] = {}
+    for p in points:
+        kernels.setdefault((p.n or 0, p.size_key), set()).add(p.kernel.name)
+    most = max(map(len, kernels.values()))
+    key = max(k for k, names in kernels.items() if len(names) >= MOST * most)[1]
+    found = [p for p in points if p.size_key == key]
+    note = f"not at the declared size ({size}), which was not measured" if size else ""
+    return found, note
+
+
+def _is_size(point: Point, size: object) -> bool:
+    if isinstance(size, dict):
+        return all(point.sizes.get(k) == v for k, v in size.items())
+    return size is not None and point.n == size
+
+
+def _ratios(own: list[Point], over: list[Point], every: list[Point]) -> dict[tuple, Ratio]:
+    """All comparisons of the ladder, judged together."""
+    found = {("below", new.name): ratio(new, old) for old, new in zip(own, own[1:])}
+    best = fastest(own)
+    found |= {("fastest", p.name): ratio(p, best) for p in own if p is not best}
+    for point in {p.name: p for p in (*own, *over)}.values():
+        for peer in (p for p in every if p.kernel.is_library and p.size_key == point.size_key):
+            found["peer", point.name, peer.kernel.title] = ratio(point, peer)
+    return judge(found)
+
+
+def _of(ratios: dict[tuple, Ratio], point: Point) -> dict[str, Ratio]:
+    return {key[2]: r for key, r in ratios.items() if key[:2] == ("peer", point.name)}
+
+
+def _missing(part: Part, family: str, type_: str, here: list[Point]) -> tuple[Point, ...]:
+    shown, found = {p.kernel.name for p in here}, {}
+    size = here[0].size_key
+    for p in part.points:
+        k = p.kernel
+        if k.family == family and k.type == type_ and not k.is_ceiling and k.name not in shown:
+            reason = (p.size_key == size, bool(p.skipped or p.failed))
+            found[k.name] = max(found.get(k.name, (reason, p.name, p)), (reason, p.name, p), key=lambda x: x[:2])
+    return tuple(p for _, _, p in sorted(found.values(), key=lambda x: x[2].kernel.order))

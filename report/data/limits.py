@@ -1,0 +1,111 @@
+"""What limits a kernel: what it uses of each resource, as counts over its time over the roof of that resource.
+
+On the GPU the hardware counts, and no time is taken under a profiler: the counts are of runs of their own. On the CPU
+the counts are bytes by level, by hardware events where there are any, else by the kernel's formula. After Williams and
+others, Roofline (2009), with a roof for each resource.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from report.data.records import Point
+from report.data.roofs import BEYOND
+from report.data.view import Part
+
+DRAM, L3, L2, L1, SHARED, ISSUE, ARITHMETIC = (
+    "DRAM", "L3", "L2", "L1", "shared memory", "instruction issue", "arithmetic")
+LEVEL_OF = {DRAM: "DRAM", L3: "L3", L2: "L2", L1: "L1", SHARED: "SHARED"}
+"""The level in a roof's label of each resource that has a bandwidth."""
+LIMITS = 0.8
+"""From this share on a resource is said to limit; below it is only the nearest roof."""
+NEARLY_ALL = 0.95
+"""So large a part of the L1's share makes it shared memory's."""
+WAVEFRONT = 128
+"""Bytes that shared memory serves in one wavefront: 32 banks of 4."""
+SCHEDULERS = 4
+"""Of each multiprocessor, each of which issues one warp instruction a cycle."""
+ABLE = "selected", "not_selected"
+"""The states of a warp that does not wait: it issues, or it could and another was chosen."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The shares of the known resources that a point uses, and the parts of its warps' time spent waiting, by state."""
+
+    shares: dict[str, float]
+    waits: dict[str, float]
+
+    @property
+    def nearest(self) -> tuple[str, float] | None:
+        """The resource with the largest share; for an L1 that serves little but shared memory, shared memory."""
+        if not self.shares:
+            return None
+        name, share = max(self.shares.items(), key=lambda item: item[1])
+        shared = self.shares.get(SHARED)
+        if name == L1 and shared and shared >= NEARLY_ALL * share and (share >= LIMITS) == (shared >= LIMITS):
+            return SHARED, shared
+        return name, share
+
+    @property
+    def limit(self) -> str | None:
+        """The resource that limits, if one does; beyond the roof the count (a formula) or the roof is wrong."""
+        return self.nearest[0] if self.nearest and LIMITS <= self.nearest[1] <= BEYOND else None
+
+
+def use(part: Part, point: Point) -> Use:
+    """Without any count but operations nothing is known of limits: no shares."""
+    used, most = counts(part, point), _capacities(part, point)
+    shares = {name: amount / point.summary.median / most[name] for name, amount in used.items() if most.get(name)}
+    return Use(shares if shares.keys() - {ARITHMETIC} else {}, _waits(part, point))
+
+
+def counts(part: Part, point: Point) -> dict[str, float]:
+    """Of each resource what one call asks of it: bytes, wavefronts, instructions, operations; known ones."""
+    if point.kernel.side == "cpu":
+        found = {name: moved(point, LEVEL_OF[name]) for name in (L1, L2, L3, DRAM)}
+    else:
+        c = part.counters_of(point)
+        found = {DRAM: c.get("dram_bytes"), L2: c.get("l2_bytes"), L1: c.get("l1_wavefronts"),
+                 SHARED: _shared_bytes(c), ISSUE: c.get("instructions")}
+    return {name: amount for name, amount in (found | {ARITHMETIC: point.flops}).items() if amount}
+
+
+def moved(point: Point, level: str) -> float | None:
+    """Bytes that one call on the CPU moves at a level: by hardware events, else by formula."""
+    keys = (f"bytes_{level.lower()}_{how}" for how in ("measured", "model"))
+    return next((point.counters[key] for key in keys if point.counters.get(key)), None)
+
+
+def _shared_bytes(counters: dict[str, float]) -> float | None:
+    """By the wavefronts of loads and stores; by the exact ones where both are known."""
+    for suffix in ("_exact", ""):
+        both = [counters.get(f"shared_{kind}_wavefronts{suffix}") for kind in ("load", "store")]
+        if None not in both:
+            return sum(both) * WAVEFRONT
+    return None
+
+
+def _capacities(part: Part, point: Point) -> dict[str, float]:
+    """What each resource serves in a second at best, for the point's threads."""
+    roofs = part.roofs.of_threads(point.threads if point.kernel.side == "cpu" else None)
+    levels, peak = roofs.levels(), roofs.peak(point.kernel.type)
+    most = {name: levels[level].value * 1e9 for name, level in LEVEL_OF.items() if level in levels}
+    if point.kernel.side == "gpu":
+        most |= {L1: _cycles(part, point), ISSUE: _cycles(part, point) * SCHEDULERS}
+    return most | ({ARITHMETIC: peak.value * 1e9} if peak else {})
+
+
+def _cycles(part: Part, point: Point) -> float:
+    """Cycles of all multiprocessors in a second at the clock of the samples; 0 if unknown."""
+    clock, number = point.counters.get("sm_clock_mhz"), part.run.context.get("gpu_sm_count")
+    return clock * 1e6 * number if clock and isinstance(number, int) else 0.0
+
+
+def _waits(part: Part, point: Point) -> dict[str, float]:
+    """Of each state that waits, the part of the time of all active warps; empty without the warps that issue."""
+    counters = part.counters_of(point)
+    warps = {key.removeprefix("warps_"): value for key, value in counters.items() if key.startswith("warps_")}
+    if not warps.get("selected"):
+        return {}
+    return {state: number / sum(warps.values()) for state, number in warps.items() if state not in ABLE and number}

@@ -1,0 +1,224 @@
+"""Reads a result file into records. Rejects what it cannot trust, in one line: which file, what, where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report.data import companions, schema
+from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
+from report.data.records import (COUNT, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run)
+from report.data.statistics import summarise
+
+NEWEST = 2
+"""The newest schema that this report reads."""
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_instance_index", "threads",
+                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged"}
+MIDDLES = ("sm_clock_mhz", "energy_j", "power_w")
+"""Counters that each sample has a reading of: the median is kept."""
+FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
+
+
+def load(path: Path):
+    """One file as a record, by its shape; Foreign if it is none of ours."""
+    data = read_json(path)
+    if isinstance(data, dict):
+        context = data.get("context")
+        if isinstance(context, dict) and "schema_version" in context:
+            return _run(path, data, context["schema_version"])
+        if (companion := companions.load(path, data)) is not None:
+            return companion
+    raise Foreign(path, "context.schema_version", "missing, so not a results file of rung")
+
+
+def _run(path: Path, data: dict, version: object) -> Run:
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InputError(path, "context.schema_version", f"{version!r} is not a version that ever was")
+    if version > NEWEST:
+        raise InputError(path, "context.schema_version",
+                         f"{version} is newer than {NEWEST}, the newest that this report reads; update rung")
+    data = schema.migrate(data) if version == 1 else data
+    context = data["context"]
+    date(path, context, "context")
+    text(path, context, "experiment", "context")
+    kernels = {name: _kernel(path, name, record)
+               for name, record in table(path, context.get("kernels"), "context.kernels").items()}
+    problems = _problems(context.get("problems"))
+    flags: list[Flag] = []
+    points = tuple(_point(name, group, kernels[group[0]["kernel"]], problems, path, flags)
+                   for name, group in _group(path, data.get("benchmarks"), kernels, flags).items())
+    return Run(path, context, kernels, problems, points, tuple(flags))
+
+
+def _kernel(path: Path, name: str, record: object) -> Kernel:
+    where = f"context.kernels[{name[:60]!r}]"
+    record = table(path, record, where)
+    if record.get("side") not in ("cpu", "gpu"):
+        raise InputError(path, f"{where}.side", "neither 'cpu' nor 'gpu'")
+    order = record.get("order", 0)
+    if not is_number(order):
+        raise InputError(path, f"{where}.order", "not a number")
+    ceiling = record.get("ceiling")
+    ceiling = ceiling if isinstance(ceiling, dict) and isinstance(ceiling.get("label"), str) else None
+    return Kernel(
+        name=name, title=str(record.get("title") or name), idea=str(record.get("idea") or ""),
+        sources=_references(record.get("source")), order=int(order), side=record["side"],
+        family=str(record.get("family") or ""), type=str(record.get("type") or "fp32"),
+        is_library=bool(record.get("is_library", False)),
+        ceiling_label=ceiling["label"] if ceiling else None,
+        ceiling_is_bandwidth=bool(ceiling.get("is_bandwidth")) if ceiling else False)
+
+
+def _references(value: object) -> tuple[Reference, ...]:
+    entries = value if isinstance(value, list) else []
+    return tuple(Reference(str(e.get("id") or ""), str(e.get("where") or "")) for e in entries if isinstance(e, dict))
+
+
+def _problems(value: object) -> dict[str, Problem]:
+    found = {}
+    for family, record in (value if isinstance(value, dict) else {}).items():
+        if isinstance(record, dict):
+            metric = record.get("metric") if isinstance(record.get("metric"), dict) else {}
+            names = record.get("size_names") if isinstance(record.get("size_names"), list) else []
+            found[family] = Problem(family, str(record.get("title") or family),
+                                    Metric(str(metric.get("key") or "gflops"), str(metric.get("unit") or "GFLOP/s")),
+                                    tuple(map(str, names)))
+    return found
+
+
+def _group(path: Path, entries: object, kernels: dict[str, Kernel], flags: list[Flag]) -> dict[str, list[dict]]:
+    """Entries by point name, in file order; those without a known kernel are flagged."""
+    if not isinstance(entries, list):
+        raise InputError(path, "benchmarks", "missing or not a list")
+    groups: dict[str, list[dict]] = {}
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise InputError(path, f"benchmarks[{index}]", "not a table")
+        name = entry.get("run_name") or entry.get("name")
+        if not isinstance(name, str):
+            raise InputError(path, f"benchmarks[{index}].name", "missing or not a text")
+        if entry.get("run_type") == "aggregate":
+            continue
+        if not isinstance(entry.get("kernel"), str) or entry["kernel"] not in kernels:
+            flags.append(Flag(str(path), name, "its kernel is not in context.kernels"))
+            continue
+        groups.setdefault(name, []).append(entry)
+    return groups
+
+
+def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Problem], path: Path,
+           flags: list[Flag]) -> Point:
+    first = group[0]
+    mode = str(first.get("mode") or "hot")
+    base = dict(name=name, kernel=kernel, mode=mode, sizes=_numbers_or_words(first.get("sizes")),
+                tunables=_numbers_or_words(first.get("tunables")), data=str(first.get("data") or ""),
+                swept_threads=schema.THREADS in schema.name_parts(name),
+                threads=_count(first, "threads"), oversubscribed=bool(first.get("oversubscribed")),
+                interleaved=bool(first.get("interleaved_with")), run=str(path))
+    failed = [e for e in group if e.get("error_occurred")]
+    if failed:
+        return Point(**base, failed=str(failed[0].get("error_message") or "failed without a message"))
+    if first.get("skipped"):
+        return Point(**base, skipped=str(first.get("skip_message") or "no reason given"))
+    good = []
+    for entry in group:
+        reason = _fault(entry)
+        flags += [Flag(str(path), str(entry.get("name", name)), reason)] if reason else []
+        good += [] if reason else [entry]
+    if not good:
+        return Point(**base, failed="no usable sample")
+    base |= dict(counters=_counters(good, name, path, flags), judged=_numbers(good[-1].get("judged")),
+                 labels={k: v for k, v in good[-1].items() if isinstance(v, str)})
+    if mode == COUNT:
+        return Point(**base)
+    times = tuple(_seconds(e) for e in good)
+    metric = _metric(kernel, problems, good[0])
+    return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summarise(times),
+                 turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
+
+
+def _metric(kernel: Kernel, problems: dict[str, Problem], entry: dict) -> Metric:
+    """The problem's own; of a ceiling what it is a ceiling of; else operations, or bytes where there are none."""
+    if kernel.is_ceiling:
+        return GBYTES if kernel.ceiling_is_bandwidth else GFLOPS
+    if kernel.family in problems:
+        return problems[kernel.family].metric
+    return GFLOPS if entry.get("flops_useful") else GBYTES
+
+
+def _amount(metric: Metric, entry: dict) -> float | None:
+    costs = {GFLOPS.key: "flops_useful", GBYTES.key: "bytes_min"}
+    if metric.key in costs and is_number(entry.get(costs[metric.key])):
+        return entry[costs[metric.key]] / 1e9 or None
+    return entry[metric.key] * _seconds(entry) if is_number(entry.get(metric.key)) else None
+
+
+def _seconds(entry: dict) -> float:
+    return entry["real_time"] * SECONDS[entry.get("time_unit", "ns")]
+
+
+def _numbers(value: object) -> dict[str, float]:
+    return {k: v for k, v in value.items() if is_number(v)} if isinstance(value, dict) else {}
+
+
+def _numbers_or_words(value: object) -> dict[str, float | str]:
+    return {k: v for k, v in value.items() if is_number(v) or isinstance(v, str)} if isinstance(value, dict) else {}
+
+
+def _turn(entry: dict, otherwise: int) -> int:
+    value = entry.get("repetition_index")
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
+
+
+def _count(entry: dict, key: str) -> int:
+    value = entry.get(key)
+    return max(1, int(value)) if is_number(value) else 1
+
+
+def _fault(entry: dict) -> str | None:
+    """Why an entry may not enter the statistics; None if it may."""
+    time = entry.get("real_time")
+    if time is None:
+        return "real_time is missing"
+    if not isinstance(time, (int, float)) or isinstance(time, bool):
+        return "real_time is not a number"
+    if not is_number(time):
+        return f"real_time is {time:.3g}" if isinstance(time, float) else "real_time is out of range"
+    if time <= 0:
+        return f"real_time is {'zero' if time == 0 else 'negative'}"
+    if str(entry.get("time_unit", "ns")) not in SECONDS:
+        return "time_unit is unknown"
+    if time < 1e-9:
+        return "real_time is shorter than any clock can see"
+    for key in ("flops_useful", "bytes_min"):
+        if key in entry and not (is_number(entry[key]) and entry[key] >= 0):
+            return f"{key} is not a finite number"
+    error = entry.get("max_error_ratio")
+    if error is not None and not (is_number(error) and error <= 1):
+        return f"max_error_ratio is {error}: not verified"
+    return None
+
+
+def _counters(entries: list[dict], name: str, path: Path, flags: list[Flag]) -> dict[str, float]:
+    """Counters of the first sample; over the samples: worst error, median clock, energy and power, any throttling."""
+    counters: dict[str, float] = {}
+    for key, value in entries[0].items():
+        if key in NOT_COUNTERS or isinstance(value, (bool, str)) or value is None:
+            continue
+        if not is_number(value):
+            flags.append(Flag(str(path), name, f"{key} is {value}, dropped" if isinstance(value, float)
+                              else f"{key} is not a number, dropped"))
+        elif key in FRACTIONS and not 0 <= value <= 1:
+            flags.append(Flag(str(path), name, f"{key} is {value:g}, not within 0 and 1, dropped"))
+        else:
+            counters[key] = float(value)
+    errors = [e["max_error_ratio"] for e in entries if "max_error_ratio" in e]
+    if errors:
+        counters["max_error_ratio"] = max(errors)
+    for key in MIDDLES:
+        values = sorted(e[key] for e in entries if is_number(e.get(key)))
+        if values:
+            counters[key] = float(values[len(values) // 2])
+    counters["throttled"] = float(any(e.get("throttled") not in (None, 0, 0.0, False, "", "no", "none")
+                                      for e in entries))
+    return counters

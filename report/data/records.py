@@ -1,0 +1,392 @@
+"""The frozen records that everything after loading works on. Times in seconds; rates in the problem's own metric."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from report.data.statistics import Summary
+
+HOT, COLD, COUNT = "hot", "cold", "count"
+SIDES = ("cpu", "gpu")
+SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
+SQUARE = {"m", "n", "k"}
+"""Sizes that are equal in a square problem."""
+SWEPT = "shared_bytes_added"
+"""Counter of points whose occupancy was lowered by unused shared memory (bytes)."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a problem's performance is told in. The unit's prefix (G) says how `key` is scaled in the results."""
+
+    key: str
+    unit: str
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether more is better; else (seconds, ulp) less is."""
+        return self.key in (GFLOPS.key, GBYTES.key) or self.key.endswith("_per_s")
+
+
+GFLOPS, GBYTES = Metric("gflops", "GFLOP/s"), Metric("gbytes_per_s", "GB/s")
+SECONDS = Metric("seconds", "s")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A family of kernels that compute the same thing."""
+
+    family: str
+    title: str
+    metric: Metric
+    size_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A place in a document: a key of experiments/sources.toml (empty in old files) and where in it."""
+
+    id: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What a kernel's own record says of it."""
+
+    name: str
+    title: str
+    idea: str
+    sources: tuple[Reference, ...]
+    order: int
+    side: str
+    family: str
+    type: str
+    is_library: bool
+    ceiling_label: str | None = None
+    ceiling_is_bandwidth: bool = False
+
+    @property
+    def is_ceiling(self) -> bool:
+        return self.ceiling_label is not None
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An entry, or one field of it, that was kept out of the statistics, and why."""
+
+    file: str
+    entry: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep: a kernel at given sizes and tunables in one mode, with every sample (seconds a call)."""
+
+    name: str
+    kernel: Kernel
+    mode: str
+    sizes: dict[str, float | str]
+    """Numbers, or words where the problem's sizes are words."""
+    tunables: dict[str, float | str]
+    metric: Metric = GFLOPS
+    amount: float | None = None
+    """What one call does, in the metric's unit times seconds: value = amount / time. None where there is no rate."""
+    times: tuple[float, ...] = ()
+    turns: tuple[int, ...] = ()
+    """Which repetition each of its times is: those with one number were taken in the same turn."""
+    summary: Summary | None = None
+    batch: int = 1
+    threads: int = 1
+    counters: dict[str, float] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    judged: dict[str, float] = field(default_factory=dict)
+    """Named values of the problem's judge (max_ulp, order_of_convergence …)."""
+    skipped: str | None = None
+    failed: str | None = None
+    swept_threads: bool = False
+    """The number of threads is in its name: a sweep over threads."""
+    oversubscribed: bool = False
+    interleaved: bool = False
+    """Its samples were taken in turns with those of the other kernels of the same run and size."""
+    data: str = ""
+    """The named data set that was timed."""
+    run: str = ""
+    """The file that it is from."""
+
+    @property
+    def is_timed(self) -> bool:
+        return self.summary is not None and self.mode != COUNT
+
+    @property
+    def is_counted(self) -> bool:
+        return self.mode == COUNT and bool(self.counters)
+
+    @property
+    def n(self) -> float | None:
+        """The side of a square problem, or its only size (beside further ones that are no sides, such as steps)."""
+        sides = {v for k, v in self.sizes.items() if k in SQUARE}
+        if len(sides) == 1 and ("n" in self.sizes):
+            return sides.pop()
+        only = next(iter(self.sizes.values())) if len(self.sizes) == 1 else None
+        return None if isinstance(only, str) else only
+
+    @property
+    def size_key(self) -> tuple[tuple[str, float | str], ...]:
+        return tuple(sorted(self.sizes.items()))
+
+    @property
+    def size_text(self) -> str:
+        """'N = 4096' for a square problem, else '1000 × 16 × 300 (m × n × k)' or 'bytes = 65536'."""
+        rest = {k: v for k, v in self.sizes.items() if k not in SQUARE} if self.n is not None else self.sizes
+        if self.n is not None and "n" in self.sizes:
+            return ", ".join([f"N\u00a0=\u00a0{_plain(self.n)}", *(f"{k}\u00a0=\u00a0{_plain(v)}" for k, v in rest.items())])
+        if len(self.sizes) > 1 and self.sizes.keys() <= SQUARE:
+            return f"{' × '.join(map(_plain, self.sizes.values()))} ({' × '.join(self.sizes)})"
+        return ", ".join(f"{k}\u00a0=\u00a0{_plain(v)}" for k, v in self.sizes.items()) or "one size"
+
+    @property
+    def variant(self) -> str:
+        """The tunables: 'tile 16', or nothing."""
+        return ", ".join(f"{k} {v:g}" if isinstance(v, (int, float)) else f"{k} {v}" for k, v in self.tunables.items())
+
+    @property
+    def title(self) -> str:
+        """The kernel's title with its tunables: 'tiled (tile 16)'."""
+        return f"{self.kernel.title} ({self.variant})" if self.tunables else self.kernel.title
+
+    @property
+    def identity(self) -> tuple:
+        """What two measurements of the same thing share: kernel, sizes, tunables (not mode, threads)."""
+        return self.kernel.name, self.size_key, tuple(sorted((k, str(v)) for k, v in self.tunables.items()))
+
+    def value_at(self, seconds: float) -> float | None:
+        """The metric's value for a call of so many seconds."""
+        if self.metric == SECONDS:
+            return seconds
+        return self.amount / seconds if self.amount else None
+
+    @property
+    def value(self) -> float | None:
+        """The metric at the median time, or the judge's value of that name."""
+        if self.metric.key in self.judged:
+            return self.judged[self.metric.key]
+        return self.value_at(self.summary.median) if self.is_timed else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the median as the metric's value; None below six samples."""
+        if not self.is_timed or not self.summary.has_interval or self.value_at(1.0) is None:
+            return None
+        return tuple(sorted((self.value_at(self.summary.high), self.value_at(self.summary.low))))
+
+    def per_second(self, counter: str) -> float | None:
+        """A counter over the median time, in units of 1e9 a second."""
+        amount = self.counters.get(counter)
+        return amount / self.summary.median / 1e9 if amount and self.is_timed else None
+
+    @property
+    def flops(self) -> float | None:
+        """Useful operations of one call."""
+        return self.counters.get("flops_useful") or None
+
+    @property
+    def gflops(self) -> float | None:
+        return self.per_second("flops_useful")
+
+    @property
+    def gbytes(self) -> float | None:
+        """Compulsory bytes over the median time (GB/s)."""
+        return self.per_second("bytes_min")
+
+    @property
+    def requested_intensity(self) -> float | None:
+        """Useful FLOP per byte that the code loads from global memory, before any cache."""
+        declared = self.counters.get("op_per_byte_declared")
+        loaded = self.counters.get("bytes_declared_loaded")
+        return declared or (self.flops / loaded if self.flops and loaded else None)
+
+    @property
+    def joules(self) -> float | None:
+        """Energy of one call by an energy counter; a momentary power reading is none."""
+        return self.counters.get("energy_j")
+
+    @property
+    def settled(self) -> bool:
+        """Whether the harness's stop rule was met, so that the point may be drawn filled."""
+        return self.labels.get("stop_reason", "converged") == "converged"
+
+
+def _plain(value: float | str) -> str:
+    """'16384', '1\u202f073\u202f741\u202f824', '0.25', 'exp'."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}".replace(",", "\u202f") if value >= 1e5 else f"{value:g}"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A CPU or a GPU that was measured. GPUs of one name are told apart by their UUID."""
+
+    side: str
+    name: str
+    id: str
+    """What two runs of the same machine share."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} (board {self.id[4:8]})" if self.id.startswith("GPU-") else self.name
+
+
+@dataclass(frozen=True)
+class Run:
+    """One result file."""
+
+    path: Path
+    context: dict
+    kernels: dict[str, Kernel]
+    problems: dict[str, Problem]
+    points: tuple[Point, ...]
+    flags: tuple[Flag, ...]
+
+    @property
+    def experiment(self) -> str:
+        return self.context["experiment"]
+
+    @property
+    def date(self) -> str:
+        return self.context["date"]
+
+    @property
+    def day(self) -> str:
+        return self.date[:10]
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.context.get("complete", False))
+
+    def machine(self, side: str) -> Machine:
+        c = self.context
+        if side == "gpu":
+            name = str(c.get("gpu_name") or "")
+            return Machine(side, name, str(c.get("gpu_uuid") or name))
+        cores = c.get("cpu_cores")
+        name = re.sub(r"\((R|TM|C)\)", "", str(c.get("cpu_name") or "unknown CPU"))
+        return Machine(side, f"{name}, {cores} core{'s' * (cores != 1)}" if cores else name, f"{name}/{cores}")
+
+    def times(self, side: str) -> bool:
+        """Whether it has timings of that side."""
+        return any(p.is_timed and p.kernel.side == side for p in self.points)
+
+    @property
+    def counts(self) -> bool:
+        return any(p.is_counted for p in self.points)
+
+
+@dataclass(frozen=True)
+class SheetFile:
+    """Data-sheet ceilings: (label, value, is_bandwidth); from a file in the shape of the Empirical Roofline Toolkit."""
+
+    path: Path
+    machine: str
+    date: str
+    ceilings: tuple[tuple[str, float, bool], ...]
+
+
+@dataclass(frozen=True)
+class CounterFile:
+    """Hardware counters by point name, each a flat table of numbers."""
+
+    path: Path
+    machine: str
+    date: str
+    tool: str
+    points: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one tool says of one planted fault; `failed` is why it could not tell, if it could not."""
+
+    found: bool
+    message: str = ""
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class PlantedFault:
+    """A faulty kernel, or its corrected version, with what was found by each tool that looked at it."""
+
+    verdicts: dict[str, Verdict]
+    what: str = ""
+    is_right: bool = False
+    group: str = ""
+    """What it is about: barriers, bounds, copies …"""
+
+
+@dataclass(frozen=True)
+class HazardFile:
+    """What one program's tools find of the planted faults, by kernel name."""
+
+    path: Path
+    machine: str
+    date: str
+    tool: str
+    kernels: dict[str, PlantedFault]
+
+    @property
+    def tools(self) -> frozenset[str]:
+        return frozenset(name for fault in self.kernels.values() for name in fault.verdicts)
+
+
+@dataclass(frozen=True)
+class EmulatorRate:
+    """The timed runs of one emulator on one kernel, in one mode: counting, hazards or answer."""
+
+    kernel: str
+    mode: str
+    n: int
+    threads: int
+    accesses: int
+    seconds: tuple[float, ...]
+    processor_seconds: tuple[float, ...]
+    """Of all cores together; what else the machine did is not in it."""
+
+    @property
+    def per_core(self) -> float:
+        """Accesses of single threads in a second of one core's time, by the median run."""
+        return self.accesses / median(self.processor_seconds)
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """An emulator of GPU kernels: its rates, and what it tells of a kernel (race, uninitialised, accesses, sectors)."""
+
+    tool: str
+    rates: tuple[EmulatorRate, ...]
+    told: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class EmulatorFile:
+    """Emulators side by side on one machine, ours first."""
+
+    path: Path
+    machine: str
+    cores: int
+    date: str
+    emulators: tuple[Emulator, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was looked at: used, or left out with a reason."""
+
+    path: str
+    kind: str
+    used: bool
+    note: str

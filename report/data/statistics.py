@@ -1,0 +1,147 @@
+"""Statistics of timing samples: no normality assumed, no sample dropped.
+
+Times are seconds, costs are operations or bytes. Sources: Hoefler & Belli (SC 2015), Le Boudec (2010).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import bdtr
+
+LEVEL = 0.95
+FEWEST_FOR_INTERVAL = 6
+EXACT_BELOW = 70
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Median with its interval (None below six samples), quartiles, minimum and number of samples."""
+
+    median: float
+    low: float | None
+    high: float | None
+    q1: float
+    q3: float
+    minimum: float
+    n: int
+
+    @property
+    def has_interval(self) -> bool:
+        return self.low is not None
+
+
+def median_ranks(n: int) -> tuple[int, int] | None:
+    """Ranks (from 1) of the order statistics that enclose the median with at least 95 %; None if n < 6.
+
+    Exact binomial ranks below 70 samples, Le Boudec's normal ranks from there on.
+    """
+    if n < FEWEST_FOR_INTERVAL:
+        return None
+    if n < EXACT_BELOW:
+        # The largest l with P(X <= l-1) <= 2.5 %, X ~ Binomial(n, 1/2); bdtr is that distribution function.
+        lower = sum(1 for k in range(n // 2) if bdtr(k, n, 0.5) <= (1 - LEVEL) / 2)
+        return lower, n + 1 - lower
+    half_width = 1.96 * math.sqrt(n)
+    return math.floor((n - half_width) / 2), math.ceil(1 + (n + half_width) / 2)
+
+
+def summarise(samples: Sequence[float]) -> Summary:
+    """Summary of positive finite samples, in their unit; ValueError for anything else."""
+    values = np.sort(np.asarray(samples, dtype=float))
+    if values.size == 0 or not np.isfinite(values).all() or values[0] <= 0:
+        raise ValueError("samples must be positive and finite, and at least one")
+    ranks = median_ranks(values.size)
+    low, high = (float(values[ranks[0] - 1]), float(values[ranks[1] - 1])) if ranks else (None, None)
+    q1, median, q3 = (float(q) for q in np.percentile(values, [25, 50, 75]))
+    return Summary(median, low, high, q1, q3, float(values[0]), int(values.size))
+
+
+def ratio_interval(numerator: Summary, denominator: Summary, extra: float = 0.0) -> tuple[float, float] | None:
+    """Conservative interval of numerator/(denominator + extra) from the ends of both intervals (times in s)."""
+    if not (numerator.has_interval and denominator.has_interval):
+        return None
+    return numerator.low / (denominator.high + extra), numerator.high / (denominator.low + extra)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as fast one code is as another, for the same work.
+
+    `paired`: by the quotients of samples of the same turn. `p`: two-sided; `verdict` is set by `judge` alone.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    paired: bool
+    p: float | None
+    verdict: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        return None if self.low is None else (self.low, self.high)
+
+    @property
+    def is_significant(self) -> bool:
+        return self.verdict in (FASTER, SLOWER)
+
+
+FASTER, SLOWER, SAME = "significantly faster", "significantly slower", "not significantly different"
+FEWEST_TURNS = 12
+"""With fewer common turns the sign test could not reach significance among as many comparisons as a ladder has."""
+FEWEST_FOR_TEST = 4
+
+
+def ratio(own, other) -> Ratio:
+    """Speed of one timed point over another's, for the same work: other's time over own time.
+
+    Where both were sampled in turns of the same run: the median of the quotients turn by turn, with its rank interval
+    and the sign test, which what the machine did to both at once does not touch. Else the ratio of the medians, with
+    the ends of both intervals and the Mann–Whitney U test.
+    """
+    if own.interleaved and other.interleaved and own.run == other.run:
+        theirs = dict(zip(other.turns, other.times))
+        quotients = [theirs[turn] / time for turn, time in zip(own.turns, own.times) if turn in theirs]
+        if len(quotients) >= FEWEST_TURNS:
+            found = summarise(quotients)
+            return Ratio(found.median, found.low, found.high, True, sign_test(quotients))
+    ends = ratio_interval(other.summary, own.summary) or (None, None)
+    return Ratio(other.summary.median / own.summary.median, *ends, False, rank_test(own.times, other.times))
+
+
+def sign_test(quotients: Sequence[float]) -> float:
+    """Two-sided p that the median of the quotients is 1; quotients of exactly 1 are left out."""
+    above, below = sum(q > 1 for q in quotients), sum(q < 1 for q in quotients)
+    return min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5))) if above + below else 1.0
+
+
+def rank_test(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Two-sided p of Mann and Whitney's U test; None below four samples a side."""
+    if min(len(a), len(b)) < FEWEST_FOR_TEST:
+        return None
+    from scipy.stats import mannwhitneyu
+    return float(mannwhitneyu(a, b, alternative="two-sided").pvalue)
+
+
+def judge(ratios: dict) -> dict:
+    """The same ratios with their verdicts: Holm's correction over all of them, at 5 %.
+
+    All comparisons of one experiment are judged together. Those without a p are left out of the correction.
+    """
+    tested = sorted((r.p, str(key), key) for key, r in ratios.items() if r.p is not None)
+    rejected, open_ = set(), True
+    for rank, (p, _, key) in enumerate(tested):
+        open_ = open_ and p <= (1 - LEVEL) / (len(tested) - rank)
+        if open_:
+            rejected.add(key)
+    return {key: replace(r, verdict=_verdict(r, key in rejected)) for key, r in ratios.items()}
+
+
+def _verdict(r: Ratio, is_rejected: bool) -> str:
+    if not is_rejected:
+        return SAME
+    return FASTER if r.value > 1 else SLOWER

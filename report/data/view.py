@@ -1,0 +1,132 @@
+"""What one experiment sees: its own runs by side, the machine's roofs and counters, its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from report.data import counted
+from report.data.records import (COLD, HOT, EmulatorFile, HazardFile, Machine, Point, Reference, Run, SIDE_NAME)
+from report.data.roofs import Roofs
+
+
+@dataclass(frozen=True)
+class Part:
+    """One side's timings (or the emulator's counts) of one experiment: of one run on one machine."""
+
+    side: str
+    run: Run
+    points: tuple[Point, ...]
+    recorded: bool
+    roofs: Roofs = Roofs()
+    counters: Mapping[str, dict[str, float]] = field(default_factory=dict)
+    """Hardware counters by point name."""
+    counter_tool: str = ""
+    counter_machine: str = ""
+    """The GPU whose counters they are: of counted points, which are the same on any machine, perhaps not this one's."""
+
+    @property
+    def machine(self) -> Machine:
+        return self.run.machine(self.side)
+
+    @property
+    def label(self) -> str:
+        """'recorded on NVIDIA H200 (board 946f), 2026-11-21'."""
+        return f"{'recorded' if self.recorded else 'measured'} on {self.machine.label}, {self.run.day}"
+
+    def timed(self, family: str | None = None, type_: str | None = None, mode: str | None = None) -> list[Point]:
+        """Timed points that are no ceilings, in the ladder's order; of the main mode unless told otherwise.
+
+        The main mode is hot where there is any hot point, else cold.
+        """
+        found = [p for p in self.points if p.is_timed and not p.kernel.is_ceiling
+                 and family in (None, p.kernel.family) and type_ in (None, p.kernel.type)]
+        mode = mode or (HOT if any(p.mode == HOT for p in found) else COLD)
+        return sorted((p for p in found if p.mode == mode), key=order)
+
+    def ceilings(self) -> list[Point]:
+        """Timed points of ceiling kernels."""
+        return sorted((p for p in self.points if p.is_timed and p.kernel.is_ceiling), key=order)
+
+    def counters_of(self, point: Point) -> dict[str, float]:
+        """Hardware counters of one call of a point; empty if there are none."""
+        name = "/".join(part for part in point.name.split("/") if not part.startswith("mode:"))
+        found = self.counters.get(point.name) or self.counters.get(name) or {}
+        return found if counted.are_of_one_call(found, point.flops) else {}
+
+    def dram_intensity(self, point: Point) -> float | None:
+        """FLOP per byte moved to or from DRAM, by the hardware counters."""
+        moved = self.counters_of(point).get("dram_bytes")
+        return point.flops / moved if moved and point.flops else point.counters.get("op_per_byte_dram")
+
+
+def order(point: Point) -> tuple:
+    """Sorts points as on the ladder, variants by the numbers of their tunables, then by size."""
+    tunables = tuple((0.0, v) if isinstance(v, str) else (v, "") for v in point.tunables.values())
+    return (point.kernel.order, point.kernel.name, tunables, point.n or 0, point.name)
+
+
+def whole_machine(points: Sequence[Point]) -> list[Point]:
+    """Those on all threads of the machine, one of each thing measured; a sweep over threads does not stand in for the
+    same point of the ladder, which was measured in other minutes."""
+    fair = [p for p in points if not p.oversubscribed] or list(points)
+    most = max((p.threads for p in fair), default=1)
+    whole = [p for p in fair if p.threads == most]
+    outside = {(p.identity, p.mode) for p in whole if not p.swept_threads}
+    return [p for p in whole if not p.swept_threads or (p.identity, p.mode) not in outside]
+
+
+def fastest(points: Sequence[Point]) -> Point | None:
+    """The least time; meaningful among points of one size."""
+    return min(points, key=lambda p: (p.summary.median, p.name), default=None)
+
+
+def best_variants(points: Sequence[Point]) -> list[Point]:
+    """Each kernel's fastest variant at each size, in the ladder's order."""
+    groups: dict[tuple, list[Point]] = {}
+    for point in sorted(points, key=order):
+        groups.setdefault((point.kernel.name, point.size_key), []).append(point)
+    return [fastest(group) for group in groups.values()]
+
+
+@dataclass(frozen=True)
+class Companions:
+    """The files beside the results that an experiment may ask for."""
+
+    hazards: tuple[HazardFile, ...] = ()
+    """The newest file of each program, the emulator's first."""
+    emulators: EmulatorFile | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """One experiment: its declaration and the parts of its runs. Points of other experiments are not in it."""
+
+    name: str
+    title: str
+    question: str
+    chapter: float
+    settings: Mapping[str, object]
+    """The TOML's [report] table."""
+    references: tuple[Reference, ...]
+    cpu: Part | None = None
+    gpu: Part | None = None
+    counts: Part | None = None
+    """What the emulator counted."""
+    others: tuple[Part, ...] = ()
+    """The CPU's part on further machines, newest first."""
+    companions: Companions = Companions()
+    joined: Mapping[str, object] = field(default_factory=dict)
+    """The sections of the experiments named in `[report] joins`, as they were composed."""
+
+    @property
+    def parts(self) -> list[Part]:
+        return [part for part in (self.cpu, self.gpu, self.counts) if part]
+
+    @property
+    def timed_parts(self) -> list[Part]:
+        return [part for part in (self.cpu, self.gpu) if part]
+
+    def left_out(self) -> list[tuple[str, Point]]:
+        """(side's name, point) of all that was skipped or failed."""
+        return [(SIDE_NAME[p.kernel.side], p) for part in self.parts for p in part.run.points if p.skipped or p.failed]

@@ -1,0 +1,1 @@
+"""Drawing with matplotlib: style, placement of labels, the kinds of plots that several experiments share."""

@@ -1,0 +1,116 @@
+"""Lines over a swept quantity: up to six series with direct labels at their right ends, medians with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from report.draw import labels, style
+from report.draw.paper import Paper, text_width
+from report.text import numbers
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point of a series; `low` and `high` are the ends of its interval; hollow where sampling did not settle."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    hollow: bool = False
+    marker: str | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    label: str
+    dots: Sequence[Dot]
+    look: dict | None = None
+    """Instead of that of its place among the series."""
+    joined: bool = True
+
+
+def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = True, log_y: bool = False,
+         limit: int = 22, unit: str = "", xlim: tuple[float, float] | None = None,
+         ylim: tuple[float, float] | None = None) -> None:
+    """Series into axes whose right margin has room for labels of `limit` characters a line.
+
+    With the unit of the values (GFLOP/s, cell/s, s) the axis is scaled to a fitting prefix and says it. Limits are given
+    here and not set afterwards, since the labels are placed by them.
+    """
+    if len(series) > style.MOST:
+        raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} can be told apart")
+    if unit:
+        factor, unit = numbers.scale(max(d.y for s in series for d in s.dots), unit)
+        series, ylabel = [_divided(s, factor) for s in series], f"{ylabel} [{unit}]"
+    dots = [d for s in series for d in s.dots]
+    xs = sorted({d.x for d in dots})
+    if log_x:
+        ax.set_xscale("log", base=2)
+        ax.set_xlim(xs[0] / 1.25, xs[-1] * 1.25)
+        style.plain_ticks(ax.xaxis, _fitting(ax, xs))
+    ys = [y for d in dots for y in (d.y, d.low, d.high) if y is not None]
+    if log_y:
+        ax.set_yscale("log")
+        ax.set_ylim(min(ys) / 1.5, max(ys) * 1.5)
+        style.rate_ticks(ax.yaxis, *ax.get_ylim())
+    else:
+        ax.set_ylim(0, 1.08 * max(ys))
+        ax.yaxis.set_major_formatter(lambda v, _: style.plain(v))
+    if xlim:
+        ax.set_xlim(xlim)
+    if ylim:
+        ax.set_ylim(ylim)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    tags = []
+    for i, line in enumerate(series):
+        look = line.look or style.SERIES[i]
+        one(ax, line, look)
+        last = max(line.dots, key=lambda d: d.x)
+        tags.append((last.x, last.y, line.label, look["color"]))
+    labels.margin_labels(ax, tags, limit=limit)
+
+
+def _divided(series: Series, factor: float) -> Series:
+    def part(y: float | None) -> float | None:
+        return None if y is None else y / factor
+    return replace(series, dots=[replace(d, y=d.y / factor, low=part(d.low), high=part(d.high)) for d in series.dots])
+
+
+def _fitting(ax, xs: list[float]) -> list[float]:
+    """Ticks whose labels do not touch each other."""
+    room = math.log(ax.get_xlim()[1] / ax.get_xlim()[0]) / (ax.get_window_extent().width * labels.POINTS / ax.figure.dpi)
+    return style.thinned(xs, math.exp(room * max(text_width(style.plain(x), style.SMALL) + 4 for x in xs)))
+
+
+def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
+    """One series; noted on the paper where labels are to keep clear of it."""
+    dots = sorted(series.dots, key=lambda d: d.x)
+    if series.joined:
+        ax.plot([d.x for d in dots], [d.y for d in dots], color=look["color"], linestyle=look.get("linestyle", "-"),
+                zorder=2)
+    ends = [d for d in dots if d.low is not None and d.high is not None]
+    if ends:
+        ax.vlines([d.x for d in ends], [d.low for d in ends], [d.high for d in ends], color=look["color"], linewidth=1, zorder=3)
+    alike = defaultdict(list)
+    for d in dots:
+        alike[d.marker or look.get("marker", "o"), d.hollow].append(d)
+    for (marker, hollow), some in alike.items():
+        ax.plot([d.x for d in some], [d.y for d in some], marker, color=look["color"], zorder=4, linestyle="",
+                markerfacecolor="white" if hollow else look["color"])
+    if sheet:
+        ends = [labels.to_points(ax, d.x, d.y) for d in dots]
+        for a, b in zip(ends, ends[1:]):
+            sheet.line(a, b)
+        for end in ends:
+            sheet.mark(*end, 2.8)
+
+
+def dot(point, x: float) -> Dot:
+    """A timed point at x, in its metric."""
+    low, high = point.interval or (None, None)
+    return Dot(x, point.value, low, high, not point.settled)

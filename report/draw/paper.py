@@ -1,0 +1,95 @@
+"""What is already drawn on a figure, so that labels can keep clear of it. All lengths in points (1/72 inch).
+
+Marks, lines and texts are remembered as small boxes; a label is put at the first of its possible places that is free,
+or at the one that hides least. No chance is involved, so the same figure is drawn the same way again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import numpy as np
+
+LARGE = 1000
+"""A size of type at which hinting changes no width."""
+Box = tuple[float, float, float, float]
+STEP = 3.0
+"""Lines and turned texts are boxes at this distance."""
+THIN, LINE, MARK, TEXT = 0.25, 1.0, 10.0, 60.0
+"""How bad it is to hide a guide, a line, a mark or a text."""
+OUTSIDE = 300.0
+"""To leave the axes, for each box."""
+
+
+class Paper:
+    """The boxes of one figure with their weights."""
+
+    def __init__(self, limits: Box):
+        self.limits = limits
+        self._boxes: list[Box] = []
+        self._weights: list[float] = []
+
+    def take(self, boxes: Iterable[Box], weight: float) -> None:
+        for box in boxes:
+            self._boxes.append(box)
+            self._weights.append(weight)
+
+    def mark(self, x: float, y: float, radius: float = 3.5) -> None:
+        self.take([(x - radius, y - radius, x + radius, y + radius)], MARK)
+
+    def line(self, start: tuple[float, float], end: tuple[float, float], weight: float = LINE) -> None:
+        self.take(strip(start, end, 1.0), weight)
+
+    def cost(self, boxes: Sequence[Box]) -> float:
+        """Weight of all that these boxes would hide; and of leaving the limits."""
+        new = np.array(boxes)
+        x0, y0, x1, y1 = self.limits
+        outside = (new[:, 0] < x0) | (new[:, 1] < y0) | (new[:, 2] > x1) | (new[:, 3] > y1)
+        total = OUTSIDE * float(outside.sum())
+        if self._boxes:
+            old = np.array(self._boxes)[:, None, :]
+            hit = ((old[..., 0] < new[:, 2]) & (new[:, 0] < old[..., 2]) & (old[..., 1] < new[:, 3])
+                   & (new[:, 1] < old[..., 3])).any(axis=1)
+            total += float((hit * np.array(self._weights)).sum())
+        return total
+
+    def place(self, candidates: Sequence[Sequence[Box]]) -> int:
+        """Index of the first free candidate, or of the least costly one; its boxes are taken."""
+        costs = []
+        for boxes in candidates:
+            costs.append(self.cost(boxes))
+            if costs[-1] == 0:
+                break
+        best = min(range(len(costs)), key=lambda i: (costs[i], i))
+        self.take(candidates[best], TEXT)
+        return best
+
+
+def strip(start: tuple[float, float], end: tuple[float, float], thickness: float) -> list[Box]:
+    """A line, or a turned text, as boxes along its middle."""
+    (ax, ay), (bx, by), half = start, end, thickness / 2
+    count = max(1, math.ceil(math.hypot(bx - ax, by - ay) / STEP))
+    middles = ((ax + (bx - ax) * i / count, ay + (by - ay) * i / count) for i in range(count + 1))
+    return [(x - half, y - half, x + half, y + half) for x, y in middles]
+
+
+def text_width(text: str, size: float) -> float:
+    """Width of the longest line in the figures' type, points."""
+    return size * max(sum(map(_advance, line)) for line in text.split("\n"))
+
+
+@cache
+def _advance(letter: str) -> float:
+    """A letter's width over the size of the type."""
+    return _font().load_char(ord(letter)).linearHoriAdvance / 65536 / LARGE
+
+
+@cache
+def _font():
+    from matplotlib.font_manager import FontProperties, findfont
+    from matplotlib.ft2font import FT2Font
+    font = FT2Font(findfont(FontProperties()))
+    font.set_size(LARGE, 72)
+    return font

@@ -1,0 +1,113 @@
+"""The one place for looks: sizes, palette, markers, axes, how a figure is saved.
+
+Widths are the document's text width, so that a font of 8 pt is 8 pt on paper. Series differ in lightness, marker and
+line as well as in hue, so that a print in grey can be read.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.patheffects as effects  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from report.draw import fonts  # noqa: E402
+
+MM = 1 / 25.4
+POINTS_OF_MM = 72 / 25.4
+WIDTH, HALF = 166.0, 81.0
+"""Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
+PIXELS = 980
+"""Width of a PNG, of the text's width or of half of it."""
+SMALL, NORMAL = 6.6, 7.6
+INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
+SIDE_COLOUR = {"cpu": "#c4560a", "gpu": "#123f7a"}
+OWN, PEER = "#123f7a", "#c4560a"
+SERIES = tuple({"color": colour, "marker": marker, "linestyle": line} for colour, marker, line in (
+    ("#0b2447", "o", "-"), ("#c4560a", "s", (0, (5, 1.5))), ("#3f93c9", "^", "-"), ("#7d2a6b", "D", (0, (5, 1.5, 1, 1.5))),
+    ("#8a8a1f", "v", (0, (2, 1.2))), (GREY, "P", (0, (1, 1)))))
+"""Looks of up to six series of one figure; more are not drawn in one."""
+MOST = len(SERIES)
+
+RC = {
+    "font.family": "sans-serif", "font.sans-serif": fonts.families(), "font.size": NORMAL,
+    "axes.labelsize": NORMAL, "axes.titlesize": NORMAL, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
+    "legend.fontsize": SMALL, "axes.edgecolor": GREY, "axes.linewidth": 0.6, "axes.labelcolor": INK,
+    "xtick.color": GREY, "ytick.color": GREY, "xtick.labelcolor": INK, "ytick.labelcolor": INK, "text.color": INK,
+    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4, "ytick.minor.width": 0.4,
+    "xtick.major.size": 3, "ytick.major.size": 3, "xtick.minor.size": 1.6, "ytick.minor.size": 1.6,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": False, "legend.frameon": False,
+    "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "rung", "svg.fonttype": "path",
+    "lines.linewidth": 1.1, "lines.markersize": 4.2, "axes.titlelocation": "left", "figure.facecolor": "white",
+}
+matplotlib.rcParams.update(RC)
+
+HALO = [effects.withStroke(linewidth=2.0, foreground="white")]
+
+
+def figure(height: float, half: bool = False) -> Figure:
+    """An empty figure of the text's width, or of half of it, and this height (millimetres)."""
+    return Figure(figsize=((HALF if half else WIDTH) * MM, height * MM))
+
+
+def axes(fig: Figure, left: float = 12, bottom: float = 9, right: float = 2, top: float = 2, **options) -> Axes:
+    """Axes that leave these margins (millimetres) of the figure."""
+    w, h = (x / MM for x in fig.get_size_inches())
+    return fig.add_axes((left / w, bottom / h, (w - left - right) / w, (h - bottom - top) / h), **options)
+
+
+def mix(low: str, high: str, share: float) -> tuple[float, float, float]:
+    """The colour between two, share 0…1."""
+    a, b = (matplotlib.colors.to_rgb(c) for c in (low, high))
+    return tuple(x + (y - x) * share for x, y in zip(a, b))
+
+
+def plain_ticks(axis, values: list[float]) -> None:
+    """Labels exactly these values with plain numbers."""
+    axis.set_major_locator(matplotlib.ticker.FixedLocator(values))
+    axis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: plain(v)))
+
+
+def plain(value: float) -> str:
+    """'0.25', '4096', '16 384'."""
+    return f"{value:,.0f}".replace(",", "\u2009") if value >= 1e4 else f"{value:g}"
+
+
+def thinned(ticks: list, ratio: float = 1.5) -> list:
+    """Ticks that keep a factor between neighbours, the largest first."""
+    kept: list = []
+    for tick in sorted(ticks, reverse=True):
+        if not kept or kept[-1] / tick >= ratio:
+            kept.append(tick)
+    return kept[::-1]
+
+
+def rate_ticks(axis, low: float, high: float) -> None:
+    """Decades; where there are fewer than two, 1, 2 and 5 of each."""
+    if high / low > 100:
+        decade_ticks(axis)
+    else:
+        plain_ticks(axis, [t for e in range(-9, 10) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high])
+
+
+def decade_ticks(axis) -> None:
+    """Decades as 0.1, 1, 10 … 10 000, with thin spaces."""
+    axis.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=20))
+    axis.set_minor_locator(matplotlib.ticker.LogLocator(base=10, subs=range(2, 10), numticks=20))
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(
+        lambda v, _: f"{v:,.0f}".replace(",", "\u2009") if v >= 1 else f"{v:g}"))
+
+
+def save(fig: Figure, folder: Path, name: str) -> None:
+    """Writes name.pdf, name.svg and name.png without dates, so that the same figure gives the same bytes."""
+    fig.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    fig.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    fig.savefig(folder / f"{name}.png", dpi=PIXELS / fig.get_size_inches()[0], metadata={"Software": None})

@@ -1,0 +1,110 @@
+"""What an experiment's .py is written with: `def section(view: View) -> Section | None` in experiments/NAME.py.
+
+Everything that such a file needs can be imported from here and from report.draw; see /README.md, "Adding an experiment".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from report.data.ladder import Ladder, Rung, build
+from report.data.limits import Use, use
+from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference
+from report.data.statistics import Ratio, judge, ratio
+from report.data.view import Part, View, best_variants, fastest, whole_machine
+from report.text import numbers, sources, words
+
+__all__ = ["COLD", "HOT", "SWEPT", "Claim", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
+           "Reference", "Rung", "Section", "Table", "Use", "Verdict", "View", "FAILS", "HOLDS", "PARTLY", "UNTESTED",
+           "best_variants", "build", "claim",
+           "fastest", "judge", "numbers", "ratio", "sources", "use", "whole_machine", "words"]
+
+HOLDS, FAILS, PARTLY, UNTESTED = "holds", "does not hold", "holds in part", "not tested here"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its data (the CSV), how it is drawn, what is said of it.
+
+    `draw` gets an empty matplotlib figure of the text's width (`half`: of half of it; two such in a row are set side by
+    side) and of `height` millimetres. `alt` is the text for those who cannot see it.
+    """
+
+    name: str
+    rows: Sequence[dict]
+    draw: Callable[[object], None]
+    caption: str
+    alt: str
+    height: float = 62.0
+    half: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: the key in its rows, the title, and how a value is written (None is an en dash)."""
+
+    key: str
+    title: str
+    text: Callable[[object], str] = str
+    right: bool = True
+    wide: bool = False
+    """Takes the room that is left."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; its CSV has the rows' raw values, all of them, printed or not. At most `most` rows are printed."""
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[dict]
+    most: int = 48
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a document says, in the experiment's TOML: `[report] claims = [{id, text, source, where}]`."""
+
+    id: str
+    text: str
+    reference: Reference
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim and what the data say of it: HOLDS, FAILS, PARTLY or UNTESTED, with the evidence in one sentence."""
+
+    claim: Claim
+    verdict: str
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """What an experiment contributes. The main part has `finding`, `verdicts`, `figures` and `tables`: half a page."""
+
+    finding: str
+    """One to three sentences that answer the experiment's question."""
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    verdicts: Sequence[Verdict] = ()
+    appendix: Sequence[Figure | Table | str] = ()
+    """Further figures, tables and paragraphs, for the appendix."""
+    answer: Sequence[str] = ()
+    """Sentences for the first page of a study of several experiments; most experiments have none."""
+    first: Figure | None = None
+    """A figure of half the width for the first page of such a study; most experiments have none."""
+    ladders: Sequence[Ladder] = ()
+    warnings: Sequence[str] = field(default_factory=tuple)
+    """What makes these results doubtful, for the first page."""
+
+
+def claim(view: View, id_: str) -> Claim:
+    """The claim of that id; KeyError if the experiment's TOML has none."""
+    for entry in view.settings.get("claims", ()):
+        if entry.get("id") == id_:
+            return Claim(id_, str(entry["text"]), Reference(str(entry.get("source") or ""),
+                                                            str(entry.get("where") or "")))
+    raise KeyError(f"experiments/{view.name}.toml: [report] claims has no '{id_}'")

@@ -1,0 +1,1 @@
+"""The parts of the document that belong to no experiment, one module each."""

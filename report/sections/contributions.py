@@ -1,0 +1,49 @@
+"""Each experiment's section: by experiments/NAME.py, found by its name, else the generic one."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+from report.data import declaration
+from report.data.collect import Study
+from report.data.view import View
+from report.experiment import Section
+from report.sections import generic
+
+
+@dataclass(frozen=True)
+class Contribution:
+    view: View
+    section: Section
+
+
+def contributions(study: Study) -> list[Contribution]:
+    """All that have something to say, by chapter. What an experiment joins is composed before it."""
+    views, made = {view.name: view for view in study.views}, {}
+    for view in study.views:
+        _compose(view, views, made, ())
+    return [Contribution(view, made[view.name]) for view in study.views if made[view.name]]
+
+
+def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | None], above: tuple[str, ...]) -> None:
+    if view.name in made:
+        return
+    names = [n for n in view.settings.get("joins", ()) if n in views and n not in (*above, view.name)]
+    for name in names:
+        _compose(views[name], views, made, (*above, view.name))
+    joined = {name: made[name] for name in names if made[name]}
+    made[view.name] = _module(view.name).section(replace(view, joined=joined))
+
+
+def _module(name: str) -> ModuleType:
+    """experiments/NAME.py, or the generic section."""
+    path = declaration.FOLDER / f"{name}.py"
+    if not declaration.is_name(name) or not path.is_file():
+        return generic
+    spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

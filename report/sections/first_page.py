@@ -1,0 +1,96 @@
+"""The first page: title, machines, question, the answer in five sentences, and the plots that carry it.
+
+Of a study of several experiments: their sentences and first figures, by chapter, the comparison's last. Of a single
+experiment: that experiment, whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from report.data.collect import Study
+from report.data.records import SIDE_NAME
+from report.data.roofs import Share
+from report.experiment import Figure, Section, words
+from report.sections.contributions import Contribution
+from report.text import sources
+
+TITLE = "From the textbook’s kernels to the roof"
+QUESTION = ("How far do well-known kernels climb towards what a GPU and a CPU can do, what limits each of them on the "
+            "way, and how much faster is the GPU in the end?")
+SENTENCES = 5
+FIGURES = 2
+
+
+def is_single(found: Sequence[Contribution]) -> bool:
+    return len(found) == 1
+
+
+def compose(study: Study, found: Sequence[Contribution], joined: Sequence[Section]) -> dict:
+    """Texts and figures of the page; `joined`: sections that join several experiments, such as the comparison."""
+    one = found[0] if is_single(found) else None
+    return {"title": one.view.title if one else TITLE, "subtitle": machines(study), "date": study.date[:10],
+            "question": one.view.question if one else QUESTION,
+            "source": sources.cite_all(one.view.references) if one else "",
+            "sentences": [one.section.finding] if one else _answer(found, joined),
+            "warnings": warnings(study, found)}
+
+
+def _answer(found: Sequence[Contribution], joined: Sequence[Section]) -> list[str]:
+    """The experiments' sentences, at most five with those of what joins them; else the findings."""
+    last = [text for section in joined for text in section.answer]
+    texts = [text for c in found for text in c.section.answer][:SENTENCES - len(last)]
+    return [*texts, *last] or [c.section.finding for c in found][:SENTENCES]
+
+
+def figures(found: Sequence[Contribution]) -> list[Figure]:
+    """The two plots side by side; of a single experiment all of its own."""
+    if is_single(found):
+        return every(found[0].section)
+    first = [c.section.first for c in found if c.section.first][:FIGURES]
+    return first or [c.section.figures[0] for c in found if c.section.figures][:1]
+
+
+def every(section: Section) -> list[Figure]:
+    """All figures of a section, the one made for the first page before the first that is as narrow."""
+    made = list(section.figures)
+    if section.first and section.first not in made:
+        made.insert(next((i for i, f in enumerate(made) if f.half), len(made)), section.first)
+    return made
+
+
+def machines(study: Study) -> str:
+    """'GPU: recorded on NVIDIA H200, 2026-11-21; CPU: measured on …': each side with its boards and days."""
+    texts = []
+    for side in ("gpu", "cpu"):
+        parts = [p for p in study.parts if p.side == side and any(x.is_timed for x in p.points)]
+        for name in dict.fromkeys(p.machine.name for p in parts):
+            mine = [p for p in parts if p.machine.name == name]
+            days = sorted({p.run.day for p in mine})
+            boards = len({p.machine.id for p in mine})
+            verb = "recorded" if all(p.recorded for p in mine) else "measured"
+            several = f" ({boards} boards)" if side == "gpu" and boards > 1 else ""
+            texts.append(f"{SIDE_NAME[side]}: {name}{several}, {verb} {' to '.join(dict.fromkeys((days[0], days[-1])))}")
+    return "; ".join(texts) or "counted by the emulator, nothing timed"
+
+
+def warnings(study: Study, found: Sequence[Contribution]) -> list[str]:
+    """What makes the numbers doubtful: files left out, values above their roofs, roofs that scatter."""
+    made = list(study.warnings) + [text for c in found for text in c.section.warnings]
+    for view in study.views:
+        above = [share for part in view.timed_parts for share in _above(part)]
+        if above:
+            names = dict.fromkeys(share.roof.label for share in above)
+            made.append(f"{view.title}: {words.counted(len(above), 'point')} above the measured roof "
+                        f"({words.listed(list(names))}); the machine was busy when the roof was measured, or the roof "
+                        "is no roof. Shares of it are not given.")
+        scattered = [r for part in view.timed_parts for r in part.roofs.all if r.spread > 2]
+        if scattered:
+            made.append(f"{view.title}: samples of the roof {words.listed([r.label for r in scattered])} differ by more "
+                        "than a factor of two; the machine was not quiet.")
+    return made
+
+
+def _above(part) -> list[Share]:
+    shares = (part.roofs.of_peak(p) for p in part.timed() if p.flops)
+    return [share for share in shares if share and share.exceeds]

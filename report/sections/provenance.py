@@ -1,0 +1,104 @@
+"""Appendix: the kernels, the files used and left out, what was skipped or flagged and why, the runs' contexts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from report.data.collect import Study
+from report.experiment import Column, Table, words
+from report.text import blocks, sources
+
+NAMED, LISTED, LONGEST = 4, 15, 240
+"""So many names of a group are printed, so many groups are listed, longer values are cut."""
+ELSEWHERE = {"kernels", "problems", "caches", "title", "question", "experiment_toml", "executable", "seed", "experiment",
+             "date", "complete", "interrupted", "points_planned", "points_done", "gpu_unavailable", "gpu_uuid",
+             "command_line", "git_commit", "git_dirty", "load_avg"}
+"""Fields of the context that the report shows in another place, or leaves to the results file."""
+
+
+def section(study: Study) -> tuple[list[dict], list[Table]]:
+    """Paragraphs, and the tables."""
+    left_out = _left_out(study)
+    tables = [table for table in (_kernels(study), _runs(study), _files(study)) if table.rows] + left_out
+    texts = [] if left_out else [blocks.paragraph("No point was skipped, none failed, no sample was flagged.")]
+    return texts, tables
+
+
+def contexts(study: Study) -> list[dict]:
+    """For each pair of machines what its runs have in common."""
+    made, runs = [], {str(p.run.path): p.run for p in study.parts}
+    for machine in dict.fromkeys((r.machine("cpu"), r.machine("gpu").name) for r in runs.values()):
+        mine = [r for r in runs.values() if (r.machine("cpu"), r.machine("gpu").name) == machine]
+        shared = {k: v for k, v in mine[0].context.items() if k not in ELSEWHERE
+                  and all(r.context.get(k) == v for r in mine)}
+        name = machine[0].label + (f" with {machine[1]}" if machine[1] else "")
+        made += [blocks.subheading(f"Context common to the runs on {name}"),
+                 blocks.pairs([(k, _plain(v)) for k, v in shared.items()])]
+    return made
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{len(value)} entries (in the file)"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… (in full in the file)"
+
+
+def _kernels(study: Study) -> Table:
+    found = {p.kernel.name: p.kernel for part in study.parts for p in part.points if not p.kernel.is_ceiling}
+    rows = [{"kernel": k.name, "title": k.title, "type": k.type, "idea": k.idea, "source": sources.cite_all(k.sources)}
+            for k in sorted(found.values(), key=lambda k: (k.side, k.family, k.order, k.name))]
+    return Table("kernels", "The kernels: what each adds, and where it comes from.", (
+        Column("kernel", "kernel", right=False), Column("idea", "idea", right=False, wide=True),
+        Column("source", "source", right=False, wide=True)), rows)
+
+
+def _runs(study: Study) -> Table:
+    runs = {str(p.run.path): p.run for p in study.parts}
+    rows = [{"experiment": r.experiment, "date": r.date[:19].replace("T", " "), "board": r.machine("gpu").id[4:12],
+             "commit": str(r.context.get("git_commit", ""))[:10] + ("+" if r.context.get("git_dirty") else ""),
+             "load": (r.context.get("load_avg") or [None])[0], "command": r.context.get("command_line"),
+             "file": path, "study": r.context.get("study", "")}
+            for path, r in sorted(runs.items(), key=lambda item: item[1].date)]
+    return Table("runs", "The runs: date (UTC), the GPU board’s UUID, the commit that was built (+: with changes), the "
+                 "machine’s load when it began.", (
+                     Column("experiment", "experiment", right=False), Column("date", "date", right=False),
+                     Column("board", "board", right=False), Column("commit", "commit", right=False),
+                     Column("load", "load", lambda v: f"{v:.1f}"),
+                     Column("command", "command", right=False, wide=True)), rows)
+
+
+def _files(study: Study) -> Table:
+    rows = [{"used": "used" if s.used else "left out", "path": s.path, "kind": s.kind, "note": s.note}
+            for s in study.sources]
+    return Table("files", "Files that were looked at; recorded ones that were not needed are left out of this list.", (
+        Column("used", "", right=False), Column("path", "file", right=False, wide=True),
+        Column("kind", "what", right=False), Column("note", "note", right=False, wide=True)), rows)
+
+
+def _left_out(study: Study) -> list[Table]:
+    points = [p for part in study.parts for p in part.points]
+    groups = (
+        ("skipped", "Points that were skipped, by reason.", [(p.skipped, p.name) for p in points if p.skipped]),
+        ("failed", "Points that failed, so that they have no rate.", [(p.failed, p.name) for p in points if p.failed]),
+        ("flagged", "Samples and fields that were kept out of the statistics.",
+         [(f.reason, f.entry) for f in study.flags]))
+    return [Table(name, title, (Column("reason", "reason", right=False, wide=True), Column("number", "number"),
+                                Column("where", "where", right=False, wide=True)), _grouped(items))
+            for name, title, items in groups if items]
+
+
+def _grouped(items: Iterable[tuple[str, str]]) -> list[dict]:
+    """Reasons with the number of their items, most frequent first. Those that differ only in their numbers are one
+    group, shown by its first; rare groups beyond LISTED are summed."""
+    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for reason, name in items:
+        groups["".join("#" if c.isdigit() else c for c in reason).replace("##", "#")].append((reason, name))
+    ranked, rows = sorted(groups.values(), key=lambda g: (-len(g), g[0])), []
+    for group in ranked[:LISTED]:
+        reasons, names = (list(dict.fromkeys(column)) for column in zip(*group))
+        rows.append({"reason": reasons[0] + (" (and the like)" if len(reasons) > 1 else ""), "number": len(group),
+                     "where": words.listed(names, NAMED)})
+    rest = sum(len(group) for group in ranked[LISTED:])
+    return rows + ([{"reason": f"{len(ranked) - LISTED} further reasons", "number": rest}] if rest else [])

@@ -1,0 +1,102 @@
+"""The building blocks of the document as plain data: the typst template turns them into pages.
+
+Every text travels as a JSON string and is never markup, so that a name cannot become code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from report.experiment import Figure, Table, Verdict
+from report.output import safe_name
+from report.text import sources
+
+ZERO_WIDTH_SPACE, WORD_JOINER = "\u200b", "\u2060"
+UNBROKEN = (" ", "\u00a0", WORD_JOINER)
+UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{1,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
+"""'GB/s', 'OP/B', 'FLOP/byte', but no path."""
+NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
+
+
+def clean(text: object) -> str:
+    """One line of printable characters; units stay whole, long names may break after '/', '_', ',' and every 40 letters."""
+    line = "".join(NO_BREAK.get(c, c if c.isprintable() else " " if c.isspace() else "\ufffd") for c in str(text))
+    line = re.sub(r"(?<=\w)'(?=\w)", "’", " ".join(part for part in line.split(" ") if part))
+    line = UNIT.sub(rf"\1/{WORD_JOINER}\2", line)
+    made, since = [], 0
+    for c, following in zip(line, line[1:] + " "):
+        made.append(c)
+        since = 0 if c == " " else since + 1
+        if following not in UNBROKEN and (c in "/_," or since >= 40):
+            made.append(ZERO_WIDTH_SPACE)
+            since = 0
+    return "".join(made)
+
+
+def heading(text: str) -> dict:
+    return {"kind": "heading", "text": clean(text)}
+
+
+def subheading(text: str) -> dict:
+    return {"kind": "subheading", "text": clean(text)}
+
+
+def question(text: str) -> dict:
+    return {"kind": "question", "text": clean(text)}
+
+
+def paragraph(text: str) -> dict:
+    return {"kind": "text", "text": clean(text)}
+
+
+def entries(items: Sequence[str]) -> dict:
+    """A list of references."""
+    return {"kind": "entries", "items": [clean(i) for i in items]}
+
+
+def figures(shown: Sequence[Figure], drawn: bool) -> list[dict]:
+    """Figures one below the other, two half ones in a row side by side."""
+    made, waiting = [], None
+    for figure in shown:
+        if figure.half and waiting:
+            made[-1]["items"].append(_figure(figure, drawn))
+            waiting = None
+        else:
+            made.append({"kind": "figures", "items": [_figure(figure, drawn)]})
+            waiting = figure if figure.half else None
+    return made
+
+
+def _figure(figure: Figure, drawn: bool) -> dict:
+    """Where matplotlib is missing its caption stands alone and says where the numbers are."""
+    note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{safe_name(figure.name)}.csv.)"
+    return {"file": f"figures/{safe_name(figure.name)}.pdf" if drawn else "", "caption": clean(figure.caption + note),
+            "alt": clean(figure.alt), "half": figure.half}
+
+
+def table(shown: Table) -> dict:
+    """Of a long one the first rows; all are in its CSV."""
+    rest = len(shown.rows) - shown.most
+    note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{safe_name(shown.name)}.csv." if rest > 0 else ""
+    return {"kind": "table", "caption": clean(shown.caption + note), "columns": [clean(c.title) for c in shown.columns],
+            "align": ["r" if c.right else "l" for c in shown.columns],
+            "widths": ["1fr" if c.wide else "auto" for c in shown.columns],
+            "rows": [[_cell(c.text, row.get(c.key)) for c in shown.columns]
+                     for row in shown.rows[:shown.most]]}
+
+
+def _cell(text, value: object) -> str:
+    return "–" if value is None or value == "" else clean(text(value))
+
+
+def verdict(shown: Verdict) -> dict:
+    return {"kind": "verdict", "claim": clean(shown.claim.text), "verdict": clean(shown.verdict),
+            "source": clean(sources.cite(shown.claim.reference.id, shown.claim.reference.where)),
+            "evidence": clean(shown.evidence)}
+
+
+def pairs(rows: Sequence[tuple[str, object]]) -> dict:
+    """Names with values, in two columns of small print; values that are missing are left out."""
+    shown = [[clean(k), clean("" if v is None else v)] for k, v in rows]
+    return {"kind": "pairs", "rows": [row for row in shown if row[1]]}

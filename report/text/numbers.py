@@ -1,0 +1,115 @@
+"""Numbers as text: three significant digits, SI prefixes, and a no-break space before each unit."""
+
+from __future__ import annotations
+
+import math
+
+from report.data.records import Metric, Point
+
+NB = "\u00a0"
+PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"),
+            (1e-9, "n"))
+SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}
+ROUNDS_UP = 0.9995
+"""999.6 is written as 1.00 of the next prefix."""
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """The value with so many significant digits and no exponent: 0.25, 4.0, 1530."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    rounded = round(value, digits - 1 - math.floor(math.log10(abs(value))))
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    text = f"{rounded:.{places}f}"
+    return text.rstrip("0").rstrip(".") if places > 2 else text
+
+
+def si(value: float, unit: str) -> str:
+    """A value in base units with the prefix that keeps it between 1 and 1000: '5.43 TFLOP/s', '25.1 ms'."""
+    for factor, prefix in PREFIXES:
+        if abs(value) >= factor * ROUNDS_UP:
+            return f"{significant(value / factor)}{NB}{prefix}{unit}"
+    return f"{significant(value / 1e-9)}{NB}n{unit}" if value else f"0{NB}{unit}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A value in a unit that may have a prefix of its own: quantity(5432, 'GFLOP/s') is '5.43 TFLOP/s'."""
+    if unit in ("", "%", "1", "ulp", "ULP"):
+        return f"{significant(value)}{NB}{unit}".rstrip()
+    scale = SCALES.get(unit[0], 1.0) if len(unit) > 1 and unit[1].isupper() else 1.0
+    return si(value * scale, unit[1:] if scale != 1.0 else unit)
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """What to divide values like this one by on an axis, and the unit that they then have: 5e9 'cell/s': 1e9 'Gcell/s'.
+
+    Up to 100 000 of the unit are left as they are."""
+    if abs(value) < 1e5 and (abs(value) >= 0.01 or not value):
+        return 1.0, unit
+    text = quantity(value, unit)
+    number, name = text.split(NB, 1) if NB in text else (text, unit)
+    exponent = round(math.log10(abs(value / float(number))) / 3) * 3
+    return 10.0**exponent, name
+
+
+def rate(point: Point) -> str:
+    """The point's value in its problem's metric; an en dash where it has none."""
+    return "–" if point.value is None else quantity(point.value, point.metric.unit)
+
+
+def in_metric(value: float, metric: Metric) -> str:
+    return quantity(value, metric.unit)
+
+
+def flops(gflops: float) -> str:
+    """GFLOP/s with a fitting prefix: '5.43 TFLOP/s'."""
+    return quantity(gflops, "GFLOP/s")
+
+
+def bandwidth(gbytes: float) -> str:
+    """GB/s (decimal) with a fitting prefix: '4.54 TB/s'."""
+    return quantity(gbytes, "GB/s")
+
+
+def volume(bytes_: float) -> str:
+    """Bytes with a decimal prefix: '16.9 GB'."""
+    return si(bytes_, "B")
+
+
+def binary(bytes_: float) -> str:
+    """Capacity with a binary prefix: '60 MiB'."""
+    for factor, prefix in ((2**40, "T"), (2**30, "G"), (2**20, "M"), (2**10, "K")):
+        if bytes_ >= factor:
+            return f"{significant(bytes_ / factor)}{NB}{prefix}iB"
+    return f"{bytes_:.0f}{NB}B"
+
+
+def seconds(value: float) -> str:
+    """A time: '25.1 ms'."""
+    return si(value, "s")
+
+
+def joules(value: float) -> str:
+    """An energy: '25.1 mJ'."""
+    return si(value, "J")
+
+
+def times(ratio: float) -> str:
+    """A factor: '1.49×', '161×'."""
+    return f"{ratio:.0f}×" if abs(ratio - round(ratio)) < 1e-9 * ratio else f"{significant(ratio)}×"
+
+
+def percent(fraction: float) -> str:
+    """'71 %', with one digit more below 10 %."""
+    value = 100 * fraction
+    return f"{value:.0f}{NB}%" if value >= 9.95 else f"{significant(value, 2)}{NB}%"
+
+
+def interval(ends: tuple[float, float] | None, text=significant) -> str:
+    """'[5.41, 5.45]', or an en dash where there is none."""
+    return f"[{text(ends[0])},{NB}{text(ends[1])}]" if ends else "–"
+
+
+def grouped(value: float) -> str:
+    """A whole number with thin spaces: '68 719 476 736'."""
+    return f"{value:,.0f}".replace(",", "\u202f")

@@ -1,0 +1,104 @@
+"""Phrases that many sections and captions share, so that the same thing is said in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from report.data.limits import LIMITS, Use
+from report.data.records import Machine, Point
+from report.data.roofs import BEYOND, Share
+from report.data.statistics import Ratio
+from report.data.view import Part
+from report.text import numbers
+
+TYPES = {"fp32": "FP32", "bf16": "BF16", "fp64": "FP64", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "int8": "INT8"}
+
+
+def joined(names: Sequence[str]) -> str:
+    """'a', 'a and b', 'a, b and c'."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """'a, b and c', or 'a, b, c and 7 more' where there are more than `most`."""
+    return joined(names) if len(names) <= most else f"{', '.join(names[:most - 1])} and {len(names) - most + 1} more"
+
+
+def counted(number: int, noun: str) -> str:
+    """'1 kernel', '3 kernels'."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
+
+
+def type_name(type_: str) -> str:
+    return TYPES.get(type_, type_.upper())
+
+
+def threads(machine: Machine, point: Point) -> str:
+    return f"{counted(point.threads, 'thread')} of {machine.label}" if machine.side == "cpu" else machine.label
+
+
+def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
+    """What every caption says: 'Measured on …, 2026-11-21; hot mode; medians of 12–21 samples, 95 % intervals.'
+
+    `hollow`: whether points are drawn whose markers are hollow where sampling did not settle.
+    """
+    points = [p for p in points if p.is_timed]
+    if not points:
+        return sentence(part.label)
+    modes = " and ".join(sorted({p.mode for p in points}))
+    numbers_ = sorted(p.summary.n for p in points)
+    span = f"{numbers_[0]}" if numbers_[0] == numbers_[-1] else f"{numbers_[0]}–{numbers_[-1]}"
+    text = f"{part.label}; {modes} mode; medians of {span} sample{'s' * (numbers_[-1] > 1)}"
+    without = sum(not p.summary.has_interval for p in points)
+    text += ("" if without == len(points) else ", 95\u00a0% intervals") + (
+        f" (none for {without} of {len(points)} points: fewer than six samples)" if without else "")
+    unsettled = sum(not p.settled for p in points)
+    throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
+    return sentence(text) + _unsettled(unsettled, len(points), hollow) + (
+        f" {counted(throttled, 'point')} ran at a throttled clock." if throttled else "")
+
+
+def _unsettled(number: int, of: int, hollow: bool) -> str:
+    if not number:
+        return ""
+    return " Hollow: sampling ended before the median settled." if hollow else (
+        f" At {number} of {counted(of, 'point')} sampling ended before the median settled.")
+
+
+def share(found: Share | None, digits_only: bool = False) -> str:
+    """'76 %' of a roof; 'above' where the value exceeds it, so that the roof is no measure."""
+    if found is None:
+        return "–"
+    if found.exceeds:
+        return "above the roof" if not digits_only else "> 100\u00a0%"
+    return numbers.percent(min(found.value, 1.0))
+
+
+def of_peak(found: Share) -> str:
+    """'93 % of the measured FP32 peak', or that the peak was measured too low."""
+    name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value)})"
+    name = name if found.roof.threads != 1 else f"{name} of one thread"
+    return f"more than {name}, which was therefore measured too low" if found.exceeds else f"{share(found)} of {name}"
+
+
+def limit(use: Use, digits: bool = True) -> str:
+    """'limited by L1 (0.89)' from 0.8 on, else 'nearest roof: L1 (0.55)'; an en dash where nothing is known."""
+    if not use.nearest:
+        return "–"
+    name, part = use.nearest
+    if part > BEYOND:
+        return f"above the roof of {name} by the counted bytes"
+    amount = f" ({part:.2f})" if digits else ""
+    return f"limited by {name}{amount}" if part >= LIMITS else f"nearest roof: {name}{amount}"
+
+
+def speed(ratio: Ratio, other: str) -> str:
+    """'1.17× as fast as cuBLAS (95 % interval [1.16, 1.18])', with the verdict where it is not significant."""
+    ends = f" (95\u00a0% interval {numbers.interval(ratio.interval)})" if ratio.interval else ""
+    doubt = "" if ratio.is_significant else ", not a significant difference"
+    return f"{numbers.times(ratio.value)} as fast as {other}{ends}{doubt}"

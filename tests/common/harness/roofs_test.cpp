@@ -1,0 +1,57 @@
+/// Which roofs are measured again: those that a verified point of their own side, type and threads exceeds.
+#include "common/harness/roofs.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rung {
+namespace {
+
+Point roof_of(const char* kernel, int threads) {
+  const Kernel& known = find_kernel(kernel);
+  Point roof = point_of(known, {});
+  roof.is_roof = true;
+  roof.threads = threads;
+  return roof;
+}
+
+Point product(int threads, std::int64_t n) {
+  Point point = point_of(find_kernel("cpu/matmul/fused"), {{"n", n}});
+  point.threads = threads;
+  return point;
+}
+
+struct Roofs : testing::Test {
+  const Point fma = roof_of("cpu/fma/scalar", 2), fma_of_one = roof_of("cpu/fma/scalar", 1),
+              tiles = roof_of("cpu/fma/amx_bf16", 2), dram = roof_of("cpu/read/dram", 2);
+  std::vector<MeasuredPoint> measured{{&fma, 100, 1}, {&fma_of_one, 50, 1}, {&tiles, 900, 1}, {&dram, 0, 20}};
+
+  std::vector<const Point*> with(const Point& point, double gflops, double gbytes, double cached = 1e6) {
+    std::vector<MeasuredPoint> all = measured;
+    all.push_back({&point, gflops, gbytes});
+    return exceeded_roofs(all, cached);
+  }
+};
+
+using RoofsMeasuredAgain = Roofs;
+
+TEST_F(RoofsMeasuredAgain, AreThoseOfTheSameThreadsAndType) {
+  const Point two = product(2, 64), one = product(1, 64);
+  EXPECT_TRUE(with(two, 100.9, 1).empty()) << "within 1 %";
+  EXPECT_EQ(with(two, 315, 1), (std::vector<const Point*>{&fma}));
+  EXPECT_EQ(with(one, 60, 1), (std::vector<const Point*>{&fma_of_one}));
+}
+
+TEST_F(RoofsMeasuredAgain, AreOfMemoryOnlyWhereNoCacheHoldsTheOperands) {
+  const Point large = product(2, 4096), small = product(2, 64);
+  EXPECT_EQ(with(large, 10, 21), (std::vector<const Point*>{&dram}));
+  EXPECT_TRUE(with(large, 10, 21, 1e9).empty()) << "the caches may have held it";
+  EXPECT_TRUE(with(small, 10, 21).empty());
+}
+
+TEST_F(RoofsMeasuredAgain, AreNoneWithoutRoofs) {
+  const Point two = product(2, 64);
+  EXPECT_TRUE(exceeded_roofs({{&two, 1e6, 1e6}}, 1).empty());
+}
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,63 @@
+"""Fixtures of the report's tests: what saves time by drawing less, and one whole report for all to look at."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
+RECORDED = ROOT / "experiments" / "recorded"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def recorded_loaded_once():
+    """The recorded results are large and never change: each file is read once for all tests."""
+    from report.data import collect
+    real, known = collect.load, {}
+
+    def load(path):
+        if RECORDED not in path.parents:
+            return real(path)
+        if path not in known:
+            try:
+                known[path] = real(path), None
+            except collect.InputError as error:
+                known[path] = None, error
+        record, error = known[path]
+        if error:
+            raise error
+        return record
+    collect.load = load
+    yield
+    collect.load = real
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """No figures: for what the text says."""
+    from report import output
+    real = output.find_spec
+    monkeypatch.setattr(output, "find_spec", lambda name: None if name == "matplotlib" else real(name))
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Figures are drawn, but blank ones of their size are saved, as PDF alone: saving takes most of the time."""
+    from report.draw import style
+
+    def save(fig, folder, name):
+        fig.canvas.draw_idle()
+        blank = type(fig)(figsize=fig.get_size_inches())
+        blank.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    monkeypatch.setattr(style, "save", save)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    """The report of all recorded results, rendered once."""
+    from report import cli
+    folder = tmp_path_factory.mktemp("whole")
+    machine = max((p for p in RECORDED.iterdir() if p.is_dir()), key=lambda p: len(list(p.glob("*.json"))))
+    assert cli.main([str(machine), "--recorded", str(RECORDED), "--output", str(folder)]) == cli.OK
+    return folder

@@ -1,0 +1,129 @@
+"""Which runs an experiment is told from: newest, complete, live before recorded; nothing pooled across experiments."""
+
+from pathlib import Path
+
+import pytest
+from synthetic import GPU, Run, ladder, write
+
+from report.cli import BAD_INPUT, main
+from report.data.collect import collect
+
+
+def view_of(study, name):
+    return next(v for v in study.views if v.name == name)
+
+
+def test_newest_complete_run_wins(tmp_path):
+    for name, day, complete in (("old", "2026-01-01T00:00:00", True), ("new", "2026-01-03T00:00:00", True),
+                                ("unfinished", "2026-01-05T00:00:00", False)):
+        ladder(date=day, complete=complete).save(tmp_path / name)
+    study = collect([tmp_path], [])
+    assert view_of(study, "matmul_ladder").gpu.run.day == "2026-01-03"
+    used = {Path(s.path).parent.name: s for s in study.sources}
+    assert used["new"].used and not used["old"].used and "another run" in used["old"].note
+
+
+def test_unfinished_run_is_used_when_there_is_no_other(tmp_path):
+    ladder(complete=False, points_done=4, points_planned=9).save(tmp_path)
+    source = collect([tmp_path], []).sources[0]
+    assert source.used and "incomplete: 4 of 9" in source.note
+
+
+def test_points_of_other_experiments_are_not_pooled(tmp_path):
+    ladder().save(tmp_path)
+    other = Run("else")
+    other.rate("gpu/matmul/wonder", 10_000)
+    other.save(tmp_path)
+    points = view_of(collect([tmp_path], []), "matmul_ladder").gpu.points
+    assert {p.kernel.name for p in points}.isdisjoint({"gpu/matmul/wonder"}) and len({p.run for p in points}) == 1
+
+
+def test_sides_come_from_different_runs(tmp_path):
+    """A live CPU run beside a recorded run with both sides: each side from one of them."""
+    both = ladder("gpu", "both")
+    both.rate("cpu/matmul/naive", 5)
+    both.save(tmp_path / "stored")
+    live = Run("both", gpu_name="", gpu_uuid="")
+    live.rate("cpu/matmul/naive", 7)
+    live.save(tmp_path / "live")
+    view = view_of(collect([tmp_path / "live"], [tmp_path / "stored"]), "both")
+    assert not view.cpu.recorded and view.gpu.recorded
+    assert view.gpu.label.startswith(f"recorded on {GPU}") and view.cpu.label.startswith("measured on")
+
+
+def test_recorded_experiments_join_a_study_but_not_a_single_experiment(tmp_path):
+    ladder().save(tmp_path / "stored")
+    Run("one").save(tmp_path / "live")
+    one = Run("one")
+    one.rate("cpu/matmul/naive", 5)
+    one.save(tmp_path / "live")
+    assert [v.name for v in collect([tmp_path / "live"], [tmp_path / "stored"]).views] == ["one"]
+    two = Run("two")
+    two.rate("cpu/matmul/naive", 5)
+    two.save(tmp_path / "live")
+    assert {v.name for v in collect([tmp_path / "live"], [tmp_path / "stored"]).views} == {"one", "two", "matmul_ladder"}
+
+
+def test_other_machines_are_listed_not_mixed(tmp_path):
+    ladder("cpu", cpu_name="Another CPU", date="2025-01-01T00:00:00").save(tmp_path / "a")
+    ladder("cpu").save(tmp_path / "b")
+    view = view_of(collect([tmp_path], []), "cpu_ladder")
+    assert view.cpu.machine.name.startswith("Synthetic")
+    assert [other.machine.name for other in view.others] == ["Another CPU, 4 cores"]
+
+
+def test_one_bad_file_among_good_ones_is_reported_and_left_out(tmp_path, plain, capsys):
+    ladder().save(tmp_path / "in")
+    (tmp_path / "in" / "broken.json").write_text('{"context": {"schema_version": 2,')
+    assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
+    assert "broken.json is left out" in capsys.readouterr().err
+    text = (tmp_path / "out" / "report.json").read_text()
+    assert "broken.json is left out of this report: line 1 column" in text.replace("\u200b", "")
+
+
+def test_foreign_files_are_listed_without_a_warning(tmp_path):
+    write(tmp_path / "package.json", {"name": "x"})
+    ladder().save(tmp_path)
+    study = collect([tmp_path], [])
+    assert [s.used for s in study.sources if s.path.endswith("package.json")] == [False] and not study.warnings
+
+
+@pytest.mark.parametrize("name", (".", "absent"))
+def test_nothing_to_read(tmp_path, capsys, name):
+    assert main([str(tmp_path / name), "--output", str(tmp_path / "out")]) == BAD_INPUT
+    text = capsys.readouterr().err
+    assert str(tmp_path / name) in text and text.count("\n") == 1
+
+
+def test_own_output_is_not_input(tmp_path):
+    ladder().save(tmp_path)
+    ladder(date="2027-01-01T00:00:00").save(tmp_path / "report")
+    assert collect([tmp_path], [], tmp_path / "report").date.startswith("2026")
+
+
+def test_counted_points_have_the_counters_of_the_gpu_or_of_any(tmp_path):
+    run = Run("counts", gpu_name="")
+    run.count("gpu/matmul/naive", flops_executed=1.0)
+    run.save(tmp_path)
+    name = run.benchmarks[0]["name"]
+    for machine, value in (("Other GPU", 1), ("Synthetic GPU", 2)):
+        write(tmp_path / f"{machine}.json", {"machine": machine, "date": f"2026-01-0{value}", "tool": "ncu", "points": {
+            name: {"ffma": value}}})
+    part = view_of(collect([tmp_path], []), "counts").counts
+    assert part.counters_of(part.points[0]) == {"ffma": 2.0} and part.counter_machine == "Synthetic GPU"
+    run.context["gpu_name"] = "Other GPU"
+    run.save(tmp_path)
+    part = view_of(collect([tmp_path], []), "counts").counts
+    assert part.counters_of(part.points[0]) == {"ffma": 1.0} and part.counter_machine == "Other GPU"
+
+
+def test_counters_of_several_products_are_those_of_none(tmp_path):
+    run = Run("x")
+    run.rate("gpu/matmul/library", 100)
+    run.save(tmp_path)
+    name, products = run.benchmarks[0]["name"], 512**3
+    for launches, ffma, known in ((1, products, True), (3, products, True), (3, 2 * products, False), (1, 2 * products, True)):
+        write(tmp_path / "c.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": {
+            name: {"ffma": ffma, "kernels_launched": launches}}})
+        part = view_of(collect([tmp_path], []), "x").gpu
+        assert bool(part.counters_of(part.points[0])) == known, (launches, ffma)

@@ -1,0 +1,187 @@
+"""experiments/profile.sh and report/counters.py: hardware counters of many points from one run of Nsight Compute."""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+from report import counters
+
+NAMES = ["count/gpu/a/one/n:4", "count/gpu/a/one/n:5", "gpu/b/two/n:8", "gpu/b/two/n:9"]
+
+RUNG = """#!/bin/bash
+# With --profile it says the points' names, each as it is about to run.
+filter=$(sed 's/.*filter=//' <<<"$*")
+names() { printf '%s\\n' $NAMES | grep -E "$filter"; }
+case "$*" in
+  *--benchmark_list_tests*) names; echo gpu/b/two/n:8/mode:cold; echo cpu/c/x/n:1 ;;
+  *) echo "b: a title"; names ;;
+esac
+"""
+
+NCU = """#!/bin/bash
+# Knows one metric more than those that are asked for without a look; points of b launch $KERNELS_OF_B kernels.
+[ "$1" = --query-metrics ] && { printf 'lts__t_sectors_srcunit_tex_op_read   Counter  x\\n'; exit; }
+args="$*"
+[[ $args == *srcunit_tex_op_write* ]] && { echo "==ERROR== Failed to find metric" >&2; exit 1; }
+log=$(sed 's/.*--log-file \\([^ ]*\\).*/\\1/' <<<"$args")
+while [ "$1" != "$RUNG" ]; do shift; done
+echo run >>"$RUNS"
+"$@"
+{
+  echo '==PROF== Connected'
+  echo '"ID","device__attribute_display_name","lts__t_bytes.sum","lts__t_sectors_srcunit_tex_op_read.sum"'
+  echo '"","","byte","sector"'
+  id=0
+  while read -r name; do
+    [[ $name == *gpu/* ]] || continue
+    times=1; [[ $name == gpu/b* ]] && times=$KERNELS_OF_B
+    for _ in $(seq "$times"); do echo "\\"$((id++))\\",\\"GPU X\\",\\"1,${#name}00\\",\\"${name##*:}\\""; done
+  done < <("$@")
+} >"$log"
+"""
+
+
+def profiled(folder, kernels_of_b, filter="gpu"):
+    """Runs profile.sh where ncu and rung are such scripts; its counters.json, what it said, how often ncu ran."""
+    (folder / "bin").mkdir()
+    for name, text in (("ncu", NCU), ("rung", RUNG)):
+        (folder / "bin" / name).write_text(text)
+        (folder / "bin" / name).chmod(0o755)
+    runs = folder / "runs"
+    runs.touch()
+    environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "RUNG": str(folder / "bin" / "rung"),
+                                "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES)}
+    command = ["bash", str(ROOT / "experiments" / "profile.sh"), "b", filter, str(folder / "counters.json")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    file = folder / "counters.json"
+    return json.loads(file.read_text()) if file.exists() else None, done, len(runs.read_text().split())
+
+
+def test_one_run_reads_all_points_of_a_kernel(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert runs == 2
+    assert data["machine"] == "GPU X" and list(data["points"]) == NAMES
+    assert [p["l2_load_sectors"] for p in data["points"].values()] == [4, 5, 8, 9]
+    assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 11300.0, "l2_load_sectors": 8.0, "kernels_launched": 1}
+
+
+def test_points_of_several_launches_have_runs_of_their_own(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert runs == 4
+    assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 22600.0, "l2_load_sectors": 16.0, "kernels_launched": 2}
+    assert data["points"]["gpu/b/two/n:9"]["l2_load_sectors"] == 18
+    assert data["points"]["count/gpu/a/one/n:4"]["kernels_launched"] == 1
+
+
+def test_a_point_without_kernels_is_left_out_and_named(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=0)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(data["points"]) == NAMES[:2] and "no counters for gpu/b/two/n:8" in done.stderr
+
+
+def test_counted_and_measured_points_of_a_kernel_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr("test_counters.NAMES", ["count/gpu/b/two/n:4", "gpu/b/two/n:5"])
+    data, done, runs = profiled(tmp_path, kernels_of_b=1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert runs == 2 and list(data["points"]) == ["count/gpu/b/two/n:4", "gpu/b/two/n:5"]
+    assert "\ngpu/b/two: 1 points\n" in done.stdout
+
+
+def test_metrics_that_ncu_does_not_list_are_left_out_and_named(tmp_path):
+    _, done, _ = profiled(tmp_path, kernels_of_b=1)
+    line = next(line for line in done.stdout.splitlines() if "left out" in line)
+    assert "lts__t_sectors_srcunit_tex_op_write.sum" in line
+    assert "lts__t_sectors_srcunit_tex_op_read.sum" not in line
+
+
+def stalled(state):
+    return f"smsp__average_warps_issue_stalled_{state}_per_issue_active.ratio"
+
+
+def test_every_counter_that_is_collected_is_asked_for(tmp_path, monkeypatch):
+    states = [stalled(state) for state in counters.STATES]
+    listing = "\\n".join(f"{metric.split('.')[0]} Counter x" for metric in (*counters.SUMS.values(), *states))
+    script = NCU.replace("lts__t_sectors_srcunit_tex_op_read   Counter  x", listing)
+    script = script.replace("[[ $args == *srcunit_tex_op_write*", 'echo "$args" >>"$RUNS.asked"\n[[ $args == never*')
+    monkeypatch.setattr("test_counters.NCU", script)
+    _, done, _ = profiled(tmp_path, kernels_of_b=1)
+    assert done.returncode == 0 and "left out" not in done.stdout, done.stdout + done.stderr
+    asked = (tmp_path / "runs.asked").read_text().split("--metrics ")[1].split()[0].split(",")
+    assert sorted({*counters.SUMS.values(), *states, counters.ACHIEVED} - set(asked)) == []
+    assert sorted(metric for metric in set(asked) - set(states) if "stalled" in metric) == []
+    assert len(asked) == len(set(asked))
+
+
+def test_executed_instructions_add_up_over_the_kernels_of_a_point():
+    rows = [{"smsp__inst_executed.sum": "1,200"}, {"smsp__inst_executed.sum": "34"}]
+    assert counters.point_counters(rows)["instructions"] == 1234
+    assert "instructions" not in counters.point_counters([rows[0], {}])
+
+
+def test_wavefronts_of_the_l1_add_up_over_the_kernels_of_a_point():
+    rows = [{"l1tex__data_pipe_lsu_wavefronts.sum": "1,200"}, {"l1tex__data_pipe_lsu_wavefronts.sum": "34"}]
+    assert counters.point_counters(rows)["l1_wavefronts"] == 1234
+    assert "l1_wavefronts" not in counters.point_counters([rows[0], {}])
+
+
+def test_states_of_warps_are_those_of_the_kernel_with_the_most_ffma():
+    small = {counters.SUMS["ffma"]: "5", stalled("barrier"): "9.5", stalled("drain"): "1"}
+    large = {counters.SUMS["ffma"]: "1,000", stalled("barrier"): "2.25", stalled("selected"): "1",
+             stalled("not_selected"): "0", stalled("wait"): "n/a", stalled("of_mars"): "3"}
+    for rows in ([small, large], [large, small]):
+        found = counters.point_counters(rows)
+        assert {k: v for k, v in found.items() if k.startswith("warps_")} == {
+            "warps_barrier": 2.25, "warps_selected": 1.0, "warps_not_selected": 0.0}
+    assert not any(k.startswith("warps_") for k in counters.point_counters([{counters.SUMS["ffma"]: "7"}]))
+
+
+def test_states_of_warps_reach_the_file(tmp_path):
+    (tmp_path / "1.points").write_text("gpu/a/x/n:1\n")
+    csv(tmp_path / "1.csv", ["0", "GPU X", "12.5", "1"],
+        columns=("ID", "device__attribute_display_name", stalled("long_scoreboard"), stalled("selected")))
+    assert counters.main([str(tmp_path), str(tmp_path / "counters.json")]) == 0
+    assert json.loads((tmp_path / "counters.json").read_text())["points"]["gpu/a/x/n:1"] == {
+        "warps_long_scoreboard": 12.5, "warps_selected": 1.0, "kernels_launched": 1}
+
+
+def test_no_point_is_an_error_and_writes_nothing(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, filter="nothing-of-this-name")
+    assert done.returncode == 2 and data is None and runs == 0
+
+
+def csv(path, *rows, columns=("ID", "device__attribute_display_name", counters.SUMS["ffma"])):
+    lines = [",".join(f'"{c}"' for c in columns), ",".join('""' for _ in columns)]
+    path.write_text("\n".join(["==PROF== noise", *lines, *(",".join(f'"{c}"' for c in row) for row in rows)]) + "\n")
+
+
+def test_sums_need_all_of_their_parts():
+    row = {counters.SUMS["atom_requests"]: "3", counters.SUMS["red_requests"]: "4", counters.SUMS["atom_sectors"]: "5"}
+    found = counters.point_counters([row])
+    assert found["atomic_requests"] == 7 and "atomic_sectors" not in found and "dram_bytes" not in found
+
+
+@pytest.mark.parametrize("kernels", [0, 1, 3])
+def test_one_log_with_another_number_of_kernels_is_refused(tmp_path, kernels):
+    (tmp_path / "1.points").write_text("gpu/a/x/n:1\ngpu/a/x/n:2\n")
+    csv(tmp_path / "1.csv", *([str(i), "GPU X", "7"] for i in range(kernels)))
+    target = tmp_path / "counters.json"
+    assert counters.main([str(tmp_path), str(target)]) == 2
+    assert not target.exists()
+
+
+def test_points_of_the_same_machine_are_kept(tmp_path):
+    (tmp_path / "1.points").write_text("gpu/a/x/n:1\n")
+    csv(tmp_path / "1.csv", ["0", "GPU X", "1,007"])
+    target = tmp_path / "counters.json"
+    target.write_text(json.dumps({"machine": "GPU X", "points": {"old": {"ffma": 1}, "gpu/a/x/n:1": {"ffma": 2}}}))
+    assert counters.main([str(tmp_path), str(target)]) == 0
+    points = json.loads(target.read_text())["points"]
+    assert points["old"] == {"ffma": 1} and points["gpu/a/x/n:1"]["ffma"] == 1007
+    target.write_text(json.dumps({"machine": "another", "points": {"old": {"ffma": 1}}}))
+    assert counters.main([str(tmp_path), str(target)]) == 0
+    assert "old" not in json.loads(target.read_text())["points"]

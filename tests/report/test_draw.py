@@ -1,0 +1,66 @@
+"""Drawing: labels keep apart, series can be told apart, figures stay on their page."""
+
+import pytest
+
+from report.draw import labels, lines, style
+from report.draw.paper import Paper
+
+
+@pytest.mark.parametrize("wishes, gap", (([5, 5, 5], 2), ([1, 10, 10.5, 3], 2), ([0, 0.1, 0.2, 50], 8), ([], 3), ([4], 3)))
+def test_spread_keeps_distance_and_order(wishes, gap):
+    placed = labels.spread(wishes, gap)
+    assert sorted(range(len(wishes)), key=lambda i: (wishes[i], i)) == sorted(range(len(wishes)), key=lambda i: placed[i])
+    ordered = sorted(placed)
+    assert all(b - a >= gap - 1e-9 for a, b in zip(ordered, ordered[1:]))
+    if len(wishes) == 3:
+        assert sum(placed) / 3 == pytest.approx(5)
+
+
+def test_spread_stays_within_limits():
+    placed = labels.spread([100, 100, 100], 10, low=0, high=100)
+    assert max(placed) == 100 and min(placed) == 80
+
+
+@pytest.mark.parametrize("text, number", (("blocked, all threads (block 128)", 1), ("x" * 100, 3), ("", 1)))
+def test_nothing_is_cut_off(text, number):
+    shown = labels.wrap(text, 34)
+    assert shown.count("\n") == number - 1 and max(map(len, shown.split("\n"))) <= 34
+    assert not text or shown.replace("\n", "") == text
+
+
+def test_labels_avoid_what_is_drawn():
+    sheet = Paper((0, 0, 100, 100))
+    sheet.line((0, 50), (100, 50))
+    sheet.mark(20, 70)
+    assert sheet.place([[(10, 45, 30, 55)], [(15, 65, 25, 75)], [(90, 80, 110, 90)], [(60, 60, 80, 70)]]) == 3
+    assert sheet.cost([(60, 60, 80, 70)]) > 0, "a placed label is in the way of the next"
+
+
+def axes_with(number: int):
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    lines.draw(ax, [lines.Series(f"s{i}", [lines.Dot(x, 1e9 * (i + x)) for x in (1, 2, 4)]) for i in range(number)],
+               "x", "Performance", unit="cell/s")
+    return ax
+
+
+def test_more_series_than_can_be_told_apart_are_refused():
+    axes_with(6)
+    with pytest.raises(ValueError, match="7 series"):
+        axes_with(7)
+
+
+def test_series_differ_in_grey_and_in_marker():
+    looks = style.SERIES
+    assert len({look["marker"] for look in looks}) == len(looks) == style.MOST
+    grey = sorted(sum(w * c for w, c in zip((0.299, 0.587, 0.114), style.mix(look["color"], "#000000", 0))) for look in looks)
+    lines_ = {(round(g, 1), str(look["linestyle"])) for g, look in zip(grey, looks)}
+    assert len(lines_) == len(looks)
+
+
+def test_axes_have_the_metric_s_unit_with_a_prefix():
+    assert axes_with(2).get_ylabel() == "Performance [Gcell/s]"
+
+
+def test_half_a_figure_is_half_as_wide():
+    whole, half = (style.figure(60, half).get_size_inches()[0] for half in (False, True))
+    assert 2 * half < whole < 2.2 * half

@@ -1,0 +1,136 @@
+"""Ladders and limits: rungs, ratios judged together, what is used of each resource."""
+
+import pytest
+from synthetic import DRAM, GPU, PEAK, Run, ladder, write
+
+from report.data.collect import collect
+from report.data.ladder import build
+from report.data.limits import use
+from report.data.statistics import FASTER, SAME, SLOWER
+from report.data.view import best_variants, whole_machine
+from report.text import words
+
+
+def part_of(folder, name="matmul_ladder", side="gpu"):
+    return getattr(next(v for v in collect([folder], []).views if v.name == name), side)
+
+
+def built(folder, run, size=512, **more):
+    run.save(folder)
+    return build(part_of(folder, **more), "matmul", "fp32", size)
+
+
+def test_rungs_with_their_ratios(tmp_path):
+    made = built(tmp_path, ladder())
+    assert [(r.number, r.point.kernel.title) for r in made.rungs] == [(1, "naive"), (2, "tiled"), (3, "top"), (None, "Library")]
+    tiled, top = made.rungs[1:3]
+    assert tiled.below.value == pytest.approx(3, rel=1e-3) and tiled.below.verdict == FASTER and tiled.below.paired
+    assert top.peers["Library"].value == pytest.approx(8 / 7, rel=1e-3) and top.peers["Library"].verdict == FASTER
+    assert made.rungs[0].over_fastest.verdict == SLOWER and top.over_fastest is None
+    assert top.share.value == pytest.approx(0.8, rel=0.01) and made.best_peer.point.kernel.is_library
+    assert [p.n for p, _ in made.over] == [256, 512]
+    assert made.find("gpu/matmul/tiled/tile:16").kernel.title == "tiled" and made.find("gpu/matmul/tiled/tile:8") is None
+
+
+def test_the_size_is_the_declared_one_else_said(tmp_path):
+    assert built(tmp_path, ladder(), 256).size_text == "N\u00a0=\u00a0256"
+    other = built(tmp_path, ladder(), 8192)
+    assert other.size_text == "N\u00a0=\u00a0512" and "8192" in other.note
+
+
+def test_the_largest_size_that_most_kernels_have(tmp_path):
+    run = ladder()
+    run.rate("gpu/matmul/top", 900, 4096)
+    assert built(tmp_path, run, None).size_text == "N\u00a0=\u00a0512"
+
+
+def test_variants_types_and_modes_do_not_mix(tmp_path):
+    run = ladder()
+    run.rate("gpu/matmul/tiled", 500, tunables={"tile": 32})
+    run.rate("gpu/matmul/tiled", 9999, tunables={"tile": 8}, mode="cold", name="gpu/matmul/tiled/tile:8/n:512/mode:cold")
+    run.kernel("gpu/matmul/tensor", type="bf16")
+    run.rate("gpu/matmul/tensor", 9000)
+    made = built(tmp_path, run)
+    assert made.rungs[1].point.tunables == {"tile": 32} and len(made.rungs) == 4
+    assert [p.kernel.title for p in part_of(tmp_path).timed("matmul", "bf16")] == ["tensor"]
+
+
+def test_the_same_rate_is_no_gain(tmp_path):
+    run = ladder()
+    run.kernel("gpu/matmul/idle", order=130)
+    run.rate("gpu/matmul/idle", 800 * 1.0005, interleaved_with=3)
+    for entry in run.benchmarks:  # noise of its own, above and below
+        if entry["kernel"] == "gpu/matmul/idle":
+            entry["real_time"] *= 1 + 0.002 * (-1) ** entry["repetition_index"]
+    made = built(tmp_path, run)
+    assert made.rungs[3].below.verdict == SAME and made.top.point.kernel.title == "idle"
+
+
+def test_a_sweep_over_threads_stays_off_the_ladder(tmp_path):
+    run = ladder("cpu")
+    for threads, rate in ((1, 25), (2, 50), (8, 999)):
+        run.rate("cpu/matmul/top", rate, threads=threads, name=f"cpu/matmul/top/n:512/threads:{threads}",
+                 oversubscribed=threads > 4)
+    run.rate("cpu/matmul/top", 9999, threads=4, name="cpu/matmul/top/n:512/threads:4")
+    run.save(tmp_path)
+    points = part_of(tmp_path, "cpu_ladder", "cpu").timed("matmul", "fp32")
+    whole = [p for p in best_variants(whole_machine(points)) if p.kernel.title == "top" and p.n == 512]
+    assert [round(p.value) for p in whole] == [80] and {p.threads for p in whole_machine(points)} == {4}
+
+
+def test_what_was_not_measured_is_missing_with_its_reason(tmp_path):
+    run = ladder()
+    run.skip(run.kernel("gpu/matmul/one_block"), "n is at most 32")
+    run.rate("gpu/matmul/small", 1, 64)
+    made = built(tmp_path, run)
+    assert {p.kernel.title: p.skipped for p in made.missing} == {"one block": "n is at most 32", "small": None}
+
+
+def test_no_ladder_of_another_problem(tmp_path):
+    ladder().save(tmp_path)
+    assert build(part_of(tmp_path), "heat", "fp32") is None and build(None, "matmul", "fp32") is None
+
+
+def counted(tmp_path, **counters):
+    """Use of resources of the top rung with these counters; it takes t seconds."""
+    run = Run("x")
+    run.roofs("gpu")
+    run.rate("gpu/matmul/top", 500, sm_clock_mhz=1000)
+    run.save(tmp_path)
+    write(tmp_path / "c.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": {
+        "gpu/matmul/top/n:512": counters}})
+    part = part_of(tmp_path, "x")
+    point = part.timed()[0]
+    return use(part, point), point.summary.median
+
+
+def test_shares_are_counts_over_time_over_roofs(tmp_path):
+    seconds = 2 * 512**3 / 500e9
+    found, time = counted(tmp_path, dram_bytes=0.85 * DRAM * 1e9 * seconds, instructions=0.5 * 4 * 10 * 1e9 * seconds)
+    assert found.shares["DRAM"] == pytest.approx(0.85, rel=0.01)
+    assert found.shares["instruction issue"] == pytest.approx(0.5, rel=0.01)
+    assert found.shares["arithmetic"] == pytest.approx(500 / PEAK, rel=0.01)
+    assert found.limit == "DRAM" and words.limit(found) == "limited by DRAM (0.85)"
+
+
+@pytest.mark.parametrize("share, said", ((0.79, "nearest roof: DRAM (0.79)"), (0.81, "limited by DRAM (0.81)")))
+def test_a_limit_is_said_from_four_fifths_on(tmp_path, share, said):
+    found, _ = counted(tmp_path, dram_bytes=share * DRAM * 1e9 * 2 * 512**3 / 500e9)
+    assert words.limit(found) == said
+
+
+def test_without_counts_nothing_is_known(tmp_path):
+    found, _ = counted(tmp_path, occupancy_achieved=0.5)
+    assert found.shares == {} and words.limit(found) == "–"
+
+
+def test_waits_are_parts_of_all_active_warps_time(tmp_path):
+    found, _ = counted(tmp_path, warps_selected=1.0, warps_barrier=2.0, warps_not_selected=1.0)
+    assert found.waits == {"barrier": 0.5}
+
+
+def test_an_l1_that_serves_little_but_shared_memory_is_called_so(tmp_path):
+    from report.data.limits import Use
+    assert Use({"L1": 0.9, "shared memory": 0.87}, {}).nearest == ("shared memory", 0.87)
+    assert Use({"L1": 0.9, "shared memory": 0.6}, {}).nearest == ("L1", 0.9)
+    assert Use({"L1": 0.82, "shared memory": 0.79}, {}).nearest == ("L1", 0.82)

@@ -1,0 +1,196 @@
+"""Loading: what is read, that both schemas say the same, and every way in which a file can be bad."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from synthetic import Run, ladder, write
+
+from report.cli import BAD_INPUT, main
+from report.data.load import Foreign, InputError, load
+from report.data.records import CounterFile, SheetFile
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def test_both_schemas_load_to_the_same_records():
+    old, new = (load(FIXTURES / f"schema_{version}.json") for version in (1, 2))
+    assert old.kernels == new.kernels
+    assert len(old.points) == len(new.points) == 7
+    for a, b in zip(old.points, new.points):
+        labels = {k: v for k, v in a.labels.items() if k != "tunable_names"}
+        assert dataclasses.replace(a, run="", labels={}) == dataclasses.replace(b, run="", labels={}), a.name
+        assert labels == b.labels
+    assert (old.date, old.experiment, old.flags) == (new.date, new.experiment, new.flags)
+
+
+@pytest.mark.parametrize("version", (1, 2))
+def test_what_a_point_says(version):
+    tiled, amx, roof, counted, strided, skipped, failed = load(FIXTURES / f"schema_{version}.json").points
+    assert tiled.n == 256 and tiled.tunables == {"tile": 16} and tiled.summary.n == 6 and tiled.interleaved
+    assert tiled.value == pytest.approx(33554432 / 1.0015e-3 / 1e9) and tiled.requested_intensity == 4
+    assert tiled.title == "tiled (tile 16)" and tiled.batch == 3
+    assert (amx.kernel.family, amx.kernel.type, amx.mode, amx.threads) == ("matmul", "bf16", "cold", 4)
+    assert amx.n is None and amx.size_text == "1000 × 16 × 300 (m × n × k)"
+    assert roof.kernel.is_ceiling and roof.metric.unit == "GB/s" and roof.value == pytest.approx(65.536)
+    assert counted.is_counted and not counted.is_timed and counted.value is None
+    assert counted.counters["flops_executed"] == 524288 and counted.counters["bytes_declared_loaded"] == 131072
+    assert strided.sizes == {"bytes": 65536, "passes": 4} and strided.metric.unit == "GB/s"
+    assert skipped.skipped == "n must be a multiple of the tile" and failed.failed == "wrong result"
+    assert not skipped.is_timed and failed.value is None
+
+
+def test_words_and_judged_values_and_metrics_of_schema_2(tmp_path):
+    run = Run("x", problems={"heat": {"title": "Heat", "metric": {"key": "cells_per_s", "unit": "cell/s"}}})
+    run.time("cpu/heat/naive", 2.0, {"n": 10}, {"order": "rows", "tile": 4}, cells_per_s=50.0, judged={"max_ulp": 1.5})
+    point = load(run.save(tmp_path)).points[0]
+    assert point.tunables == {"order": "rows", "tile": 4} and point.variant == "order rows, tile 4"
+    assert point.judged == {"max_ulp": 1.5} and point.metric.unit == "cell/s" and point.metric.is_rate
+    assert point.value == pytest.approx(50.0, rel=0.01)
+    assert load(write(tmp_path / "b.json", run.data() | {"benchmarks": []})).points == ()
+
+
+def test_other_shapes(tmp_path):
+    sheet = {"machine": "Synthetic GPU", "date": "2026-01-01", "empirical": {}, "spec": {
+        "gflops": {"data": [["FP32", 67000]]}, "gbytes": {"data": [["DRAM", 4800]]}}}
+    counters = {"machine": "Synthetic GPU", "date": "2026-01-01", "tool": "ncu", "points": {"a": {"x": 1, "bad": -1}}}
+    found = load(write(tmp_path / "a.json", sheet))
+    assert isinstance(found, SheetFile) and found.ceilings == (("FP32", 67000.0, False), ("DRAM", 4800.0, True))
+    found = load(write(tmp_path / "b.json", counters))
+    assert isinstance(found, CounterFile) and found.points == {"a": {"x": 1.0}}
+
+
+def test_every_prefix_is_refused_with_file_and_place(tmp_path):
+    whole = (FIXTURES / "schema_2.json").read_bytes().rstrip()
+    for cut in sorted({0, 1, 2, *range(3, len(whole), len(whole) // 60), len(whole) - 1}):
+        path = tmp_path / "cut.json"
+        path.write_bytes(whole[:cut])
+        with pytest.raises(InputError) as caught:
+            load(path)
+        assert str(path) in str(caught.value) and "line" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", (
+    "[]", "3", '"context"', "null", "{}", '{"context": {"date": "2026-01-01"}, "benchmarks": []}', '{"name": "x"}'))
+def test_foreign_json(tmp_path, capsys, content):
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    with pytest.raises(Foreign):
+        load(path)
+    assert main([str(path), "--output", str(tmp_path / "out")]) == BAD_INPUT
+    assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", (b"\xff\xfe", b'{"a": \xe9}', b"[" * 100_000, b"9" * 10_000, b"{]", b"nan"))
+def test_broken_bytes(tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError):
+        load(path)
+
+
+@pytest.mark.parametrize("version, word", ((3, "newer"), (99, "newer"), (0, "ever was"), (-1, "ever was"), ("1", "ever was"),
+                                           (1.5, "ever was"), (None, "ever was"), (True, "ever was")))
+def test_other_schema_is_refused(tmp_path, capsys, version, word):
+    path = ladder(schema_version=version).save(tmp_path / "in")
+    assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == BAD_INPUT
+    text = capsys.readouterr().err
+    assert word in text and str(path) in text and "schema_version" in text and text.count("\n") == 1
+
+
+def broken_context(**fields):
+    return {"context": {"schema_version": 2, "date": "2026-01-01T00:00:00", "experiment": "x", "kernels": {}} | fields,
+            "benchmarks": []}
+
+
+@pytest.mark.parametrize("version", (1, 2))
+@pytest.mark.parametrize("data, where", (
+    (broken_context(date="yesterday"), "context.date"), (broken_context(date=3), "context.date"),
+    (broken_context(experiment=""), "context.experiment"), (broken_context(kernels=[]), "context.kernels"),
+    (broken_context(kernels={"a": 1}), "context.kernels"), (broken_context(kernels={"a": {"side": "tpu"}}), "side"),
+    (broken_context(kernels={"a": {"side": "cpu", "order": "first"}}), "order"),
+    (broken_context() | {"benchmarks": {}}, "benchmarks"), (broken_context() | {"benchmarks": [3]}, "benchmarks[0]"),
+    (broken_context() | {"benchmarks": [{"name": 3}]}, "benchmarks[0].name"),
+))
+def test_wrong_types_are_named(tmp_path, data, where, version):
+    data = data | {"context": data["context"] | {"schema_version": version}}
+    with pytest.raises(InputError) as caught:
+        load(write(tmp_path / "a.json", data))
+    assert where in str(caught.value)
+
+
+@pytest.mark.parametrize("data, where", (
+    ({"empirical": {}, "spec": {"gflops": {"data": [["a", -1]]}}, "machine": "m", "date": "2026-01-01"}, "spec.gflops.data[0]"),
+    ({"empirical": {}, "spec": {"gflops": {"data": [3]}}, "machine": "m", "date": "2026-01-01"}, "spec.gflops.data[0]"),
+    ({"empirical": {}, "spec": {"gbytes": []}, "machine": "m", "date": "2026-01-01"}, "spec.gbytes"),
+    ({"empirical": {}, "date": "2026-01-01"}, "machine"),
+    ({"points": [], "tool": "x", "machine": "m", "date": "2026-01-01"}, "points"),
+    ({"kernels": {"a": {"t": {"found": 1}}}, "tool": "x", "machine": "m", "date": "2026-01-01"}, "found"),
+    ({"emulators": {}, "machine": "m", "cores": 1, "date": "2026-01-01"}, "emulators"),
+))
+def test_wrong_types_of_companions_are_named(tmp_path, data, where):
+    with pytest.raises(InputError) as caught:
+        load(write(tmp_path / "a.json", data))
+    assert where in str(caught.value)
+
+
+@pytest.mark.parametrize("field, value, reason", (
+    ("real_time", float("nan"), "nan"), ("real_time", float("inf"), "inf"), ("real_time", 0, "zero"),
+    ("real_time", -5.0, "negative"), ("real_time", "fast", "not a number"), ("real_time", None, "missing"),
+    ("real_time", 10**400, "out of range"), ("real_time", True, "not a number"), ("time_unit", "weeks", "time_unit"),
+    ("flops_useful", float("nan"), "flops"), ("flops_useful", -1, "flops"), ("max_error_ratio", 1.5, "not verified"),
+    ("max_error_ratio", float("nan"), "not verified"), ("kernel", "unknown", "context.kernels"), ("kernel", [], "kernels"),
+))
+def test_bad_samples_are_flagged_and_left_out(tmp_path, field, value, reason):
+    run = Run("x")
+    run.rate("gpu/matmul/naive", 100, count=7)
+    run.benchmarks[3][field] = value
+    loaded = load(run.save(tmp_path))
+    assert len(loaded.flags) == 1 and reason in loaded.flags[0].reason
+    point = loaded.points[0]
+    assert point.summary.n == 6 and point.turns == (0, 1, 2, 4, 5, 6)
+
+
+@pytest.mark.parametrize("field, value", (("occupancy_achieved", 1.01), ("power_w", float("nan")), ("sm_clock_mhz", [])))
+def test_bad_counters_are_dropped_but_the_time_stays(tmp_path, field, value):
+    run = Run("x")
+    run.rate("gpu/matmul/naive", 100, count=7)
+    run.benchmarks[0][field] = value
+    loaded = load(run.save(tmp_path))
+    assert len(loaded.flags) == 1 and field in loaded.flags[0].reason
+    assert field not in loaded.points[0].counters and loaded.points[0].summary.n == 7
+
+
+def test_one_failed_sample_fails_the_point(tmp_path):
+    run = Run("x")
+    run.rate("gpu/matmul/naive", 100)
+    run.benchmarks[5] |= {"error_occurred": True, "error_message": "wrong result"}
+    point = load(run.save(tmp_path)).points[0]
+    assert point.failed == "wrong result" and point.value is None and not point.is_timed
+
+
+def test_the_worst_error_and_any_throttling_count(tmp_path):
+    run = Run("x")
+    run.rate("gpu/matmul/naive", 100, count=6, energy_j=2.0)
+    run.benchmarks[2] |= {"max_error_ratio": 0.9, "throttled": "thermal", "energy_j": 9.0}
+    counters = load(run.save(tmp_path)).points[0].counters
+    assert (counters["max_error_ratio"], counters["throttled"], counters["energy_j"]) == (0.9, 1.0, 2.0)
+
+
+def test_a_missing_package_costs_the_report_and_no_more(tmp_path):
+    """Without numpy nothing is rendered: one plain message, no traceback, exit code 0."""
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('no numpy', name='numpy')\n")
+    done = subprocess.run([sys.executable, "-m", "report", "anything"], cwd=ROOT, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 0
+    assert "numpy" in done.stdout and "Traceback" not in done.stderr
+
+
+def test_fixtures_name_themselves_synthetic():
+    for path in FIXTURES.glob("*.json"):
+        assert "Synthetic" in json.loads(path.read_text())["context"]["cpu_name"]

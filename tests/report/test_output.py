@@ -1,0 +1,52 @@
+"""Files: safe names and cells, a CSV of every figure and table, nothing stale."""
+
+import csv
+
+import pytest
+
+from report import output
+from report.experiment import Column, Figure, Table
+
+
+@pytest.mark.parametrize("text, name", (("../../etc/passwd", "_.._etc_passwd"), ("a b/c", "a_b_c"), ("", "unnamed"),
+                                        ("...", "unnamed"), ("x" * 200, "x" * 80), ("é\n", "__")))
+def test_safe_names(text, name):
+    assert output.safe_name(text) == name
+
+
+@pytest.mark.parametrize("value, cell", (("=1+1", "'=1+1"), ("+x", "'+x"), ("-x", "'-x"), ("@x", "'@x"), ("a\nb", "a b"),
+                                         (-1.5, "-1.5"), (None, ""), (0.1 + 0.2, "0.3"), ("plain", "plain"), (True, "1")))
+def test_csv_cells(value, cell):
+    assert output.cell(value) == cell
+
+
+def test_csv_has_all_keys_of_all_rows(tmp_path):
+    output.write_csv(tmp_path / "x.csv", [{"a": 1, "=b": 2}, {"c": "=1"}])
+    assert list(csv.reader((tmp_path / "x.csv").open())) == [["a", "'=b", "c"], ["1", "2", ""], ["", "", "'=1"]]
+
+
+def figure(name):
+    return Figure(name, [{"x": 1}], lambda fig: fig.add_axes((0, 0, 1, 1)).plot([0, 1]), "A caption.", "alt", height=20)
+
+
+def test_every_ending_of_a_figure_and_no_stale_file(tmp_path):
+    table = Table("t", "A table.", (Column("x", "x"),), [{"x": 1}])
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "of-the-user.csv").touch()
+    output.write([figure("a"), figure("../b")], [table], tmp_path)
+    names = {p.name for p in (tmp_path / "figures").iterdir()}
+    assert names == {"of-the-user.csv", ".written", *(f"{n}.{e}" for n in ("a", "_b") for e in ("csv", "pdf", "svg", "png"))}
+    assert (tmp_path / "tables" / "t.csv").read_text() == "x\n1\n"
+    output.write([figure("c")], [], tmp_path)
+    assert {p.name for p in (tmp_path / "figures").iterdir()} == {"of-the-user.csv", ".written", "c.csv", "c.pdf", "c.svg", "c.png"}
+    assert not (tmp_path / "tables" / "t.csv").exists()
+
+
+def test_a_figure_that_cannot_be_drawn_is_no_silent_gap(tmp_path):
+    def fail(fig):
+        raise ValueError("no")
+    bad = Figure("bad", [], fail, "", "")
+    with pytest.raises((ValueError, RuntimeError)):
+        output.write([bad], [], tmp_path)
+    with pytest.raises(RuntimeError):
+        output.write([figure("good"), bad], [], tmp_path)

@@ -1,0 +1,123 @@
+"""Statistics: ranks against a brute-force oracle, coverage by simulation, families of comparisons by simulation."""
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from report.data import statistics as stats
+
+
+def exact_coverage(n: int, lower: int, upper: int) -> Fraction:
+    """P(X_(lower) <= median <= X_(upper)) of n continuous samples: lower <= heads < upper, in whole numbers."""
+    return Fraction(sum(math.comb(n, k) for k in range(lower, upper)), 2**n)
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_no_interval_below_six(n):
+    assert stats.median_ranks(n) is None
+    assert stats.summarise([1.0] * n).low is None
+
+
+def test_exact_ranks_cover_and_are_the_tightest():
+    for n in range(6, 70):
+        lower, upper = stats.median_ranks(n)
+        assert lower + upper == n + 1
+        assert exact_coverage(n, lower, upper) >= Fraction(95, 100)
+        assert lower + 1 >= upper - 1 or exact_coverage(n, lower + 1, upper - 1) < Fraction(95, 100)
+
+
+@pytest.mark.parametrize("n", (70, 100, 1000))
+def test_le_boudec_ranks(n):
+    lower, upper = stats.median_ranks(n)
+    assert lower == math.floor((n - 1.96 * math.sqrt(n)) / 2)
+    assert upper == math.ceil(1 + (n + 1.96 * math.sqrt(n)) / 2)
+    assert exact_coverage(n, lower, upper) >= Fraction(95, 100)
+
+
+@pytest.mark.parametrize("n", (6, 15, 40, 100))
+def test_coverage_by_simulation(n):
+    draws = 10_000
+    data = np.sort(np.random.default_rng(7).lognormal(0.0, 1.0, (draws, n)), axis=1)
+    lower, upper = stats.median_ranks(n)
+    covered = np.mean((data[:, lower - 1] <= 1.0) & (data[:, upper - 1] >= 1.0))
+    assert covered >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / draws)
+
+
+def test_summary_keeps_every_sample():
+    s = stats.summarise([1, 2, 3, 4, 5, 6, 7, 8, 9, 1000])
+    assert (s.n, s.minimum, s.median, s.q1, s.q3, s.low, s.high) == (10, 1, 5.5, 3.25, 7.75, 2, 9)
+
+
+@pytest.mark.parametrize("bad", ([], [0.0], [-1.0], [math.nan], [math.inf]))
+def test_summary_refuses_what_is_no_time(bad):
+    with pytest.raises(ValueError):
+        stats.summarise(bad)
+
+
+def point(times, interleaved=True, run="a", turns=None):
+    return SimpleNamespace(times=tuple(times), turns=tuple(turns or range(len(times))), interleaved=interleaved, run=run,
+                           summary=stats.summarise(times))
+
+
+def test_samples_of_one_turn_are_compared_with_each_other():
+    """A machine that slows down for both leaves their ratio alone."""
+    slow = [1.0 + 0.1 * i for i in range(12)]
+    found = stats.ratio(point(slow), point([1.02 * t for t in slow]))
+    assert found.paired and found.value == pytest.approx(1.02) and found.low == pytest.approx(1.02)
+    assert stats.judge({"x": found})["x"].verdict == stats.FASTER
+    for other in (point([1.02 * t for t in slow], interleaved=False), point([1.02 * t for t in slow], run="b")):
+        apart = stats.ratio(point(slow), other)
+        assert not apart.paired and stats.judge({"x": apart})["x"].verdict == stats.SAME
+
+
+def test_turns_are_matched_by_their_number():
+    times = [1.0 + 0.1 * i for i in range(14)]
+    found = stats.ratio(point(times[2:], turns=range(2, 14)), point([3 * t for t in times]))
+    assert found.paired and found.value == pytest.approx(3) and found.high == pytest.approx(3)
+
+
+def test_few_turns_are_not_paired():
+    times = [1.0 + 0.1 * i for i in range(stats.FEWEST_TURNS - 1)]
+    assert not stats.ratio(point(times), point(times)).paired
+
+
+def test_holm_rejects_in_steps():
+    def of(p):
+        return stats.Ratio(1.5, None, None, False, p)
+    verdicts = {k: r.verdict for k, r in stats.judge({"a": of(0.012), "b": of(0.02), "c": of(0.03), "d": of(0.9)}).items()}
+    assert verdicts == {"a": stats.FASTER, "b": stats.SAME, "c": stats.SAME, "d": stats.SAME}
+    verdicts = [r.verdict for r in stats.judge({"a": of(0.012), "b": of(0.016), "c": of(0.02), "d": of(0.05)}).values()]
+    assert verdicts == [stats.FASTER] * 4
+    assert stats.judge({"a": of(None)})["a"].verdict == stats.SAME
+
+
+def families(effect: float, is_paired: bool, number: int = 120, size: int = 8, count: int = 15) -> list[bool]:
+    """Of each family of comparisons whether any difference is called; both codes share the drift of their turns."""
+    rng, called = np.random.default_rng(11), []
+    for _ in range(number):
+        drift = rng.lognormal(0.0, 0.02, (size, count)) if is_paired else np.ones((size, count))
+        a, b = (drift * rng.lognormal(0.0, 0.004, (size, count)) for _ in range(2))
+        judged = stats.judge({i: stats.ratio(point(a[i], is_paired), point(b[i] * (effect if i == 0 else 1), is_paired))
+                              for i in range(size)})
+        called.append(judged[0].is_significant if effect != 1 else any(r.is_significant for r in judged.values()))
+    return called
+
+
+@pytest.mark.parametrize("is_paired", (True, False))
+def test_the_same_code_is_rarely_called_different(is_paired):
+    assert np.mean(families(1.0, is_paired)) <= 0.05
+
+
+@pytest.mark.parametrize("is_paired", (True, False))
+def test_two_percent_is_found(is_paired):
+    assert np.mean(families(1.02, is_paired, number=40)) >= 0.95
+
+
+def test_ratio_interval_holds_the_ratio():
+    a, b = stats.summarise([10, 11, 12, 13, 14, 15]), stats.summarise([1, 2, 3, 4, 5, 6])
+    assert stats.ratio_interval(a, b) == (10 / 6, 15 / 1)
+    assert stats.ratio_interval(a, b, extra=4) == (1.0, 3.0)
+    assert stats.ratio_interval(a, stats.summarise([1.0] * 5)) is None

@@ -1,0 +1,80 @@
+"""Numbers, words, citations and clean text."""
+
+import pytest
+from synthetic import ladder
+
+from report.data.collect import collect
+from report.data.records import Reference
+from report.data.statistics import FASTER, SAME, Ratio
+from report.text import numbers, sources, words
+from report.text.blocks import clean
+
+NB = numbers.NB
+
+
+@pytest.mark.parametrize("value, text", ((5431, "5.43 TFLOP/s"), (0.329, "329 MFLOP/s"), (999.96, "1.00 TFLOP/s"),
+                                         (758711, "759 TFLOP/s"), (1.5e6, "1.50 PFLOP/s"), (0, "0 FLOP/s")))
+def test_rates(value, text):
+    assert numbers.flops(value) == text.replace(" ", NB)
+
+
+@pytest.mark.parametrize("value, unit, text", ((4.54e12, "cell/s", "4.54 Tcell/s"), (1.25, "ulp", "1.25 ulp"), (33.1, "GB/s", "33.1 GB/s"),
+                                               (3.2e-6, "s", "3.20 µs")))
+def test_quantities_in_any_unit(value, unit, text):
+    assert numbers.quantity(value, unit) == text.replace(" ", NB)
+
+
+@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12300"), (0, "0")))
+def test_significant(value, text):
+    assert numbers.significant(value) == text
+
+
+@pytest.mark.parametrize("value, text", ((0.714, "71 %"), (0.0312, "3.1 %"), (0.0996, "10 %"), (1.0, "100 %")))
+def test_percent(value, text):
+    assert numbers.percent(value) == text.replace(" ", NB)
+
+
+@pytest.mark.parametrize("value, unit, found", ((5e9, "cell/s", (1e9, "Gcell/s")), (300.0, "GB/s", (1.0, "GB/s")),
+                                                (3e-6, "s", (1e-6, "µs"))))
+def test_axes_are_scaled_to_a_prefix(value, unit, found):
+    factor, name = numbers.scale(value, unit)
+    assert (factor, name) == (pytest.approx(found[0]), found[1])
+
+
+def test_lists_in_words():
+    assert words.joined(["a"]) == "a" and words.joined(["a", "b", "c"]) == "a, b and c" and words.joined([]) == ""
+    assert words.listed(list("abcdef")) == "a, b, c and 3 more" and words.listed(list("abcd")) == "a, b, c and d"
+    assert words.counted(1, "kernel") == "1 kernel" and words.counted(3, "kernel") == "3 kernels"
+
+
+def test_a_speed_with_its_interval_and_its_doubt():
+    assert words.speed(Ratio(1.17, 1.16, 1.18, True, 0.001, FASTER), "X") == (
+        f"1.17× as fast as X (95{NB}% interval [1.16,{NB}1.18])")
+    assert words.speed(Ratio(1.01, None, None, False, 0.5, SAME), "X") == "1.01× as fast as X, not a significant difference"
+
+
+def test_every_caption_says_where_when_how_and_how_often(tmp_path):
+    run = ladder()
+    run.rate("gpu/matmul/few", 10, count=3)
+    run.rate("gpu/matmul/wild", 10, stop_reason="budget", throttled=1)
+    run.save(tmp_path)
+    part = collect([tmp_path], []).views[0].gpu
+    text = words.provenance(part, part.timed())
+    assert text.startswith("Measured on Synthetic GPU (board 1234), 2026-02-03; hot mode; medians of 3–12 samples")
+    assert "none for 1 of 10 points: fewer than six samples" in text
+    assert "Hollow: sampling ended before the medians settled." in text and "1 point ran at a throttled clock." in text
+
+
+def test_citations_name_the_document():
+    assert sources.cite("zhou2015", "slide 12") == "Zhou, 2015, slide 12"
+    assert sources.cite("williams2009") == "Williams and others, 2009"
+    assert sources.cite("", "a place") == "a place"
+    assert sources.cite_all([Reference("pmpp", "section 5.1")] * 2) == "Hwu and others, 2022, section 5.1"
+    assert sources.listed(["pmpp", "no such key"]) == [sources.entry("pmpp")] and sources.entry("pmpp").endswith("2022.")
+
+
+@pytest.mark.parametrize("text, shown", (("a\x00b", "a\ufffdb"), ("x\u202ey", "x\ufffdy"), (" two\n lines\t", "two lines"),
+                                         ("a/b", "a/\u200bb"), ("a, b", "a, b"), ("y" * 81, ("y" * 40 + "\u200b") * 2 + "y"),
+                                         ("the GPU's", "the GPU’s"), (f"12{NB}GB/s", f"12{NB}GB/s")))
+def test_clean_text(text, shown):
+    assert clean(text) == shown
