@@ -88,18 +88,10 @@ void make_rows(const Sweep& s, Levels& levels, int level, int first) {
   float* out[kRows];
   for (int r = 0; r < kRows + 2; ++r) in[r] = levels.row(level - 1, first - 1 + r);
   for (int r = 0; r < kRows; ++r) out[r] = levels.row(level, first + r);
-  const auto [rows, cols, centre, side] = s.grid;  // a copy: stores of vectors might change s, for all that is known
-  for (int col = 0; col < s.width; col += kLanes) {
-    FloatVector cells[kRows + 2];
-    for (int r = 0; r < kRows + 2; ++r) cells[r] = load(in[r] + col);
-    for (int r = 0; r < kRows; ++r)
-      store<Store::ordinary>(out[r] + col,
-                             centre * cells[r + 1] + side * ((cells[r] + cells[r + 2]) +
-                                                             (load(in[r + 1] + col - 1) + load(in[r + 1] + col + 1))));
-  }
+  step_rows<Store::ordinary, kRows>(in, out, 0, s.width, s.grid.centre, s.grid.side);
   for (int r = 0; r < kRows; ++r) {
-    const bool is_outside = first + r < 0 || first + r >= rows;
-    const int end = is_outside ? 0 : std::min(s.width, cols);  // columns beyond it stay zero as well
+    const bool is_outside = first + r < 0 || first + r >= s.grid.rows;
+    const int end = is_outside ? 0 : std::min(s.width, s.grid.cols);  // columns beyond it stay zero as well
     std::memset(out[r] + end, 0, (s.width - end) * sizeof(float));
   }
 }
@@ -111,7 +103,6 @@ void put_rows(const Sweep& s, const Piece& piece, Levels& levels, float* next, i
     const float* from = levels.row(s.steps, row) - piece.begin;
     float* to = next + row * s.grid.cols;
     int col = piece.from;
-    for (; col < piece.to && !is_aligned(to + col); ++col) to[col] = from[col];
     for (; col + kLanes <= piece.to; col += kLanes) store<kStore>(to + col, load(from + col));
     for (; col < piece.to; ++col) to[col] = from[col];
   }
