@@ -1,0 +1,59 @@
+/// What the CPU's kernels of the heat equation share: vectors at any address, a few rows stepped at a time, and the
+/// choice of how results are stored.
+#pragma once
+
+#include <type_traits>
+
+#include "common/machine/cpu_info.hpp"
+#include "common/problem/heat.hpp"
+#include "cpu/ceilings/vector.hpp"
+
+namespace rung {
+
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(float));
+
+using AnyFloatVector __attribute__((vector_size(kVectorBytes), may_alias, aligned(alignof(float)))) = float;
+
+inline FloatVector load(const float* from) { return *reinterpret_cast<const AnyFloatVector*>(from); }
+
+/// Streaming stores need an aligned address.
+template <Store kStore>
+inline void store(float* to, FloatVector value) {
+  if constexpr (kStore == Store::ordinary)
+    *reinterpret_cast<AnyFloatVector*>(to) = value;
+  else
+    store<kStore>(reinterpret_cast<FloatVector*>(to), value);
+}
+
+/// Steps kRows rows, the inner ones of `in`, from column `begin` on by whole vectors up to `end`; returns the first
+/// column that is left. Each row is loaded once for three results, and so many rows are that many streams from memory,
+/// which keep more of its requests in flight than one.
+template <Store kStore, int kRows>
+int step_rows(const float* const (&in)[kRows + 2], float* const (&out)[kRows], int begin, int end, float centre,
+              float side) {
+  int col = begin;
+  for (; col + kLanes <= end; col += kLanes) {
+    FloatVector cells[kRows + 2];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows + 2; ++r) cells[r] = load(in[r] + col);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r)
+      store<kStore>(out[r] + col,
+                    centre * cells[r + 1] +
+                        side * ((cells[r] + cells[r + 2]) + (load(in[r + 1] + col - 1) + load(in[r + 1] + col + 1))));
+  }
+  return col;
+}
+
+/// Calls use() with the way to store that suits the field: past the caches if they cannot hold both arrays anyway and
+/// its rows are whole vectors.
+template <typename Use>
+void with_store(const Params& p, const Use& use) {
+  const bool is_cached = 8 * heat_cells(p) < static_cast<double>(cpu_info().all_l3_bytes);
+  if (is_cached || p.at("n") % kLanes != 0 || !kHasStreamingStores)
+    use(std::integral_constant<Store, Store::ordinary>{});
+  else
+    use(std::integral_constant<Store, Store::streaming>{});
+}
+
+}  // namespace rung

@@ -1,0 +1,399 @@
+"""What the heat equation shows: rates beside the bound of one step a pass, the gain of deeper passes, the order of the error."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from statistics import linear_regression
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
+                               build, claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.sections import ladders
+
+DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"
+STEP_BYTES = 8
+"""That a pass of one step moves for a cell: read once, written once."""
+CLEAR = 0.1
+"""The scheme's error is told where rounding makes up so small a part of it."""
+NEAR = 0.05
+"""An order so far from two is two."""
+
+
+def section(view: View) -> Section | None:
+    made = [x for part in (view.gpu, view.cpu) if part and (x := _ladder(view, part))]
+    orders = [x for part in view.timed_parts for x in _orders(view, part)]
+    if not made:
+        return None
+    deep = [f for part in view.timed_parts for f in _depths(view, part)]
+    fields = _fields(view)
+    return Section(
+        " ".join([*map(_finding, made), *_order_words(orders)]), ladders=made, verdicts=_verdicts(view, made, orders),
+        figures=[_rates(view, made), *deep[:1], *([_error(view, orders)] if orders else []), *fields],
+        appendix=[*deep[1:], *(x for ladder in made for x in _appendix(view, ladder)), *_requests(view)])
+
+
+# Data
+
+
+def _rated(view: View, part: Part) -> Part:
+    """The part's points on the data whose rates are compared."""
+    family, data = view.settings["family"], view.settings["data"]
+    return replace(part, points=tuple(p for p in part.points if p.kernel.family == family and p.data in ("", data)))
+
+
+def _ladder(view: View, part: Part) -> Ladder | None:
+    """At the size with the most kernels, the largest of those."""
+    rated, kernels = _rated(view, part), defaultdict(set)
+    for p in rated.timed():
+        kernels[p.size_key].add(p.kernel.name)
+    if not kernels:
+        return None
+    size = max(kernels, key=lambda key: (len(kernels[key]), dict(key)["n"], dict(key)["steps"]))
+    return build(rated, view.settings["family"], view.settings["type"], dict(size), view.settings.get("one_thread", ()))
+
+
+def _bound(part: Part, threads: int | None = None) -> float | None:
+    """GCell/s of a pass of one step at the bandwidth of a copy."""
+    copies = [r.value for r in part.roofs.of_threads(threads).all if r.measured and r.is_bandwidth and "copy" in r.label.lower()]
+    return max(copies) / STEP_BYTES if copies else None
+
+
+@dataclass(frozen=True)
+class Order:
+    """One kernel's errors against a sine's decay, coarse to fine, at one ratio of time step to squared distance."""
+
+    part: Part
+    points: tuple[Point, ...]
+
+    @property
+    def clear(self) -> list[Point]:
+        """Those whose error is the scheme's and not that of rounding."""
+        return [p for p in self.points if p.judged[ROUNDING] <= CLEAR * p.judged[ERROR]]
+
+    @property
+    def order(self) -> float | None:
+        """The power of the distance with which the error falls."""
+        from math import log2
+        if len(self.clear) < 2:
+            return None
+        return -linear_regression([log2(p.n + 1) for p in self.clear], [log2(p.judged[ERROR]) for p in self.clear]).slope
+
+
+def _orders(view: View, part: Part) -> list[Order]:
+    groups = defaultdict(list)
+    for p in whole_machine(part.timed(view.settings["family"])):
+        if p.data == view.settings["sine"] and ERROR in p.judged and p.n:
+            groups[p.kernel.name, p.sizes["permille"]].append(p)
+    return [Order(part, tuple(sorted(points, key=lambda p: p.n))) for points in groups.values()]
+
+
+# Words
+
+
+def _finding(ladder: Ladder) -> str:
+    """The best pass of one step beside its bound, and what several steps a pass make of it."""
+    part, bound = ladder.part, _bound(ladder.part)
+    several = [r.point for r in ladder.own if r.point.tunables.get(DEPTH)]
+    best = fastest([r.point for r in ladder.own if r.point not in several]) or ladder.fastest.point
+    text = f"{ladders.at(ladder)} on the {part.side.upper()}, one step a pass reaches {numbers.rate(best)} ({best.kernel.title})"
+    if bound:
+        text += f", {_of(best.value, bound)} of the {numbers.in_metric(bound, best.metric)} that the bandwidth of a copy allows"
+    if several:
+        deep = fastest(several)
+        text += f"; {deep.kernel.title}, with {_depth(deep):.0f} steps a pass, reaches {numbers.rate(deep)}"
+        text += f", {numbers.times(deep.value / bound)} that bound" if bound else f", {numbers.times(deep.value / best.value)} as much"
+    return f"{text}."
+
+
+def _of(value: float, bound: float) -> str:
+    return numbers.percent(value / bound) if value <= bound else "more than all"
+
+
+def _depth(p: Point) -> float:
+    """Steps that a pass really makes."""
+    return min(p.tunables[DEPTH], p.sizes["steps"])
+
+
+def _order_words(orders: list[Order]) -> list[str]:
+    known = [o for o in orders if o.order is not None]
+    if not known:
+        return []
+    low, high = min(o.order for o in known), max(o.order for o in known)
+    ends = sorted({p.n for o in known for p in o.clear})
+    span = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+    return [f"The error against the decay of a sine falls with the distance between points to the power of {span}, from N\u00a0=\u00a0"
+            f"{ends[0]:.0f} to {ends[-1]:.0f}."]
+
+
+def _verdicts(view: View, made: list[Ladder], orders: list[Order]) -> list[Verdict]:
+    return [_cached(view, made), _second_order(view, orders)]
+
+
+def _cached(view: View, made: list[Ladder]) -> Verdict:
+    """Whether a kernel without shared memory is as fast as the one that has it."""
+    told = claim(view, "cached")
+    found = {name: next((p for x in made if (p := x.find(f"gpu/{view.settings['family']}/{name}"))), None)
+             for name in ("naive", "shared_tile", "register_tile")}
+    if not all(found.values()):
+        return Verdict(told, UNTESTED)
+    naive, shared, registers = found.values()
+    gains = judge({"shared": ratio(shared, naive), "registers": ratio(registers, shared)})
+    evidence = (f"The {shared.kernel.title} is {words.speed(gains['shared'], naive.kernel.title)}; without shared memory the "
+                f"{registers.kernel.title} is {words.speed(gains['registers'], f'the {shared.kernel.title}')}.")
+    beaten = gains["registers"].value >= 1
+    return Verdict(told, HOLDS if beaten and gains["shared"].value < 2 else PARTLY if beaten else FAILS, evidence)
+
+
+def _second_order(view: View, orders: list[Order]) -> Verdict:
+    known = [o for o in orders if o.order is not None]
+    if not known:
+        return Verdict(claim(view, "order"), UNTESTED)
+    worst = max(known, key=lambda o: abs(o.order - 2))
+    kernels = words.counted(len({o.points[0].kernel.name for o in known}), "kernel")
+    return Verdict(claim(view, "order"), HOLDS if abs(worst.order - 2) <= NEAR else FAILS,
+                   f"Of {kernels} the measured order farthest from 2 is {worst.order:.3f}.")
+
+
+# Figures
+
+
+def _row(part: Part, p: Point) -> dict:
+    low, high = p.interval or (None, None)
+    bound = _bound(part)
+    return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "gcells_per_s": p.value, "low": low,
+            "high": high, "bound_of_one_step": bound, "of_bound": p.value / bound if bound else None, "threads": p.threads,
+            "joules": p.joules, "run": part.run.path.name}
+
+
+def _rates(view: View, made: list[Ladder]) -> Figure:
+    """Every kernel as a bar beside the bound of one step a pass."""
+    from report.draw import style
+    from report.draw.paper import text_width
+    bars = [(ladder.part, r.point) for ladder in made for r in ladder.own]
+
+    def draw(fig) -> None:
+        left = max(text_width(_label(part, p), style.SMALL) for part, p in bars) / style.POINTS_OF_MM + 3
+        ax = style.axes(fig, left, 9, 23, 2)
+        ax.set_xscale("log")
+        values = [p.value for _, p in bars] + [b for x in made if (b := _bound(x.part))]
+        ax.set_xlim(min(values) / 1.8, max(values) * 1.15)
+        ax.set_ylim(len(bars) - 0.4, -0.6)
+        ax.set_yticks([])
+        ax.set_xlabel(f"Rate [{bars[0][1].metric.unit}]")
+        style.rate_ticks(ax.xaxis, *ax.get_xlim())
+        for i, (part, p) in enumerate(bars):
+            _bar(ax, i, part, p)
+        first = 0
+        for ladder in made:
+            last = first + len(ladder.own)
+            if bound := _bound(ladder.part):
+                ax.plot([bound] * 2, [first - 0.45, last - 0.55], color=style.ALERT, linewidth=1.1, linestyle=(0, (2, 1)))
+            first = last
+    caption = ("Cells stepped in a second by each kernel in its fastest variant, and how many times that is what a pass of one step "
+               f"is bound to (dashed: the measured bandwidth of a copy over {STEP_BYTES}\u00a0bytes). {_provenance(made)}")
+    return Figure(f"{view.name}_rates", [_row(part, p) for part, p in bars], draw, caption,
+                  f"Bars of the rates of {words.counted(len(bars), 'kernel')}: only temporal blocking passes the dashed bound.",
+                  height=11 + 5.5 * len(bars), half=True)
+
+
+def _label(part: Part, p: Point) -> str:
+    fewer = ", one thread" if part.side == "cpu" and p.threads == 1 else ""
+    return f"{part.side.upper()} {p.kernel.title}{fewer}"
+
+
+def _bar(ax, i: int, part: Part, p: Point) -> None:
+    from report.draw import style
+    ax.barh([i], [p.value], height=0.62, color=style.mix(style.SIDE_COLOUR[part.side], "#ffffff", 0.25), edgecolor="white", linewidth=0)
+    if p.interval:
+        ax.plot(p.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
+    bound = _bound(part)
+    texts = ((-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
+             (62, "right", numbers.times(p.value / bound) if bound else "", 1))
+    for shift, side, text, x in texts:
+        ax.annotate(text, (x, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha=side,
+                    va="center_baseline", size=style.SMALL)
+
+
+def _provenance(made: list[Ladder]) -> str:
+    return " ".join(f"{x.part.side.upper()}, {x.size_text}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
+
+
+def _depths(view: View, part: Part) -> list[Figure]:
+    """Rate over the steps that share a pass, beside as many times the bound of one."""
+    from report.draw import lines, style
+    swept = defaultdict(lambda: defaultdict(list))
+    for p in whole_machine(_rated(view, part).timed()):
+        if DEPTH in p.tunables:
+            rest = ", ".join(f"{v:g} {k}" for k, v in p.tunables.items() if k != DEPTH)
+            swept[p.size_key][rest].append(p)
+    if not swept:
+        return []
+    series = max(swept.values(), key=lambda found: max(len({p.tunables[DEPTH] for p in line}) for line in found.values()))
+    points = [p for line in series.values() for p in line]
+    depths = sorted({_depth(p) for p in points})
+    if len(depths) < 2:
+        return []
+    bound = _bound(part)
+
+    def draw(fig) -> None:
+        ax = style.axes(fig, 14, 9, 19, 2)
+        made = [lines.Series(name, [lines.dot(p, _depth(p)) for p in line]) for name, line in series.items()]
+        dashed = {"color": style.ALERT, "linestyle": (0, (2, 1)), "marker": ""}
+        made += [lines.Series("bound, times steps", [lines.Dot(d, bound * d) for d in depths], dashed)] if bound else []
+        lines.draw(ax, made, "Steps a pass", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
+        style.plain_ticks(ax.xaxis, depths)
+    caption = (f"Rate of {points[0].kernel.title} on the {part.side.upper()} over the steps that share a pass, {points[0].size_text}; "
+               f"dashed: if every step cost nothing but its share of the pass. {words.provenance(part, points)}")
+    return [Figure(f"{view.name}_{part.side}_depth", [_row(part, p) | {"depth": _depth(p)} for p in points], draw, caption,
+                   "Line plot of the rate over the steps a pass: it rises with them, less than in proportion.", height=55, half=True)]
+
+
+def _error(view: View, orders: list[Order]) -> Figure:
+    """Errors over the distance between points, both logarithmic, beside a slope of two."""
+    from report.draw import style
+    lines_ = defaultdict(list)  # kernels that give the same errors share a line
+    for o in orders:
+        lines_[o.points[0].sizes["permille"], tuple(f"{p.n:g} {p.judged[ERROR]:.2e}" for p in o.points)].append(o)
+    shown = sorted(lines_.items(), key=lambda item: (-item[0][0], -len(item[1])))
+    by_ratio = {r: [o for (at, _), same in shown if at == r for o in same] for r in dict.fromkeys(at for (at, _), _ in shown)}
+
+    def draw(fig) -> None:
+        ax = style.axes(fig, 15, 9, 16, 2)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        for i, (permille, some) in enumerate(by_ratio.items()):
+            look = style.SERIES[i]
+            for o in some:
+                ax.plot([p.n + 1 for p in o.points], [p.judged[ERROR] for p in o.points], color=look["color"], linewidth=0.8,
+                        linestyle=look["linestyle"], zorder=2)
+                for p in o.points:
+                    ax.plot([p.n + 1], [p.judged[ERROR]], look["marker"], color=look["color"], markersize=3.8, zorder=3,
+                            markerfacecolor=look["color"] if p in o.clear else "white")
+            end = some[0].points[-1]
+            ax.annotate(f"r\u00a0=\u00a0{permille / 1000:g}", (end.n + 1, end.judged[ERROR]), xytext=(5, 0), textcoords="offset points",
+                        va="center", size=style.SMALL, color=look["color"], annotation_clip=False)
+        first = max((o.points[0] for o in orders), key=lambda p: p.judged[ERROR])
+        ends = sorted({p.n + 1 for o in orders for p in o.points})
+        ax.plot([ends[0], ends[-1]], [1.6 * first.judged[ERROR] * (ends[0] / x) ** 2 for x in (ends[0], ends[-1])],
+                color=style.GREY, linewidth=0.9, linestyle=(0, (1, 1.2)), zorder=1)
+        middle = (ends[0] * ends[-1]) ** 0.5
+        ax.annotate("order 2", (middle, 1.6 * first.judged[ERROR] * (ends[0] / middle) ** 2), xytext=(4, 4), textcoords="offset points",
+                    size=style.SMALL, color=style.GREY)
+        style.plain_ticks(ax.xaxis, ends)
+        ax.set_xlabel("Intervals on a side, 1/h")
+        ax.set_ylabel("Error over amplitude")
+    kernels = {(o.part.side, o.points[0].kernel.title) for o in orders}
+    caption = (f"Largest error against the decay of a sine at the same time, by {words.counted(len(kernels), 'kernel')}, for "
+               f"r\u00a0=\u00a0dt/h²; hollow where rounding makes up more than {numbers.percent(CLEAR)} of it. "
+               f"{' '.join(words.sentence(part.label) for part in view.timed_parts)}")
+    rows = [{"side": o.part.side, "kernel": p.kernel.name, "n": p.n, "steps": p.sizes["steps"], "r": p.sizes["permille"] / 1000,
+             "error": p.judged[ERROR], "rounding_error": p.judged[ROUNDING], "order": o.order, "run": o.part.run.path.name}
+            for o in orders for p in o.points]
+    return Figure(f"{view.name}_order", rows, draw, caption,
+                  "Errors over the number of intervals, both logarithmic: lines of slope minus two.", height=55, half=True)
+
+
+def _cells(p: Point) -> list[list[float]]:
+    """The field that a kernel computed, row by row."""
+    rows, cols = int(p.sizes["m"]), int(p.sizes["n"])
+    return [[p.judged[f"u[{row}][{col}]"] for col in range(cols)] for row in range(rows)]
+
+
+def _fields(view: View) -> list[Figure]:
+    """A kernel's field after some steps, cell by cell."""
+    found = [(part, p) for part in (view.gpu, view.cpu) if part for p in part.timed(view.settings["family"])
+             if p.data == view.settings["spots"] and "u[0][0]" in p.judged]
+    if not found:
+        return []
+    part, kernel = found[0][0], found[0][1].kernel
+    points = sorted((p for of, p in found if of is part and p.kernel == kernel), key=lambda p: p.sizes["steps"])[:3]
+
+    def draw(fig) -> None:
+        from report.draw import style
+        width = (style.HALF - 2 * 2 - 10) / len(points)
+        for i, p in enumerate(points):
+            ax = style.axes(fig, i * (width + 2), 2, style.HALF - i * (width + 2) - width, 7)
+            image = ax.imshow(_cells(p), cmap="cividis", vmin=-1, vmax=1, interpolation="nearest")
+            ax.set_title(f"{p.sizes['steps']:.0f} steps", size=style.SMALL)
+            ax.set_xticks([])
+            ax.set_yticks([])
+        bar = fig.colorbar(image, cax=style.axes(fig, style.HALF - 9, 4, 7, 9), ticks=[-1, 0, 1])
+        bar.outline.set_linewidth(0.4)
+    size = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f}"
+    caption = (f"Two hot discs and a cold one on a field of {size} cells whose edge is kept at 0, r\u00a0=\u00a0"
+               f"{points[0].sizes['permille'] / 1000:g}: every cell as {kernel.title} on the {part.side.upper()} computed it. "
+               f"{words.sentence(part.label)}")
+    rows = [{"steps": p.sizes["steps"], "row": row, "column": col, "u": u} for p in points
+            for row, line in enumerate(_cells(p)) for col, u in enumerate(line)]
+    return [Figure(f"{view.name}_field", rows, draw, caption, "Pictures of the field: the discs fade and run into each other.",
+                   height=32 if len(points) == 3 else 45, half=True)]
+
+
+# Appendix
+
+
+def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
+    stem = f"{view.name}_{ladder.part.side}"
+    return [ladders.table(stem, ladder), *ladders.missing(ladder), *_sizes(view, ladder), *_threads(view, ladder), *_variants(view, ladder)]
+
+
+def _sizes(view: View, ladder: Ladder) -> list[Figure]:
+    """Rates over the side of the field: where a cache holds it, and where it is too small."""
+    from report.draw import lines, style
+    steps = ladder.rungs[0].point.sizes["steps"]
+    series = defaultdict(list)
+    for p in ladder.points:
+        if p.n and p.sizes["steps"] == steps:
+            series[p.kernel.title].append(p)
+    if max(map(len, series.values())) < 3:
+        return []
+    points = [p for line in series.values() for p in line]
+    caption = (f"Rates on the {ladder.part.side.upper()} over the side of the field, {steps:.0f} steps, each kernel in its fastest variant. "
+               f"{words.provenance(ladder.part, points)}")
+    return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p) | {"n": p.n} for p in points],
+                   lambda fig: lines.draw(style.axes(fig, 14, 9, 19, 2), [
+                       lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
+                       "Side of the field, N", "Rate", log_y=True, limit=13, unit=points[0].metric.unit),
+                   caption, "Line plot of rates over the side of the field.", height=55, half=True)]
+
+
+def _threads(view: View, ladder: Ladder) -> list[Figure]:
+    """Rates over the number of threads."""
+    from report.draw import lines, style
+    swept = [p for p in ladder.part.timed(view.settings["family"]) if p.swept_threads and not p.oversubscribed]
+    series = {title: [p for p in swept if p.kernel.title == title] for title in dict.fromkeys(p.kernel.title for p in swept)}
+    if not swept or max(len({p.threads for p in line}) for line in series.values()) < 2:
+        return []
+    caption = f"Rates over the number of threads, {swept[0].size_text}. {words.provenance(ladder.part, swept)}"
+    return [Figure(f"{view.name}_threads", [_row(ladder.part, p) for p in swept],
+                   lambda fig: lines.draw(style.axes(fig, 14, 9, 19, 2), [
+                       lines.Series(name, [lines.dot(p, p.threads) for p in line]) for name, line in series.items()],
+                       "Threads", "Rate", log_y=True, limit=13, unit=swept[0].metric.unit),
+                   caption, "Line plot of rates over the number of threads.", height=55, half=True)]
+
+
+def _variants(view: View, ladder: Ladder) -> list[Table]:
+    """Shapes of blocks and tiles, and depths: every variant at the sizes where a kernel has several."""
+    groups = defaultdict(list)
+    for p in whole_machine(ladder.part.timed(view.settings["family"])):
+        groups[p.kernel.name, p.size_key].append(p)
+    points = [p for group in groups.values() if len(group) > 1 for p in sorted(group, key=lambda p: -p.value)]
+    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first. "
+                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                      Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
+                      Column("gcells_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
+                      Column("of_bound", "of the bound of one step", numbers.times)), [_row(ladder.part, p) for p in points])] if points else []
+
+
+def _requests(view: View) -> list[Table]:
+    """What each kernel requests for a cell and a step, counted."""
+    points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted and p.kernel.family == view.settings["family"]]
+    if not points:
+        return []
+    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text} | {
+        key: p.counters[f"bytes_executed_{key}"] / (p.sizes["m"] * p.sizes["n"] * p.sizes["steps"]) for key in ("loaded", "stored")} | {
+        "flops": p.counters["flops_executed"] / p.flops} for p in sorted(points, key=lambda p: p.kernel.order)]
+    return [Table(f"{view.name}_requests", f"Bytes requested from global memory for a cell and a step, and operations executed over "
+                  f"useful ones, as the emulator counted them at {points[0].size_text}.", (
+                      Column("title", "kernel", right=False, wide=True), Column("loaded", "loaded [B]", numbers.significant),
+                      Column("stored", "stored [B]", numbers.significant), Column("flops", "operations", numbers.times)), rows)]
