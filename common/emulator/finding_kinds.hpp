@@ -2,7 +2,7 @@
 /// here and report it where it is detected.
 #pragma once
 
-#include <compare>
+#include <string>
 #include <string_view>
 
 namespace rung {
@@ -12,8 +12,9 @@ class FindingKind {
  public:
   constexpr explicit FindingKind(std::string_view name) : name_(name) {}
   constexpr operator std::string_view() const { return name_; }
-  friend constexpr auto operator<=>(FindingKind, FindingKind) = default;
-  friend constexpr bool operator==(FindingKind kind, std::string_view name) { return kind.name_ == name; }
+  friend constexpr bool operator==(const FindingKind&, const FindingKind&) = default;
+  friend bool operator==(const FindingKind& kind, const std::string& name) { return kind.name_ == name; }
+  friend constexpr bool operator<(const FindingKind& a, const FindingKind& b) { return a.name_ < b.name_; }
 
  private:
   std::string_view name_;

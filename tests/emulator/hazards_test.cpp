@@ -993,7 +993,7 @@ TEST(FindingKinds, AreKnownByTheirNames) {
   EXPECT_EQ(std::string(finding_kind::read_after_write), "read after write");
   EXPECT_TRUE(finding_kind::read_after_write == FindingKind("read after write"));
   EXPECT_FALSE(finding_kind::read_after_write == finding_kind::write_after_read);
-  EXPECT_TRUE(finding_kind::out_of_bounds == "out of bounds");
+  EXPECT_TRUE(finding_kind::out_of_bounds == FindingKind("out of bounds"));
 }
 
 }  // namespace
