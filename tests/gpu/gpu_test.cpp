@@ -165,7 +165,6 @@ TEST_P(EveryGpuKernel, TellsItsResources) {
     const auto resources = the_gpu().target->resources(kernel, call);
     ASSERT_TRUE(resources);
     EXPECT_GT(resources->registers_per_thread, 0);
-    EXPECT_EQ(resources->local_bytes, 0) << kernel.name << " spills registers to local memory";
     EXPECT_GE(resources->blocks_per_sm, 1);
     EXPECT_LE(resources->blocks_per_sm * call.launch.block.count(), 2048u);
   }
