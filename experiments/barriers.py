@@ -159,8 +159,8 @@ def _faulty(said: Claim, found: dict[str, set[str]], is_refuted: bool) -> Verdic
     tools = sorted({t for names in found.values() for t in names}, key=lambda t: (t != "emulator", t))
     counts = [f"{'the emulator' if t == 'emulator' else t} in {sum(t in names for names in found.values())}" for t in tools]
     kind = "in which such a barrier is missing or incomplete" if is_refuted else "that lack one of them"
-    text = f"Of {words.counted(len(found), 'kernel')} {kind}, " + (
-        f"races are reported by {words.joined(counts)}." if counts else "none is reported.")
+    text = words.sentence(f"races are reported by {words.joined(counts)}" if counts else "no race is reported")
+    text = f"{text[:-1]} of {words.counted(len(found), 'kernel')} {kind}."
     if is_refuted:
         return Verdict(said, FAILS if seen else UNTESTED, text + (
             " Since Volta the lanes of a warp are scheduled independently." if seen else ""))
@@ -257,7 +257,7 @@ def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
         ax = style.axes(fig, 17, 9, 25, 2)
         lines.draw(ax, series, "Numbers added", "Time [µs]", log_y=True, limit=16)
         ax.xaxis.set_major_formatter(lambda v, _: _binary(v))
-        ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points}))
+        ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points})[::2])
     return Figure(f"{view.name}_sum", [_sum_row(p) for points in sums.values() for p in points], draw,
                   f"The sum of an array, by the way in which the blocks’ results are joined. {' '.join(stories)}",
                   "Line plot of the time of a sum by its length: the ways differ for short arrays only.", height=62, half=True)

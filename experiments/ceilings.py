@@ -19,15 +19,15 @@ def section(view: View) -> Section | None:
 
 
 def _finding(part: Part) -> str:
-    """Memory and arithmetic at best, beside the data sheet, and what a kernel must do for each byte to be bound by the latter."""
+    """Memory and arithmetic at best, beside the data sheet, the intensity where both meet, and one thread's parts."""
     whole = part.roofs.of_threads(None)
     dram, peak = whole.dram(), whole.peak(FP32)
     if not dram or not peak:
         return ""
     threads = f" on {words.counted(peak.threads, 'thread')}" if peak.threads else ""
     text = (f"The {part.side.upper()}’s DRAM moves at best {numbers.bandwidth(dram.value)}{_of_sheet(part, dram)} and its FP32 "
-            f"units do {numbers.flops(peak.value)}{_of_sheet(part, peak)}{threads}: from {numbers.significant(peak.value / dram.value)} "
-            "operations per byte of DRAM on, arithmetic is the lower roof.")
+            f"units do {numbers.flops(peak.value)}{_of_sheet(part, peak)}{threads}; the ridge point is at "
+            f"{numbers.significant(peak.value / dram.value)} operations per byte.")
     one = next((r for r in part.roofs.all if r.label == peak.label and r.threads == 1), None) if (peak.threads or 1) > 1 else None
     alone = one and part.roofs.of_threads(1).dram()
     return text + (f" One thread alone has {numbers.percent(one.value / peak.value)} of that peak and "

@@ -115,11 +115,11 @@ def _model_text(pairs: Pairs) -> list[str]:
     """By how much the model of the caches is off."""
     each = []
     for q in MODELLED[1:]:
-        off = [abs(a / b - 1) for p, seen in pairs if (both := _both(q, p, seen)) and (b := both[1]) and ((a := both[0]) + 1)]
+        off = [abs(both[0] / both[1] - 1) for p, seen in pairs if (both := _both(q, p, seen)) and both[1]]
         if off:
             name = q.title.removesuffix(" (model)")
-            each.append(f"{name} by {numbers.percent(median(off))} in the median and {numbers.percent(max(off))} at most")
-    return [f"Its model of the caches misses {words.joined(each)} ({words.counted(len(pairs), 'point')})."] if each else []
+            each.append(f"in {name} by a median of {numbers.percent(median(off))} (at most {numbers.percent(max(off))})")
+    return [f"Its model of the caches deviates {words.joined(each)}, over {words.counted(len(pairs), 'point')}."] if each else []
 
 
 def _ratio_figure(view: View, pairs: Pairs) -> Figure:
@@ -264,7 +264,7 @@ def _faults_text(faults: Faults) -> list[str]:
         parts.append(f"the emulator finds {'all' if found == len(wrong) else f'{found} of the'} {len(wrong)} planted faults")
     if others:
         parts.append(f"{words.joined(others)} {'together find' if len(others) > 1 else 'finds'} {len(_found(wrong, others))}")
-    text = words.sentence(" and ".join(parts))
+    text = words.sentence("; ".join(parts))
     alarms = [f"{t} in {words.joined(names)}" for t in tools if (names := _found(right, [t]))]
     if right:
         corrected = words.counted(len(right), "corrected version")

@@ -28,7 +28,7 @@ def _why(ladder: Ladder, pair: list[Point]) -> list[str]:
     naive, tiled = pair
     fewer = tiled.requested_intensity / naive.requested_intensity
     faster = naive.summary.median / tiled.summary.median
-    text = (f"Tiling requests {numbers.times(fewer)} fewer bytes from global memory but runs only "
+    text = (f"Tiling cuts the bytes requested from global memory by a factor of {numbers.times(fewer)[:-1]} but is only "
             f"{numbers.times(faster)} as fast")
     both = [use(ladder.part, p).shares.get("L1") for p in pair]
     dram = ladder.part.dram_intensity(naive)

@@ -58,15 +58,15 @@ def _enough(points: list[Point]) -> float:
 def _finding(swept: dict[str, list[Point]], blocks: dict[str, list[Point]]) -> str:
     text = ""
     if swept:
-        kept = [f"{title} down to {numbers.percent(_enough(points))}" for title, points in swept.items()]
-        text = f"With resident warps taken away and nothing else changed, {numbers.percent(KEEPS)} of the best rate is " \
-               f"kept by {words.joined(kept)} occupancy."
+        kept = [f"{title} keeps {numbers.percent(KEEPS)} of its best rate down to {numbers.percent(_enough(points))} occupancy"
+                for title, points in swept.items()]
+        text = f"With fewer resident warps and nothing else changed, {words.joined(kept)}."
     if blocks:
-        best = [f"{max(points, key=lambda p: p.value).counters['threads_per_block']:.0f} for {title}"
+        best = [f"{max(points, key=lambda p: p.value).counters['threads_per_block']:.0f} threads for {title}"
                 for title, points in blocks.items()]
         shares = {p.counters[OCCUPANCY] for points in blocks.values() for p in points}
         text += f" The number of threads in a block matters{' even at equal occupancy' if len(shares) == 1 else ''}: " \
-                f"best are {words.joined(best)}."
+                f"the best is {words.joined(best)}."
     return text.strip()
 
 
@@ -75,7 +75,7 @@ def _answer(view: View, swept: dict[str, list[Point]]) -> list[str]:
     if not swept:
         return []
     title, points = max(swept.items(), key=lambda item: max(p.value for p in item[1]))
-    text = f"Occupancy alone does not decide: {title} keeps {numbers.percent(KEEPS)} of its rate down to " \
+    text = f"Occupancy alone does not determine performance: {title} keeps {numbers.percent(KEEPS)} of its rate down to " \
            f"{numbers.percent(_enough(points))} occupancy"
     for ladder in _ladders(view):
         top = ladder.fastest.point

@@ -95,8 +95,9 @@ def _equal(a: float, b: float) -> bool:
 def _finding(part: Part, points: list[Point], claimed: list[tuple[Point, float]]) -> str:
     text = ""
     if claimed:
-        each = [f"{numbers.significant(_counted(p))} for {p.title}" for p, _ in claimed]
-        text = f"At {claimed[0][0].size_text} the emulator counts, in operations per byte loaded, {words.joined(each)}. "
+        each = [f"{numbers.significant(_counted(p))}{'' if i else ' operations per loaded byte'} for {p.title}"
+                for i, (p, _) in enumerate(claimed)]
+        text = f"At {claimed[0][0].size_text} the emulator counts {words.joined(each)}. "
     declared = [d for p in points if (d := _as_declared(p)) is not None]
     right = sum(declared)
     if declared:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures and reports:  bash experiments/run.sh [EXPERIMENT…] [-- FLAGS OF rung run]
-# Without a name, every experiment. Installs what is missing, builds, measures; with a GPU and nvcc the GPU side, too.
+# Measures and reports:  bash experiments/run.sh [--full] [EXPERIMENT…] [-- FLAGS OF rung run]
+# Without a name, every experiment. Brief: minutes; --full measures all sizes, as the recorded results were, for an hour.
+# Installs what is missing, builds, measures; with a GPU and nvcc the GPU side, too.
 # The last line is the path of the report. Exit codes: those of `rung run` (0 done, 1 a wrong result, 2 wrong usage,
 # 3 no GPU though one was required, 4 results cannot be written, 130 interrupted); 5 if the build failed.
 set -euo pipefail
@@ -8,8 +9,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common/setup.sh"
 
 names=() flags=()
 while [ $# -gt 0 ]; do
-  [ "$1" = -- ] && { shift; flags=("$@"); break; }
-  names+=("$1"); shift
+  [ "$1" = -- ] && { shift; flags+=("$@"); break; }
+  case $1 in --full) flags+=(--full) ;; *) names+=("$1") ;; esac
+  shift
 done
 
 install_packages

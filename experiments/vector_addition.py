@@ -27,10 +27,14 @@ def section(view: View) -> Section | None:
 # Words
 
 
+def _cache(part: Part) -> float:
+    """Bytes of the last-level cache."""
+    return part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes") or 0
+
+
 def _dram(part: Part, points: list[Point]) -> list[Point]:
-    """Those of them that no cache holds: of the largest size of at least four times the last-level cache."""
-    cache = part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes") or 0
-    largest = max((p.n for p in points if p.n * BYTES >= 4 * cache), default=None)
+    """Those of the largest size, if that is more than the last-level cache holds."""
+    largest = max((p.n for p in points if p.n * BYTES > _cache(part)), default=None)
     return [p for p in points if p.n == largest]
 
 
@@ -125,8 +129,10 @@ def _figure(view: View, part: Part) -> Figure:
     def draw(fig) -> None:
         ax = style.axes(fig, 14, 9, 20, 2)
         top = max([p.value for p in points] + [roof.value if roof else 0])
+        caches = bool(roof) and top > 3 * roof.value  # then memory would be lost at the foot of a linear axis
         lines.draw(ax, [lines.Series(label, [lines.dot(p, p.n) for p in line]) for label, line in series.items()],
-                   "Elements", "Bandwidth", limit=14, unit=points[0].metric.unit, ylim=(0, 1.12 * top))
+                   "Elements", "Bandwidth", log_y=caches, limit=14, unit=points[0].metric.unit,
+                   ylim=(top / 2000, 2 * top) if caches else (0, 1.12 * top))
         low, high = ax.get_xlim()
         style.plain_ticks(ax.xaxis, [n for n in POWERS if low <= n <= high])
         ax.xaxis.set_major_formatter(lambda n, _: POWERS.get(round(n), ""))
@@ -134,10 +140,9 @@ def _figure(view: View, part: Part) -> Figure:
             ax.axhline(roof.value, color=style.GREY, linewidth=0.8, zorder=1)
             ax.annotate(f"{roof.label}, {numbers.bandwidth(roof.value)}", (low, roof.value), xytext=(3, 2.5),
                         textcoords="offset points", size=style.SMALL, color=style.GREY)
-        cache = part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes")
-        if cache and low < cache / BYTES < high:
-            ax.axvline(cache / BYTES, color=style.PALE, linewidth=0.8, zorder=0)
-            ax.annotate(f"{'L2' if part.side == 'gpu' else 'L3'} full", (cache / BYTES, 0.5 * top), xytext=(2, 0),
+        if low < _cache(part) / BYTES < high:
+            ax.axvline(_cache(part) / BYTES, color=style.PALE, linewidth=0.8, zorder=0)
+            ax.annotate(f"{'L2' if part.side == 'gpu' else 'L3'} full", (_cache(part) / BYTES, 0.3 * top), xytext=(2, 0),
                         textcoords="offset points", size=style.SMALL, color=style.GREY)
     threads = max(p.threads for p in points)
     who = "GPU" if part.side == "gpu" else f"CPU, {words.counted(threads, 'thread')}"

@@ -1,4 +1,4 @@
-/// The slow way of an access, and the compiler's callbacks: what ends a thread that does what no GPU allows.
+/// The slow path of an access, and the compiler's callbacks. Both detect faults of the running thread.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include "common/emulator/findings.hpp"
 #include "common/emulator/symbols.hpp"
 
-// The bounds of the section that __constant__ variables are put in; null where no kernel has any.
+// The bounds of the section of __constant__ variables; null if no kernel has any.
 extern "C" {
 extern const char __start_rung_constant[] __attribute__((weak));
 extern const char __stop_rung_constant[] __attribute__((weak));
@@ -23,7 +23,7 @@ AddressRange constant_memory() {
   return {begin, reinterpret_cast<std::uintptr_t>(__stop_rung_constant) - begin};
 }
 
-/// Whether a buffer of the launch holds the address. It is then the first one to be looked at.
+/// Whether a buffer of the launch holds the address. If so, it moves to the front of trace.buffers.
 bool find_buffer(std::uintptr_t last) {
   for (const Allocation& buffer : BlockRunner::of_this_thread().launch().buffers)
     if (buffer.holds(last)) {
@@ -34,7 +34,7 @@ bool find_buffer(std::uintptr_t last) {
   return false;
 }
 
-/// Whether a static __shared__ array holds the address; where there are no symbols to tell, it is taken for granted.
+/// Whether a static __shared__ array holds the address; assumed if there are no symbols.
 bool in_a_shared_array(std::uintptr_t address) {
   static thread_local AddressRange recent[8];
   for (const AddressRange& array : recent)
@@ -47,7 +47,7 @@ bool in_a_shared_array(std::uintptr_t address) {
   return true;
 }
 
-/// The bit of the memory that the address lies in. Throws Fault if it lies in none, or if it is misaligned.
+/// The AccessKind bit of the memory space of the address. Throws Fault if it is in none, or if it is misaligned.
 std::uint64_t space_of(std::uintptr_t address, std::uint64_t kind, std::uintptr_t site) {
   const std::uintptr_t bytes = std::uintptr_t{1} << (kind & AccessKind::kSizeMask);
   const std::uintptr_t last = address | (bytes - 1);
@@ -66,7 +66,7 @@ std::uint64_t space_of(std::uintptr_t address, std::uint64_t kind, std::uintptr_
   throw Fault(out_of_bounds(access));
 }
 
-/// The address that the hazard checks know the memory by.
+/// The address in the hazard checks.
 std::uintptr_t canonical(std::uintptr_t address, std::uint64_t kind) {
   if (!(kind & AccessKind::kShared)) return address;
   if (trace.static_shared.holds(address)) return address - trace.static_shared.begin + kStaticShared;
@@ -89,10 +89,10 @@ std::vector<OperationSite> take_operation_sites() {
 
 inline namespace emulated {
 
-void record_slowly(std::uintptr_t address, std::uint64_t kind, const void* site, Ordering ordering) {
+void record_slow_path(std::uintptr_t address, std::uint64_t kind, const void* site, Ordering ordering) {
   Trace& log = trace;
   BlockRunner& runner = BlockRunner::of_this_thread();
-  if (!runner.is_running()) return;  // the host's own code
+  if (!runner.is_running()) return;  // host code
   const auto place = reinterpret_cast<std::uintptr_t>(site);
   {
     const OutsideKernel aside(runner);
@@ -109,7 +109,7 @@ void record_slowly(std::uintptr_t address, std::uint64_t kind, const void* site,
   }
   log.position = place;
   if (!log.counting) return;
-  if (log.key == log.room_end) runner.wait_for_room();
+  if (log.key == log.full) runner.wait_for_log();
   *log.key++ = place << AccessKind::kBits | kind;
   *log.word++ = static_cast<std::int32_t>(address >> kWordShift & kWordMask);
   if (log.hazards) log.end = log.key;
@@ -126,13 +126,13 @@ void count_at_line(OperationKind kind, bool is_double) {
 
 namespace {
 
-/// The thread goes back in the code while its log is full, or takes the slow way.
-[[gnu::noinline]] void loop_slowly() {
+/// The slow path of a backward branch: the log is full, or every entry takes the slow path.
+[[gnu::noinline]] void loop_slow_path() {
   Trace& log = trace;
-  if (!log.room_end) return;  // no log: the host's own code, which may be about to make the runner
+  if (!log.full) return;  // no log: host code, possibly before the runner has been created
   BlockRunner& runner = BlockRunner::of_this_thread();
   if (!runner.is_running()) return;
-  if (log.key == log.room_end) runner.wait_for_room();
+  if (log.key == log.full) runner.wait_for_log();
   *log.key++ = log.position << AccessKind::kBits | AccessKind::kLoop;
   *log.word++ = 0;
   if (log.hazards) log.end = log.key;
@@ -141,7 +141,7 @@ namespace {
 [[gnu::noinline]] void stop_runaway() {
   BlockRunner& runner = BlockRunner::of_this_thread();
   if (!runner.is_running()) {
-    trace.budget = 1;  // the next block of the kernel's own code tells
+    trace.budget = 1;  // reported at the next basic block of kernel code
     return;
   }
   const OutsideKernel aside(runner);
@@ -150,8 +150,8 @@ namespace {
 
 }  // namespace
 
-// GCC's -fsanitize-coverage=trace-pc: called at the start of every basic block of a traced kernel. It has a name of
-// ours in C++, since under its own GCC would take for granted that it never throws.
+// GCC's -fsanitize-coverage=trace-pc calls this at the start of every basic block of a traced kernel. It has another
+// name in C++, since GCC assumes that a function of that name never throws.
 RUNG_UNTRACED void block_reached() asm("__sanitizer_cov_trace_pc");
 void block_reached() {
   Trace& log = trace;
@@ -163,7 +163,7 @@ void block_reached() {
       *log.key++ = log.position << AccessKind::kBits | AccessKind::kLoop;
       *log.word++ = 0;
     } else {
-      loop_slowly();
+      loop_slow_path();
     }
   }
   log.position = here;
@@ -171,16 +171,16 @@ void block_reached() {
 
 namespace {
 
-/// The host's own code, built with the same option, went beyond an array: nothing can be trusted any more.
+/// Host code, built with the same option, has exceeded an array: the program cannot continue.
 [[noreturn]] void stop_host(const void* data) {
-  std::fprintf(stderr, "rung: a subscript beyond its array at %s\n", subscript_place(data).c_str());
+  std::fprintf(stderr, "rung: array subscript out of bounds at %s\n", subscript_place(data).c_str());
   std::abort();
 }
 
 }  // namespace
 
-// GCC's -fsanitize=bounds: called before an element beyond its array's declared bound is used. The access itself, which
-// follows, fails the thread; the address of one past the end alone is no fault.
+// GCC's -fsanitize=bounds calls this before an element beyond the declared bound of its array is used. The access that
+// follows fails the thread; forming the address of one past the end alone is legal.
 extern "C" RUNG_UNTRACED void __ubsan_handle_out_of_bounds(void* data, void* index) {
   if (!BlockRunner::of_this_thread().is_running()) stop_host(data);
   trace.bad_subscript = data;

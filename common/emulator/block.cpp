@@ -7,14 +7,14 @@
 #include <numeric>
 #include <utility>
 
-#include "common/problem/problem.hpp"
-#include "common/emulator/runtime.hpp"
 #include "common/emulator/findings.hpp"
+#include "common/emulator/runtime.hpp"
+#include "common/problem/problem.hpp"
 
 namespace rung {
 namespace {
 
-/// Where this OS thread keeps the thread_local variables of the module that holds the code at `code`.
+/// The thread_local variables, on this OS thread, of the module that contains `code`.
 AddressRange thread_locals_of(const void* code) {
   struct Search {
     std::uintptr_t code;
@@ -78,10 +78,10 @@ void BlockRunner::begin(const GridLaunch& launch) {
   launch_ = &launch;
   const Extent& block = launch.shape.block;
   threads_.assign(block.count(), {});
-  brought_.assign(threads_.size() + kWarpSize, 0);
+  values_.assign(threads_.size() + kWarpSize, 0);
   warp_streams_.assign((threads_.size() + kWarpSize - 1) / kWarpSize, {});
   for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].index = index_in(block, i);
-  // CUDA aligns the start of shared memory to more than any element needs; 256 bytes keep bank 0 at its beginning.
+  // CUDA aligns shared memory beyond the needs of any element; with 256 bytes it starts at bank 0.
   dynamic_shared_.resize(launch.shape.dynamic_shared_bytes + 256);
   const auto begin = (reinterpret_cast<std::uintptr_t>(dynamic_shared_.data()) + 255) & ~std::uintptr_t{255};
   dynamic_shared_memory = reinterpret_cast<std::byte*>(begin);
@@ -101,7 +101,7 @@ void BlockRunner::begin(const GridLaunch& launch) {
   gridDim = {grid.x, grid.y, grid.z};
   blockDim = {block.x, block.y, block.z};
   barriers_ = warp_barriers_ = shuffle_count_ = 0;
-  sites_.take();  // of a launch that failed
+  sites_.take();  // drop what a failed launch left
   take_operation_sites();
 }
 
@@ -118,9 +118,9 @@ Counts BlockRunner::finish() {
   return counts;
 }
 
-void BlockRunner::run(std::size_t position, std::size_t turn) {
-  block_ = position;
-  shuffles_ = 0;
+void BlockRunner::run(std::size_t block, std::size_t rank) {
+  block_ = block;
+  permutations_ = 0;
   stream_.clear();
   log_.clear();
   for (Thread& thread : threads_) {
@@ -128,76 +128,76 @@ void BlockRunner::run(std::size_t position, std::size_t turn) {
     thread.copy_group = 0;
     thread.copies.clear();
   }
-  const auto [x, y, z] = index_in(launch_->shape.grid, position);
+  const auto [x, y, z] = index_in(launch_->shape.grid, block);
   blockIdx = {x, y, z};
   trace.budget = launch_->options.budget;
-  // What the last block left there is no more defined than on a GPU; NaN makes its use seen.
+  // Undefined, as on a GPU; NaN makes uninitialised reads visible in the result.
   std::memset(dynamic_shared_memory, 0xff, launch_->shape.dynamic_shared_bytes);
-  if (launch_->hazards) hazards_.begin_block(static_cast<std::uint32_t>(position));
+  if (launch_->hazards) hazards_.begin_block(static_cast<std::uint32_t>(block));
 
   const auto size = static_cast<unsigned>(threads_.size());
   do {
-    for (const unsigned warp : shuffled(warps_, 0, (size + kWarpSize - 1) / kWarpSize))
+    for (const unsigned warp : permuted(warps_, 0, (size + kWarpSize - 1) / kWarpSize))
       run_warp(warp * kWarpSize, std::min(size, (warp + 1) * kWarpSize));
     interleave_requests();
   } while (wake_yielded() || release_barrier());
-  if (launch_->caches) launch_->caches->add_block(turn, std::move(stream_));
+  if (launch_->caches) launch_->caches->add_block(rank, std::move(stream_));
 }
 
-/// Runs a warp until all its threads wait at a barrier, have yielded or have ended.
+/// Runs a warp until each of its threads waits at a barrier, has yielded or has exited.
 void BlockRunner::run_warp(unsigned first, unsigned last) {
-  const std::span<const unsigned> order = shuffled(lanes_, first, last);
+  const std::span<const unsigned> order = permuted(lanes_, first, last);
   log_.feed_to(launch_->caches ? &warp_streams_[first / kWarpSize] : nullptr);
   for (;;) {
     to_run_ = order;
     run_ready();
     if (launch_->options.counting) merge(first, last);
-    const bool has_room = make_rooms(first, last);
-    const bool has_met = release_meetings(first, last);
-    if (has_room || has_met) continue;
-    if (lanes_in(first, last, State::yielded)) {  // others may do what they wait for, and need the log
-      log_.merge_past_standing(lanes_in(first, last, State::fresh), 0, sites_);
-      make_rooms(first, last);
+    const bool has_room = wake_log_full(first, last);
+    const bool has_converged = release_converged(first, last);
+    if (has_room || has_converged) continue;
+    if (lanes_in(first, last, State::yielded)) {  // they wait for other warps, which need the log
+      log_.merge_past_waiting(lanes_in(first, last, State::fresh), 0, sites_);
+      wake_log_full(first, last);
       return;
     }
     if (lanes_in(first, last, State::log_full)) {
-      // They wait for lanes that stand at a meeting and these for them: they have parted for good.
-      log_.merge_past_standing(lanes_in(first, last, State::fresh), 0, sites_);
-      if (make_rooms(first, last)) continue;
+      // They wait for lanes at a convergence point, which wait for them: replay them as diverged.
+      log_.merge_past_waiting(lanes_in(first, last, State::fresh), 0, sites_);
+      if (wake_log_full(first, last)) continue;
     }
-    if (lanes_in(first, last, State::at_meeting)) explain_meeting(first, last);
+    if (lanes_in(first, last, State::converging)) fail_divergent_warp(first, last);
     return;
   }
 }
 
-/// Warps take turns at the memory between two barriers: request by request.
+/// Merges the requests that the warps have made since the last barrier, round-robin.
 void BlockRunner::interleave_requests() {
   if (!launch_->caches) return;
-  for (std::size_t turn = 0, left = 1; left > 0; ++turn) {
+  for (std::size_t i = 0, left = 1; left > 0; ++i) {
     left = 0;
     for (const RequestStream& warp : warp_streams_)
-      if (turn < warp.size()) {
-        stream_.add(warp.line(turn), warp.sectors(turn), warp.is_store(turn));
+      if (i < warp.size()) {
+        stream_.add(warp.line(i), warp.sectors(i), warp.is_store(i));
         ++left;
       }
   }
   for (RequestStream& warp : warp_streams_) warp.clear();
 }
 
-/// Replays the lanes' rows as far as it is certain which goes next.
+/// Replays the lanes' logs as far as it is certain which lanes are next.
 void BlockRunner::merge(unsigned first, unsigned last) {
   std::uint32_t unfinished = 0;
   for (unsigned t = first; t < last; ++t) {
     const State state = threads_[t].state;
     if (state == State::log_full || state == State::yielded) unfinished |= 1u << (t - first);
-    if (state == State::at_meeting) log_.stand(static_cast<int>(t - first), threads_[t].position);
+    if (state == State::converging) log_.wait_at(static_cast<int>(t - first), threads_[t].position);
   }
   const std::uint32_t all = last - first == kWarpSize ? ~0u : (1u << (last - first)) - 1;
   log_.merge(all, unfinished, sites_);
 }
 
-/// Lets the lanes run on whose logs have room again.
-bool BlockRunner::make_rooms(unsigned first, unsigned last) {
+/// Makes ready the lanes whose logs have room again.
+bool BlockRunner::wake_log_full(unsigned first, unsigned last) {
   bool any = false;
   for (unsigned t = first; t < last; ++t)
     if (threads_[t].state == State::log_full && log_.has_room(static_cast<int>(t - first))) {
@@ -215,12 +215,12 @@ std::uint32_t BlockRunner::lanes_in(unsigned first, unsigned last, State state) 
   return lanes;
 }
 
-/// Gives a turn to each thread in to_run_ that can run.
+/// Runs each thread in to_run_ that is ready.
 void BlockRunner::run_ready() {
   while (!to_run_.empty()) {
     Thread& thread = threads_[to_run_.front()];
     if (thread.state == State::fresh) {
-      idle_fiber().resume();  // which takes this thread, and those after it while none of them has to wait
+      idle_fiber().resume();  // runs this thread, and those after it until one of them has to wait
     } else if (thread.state == State::ready) {
       enter(to_run_.front());
       to_run_ = to_run_.subspan(1);
@@ -232,7 +232,7 @@ void BlockRunner::run_ready() {
   }
 }
 
-/// A fiber's life: it runs threads that have not begun.
+/// The body of a fiber: runs threads that have not started.
 void BlockRunner::serve(Fiber& fiber) {
   while (!ending_) {
     while (!failure_ && !to_run_.empty() && threads_[to_run_.front()].state == State::fresh) {
@@ -258,15 +258,16 @@ void BlockRunner::run_here(unsigned number, Fiber& fiber) {
     fail(fault.finding);
   } catch (const std::exception& error) {
     running_ = false;
-    fail(thread, "exception", std::string(": ") + error.what());
+    fail(thread, finding_kind::exception, std::string(": ") + error.what());
   } catch (...) {
     running_ = false;
-    fail(thread, "exception", ": of unknown type");
+    fail(thread, finding_kind::exception, ": of unknown type");
   }
   leave();
   thread.state = State::exited;
   if (!fiber.intact())
-    fail(thread, "stack overflow", ": the thread's local variables or its recursion need more stack than there is");
+    fail(thread, finding_kind::stack_overflow,
+         ": the thread's local variables or its recursion need more stack than there is");
 }
 
 Fiber& BlockRunner::idle_fiber() {
@@ -288,7 +289,7 @@ void BlockRunner::enter(unsigned thread) {
   trace.bad_subscript = nullptr;
   if (!launch_->options.counting) return;
   log_.open(static_cast<int>(thread % kWarpSize));
-  trace.end = launch_->hazards ? trace.key : trace.room_end;  // with hazard checks every access takes the slow way
+  trace.end = launch_->hazards ? trace.key : trace.full;  // with hazard checks every access takes the slow path
 }
 
 [[gnu::always_inline]] inline void BlockRunner::leave() {
@@ -296,7 +297,7 @@ void BlockRunner::enter(unsigned thread) {
   threads_[current_].position = trace.position;
   if (!launch_->options.counting) return;
   log_.close(static_cast<int>(current_ % kWarpSize));
-  trace.key = trace.end = trace.room_end = nullptr;
+  trace.key = trace.end = trace.full = nullptr;
 }
 
 [[gnu::always_inline]] inline void BlockRunner::suspend(State why) {
@@ -308,31 +309,32 @@ void BlockRunner::enter(unsigned thread) {
   if (abandoning_) throw Abandoned{};
 }
 
-[[gnu::always_inline]] inline int BlockRunner::wait_at_barrier(int given, std::source_location where) {
+[[gnu::always_inline]] inline int BlockRunner::wait_at_barrier(int value, std::source_location where) {
   Thread& self = threads_[current_];
   self.where = where;
-  self.brings = static_cast<std::uint64_t>(given);
+  self.value = static_cast<std::uint64_t>(value);
   suspend(State::at_barrier);
   return barrier_sum_;
 }
 
-MeetingResult BlockRunner::meet(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where) {
+ConvergedLanes BlockRunner::converge(ConvergencePoint point, std::uint32_t mask, std::uint64_t value,
+                                     std::source_location where) {
   Thread& self = threads_[current_];
   const unsigned lane = current_ % kWarpSize;
-  if (kind != Meeting::active && !(mask >> lane & 1)) {
+  if (point != ConvergencePoint::activemask && !(mask >> lane & 1)) {
     const OutsideKernel aside(*this);
-    throw Fault({.kind = "divergent warp",
+    throw Fault({.kind = finding_kind::divergent_warp,
                  .first = text_of_running() + " calls with a mask that lacks its own lane, at " + text(where)});
   }
   self.where = where;
-  self.meeting = kind;
+  self.point = point;
   self.mask = mask;
-  self.brings = brings;
-  suspend(State::at_meeting);
-  return {self.mask, brought_.data() + (current_ - lane)};
+  self.value = value;
+  suspend(State::converging);
+  return {self.mask, values_.data() + (current_ - lane)};
 }
 
-void BlockRunner::wait_for_room() { suspend(State::log_full); }
+void BlockRunner::wait_for_log() { suspend(State::log_full); }
 void BlockRunner::yield() { suspend(State::yielded); }
 
 void BlockRunner::fence(bool of_block_only) {
@@ -351,7 +353,7 @@ void BlockRunner::open_copy(void* to, const void* from, std::size_t bytes) {
 
 void BlockRunner::commit_copies() { ++threads_[current_].copy_group; }
 
-/// Copies arrive when they are waited for, so that a kernel that does not wait sees what was there before.
+/// Copies are made when they are waited for, so that a kernel that does not wait reads the previous content.
 void BlockRunner::wait_for_copies(std::size_t latest_groups_left) {
   const OutsideKernel aside(*this);
   Thread& self = threads_[current_];
@@ -364,36 +366,36 @@ void BlockRunner::wait_for_copies(std::size_t latest_groups_left) {
   if (launch_->hazards) hazards_.copies_arrived(current_, self.copies.size());
 }
 
-/// Lets groups of lanes go on that are all at the same meeting.
-bool BlockRunner::release_meetings(unsigned first, unsigned last) {
-  const std::uint32_t waiting = lanes_in(first, last, State::at_meeting);
+/// Releases groups of lanes that are complete at a convergence point.
+bool BlockRunner::release_converged(unsigned first, unsigned last) {
+  const std::uint32_t waiting = lanes_in(first, last, State::converging);
   if (!waiting) return false;
   const std::uint32_t ended = lanes_in(first, last, State::exited) | ~lanes_in(first, last, State::fresh);
   bool any = false;
   for (unsigned t = first; t < last; ++t) {
     const Thread& thread = threads_[t];
-    if (thread.state != State::at_meeting || thread.meeting == Meeting::active) continue;
+    if (thread.state != State::converging || thread.point == ConvergencePoint::activemask) continue;
     const std::uint32_t wanted = thread.mask & ~ended;
     std::uint32_t present = 0;
     for (unsigned other = first; other < last; ++other) {
       const Thread& that = threads_[other];
-      if (that.state == State::at_meeting && that.meeting == thread.meeting && that.mask == thread.mask)
+      if (that.state == State::converging && that.point == thread.point && that.mask == thread.mask)
         present |= 1u << (other - first);
     }
-    if ((present & wanted) == wanted) any |= release_meeting(first, wanted);
+    if ((present & wanted) == wanted) any |= release_lanes(first, wanted);
   }
   return any || release_activemask(first, last);
 }
 
-bool BlockRunner::release_meeting(unsigned first, std::uint32_t lanes) {
-  const Meeting kind = threads_[first + std::countr_zero(lanes)].meeting;
+bool BlockRunner::release_lanes(unsigned first, std::uint32_t lanes) {
+  const ConvergencePoint kind = threads_[first + std::countr_zero(lanes)].point;
   for (std::uint32_t left = lanes; left; left &= left - 1) {
     const unsigned t = first + std::countr_zero(left);
-    brought_[t] = threads_[t].brings;
+    values_[t] = threads_[t].value;
     threads_[t].mask = lanes;
     threads_[t].state = State::ready;
   }
-  if (kind == Meeting::barrier) {
+  if (kind == ConvergencePoint::barrier) {
     ++warp_barriers_;
     if (launch_->hazards) hazards_.warp_barrier(first / kWarpSize, lanes);
   } else {
@@ -402,13 +404,13 @@ bool BlockRunner::release_meeting(unsigned first, std::uint32_t lanes) {
   return true;
 }
 
-/// Once no lane can come any more, those that stand at the same __activemask() are the active ones.
+/// Once no other lane can arrive, those that wait at the same __activemask() are the active ones.
 bool BlockRunner::release_activemask(unsigned first, unsigned last) {
   if (lanes_in(first, last, State::ready) | lanes_in(first, last, State::log_full)) return false;
   const Thread* earliest = nullptr;
   for (unsigned t = first; t < last; ++t) {
     const Thread& thread = threads_[t];
-    if (thread.state == State::at_meeting && thread.meeting == Meeting::active &&
+    if (thread.state == State::converging && thread.point == ConvergencePoint::activemask &&
         (!earliest || thread.position < earliest->position))
       earliest = &thread;
   }
@@ -416,7 +418,8 @@ bool BlockRunner::release_activemask(unsigned first, unsigned last) {
   std::uint32_t lanes = 0;
   for (unsigned t = first; t < last; ++t) {
     const Thread& thread = threads_[t];
-    if (thread.state == State::at_meeting && thread.meeting == Meeting::active && thread.position == earliest->position)
+    if (thread.state == State::converging && thread.point == ConvergencePoint::activemask &&
+        thread.position == earliest->position)
       lanes |= 1u << (t - first);
   }
   for (std::uint32_t left = lanes; left; left &= left - 1) {
@@ -427,31 +430,31 @@ bool BlockRunner::release_activemask(unsigned first, unsigned last) {
   return true;
 }
 
-/// "waits at tiled.cu:30", or where else a thread is.
+/// " waits at the shuffle at tiled.cu:30": what a suspended thread waits for.
 std::string BlockRunner::waiting_text(const Thread& thread) const {
   const std::string place = " at " + text(thread.where);
   if (thread.state == State::at_barrier) return " waits for the block" + place;
-  static constexpr const char* kNames[] = {"the warp's barrier", "the shuffle", "the vote", "__activemask"};
-  return std::string(" waits at ") + kNames[static_cast<int>(thread.meeting)] + place;
+  static constexpr const char* kNames[] = {"the warp barrier", "the shuffle", "the vote", "__activemask"};
+  return std::string(" waits at ") + kNames[static_cast<int>(thread.point)] + place;
 }
 
-/// Fails the block: lanes stand at a meeting to which others, whom they named, cannot come.
-void BlockRunner::explain_meeting(unsigned first, unsigned last) {
+/// Fails the block if a lane waits at a convergence point where a lane of its mask cannot arrive.
+void BlockRunner::fail_divergent_warp(unsigned first, unsigned last) {
   for (unsigned t = first; t < last; ++t) {
     const Thread& thread = threads_[t];
-    if (thread.state != State::at_meeting) continue;
+    if (thread.state != State::converging) continue;
     for (unsigned other = first; other < last; ++other) {
       const Thread& that = threads_[other];
       if (!(thread.mask >> (other - first) & 1) || that.state == State::exited) continue;
-      if (that.state == State::at_meeting && that.meeting == thread.meeting && that.mask == thread.mask) continue;
-      fail(thread, "divergent warp", waiting_text(thread),
-           "thread " + text(that.index) + ", whom it names," + waiting_text(that));
+      if (that.state == State::converging && that.point == thread.point && that.mask == thread.mask) continue;
+      fail(thread, finding_kind::divergent_warp, waiting_text(thread),
+           "thread " + text(that.index) + ", named in its mask," + waiting_text(that));
       abandon_block();
     }
   }
 }
 
-/// Threads that only wait for others' writes get another turn.
+/// Makes ready the threads that have yielded.
 bool BlockRunner::wake_yielded() {
   bool any = false;
   for (Thread& thread : threads_)
@@ -462,8 +465,8 @@ bool BlockRunner::wake_yielded() {
   return any;
 }
 
-/// Lets the waiting threads go on; false if there are none, so that the block has ended. Threads that have ended count
-/// as arrived, as on the hardware; threads that wait at different places are the program's error.
+/// Releases the threads that wait at the block barrier; false if there are none: then the block has ended. Threads that
+/// have exited count as arrived, as on the hardware. It is a fault if threads wait at different barriers.
 bool BlockRunner::release_barrier() {
   const Thread* first = nullptr;
   unsigned last_warp = ~0u;
@@ -473,10 +476,11 @@ bool BlockRunner::release_barrier() {
     if (thread.state != State::at_barrier) continue;
     if (!first) first = &thread;
     if (!same_place(thread.where, first->where)) {
-      fail(thread, "divergent barrier", waiting_text(thread), "thread " + text(first->index) + waiting_text(*first));
+      fail(thread, finding_kind::divergent_barrier, waiting_text(thread),
+           "thread " + text(first->index) + waiting_text(*first));
       abandon_block();
     }
-    barrier_sum_ += static_cast<int>(thread.brings);
+    barrier_sum_ += static_cast<int>(thread.value);
     if (std::exchange(last_warp, t / kWarpSize) != t / kWarpSize) ++barriers_;
   }
   for (Thread& thread : threads_)
@@ -485,18 +489,17 @@ bool BlockRunner::release_barrier() {
   return first != nullptr;
 }
 
-void BlockRunner::fail(const Thread& thread, const std::string& kind, const std::string& what,
-                       const std::string& second) {
+void BlockRunner::fail(const Thread& thread, FindingKind kind, const std::string& what, const std::string& second) {
   const auto number = static_cast<std::size_t>(&thread - threads_.data());
   fail(Finding{.kind = kind, .first = text_of_thread(launch_->shape, block_, number) + what, .second = second});
 }
 
-/// Keeps the first failure of the block.
+/// Records the failure, if it is the first of the block.
 void BlockRunner::fail(Finding finding) {
   if (!failure_) failure_ = std::make_unique<Finding>(std::move(finding));
 }
 
-/// Unwinds the threads that wait, so that their fibers can be used again, and throws the failure.
+/// Unwinds the suspended threads, so that their fibers can be reused, and throws the failure.
 void BlockRunner::abandon_block() {
   abandoning_ = true;
   for (unsigned t = 0; t < threads_.size(); ++t)
@@ -510,32 +513,33 @@ void BlockRunner::abandon_block() {
   throw Fault(*failure);
 }
 
-/// The numbers from `first` to `last` in the launch's order; a new one at each call if it is random.
-std::span<const unsigned> BlockRunner::shuffled(std::vector<unsigned>& order, unsigned first, unsigned last) {
+/// The numbers from `first` to `last` - 1 in the launch's order; a new permutation at each call if it is random.
+std::span<const unsigned> BlockRunner::permuted(std::vector<unsigned>& order, unsigned first, unsigned last) {
   order.resize(last - first);
   std::iota(order.begin(), order.end(), first);
   if (launch_->options.order == Order::reverse) std::reverse(order.begin(), order.end());
   if (launch_->options.order == Order::random)
     for (std::size_t left = order.size(); left > 1; --left) {
       const std::uint64_t seed = random_bits(launch_->options.seed, block_);
-      std::swap(order[left - 1], order[random_bits(seed, shuffles_++) % left]);
+      std::swap(order[left - 1], order[random_bits(seed, permutations_++) % left]);
     }
   return order;
 }
 
 inline namespace emulated {
 
-int wait_for_block(int given, std::source_location where) {
-  return BlockRunner::of_this_thread().wait_at_barrier(given, where);
+int wait_for_block(int value, std::source_location where) {
+  return BlockRunner::of_this_thread().wait_at_barrier(value, where);
 }
-MeetingResult meet_warp(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where) {
-  return BlockRunner::of_this_thread().meet(kind, mask, brings, where);
+ConvergedLanes converge_warp(ConvergencePoint point, std::uint32_t mask, std::uint64_t value,
+                             std::source_location where) {
+  return BlockRunner::of_this_thread().converge(point, mask, value, where);
 }
-void fail_thread(const std::string& kind, const std::string& what) {
+void fail_thread(FindingKind kind, const std::string& what) {
   const OutsideKernel aside(BlockRunner::of_this_thread());
   throw Fault({.kind = kind, .first = BlockRunner::of_this_thread().text_of_running() + " " + what});
 }
-void fail_thread(const std::string& kind, const std::string& what, std::source_location where) {
+void fail_thread(FindingKind kind, const std::string& what, std::source_location where) {
   const OutsideKernel aside(BlockRunner::of_this_thread());
   fail_thread(kind, what + " at " + text(where));
 }

@@ -1,4 +1,4 @@
-/// The execution of one block after the other on one OS thread, with the block's threads as fibers.
+/// Executes blocks one after the other on one OS thread, with the threads of a block as fibers.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,31 @@
 
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/fiber.hpp"
+#include "common/emulator/hazards.hpp"
 #include "common/emulator/log.hpp"
 #include "common/emulator/runtime.hpp"
-#include "common/emulator/hazards.hpp"
 
 namespace rung {
 
-/// One launch: the shape, and the kernel's code with its arguments behind a plain function.
+/// One launch: its shape, and the kernel with its arguments as a plain function and a closure.
 struct GridLaunch {
   Launch shape;
   void (*body)(const void* closure);
   const void* closure;
-  const void* kernel;  ///< an address in the code, which tells the module whose thread_locals are shared memory
+  const void* kernel;  ///< its code; identifies the module whose thread_local variables are shared memory
   EmulatorOptions options;
   std::vector<Allocation> buffers{};  ///< all of global memory, by address
-  GridHazards* hazards = nullptr;     ///< if they are looked for
-  CacheModel* caches = nullptr;       ///< if they are modelled
+  GridHazards* hazards = nullptr;     ///< null if hazards are not checked
+  CacheModel* caches = nullptr;       ///< null if caches are not modelled
 };
 
-/// What ends a block: something that the running thread must not do. Its text is the error's.
+/// A fault of the running thread, which ends its block.
 struct Fault : Error {
   explicit Fault(Finding found) : Error(found.text()), finding(std::move(found)) {}
   Finding finding;
 };
 
-/// A thread, or a place in the grid.
+/// The index of a thread in its block, or of a block in the grid.
 struct Index3 {
   unsigned x = 0, y = 0, z = 0;
 };
@@ -45,30 +45,31 @@ std::string text(const Index3& index);
 /// "block (0, 0, 0), thread (3, 0, 0)", from linear indices.
 std::string text_of_thread(const Launch& shape, std::size_t block, std::size_t thread);
 
-/// Runs the blocks it is given, lazily: threads that never wait run one after the other on one fiber as plain calls;
-/// a thread that waits for others, or because its log is full, keeps its fiber until it ends.
+/// Runs blocks. Threads that never wait run one after the other on the same fiber, as plain calls; a thread that waits
+/// for others, or because its log is full, keeps its fiber until it ends.
 class BlockRunner {
  public:
-  /// The OS thread's own one. Fibers must not move between OS threads: compilers keep thread_local addresses.
+  /// That of the calling OS thread. Fibers must not move between OS threads: compilers cache thread_local addresses.
   static BlockRunner& of_this_thread();
   ~BlockRunner();
 
   void begin(const GridLaunch& launch);
-  /// Runs a block; throws Fault. `position` is its linear index, `turn` its place in the order of blocks.
-  void run(std::size_t position, std::size_t turn);
+  /// Runs a block; throws Fault. `block` is its linear index, `rank` its place in the order in which blocks are
+  /// started.
+  void run(std::size_t block, std::size_t rank);
   /// What was counted since begin().
   Counts finish();
 
   // Called by the running thread.
-  int wait_at_barrier(int given, std::source_location where);
-  MeetingResult meet(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where);
-  void wait_for_room();
+  int wait_at_barrier(int value, std::source_location where);
+  ConvergedLanes converge(ConvergencePoint point, std::uint32_t mask, std::uint64_t value, std::source_location where);
+  void wait_for_log();
   void yield();
   void fence(bool of_block_only);
   void open_copy(void* to, const void* from, std::size_t bytes);
   void commit_copies();
   void wait_for_copies(std::size_t latest_groups_left);
-  /// Whether the kernel's own code runs.
+  /// Whether kernel code is running, not the emulator's or the host's.
   bool is_running() const { return running_; }
   const GridLaunch& launch() const { return *launch_; }
   std::uint32_t thread() const { return current_; }
@@ -78,7 +79,7 @@ class BlockRunner {
 
  private:
   friend class OutsideKernel;
-  enum class State : std::uint8_t { fresh, ready, log_full, yielded, at_barrier, at_meeting, exited };
+  enum class State : std::uint8_t { fresh, ready, log_full, yielded, at_barrier, converging, exited };
   struct Copy {
     void* to;
     const void* from;
@@ -87,13 +88,13 @@ class BlockRunner {
   };
   struct Thread {
     Fiber* fiber = nullptr;
-    std::source_location where;   ///< of what it waits at
-    std::uintptr_t position = 0;  ///< in the code, while it does not run
+    std::source_location where;   ///< of the barrier or convergence point at which it waits
+    std::uintptr_t position = 0;  ///< in the code, while it is suspended
     Index3 index;
     State state = State::fresh;
-    Meeting meeting = Meeting::barrier;
-    std::uint32_t mask = 0;    ///< wanted at the meeting; then, who took part
-    std::uint64_t brings = 0;  ///< to the meeting or the barrier
+    ConvergencePoint point = ConvergencePoint::barrier;
+    std::uint32_t mask = 0;   ///< the lanes that it waits for at the convergence point; then, those that took part
+    std::uint64_t value = 0;  ///< for the other threads at the convergence point or barrier
     std::size_t copy_group = 0;
     std::vector<Copy> copies;
   };
@@ -109,24 +110,24 @@ class BlockRunner {
   void leave();
   void suspend(State why);
   void merge(unsigned first, unsigned last);
-  bool make_rooms(unsigned first, unsigned last);
-  bool release_meetings(unsigned first, unsigned last);
-  bool release_meeting(unsigned first, std::uint32_t lanes);
+  bool wake_log_full(unsigned first, unsigned last);
+  bool release_converged(unsigned first, unsigned last);
+  bool release_lanes(unsigned first, std::uint32_t lanes);
   bool release_activemask(unsigned first, unsigned last);
-  void explain_meeting(unsigned first, unsigned last);
+  void fail_divergent_warp(unsigned first, unsigned last);
   bool wake_yielded();
   bool release_barrier();
   void interleave_requests();
   std::string waiting_text(const Thread& thread) const;
   std::uint32_t lanes_in(unsigned first, unsigned last, State state) const;
-  void fail(const Thread& thread, const std::string& kind, const std::string& what, const std::string& second = "");
+  void fail(const Thread& thread, FindingKind kind, const std::string& what, const std::string& second = "");
   void fail(Finding finding);
   void abandon_block();
-  std::span<const unsigned> shuffled(std::vector<unsigned>& order, unsigned first, unsigned last);
+  std::span<const unsigned> permuted(std::vector<unsigned>& order, unsigned first, unsigned last);
 
   const GridLaunch* launch_ = nullptr;
   std::vector<Thread> threads_;
-  std::vector<std::uint64_t> brought_;  ///< to the latest meetings, by thread
+  std::vector<std::uint64_t> values_;  ///< by thread, of the latest convergence points
   std::vector<std::byte> dynamic_shared_;
   StackPool stacks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
@@ -140,17 +141,17 @@ class BlockRunner {
   int barrier_sum_ = 0;
 
   std::size_t block_ = 0;                ///< the running block's linear index
-  std::uint64_t shuffles_ = 0;           ///< of this block: Order::random's second seed
+  std::uint64_t permutations_ = 0;       ///< drawn in this block; a counter for Order::random
   std::vector<unsigned> warps_, lanes_;  ///< in the order in which they run
-  std::span<const unsigned> to_run_;     ///< threads of the warp that have not had their turn
+  std::span<const unsigned> to_run_;     ///< threads of the warp that are still to be run
   unsigned current_ = 0;                 ///< the running thread
-  bool running_ = false;                 ///< whether one runs at all
+  bool running_ = false;                 ///< whether kernel code is running
   std::unique_ptr<Finding> failure_;
   bool abandoning_ = false, ending_ = false;
 };
 
-/// While one lives, the running thread is in the emulator's own code and leaves no trace: the standard library's
-/// templates that it uses may be the copies that were compiled for kernels.
+/// While it exists, the running thread is in the emulator's own code and is not traced: the standard library templates
+/// that it calls may be instances that were compiled for kernels.
 class OutsideKernel {
  public:
   explicit OutsideKernel(BlockRunner& runner)
@@ -158,10 +159,10 @@ class OutsideKernel {
     trace.end = trace.key;
   }
   ~OutsideKernel() {
-    if (std::uncaught_exceptions() > exceptions_) return;  // the thread ends
+    if (std::uncaught_exceptions() > exceptions_) return;  // the thread is being unwound
     runner_.running_ = was_running_;
     trace.position = position_;
-    trace.end = trace.hazards ? trace.key : trace.room_end;  // with hazard checks every access takes the slow way
+    trace.end = trace.hazards ? trace.key : trace.full;  // with hazard checks every access takes the slow path
   }
   OutsideKernel(const OutsideKernel&) = delete;
 
@@ -172,7 +173,7 @@ class OutsideKernel {
   int exceptions_ = std::uncaught_exceptions();
 };
 
-/// What was counted at lines of the source since the last call, on this OS thread.
+/// The operations counted by source line on this OS thread since the last call.
 std::vector<OperationSite> take_operation_sites();
 
 }  // namespace rung

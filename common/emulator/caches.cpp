@@ -16,19 +16,19 @@ namespace {
 
 constexpr std::size_t kLineBytes = 128, kKiB = 1024;
 constexpr std::size_t kWays = 16;
-constexpr std::size_t kAhead = 6;  // turns between the host's fetch of a set and its use
+constexpr std::size_t kPrefetchDistance = 6;  // blocks between the host's prefetch of a set and its use
 
 unsigned count(unsigned sectors) { return static_cast<unsigned>(std::popcount(sectors)); }
 
-/// The sectors' aligned pairs: what an L2 fetches from DRAM, 64 bytes.
+/// The aligned pairs of the sectors: the unit of 64 bytes in which an L2 fetches from DRAM.
 unsigned pairs(unsigned sectors) { return sectors | (sectors & 5) << 1 | (sectors & 10) >> 1; }
 
-double rate(std::uint64_t hits, std::uint64_t asked) {
-  return asked == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(asked);
+double rate(std::uint64_t hits, std::uint64_t lookups) {
+  return lookups == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(lookups);
 }
 
-/// One line in a cache: its number above a bit for each sector that is there, above one for each that DRAM lacks. All
-/// zero is an empty way; it is as good as line 0 with no sectors.
+/// One line of a cache: from the high bits down, its number, a present bit for each sector and a dirty bit for each
+/// sector. Zero is an empty way, and equivalent to line 0 without sectors.
 class Line {
  public:
   Line() = default;
@@ -37,28 +37,28 @@ class Line {
   unsigned present() const { return bits_ >> 4 & 15; }
   unsigned dirty() const { return bits_ & 15; }
   void fill(unsigned sectors) { bits_ |= sectors << 4; }
-  void soil(unsigned sectors) { bits_ |= sectors << 4 | sectors; }
-  void clean() { bits_ &= ~std::uint64_t{15}; }
+  void fill_dirty(unsigned sectors) { bits_ |= sectors << 4 | sectors; }
+  void clear_dirty() { bits_ &= ~std::uint64_t{15}; }
 
  private:
   std::uint64_t bits_ = 0;
 };
 
-/// Lines in sets of kWays, each set in the order of last use.
+/// A set-associative cache of kWays ways with LRU replacement.
 class Cache {
  public:
-  using Set = Line*;  ///< kWays lines, the most recently used first
+  using Set = Line*;  ///< kWays lines, most recently used first
 
   explicit Cache(std::size_t bytes) : sets_(bytes / kLineBytes / kWays), lines_(sets_ * kWays) {}
 
-  /// Has the host fetch what use() will look at.
+  /// Prefetches, on the host, what use() will access.
   void prefetch(std::uint64_t number) const {
     const Line* set = &lines_[index(number) * kWays];
     __builtin_prefetch(set, 1);
     __builtin_prefetch(set + kWays / 2, 1);
   }
 
-  /// The line's set, in which the line is now the first; `evicted` had to leave for it.
+  /// Returns the line's set, with the line in front. `evicted`: the line that it has replaced.
   Set use(std::uint64_t number, Line& evicted) {
     const Set set = &lines_[index(number) * kWays];
     Line moved(number);
@@ -73,12 +73,12 @@ class Cache {
   }
 
  private:
-  /// Neighbours go to different sets, so that any run of lines as long as the cache fits; each run of `sets_` lines is
-  /// turned against the one before, so that a column of a matrix does not end up in a few sets.
+  /// Consecutive lines map to different sets, so that any run of lines as long as the cache fits; each run of `sets_`
+  /// lines is rotated against the previous one, so that a column of a matrix does not map to a few sets.
   std::size_t index(std::uint64_t number) const {
     const std::uint64_t run = number / sets_;
-    const std::uint64_t turned = (run * 0x9E3779B1 & 0xFFFFFFFF) * sets_ >> 32;  // below sets_
-    const std::uint64_t set = number - run * sets_ + turned;
+    const std::uint64_t rotation = (run * 0x9E3779B1 & 0xFFFFFFFF) * sets_ >> 32;  // below sets_
+    const std::uint64_t set = number - run * sets_ + rotation;
     return set < sets_ ? set : set - sets_;
   }
 
@@ -86,21 +86,21 @@ class Cache {
   std::vector<Line> lines_;
 };
 
-bool has_two_halves(const Device& device) { return device.minor == 0 && device.major >= 8 && device.major <= 10; }
+bool has_two_partitions(const Device& device) { return device.minor == 0 && device.major >= 8 && device.major <= 10; }
 
-/// The L2 and what passes between it and DRAM. `side`: of the multiprocessor that asks, 0 or 1.
+/// The L2 and its traffic to DRAM. `side`: of the requesting multiprocessor, 0 or 1.
 class SecondLevel {
  public:
   SecondLevel(const Device& device, CacheCounts& counts)
-      : halves_(has_two_halves(device) ? 2 : 1, Cache(device.l2_bytes / (has_two_halves(device) ? 2 : 1))),
+      : partitions_(has_two_partitions(device) ? 2 : 1, Cache(device.l2_bytes / (has_two_partitions(device) ? 2 : 1))),
         counts_(counts) {}
 
   void prefetch(std::uint64_t number) const {
-    for (const Cache& half : halves_) half.prefetch(number);
+    for (const Cache& partition : partitions_) partition.prefetch(number);
   }
 
   void load(unsigned side, std::uint64_t number, unsigned sectors) {
-    side %= halves_.size();
+    side %= partitions_.size();
     Line& line = *use(side, number);
     const unsigned missing = sectors & ~line.present();
     counts_.l2_load_sectors += count(sectors);
@@ -119,19 +119,19 @@ class SecondLevel {
     const bool was_clean = set[0].dirty() == 0;
     counts_.l2_store_sectors += count(sectors);
     counts_.l2_store_hits += count(sectors & set[0].present());
-    set[0].soil(sectors);
+    set[0].fill_dirty(sectors);
     if (was_clean) limit_dirty(set);
   }
 
  private:
-  Cache::Set use(unsigned half, std::uint64_t number) {
+  Cache::Set use(unsigned partition, std::uint64_t number) {
     Line evicted;
-    const Cache::Set set = halves_[half].use(number, evicted);
+    const Cache::Set set = partitions_[partition].use(number, evicted);
     counts_.dram_written_sectors += count(evicted.dirty());
     return set;
   }
 
-  /// For a copy in the other half.
+  /// For a copy in the other partition.
   void load_home(unsigned home, std::uint64_t number, unsigned sectors) {
     Line& line = *use(home, number);
     counts_.dram_read_sectors += count(sectors & ~line.present());
@@ -144,15 +144,15 @@ class SecondLevel {
     Line* oldest = set + kWays - 1;
     while (!is_dirty(*oldest)) --oldest;
     counts_.dram_written_sectors += count(oldest->dirty());
-    oldest->clean();
+    oldest->clear_dirty();
   }
 
-  /// Neighbouring lines alternate, up to a pattern that no stride can fit.
+  /// Hashed, so that no stride maps to one partition only.
   unsigned home_of(std::uint64_t number) const {
-    return halves_.size() == 1 ? 0 : static_cast<unsigned>(std::popcount(number)) & 1;
+    return partitions_.size() == 1 ? 0 : static_cast<unsigned>(std::popcount(number)) & 1;
   }
 
-  std::vector<Cache> halves_;
+  std::vector<Cache> partitions_;
   CacheCounts& counts_;
 };
 
@@ -160,7 +160,7 @@ void require_caches(const Device& device) {
   const std::string name(device.name);
   if (device.l2_bytes == 0) throw Error(name + " has no cache for global memory");
   if (device.major < 7)
-    throw Error("the caches of " + name + " are not modelled: compute capability 7.0 is the oldest");
+    throw Error("the caches of " + name + " are not modelled: that requires compute capability 7.0 or later");
 }
 
 }  // namespace
@@ -194,26 +194,25 @@ std::size_t l1_bytes(const Device& device, int blocks_per_sm, std::size_t shared
   if (blocks_per_sm < 1) throw Error("the cache model needs at least one resident block");
   const SmLimits sm = sm_limits(device.major, device.minor);
   const std::size_t largest = static_cast<std::size_t>(sm.shared_per_sm);
-  // One thread: only shared memory is of interest. The reserved bytes and the rounding are occupancy's.
+  // One thread, since only shared memory matters here; occupancy() adds the reserved bytes and rounds.
   const Occupancy block =
       occupancy(sm, {.threads = 1, .shared_bytes = static_cast<std::int64_t>(shared_bytes_per_block)});
   const std::size_t needed = static_cast<std::size_t>(block.shared_per_block) * static_cast<std::size_t>(blocks_per_sm);
   if (needed > largest)
     throw Error(std::to_string(blocks_per_sm) + " blocks with " + std::to_string(shared_bytes_per_block) +
                 " B of shared memory do not fit an SM of " + std::string(device.name));
-  // The sizes that shared memory can have are the same on all devices, up to the device's largest; Turing has 32
-  // and 64.
+  // The possible carve-outs are the same on all devices, up to the device's largest; Turing has 32 and 64 KiB only.
   std::size_t carved = device.major == 7 && device.minor == 5 ? 32 * kKiB : 0;
   for (const std::size_t size : {8, 16, 32, 64, 100, 132, 164, 196, 228})
     if (carved < needed) carved = std::min(size * kKiB, largest);
-  // The memory that the two share: 128 KiB on 7.0, 8.6, 8.9 and 12.0, 96 on 7.5, 192 on 8.0, 256 on 9.0 and 10.0. That
-  // is the largest carve-out and at least 28 KiB, up to a multiple of 32 KiB.
+  // L1 and shared memory together: 128 KiB on 7.0, 8.6, 8.9 and 12.0, 96 on 7.5, 192 on 8.0, 256 on 9.0 and 10.0. That
+  // is the next multiple of 32 KiB above the largest carve-out.
   constexpr std::size_t kUnit = 32 * kKiB;
   return (largest / kUnit + 1) * kUnit - carved;
 }
 
 struct CacheModel::State {
-  /// A resident block: what it has left to ask.
+  /// A resident block and its remaining requests.
   struct Resident {
     std::size_t sm;
     RequestStream requests;
@@ -228,7 +227,7 @@ struct CacheModel::State {
         l2(device, counts) {}
 
   void access(std::size_t sm, std::uint64_t number, unsigned sectors, bool is_store) {
-    Line evicted;  // the DRAM and the L2 have all that an L1 has
+    Line evicted;  // dropped: an L1 is write-through
     Line& line = *l1s[sm].use(number, evicted);
     const unsigned missing = sectors & ~line.present();
     line.fill(sectors);
@@ -248,18 +247,18 @@ struct CacheModel::State {
     l2.prefetch(number);
   }
 
-  void reside(std::size_t turn, RequestStream&& requests) {
+  void add_resident(std::size_t rank, RequestStream&& requests) {
     bytes += requests.bytes();
-    if (requests.size() > 0) wave.push_back({turn % l1s.size(), std::move(requests)});
+    if (requests.size() > 0) wave.push_back({rank % l1s.size(), std::move(requests)});
   }
 
-  /// Lets the resident blocks take turns until none of them has anything left to ask.
-  void play() {
+  /// Simulates the resident blocks round-robin, until none of them has a request left.
+  void simulate() {
     while (!wave.empty()) {
       bool some_ended = false;
-      for (std::size_t turn = 0; turn < wave.size(); ++turn) {
-        if (turn + kAhead < wave.size()) prefetch(wave[turn + kAhead]);
-        Resident& block = wave[turn];
+      for (std::size_t b = 0; b < wave.size(); ++b) {
+        if (b + kPrefetchDistance < wave.size()) prefetch(wave[b + kPrefetchDistance]);
+        Resident& block = wave[b];
         const RequestStream& requests = block.requests;
         const std::size_t i = block.next++;
         access(block.sm, requests.line(i), requests.sectors(i), requests.is_store(i));
@@ -270,34 +269,32 @@ struct CacheModel::State {
     bytes = 0;
   }
 
-  /// Takes what has its turn now.
+  /// Makes the waiting blocks that are next resident.
   void advance() {
     for (auto first = waiting.begin(); first != waiting.end() && first->first == next; first = waiting.begin()) {
-      const std::size_t turn = next++;
+      const std::size_t rank = next++;
       waiting_bytes -= first->second.bytes();
-      reside(turn, std::move(first->second));
+      add_resident(rank, std::move(first->second));
       waiting.erase(first);
-      while (played_early.erase(next) > 0) ++next;
-      if (next == blocks || next / per_wave != turn / per_wave || bytes > part_bytes) play();
+      while (simulated_early.erase(next) > 0) ++next;
+      if (next == blocks || next / per_wave != rank / per_wave || bytes > part_bytes) simulate();
     }
   }
 
-  /// Plays the blocks that wait, without those before them.
-  void play_early() {
-    play();
-    for (auto& [turn, requests] : waiting) {
-      reside(turn, std::move(requests));
-      played_early.insert(turn);
-      if (wave.size() == per_wave) play();
+  /// Simulates the waiting blocks without the missing ones of lower rank.
+  void simulate_early() {
+    simulate();
+    for (auto& [rank, requests] : waiting) {
+      add_resident(rank, std::move(requests));
+      simulated_early.insert(rank);
+      if (wave.size() == per_wave) simulate();
     }
-    play();
+    simulate();
     waiting.clear();
     waiting_bytes = 0;
   }
 
-  bool was_given(std::size_t turn) const {
-    return turn < next || waiting.contains(turn) || played_early.contains(turn);
-  }
+  bool has(std::size_t rank) const { return rank < next || waiting.contains(rank) || simulated_early.contains(rank); }
 
   std::mutex mutex;
   CacheCounts counts;
@@ -305,39 +302,39 @@ struct CacheModel::State {
   std::vector<Cache> l1s;
   SecondLevel l2;
 
-  std::size_t next = 0;  ///< the first turn that has not been given
+  std::size_t next = 0;  ///< the lowest rank that has not been added
   std::vector<Resident> wave;
-  std::size_t bytes = 0;  ///< of the requests in `wave`
-  std::map<std::size_t, RequestStream> waiting;
+  std::size_t bytes = 0;                         ///< of the requests in `wave`
+  std::map<std::size_t, RequestStream> waiting;  ///< for blocks of lower rank, by rank
   std::size_t waiting_bytes = 0;
-  std::set<std::size_t> played_early;
+  std::set<std::size_t> simulated_early;
 };
 
 CacheModel::CacheModel(const Device& device, std::size_t blocks, int blocks_per_sm, std::size_t shared_bytes_per_block,
                        std::size_t buffered_bytes) {
   const std::size_t l1 = l1_bytes(device, blocks_per_sm, shared_bytes_per_block);
   if (device.sm_count < 1 || device.l2_bytes < 2 * kWays * kLineBytes)
-    throw Error(std::string(device.name) + " has no multiprocessors or too small an L2 for the cache model");
+    throw Error(std::string(device.name) + " has no multiprocessors, or its L2 is too small for the cache model");
   state_ = std::make_unique<State>(device, blocks, blocks_per_sm, l1, buffered_bytes);
 }
 
 CacheModel::~CacheModel() = default;
 
-void CacheModel::add_block(std::size_t turn, RequestStream&& requests) {
+void CacheModel::add_block(std::size_t rank, RequestStream&& requests) {
   const std::lock_guard lock(state_->mutex);
-  if (turn >= state_->blocks || state_->was_given(turn))
-    throw Error("the cache model was given block " + std::to_string(turn) + " of " + std::to_string(state_->blocks) +
-                (turn >= state_->blocks ? "" : " twice"));
+  if (rank >= state_->blocks || state_->has(rank))
+    throw Error("the cache model was given block " + std::to_string(rank) + " of " + std::to_string(state_->blocks) +
+                (rank >= state_->blocks ? "" : " twice"));
   state_->waiting_bytes += requests.bytes();
-  state_->waiting.emplace(turn, std::move(requests));
+  state_->waiting.emplace(rank, std::move(requests));
   state_->advance();
-  if (state_->waiting_bytes > state_->part_bytes) state_->play_early();
+  if (state_->waiting_bytes > state_->part_bytes) state_->simulate_early();
 }
 
 CacheCounts CacheModel::finish() {
   const std::lock_guard lock(state_->mutex);
   if (state_->next != state_->blocks)
-    throw Error("the cache model lacks block " + std::to_string(state_->next) + " of " +
+    throw Error("the cache model is missing block " + std::to_string(state_->next) + " of " +
                 std::to_string(state_->blocks));
   return state_->counts;
 }

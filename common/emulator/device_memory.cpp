@@ -12,8 +12,8 @@
 namespace rung {
 namespace {
 
-constexpr std::size_t kAlignment = 256;    // cudaMalloc's, on which the sectors of a request depend
-constexpr std::size_t kGap = kGuardBytes;  // before and after: what overruns by a little hits no neighbour
+constexpr std::size_t kAlignment = 256;    // as cudaMalloc's; the sectors of a request depend on it
+constexpr std::size_t kGap = kGuardBytes;  // before and after each allocation, so that small overruns hit no other
 
 struct Block {
   void* raw = nullptr;
@@ -21,7 +21,7 @@ struct Block {
   std::string name;
   bool all_written = false;
   std::unique_ptr<std::uint8_t[]>
-      written;  // only once something but not all of it has been written, or flags are wanted
+      written;  // null if nothing or all of it has been written, unless flags were requested
 
   std::uint8_t* flags() {
     if (!written) written = std::make_unique<std::uint8_t[]>(bytes);
@@ -55,7 +55,7 @@ Allocation view(std::uintptr_t begin, const Block& block) {
 void* allocate_on_device(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment) / kAlignment * kAlignment + 2 * kGap;
   void* raw = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
-  if (!raw) throw Error("no memory left for " + std::to_string(bytes) + " bytes");
+  if (!raw) throw Error("out of memory: " + std::to_string(bytes) + " bytes for the emulated device");
   const auto begin = reinterpret_cast<std::uintptr_t>(raw) + kGap;
   const std::scoped_lock lock(memory().mutex);
   memory().blocks[begin] = Block{.raw = raw, .bytes = bytes};

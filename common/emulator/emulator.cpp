@@ -22,7 +22,7 @@ namespace {
 
 thread_local Recording* innermost = nullptr;
 
-/// Adds up the entries of the same access.
+/// Sums the entries of the same access.
 void merge_sites(std::vector<SiteCounts>& into, const std::vector<SiteCounts>& other) {
   into.insert(into.end(), other.begin(), other.end());
   std::sort(into.begin(), into.end(), [](const auto& a, const auto& b) { return a.identity() < b.identity(); });
@@ -74,31 +74,31 @@ void add_to_sums(Counts& counts, const std::vector<SiteCounts>& sites) {
   }
 }
 
-/// Which block runs at a turn.
+/// The order in which blocks are started, as a permutation: from a block's rank to its linear index.
 class BlockOrder {
  public:
   BlockOrder(std::size_t blocks, const EmulatorOptions& options) : blocks_(blocks) {
     if (options.order == Order::reverse) step_ = first_ = blocks - 1;
     if (options.order != Order::random) return;
-    // A step that has no factor in common with the number of blocks visits each of them once.
+    // A step coprime to the number of blocks visits each of them once.
     first_ = random_bits(options.seed, 0) % blocks;
     step_ = random_bits(options.seed, 1) % blocks;
     while (std::gcd(step_, blocks) != 1) step_ = (step_ + 1) % blocks;
   }
-  std::size_t operator[](std::size_t turn) const {
-    return static_cast<std::size_t>((static_cast<unsigned __int128>(turn) * step_ + first_) % blocks_);
+  std::size_t operator[](std::size_t rank) const {
+    return static_cast<std::size_t>((static_cast<unsigned __int128>(rank) * step_ + first_) % blocks_);
   }
 
  private:
   std::size_t blocks_, first_ = 0, step_ = 1;
 };
 
-/// Runs every block of the launch on the OpenMP threads. Throws the failure of the block that comes first.
+/// Runs every block of the launch on the OpenMP threads. If several fail, throws the failure of the one of least rank.
 Counts run_grid(const GridLaunch& launch) {
   const std::size_t blocks = launch.shape.grid.count();
   const BlockOrder order(blocks, launch.options);
   const int threads = static_cast<int>(std::min<std::size_t>(blocks, omp_get_max_threads()));
-  std::atomic<std::size_t> next_turn{0}, failed_turn{blocks};
+  std::atomic<std::size_t> next_rank{0}, failed_rank{blocks};
   std::exception_ptr failure;
   Counts counts;
   std::mutex mutex;
@@ -106,12 +106,12 @@ Counts run_grid(const GridLaunch& launch) {
   {
     BlockRunner& runner = BlockRunner::of_this_thread();
     runner.begin(launch);
-    for (std::size_t turn; (turn = next_turn++) < failed_turn;) try {
-        runner.run(order[turn], turn);
+    for (std::size_t rank; (rank = next_rank++) < failed_rank;) try {
+        runner.run(order[rank], rank);
       } catch (...) {
         const std::scoped_lock lock(mutex);
-        if (turn >= failed_turn) continue;
-        failed_turn = turn;
+        if (rank >= failed_rank) continue;
+        failed_rank = rank;
         failure = std::current_exception();
       }
     const Counts own = runner.finish();
@@ -122,7 +122,7 @@ Counts run_grid(const GridLaunch& launch) {
   return counts;
 }
 
-/// Runs the grid, with a model of the caches if one is wanted.
+/// Runs the grid, with a model of the caches if the options ask for one.
 Counts run_modelled(GridLaunch& launch) {
   if (!launch.options.caches) return run_grid(launch);
   const Device& device = *launch.options.caches;
@@ -134,7 +134,7 @@ Counts run_modelled(GridLaunch& launch) {
   return counts;
 }
 
-/// Runs the grid and looks for hazards. What ends a block is one of the findings, no error.
+/// Runs the grid and checks for hazards. A fault that ends a block becomes a finding, not an error.
 Counts run_checked(GridLaunch& launch) {
   GridHazards hazards(launch.shape.grid.count());
   for (const Allocation& buffer : launch.buffers) hazards.add_buffer(buffer.begin, buffer.bytes, buffer.written);
@@ -152,8 +152,8 @@ Counts run_checked(GridLaunch& launch) {
   return counts;
 }
 
-/// What a current device allows, from the CUDA programming guide's table of technical specifications.
-/// Empty if the launch is allowed, else the error as CUDA names it, and why.
+/// Why no current device can run the launch: CUDA's name for the error, and the reason; empty if one can. Limits from
+/// the table of technical specifications in the CUDA programming guide.
 std::string beyond_limits(const Launch& launch) {
   constexpr std::size_t threads = 1024, shared_bytes = 227 << 10;
   const auto& [grid, block, dynamic_bytes] = launch;
@@ -164,7 +164,7 @@ std::string beyond_limits(const Launch& launch) {
   if (grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535)
     return "cudaErrorInvalidConfiguration: a grid has at most 65535 blocks along y and z";
   if (dynamic_bytes > shared_bytes)
-    return "cudaErrorInvalidValue: a block has at most 232448 bytes of shared memory; this one wants " +
+    return "cudaErrorInvalidValue: a block has at most 232448 bytes of shared memory; this one needs " +
            std::to_string(dynamic_bytes);
   return "";
 }
@@ -175,7 +175,7 @@ Order order_of(std::string_view name) {
   if (name == "forward") return Order::forward;
   if (name == "reverse") return Order::reverse;
   if (name == "random") return Order::random;
-  throw Error("'" + std::string(name) + "' is no order: forward, reverse or random");
+  throw Error("unknown order '" + std::string(name) + "': expected forward, reverse or random");
 }
 
 Operations& Operations::operator+=(const Operations& other) {
@@ -207,8 +207,8 @@ Recording* Recording::current() { return innermost; }
 
 std::string refuse_emulation(const Kernel& kernel, const Launch& launch) {
   if (!kernel.gpu.not_emulated.empty()) return "not emulated: " + kernel.gpu.not_emulated;
-  if (kernel.side() != "gpu") return "not a GPU kernel: the emulator counts what warps do";
-  if (!kernel.gpu.emulate) return "not emulated: the program was built without the emulator's build of its file";
+  if (kernel.side() != "gpu") return "not emulated: not a GPU kernel";
+  if (!kernel.gpu.emulate) return "not emulated: this program does not contain the emulator's build of the kernel";
   return beyond_limits(launch);
 }
 
@@ -223,7 +223,7 @@ void run_emulated(const Call& call, const void* kernel, void (*body)(const void*
   const auto start = std::chrono::steady_clock::now();
   Counts counts = options.hazards ? run_checked(launch) : run_modelled(launch);
   counts.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!options.hazards) mark_all_written();  // nobody saw what the kernel has written: nothing counts as unwritten
+  if (!options.hazards) mark_all_written();  // stores were not tracked, so nothing may count as unwritten
   if (recording) recording->counts() += counts;
 }
 

@@ -1,5 +1,5 @@
-/// The emulator's results and its entry for the rest of the program: runs a kernel's g++ build on the host, thread by
-/// thread, and counts what its warps ask of the machine. Kernels never include this file; they include simt.hpp.
+/// The emulator's interface to the rest of the program: it runs a kernel's g++ build on the host, thread by thread, and
+/// counts the operations and memory requests of its warps. Kernels include simt.hpp, never this file.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "common/emulator/caches.hpp"
+#include "common/emulator/finding_kinds.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
 
-/// In which order blocks, warps and the lanes of a warp run between two barriers. A right kernel does not notice.
+/// The order in which blocks, warps and the lanes of a warp run between two barriers. A correct kernel gives the same
+/// result in each.
 enum class Order { forward, reverse, random };
 
 /// The order called "forward", "reverse" or "random"; throws Error for another name.
@@ -22,24 +24,24 @@ Order order_of(std::string_view name);
 struct EmulatorOptions {
   Order order = Order::forward;
   std::uint64_t seed = 1;          ///< of the inputs and of Order::random
-  bool counting = true;            ///< false: only the result is wanted
-  bool hazards = false;            ///< look for races, uninitialised reads …; findings are kept, not thrown
-  bool lines = false;              ///< operations by line of the source, too
+  bool counting = true;            ///< false: compute the result only
+  bool hazards = false;            ///< check for races, uninitialised reads …; findings are collected, not thrown
+  bool lines = false;              ///< also count operations by source line
   const Device* caches = nullptr;  ///< model this device's caches
   std::uint64_t budget = std::uint64_t{1} << 28;  ///< basic blocks of code that a block may run before it is stopped
 };
 
-/// Something that a kernel does and must not do.
+/// A fault or hazard of a kernel, described in the terms of its source.
 struct Finding {
-  std::string kind;           ///< "read after write", "out of bounds", "divergent barrier" …
-  std::string buffer;         ///< "as", "B"; empty where it is not about memory
+  FindingKind kind;
+  std::string buffer;         ///< "as", "B"; empty if it does not concern memory
   std::int64_t index = 0;     ///< of the element in the buffer
   std::string first, second;  ///< "block (0, 0, 0), thread (3, 0, 0), write at tiled.cu:27"; second may be empty
   std::uint64_t occurrences = 1;
-  std::string text() const;  ///< all of it in one line
+  std::string text() const;  ///< all of it on one line
 };
 
-/// Floating-point operations of single threads, as the hardware's thread-instruction counters have them.
+/// Floating-point operations, counted per thread like the hardware's thread-instruction counters.
 struct Operations {
   std::uint64_t adds = 0, muls = 0, fmas = 0;
   std::uint64_t specials = 0;  ///< divisions, roots, exponentials …: several instructions each on a GPU, not in flops()
@@ -47,19 +49,19 @@ struct Operations {
   Operations& operator+=(const Operations& other);
 };
 
-/// What one access in the source, in one state space, did.
+/// The counts of one access in the source, in one memory space.
 struct SiteCounts {
-  std::uint64_t address = 0;  ///< return address of the access: one for each place in the code
+  std::uint64_t address = 0;  ///< return address of the access: identifies its place in the code
   unsigned bytes = 0;         ///< of one lane's access
   bool is_store = false, is_shared = false;
   bool is_atomic = false, is_constant = false;
-  bool is_async = false;           ///< of an asynchronous copy from global to shared memory: its load, its store
+  bool is_async = false;           ///< the load or the store of an asynchronous copy from global to shared memory
   std::uint64_t requests = 0;      ///< warp instructions
   std::uint64_t accesses = 0;      ///< active lanes of all requests
-  std::uint64_t divergent = 0;     ///< requests that not all of the warp's threads took part in
+  std::uint64_t divergent = 0;     ///< requests in which not all threads of the warp are active
   std::uint64_t transactions = 0;  ///< global memory: 32-byte sectors; shared: wavefronts; constant: distinct words
   bool is_global() const { return !is_shared && !is_constant; }
-  /// The same place and kind of access; for adding up.
+  /// The place and kind of the access: counts with the same identity are summed.
   auto identity() const { return std::tie(address, bytes, is_store, is_shared, is_atomic, is_constant, is_async); }
 };
 
@@ -69,9 +71,9 @@ struct OperationSite {
   Operations fp32, fp64;
 };
 
-/// What a kernel did. The memory counts are the sums over `sites`; "load" and "store" alone mean global memory.
-/// Requests and sectors of atomics and asynchronous copies are counted apart; the bytes are of all of them (an atomic:
-/// stored).
+/// The counts of a kernel. Those of memory are sums over `sites`; "load" and "store" alone mean global memory. Requests
+/// and sectors of atomics and asynchronous copies are counted separately; the bytes include them (an atomic counts as a
+/// store).
 struct Counts {
   Operations fp32, fp64;
   std::uint64_t load_requests = 0, store_requests = 0;  ///< warp instructions
@@ -82,11 +84,11 @@ struct Counts {
   std::uint64_t async_requests = 0, async_sectors = 0;                    ///< loads of asynchronous copies
   std::uint64_t atomic_requests = 0, atomic_sectors = 0, shared_atomic_requests = 0;
   std::uint64_t constant_requests = 0;
-  std::uint64_t divergent_requests = 0;  ///< of all kinds: those that not all of the warp's threads took part in
-  std::uint64_t barriers = 0;            ///< one for each warp that arrives
+  std::uint64_t divergent_requests = 0;  ///< of all kinds: those in which not all threads of the warp are active
+  std::uint64_t barriers = 0;            ///< one for each arriving warp
   std::uint64_t warp_barriers = 0, shuffles = 0;  ///< one for each group of lanes; votes count as shuffles
-  std::uint64_t accesses = 0;                     ///< traced accesses of single threads, global and shared
-  double seconds = 0;                             ///< that the emulation took
+  std::uint64_t accesses = 0;                     ///< accesses of single threads, to global and shared memory
+  double seconds = 0;                             ///< duration of the emulation
   std::vector<SiteCounts> sites;
   std::vector<OperationSite> operation_sites;  ///< with EmulatorOptions::lines
   std::vector<Finding> findings;               ///< with EmulatorOptions::hazards
@@ -102,14 +104,14 @@ struct Counts {
   Counts& operator+=(const Counts& other);
 
  private:
-  /// 0 / 0 is 0: a kernel that loads nothing has no ratio to show.
+  /// 0 if b is 0: a kernel that loads nothing has no ratio.
   static double ratio(std::uint64_t a, std::uint64_t b) {
     return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
   }
 };
 
-/// While one lives, the launches that this OS thread makes follow its options and are added up in counts().
-/// Without one they run forward and uncounted.
+/// While it exists, launches by this OS thread use its options and are summed in counts(). Without one they run in
+/// forward order and are not counted.
 class Recording {
  public:
   explicit Recording(EmulatorOptions options = {});
@@ -128,7 +130,7 @@ class Recording {
   Recording* outer_;
 };
 
-/// Why the emulator cannot run this launch of the kernel: the record's reason, or a device limit; empty if it can.
+/// Why the emulator cannot run this launch of the kernel: the reason in its record, or a device limit; empty if it can.
 std::string refuse_emulation(const Kernel& kernel, const Launch& launch);
 
 }  // namespace rung

@@ -18,12 +18,12 @@ constexpr std::size_t kStackBytes = 128 << 10;
 constexpr std::size_t kStacksPerArea = 32;
 constexpr std::size_t kGuardBytes = 4096;
 
-// Equal offsets in all stacks would put the 32 hot frames of a warp into the same few cache sets.
+// Cache colouring: at equal offsets in all stacks, the 32 hot frames of a warp would map to the same few cache sets.
 constexpr std::size_t kColours = 16, kColourBytes = 256;
 
 constexpr std::uint64_t kCanary = 0x57ac4e4d'0f57ac45;
 
-/// boost::context wants a stack allocator to give the stack back to; the pool keeps it.
+/// The stack allocator that boost::context requires; stacks return to nobody, since the pool owns them.
 struct KeepStack {
   void deallocate(boost::context::stack_context&) {}
 };
@@ -55,9 +55,9 @@ StackArea StackPool::next() {
   if (index == 0) {
     constexpr std::size_t bytes = kGuardBytes + kStacksPerArea * kStackBytes;
     void* area = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (area == MAP_FAILED) throw Error("the emulator has no memory left for the stacks of a block's threads");
-    madvise(area, bytes, MADV_NOHUGEPAGE);   // a huge page for each stack would be all memory
-    mprotect(area, kGuardBytes, PROT_NONE);  // endless recursion ends here
+    if (area == MAP_FAILED) throw Error("the emulator is out of memory for the stacks of a block's threads");
+    madvise(area, bytes, MADV_NOHUGEPAGE);   // a huge page for each stack would exhaust the memory
+    mprotect(area, kGuardBytes, PROT_NONE);  // a guard page stops endless recursion
     areas_.emplace_back(static_cast<std::byte*>(area), Unmap{bytes});
   }
   ++used_;

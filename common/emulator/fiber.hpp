@@ -1,5 +1,5 @@
-/// A thread of a block as a fiber: it runs until it suspends, and goes on where it stood when it is resumed.
-/// A fiber belongs to the OS thread that first resumed it.
+/// Fibers: the threads of a block. A fiber runs until it suspends itself and continues from there when resumed. It
+/// belongs to the OS thread that first resumed it.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -27,11 +27,11 @@ class Fiber {
  public:
   Fiber(StackArea stack, std::function<void(Fiber&)> body);
 
-  /// Into the fiber, until it suspends or its body ends.
+  /// Runs the fiber until it suspends or its body ends.
   void resume();
-  /// Out of the fiber, back to where it was resumed. Only from inside.
+  /// Returns to where the fiber was resumed. To be called from inside it.
   void suspend();
-  /// Whether the stack has stayed within its area.
+  /// Whether the stack has not overflowed.
   bool intact() const;
 
  private:
@@ -40,13 +40,13 @@ class Fiber {
   StackArea stack_;
   std::function<void(Fiber&)> body_;
   boost::context::fiber inside_, outside_;
-  // For AddressSanitizer, which must be told of every change of stack; unused without it.
+  // For AddressSanitizer, which must be notified of every change of stack; unused without it.
   void* inside_fake_stack_ = nullptr;
   void* outside_fake_stack_ = nullptr;
   StackArea outside_stack_;
 };
 
-// Inline: every return on the other side of a switch is mispredicted, so there should be few.
+// Inline: every return after a switch is mispredicted, so there should be few.
 inline void Fiber::resume() {
   RUNG_ASAN(__sanitizer_start_switch_fiber(&outside_fake_stack_, stack_.begin, stack_.bytes));
   inside_ = std::move(inside_).resume();
@@ -65,7 +65,7 @@ inline void Fiber::arrived_inside() {
                                             &outside_stack_.bytes));
 }
 
-/// Stacks carved out of a few large mappings, kept until the end. Pages that were never touched cost nothing.
+/// Stacks from a few large mappings, which are kept. Pages that are never touched cost nothing.
 class StackPool {
  public:
   StackArea next();

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <string>
 
-#include "common/emulator/device_memory.hpp"
 #include "common/emulator/block.hpp"
+#include "common/emulator/device_memory.hpp"
 #include "common/emulator/symbols.hpp"
 
 namespace rung {
 namespace {
 
-// What GCC hands to its sanitizer's runtime; the layout is part of its ABI.
+// What GCC passes to its sanitizer runtime; the layout is part of its ABI.
 struct SubscriptLocation {
   const char* file;
   std::uint32_t line, column;
@@ -36,7 +36,7 @@ std::string plural(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// The name of global memory's buffer and the element's index in it, in elements of the access's size.
+/// Sets the finding's buffer of global memory, and the index in it in elements of the access's size.
 void name_global(Finding& finding, std::uintptr_t address, unsigned bytes) {
   const Allocation buffer = nearest_allocation(address);
   if (buffer.begin == 0) {
@@ -65,7 +65,7 @@ std::vector<std::int64_t> extents_of(const std::string& type) {
 }  // namespace
 
 std::string Finding::text() const {
-  std::string out = kind + ": ";
+  std::string out = std::string(kind) + ": ";
   if (!buffer.empty()) out += buffer + "[" + std::to_string(index) + "], ";
   out += first;
   if (!second.empty()) out += "; " + second;
@@ -77,12 +77,12 @@ bool is_shared_gap(const std::string& name) { return name.starts_with("rung_gap_
 
 namespace {
 
-/// Just past the end of a static shared array: which one it is follows from the address before.
+/// An access just past the end of a static shared array, which is found by the preceding address.
 Finding beyond_shared_array(const FaultyAccess& access) {
   const SharedArray array = shared_array_at(access.address - access.bytes, trace.static_shared.begin,
                                             BlockRunner::of_this_thread().launch().kernel);
   const bool is_known = !array.name.empty() && !is_shared_gap(array.name);
-  return {.kind = "out of bounds",
+  return {.kind = finding_kind::out_of_bounds,
           .buffer = is_known ? array.name : "shared memory",
           .index = is_known ? static_cast<std::int64_t>(array.offset / access.bytes) + 1 : 0,
           .first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
@@ -93,7 +93,7 @@ Finding beyond_shared_array(const FaultyAccess& access) {
 
 Finding out_of_bounds(const FaultyAccess& access) {
   if (trace.static_shared.holds(access.address)) return beyond_shared_array(access);
-  Finding finding{.kind = "out of bounds"};
+  Finding finding{.kind = finding_kind::out_of_bounds};
   const auto from_dynamic = static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin);
   const auto dynamic_bytes = static_cast<std::int64_t>(trace.dynamic_shared.bytes);
   constexpr std::int64_t kNear = 1 << 16;
@@ -113,7 +113,7 @@ Finding out_of_bounds(const FaultyAccess& access) {
 }
 
 Finding misaligned(const FaultyAccess& access) {
-  Finding finding{.kind = "misaligned access"};
+  Finding finding{.kind = finding_kind::misaligned_access};
   if (trace.dynamic_shared.holds(access.address)) {
     name_dynamic_shared(finding, static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin), access.bytes);
   } else if (trace.static_shared.holds(access.address)) {
@@ -135,7 +135,7 @@ std::string subscript_place(const void* data) {
   return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(location.line);
 }
 
-/// The compiler tells the array's type and the index; which array it is follows from the address, moved back into it.
+/// The compiler supplies the array's type and the index; the array is found by the address, moved back inside it.
 Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t index) {
   const auto& subscript = *static_cast<const SubscriptData*>(data);
   const std::string type = subscript.array_type->name;
@@ -146,7 +146,7 @@ Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t
   const std::int64_t inside = std::clamp<std::int64_t>(index, 0, std::max<std::int64_t>(extent - 1, 0));
   const std::uintptr_t moved = access.address - static_cast<std::uintptr_t>((index - inside) * stride);
 
-  Finding finding{.kind = "out of bounds", .index = index};
+  Finding finding{.kind = finding_kind::out_of_bounds, .index = index};
   if (trace.static_shared.holds(moved))
     finding.buffer =
         shared_array_at(moved, trace.static_shared.begin, BlockRunner::of_this_thread().launch().kernel).name;
@@ -158,14 +158,14 @@ Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t
 
 Finding runaway(std::uintptr_t position) {
   const BlockRunner& runner = BlockRunner::of_this_thread();
-  return {.kind = "runaway",
-          .first = runner.text_of_running() + " still runs after " + std::to_string(runner.launch().options.budget) +
-                   " steps of its block, at " + line_of(position).short_text() +
-                   ": does the loop end? (a longer run: --budget)"};
+  return {.kind = finding_kind::runaway,
+          .first = runner.text_of_running() + " is still running after its block has executed " +
+                   std::to_string(runner.launch().options.budget) + " basic blocks, at " +
+                   line_of(position).short_text() + ": does the loop terminate? (--budget raises the limit)"};
 }
 
 Finding finding_of(const Hazard& hazard, const Launch& shape, const void* kernel) {
-  Finding finding{.kind = name_of(hazard.kind), .occurrences = hazard.occurrences};
+  Finding finding{.kind = hazard.kind, .occurrences = hazard.occurrences};
   if (!hazard.is_shared) {
     name_global(finding, hazard.address, hazard.bytes);
   } else if (hazard.address >= kDynamicShared) {

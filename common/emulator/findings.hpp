@@ -1,4 +1,4 @@
-/// Findings in the words of the source: which buffer, which element, which threads, which lines.
+/// Describes findings in terms of the source: buffer, element, threads and lines.
 #pragma once
 
 #include "common/emulator/emulator.hpp"
@@ -6,7 +6,7 @@
 
 namespace rung {
 
-/// An access that the running thread must not make.
+/// An invalid access by the running thread.
 struct FaultyAccess {
   std::uintptr_t address = 0;
   unsigned bytes = 0;
@@ -14,23 +14,22 @@ struct FaultyAccess {
   std::uintptr_t site = 0;  ///< return address
 };
 
-/// Whether what shared_array_at() has found is no array but the room between two of them.
+/// Whether shared_array_at() has found the gap between two arrays instead of an array.
 bool is_shared_gap(const std::string& name);
 
-// Of the running thread.
+// Faults of the running thread.
 Finding out_of_bounds(const FaultyAccess& access);
 Finding misaligned(const FaultyAccess& access);
-/// `data` is what GCC's -fsanitize=bounds says of the subscript.
+/// `data`: the description of the subscript by GCC's -fsanitize=bounds.
 Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t index);
-/// "tiled.cu:27": where that subscript stands.
+/// "tiled.cu:27": the place of that subscript.
 std::string subscript_place(const void* data);
 Finding runaway(std::uintptr_t position);
 
-/// Shared memory as the hazard checks are told of it, the same on every OS thread: static at kStaticShared, dynamic at
-/// kDynamicShared.
+/// The addresses of shared memory in the hazard checks, the same on every OS thread.
 constexpr std::uintptr_t kStaticShared = 1 << 20, kDynamicShared = std::uintptr_t{1} << 40;
 
-/// What the checks found in a launch of this shape and kernel.
+/// Describes a hazard of a launch of this shape and kernel.
 Finding finding_of(const Hazard& hazard, const Launch& shape, const void* kernel);
 
 }  // namespace rung

@@ -1,9 +1,11 @@
-/// What CUDA leaves undefined and a kernel must therefore not do: accesses of two threads that nothing orders, and
-/// reads of what nobody wrote. The running threads report their accesses; whether two of them are ordered follows from
-/// the barriers and fences between them alone, so one order of execution finds what any order could suffer from.
+/// Hazards: what CUDA leaves undefined and a correct kernel does not do. Conflicting accesses of two threads that are
+/// not ordered, and reads of uninitialised memory. The running threads report their accesses; whether two of them are
+/// ordered follows from the barriers and fences between them alone, so one order of execution finds what any order
+/// could suffer from.
 ///
-/// What orders two accesses:
-///   - one thread makes both, in the order of its program (that a warp runs in step orders nothing since Volta);
+/// What orders two accesses (happens_before.hpp):
+///   - both are made by one thread, in program order (lanes of a warp are not ordered by running in lockstep: since
+///     Volta they need not);
 ///   - a block barrier between them; a warp barrier of both threads, or a chain of them (partial masks included);
 ///   - a release and an acquire: a __threadfence of the one thread (which covers what it did, and what its warp and its
 ///     block did before a barrier that it passed), then its atomic or volatile store to global memory; then the other
@@ -11,33 +13,21 @@
 /// Atomic and volatile accesses never race with each other, but do with plain ones. Flags in shared memory order
 /// nothing.
 ///
-/// Of each element the last store and two of the loads (or atomics) since are remembered, of different warps or blocks
-/// if there are such: with three or more threads of one warp and partial masks a write after read may be overlooked.
-/// Nothing is invented: where a limit below is passed, accesses count as ordered.
+/// For each element the last store and two of the loads (or atomics) since then are remembered (shadow_memory.hpp), of
+/// different warps or blocks if possible: with three or more threads of one warp and partial masks a write after read
+/// may be missed. There are no false positives: where a limit given below is exceeded, accesses count as ordered.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "common/emulator/finding_kinds.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
 
-enum class HazardKind : std::uint8_t {
-  read_after_write,      ///< within a block: a thread reads what another wrote, no barrier in between
-  write_after_read,      ///< within a block: a thread overwrites what another has read, no barrier in between
-  write_after_write,     ///< within a block: two threads write the same element, no barrier in between
-  race_between_blocks,   ///< global memory: two blocks, at least one writes, no fence-and-flag in between
-  uninitialized_shared,  ///< a read of shared memory that no thread of this block wrote
-  uninitialized_global,  ///< a read of global memory that neither the host nor a kernel wrote
-  unfinished_copy,       ///< a read of what an asynchronous copy brings, before it was waited for
-};
-
-/// "read after write" and so on.
-const char* name_of(HazardKind kind);
-
-/// One of the two threads of a hazard, and the place in the code where it made its access.
+/// One of the two threads of a hazard, and the site of its access: the place in the code.
 struct HazardSide {
   std::uint32_t block = 0, thread = 0;  ///< linear indices
   std::uintptr_t site = 0;              ///< return address of the access; 0 beyond the first 8191 of a launch
@@ -45,7 +35,7 @@ struct HazardSide {
 };
 
 struct Hazard {
-  HazardKind kind;
+  FindingKind kind;
   bool is_shared = false;
   std::uintptr_t address = 0;     ///< of the element, of the first occurrence
   unsigned bytes = 4;             ///< of the second access
@@ -53,36 +43,35 @@ struct Hazard {
   std::uint64_t occurrences = 1;  ///< accesses with the same kind and the same two sites
 };
 
-/// An access of one thread, as the checker is told of it.
+/// An access of one thread, as reported to the checks.
 struct CheckedAccess {
   std::uintptr_t address = 0;
   unsigned bytes = 0;  ///< 1, 2, 4, 8 or 16
   bool is_store = false, is_shared = false;
   bool is_atomic = false;    ///< an atomic: load and store at once, ordered with other atomics
-  bool is_volatile = false;  ///< waits for another thread's write, as a flag: no race, orders like an atomic
-  bool is_async = false;     ///< the store of an asynchronous copy, which arrives at copies_arrived()
+  bool is_volatile = false;  ///< as of a flag: does not race, releases and acquires like an atomic
+  bool is_async = false;     ///< the store of an asynchronous copy, which completes at copies_arrived()
   std::uintptr_t site = 0;
 };
 
-/// What the blocks of a launch share: who wrote and read each element of global memory. One for each launch; used by
-/// several OS threads at once. It takes 16 bytes for each 4-byte word of the buffers' touched parts; 8 more where
-/// several threads read what was written in this launch, and 24 for each byte of a 256-byte page with accesses of 1 or
-/// 2 bytes.
+/// What the blocks of a launch share: the shadow of global memory and the flags. One for each launch; used by several
+/// OS threads at once. It takes 16 bytes for each 4-byte word of the touched parts of the buffers; 8 more where several
+/// threads read what was written in this launch, and 24 for each byte of a 256-byte page with accesses of 1 or 2 bytes.
 class GridHazards {
  public:
-  /// `blocks`: of the launch; block indices are below it. A block's first 2^36 / blocks (at most 2^31) barriers and
-  /// fences are told apart, warp barriers included; after those its accesses count as ordered among themselves. Throws
-  /// Error if there are more than 2^31 - 1.
+  /// `blocks`: of the launch; block indices are below it. The first 2^36 / blocks (at most 2^31) barriers and fences of
+  /// a block are told apart, warp barriers included; later accesses of the block count as ordered among themselves.
+  /// Throws Error if there are more than 2^31 - 1.
   explicit GridHazards(std::uint64_t blocks = std::uint64_t{1} << 20);
   ~GridHazards();
   GridHazards(const GridHazards&) = delete;
   GridHazards& operator=(const GridHazards&) = delete;
 
   /// Announces a buffer before the launch. `written_bytes`: a flag for each byte, not 0 if it has been written, which
-  /// the checker keeps up to date; null: all of it has been written. Accesses outside of all buffers are not checked.
+  /// the checks keep up to date; null: all of it has been written. Accesses outside all buffers are not checked.
   /// Throws Error if there is no memory for its shadow, or if it overlaps another buffer.
   void add_buffer(std::uintptr_t begin, std::size_t bytes, std::uint8_t* written_bytes);
-  /// What was found, in the order of discovery, each kind and pair of sites once. Forgets it.
+  /// The hazards found since the last call, in the order of discovery, each kind and pair of sites once.
   std::vector<Hazard> take();
 
  private:
@@ -92,7 +81,7 @@ class GridHazards {
 };
 
 /// The checks of one block after the other, on one OS thread. An access is reported before it is made, and is made
-/// before the next report: so blocks on other OS threads find a release no later than its effect.
+/// before the next report: so blocks on other OS threads observe a release no later than its effect.
 class BlockHazards {
  public:
   BlockHazards();
@@ -106,14 +95,14 @@ class BlockHazards {
   };
   /// `threads`: of a block, 1 to 1024; else throws Error. `grid` has its buffers and outlives the blocks.
   void begin_launch(GridHazards& grid, SharedRange static_shared, SharedRange dynamic_shared, unsigned threads);
-  /// Nothing of the block before is left. Throws Error for an index that the launch does not have, or before a launch.
+  /// Forgets the previous block. Throws Error for an index that the launch does not have, or before a launch.
   void begin_block(std::uint32_t block);
 
-  /// `thread`: below the launch's `threads`, here as elsewhere; else throws Error.
+  /// `thread`: below the launch's `threads`, here and below; else throws Error.
   void access(std::uint32_t thread, const CheckedAccess& access);
-  /// __syncthreads by all threads that have not ended.
+  /// __syncthreads by all threads that have not exited.
   void block_barrier();
-  /// __syncwarp by these lanes of the warp; lanes that the block does not have are left out.
+  /// __syncwarp by these lanes of the warp; lanes that the block does not have are ignored.
   void warp_barrier(std::uint32_t warp, std::uint32_t lanes);
   /// __threadfence (grid) or __threadfence_block; the latter orders nothing that is checked.
   void fence(std::uint32_t thread, bool of_block_only);

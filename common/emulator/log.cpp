@@ -33,7 +33,7 @@ class WordSet {
   std::int32_t slots_[kSlots];
 };
 
-/// Distinct words of the bank that has most of them, for lanes that each use so many words from the given one on.
+/// The most distinct words in one bank, for lanes that each access `words_per_lane` words from the given one on.
 int busiest_bank(std::span<const std::int32_t> firsts, int words_per_lane) {
   const auto [low, high] = std::minmax_element(firsts.begin(), firsts.end());
   if (*high + words_per_lane - *low <= kBanks) return 1;
@@ -86,7 +86,7 @@ WarpLog::WarpLog() : rows_(std::make_unique<Row[]>(kWarpSize)) {}
 
 void WarpLog::clear() {
   for (int lane = 0; lane < kWarpSize; ++lane) rows_[lane].head = rows_[lane].tail = 0;
-  std::fill(std::begin(stands_at_), std::end(stands_at_), kNowhere);
+  std::fill(std::begin(waits_at_), std::end(waits_at_), kNowhere);
 }
 
 void WarpLog::open(int lane) {
@@ -96,10 +96,10 @@ void WarpLog::open(int lane) {
     std::copy(row.words + row.head, row.words + row.tail, row.words);
     row.tail -= std::exchange(row.head, 0);
   }
-  stands_at_[lane] = kNowhere;
+  waits_at_[lane] = kNowhere;
   trace.key = row.keys + row.tail;
   trace.word = row.words + row.tail;
-  trace.room_end = row.keys + kCapacity;
+  trace.full = row.keys + kCapacity;
 }
 
 void WarpLog::close(int lane) { rows_[lane].tail = static_cast<int>(trace.key - rows_[lane].keys); }
@@ -111,23 +111,23 @@ bool WarpLog::merge(std::uint32_t threads, std::uint32_t unfinished, SiteTable& 
     const int steps = common_steps(group, window_);
     count(group, steps, std::popcount(threads), sites);
     for (int i = 0; i < group.size; ++i) rows_[group.lanes[i]].head += steps;
-    // Lanes that go together are compared over longer stretches, lanes that part often over short ones.
+    // Convergent lanes are compared over long windows, divergent ones over short windows.
     window_ = steps == window_ ? std::min(2 * window_, kCapacity) : std::max(window_ / 2, 4);
     moved = true;
   }
   return moved;
 }
 
-bool WarpLog::merge_past_standing(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites) {
+bool WarpLog::merge_past_waiting(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites) {
   std::uint64_t saved[kWarpSize];
-  std::copy(std::begin(stands_at_), std::end(stands_at_), saved);
-  std::fill(std::begin(stands_at_), std::end(stands_at_), kNowhere);
+  std::copy(std::begin(waits_at_), std::end(waits_at_), saved);
+  std::fill(std::begin(waits_at_), std::end(waits_at_), kNowhere);
   const bool moved = merge(threads, unfinished, sites);
-  std::copy(std::begin(saved), std::end(saved), stands_at_);
+  std::copy(std::begin(saved), std::end(saved), waits_at_);
   return moved;
 }
 
-/// Finds the lanes that go next; false if there are none, or if a lane that has not told yet might be among them.
+/// Finds the lanes that are next; false if there are none, or if an unfinished lane could be among them.
 bool WarpLog::earliest(std::uint32_t unfinished, Group& group) const {
   std::uint64_t least = kNowhere;
   group.size = 0;
@@ -136,7 +136,7 @@ bool WarpLog::earliest(std::uint32_t unfinished, Group& group) const {
     const Row& row = rows_[lane];
     if (row.head == row.tail) {
       if (unfinished >> lane & 1) return false;
-      group.next = std::min(group.next, stands_at_[lane]);
+      group.next = std::min(group.next, waits_at_[lane]);
       continue;
     }
     const std::uint64_t key = row.keys[row.head];
@@ -153,7 +153,7 @@ bool WarpLog::earliest(std::uint32_t unfinished, Group& group) const {
   return group.size > 0 && least < group.next;
 }
 
-/// For how many accesses, at most `most`, the group's lanes stay together and before the waiting lanes.
+/// The number of accesses, at most `most`, for which the group stays convergent and before the waiting lanes.
 int WarpLog::common_steps(const Group& group, int most) const {
   const Row& first = rows_[group.lanes[0]];
   const std::uint64_t* keys = first.keys + first.head;
@@ -170,11 +170,11 @@ int WarpLog::common_steps(const Group& group, int most) const {
   return steps;
 }
 
-/// What one pass over the lanes finds out about kBlock requests at once; the loops become vector instructions.
+/// Statistics of kBlock requests at once, from one pass over the lanes; the loops are vectorised.
 struct WarpLog::Block {
   alignas(64) std::int32_t low[kBlock], high[kBlock], sector[kBlock];
-  alignas(64) std::int32_t changes[kBlock];   ///< how often a lane's sector differs from the previous lane's
-  alignas(64) std::int32_t descents[kBlock];  ///< how often it is the lower one; without any, changes are all there is
+  alignas(64) std::int32_t changes[kBlock];   ///< lanes whose sector differs from that of the previous lane
+  alignas(64) std::int32_t descents[kBlock];  ///< of these, where it is lower; if none, `changes` counts the sectors
 
   void first(const std::int32_t* words) {
     for (int i = 0; i < kBlock; ++i) {
@@ -227,7 +227,7 @@ std::uint64_t WarpLog::transactions(const Group& group, int step, const Block& b
   return wavefronts(group, step, words_per_lane, (kind & AccessKind::kStore) != 0);
 }
 
-/// Hands the lines of a request and their sectors to the model of the caches.
+/// Adds the lines and sectors of a request to the stream for the cache model.
 void WarpLog::feed(const Group& group, int step, bool is_store) const {
   std::int32_t sectors[kWarpSize];
   for (int i = 0; i < group.size; ++i) {
@@ -243,7 +243,7 @@ void WarpLog::feed(const Group& group, int step, bool is_store) const {
   }
 }
 
-/// Constant memory serves one word a pass, to any number of lanes.
+/// Constant memory serves one word per pass, to any number of lanes.
 std::uint64_t WarpLog::distinct_words(const Group& group, int step) const {
   std::int32_t words[kWarpSize];
   for (int i = 0; i < group.size; ++i) {
@@ -272,10 +272,10 @@ std::uint64_t WarpLog::distinct_sectors(const Group& group, int step) const {
   return std::unique(sectors, sectors + group.size) - sectors;
 }
 
-/// Passes of a request over the 32 banks of 4 bytes: a pass serves one word of each bank, to any number of lanes.
-/// Lanes of 8 and 16 bytes are served by halves and quarters of the warp; a load's parts are served two at a time if
-/// every lane reads the same as its neighbour (i ^ 1), or every lane the same as the one after that (i ^ 2).
-/// Measured on an H200: 63 patterns of lanes, loads and stores, 4, 8 and 16 bytes, agree with its counters.
+/// Wavefronts of a request, i.e. passes over the 32 banks of 4 bytes: a pass serves one word of each bank, to any
+/// number of lanes. Accesses of 8 and 16 bytes are served by halves and quarters of the warp; the parts of a load are
+/// served two at a time if every lane reads the same address as lane i ^ 1, or every lane the same as lane i ^ 2.
+/// Agrees with the hardware counters of an H200 for patterns of loads and stores of 4, 8 and 16 bytes.
 std::uint64_t WarpLog::wavefronts(const Group& group, int step, int words_per_lane, bool is_store) const {
   std::int32_t words[kWarpSize];
   for (int i = 0; i < group.size; ++i) {
@@ -293,8 +293,7 @@ std::uint64_t WarpLog::wavefronts(const Group& group, int step, int words_per_la
   return passes;
 }
 
-/// Whether each of the group's lanes has the same word as the lane whose number differs in this bit; lanes that do not
-/// take part do not matter.
+/// Whether each lane of the group has the same word as the lane whose number differs in this bit, if that is active.
 bool WarpLog::are_paired(const Group& group, const std::int32_t* words, int bit) {
   std::int32_t by_lane[kWarpSize];
   std::uint32_t active = 0;

@@ -1,10 +1,10 @@
-/// From what the lanes of a warp did, one after the other, to what the warp asks of the memory: its requests.
+/// Turns the accesses of the lanes of a warp, which run one after the other, into the memory requests of the warp.
 ///
-/// Each lane writes its accesses into a row of its own, and an entry for each return to an earlier place in the code,
-/// as loops have them. merge() then replays the rows as a warp would run: the lanes that stand at the earliest place in
-/// the code go first, together, as one request; the others wait for them there. Since lanes wait for each other at the
-/// end of a loop's body, too, each stays in the same iteration as the others. Nothing is decided before every running
-/// lane's next access is known, so a row's length changes no count.
+/// Each lane writes its accesses to a row of its own, with an entry for each backward branch. merge() then replays the
+/// rows in lockstep, lowest program counter first: the lanes that are at the earliest place in the code proceed
+/// together, as one request, and reconverge with the others there. Since lanes also wait for each other at backward
+/// branches, all stay in the same iteration of a loop. A request is formed only when the next access of every running
+/// lane is known, so the capacity of a row changes no count.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class SiteTable {
       if (slot.key == 0) return add(key);
     }
   }
-  /// The counts gathered so far, which it forgets.
+  /// The counts since the last call.
   std::vector<SiteCounts> take();
 
  private:
@@ -52,41 +52,41 @@ class WarpLog {
  public:
   WarpLog();
 
-  /// Forgets what is left of the last block.
+  /// Drops what is left of the previous block.
   void clear();
-  /// From here on, every request of global memory goes there, too; null: nowhere.
+  /// From now on, every request to global memory is also added there; null: nowhere.
   void feed_to(RequestStream* stream) { stream_ = stream; }
-  /// From here on, trace writes into the lane's row, behind what is there.
+  /// From now on, trace appends to the lane's row.
   void open(int lane);
-  /// Keeps what trace has written since.
+  /// Ends the row where trace has stopped.
   void close(int lane);
-  /// The lane waits for others at this place, after all that is in its row; it goes on when next opened.
-  void stand(int lane, std::uintptr_t position) { stands_at_[lane] = (position << AccessKind::kBits) | kAfterAll; }
-  /// Replays what is certain, given the warp's threads and those of them that have not told yet what comes after their
-  /// rows. Returns whether it came any further.
+  /// The lane waits at this place for others, after the accesses in its row, until its row is opened again.
+  void wait_at(int lane, std::uintptr_t position) { waits_at_[lane] = (position << AccessKind::kBits) | kAfterAll; }
+  /// Replays as far as is certain. `threads`: the lanes of the warp; `unfinished`: those whose next access after their
+  /// row is not known yet. Returns whether any access was replayed.
   bool merge(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites);
-  /// The same if lanes that stand somewhere and wait are not waited for.
-  bool merge_past_standing(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites);
-  /// Whether it pays to let the lane run on.
+  /// The same without reconverging with lanes that wait.
+  bool merge_past_waiting(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites);
+  /// Whether the row has enough room to continue the lane.
   bool has_room(int lane) const { return rows_[lane].tail - rows_[lane].head <= kCapacity / 2; }
 
  private:
-  static constexpr int kCapacity = 256;  // accesses of a lane: rows of all lanes fit the second-level cache
+  static constexpr int kCapacity = 256;  // accesses of a lane: the rows of all lanes fit the L2 cache
   static constexpr int kBlock = 16;      // accesses counted at once
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
-  static constexpr std::uint64_t kAfterAll = (1 << AccessKind::kBits) - 1;  // of a place in the code
+  static constexpr std::uint64_t kAfterAll = (1 << AccessKind::kBits) - 1;  // greater than any access at the same place
 
   struct Row {
     int head = 0, tail = 0;
-    // A block may be read past the last access: there is room for that, and the values are not used.
+    // Padded, since whole blocks are read; the values past the last access are not used.
     alignas(64) std::uint64_t keys[kCapacity + kBlock] = {};
     alignas(64) std::int32_t words[kCapacity + kBlock] = {};
   };
-  /// Lanes that stand at the same access, the earliest of all.
+  /// The lanes at the earliest access of all.
   struct Group {
     int lanes[kWarpSize];
     int size = 0;
-    std::uint64_t next = kNowhere;  ///< where the first of the waiting lanes stands
+    std::uint64_t next = kNowhere;  ///< the earliest place of the other lanes
   };
   struct Block;
 
@@ -101,7 +101,7 @@ class WarpLog {
   static bool are_paired(const Group& group, const std::int32_t* words, int bit);
 
   std::unique_ptr<Row[]> rows_;
-  std::uint64_t stands_at_[kWarpSize];
+  std::uint64_t waits_at_[kWarpSize];
   RequestStream* stream_ = nullptr;
   int window_ = kBlock;
 };

@@ -1,11 +1,12 @@
-/// What the emulated kernels' vocabulary stands on: where the running thread is, and how it waits for others.
-/// The same for both builds of a kernel (traced and plain); defined in common/emulator/block.cpp and emulator.cpp.
+/// The runtime beneath the emulated CUDA vocabulary: built-in variables, barriers and other convergence points, fences,
+/// asynchronous copies. The same for both builds of a kernel, traced and plain; defined in block.cpp and emulator.cpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
 
+#include "common/emulator/finding_kinds.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -24,35 +25,36 @@ constinit inline thread_local dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 constinit inline thread_local std::byte* dynamic_shared_memory = nullptr;  ///< of the running block
 
-/// Waits for every thread of the block that has not ended; the sum of what they all give.
-int wait_for_block(int given, std::source_location where);
+/// A block barrier: waits for every thread of the block that has not exited. Returns the sum of all their values.
+int wait_for_block(int value, std::source_location where);
 
-/// What lanes of a warp do together.
-enum class Meeting : std::uint8_t { barrier, shuffle, vote, active };
+/// A convergence point: an operation for which lanes of a warp wait for each other.
+enum class ConvergencePoint : std::uint8_t { barrier, shuffle, vote, activemask };
 
-/// After a meeting: who took part (a bit for each lane), and what each of them brought.
-struct MeetingResult {
+/// The lanes that took part (a bit for each), and the value of each of them.
+struct ConvergedLanes {
   std::uint32_t lanes = 0;
-  const std::uint64_t* brought = nullptr;  ///< by lane; those that did not take part have nothing to read there
+  const std::uint64_t* values = nullptr;  ///< by lane; undefined for lanes that did not take part
 };
 
-/// Waits until all lanes named in `mask` that have not ended are at a meeting of this kind and mask.
-/// Fails the thread's block if the mask lacks the caller or a lane does not come. Meeting::active takes no mask: the
-/// lanes that come to this place take part.
-MeetingResult meet_warp(Meeting kind, std::uint32_t mask, std::uint64_t brings, std::source_location where);
+/// Waits until all lanes of `mask` that have not exited are at a convergence point of this kind and mask. Fails the
+/// block if the mask lacks the calling lane or if a lane does not arrive. ConvergencePoint::activemask takes no mask:
+/// the lanes that arrive at this place take part.
+ConvergedLanes converge_warp(ConvergencePoint point, std::uint32_t mask, std::uint64_t value,
+                             std::source_location where);
 
-/// Ends the block with this error of the running thread ("shuffles from lane 5, which takes no part").
-[[noreturn]] void fail_thread(const std::string& kind, const std::string& what);
-/// The same, and where it stands.
-[[noreturn]] void fail_thread(const std::string& kind, const std::string& what, std::source_location where);
+/// Fails the block with this error of the running thread ("shuffles from lane 5, which takes no part").
+[[noreturn]] void fail_thread(FindingKind kind, const std::string& what);
+/// The same, with the place in the source.
+[[noreturn]] void fail_thread(FindingKind kind, const std::string& what, std::source_location where);
 
-/// Lets other threads of the block run: for loops that wait for what another thread writes.
+/// Lets other threads of the block run: for loops that wait until another thread has written something.
 void yield_thread();
 
-/// __threadfence_block, or (of the whole grid) __threadfence.
+/// __threadfence_block if `of_block_only`, else __threadfence.
 void fence_memory(bool of_block_only);
 
-/// Asynchronous copies from global to shared memory: done when waited for.
+/// Asynchronous copies from global to shared memory. They are made when they are waited for.
 void open_copy(void* to, const void* from, std::size_t bytes);
 void commit_copies();
 void wait_for_copies(std::size_t latest_groups_left);

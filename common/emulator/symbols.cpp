@@ -26,7 +26,7 @@
 namespace rung {
 namespace {
 
-/// A file descriptor, closed at the end.
+/// A file descriptor that is closed by the destructor.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -42,13 +42,13 @@ class Descriptor {
   int number_;
 };
 
-/// A file of the process that holds code at an address.
+/// An executable or shared library of this process.
 struct Module {
   std::string file;
-  std::uintptr_t base = 0;  ///< what was added to the file's addresses when it was loaded
+  std::uintptr_t base = 0;  ///< load address minus address in the file
 };
 
-/// The main program's file under a name that other processes can open, even when it has been rebuilt since.
+/// The main program's file, under a name that other processes can open even if it has been rebuilt since.
 std::string own_file() { return "/proc/" + std::to_string(getpid()) + "/exe"; }
 
 std::optional<Module> module_at(std::uintptr_t code) {
@@ -80,7 +80,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-/// Fills `to` from the file's `offset` on; false if there are not as many bytes.
+/// Reads `bytes` bytes at `offset`; false if the file has fewer.
 bool read_at(int file, std::uint64_t offset, void* to, std::size_t bytes) {
   for (char* next = static_cast<char*>(to); bytes > 0;) {
     const ssize_t got = pread(file, next, bytes, static_cast<off_t>(offset));
@@ -103,8 +103,8 @@ std::string content(int file) {
   return read_at(file, 0, text.data(), text.size()) ? text : "";
 }
 
-/// What the program prints when `input` is its standard input; empty if it cannot be started. Both streams are files
-/// in memory: nobody waits for anybody to read.
+/// The standard output of a program for this standard input; empty if it cannot be started. Both are files in memory,
+/// so that neither process can block the other.
 std::string output_of(std::initializer_list<const char*> command, std::string_view input) {
   const Descriptor in(memfd_create("input", MFD_CLOEXEC)), out(memfd_create("output", MFD_CLOEXEC));
   if (!in || !out || !write_all(in.number(), input) || lseek(in.number(), 0, SEEK_SET) != 0) return "";
@@ -126,7 +126,7 @@ std::string output_of(std::initializer_list<const char*> command, std::string_vi
   return content(out.number());
 }
 
-/// "/home/me/tiled.cu:27 (discriminator 3)"; "??:0" and "tiled.cu:?" are unknown.
+/// Parses "/home/me/tiled.cu:27 (discriminator 3)"; "??:0" and "tiled.cu:?" are unknown.
 std::optional<SourceLine> parse_line(std::string_view text) {
   text = text.substr(0, text.find(" (discriminator"));
   const std::size_t colon = text.rfind(':');
@@ -138,8 +138,8 @@ std::optional<SourceLine> parse_line(std::string_view text) {
   return place;
 }
 
-/// Whether the file is what kernels are written with, not a kernel's own.
-bool is_machinery(const std::string& file) {
+/// Whether the file is a library header, the emulator's included, rather than a kernel's source.
+bool is_library(const std::string& file) {
   return ("/" + file).find("/gpu/simt/") != std::string::npos ||
          ("/" + file).find("/common/emulator/") != std::string::npos || file.starts_with("/usr/include/") ||
          file.starts_with("/usr/lib/") || file.find("/include/c++/") != std::string::npos ||
@@ -152,31 +152,32 @@ std::string hexadecimal(std::uintptr_t number) {
   return {digits, end};
 }
 
-/// Asks for the lines of places in one file. addr2line -i -a answers each with a line "0x…" and then the calls that
-/// stand there, those inlined into the others first.
-void ask(const std::string& file, const std::vector<std::uintptr_t>& places, std::vector<SourceLine>& lines) {
-  std::string questions;
-  for (const std::uintptr_t place : places) questions += "0x" + hexadecimal(place) + "\n";
-  const std::string output = output_of({"addr2line", "-i", "-a", "-e", file.c_str()}, questions);
+/// Looks up the lines of addresses in one file. For each address addr2line -i -a prints a line "0x…" and then its
+/// calls, innermost first if some are inlined.
+void run_addr2line(const std::string& file, const std::vector<std::uintptr_t>& addresses,
+                   std::vector<SourceLine>& lines) {
+  std::string input;
+  for (const std::uintptr_t address : addresses) input += "0x" + hexadecimal(address) + "\n";
+  const std::string output = output_of({"addr2line", "-i", "-a", "-e", file.c_str()}, input);
 
-  std::size_t answers = 0;
+  std::size_t results = 0;
   bool found = false;
   for (std::string_view rest = output; !rest.empty();) {
     const std::string_view text = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), text.size() + 1));
     if (text.starts_with("0x")) {
       found = false;
-      if (++answers > places.size()) return;
-    } else if (answers > 0 && !found) {
+      if (++results > addresses.size()) return;
+    } else if (results > 0 && !found) {
       const auto place = parse_line(text);
       if (!place) continue;
-      lines[answers - 1] = *place;  // of code that is all machinery, the outermost call is told
-      found = !is_machinery(place->file);
+      lines[results - 1] = *place;  // if all calls are in libraries, this ends with the outermost
+      found = !is_library(place->file);
     }
   }
 }
 
-/// The answers so far.
+/// The lines looked up so far.
 struct Lines {
   std::mutex mutex;
   std::map<std::uintptr_t, SourceLine> known;
@@ -186,30 +187,30 @@ Lines& lines() {
   return all;
 }
 
-/// Adds what is not known yet.
-void learn(std::map<std::uintptr_t, SourceLine>& known, std::span<const std::uintptr_t> return_addresses) {
-  struct Questions {
-    std::vector<std::uintptr_t> addresses, places;
+/// Looks up the lines that are not known yet.
+void look_up(std::map<std::uintptr_t, SourceLine>& known, std::span<const std::uintptr_t> return_addresses) {
+  struct Addresses {
+    std::vector<std::uintptr_t> in_process, in_file;
   };
-  std::map<std::string, Questions> by_file;
+  std::map<std::string, Addresses> by_file;
   for (const std::uintptr_t address : return_addresses) {
     if (!known.try_emplace(address).second) continue;
-    const std::uintptr_t call = address - 1;  // a return address may lie in the next line, or behind the function
+    const std::uintptr_t call = address - 1;  // a return address may be in the next line, or past the function
     const auto module = module_at(call);
     if (!module) continue;
-    by_file[module->file].addresses.push_back(address);
-    by_file[module->file].places.push_back(call - module->base);
+    by_file[module->file].in_process.push_back(address);
+    by_file[module->file].in_file.push_back(call - module->base);
   }
-  for (const auto& [file, questions] : by_file) {
-    std::vector<SourceLine> found(questions.places.size());
-    ask(file, questions.places, found);
-    for (std::size_t i = 0; i < found.size(); ++i) known[questions.addresses[i]] = found[i];
+  for (const auto& [file, addresses] : by_file) {
+    std::vector<SourceLine> found(addresses.in_file.size());
+    run_addr2line(file, addresses.in_file, found);
+    for (std::size_t i = 0; i < found.size(); ++i) known[addresses.in_process[i]] = found[i];
   }
 }
 
 // ---- Shared arrays ----
 
-/// The last part of a C++ name: "as" of "void rung::tiled<16>(float const*)::as".
+/// The last component of a C++ name: "as" of "void rung::tiled<16>(float const*)::as".
 std::string unscoped(const std::string& name) {
   int depth = 0;
   for (std::size_t i = name.size(); i > 1; --i) {
@@ -221,7 +222,7 @@ std::string unscoped(const std::string& name) {
   return name;
 }
 
-/// From a symbol to the variable's name in the source. What follows a dot is the compiler's.
+/// The variable's name in the source. A suffix after a dot was added by the compiler.
 std::string variable_name(std::string symbol) {
   if (const std::size_t dot = symbol.find('.'); dot > 0) symbol.resize(std::min(dot, symbol.size()));
   const std::unique_ptr<char, decltype(&std::free)> readable(
@@ -229,8 +230,8 @@ std::string variable_name(std::string symbol) {
   return unscoped(readable ? readable.get() : symbol);
 }
 
-/// An array of T at a place that the file itself names, so that nothing about it can be trusted; empty if it is not
-/// all inside the file, or larger than any program's.
+/// An array of T at an offset and of a size that come from the file itself and cannot be trusted; empty if it is not
+/// inside the file, or implausibly large.
 template <typename T>
 std::vector<T> table_at(int file, std::uint64_t offset, std::uint64_t bytes) {
   constexpr std::uint64_t most = std::uint64_t{1} << 30;
@@ -247,14 +248,14 @@ bool is_supported(const Elf64_Ehdr& header) {
          std::endian::native == std::endian::little;
 }
 
-/// The variables of each file that was asked for.
+/// The thread_local variables of a file, read once.
 const std::vector<ThreadLocal>& known_thread_locals(const std::string& file) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<ThreadLocal>> all;
   const std::scoped_lock lock(mutex);
   const auto [place, is_new] = all.try_emplace(file);
   if (is_new) place->second = thread_locals_in(file);
-  return place->second;  // which stays where it is
+  return place->second;  // map nodes are stable
 }
 
 }  // namespace
@@ -266,7 +267,7 @@ std::string SourceLine::short_text() const {
 std::vector<SourceLine> lines_of(std::span<const std::uintptr_t> return_addresses) {
   auto& [mutex, known] = lines();
   const std::scoped_lock lock(mutex);
-  learn(known, return_addresses);
+  look_up(known, return_addresses);
   std::vector<SourceLine> found;
   for (const std::uintptr_t address : return_addresses) found.push_back(known[address]);
   return found;
@@ -292,7 +293,7 @@ std::vector<ThreadLocal> thread_locals_in(const std::string& elf_file) {
     if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
     if (symbol.st_name == 0 || symbol.st_name >= strings.size()) continue;
     const std::string name = &strings[symbol.st_name];
-    const bool is_guard = name.starts_with("_ZGV");  // whether another variable was initialised
+    const bool is_guard = name.starts_with("_ZGV");  // guard variable of a static initialisation
     found.push_back({is_guard ? "rung_gap_guard" : variable_name(name), symbol.st_value, symbol.st_size});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });

@@ -27,7 +27,7 @@ std::size_t available_bytes() {
   return 0;
 }
 
-/// Runs the kernel, by its plain build if nobody counts or checks; a failure says which kernel it was.
+/// Runs the kernel, in its plain build unless it is counted or checked. Adds the kernel's name to errors.
 void emulate(const Kernel& kernel, const Call& call) try {
   const Recording* recording = Recording::current();
   const bool is_watched = recording && (recording->options().counting || recording->options().hazards);
@@ -41,7 +41,7 @@ class EmulatorTarget : public Target {
   std::size_t free_bytes() const override { return available_bytes(); }
   void* allocate(std::size_t bytes) override { return allocate_on_device(bytes); }
   void release(void* memory) noexcept override { release_on_device(memory); }
-  /// The gaps around an allocation belong to nobody, so that the emulator finds who reads or writes there.
+  /// Allocations have guard gaps anyway, in which the emulator finds any access.
   void* allocate_guarded(std::size_t bytes, const std::string& name) override {
     void* buffer = allocate_on_device(bytes);
     name_buffer(buffer, name);
@@ -65,7 +65,7 @@ class EmulatorTarget : public Target {
     if (kernel.reset) kernel.reset(call);
     emulate(kernel, call);
   }
-  /// The emulator's own time, which says nothing about a GPU; caches are not modelled, so the mode is moot.
+  /// The duration of the emulation, which says nothing about a GPU. The mode is ignored: caches are not modelled here.
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode) override {
     const auto start = std::chrono::steady_clock::now();
     for (std::int64_t i = 0; i < runs; ++i) run(kernel, call);

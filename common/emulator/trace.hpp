@@ -1,5 +1,5 @@
-/// What the kernel's code writes while it runs: the log of the running thread's accesses and loops, and its operation
-/// counts. Included by every traced kernel, so it is small; reading the log is log.cpp's work.
+/// What traced kernel code writes while it runs: the log of the running thread's accesses and loops, and its operation
+/// counts. Included by every traced kernel, so it is small; log.cpp evaluates the log.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@ namespace rung {
 inline namespace emulated {
 
 #define RUNG_INLINE [[gnu::always_inline]] inline
-/// A function that the kernel's code calls and that is no part of it: its own steps leave no trace.
+/// For functions that kernel code calls but that are not part of it: their own basic blocks are not traced.
 #define RUNG_UNTRACED [[gnu::noinline, gnu::no_sanitize_coverage]]
 
-/// The low bits of a log entry's key. The rest is the return address of the access, so that the order of keys is the
-/// order of the code and lanes that stand at the same access have the same key.
+/// The low bits of a log entry's key. The rest is the return address of the access, so that keys are in program order
+/// and lanes at the same access have the same key.
 struct AccessKind {
   static constexpr std::uint64_t kSizeMask = 0x07;  ///< log2 of the bytes
   static constexpr std::uint64_t kStore = 0x08;
   static constexpr std::uint64_t kShared = 0x10;
   static constexpr std::uint64_t kConstant = 0x20;
   static constexpr std::uint64_t kAtomic = 0x40;
-  static constexpr std::uint64_t kAsync = 0x80;  ///< of an asynchronous copy: its load, or its store
-  /// No access: the lane goes back to an earlier place in the code. Greater than any access at the same place.
+  static constexpr std::uint64_t kAsync = 0x80;  ///< the load or the store of an asynchronous copy
+  /// Not an access but a backward branch. Greater than any access at the same place.
   static constexpr std::uint64_t kLoop = 0x100;
   static constexpr int kBits = 9;
 };
 
-/// Memory addresses in the log are words modulo 8 GiB: enough to tell the addresses of one request apart.
+/// Addresses in the log are word addresses modulo 8 GiB: enough to distinguish the addresses of one request.
 constexpr int kWordShift = 2;
 constexpr std::uintptr_t kWordMask = 0x7fffffff;
 
@@ -40,33 +40,34 @@ struct AddressRange {
 
 /// The running thread's log and counters, one for each OS thread.
 struct Trace {
-  std::uint64_t* key = nullptr;  ///< where the next entry goes …
-  std::uint64_t* end = nullptr;  ///< … unless the slow way has to be taken here
-  std::int32_t* word = nullptr;
-  std::uint64_t* room_end = nullptr;  ///< where the log is full
-  std::uintptr_t position = 0;        ///< the last basic block or access that the running thread came to
-  std::uint64_t budget = 0;           ///< basic blocks that the block may still run
+  std::uint64_t* key = nullptr;   ///< where the next entry goes …
+  std::uint64_t* end = nullptr;   ///< … unless it is here: then the slow path is taken
+  std::int32_t* word = nullptr;   ///< where the address of the next entry goes
+  std::uint64_t* full = nullptr;  ///< the end of the log's capacity
+  std::uintptr_t position = 0;    ///< the last basic block or access that the running thread reached
+  std::uint64_t budget = 0;       ///< basic blocks that the block may still run
   AddressRange static_shared, dynamic_shared;
   static constexpr int kBuffers = 4;
-  AddressRange buffers[kBuffers];  ///< of global memory, those that are looked at first
+  AddressRange buffers[kBuffers];  ///< of global memory, those used most recently
   RUNG_INLINE bool in_a_buffer(std::uintptr_t address) const {
     return buffers[0].holds(address) | buffers[1].holds(address) | buffers[2].holds(address) |
            buffers[3].holds(address);
   }
   bool counting = false, lines = false;
   BlockHazards* hazards = nullptr;
-  const void* bad_subscript = nullptr;  ///< what the compiler's check of a subscript has found …
-  std::int64_t bad_index = 0;           ///< … and is told when the access itself comes
+  const void* bad_subscript =
+      nullptr;  ///< a failed bounds check of the compiler, reported with the access that follows
+  std::int64_t bad_index = 0;
   Operations fp32{}, fp64{};
 };
 constinit inline thread_local Trace trace;
 
-/// What an access is beyond its address and size; for the hazard checks.
+/// The memory ordering of an access; for the hazard checks.
 enum class Ordering : std::uint8_t { plain, atomic, is_volatile, async };
 
-/// The slow way of record(): constant memory, bad addresses, a full log, hazard checks. Defined in emulator_access.cpp.
-/// Throws Error for an access that no GPU would allow.
-void record_slowly(std::uintptr_t address, std::uint64_t kind, const void* site, Ordering ordering);
+/// The slow path of record(): constant memory, bad addresses, a full log, hazard checks. Defined in access.cpp. Throws
+/// Error for an access that no GPU allows.
+void record_slow_path(std::uintptr_t address, std::uint64_t kind, const void* site, Ordering ordering);
 
 RUNG_INLINE void record(const void* memory, std::uint64_t kind, const void* site, Ordering ordering = Ordering::plain) {
   Trace& log = trace;
@@ -76,9 +77,9 @@ RUNG_INLINE void record(const void* memory, std::uint64_t kind, const void* site
   if (log.static_shared.holds(last) || log.dynamic_shared.holds(last))
     kind |= AccessKind::kShared;
   else if (!log.in_a_buffer(last)) [[unlikely]]
-    return record_slowly(address, kind, site, ordering);
+    return record_slow_path(address, kind, site, ordering);
   if ((log.key == log.end) | (address % size != 0)) [[unlikely]]
-    return record_slowly(address, kind & ~AccessKind::kShared, site, ordering);
+    return record_slow_path(address, kind & ~AccessKind::kShared, site, ordering);
   log.position = reinterpret_cast<std::uintptr_t>(site);
   *log.key++ = log.position << AccessKind::kBits | kind;
   *log.word++ = static_cast<std::int32_t>(address >> kWordShift & kWordMask);
@@ -95,7 +96,7 @@ RUNG_INLINE Operations& operations() {
 
 using OperationKind = std::uint64_t Operations::*;
 
-/// Adds the operation to the counts of the place that it stands at. Defined in emulator_access.cpp.
+/// Adds the operation to the counts of its source line. Defined in access.cpp.
 RUNG_UNTRACED void count_at_line(OperationKind kind, bool is_double);
 
 /// Counts one operation of the running thread.
@@ -103,7 +104,7 @@ template <typename T>
 RUNG_INLINE void tally(OperationKind kind) {
   std::uint64_t& count = operations<T>().*kind;
   ++count;
-  asm volatile("" : "+m"(count));  // in memory at once: at the next basic block another thread may be let in
+  asm volatile("" : "+m"(count));  // written back at once: another thread may run at the next basic block
   if (trace.lines) [[unlikely]]
     count_at_line(kind, sizeof(T) == sizeof(double));
 }

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "common/harness/statistics.hpp"
 
@@ -19,6 +21,15 @@ bool is_terminal() {
 /// time.
 double share(const Point& point) { return point.skip.empty() ? 0.2 + point.effort.seconds : 0.001; }
 
+/// A rate in a bare unit with the prefix that it is read best with: 1.3e12 is 1.3 T; units that have a prefix of their
+/// own ("GB/s") stay.
+std::pair<double, std::string> with_prefix(double rate, const std::string& unit) {
+  if (unit.starts_with("G")) return {rate, ""};
+  for (const auto& [factor, prefix] : {std::pair{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}})
+    if (rate >= factor) return {rate / factor, prefix};
+  return {rate, ""};
+}
+
 std::string rate_text(const Point& point, const std::vector<Json>& entries) {
   const Json& first = entries.front();
   if (first.value("error_occurred", false)) return "FAILED: " + first.value("error_message", "");
@@ -30,8 +41,11 @@ std::string rate_text(const Point& point, const std::vector<Json>& entries) {
   for (const Json& entry : entries) rates.push_back(entry.value(metric.key, 0.0));
   const double middle = median(rates);
   const Interval interval = median_interval(rates);
-  return fmt::format("{:>10.1f} {:<8} ±{:4.1f} %  {:>2} samples, {}", middle, metric.unit,
-                     50 * (interval.high - interval.low) / middle, rates.size(), first.value("stop_reason", ""));
+  const auto [scaled, prefix] = with_prefix(middle, metric.unit);
+  const double half_width = 50 * (interval.high - interval.low) / middle;
+  return fmt::format("{:>10.1f} {:<10} {}  {:>2} samples, {}", scaled, prefix + metric.unit,
+                     std::isnan(half_width) ? std::string("        ") : fmt::format("±{:5.1f} %", half_width),
+                     rates.size(), first.value("stop_reason", ""));
 }
 
 }  // namespace

@@ -114,16 +114,16 @@ Check Workload::recheck(const HostInputs& inputs) {
 }
 
 Check Workload::judge(const HostInputs& inputs) {
-  std::vector<std::vector<std::byte>> outputs;
+  std::vector<std::unique_ptr<std::byte[]>> outputs;
   std::vector<const void*> host;
   for (std::size_t i = 0; i < operands_; ++i) {
     if (!buffers_[i].is_output()) {
       host.push_back(inputs.input(i));
       continue;
     }
-    outputs.emplace_back(buffers_[i].bytes());
-    target_.download(outputs.back().data(), call_.operands[i], buffers_[i].bytes());
-    host.push_back(outputs.back().data());
+    outputs.push_back(std::make_unique_for_overwrite<std::byte[]>(buffers_[i].bytes()));
+    target_.download(outputs.back().get(), call_.operands[i], buffers_[i].bytes());
+    host.push_back(outputs.back().get());
   }
   Check check = inputs.judge(host);
   if (check.failure.empty()) check.failure = guard_failure();
@@ -149,9 +149,8 @@ std::string Workload::guard_failure() {
 std::string Workload::input_failure(const HostInputs& inputs) {
   for (std::size_t i = 0; i < operands_; ++i) {
     if (buffers_[i].role != Role::input) continue;
-    std::vector<std::byte> now(buffers_[i].bytes());
-    target_.download(now.data(), call_.operands[i], now.size());
-    if (std::memcmp(now.data(), inputs.input(i), now.size()) != 0) return "changed its input " + buffers_[i].name;
+    if (!target_.holds(call_.operands[i], inputs.input(i), buffers_[i].bytes()))
+      return "changed its input " + buffers_[i].name;
   }
   return "";
 }

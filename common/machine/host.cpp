@@ -120,8 +120,23 @@ class Host final : public Target {
     return memory;
   }
   void release(void* memory) noexcept override { std::free(memory); }
-  void upload(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
-  void download(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+  void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
+  void download(void* host, const void* from, std::size_t bytes) override { copy(host, from, bytes); }
+  bool holds(const void* memory, const void* host, std::size_t bytes) override {
+    bool same = true;
+    each_part(bytes, [&](std::size_t begin, std::size_t count) {
+      const auto *one = static_cast<const char*>(memory) + begin, *other = static_cast<const char*>(host) + begin;
+      if (std::memcmp(one, other, count) != 0)
+#pragma omp atomic write
+        same = false;
+    });
+    return same;
+  }
+  void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
+    each_part(bytes, [&](std::size_t begin, std::size_t count) {
+      std::memset(static_cast<char*>(buffer) + begin, byte, count);
+    });
+  }
 
   std::string refuse(const Kernel& kernel, const Call&) const override {
     return kernel.side() == "cpu" ? "" : "runs on the " + kernel.side() + ", not on the host's cores";
@@ -231,6 +246,23 @@ class Host final : public Target {
       total += seconds(Clock::now() - start);
     }
     return total;
+  }
+
+  /// Calls part(begin, count) for all of `bytes`, on all threads: one alone would take most of the time of checking an
+  /// array larger than the caches.
+  template <typename Part>
+  static void each_part(std::size_t bytes, const Part& part) {
+    constexpr std::int64_t kPart = 1 << 20;
+    const auto all = static_cast<std::int64_t>(bytes);
+#pragma omp parallel for schedule(static) if (all > 4 * kPart)
+    for (std::int64_t begin = 0; begin < all; begin += kPart)
+      part(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(kPart, all - begin)));
+  }
+
+  static void copy(void* to, const void* from, std::size_t bytes) {
+    each_part(bytes, [&](std::size_t begin, std::size_t count) {
+      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, count);
+    });
   }
 
   static void touch(char* memory, std::size_t bytes) {

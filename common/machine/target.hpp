@@ -1,7 +1,9 @@
 /// What the harness needs of a machine that kernels run on. Three exist: the host's cores, the GPU, the emulator.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -48,6 +50,18 @@ class Target {
   virtual void upload(void* to, const void* host, std::size_t bytes) = 0;
   virtual void download(void* host, const void* from, std::size_t bytes) = 0;
 
+  /// Whether the target's memory has the same bytes as the host's.
+  virtual bool holds(const void* memory, const void* host, std::size_t bytes) {
+    constexpr std::size_t kChunk = std::size_t{16} << 20;
+    const auto chunk = std::make_unique_for_overwrite<std::byte[]>(std::min(bytes, kChunk));
+    for (std::size_t done = 0; done < bytes; done += kChunk) {
+      const std::size_t count = std::min(bytes - done, kChunk);
+      download(chunk.get(), static_cast<const std::byte*>(memory) + done, count);
+      if (std::memcmp(chunk.get(), static_cast<const std::byte*>(host) + done, count) != 0) return false;
+    }
+    return true;
+  }
+
   /// A buffer called `name` between two guard bands of kGuardBytes, which may be uploaded to and downloaded.
   virtual void* allocate_guarded(std::size_t bytes, const std::string& /*name*/) {
     return static_cast<std::byte*>(allocate(bytes + 2 * kGuardBytes)) + kGuardBytes;
@@ -55,8 +69,10 @@ class Target {
   virtual void release_guarded(void* buffer) noexcept { release(static_cast<std::byte*>(buffer) - kGuardBytes); }
   /// Fills a buffer with a byte that stands for "nothing was written here".
   virtual void poison(void* buffer, std::size_t bytes, unsigned char byte) {
-    const std::vector<unsigned char> poison(bytes, byte);
-    upload(buffer, poison.data(), bytes);
+    constexpr std::size_t kChunk = std::size_t{16} << 20;
+    const std::vector<unsigned char> chunk(std::min(bytes, kChunk), byte);
+    for (std::size_t done = 0; done < bytes; done += kChunk)
+      upload(static_cast<std::byte*>(buffer) + done, chunk.data(), std::min(bytes - done, kChunk));
   }
 
   /// Why this kernel cannot run here (compute capability, launch limits); empty if it can.

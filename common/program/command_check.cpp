@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,10 +34,26 @@ Json to_json(const Finding& finding) {
           {"first", finding.first}, {"second", finding.second}, {"occurrences", finding.occurrences}};
 }
 
+/// What is checked: the sizes given; where none is, and none follows from the machine, the problem's test sizes that
+/// the kernel takes.
+std::vector<Point> points_of(const Kernel& kernel, const Params& given) {
+  const Problem& problem = problem_of(kernel);
+  const auto is_given = [&](const std::string& size) { return given.has(size); };
+  if (kernel.sizes || std::any_of(problem.size_names.begin(), problem.size_names.end(), is_given))
+    return {point_of(kernel, given)};
+  std::vector<Point> points;
+  for (Params sizes : problem.test_sizes) {
+    for (const auto& [name, value] : given) sizes.set(name, value);
+    Point point = point_of(kernel, sizes);
+    if (refusal(kernel, point.params()).empty()) points.push_back(std::move(point));
+  }
+  if (points.empty()) throw Error(kernel.name + " takes none of its problem's test sizes: give sizes");
+  return points;
+}
+
 /// Checks the kernel in every order; returns how many orders showed something.
-int check_kernel(const Kernel& kernel, const Options& options, Json* json) {
-  Json entry{{"kernel", kernel.name}};
-  const Point point = point_of(kernel, options.choice.given);
+int check_point(const Point& point, const Options& options, Json* json) {
+  Json entry{{"kernel", point.kernel->name}};
   entry["sizes"] = to_json(point.sizes);
   entry["tunables"] = to_json(point.tunables);
   if (!json) fmt::print("{}\n", point.name());
@@ -62,7 +79,10 @@ void run(Options& options) {
   Json json = Json::array();
   std::vector<std::string> faulty;
   options.choice.each([&](const Kernel& kernel) {
-    if (check_kernel(kernel, options, options.json ? &json : nullptr) > 0) faulty.push_back(kernel.name);
+    int found = 0;
+    for (const Point& point : points_of(kernel, options.choice.given))
+      found += check_point(point, options, options.json ? &json : nullptr);
+    if (found > 0) faulty.push_back(kernel.name);
   });
   if (options.json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
   if (!faulty.empty()) throw WrongResult(fmt::format("found something in {}", fmt::join(faulty, ", ")));

@@ -40,8 +40,8 @@ inline std::int64_t working_set(Level level) {
       return std::max(used_l3 / 2, std::min(2 * used_l2, used_l2 + used_l3 / 2));
     }
     case Level::dram: {
-      // Four times the caches; 256 MiB at least, since a virtual machine may be told of less L3 than its host has.
-      const std::int64_t wanted = std::max(4 * (all_l2 + all_l3), 256 * kMiB);
+      // Twice the caches; 256 MiB at least, since a virtual machine may be told of less L3 than its host has.
+      const std::int64_t wanted = std::max(2 * (all_l2 + all_l3), 256 * kMiB);
       const std::int64_t affordable = static_cast<std::int64_t>(cpu.memory_bytes) / 16;
       return affordable < wanted / 2 ? 0 : std::min(wanted, affordable);
     }

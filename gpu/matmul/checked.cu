@@ -1,7 +1,6 @@
-/// Tiles for any width: where a tile reaches past the matrix its threads put 0 into shared memory, which adds nothing
-/// to a sum, and threads without an element of C store nothing. All threads stay to the end: one that has nothing to
-/// store still brings elements that others need, and must meet them at the barriers.
-/// Source: PMPP 4e, section 5.5, fig. 5.13.
+/// Tiles for any width: a thread whose element of a tile is outside the matrix writes 0 to shared memory, which does
+/// not change a sum, and a thread without an element of C stores nothing. No thread returns early: each still loads
+/// elements that others need, and must reach the barriers. Source: PMPP 4e, section 5.5, fig. 5.13.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
 
@@ -39,7 +38,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/checked",
     .order = 50,
     .title = "checked",
-    .idea = "Every access is guarded by its own bounds check, so that tiles serve any width.",
+    .idea = "Every access has its own bounds check, so that tiles work for any width.",
     .source = {{"pmpp", "section 5.5, figure 5.13"}},
     .tunables = {{"tile", Tiles::values()}},
     .refuse = [](const Params& p) { return refuse_rectangular(matmul_shape(p)); },
@@ -54,8 +53,8 @@ const bool added = add_gpu_kernel({
             .requested =
                 [](const Params& p) {
                   const double n = matmul_shape(p).n;
-                  const double tiles =
-                      blocks_for(matmul_shape(p).n, p.at("tile"));  // each reads its band of A and of B once
+                  // A is loaded once for each column of tiles, B once for each row of tiles.
+                  const double tiles = blocks_for(matmul_shape(p).n, p.at("tile"));
                   return Traffic{.loaded = 8 * n * n * tiles, .stored = 4 * n * n};
                 },
         },

@@ -1,5 +1,5 @@
 /// One thread computes several elements of a row of C, one in each of several neighbouring tiles: the tile of A is
-/// brought into shared memory once for all of them.
+/// loaded into shared memory once for all of them.
 /// Source: PMPP 4e, section 6.3 (thread coarsening); the bounds checks as in section 5.5.
 #include "gpu/matmul/general.hpp"
 
@@ -38,7 +38,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/coarsened",
     .order = 100,
     .title = "coarsened",
-    .idea = "One thread computes several elements of a row, so a tile of A in shared memory serves several tiles of B.",
+    .idea = "One thread computes several elements of a row, so a tile of A in shared memory is used with several of B.",
     .source = {{"pmpp", "section 6.3"}},
     .is_general = true,
     .tunables = {{"outputs", Outputs::values()}},

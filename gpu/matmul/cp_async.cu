@@ -1,21 +1,22 @@
-/// The next tiles travel while these are used: two buffers of shared memory in turn, and one barrier a phase instead of
-/// two. B's tile comes by asynchronous copies, which need no register and no waiting thread. Such a copy cannot
-/// transpose, so A's tile is fetched into registers before the phase's multiply-adds and stored after them.
-/// Source: NVIDIA CUDA C++ Programming Guide, asynchronous data copies; cp.async of compute capability 8.0.
+/// Double buffering: the next tiles are loaded while the current ones are used, with two buffers in shared memory and
+/// one barrier per phase instead of two. B's tile is loaded by asynchronous copies, which need no registers and stall
+/// no thread. Such a copy cannot transpose, so A's tile is loaded into registers before the multiply-adds of a phase
+/// and stored to shared memory after them. Source: NVIDIA CUDA C++ Programming Guide, asynchronous data copies;
+/// cp.async of compute capability 8.0.
 #include "gpu/matmul/general.hpp"
 
 namespace rung {
 namespace {
 
 constexpr int kBlock = 128;                    // rows and columns of C that a block computes
-constexpr int kDepth = 8;                      // columns of A, rows of B that a phase brings in
+constexpr int kDepth = 8;                      // columns of A, rows of B that a phase loads
 constexpr int kWarpRows = 64, kWarpCols = 32;  // of C that a warp computes
 constexpr int kThread = 8;                     // rows and columns of C that a thread computes
 constexpr int kLanesDown = kWarpRows / kThread, kLanesAcross = kWarpCols / kThread;
 constexpr int kWarpsAcross = kBlock / kWarpCols;
 constexpr int kThreads = kBlock * kBlock / kThread / kThread;
 constexpr int kPadding = 4;  // elements: shifts each row of the transposed tile by 4 banks
-static_assert(kThreads * 4 == kBlock * kDepth, "a phase brings one quad of each tile for each thread");
+static_assert(kThreads * 4 == kBlock * kDepth, "in a phase each thread loads one quad of each tile");
 
 /// Starts the copy of elements col to col + 3 of a row, with zeros beyond the matrix; col is a multiple of 4.
 template <typename Element>
@@ -42,12 +43,12 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_cp_async(General g) {
   const int b_row = threadIdx.x / (kBlock / 4), b_col = threadIdx.x % (kBlock / 4) * 4;
   const int first_row = blockIdx.y * kBlock, first_col = blockIdx.x * kBlock;
   float4 quad;
-  const auto fetch = [&](int phase, int buffer) {
+  const auto load = [&](int phase, int buffer) {
     quad = quad_at(g.a, first_row + a_row, phase + a_col);
     copy_quad(&bs[buffer][b_row][b_col], g.b, phase + b_row, first_col + b_col);
     __pipeline_commit();
   };
-  const auto turn = [&](int buffer) {
+  const auto store_transposed = [&](int buffer) {
     as[buffer][a_col][a_row] = quad.x;
     as[buffer][a_col + 1][a_row] = quad.y;
     as[buffer][a_col + 2][a_row] = quad.z;
@@ -57,15 +58,15 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_cp_async(General g) {
   for (int r = 0; r < kThread; ++r)
     for (int q = 0; q < kThread; ++q) sum[r][q] = 0;
   if (g.k > 0) {
-    fetch(0, 0);
-    turn(0);
+    load(0, 0);
+    store_transposed(0);
   }
   for (int phase = 0; phase < g.k; phase += kDepth) {
     const int now = phase / kDepth % 2;
     const bool more = phase + kDepth < g.k;
     __pipeline_wait_prior(0);
-    __syncthreads();  // this phase's tiles are complete, and nobody reads the other buffers any more
-    if (more) fetch(phase + kDepth, 1 - now);
+    __syncthreads();  // this phase's tiles are complete, and no thread reads the other buffers any more
+    if (more) load(phase + kDepth, 1 - now);
 #pragma unroll
     for (int i = 0; i < kDepth; ++i) {
       reg<float> column[kThread], line[kThread];
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_cp_async(General g) {
 #pragma unroll
         for (int q = 0; q < kThread; ++q) sum[r][q] += column[r] * line[q];
     }
-    if (more) turn(1 - now);
+    if (more) store_transposed(1 - now);
   }
 #pragma unroll
   for (int r = 0; r < kThread; ++r)
@@ -92,7 +93,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/cp_async",
     .order = 160,
     .title = "cp.async",
-    .idea = "The next tiles travel, B's by asynchronous copies, while these are used: nobody waits for memory.",
+    .idea =
+        "The next tiles are loaded, B's by asynchronous copies, while the current ones are used: latency is hidden.",
     .source = {{"cuda-guide", "asynchronous data copies"}},
     .is_general = true,
     .gpu = {

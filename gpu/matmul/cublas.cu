@@ -1,4 +1,4 @@
-/// The library as a peer: cuBLAS in full FP32 on the same operands, the same stream and the same clock as our rungs.
+/// The library as a peer: cuBLAS in full FP32, on the same operands and timed in the same way as our rungs.
 /// Source: NVIDIA cuBLAS, cublasSgemm.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/cublas.hpp"
@@ -11,7 +11,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/cublas",
     .order = 90,
     .title = "cuBLAS",
-    .idea = "NVIDIA's library picks among kernels tuned for each GPU: what a user would call instead.",
+    .idea = "NVIDIA's library, which selects among kernels tuned for each GPU: what a user would call instead.",
     .source = {{"cublas", "cublasSgemm"}},
     .is_library = true,
     .is_general = true,

@@ -1,6 +1,6 @@
-/// The library as a stronger peer: cublasLt tells which kernels its heuristics would take, and the fastest of the first
-/// eight, timed once for each shape, is the one that our rungs are compared with.
-/// Source: NVIDIA cuBLAS, cublasLtMatmul and cublasLtMatmulAlgoGetHeuristic.
+/// The library as a stronger peer: of the first eight kernels that cublasLt's heuristics propose, our rungs are
+/// compared with the fastest, which is found once for each shape. Source: NVIDIA cuBLAS, cublasLtMatmul and
+/// cublasLtMatmulAlgoGetHeuristic.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/simt/simt.hpp"
@@ -12,7 +12,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/cublaslt",
     .order = 91,
     .title = "cublasLt",
-    .idea = "The fastest of the eight kernels that NVIDIA's library proposes: what a user gets who times them.",
+    .idea = "The fastest of the eight kernels that NVIDIA's library proposes: what a user obtains by timing them.",
     .source = {{"cublas", "cublasLtMatmul"}},
     .is_library = true,
     .is_general = true,

@@ -1,5 +1,5 @@
-/// What the general rungs share: C = alpha A B + beta C as a kernel gets it, elements and quads (16 bytes) of a matrix
-/// with zeros beyond its edges, and how a sum becomes an element of C. A rung is its file less this.
+/// Shared by the rungs that compute C = alpha A B + beta C with any leading dimensions: the arguments of a kernel,
+/// loads of elements and quads (16 bytes) of a matrix with zeros beyond its edges, and stores to C.
 #pragma once
 
 #include "common/problem/matmul.hpp"
@@ -46,7 +46,7 @@ __device__ __forceinline__ float4 quad_at(const Matrix<Element>& x, int row, int
                      element_at(x, row, col + 3));
 }
 
-/// Four neighbours, aligned to 16 bytes, from or to shared memory in one instruction.
+/// Four contiguous elements, aligned to 16 bytes, from or to shared memory in one instruction.
 template <typename Element>
 __device__ __forceinline__ void read_quad(const Element* from, reg<float>* to) {
   const float4 quad = *vector_cast<float4>(from);
@@ -60,7 +60,7 @@ __device__ __forceinline__ void write_quad(Element* to, float4 quad) {
   *vector_cast<float4>(to) = quad;
 }
 
-/// C's element becomes alpha sum + beta C. With beta = 0 C is not read: a NaN there does not show.
+/// Sets an element of C to alpha sum + beta C. With beta = 0 C is not read, so a NaN there does not propagate.
 template <typename Element>
 __device__ __forceinline__ void put(const Gemm<Element>& g, int row, int col, reg<float> sum) {
   if (row >= g.m || col >= g.n) return;
@@ -71,7 +71,7 @@ __device__ __forceinline__ void put(const Gemm<Element>& g, int row, int col, re
     *c = g.alpha * sum + g.beta * *c;
 }
 
-/// The same for four neighbours; col is a multiple of 4.
+/// The same for four contiguous elements; col is a multiple of 4.
 template <typename Element>
 __device__ __forceinline__ void put_quad(const Gemm<Element>& g, int row, int col, const reg<float>* sum) {
   if (g.c_quads && row < g.m && col + 3 < g.n) {
@@ -90,7 +90,7 @@ inline bool begins_quads(const void* at, std::int64_t ld) {
   return reinterpret_cast<std::uintptr_t>(at) % 16 == 0 && ld % 4 == 0;
 }
 
-/// A call as a kernel's arguments.
+/// The kernel arguments of a call.
 template <typename Element = mem<float>>
 Gemm<Element> general(const Call& call) {
   const Matmul<> it = matmul_of(call);

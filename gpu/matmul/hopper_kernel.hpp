@@ -1,43 +1,44 @@
-/// The kernel behind the rungs for compute capability 9.0. Only for files compiled for sm_90a, with ptxas -O1: at
-/// higher levels ptxas moves the reads of shared memory next to their use and reorders the FFMAs, which costs a tenth.
+/// The kernel of the rungs for compute capability 9.0. Only for files compiled for sm_90a, with ptxas -O1: at higher
+/// levels ptxas moves the reads from shared memory next to their use and reorders the FFMAs, which is slower.
 ///
-/// A block is computing warps and, beside them, warps that issue the loads. Each stage of the ring has two mbarriers:
-/// `full` ends a phase when TMA has brought both tiles, `empty` when every computing warp has read them.
+/// A block is warp-specialised: computing warps, and warps that issue the loads. Each stage of the ring has two
+/// mbarriers: a phase of `full` ends when TMA has written both tiles, one of `empty` when every computing warp has read
+/// them.
 #pragma once
 
-#include "gpu/hopper.hpp"
 #include "gpu/matmul/general.hpp"
 #include "gpu/matmul/hopper.hpp"
 #include "gpu/matmul/hopper_prepare.hpp"
 #include "gpu/matmul/hopper_ptx.hpp"
+#include "gpu/tensor_map.hpp"
+#include "gpu/workspace.hpp"
 
 namespace rung::hopper {
 
-/// What the kernel makes of A and B, which the tensor maps describe: C = alpha A B + beta C.
+/// C = alpha A B + beta C; the tensor maps describe A and B.
 struct Product {
   float* c;
   int m, n, k, ldc;
   float alpha, beta;
   bool quads;       // C's rows begin at multiples of 16 bytes
-  int parts;        // as Work
-  bool share;       //
+  int parts;        // as in Work
+  bool share;       // as in Work
   float* partials;  // a tile of sums for each block
-  unsigned* flags;  // one for each block; equal to epoch when the block's partial tile is written
+  unsigned* flags;  // one for each block; equal to epoch once the block's partial tile is written
   unsigned epoch;
 };
 
-// ---- Loading
-// ---------------------------------------------------------------------------------------------------------
+// ---- Loading ----
 
-/// Issues every loaders-th stage of a block, from the loader-th on. The loading warps take turns, so that each of the
-/// multiprocessor's four schedulers bears a quarter of that work: a block waits for its slowest one.
+/// Issues every `loaders`-th stage of a block, from the `loader`-th on. The loading warps alternate, so that each of
+/// the multiprocessor's four schedulers executes a quarter of that work: a block waits for the slowest of them.
 template <Shape kShape, class Schedule>
 __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
                                            std::uint32_t full, std::uint32_t empty, Schedule schedule, int rows,
                                            int cols, int loader) {
-  wait_for_kernel_before();  // it may still be writing A transposed
+  wait_for_previous_kernel();  // it may still be transposing A
   int stage = loader, skip = loader;
-  std::uint32_t phase = 1;  // the stages are empty at first
+  std::uint32_t phase = 1;  // all stages are empty at first
   Piece piece;
   while (schedule.next(piece)) {
     const Place place = Schedule::place(piece.tile, rows, cols);
@@ -49,7 +50,7 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
       barrier_wait(empty + stage * 8, phase);
       if (elect_one()) {
         barrier_expect(barrier, kShape.stage_bytes());
-        if constexpr (kShape.turned)
+        if constexpr (kShape.transposed)
           tma_load(to, map_a, barrier, row, k);
         else
           tma_load(to, map_a, barrier, k, row);
@@ -62,17 +63,16 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
   }
 }
 
-// ---- Computing
-// -------------------------------------------------------------------------------------------------------
+// ---- Computing ----
 
-/// A lane's place in its warp's tile. Lanes i, i ^ 1 and i ^ 2 differ in row and in column, so that no two of them read
-/// the same quad of A or of B: a read of 16 bytes then takes four wavefronts and not two, and comes back at a rate that
-/// leaves the registers' write ports to the FFMAs.
+/// A lane's place in the tile of its warp. Lanes i, i ^ 1 and i ^ 2 differ in row and in column, so that no two of them
+/// read the same quad of A or of B: a read of 16 bytes then takes four wavefronts instead of two, and returns at a rate
+/// that leaves the write ports of the register file to the FFMAs.
 __device__ __forceinline__ int lane_row(int lane) { return (lane >> 2) ^ (lane & 3); }
 __device__ __forceinline__ int lane_col(int lane) { return lane & 3; }
 
-/// sum += a b for one step in k, row by row, to and fro, so that an FFMA shares a register with the one before it;
-/// before(n) comes before the n-th FFMA (a multiple of 4).
+/// sum += a b for one step in k, row by row in alternating direction, so that each FFMA shares an operand with the
+/// previous one. Calls before(n) before the n-th FFMA, for n a multiple of 4.
 template <Shape kShape, class A, class B, class Before>
 __device__ __forceinline__ void outer_product(float (&sum)[kShape.rows][kShape.cols], A a_at, B b_at, Before before) {
 #pragma unroll
@@ -83,20 +83,20 @@ __device__ __forceinline__ void outer_product(float (&sum)[kShape.rows][kShape.c
   }
 }
 
-/// What a thread holds of A and B: this step's elements and, on their way, the next one's.
+/// A thread's elements of A and B, double-buffered: those of the current step and of the next one.
 template <Shape kShape>
 struct Fragments;
 
-/// A and B both [k][..]: a step reads rows / 4 + cols / 4 quads.
+/// A as [k][m] and B as [k][n]: a step reads rows / 4 + cols / 4 quads.
 template <Shape kShape>
-requires(kShape.turned) struct Fragments<kShape> {
+requires(kShape.transposed) struct Fragments<kShape> {
   static constexpr int kA = kShape.rows / 4, kB = kShape.cols / 4;
   float a[2][kA][4], b[2][kB][4];
 
   __device__ static std::uint32_t offset_a(int warp_row, int row, int slice) {
     return (warp_row * kLanesDown * kShape.rows + row * 4 + slice * kShape.unroll * kShape.block_rows()) * 4;
   }
-  /// The row in the block's tile of the i-th row of this thread.
+  /// The row, in the block's tile, of the i-th row of this thread.
   __device__ static int row(int warp_row, int row, int i) {
     return warp_row * kLanesDown * kShape.rows + (i / 4) * kLanesDown * 4 + row * 4 + i % 4;
   }
@@ -112,7 +112,8 @@ requires(kShape.turned) struct Fragments<kShape> {
 #pragma unroll
     for (int g = 0; g < kB; ++g) load_b(0, g, at_b, 0);
   }
-  /// Where the steps from part * unroll on begin in a stage, and those after them, which may be the next stage's.
+  /// Address in a stage of the steps from part * unroll on, and of the steps after those, which may be in the next
+  /// stage.
   __device__ static std::uint32_t at_a(std::uint32_t stage, int part, int, int) {
     return stage + part * kShape.unroll * kShape.block_rows() * 4;
   }
@@ -120,7 +121,7 @@ requires(kShape.turned) struct Fragments<kShape> {
     return last ? next_stage : at + kShape.unroll * kShape.block_rows() * 4;
   }
   /// `unroll` steps in k; the step after them is the first one at next_a, next_b. The reads for a step are spread over
-  /// the step before it. before(s) comes before step s.
+  /// the previous step. Calls before(s) before step s.
   template <class Before>
   __device__ void steps(float (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
                         std::uint32_t next_a, std::uint32_t next_b, int, int, Before before) {
@@ -136,7 +137,7 @@ requires(kShape.turned) struct Fragments<kShape> {
       load_one(kShape.rows * kShape.cols, 1 - now, from_a, from_b, k);
     }
   }
-  /// The read that comes before the n-th FFMA: one each `gap`, in the order of use: a's first quad, b's, a's others.
+  /// The read before the n-th FFMA: one every `gap` FFMAs, in the order of use: a's first quad, b's, a's others.
   __device__ void load_one(int n, int buffer, std::uint32_t from_a, std::uint32_t from_b, int k) {
     if (n % kShape.gap != 0) return;
     const int g = n / kShape.gap;
@@ -149,9 +150,9 @@ requires(kShape.turned) struct Fragments<kShape> {
   }
 };
 
-/// A as [m][k] in TMA's swizzle: one read of 16 bytes brings four steps of a row, so four steps read `rows` quads once.
+/// A as [m][k], swizzled by TMA: a read of 16 bytes returns four steps of a row, so four steps read `rows` quads.
 template <Shape kShape>
-requires(!kShape.turned) struct Fragments<kShape> {
+requires(!kShape.transposed) struct Fragments<kShape> {
   static constexpr int kB = kShape.cols / 4;
   float a[kShape.rows][4], b[2][kB][4];
 
@@ -161,7 +162,7 @@ requires(!kShape.turned) struct Fragments<kShape> {
   __device__ static int row(int warp_row, int row, int i) {
     return warp_row * kLanesDown * kShape.rows + i * kLanesDown + row;
   }
-  /// Where TMA put the quad `chunk` of this lane's rows: they are 8 apart, so that one swizzle serves all.
+  /// Offset of quad `chunk` of this lane's rows after swizzling. The rows are 8 apart, so that it is the same for all.
   __device__ static std::uint32_t swizzled(int chunk, int row) { return (chunk ^ (row / (32 / kShape.depth))) * 16; }
   __device__ void load_a(int i, std::uint32_t base) { read_shared(a[i], base + i * kLanesDown * kShape.depth * 4); }
   __device__ void load_b(int buffer, int g, std::uint32_t base, int k) {
@@ -178,8 +179,8 @@ requires(!kShape.turned) struct Fragments<kShape> {
                                          int chunk) {
     return last ? next_stage + swizzled(chunk, row) : at + swizzled((part + 1) * kShape.unroll / 4, row);
   }
-  /// As above. The rows of a are refilled in the last of four steps, one after the other as they fall free; the reads
-  /// of b keep off the places of those.
+  /// As above. The rows of a are refilled in the last of four steps, each as soon as it is free; the reads of b are
+  /// placed between those.
   template <class Before>
   __device__ void steps(float (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
                         std::uint32_t next_a, std::uint32_t next_b, int row, int chunk, Before before) {
@@ -201,10 +202,9 @@ requires(!kShape.turned) struct Fragments<kShape> {
   }
 };
 
-// ---- Sums from elsewhere
-// ---------------------------------------------------------------------------------------------
+// ---- Partial sums ----
 
-/// Adds the sums of all slices into those of slice 0, by halves, over shared memory.
+/// Adds the sums of all slices to those of slice 0: a tree reduction through shared memory.
 template <Shape kShape>
 __device__ __forceinline__ void add_slices(float (&sum)[kShape.rows][kShape.cols], std::uint32_t scratch, int slice,
                                            int thread) {
@@ -232,17 +232,17 @@ __device__ __forceinline__ void add_slices(float (&sum)[kShape.rows][kShape.cols
   }
 }
 
-/// Where a block's partial tile is: quads of all threads side by side.
+/// A thread's first quad in the partial tile of a block, in which the quads of all threads are interleaved.
 template <Shape kShape>
 __device__ __forceinline__ float4* partial_tile(const Product& p, int block, int thread) {
   return reinterpret_cast<float4*>(p.partials) + std::size_t(block) * kShape.block_rows() * kShape.block_cols() / 4 +
          thread;
 }
 
-/// Gives this block's sums of a tile, of which another block has the first k, to that block.
+/// Publishes this block's sums of a tile for the block that has the first stages of that tile.
 template <Shape kShape>
-__device__ __forceinline__ void give_partial(const Product& p, int thread,
-                                             const float (&sum)[kShape.rows][kShape.cols]) {
+__device__ __forceinline__ void store_partial(const Product& p, int thread,
+                                              const float (&sum)[kShape.rows][kShape.cols]) {
   float4* to = partial_tile<kShape>(p, blockIdx.x, thread);
 #pragma unroll
   for (int i = 0; i < kShape.rows; ++i)
@@ -255,12 +255,12 @@ __device__ __forceinline__ void give_partial(const Product& p, int thread,
   if (thread == 0) release(p.flags + blockIdx.x, p.epoch);
 }
 
-/// Adds the sums that the blocks after this one have of the tile that ends at unit `tile_end`, in the blocks' order, so
-/// that each run gives the same bits. Those blocks do that piece first of their share, and all blocks are resident, so
-/// the wait ends.
+/// Adds the sums that the following blocks have of the tile that ends at unit `tile_end`, in the order of the blocks,
+/// so that results are reproducible. Each of those blocks begins with that piece, and all blocks are resident, so the
+/// wait terminates.
 template <Shape kShape, class Schedule>
-__device__ __forceinline__ void take_partials(const Product& p, const Schedule& schedule, int tile_end, int thread,
-                                              float (&sum)[kShape.rows][kShape.cols]) {
+__device__ __forceinline__ void add_partials(const Product& p, const Schedule& schedule, int tile_end, int thread,
+                                             float (&sum)[kShape.rows][kShape.cols]) {
   for (int block = blockIdx.x + 1; block < schedule.blocks && schedule.first_unit(block) < tile_end; ++block) {
     if (schedule.first_unit(block) == schedule.first_unit(block + 1)) continue;
     while (acquire(p.flags + block) != p.epoch) {
@@ -277,8 +277,7 @@ __device__ __forceinline__ void take_partials(const Product& p, const Schedule& 
   }
 }
 
-// ---- The block
-// -------------------------------------------------------------------------------------------------------
+// ---- The block ----
 
 /// C = sum + beta C, for a thread's elements of the tile at `place`.
 template <Shape kShape>
@@ -324,9 +323,9 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
 
   int left = schedule.total();  // stages
   if (left == 0) return;
-  // 0, but not for the compiler: it is to count stages in each thread's registers. In the warp's uniform ones, counters
-  // take their results late, and the reads that wait for them crowd together (tests/gpu/sass_test.cpp looks at that).
-  const int zero = kept(threadIdx.x) >> 10;
+  // 0, unknown to the compiler, so that it counts stages in ordinary registers. In uniform registers the results of the
+  // counters come late, and the reads that depend on them bunch together (checked by tests/gpu/sass_test.cpp).
+  const int zero = opaque(threadIdx.x) >> 10;
   int stage = zero;
   std::uint32_t phase = zero;
   left += zero;
@@ -346,7 +345,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
       if (++stage == kShape.stages) stage = 0, phase ^= 1;
       const std::uint32_t next = stage * kShape.stage_bytes(), filled = full + stage * 8;
       --left;
-      const int parts = kept(kShape.depth / kShape.unroll / kShape.slices);  // hidden: the loop is not to be peeled
+      const int parts = opaque(kShape.depth / kShape.unroll / kShape.slices);  // prevents peeling of the loop
 #pragma unroll 1
       for (int part = 0; part < parts; ++part) {
         const bool last = part == parts - 1;
@@ -354,7 +353,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
         const std::uint32_t at_b = base_b + at + part * kShape.unroll * kShape.block_cols() * 4;
         const std::uint32_t next_a = Fragment::next_a(at_a, base_a + next, last, part, row, chunk);
         const std::uint32_t next_b = last ? base_b + next : at_b + kShape.unroll * kShape.block_cols() * 4;
-        // After the very last stage the next one is one that nobody fills any more; what is read there is not used.
+        // After the last stage the next one is not filled any more; what is read from it is not used.
         const auto before = [&](int s) {
           if (s == kShape.unroll - 1) barrier_wait_if(last && left > 0, filled, phase);
         };
@@ -363,8 +362,8 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
       __syncwarp();
       if (lane == 0) barrier_arrive(release_stage);
     }
-    // Scaled into registers of their own, the sums are free of the order that a store of 16 bytes wants, and the
-    // compiler can put a sum and its element of B into different register banks.
+    // With the scaled sums in separate registers, `sum` need not have the register order of a 16-byte store, and the
+    // compiler can place a sum and its element of B in different register banks.
     float out[kShape.rows][kShape.cols];
 #pragma unroll
     for (int i = 0; i < kShape.rows; ++i)
@@ -377,18 +376,19 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
     float* c = p.c;
     if constexpr (Schedule::kShares) {
       if (piece.k0 > 0 && p.parts == 1) {
-        give_partial<kShape>(p, thread, out);
+        store_partial<kShape>(p, thread, out);
         continue;
       }
       if (piece.length < schedule.k_tiles && p.parts == 1)
-        take_partials<kShape>(p, schedule, (piece.tile - schedule.dense + 1) * schedule.k_tiles, thread, out);
+        add_partials<kShape>(p, schedule, (piece.tile - schedule.dense + 1) * schedule.k_tiles, thread, out);
       if (p.parts > 1) c += static_cast<std::size_t>(blockIdx.x / schedule.tiles) * p.m * p.ldc;
     }
     store_tile<kShape>(p, c, Schedule::place(piece.tile, rows, cols), warp_row, lane, col, out);
   }
 }
 
-/// The loading warps give registers to the computing ones. A scheduler has 512 registers a lane and one loading warp.
+/// Moves registers from the loading warps to the computing ones. A scheduler has 512 registers per lane and one loading
+/// warp.
 template <Shape kShape, bool kMore>
 __device__ __forceinline__ void move_registers() {
   if constexpr (kShape.loaders == 4 && kShape.computing() >= 256) {
@@ -408,8 +408,8 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
                   const Product p) {
   constexpr Shape kShape = Tile::kShape;
   static_assert(kShape.is_possible());
-  // TMA's swizzle repeats each 1024 bytes. Addresses are kept, not worked out again in the loops.
-  const std::uint32_t tiles_at = kept((shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u);
+  // TMA's swizzle repeats every 1024 bytes. opaque(): the address is not to be recomputed in the loops.
+  const std::uint32_t tiles_at = opaque((shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u);
   const std::uint32_t full = tiles_at + kShape.stages * kShape.stage_bytes(), empty = full + kShape.stages * 8;
   if (threadIdx.x == 0) {
     for (int s = 0; s < kShape.stages; ++s) {
@@ -430,13 +430,12 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
   }
   move_registers<kShape, true>();
   compute<kShape>(p, schedule, tiles_at, full, empty, rows, cols);
-  allow_kernel_after();
+  allow_next_kernel();
 }
 
-// ---- The call
-// --------------------------------------------------------------------------------------------------------
+// ---- The call ----
 
-/// A in the form that the shape's tiles want: transposed, copied to where TMA can read it, or as it is.
+/// A in the form that the shape requires: transposed, copied to where TMA can read it, or in place.
 template <Shape kShape>
 CUtensorMap map_of_a(const Call& call, const Gemm<float>& g, float* space) {
   BoxedMatrix a{.at = space, .cols = g.k, .rows = g.m, .pitch = padded(g.k)};
@@ -444,8 +443,8 @@ CUtensorMap map_of_a(const Call& call, const Gemm<float>& g, float* space) {
   a.swizzle = kShape.depth == 32   ? CU_TENSOR_MAP_SWIZZLE_128B
               : kShape.depth == 16 ? CU_TENSOR_MAP_SWIZZLE_64B
                                    : CU_TENSOR_MAP_SWIZZLE_32B;
-  if (kShape.turned) {
-    turn(call, g.a, space, padded(g.m));
+  if (kShape.transposed) {
+    transpose(call, g.a, space, padded(g.m));
     a = {.at = space, .cols = g.m, .rows = g.k, .pitch = padded(g.m)};
     a.box_cols = kShape.block_rows(), a.box_rows = kShape.depth;
   } else if (g.a.quads) {
@@ -467,10 +466,10 @@ CUtensorMap map_of_b(const Call& call, const Gemm<float>& g, float* space) {
   return tensor_map(b);
 }
 
-/// Elements of the workspace that a call needs.
+/// The workspace of a call.
 template <Shape kShape>
 Workspace& workspace_of(const Gemm<float>& g, const Plan& plan, std::size_t blocks) {
-  const std::size_t a = kShape.turned ? g.k * padded(g.m) : g.a.quads ? 0 : g.m * padded(g.k);
+  const std::size_t a = kShape.transposed ? g.k * padded(g.m) : g.a.quads ? 0 : g.m * padded(g.k);
   const std::size_t b = g.b.quads ? 0 : g.k * padded(g.n);
   const std::size_t planes = plan.parts > 1 ? plan.parts * (g.m * padded(g.n)) : 0;
   const std::size_t tiles = plan.share ? blocks * kShape.block_rows() * kShape.block_cols() : 0;
@@ -479,7 +478,7 @@ Workspace& workspace_of(const Gemm<float>& g, const Plan& plan, std::size_t bloc
 
 inline namespace sm90a {
 
-/// C = alpha A B + beta C by this shape, its tiles dealt out by this schedule.
+/// C = alpha A B + beta C with this tile and this schedule.
 template <class Tile, class Schedule>
 void run(const Call& call, const Plan& plan) {
   constexpr auto kKernel = matmul_hopper<Tile, Schedule>;
@@ -488,7 +487,7 @@ void run(const Call& call, const Plan& plan) {
   if (g.k == 0) return scale(call, g);
   const std::size_t blocks = call.launch.grid.x;
   const Workspace& space = workspace_of<kShape>(g, plan, blocks);
-  const CUtensorMap map_b = map_of_b<kShape>(call, g, space.b);  // A comes last: what turns it lets this kernel start
+  const CUtensorMap map_b = map_of_b<kShape>(call, g, space.b);  // before A: its transposition lets this kernel start
   const CUtensorMap map_a = map_of_a<kShape>(call, g, space.a);
   Product product{.c = g.c,
                   .m = g.m,
@@ -506,7 +505,7 @@ void run(const Call& call, const Plan& plan) {
   if (plan.parts > 1) {
     product.c = space.partials, product.ldc = static_cast<int>(padded(g.n)), product.quads = true, product.beta = 0;
   }
-  launch_after(kShape.turned, call, kKernel, map_a, map_b, product);
+  launch_after(kShape.transposed, call, kKernel, map_a, map_b, product);
   if (plan.parts > 1) add_planes(call, g, space.partials, plan.parts);
 }
 

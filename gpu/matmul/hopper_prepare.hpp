@@ -1,31 +1,30 @@
-/// Kernels before and after the product: A transposed, a matrix copied to rows of whole quads, planes added up, and
-/// C = beta C where that is all.
+/// Kernels before and after the product: transposing A, copying a matrix to rows of whole quads, summing planes, and
+/// C = beta C for products without terms.
 #pragma once
 
-#include "gpu/hopper.hpp"
 #include "gpu/matmul/general.hpp"
 #include "gpu/matmul/hopper_ptx.hpp"
 
 namespace rung::hopper {
 namespace {
 
-constexpr int kTurnTile = 64, kTurnThreads = 256;
+constexpr int kTransposeTile = 64, kTransposeThreads = 256;
 
-/// to = x transposed, tile by tile. The next kernel may be launched at once.
-__global__ void __launch_bounds__(kTurnThreads) turn_kernel(Matrix<float> x, float* to, std::int64_t ld) {
-  allow_kernel_after();
-  __shared__ float tile[kTurnTile][kTurnTile + 1];
-  const int first_col = blockIdx.x * kTurnTile, first_row = blockIdx.y * kTurnTile;
+/// to = x transposed, tile by tile. The next kernel may start at once.
+__global__ void __launch_bounds__(kTransposeThreads) transpose_kernel(Matrix<float> x, float* to, std::int64_t ld) {
+  allow_next_kernel();
+  __shared__ float tile[kTransposeTile][kTransposeTile + 1];
+  const int first_col = blockIdx.x * kTransposeTile, first_row = blockIdx.y * kTransposeTile;
 #pragma unroll
-  for (int i = threadIdx.x; i < kTurnTile * kTurnTile / 4; i += kTurnThreads) {
-    const int row = i / (kTurnTile / 4), col = i % (kTurnTile / 4) * 4;
+  for (int i = threadIdx.x; i < kTransposeTile * kTransposeTile / 4; i += kTransposeThreads) {
+    const int row = i / (kTransposeTile / 4), col = i % (kTransposeTile / 4) * 4;
     const float4 quad = quad_at(x, first_row + row, first_col + col);
     tile[row][col] = quad.x, tile[row][col + 1] = quad.y, tile[row][col + 2] = quad.z, tile[row][col + 3] = quad.w;
   }
   __syncthreads();
 #pragma unroll
-  for (int i = threadIdx.x; i < kTurnTile * kTurnTile / 4; i += kTurnThreads) {
-    const int col = i / (kTurnTile / 4), row = i % (kTurnTile / 4) * 4;
+  for (int i = threadIdx.x; i < kTransposeTile * kTransposeTile / 4; i += kTransposeThreads) {
+    const int col = i / (kTransposeTile / 4), row = i % (kTransposeTile / 4) * 4;
     if (first_col + col >= x.cols || first_row + row >= x.rows) continue;  // rows of `to` are whole quads
     *reinterpret_cast<float4*>(to + (first_col + col) * ld + first_row + row) =
         make_float4(tile[row][col], tile[row + 1][col], tile[row + 2][col], tile[row + 3][col]);
@@ -38,9 +37,9 @@ __global__ void align_kernel(Matrix<float> x, float* to, std::int64_t ld) {
       to[row * ld + col] = x.at[row * x.ld + col];
 }
 
-/// C = the sum of `count` planes of m rows of whole quads, in their order, + beta C.
+/// C = the sum of `count` planes of m rows of whole quads, in a fixed order, + beta C.
 __global__ void add_planes_kernel(Gemm<float> g, const float* planes, int count, std::int64_t ld) {
-  wait_for_kernel_before();
+  wait_for_previous_kernel();
   const std::int64_t quads = g.m * ld / 4;
   for (std::int64_t q = blockIdx.x * blockDim.x + threadIdx.x; q < quads; q += gridDim.x * blockDim.x) {
     const float4* plane = reinterpret_cast<const float4*>(planes) + q;
@@ -68,9 +67,9 @@ Call with(const Call& call, Extent grid, Extent block) {
   return changed;
 }
 
-void turn(const Call& call, const Matrix<float>& x, float* to, std::int64_t ld) {
-  launch(with(call, {blocks_for(x.cols, kTurnTile), blocks_for(x.rows, kTurnTile)}, {kTurnThreads}), turn_kernel, x, to,
-         ld);
+void transpose(const Call& call, const Matrix<float>& x, float* to, std::int64_t ld) {
+  launch(with(call, {blocks_for(x.cols, kTransposeTile), blocks_for(x.rows, kTransposeTile)}, {kTransposeThreads}),
+         transpose_kernel, x, to, ld);
 }
 
 void align(const Call& call, const Matrix<float>& x, float* to, std::int64_t ld) {

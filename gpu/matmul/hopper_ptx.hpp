@@ -1,4 +1,4 @@
-/// The instructions of compute capability 9.0 that CUDA C++ has no name for, one function each. Addresses of shared
+/// PTX instructions of compute capability 9.0 without an equivalent in CUDA C++, one function each. Addresses of shared
 /// memory are 32-bit. Source: NVIDIA PTX ISA.
 #pragma once
 
@@ -12,26 +12,25 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
 
-/// The compiler may not compute x again from what it came from.
-__device__ __forceinline__ std::uint32_t kept(std::uint32_t x) {
+/// Hides the origin of x from the compiler, which then cannot recompute or simplify it.
+__device__ __forceinline__ std::uint32_t opaque(std::uint32_t x) {
   asm volatile("" : "+r"(x));
   return x;
 }
 
-// ---- mbarriers
-// -------------------------------------------------------------------------------------------------------
+// ---- mbarriers ----
 
 __device__ __forceinline__ void barrier_init(std::uint32_t barrier, int count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
 
-/// Makes new barriers known to TMA.
+/// Makes initialised barriers visible to TMA.
 __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// Arrives, and says how many bytes TMA will bring in this phase.
+/// Arrives, and sets the number of bytes that TMA will write in this phase.
 __device__ __forceinline__ void barrier_expect(std::uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -40,8 +39,8 @@ __device__ __forceinline__ void barrier_arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/// Waits, if `wanted` is not 0, with a whole warp for the end of a phase. The vote makes the branch one that cannot
-/// split the warp; without it the compiler guards the loop with a YIELD, which costs some 40 cycles.
+/// If `wanted` is not 0, waits with a whole warp for the end of a phase. The vote makes the branch uniform; without it
+/// the compiler inserts a YIELD into the loop, which is slow.
 __device__ __forceinline__ void barrier_wait_if(std::uint32_t wanted, std::uint32_t barrier, std::uint32_t parity) {
   asm volatile(
       "{\n .reg .pred p;\n setp.eq.u32 p, %2, 0;\n @p bra.uni done;\n"
@@ -62,16 +61,15 @@ __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_
       : "memory");
 }
 
-/// One of the block's named barriers, for so many of its threads.
+/// A named barrier of the block, for `kThreads` of its threads.
 template <int kId, int kThreads>
 __device__ __forceinline__ void named_barrier() {
   asm volatile("bar.sync %0, %1;" ::"n"(kId), "n"(kThreads) : "memory");
 }
 
-// ---- Memory
-// ----------------------------------------------------------------------------------------------------------
+// ---- Memory ----
 
-/// Brings the box of a matrix that begins at column x of row y.
+/// Loads the box of a matrix that begins at column x of row y.
 __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
                                          int y) {
   asm volatile(
@@ -81,7 +79,7 @@ __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap* ma
       : "memory");
 }
 
-// These two as volatile assembly, so that the compiler's front end leaves them where they stand.
+// These two are volatile, so that the compiler's front end keeps their order.
 __device__ __forceinline__ void read_shared(float (&to)[4], std::uint32_t address) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -106,18 +104,17 @@ __device__ __forceinline__ unsigned acquire(const unsigned* flag) {
   return value;
 }
 
-// ---- Warps and kernels
-// -----------------------------------------------------------------------------------------------
+// ---- Warps and kernels ----
 
-/// True in one lane of a whole warp, in a way that the compiler knows to be one lane.
+/// True in one lane of a whole warp, and known to the compiler to be so.
 __device__ __forceinline__ bool elect_one() {
   std::uint32_t chosen;
   asm volatile("{\n .reg .pred p;\n elect.sync _|p, 0xFFFFFFFF;\n selp.u32 %0, 1, 0, p;\n}" : "=r"(chosen));
   return chosen != 0;
 }
 
-/// Gives registers of a warpgroup back, or takes more of them. Only sm_90a has the instruction: code for plain sm_90,
-/// which some builds of nvcc emit beside it, keeps what it has.
+/// Raises or lowers the number of registers of a warpgroup's threads. Only sm_90a has the instruction: in code for
+/// plain sm_90, which some builds of nvcc emit as well, it has no effect.
 template <int kRegisters>
 __device__ __forceinline__ void more_registers() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -131,8 +128,8 @@ __device__ __forceinline__ void fewer_registers() {
 #endif
 }
 
-/// Waits for the end of a kernel that this one was launched early after; and, in that one, lets this one be launched.
-__device__ __forceinline__ void wait_for_kernel_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-__device__ __forceinline__ void allow_kernel_after() { asm volatile("griddepcontrol.launch_dependents;"); }
+// Programmatic dependent launch: the second kernel waits for the end of the first, which allows it to start early.
+__device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ __forceinline__ void allow_next_kernel() { asm volatile("griddepcontrol.launch_dependents;"); }
 
 }  // namespace rung::hopper

@@ -1,5 +1,5 @@
 /// One thread for each element of C, each walking a row of A and a column of B in global memory. Neighbouring threads
-/// of a warp take neighbouring columns, so a warp's 32 loads of B fall into consecutive sectors.
+/// of a warp take neighbouring columns, so the 32 loads of B by a warp access consecutive sectors.
 /// Two 4-byte loads for one multiplication and one addition: 0.25 operations per requested byte.
 /// Source: PMPP 4e, fig. 3.11 and section 5.1.
 #include "common/problem/matmul.hpp"

@@ -1,6 +1,6 @@
-/// The whole product in a single block: thread (tx, ty) computes the element of C in its row and column, so no index
-/// has to look past the block. A block holds at most 1024 threads, hence n <= 32, and one block keeps one
-/// multiprocessor busy while all others idle.
+/// The whole product in a single block: thread (tx, ty) computes the element of C in row ty and column tx, so the block
+/// index is not needed. A block has at most 1024 threads, hence n <= 32, and occupies one multiprocessor while all
+/// others are idle.
 /// Source: Zhou, CUDA/GPU Programming (2), "Matrix Multiply: CUDA Kernel" and "Problems".
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
@@ -22,7 +22,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/one_block",
     .order = 10,
     .title = "one block",
-    .idea = "One block computes all of C, a thread for each element: correct, but never larger than a block.",
+    .idea = "One block computes all of C, one thread per element: correct, but limited to the size of a block.",
     .source = {{"zhou2015", "Matrix Multiply: one block"}},
     .refuse = [](const Params& p) -> std::string {
       const MatmulShape shape = matmul_shape(p);

@@ -1,9 +1,8 @@
-/// As many blocks as there are multiprocessors stay until all is done, and block b takes the tiles b, b + blocks, b + 2
-/// blocks …: the ring of stages fills for the next tile while the last one is multiplied and stored. Tiles go in groups
-/// of 8 rows, column by column, so that the blocks that run together share rows of A and columns of B in L2.
-/// The schedule is that of the rung above, with nothing shared out.
-/// Source: CUTLASS, persistent kernels and threadblock swizzling.
-#include "gpu/matmul/stream_k.hpp"
+/// One block per multiprocessor runs to the end, and block b computes the tiles b, b + blocks, b + 2 blocks …: the ring
+/// of stages fills for the next tile while the previous one is still multiplied and stored. Tiles are ordered in groups
+/// of 8 rows, column by column, so that the blocks that run together share rows of A and columns of B in L2. Source:
+/// CUTLASS, persistent kernels and threadblock swizzling.
+#include "gpu/matmul/hopper.hpp"
 
 namespace rung {
 namespace {
@@ -15,7 +14,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/persistent",
     .order = 180,
     .title = "persistent",
-    .idea = "Blocks stay and take tile after tile, in an order that keeps what they share in L2.",
+    .idea = "Each block computes many tiles, overlapping one with the next, in an order that keeps shared data in L2.",
     .source = {{"cutlass", "persistent kernels, threadblock swizzling"}},
     .is_general = true,
     .gpu = {

@@ -1,17 +1,16 @@
 /// A register tile in one dimension: one thread computes eight elements of a column of C. Each element of B that it
-/// fetches from shared memory is multiplied eight times, so the multiply-adds no longer wait for shared memory alone.
-/// Source: PMPP 4e, section 6.3, taken further; Volkov and Demmel, Benchmarking GPUs to tune dense linear algebra,
-/// 2008.
+/// reads from shared memory is used eight times, so shared memory limits the rate of multiply-adds less.
+/// Source: PMPP 4e, section 6.3, extended; Volkov and Demmel, Benchmarking GPUs to tune dense linear algebra, 2008.
 #include "gpu/matmul/general.hpp"
 
 namespace rung {
 namespace {
 
 constexpr int kBlock = 64;      // rows and columns of C that a block computes
-constexpr int kDepth = 8;       // columns of A, rows of B that a phase brings in
-constexpr int kThreadRows = 8;  // elements of C that a thread computes, one below the other
+constexpr int kDepth = 8;       // columns of A, rows of B that a phase loads
+constexpr int kThreadRows = 8;  // elements of C that a thread computes, in one column
 constexpr int kThreads = kBlock * kBlock / kThreadRows;
-static_assert(kThreads == kBlock * kDepth, "a phase brings one element of each tile for each thread");
+static_assert(kThreads == kBlock * kDepth, "in a phase each thread loads one element of each tile");
 
 __global__ void __launch_bounds__(kThreads) matmul_register_1d(General g) {
   __shared__ mem<float> as[kBlock][kDepth];
@@ -42,8 +41,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/register_1d",
     .order = 110,
     .title = "register tile 1D",
-    .idea =
-        "One thread computes eight elements of a column: what it reads of B from shared memory it uses eight times.",
+    .idea = "One thread computes eight elements of a column and uses each element of B from shared memory eight times.",
     .source = {{"pmpp", "section 6.3"}, {"volkov2008"}},
     .is_general = true,
     .gpu = {

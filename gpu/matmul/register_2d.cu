@@ -1,5 +1,5 @@
-/// A register tile in two dimensions: one thread computes 8 x 8 elements of C. For each step in k it fetches 8 elements
-/// of A and 8 of B from shared memory and multiplies each with each: 64 multiply-adds for 16 reads, four for one.
+/// A register tile in two dimensions: one thread computes 8 x 8 elements of C. For each step in k it reads 8 elements
+/// of A and 8 of B from shared memory and forms their outer product: 64 multiply-adds for 16 reads, four for each.
 /// Source: Volkov and Demmel, Benchmarking GPUs to tune dense linear algebra, 2008.
 #include "gpu/matmul/general.hpp"
 
@@ -7,11 +7,11 @@ namespace rung {
 namespace {
 
 constexpr int kBlock = 128;  // rows and columns of C that a block computes
-constexpr int kDepth = 8;    // columns of A, rows of B that a phase brings in
+constexpr int kDepth = 8;    // columns of A, rows of B that a phase loads
 constexpr int kThread = 8;   // rows and columns of C that a thread computes
 constexpr int kSide = kBlock / kThread;
 constexpr int kThreads = kSide * kSide;
-constexpr int kElements = kBlock * kDepth / kThreads;  // of each tile that a thread brings
+constexpr int kElements = kBlock * kDepth / kThreads;  // of each tile that a thread loads
 
 __global__ void __launch_bounds__(kThreads, 2) matmul_register_2d(General g) {
   __shared__ mem<float> as[kBlock][kDepth];
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_register_2d(General g) {
 #pragma unroll
       for (int r = 0; r < kThread; ++r) column[r] = as[ty * kThread + r][i];
 #pragma unroll
-      for (int q = 0; q < kThread; ++q) line[q] = bs[i][q * kSide + tx];  // neighbours read neighbouring banks
+      for (int q = 0; q < kThread; ++q) line[q] = bs[i][q * kSide + tx];  // neighbouring lanes read neighbouring banks
 #pragma unroll
       for (int r = 0; r < kThread; ++r)
 #pragma unroll

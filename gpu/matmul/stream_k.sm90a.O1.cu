@@ -1,8 +1,8 @@
-/// Tiles rarely fill a whole number of waves, and where they are few most multiprocessors have none. So the last tiles
-/// are shared out along k: stream-K where there is more than a wave, split-K where there is less than half of one. What
-/// a block has of another's tile goes through memory and is added in a fixed order: each run gives the same bits.
-/// Source: Osama, Merrill, Cecka, Garland, Owens: Stream-K, PPoPP 2023.
-#include "gpu/matmul/stream_k.hpp"
+/// Tiles rarely fill a whole number of waves, and if there are few, most multiprocessors have none. So the last tiles
+/// are divided along k: stream-K if there is more than a wave, split-K if there is less than half of one. Partial sums
+/// of a tile go through memory and are added in a fixed order, so that results are reproducible. Source: Osama,
+/// Merrill, Cecka, Garland, Owens: Stream-K, PPoPP 2023.
+#include "gpu/matmul/hopper.hpp"
 
 namespace rung {
 
@@ -23,7 +23,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/stream_k",
     .order = 190,
     .title = "stream-K",
-    .idea = "The last tiles are shared out along k, so that no multiprocessor idles; partial sums go through memory.",
+    .idea = "The last tiles are divided along k, so that no multiprocessor is idle; partial sums go through memory.",
     .source = {{"osama2023"}},
     .is_general = true,
     .gpu = {

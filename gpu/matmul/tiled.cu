@@ -1,7 +1,7 @@
-/// A block computes a Tile x Tile tile of C in k / Tile phases. In each phase its threads bring one tile of A and one
-/// of B into shared memory, an element of each per thread, and every element brought is then used Tile times. Global
-/// loads fall by Tile: 4 operations per requested byte for 16-wide tiles, 8 for 32-wide ones. Source: PMPP 4e,
-/// section 5.4, fig. 5.9.
+/// A block computes a Tile x Tile tile of C in k / Tile phases. In each phase its threads load one tile of A and one of
+/// B into shared memory, one element of each per thread, and every element loaded is then used Tile times. Global loads
+/// decrease by a factor of Tile: 4 operations per requested byte for 16-wide tiles, 8 for 32-wide ones.
+/// Source: PMPP 4e, section 5.4, fig. 5.9.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
 
@@ -22,9 +22,9 @@ __global__ void matmul_tiled(const mem<float>* a, const mem<float>* b, mem<float
   for (int phase = 0; phase < n / Tile; ++phase) {
     as[ty][tx] = a[row * n + phase * Tile + tx];
     bs[ty][tx] = b[(phase * Tile + ty) * n + col];
-    __syncthreads();  // the tiles are complete before any thread reads what others brought
+    __syncthreads();  // the tiles are complete before any thread reads what others loaded
     for (int i = 0; i < Tile; ++i) sum += as[ty][i] * bs[i][tx];
-    __syncthreads();  // every thread is done with the tiles before the next phase overwrites them
+    __syncthreads();  // all threads have finished with the tiles before the next phase overwrites them
   }
   c[row * n + col] = sum;
 }
@@ -33,7 +33,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/tiled",
     .order = 40,
     .title = "tiled",
-    .idea = "The threads of a block load each tile of A and B once into shared memory and all of them use it.",
+    .idea = "The threads of a block load each tile of A and B into shared memory once, and all of them use it.",
     .source = {{"pmpp", "section 5.4, figure 5.9"}},
     .tunables = {{"tile", Tiles::values()}},
     .refuse = [](const Params& p) -> std::string {

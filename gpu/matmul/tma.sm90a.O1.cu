@@ -1,14 +1,14 @@
-/// One thread's instruction brings a whole tile (TMA), and an mbarrier tells when it has come: four stages of tiles are
-/// on their way while one is used, and no computing thread copies, waits for a copy or holds its addresses. Four warps
-/// do nothing but ask for tiles, and give their registers to the eight that compute.
-/// A is transposed by a kernel before, whose time counts.
+/// A single instruction of one thread loads a whole tile (TMA), and an mbarrier signals its arrival: further stages of
+/// tiles are in flight while one is used, and no computing thread copies, waits for a copy or holds addresses for it.
+/// Four warps do nothing but issue loads, and release their registers to the eight that compute.
+/// A is transposed by a previous kernel, whose time is included.
 /// Source: NVIDIA PTX ISA 8.0, cp.async.bulk.tensor and mbarrier; CUTLASS, warp specialisation.
 #include "gpu/matmul/hopper.hpp"
 
 namespace rung {
 namespace hopper {
 
-/// A block has one tile of C, and blocks walk along the rows of tiles.
+/// Each block has one tile of C; blocks are ordered along the rows of tiles.
 struct OneTile {
   static constexpr bool kShares = false;
   int k_tiles;
@@ -35,8 +35,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/tma",
     .order = 170,
     .title = "TMA",
-    .idea =
-        "A tile comes by one instruction into a ring of four stages; the computing warps only read it and multiply.",
+    .idea = "One instruction loads a tile into a ring of four stages; the computing warps only read it and multiply.",
     .source = {{"ptx-isa", "cp.async.bulk.tensor"}, {"cutlass", "warp specialisation"}},
     .is_general = true,
     .gpu = {

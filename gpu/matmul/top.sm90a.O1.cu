@@ -1,14 +1,14 @@
-/// No tile is best at every size: a large one needs the fewest bytes for an operation, but a small C has too few of
-/// them. Four tiles are compiled, and each can leave its last wave as it is, share it out (stream-K) or split k. A call
-/// goes the way that was fastest at the nearest size that was tuned; experiments/tune.py measures and writes the table.
-/// The warps of the smaller tiles form slices, which share out k and add up in shared memory.
-/// Source: choosing among compiled kernels by recorded timings: Whaley, Petitet, Dongarra, ATLAS, 2001.
+/// No tile is best at every size: a large one needs the fewest bytes per operation, but a small C has too few of them.
+/// Four tiles are compiled, each with the last wave as it is, divided (stream-K), or with k split. A call uses the
+/// recipe that was fastest at the nearest tuned size; experiments/tune.py measures and writes the table. The warps of
+/// the smaller tiles form slices, which split k and add their sums in shared memory. Source: choosing among compiled
+/// kernels by recorded timings: Whaley, Petitet, Dongarra, ATLAS, 2001.
 #include "gpu/matmul/top_recipes.hpp"
 
 namespace rung {
 namespace {
 
-/// Calls act(tile, plan) with what a call of these sizes and tunables does.
+/// Calls act(tile, plan) for a call of these sizes and tunables.
 template <class Act>
 auto with_choice(const Params& p, Act&& act) {
   return hopper::with_recipe(hopper::recipe_of(p), matmul_shape(p), act);
@@ -18,7 +18,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/top",
     .order = 200,
     .title = "top",
-    .idea = "The tile, and how k is shared out, are chosen for each size from a table of what was fastest.",
+    .idea = "The tile and the division of k are selected for each size from a table of measured best choices.",
     .source = {{"whaley2001"}},
     .is_general = true,
     .tunables = {{"recipe", hopper::recipe_words()}},

@@ -1,4 +1,4 @@
-/// The ways in which gpu/matmul/top can compute a product, and which one it takes.
+/// The ways in which gpu/matmul/top can compute a product, and the choice among them.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "gpu/matmul/stream_k.hpp"
+#include "gpu/matmul/hopper.hpp"
 #include "gpu/matmul/top_table.hpp"
 
 namespace rung::hopper {
 
-/// A compiled tile, and whether the last wave is shared out along k (stream-K) or k is split.
+/// A compiled tile, and whether its last wave is divided along k (stream-K) or k is split.
 enum class Recipe {
   by_table,
   large,
@@ -26,21 +26,21 @@ enum class Recipe {
   tiny_split_k,
 };
 
-/// The words for them, in the same order: the values of the tunable "recipe", and what the table has.
+/// Their names, in the same order: the values of the tunable "recipe" and of the table.
 inline const std::vector<Value>& recipe_words() {
   static const std::vector<Value> all = words({"table", "128x256", "128x256_stream_k", "64x128", "64x128_stream_k",
                                                "64x128_split_k", "64x32", "64x32_split_k", "32x32", "32x32_split_k"});
   return all;
 }
 
-/// The recipe that a word stands for. Throws Error if it stands for none.
+/// The recipe of that name. Throws Error if there is none.
 inline Recipe recipe_called(const char* word) {
   for (const Value& value : recipe_words())
     if (value.word == word) return static_cast<Recipe>(value.number);
-  throw Error(std::string("no recipe is called ") + word);
+  throw Error(std::string("there is no recipe '") + word + "'");
 }
 
-/// The recipe of the table's entry nearest to this size: the one with the least sum of |log(size / its size)|.
+/// The recipe of the table entry nearest to this size: the one with the least sum of |log(size / its size)|.
 inline Recipe nearest_recipe(const MatmulShape& shape) {
   const auto logs = [](int m, int n, int k) { return std::array{std::log(m), std::log(n), std::log(k)}; };
   struct Entry {
@@ -60,10 +60,10 @@ inline Recipe nearest_recipe(const MatmulShape& shape) {
   return std::min_element(known.begin(), known.end(), nearer)->recipe;
 }
 
-/// The recipe of a call: the one asked for, else the table's.
+/// The recipe of a call: the requested one, else that of the table.
 inline Recipe recipe_of(const Params& p) {
-  const auto asked = static_cast<Recipe>(p.get("recipe", 0));
-  return asked == Recipe::by_table ? nearest_recipe(matmul_shape(p)) : asked;
+  const auto requested = static_cast<Recipe>(p.get("recipe", 0));
+  return requested == Recipe::by_table ? nearest_recipe(matmul_shape(p)) : requested;
 }
 
 /// Calls act(tile, plan) with the recipe's tile and its plan for this size.

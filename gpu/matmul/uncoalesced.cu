@@ -1,7 +1,8 @@
 /// One thread for each element of C, with x along the rows: neighbouring threads of a warp take neighbouring rows.
 /// Their loads of A and their stores of C lie a whole row apart, so that one request of a warp touches as many sectors
-/// as it has rows. Requested bytes and operations are those of the naive kernel; only the mapping differs. Source: the
-/// mapping that PMPP 4e warns of in section 6.1; the kernel is that of PMPP 3e, fig. 4.3, with x and y swapped.
+/// as it has rows. Requested bytes and operations are those of the naive kernel; only the mapping differs.
+/// Source: the mapping that PMPP 4e warns against in section 6.1; the kernel of PMPP 3e, fig. 4.3, with x and y
+/// swapped.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
 
@@ -21,7 +22,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/uncoalesced",
     .order = 20,
     .title = "uncoalesced",
-    .idea = "Many blocks lift the limit on the size, but a warp reads neighbouring rows of A: one sector per row.",
+    .idea =
+        "Many blocks remove the limit on the size, but the lanes of a warp read different rows of A: a sector each.",
     .source = {{"pmpp3", "figure 4.3, x and y exchanged"}},
     .tunables = {{"block", {16, 8, 32}}},
     .gpu = {

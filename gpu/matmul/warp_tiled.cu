@@ -1,5 +1,5 @@
-/// Tiles on three levels: a block's, a warp's and a thread's. A warp computes 64 x 32 elements of C, its 8 x 4 lanes 8
-/// x 8 each: for a step in k it wants 64 elements of A and 32 of B, where a warp of two rows of threads wants 16 and
+/// Tiles on three levels: block, warp and thread. A warp computes 64 x 32 elements of C, each of its 8 x 4 lanes 8 x 8
+/// of them: for a step in k it needs 64 elements of A and 32 of B, whereas a warp of two rows of threads needs 16 and
 /// 128. So shared memory delivers two thirds of the words, each to several lanes, and the phases can be twice as deep.
 /// Source: Kerr and others, CUTLASS: fast linear algebra in CUDA C++, 2017.
 #include "gpu/matmul/general.hpp"
@@ -8,14 +8,14 @@ namespace rung {
 namespace {
 
 constexpr int kBlock = 128;                    // rows and columns of C that a block computes
-constexpr int kDepth = 16;                     // columns of A, rows of B that a phase brings in
+constexpr int kDepth = 16;                     // columns of A, rows of B that a phase loads
 constexpr int kWarpRows = 64, kWarpCols = 32;  // of C that a warp computes
 constexpr int kThread = 8;                     // rows and columns of C that a thread computes
 constexpr int kLanesDown = kWarpRows / kThread, kLanesAcross = kWarpCols / kThread;
 constexpr int kWarpsAcross = kBlock / kWarpCols;
 constexpr int kThreads = kBlock * kBlock / kThread / kThread;
 constexpr int kPadding = 4;                             // elements: shifts each row of the transposed tile by 4 banks
-constexpr int kQuads = kBlock * kDepth / 4 / kThreads;  // of each tile that a thread brings
+constexpr int kQuads = kBlock * kDepth / 4 / kThreads;  // of each tile that a thread loads
 static_assert(kLanesDown * kLanesAcross == 32);
 
 __global__ void __launch_bounds__(kThreads, 2) matmul_warp_tiled(General g) {
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_warp_tiled(General g) {
 #pragma unroll
     for (int j = 0; j < kQuads; ++j) {
       const int i = threadIdx.x + j * kThreads;
-      const int row = i / 2 % kBlock, col = (i / (2 * kBlock) * 2 + i % 2) * 4;  // a warp's stores hit all banks
+      const int row = i / 2 % kBlock, col = (i / (2 * kBlock) * 2 + i % 2) * 4;  // the stores of a warp use all banks
       const float4 quad = quad_at(g.a, first_row + row, phase + col);
       as[col][row] = quad.x;
       as[col + 1][row] = quad.y;
@@ -73,7 +73,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/warp_tiled",
     .order = 150,
     .title = "warp tiles",
-    .idea = "A warp computes a near-square of C, so that it wants fewer words of A and B and shares each among lanes.",
+    .idea = "A warp computes a nearly square tile of C, so it needs fewer words of A and B, each shared among lanes.",
     .source = {{"kerr2017"}},
     .is_general = true,
     .gpu = {

@@ -1,4 +1,4 @@
-/// The libraries behind the peer rungs, in a form that compiles where there is no CUDA.
+/// cuBLAS and cublasLt, for the peer rungs. This header compiles without CUDA.
 #pragma once
 
 #include "common/problem/matmul.hpp"
@@ -11,7 +11,7 @@ namespace rung {
 void cublas_sgemm(const Call& call, const Matmul<>& it);
 
 /// The same with cublasLt: the fastest of the 8 algorithms that its heuristics propose. The first call for a shape
-/// times them, on a C of its own. Throws Error as above, or if it proposes none.
+/// times them, writing to a separate C. Throws Error as above, or if none is proposed.
 void cublaslt_sgemm(const Call& call, const Matmul<>& it);
 
 /// "13.0.2"; empty where the program was built without CUDA.

@@ -1,4 +1,4 @@
-/// The GPU's side of simt.hpp: plain types and a checked launch.
+/// simt.hpp for nvcc: plain types and a checked launch.
 #pragma once
 
 #include <tuple>
@@ -8,9 +8,10 @@
 
 namespace rung {
 
-/// Launches `kernel` as call.launch says, on call.stream. Throws LaunchRefused if no block of it fits on this GPU,
-/// Error with CUDA's name for any other failure. Defined with the device. `early`: before the kernel before it on the
-/// stream has ended, once all its blocks allow that (programmatic dependent launch, compute capability 9.0).
+/// Launches `kernel` with the configuration call.launch, on call.stream. `early`: the kernel may start before the
+/// previous one on the stream has ended, as soon as all blocks of that allow it (programmatic dependent launch, compute
+/// capability 9.0). Throws LaunchRefused if no block fits on this GPU, and Error with CUDA's name for any other
+/// failure.
 void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early = false);
 
 inline namespace cuda {

@@ -1,7 +1,7 @@
-/// The emulator's side of simt.hpp: CUDA's vocabulary as ordinary C++, so that g++ compiles a kernel's file as it is.
-/// Written once for the traced and the plain build: all of it lies in the inline namespace RUNG_EMULATION, whose name
-/// keeps the two builds (and CUDA's, which is linked beside them) apart.
-/// A block's threads run one at a time on one OS thread; that is why a block's shared memory can be thread_local.
+/// simt.hpp for the emulator: CUDA's vocabulary as ordinary C++, so that g++ compiles a kernel's file unchanged.
+/// Written once for the traced and the plain build: all of it is in the inline namespace RUNG_EMULATION, whose name
+/// separates the two builds (and that of nvcc, linked into the same program). The threads of a block run one at a time
+/// on one OS thread, so its shared memory can be thread_local.
 #pragma once
 
 #include <cassert>
@@ -27,10 +27,11 @@
 // A failed assertion ends the kernel, not the program.
 #ifndef NDEBUG
 #undef assert
-#define assert(condition) (static_cast<bool>(condition) ? void() : rung::fail_thread("assertion", #condition))
+#define assert(condition) \
+  (static_cast<bool>(condition) ? void() : rung::fail_thread(rung::finding_kind::assertion, #condition))
 #endif
 
-// Each brings in those that it builds on.
+// Each includes those that it builds on.
 #include "gpu/simt/emulated_intrinsics.hpp"
 #include "gpu/simt/emulated_vector.hpp"
 #include "gpu/simt/emulated_warp.hpp"
@@ -56,7 +57,7 @@ RUNG_INLINE void __threadfence() { fence_memory(false); }
 RUNG_INLINE void __threadfence_system() { fence_memory(false); }
 RUNG_INLINE void __nanosleep(unsigned) { yield_thread(); }
 
-/// A counter that only grows: there is no clock to emulate.
+/// A counter that only increases: there is no clock to emulate.
 RUNG_INLINE long long clock64() {
   static thread_local long long readings = 0;
   return ++readings;
@@ -70,7 +71,7 @@ RUNG_INLINE T* dynamic_shared() {
   return reinterpret_cast<T*>(dynamic_shared_memory);
 }
 
-// Loads and stores with a hint for the caches, which change nothing that is counted here.
+// Loads and stores with cache hints, which do not change any count.
 #define RUNG_LOAD(name)                            \
   template <typename T>                            \
   RUNG_INLINE reg<T> name(const mem<T>* element) { \
@@ -94,11 +95,12 @@ RUNG_STORE(__stwt)
 #undef RUNG_LOAD
 #undef RUNG_STORE
 
-/// Fails the thread as the hardware would refuse the copy.
+/// Fails the thread if the hardware would reject the copy.
 RUNG_UNTRACED inline void check_copy(std::size_t bytes, std::size_t zeros) {
   if ((bytes != 4 && bytes != 8 && bytes != 16) || zeros > bytes)
-    fail_thread("bad asynchronous copy", "of " + std::to_string(bytes) + " bytes, " + std::to_string(zeros) +
-                                             " of them zeros: 4, 8 or 16 can be copied");
+    fail_thread(finding_kind::bad_asynchronous_copy, "of " + std::to_string(bytes) + " bytes, " +
+                                                         std::to_string(zeros) +
+                                                         " of them zeros: the size must be 4, 8 or 16 bytes");
 }
 
 /// Copies 4, 8 or 16 bytes from global to shared memory, without waiting; the last `zeros` of them become 0.
@@ -108,7 +110,7 @@ RUNG_INLINE void __pipeline_memcpy_async(void* to_shared, const void* from_globa
   begin_copy(to_shared, from_global, bytes, zeros);
 }
 RUNG_INLINE void __pipeline_commit() { end_copies(); }
-/// Waits for the thread's copies, but for the `latest` groups that it committed last.
+/// Waits for the thread's copies, except those of the `latest` groups committed last.
 RUNG_INLINE void __pipeline_wait_prior(std::size_t latest) { await_copies(latest); }
 
 /// Copies `bytes` from `data` to the beginning of a __constant__ array before the next launch.
@@ -123,7 +125,7 @@ void set_constant(const Call&, Symbol& symbol, const void* data, std::size_t byt
 
 // ---- The kernel as a whole ----
 
-/// Runs the kernel to its end. Throws Error that names the block and the thread that failed.
+/// Runs the kernel to completion. Throws an Error that names the block and the thread that failed.
 template <typename... Parameters, typename... Arguments>
 void launch(const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
   const auto closure = [kernel, values = std::tuple<Parameters...>(arguments...)] { std::apply(kernel, values); };
@@ -132,7 +134,7 @@ void launch(const Call& call, void (*kernel)(Parameters...), Arguments... argume
       [](const void* code) { (*static_cast<const decltype(closure)*>(code))(); }, &closure);
 }
 
-/// This build of the file knows how to emulate the kernel, not how to run it on a GPU.
+/// This build of the file can emulate the kernel but not run it on a GPU.
 inline bool add_gpu_kernel(Kernel kernel) {
   auto body = std::exchange(kernel.run, nullptr);
   if (kernel.gpu.not_emulated.empty()) set_body(kernel, std::move(body));

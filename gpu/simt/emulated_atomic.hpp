@@ -1,4 +1,4 @@
-/// Atomic functions on elements of global and shared memory, for the types that CUDA has them for.
+/// Atomic functions on elements of global and shared memory, for the types that CUDA supports.
 #pragma once
 
 #include <concepts>
@@ -10,12 +10,12 @@ inline namespace RUNG_EMULATION {
 template <typename T, typename... Types>
 concept OneOf = (std::same_as<T, Types> || ...);
 
-/// A thread that changed nothing may be waiting for another one to: that one must get its turn.
+/// A thread whose atomic changed nothing may be waiting for another thread, which must then run.
 RUNG_UNTRACED inline void yield_if(bool waits) {
   if (waits) yield_thread();
 }
 
-/// What each function makes of the element x and the operand v.
+// The new value of an element x, given the operand v.
 struct AtomicSum {
   template <typename T>
   RUNG_INLINE T operator()(T x, T v) const {
@@ -79,7 +79,7 @@ struct AtomicReplacement {
   RUNG_INLINE T operator()(T x, T v) const { return x == expected ? v : x; }
 };
 
-/// The element's value before.
+/// Returns the old value of the element.
 template <typename T, typename Change>
 RUNG_INLINE reg<T> exchange_and_yield(mem<T>* element, Change change, T operand) {
   const T old = exchange_at(element, change, operand);

@@ -1,4 +1,4 @@
-/// The basics of CUDA's cooperative groups: the block, tiles of a warp, the lanes that are together, and the grid.
+/// The basics of CUDA's cooperative groups: the block, tiles of a warp, coalesced groups, and the grid.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@ inline namespace RUNG_EMULATION {
 
 namespace cooperative_groups {
 
-/// Position of a thread or a block in its whole, x first.
+/// The linear index of a thread in its block or of a block in the grid, x first.
 RUNG_INLINE unsigned linear(const uint3& i, const dim3& extent) { return (i.z * extent.y + i.y) * extent.x + i.x; }
 
 /// All threads of the block.
@@ -27,7 +27,7 @@ class thread_block {
 };
 RUNG_INLINE thread_block this_thread_block() { return {}; }
 
-/// All threads of the launch. They cannot wait for each other: not all of their blocks run at once.
+/// All threads of the launch. Grid-wide synchronisation is not emulated: blocks do not all run at once.
 class grid_group {
  public:
   RUNG_INLINE static unsigned long long thread_rank() {
@@ -42,7 +42,7 @@ class grid_group {
 };
 RUNG_INLINE grid_group this_grid() { return {}; }
 
-/// Size neighbouring lanes of a warp.
+/// `Size` consecutive lanes of a warp.
 template <unsigned Size>
 class thread_block_tile {
   static_assert(Size <= 32 && std::has_single_bit(Size), "a tile has 1, 2, 4, 8, 16 or 32 threads");
@@ -100,7 +100,7 @@ requires(Size <= Whole) RUNG_INLINE thread_block_tile<Size> tiled_partition(cons
   return {};
 }
 
-/// The lanes of a warp that came to the same place.
+/// The active lanes of a warp at one place in the code.
 class coalesced_group {
  public:
   RUNG_INLINE explicit coalesced_group(unsigned lanes) : lanes_(lanes) {}
@@ -122,7 +122,7 @@ class coalesced_group {
   }
 
  private:
-  /// The lane of that rank, taken modulo the group's size.
+  /// The lane of that rank, modulo the size of the group.
   RUNG_UNTRACED int lane_at(unsigned rank) const {
     unsigned lanes = lanes_;
     for (rank %= num_threads(); rank > 0; --rank) lanes &= lanes - 1;

@@ -1,7 +1,7 @@
-/// CUDA's intrinsics. Those that the hardware computes inexactly are modelled step by step as it computes them, with
-/// the rounding of each step in float and with fewer bits where its special function unit has fewer. The modelled error
-/// is of the documented kind and within the documented bound; the bits are not the hardware's.
-/// Bounds: CUDA C++ Programming Guide, "Mathematical Functions", "Intrinsic Functions", single precision.
+/// CUDA's intrinsics. Inexact ones are modelled in the steps in which the hardware computes them, each rounded to
+/// float, or to fewer bits where the special function unit has fewer. The error of the model is of the documented kind
+/// and within the documented bound; its results are not bit-identical to the hardware's. Bounds: CUDA C++ Programming
+/// Guide, "Mathematical Functions", "Intrinsic Functions", single precision.
 #pragma once
 
 #include <bit>
@@ -17,8 +17,8 @@ inline namespace RUNG_EMULATION {
 
 // ---- The special function unit: one instruction each ----
 
-/// `exact` in float, rounded once, with so many bits fewer than a float's significand has.
-RUNG_UNTRACED inline float coarse(double exact, int bits_fewer) {
+/// `exact`, rounded once to a float whose significand has `bits_fewer` bits fewer than usual.
+RUNG_UNTRACED inline float reduced_precision(double exact, int bits_fewer) {
   constexpr int kBeyondFloat = std::numeric_limits<double>::digits - std::numeric_limits<float>::digits;
   if (!std::isfinite(exact)) return static_cast<float>(exact);
   const std::uint64_t half = std::uint64_t{1} << (kBeyondFloat + bits_fewer - 1);
@@ -26,33 +26,33 @@ RUNG_UNTRACED inline float coarse(double exact, int bits_fewer) {
   return static_cast<float>(std::bit_cast<double>(bits));
 }
 /// 2^x.
-RUNG_UNTRACED inline float unit_exp2(float x) { return coarse(std::exp2(static_cast<double>(x)), 1); }
-/// log2(x); where that is near 0 the unit has a fixed number of bits after the point.
+RUNG_UNTRACED inline float unit_exp2(float x) { return reduced_precision(std::exp2(static_cast<double>(x)), 1); }
+/// log2(x); near 0 the unit has a fixed number of fractional bits.
 RUNG_UNTRACED inline float unit_log2(float x) {
   const double exact = std::log2(static_cast<double>(x));
   if (x >= 0.5f && x <= 2) return static_cast<float>(std::nearbyint(std::ldexp(exact, 22)) / 0x1p22);
-  return coarse(exact, 1);
+  return reduced_precision(exact, 1);
 }
-/// 1 / x, where results too small for a normal number are 0.
+/// 1 / x, with subnormal results flushed to zero.
 RUNG_UNTRACED inline float unit_reciprocal(float x) {
   const float result = 1 / x;
   return std::fabs(result) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : result;
 }
-/// The sine and cosine of so many turns.
-RUNG_UNTRACED inline float unit_sin(float turns) {
-  return coarse(std::sin(2 * std::numbers::pi * static_cast<double>(turns)), 2);
+/// The sine and cosine of 2 pi x.
+RUNG_UNTRACED inline float unit_sin(float x) {
+  return reduced_precision(std::sin(2 * std::numbers::pi * static_cast<double>(x)), 2);
 }
-RUNG_UNTRACED inline float unit_cos(float turns) {
-  return coarse(std::cos(2 * std::numbers::pi * static_cast<double>(turns)), 2);
+RUNG_UNTRACED inline float unit_cos(float x) {
+  return reduced_precision(std::cos(2 * std::numbers::pi * static_cast<double>(x)), 2);
 }
 
 // ---- Inexact on the hardware ----
 
-constexpr float kTurnsPerRadian = static_cast<float>(0.5 / std::numbers::pi);
+constexpr float kInverseTwoPi = static_cast<float>(0.5 / std::numbers::pi);
 
-/// One intrinsic of x: a multiplication beside its instruction of the special function unit.
+/// An intrinsic of x: a multiplication and an instruction of the special function unit.
 #define RUNG_INTRINSIC(name, expression)                 \
-  template <NumberLike X>                                   \
+  template <NumberLike X>                                \
   RUNG_INLINE Result<float, X> name(const X& operand) {  \
     const float x = static_cast<float>(scalar(operand)); \
     tally_special<float, X>();                           \
@@ -74,9 +74,9 @@ RUNG_INTRINSIC(__logf, unit_log2(x) * std::numbers::ln2_v<float>)
 // At most 2^-24 for x in [0.5, 2], else 3 units in the last place.
 RUNG_INTRINSIC(__log10f, unit_log2(x) * 0.3010299957f)
 // At most 2^-21.41 for x in [-pi, pi], more beyond: the range is reduced in float.
-RUNG_INTRINSIC(__sinf, unit_sin(x* kTurnsPerRadian))
+RUNG_INTRINSIC(__sinf, unit_sin(x* kInverseTwoPi))
 // At most 2^-21.19 for x in [-pi, pi], more beyond.
-RUNG_INTRINSIC(__cosf, unit_cos(x* kTurnsPerRadian))
+RUNG_INTRINSIC(__cosf, unit_cos(x* kInverseTwoPi))
 #undef RUNG_INTRINSIC
 
 /// At most 2^-22 for x in [0.5, 2], else 2 units in the last place.
@@ -96,7 +96,7 @@ RUNG_INLINE Result<float, X, Y> __fdividef(const X& x, const Y& y) {
   return dividend * unit_reciprocal(divisor);
 }
 
-/// exp2 of y log2(x), both from the special function unit: its error follows from theirs.
+/// exp2(y log2(x)), both from the special function unit: the error follows from theirs.
 template <NumberLike X, NumberLike Y>
 RUNG_INLINE Result<float, X, Y> __powf(const X& x, const Y& y) {
   const auto base = static_cast<float>(scalar(x)), exponent = static_cast<float>(scalar(y));
@@ -123,14 +123,14 @@ RUNG_INLINE void __sincosf(const X& x, reg<float>* sine, reg<float>* cosine) {
 // ---- Correctly rounded, and never fused ----
 
 #define RUNG_ROUNDED(name, type, kind, expression)                                          \
-  template <NumberLike X, NumberLike Y>                                                           \
+  template <NumberLike X, NumberLike Y>                                                     \
   RUNG_INLINE Result<type, X, Y> name(const X& first, const Y& second) {                    \
     const auto x = static_cast<type>(scalar(first)), y = static_cast<type>(scalar(second)); \
     if constexpr (Counted<X> || Counted<Y>) tally<type>(&Operations::kind);                 \
     return expression;                                                                      \
   }
 #define RUNG_ROUNDED_1(name, type, expression)         \
-  template <NumberLike X>                                 \
+  template <NumberLike X>                              \
   RUNG_INLINE Result<type, X> name(const X& operand) { \
     const auto x = static_cast<type>(scalar(operand)); \
     tally_special<type, X>();                          \
@@ -161,7 +161,7 @@ RUNG_INLINE auto __fma_rn(const A& a, const B& b, const C& c) {
   return fuse<double>(a, b, c);
 }
 
-/// Into [0, 1]; NaN becomes 0.
+/// Clamps to [0, 1]; NaN becomes 0.
 template <NumberLike X>
 RUNG_INLINE Result<float, X> __saturatef(const X& x) {
   return std::fmin(std::fmax(static_cast<float>(scalar(x)), 0.0f), 1.0f);
@@ -169,7 +169,7 @@ RUNG_INLINE Result<float, X> __saturatef(const X& x) {
 
 // ---- Conversions ----
 
-/// To the nearest whole number that Int has; NaN becomes 0, what is beyond Int its end.
+/// Converts a whole number, clamped to the range of Int; NaN becomes 0.
 template <typename Int>
 RUNG_UNTRACED inline Int to_integer(double whole) {
   if (std::isnan(whole)) return 0;
@@ -179,19 +179,19 @@ RUNG_UNTRACED inline Int to_integer(double whole) {
 }
 
 #define RUNG_TO_INTEGER(name, type)                             \
-  template <NumberLike X>                                          \
+  template <NumberLike X>                                       \
   RUNG_INLINE type name##_rn(const X& x) {                      \
     return to_integer<type>(std::nearbyint(double(scalar(x)))); \
   }                                                             \
-  template <NumberLike X>                                          \
+  template <NumberLike X>                                       \
   RUNG_INLINE type name##_rz(const X& x) {                      \
     return to_integer<type>(std::trunc(double(scalar(x))));     \
   }                                                             \
-  template <NumberLike X>                                          \
+  template <NumberLike X>                                       \
   RUNG_INLINE type name##_ru(const X& x) {                      \
     return to_integer<type>(std::ceil(double(scalar(x))));      \
   }                                                             \
-  template <NumberLike X>                                          \
+  template <NumberLike X>                                       \
   RUNG_INLINE type name##_rd(const X& x) {                      \
     return to_integer<type>(std::floor(double(scalar(x))));     \
   }
@@ -269,8 +269,8 @@ RUNG_INLINE int __mul24(int x, int y) {
 }
 RUNG_INLINE unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffff) * (y & 0xffffff); }
 
-// Of the 64 bits high:low, shifted: the high half to the left, the low half to the right. A shift is taken modulo 32,
-// or (c) as 32 if it is more.
+// Shifts the 64 bits high:low and returns the high half of a left shift, the low half of a right shift. The shift is
+// taken modulo 32 or, with suffix c, clamped to 32.
 RUNG_INLINE unsigned long long joined(unsigned low, unsigned high) {
   return static_cast<unsigned long long>(high) << 32 | low;
 }

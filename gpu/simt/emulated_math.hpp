@@ -1,6 +1,6 @@
-/// CUDA's mathematical functions, for float, double and integers, with an f at the end for float alone. The result of a
-/// counted operand is counted in turn. The host's library computes them: like CUDA's, its results are within a few
-/// units in the last place of the exact ones, but not the same bits. sqrt, fma and the roundings are exact in both.
+/// CUDA's mathematical functions for float, double and integers; those with suffix f for float only. The result of a
+/// counted operand is a counted value. The host's library computes them: like CUDA's, its results are within a few
+/// units in the last place of the exact ones, but not bit-identical. sqrt, fma and roundings are exact in both.
 #pragma once
 
 #include <algorithm>
@@ -12,31 +12,31 @@
 namespace rung {
 inline namespace RUNG_EMULATION {
 
-/// The type that a function of these operands is computed in: float if it can be.
+/// The type in which a function of such an operand is computed.
 template <typename T>
 using Real = std::conditional_t<std::same_as<T, float>, float, double>;
-/// A result R of operands some of which may be counted.
+/// The type of a result R: counted if any operand is.
 template <typename R, typename... Operands>
 using Result = std::conditional_t<(Counted<Operands> || ...), reg<R>, R>;
 
-/// Counts a function that is several instructions on a GPU.
+/// Counts a function that takes several instructions on a GPU.
 template <typename R, typename... Operands>
 RUNG_INLINE void tally_special() {
   if constexpr ((Counted<Operands> || ...)) tally<R>(&Operations::specials);
 }
-/// To a GPU's counters this is no floating-point operation.
+/// For functions that the GPU's counters do not count as floating-point operations.
 template <typename R, typename... Operands>
 RUNG_INLINE void tally_nothing() {}
 
 #define RUNG_FUNCTION(name, count, expression)                       \
-  template <NumberLike X>                                               \
+  template <NumberLike X>                                            \
   RUNG_INLINE Result<Real<scalar_of<X>>, X> name(const X& operand) { \
     using R = Real<scalar_of<X>>;                                    \
     const R x = static_cast<R>(scalar(operand));                     \
     count<R, X>();                                                   \
     return static_cast<R>(expression);                               \
   }                                                                  \
-  template <NumberLike X>                                               \
+  template <NumberLike X>                                            \
   RUNG_INLINE Result<float, X> name##f(const X& operand) {           \
     using R = float;                                                 \
     const R x = static_cast<R>(scalar(operand));                     \
@@ -44,14 +44,14 @@ RUNG_INLINE void tally_nothing() {}
     return static_cast<R>(expression);                               \
   }
 #define RUNG_FUNCTION_2(name, count, expression)                                       \
-  template <NumberLike X, NumberLike Y>                                                      \
+  template <NumberLike X, NumberLike Y>                                                \
   RUNG_INLINE Result<Real<Common<X, Y>>, X, Y> name(const X& first, const Y& second) { \
     using R = Real<Common<X, Y>>;                                                      \
     const R x = static_cast<R>(scalar(first)), y = static_cast<R>(scalar(second));     \
     count<R, X, Y>();                                                                  \
     return static_cast<R>(expression);                                                 \
   }                                                                                    \
-  template <NumberLike X, NumberLike Y>                                                      \
+  template <NumberLike X, NumberLike Y>                                                \
   RUNG_INLINE Result<float, X, Y> name##f(const X& first, const Y& second) {           \
     using R = float;                                                                   \
     const R x = static_cast<R>(scalar(first)), y = static_cast<R>(scalar(second));     \
@@ -115,7 +115,7 @@ RUNG_FUNCTION_2(fmax, tally_nothing, std::fmax(x, y))
 #undef RUNG_FUNCTION_2
 #undef RUNG_FUNCTION
 
-// Of integers as of integers, of floating-point numbers as fmin and fmax.
+// For floating-point numbers as fmin and fmax.
 template <NumberLike L, NumberLike R>
 RUNG_INLINE Result<Common<L, R>, L, R> min(const L& l, const R& r) {
   using C = Common<L, R>;

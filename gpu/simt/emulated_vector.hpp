@@ -1,4 +1,4 @@
-/// CUDA's vector types: one instruction moves such an element, and arithmetic on its members counts.
+/// CUDA's vector types: one instruction loads or stores such an element, and arithmetic on its members is counted.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 namespace rung {
 inline namespace RUNG_EMULATION {
 
-// An access may have another type than the array has: vector_cast. Hence may_alias.
+// may_alias: with vector_cast, the type of an access can differ from the element type of its array.
 #define RUNG_VECTOR_1(type, name, alignment)                      \
   struct [[gnu::may_alias]] alignas(alignment) name##1 {          \
     reg<type> x;                                                  \
@@ -32,8 +32,8 @@ inline namespace RUNG_EMULATION {
   RUNG_INLINE name##4 make_##name##4(reg<type> x, reg<type> y, reg<type> z, reg<type> w) { return {x, y, z, w}; } \
   static_assert(sizeof(name##4) == 4 * sizeof(type) && alignof(name##4) == 4 * sizeof(type));
 
-// A vector of 2 or 4 is aligned to its size, one of 3 as its members are. There are none of more than 16 bytes that one
-// instruction would move, but for those of three.
+// Vectors of 2 or 4 are aligned to their size, those of 3 like their members. None is larger than the 16 bytes that one
+// instruction moves, except some vectors of 3.
 #define RUNG_VECTORS_TO_3(type, name)         \
   RUNG_VECTOR_1(type, name, sizeof(type))     \
   RUNG_VECTOR_2(type, name, 2 * sizeof(type)) \

@@ -1,4 +1,4 @@
-/// What the lanes of a warp do together: shuffles, votes, matches and reductions.
+/// Warp-level operations: shuffles, votes, matches and reductions.
 #pragma once
 
 #include <bit>
@@ -12,10 +12,10 @@
 namespace rung {
 inline namespace RUNG_EMULATION {
 
-/// The line of the kernel's code that a call stands in.
+/// The place of a call in the kernel's source.
 using Where = std::source_location;
 
-/// A value as a meeting of lanes carries it.
+/// A value as it is exchanged at a convergence point.
 template <typename T>
 RUNG_INLINE std::uint64_t to_bits(T value) {
   static_assert(sizeof(T) <= sizeof(std::uint64_t));
@@ -32,14 +32,14 @@ RUNG_INLINE T from_bits(std::uint64_t bits) {
 
 // ---- Shuffles ----
 
-/// Which lane a shuffle's argument tells.
+/// How the argument of a shuffle selects the source lane.
 enum class ShuffleKind { lane, distance_up, distance_down, bits_to_flip };
 
-/// The lane that `lane` reads from, its own where there is no such lane in its segment of `width` lanes.
+/// The lane from which `lane` reads; itself if the selected lane is outside its segment of `width` lanes.
 /// Source: PTX ISA, shfl.sync.
 RUNG_UNTRACED inline unsigned source_lane(ShuffleKind kind, unsigned lane, unsigned argument, int width) {
   if (width < 1 || width > warpSize || !std::has_single_bit(static_cast<unsigned>(width)))
-    fail_thread("bad shuffle", "a width of " + std::to_string(width) + " is no power of two up to 32");
+    fail_thread(finding_kind::bad_shuffle, "width " + std::to_string(width) + " is not a power of two up to 32");
   const unsigned first = lane & ~static_cast<unsigned>(width - 1), last = first + static_cast<unsigned>(width) - 1;
   argument &= 31;
   switch (kind) {
@@ -58,10 +58,11 @@ RUNG_UNTRACED inline unsigned source_lane(ShuffleKind kind, unsigned lane, unsig
 RUNG_UNTRACED inline std::uint64_t shuffle_bits(ShuffleKind kind, unsigned mask, std::uint64_t bits, unsigned argument,
                                                 int width, Where where) {
   const unsigned source = source_lane(kind, lane_of_thread(), argument, width);
-  const MeetingResult meeting = meet_warp(Meeting::shuffle, mask, bits, where);
-  if (!(meeting.lanes >> source & 1))
-    fail_thread("divergent warp", "shuffles from lane " + std::to_string(source) + ", which takes no part,", where);
-  return meeting.brought[source];
+  const ConvergedLanes converged = converge_warp(ConvergencePoint::shuffle, mask, bits, where);
+  if (!(converged.lanes >> source & 1))
+    fail_thread(finding_kind::divergent_warp, "shuffles from lane " + std::to_string(source) + ", which takes no part,",
+                where);
+  return converged.values[source];
 }
 
 template <NumberLike T>
@@ -95,43 +96,43 @@ RUNG_INLINE auto __shfl_xor_sync(unsigned mask, const T& value, int bits_to_flip
 // ---- Barriers, votes ----
 
 RUNG_INLINE void __syncwarp(unsigned mask = ~0u, Where where = Where::current()) {
-  meet_warp(Meeting::barrier, mask, 0, where);
+  converge_warp(ConvergencePoint::barrier, mask, 0, where);
 }
 RUNG_INLINE unsigned __activemask(Where where = Where::current()) {
-  return meet_warp(Meeting::active, 0, 0, where).lanes;
+  return converge_warp(ConvergencePoint::activemask, 0, 0, where).lanes;
 }
 
-/// A bit for each lane that takes part and whose value is `wanted`.
-RUNG_UNTRACED inline unsigned lanes_that_bring(std::uint64_t wanted, unsigned mask, std::uint64_t own, Where where) {
-  const MeetingResult meeting = meet_warp(Meeting::vote, mask, own, where);
+/// A bit for each participating lane whose value is `wanted`.
+RUNG_UNTRACED inline unsigned lanes_with(std::uint64_t wanted, unsigned mask, std::uint64_t own, Where where) {
+  const ConvergedLanes converged = converge_warp(ConvergencePoint::vote, mask, own, where);
   unsigned lanes = 0;
-  for (unsigned rest = meeting.lanes; rest != 0; rest &= rest - 1) {
+  for (unsigned rest = converged.lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
-    if (meeting.brought[lane] == wanted) lanes |= 1u << lane;
+    if (converged.values[lane] == wanted) lanes |= 1u << lane;
   }
   return lanes;
 }
 
 RUNG_INLINE unsigned __ballot_sync(unsigned mask, int predicate, Where where = Where::current()) {
-  return lanes_that_bring(1, mask, predicate != 0, where);
+  return lanes_with(1, mask, predicate != 0, where);
 }
 RUNG_INLINE int __any_sync(unsigned mask, int predicate, Where where = Where::current()) {
-  return lanes_that_bring(1, mask, predicate != 0, where) != 0;
+  return lanes_with(1, mask, predicate != 0, where) != 0;
 }
 RUNG_INLINE int __all_sync(unsigned mask, int predicate, Where where = Where::current()) {
-  return lanes_that_bring(0, mask, predicate != 0, where) == 0;
+  return lanes_with(0, mask, predicate != 0, where) == 0;
 }
 
 template <NumberLike T>
 RUNG_INLINE unsigned __match_any_sync(unsigned mask, const T& value, Where where = Where::current()) {
   const std::uint64_t own = to_bits(scalar(value));
-  return lanes_that_bring(own, mask, own, where);
+  return lanes_with(own, mask, own, where);
 }
-/// The mask if all lanes bring the same value, else 0; `predicate` tells which.
+/// The mask, and a predicate of 1, if all lanes have the same value; else 0 and 0.
 template <NumberLike T>
 RUNG_INLINE unsigned __match_all_sync(unsigned mask, const T& value, int* predicate, Where where = Where::current()) {
   const std::uint64_t own = to_bits(scalar(value));
-  *predicate = std::popcount(lanes_that_bring(own, mask, own, where) ^ mask) == 0;
+  *predicate = std::popcount(lanes_with(own, mask, own, where) ^ mask) == 0;
   return static_cast<unsigned>(-*predicate) & mask;
 }
 
@@ -139,10 +140,10 @@ RUNG_INLINE unsigned __match_all_sync(unsigned mask, const T& value, int* predic
 
 template <typename T, typename Fold>
 RUNG_UNTRACED inline T fold_lanes(unsigned mask, T own, Fold fold, Where where) {
-  const MeetingResult meeting = meet_warp(Meeting::shuffle, mask, to_bits(own), where);
+  const ConvergedLanes converged = converge_warp(ConvergencePoint::shuffle, mask, to_bits(own), where);
   T result = own;
-  for (unsigned rest = meeting.lanes & ~(1u << lane_of_thread()); rest != 0; rest &= rest - 1)
-    result = fold(result, from_bits<T>(meeting.brought[std::countr_zero(rest)]));
+  for (unsigned rest = converged.lanes & ~(1u << lane_of_thread()); rest != 0; rest &= rest - 1)
+    result = fold(result, from_bits<T>(converged.values[std::countr_zero(rest)]));
   return result;
 }
 

@@ -1,5 +1,6 @@
-/// The plain build's elements and variables: mem<T> and reg<T> are T and nothing is counted. Has what the vocabulary
-/// needs of emulator_value.hpp, so that it is written once for both builds.
+/// Element and variable types of the plain build: mem<T> and reg<T> are T, and nothing is counted. Has the same
+/// interface as emulator_value.hpp and emulator_traced.hpp, so that the CUDA vocabulary is written once for both
+/// builds.
 #pragma once
 
 #include <atomic>
@@ -65,7 +66,7 @@ RUNG_INLINE T exchange_at(T* element, Change change, T operand) {
   return old;
 }
 
-/// Copies that may end early end at once.
+/// A copy may complete at any time until it is waited for; here it does at once.
 RUNG_INLINE void begin_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros) {
   std::memcpy(to, from, bytes - zeros);
   std::memset(static_cast<std::byte*>(to) + (bytes - zeros), 0, zeros);

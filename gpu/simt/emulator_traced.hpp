@@ -1,5 +1,5 @@
-/// The traced build's accesses to memory, as the vocabulary makes them: each of these functions is inlined down to the
-/// one call that is on record with its return address.
+/// Memory accesses of the traced build: each of these functions is inlined down to a single call, whose return address
+/// identifies the access.
 #pragma once
 
 #include <bit>
@@ -7,10 +7,10 @@
 
 #include "gpu/simt/emulator_value.hpp"
 
-/// Device functions become part of the kernel, or two calls of one would share its accesses' return addresses.
+/// Device functions are inlined into the kernel; else the accesses of two calls would have the same return addresses.
 #define RUNG_KERNEL __attribute__((flatten))
 
-/// An array of shared memory, with a gap before it that tells an access beyond another array's end.
+/// An array of shared memory, preceded by a gap in which accesses beyond the end of another array are detected.
 #define RUNG_SHARED                                                                 \
   [[gnu::used]] static thread_local long long RUNG_JOIN(rung_gap_, __COUNTER__)[8]; \
   static thread_local
@@ -20,7 +20,7 @@
 namespace rung {
 inline namespace traced {
 
-/// Keeps a call before it from being the caller's last act, which would be a jump without a return address.
+/// Prevents a tail call, which would be a jump without a return address.
 RUNG_INLINE void not_last() { asm volatile(""); }
 
 template <typename T>
@@ -33,7 +33,7 @@ RUNG_INLINE void store_to(mem<T>* element, T value) {
   element->store(value);
 }
 
-/// Replaces the element x by change(x, operand) in one step; the value before.
+/// Replaces the element x by change(x, operand) atomically; returns x.
 template <typename T, typename Change>
 RUNG_INLINE T exchange_at(mem<T>* element, Change change, T operand) {
   const T old = element->exchange(change, operand);
@@ -41,14 +41,15 @@ RUNG_INLINE T exchange_at(mem<T>* element, Change change, T operand) {
   return old;
 }
 
-/// Puts one asynchronous copy on record and opens it. `zeros`: of the bytes, how many at the end are not read but
-/// become 0; none or all of them.
+/// Records the accesses of an asynchronous copy and starts it. `zeros`: the number of bytes at the end that are not
+/// read but zeroed; none or all.
 RUNG_UNTRACED inline void record_and_open_copy(void* to, const void* from, std::size_t bytes, std::size_t zeros) {
   static constexpr std::uint64_t kZeros[2] = {};
   const void* site = __builtin_return_address(0);
   const auto size = static_cast<std::uint64_t>(std::countr_zero(bytes));
   if (zeros != 0 && zeros != bytes)
-    fail_thread("not emulated", "an asynchronous copy that fills a part of its " + std::to_string(bytes) + " bytes");
+    fail_thread(finding_kind::not_emulated,
+                "an asynchronous copy that zeroes a part of its " + std::to_string(bytes) + " bytes");
   if (zeros == 0) record(from, size | AccessKind::kAsync, site);
   record(to, size | AccessKind::kAsync | AccessKind::kStore, site, Ordering::async);
   open_copy(to, zeros == 0 ? from : kZeros, bytes);

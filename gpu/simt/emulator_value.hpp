@@ -1,8 +1,8 @@
-/// The emulator's element and variable types: mem<T>, which records every load and store, and reg<T>, which counts
-/// every floating-point operation. Integers are counted when loaded and stored, not when computed with.
+/// Element and variable types of the traced build: mem<T> records every load and store, reg<T> counts every
+/// floating-point operation. For integers, loads and stores are recorded, but arithmetic is not counted.
 ///
-/// Each load or store in the kernel's source must have a return address of its own, by which the lanes of a warp are
-/// matched: so load() and store() are never inlined, and everything above them always is.
+/// The accesses of the lanes of a warp are matched by return address, which must be unique for each load or store in
+/// the kernel's source: so load() and store() are never inlined, and everything that calls them always is.
 #pragma once
 
 #include <atomic>
@@ -40,14 +40,15 @@ struct ScalarOf<T> {
   using type = T;
 };
 template <template <typename> class Proxy, Plain T>
-requires std::same_as<Proxy<T>, CountingValue<T>> || std::same_as<Proxy<T>, Product<T>> || std::same_as<Proxy<T>, mem<T>>
+requires std::same_as<Proxy<T>, CountingValue<T>> || std::same_as<Proxy<T>, Product<T>> ||
+    std::same_as<Proxy<T>, mem<T>>
 struct ScalarOf<Proxy<T>> {
   using type = T;
 };
 template <typename T>
 using scalar_of = typename ScalarOf<T>::type;
 
-/// Anything that arithmetic on elements may combine; Counted is what makes it count.
+/// The operands of arithmetic; an operation is counted if one of them is Counted.
 template <typename T>
 concept NumberLike = requires {
   typename ScalarOf<T>::type;
@@ -57,7 +58,7 @@ concept Counted = NumberLike<T> && !Plain<T> && std::is_floating_point_v<scalar_
 template <typename L, typename R>
 concept CountedPair = NumberLike<L> && NumberLike<R> &&(Counted<L> || Counted<R>);
 
-/// The type that C++ computes L op R in.
+/// The type in which C++ computes L op R.
 template <typename L, typename R>
 using Common = decltype(scalar_of<L>{} + scalar_of<R>{});
 
@@ -67,7 +68,7 @@ RUNG_INLINE T counted_fma(T a, T b, T c) {
   return std::fma(a, b, c);
 }
 
-/// a * b before it is known whether an addition follows, with which a GPU's compiler fuses it.
+/// a * b, not evaluated until it is known whether an addition follows, with which a GPU's compiler would fuse it.
 template <typename T>
 class [[nodiscard]] Product {
  public:
@@ -105,7 +106,7 @@ RUNG_INLINE T scalar(const mem<T>& x) {
   return x.load();
 }
 
-/// A floating-point variable. It becomes a plain T only when told to, because plain arithmetic is not counted.
+/// A floating-point variable. The conversion to a plain T is explicit, because plain arithmetic is not counted.
 template <typename T>
 class CountingValue {
  public:
@@ -135,15 +136,15 @@ class CountingValue {
   RUNG_INLINE CountingValue& operator/=(const U& u) {
     return *this = CountingValue(*this / u);
   }
-  RUNG_INLINE CountingValue operator-() const { return -value_; }  // free: a GPU negates operands within the instruction
+  RUNG_INLINE CountingValue operator-() const { return -value_; }  // not counted: GPU instructions can negate operands
   RUNG_INLINE CountingValue operator+() const { return *this; }
 
  private:
   T value_;
 };
 
-/// An element of an array in global or shared memory: as large as T, and every use of it is on record. T is a number,
-/// or a vector type such as float4, which one instruction moves as a whole.
+/// An element of an array in global or shared memory: as large as T, with every access recorded. T is a number, or a
+/// vector type such as float4, which one instruction loads or stores.
 template <typename T>
 class mem {
  public:
@@ -154,7 +155,7 @@ class mem {
     record(this, kSize, __builtin_return_address(0));
     return element_;
   }
-  /// Of a flag that another thread may write meanwhile.
+  /// Of a flag that another thread may write concurrently.
   RUNG_UNTRACED T load() const volatile {
     record(const_cast<const mem*>(this), kSize, __builtin_return_address(0), Ordering::is_volatile);
     yield_thread();
@@ -162,13 +163,13 @@ class mem {
   }
   RUNG_INLINE void store(T value) {
     record_store(value, Ordering::plain);
-    asm volatile("");  // it must not be the caller's last act: a tail call has the return address of another function
+    asm volatile("");  // prevents a tail call, which would have the return address of another function
   }
   RUNG_INLINE void store(T value) volatile {
     const_cast<mem*>(this)->record_store(value, Ordering::is_volatile);
     asm volatile("");
   }
-  /// Replaces the element x by change(x, operand) in one step that no other thread can interrupt; returns x.
+  /// Replaces the element x by change(x, operand) atomically; returns x.
   template <typename Change>
   RUNG_UNTRACED T exchange(Change change, T operand) {
     record(this, kSize | AccessKind::kStore | AccessKind::kAtomic, __builtin_return_address(0), Ordering::atomic);
@@ -178,7 +179,7 @@ class mem {
     }
     return old;
   }
-  /// To a float only where a float is wanted, so that `inside ? a[i] : 0` is a float as in CUDA, not an int.
+  /// Implicit to T only, so that `inside ? a[i] : 0` is a float as in CUDA, not an int.
   template <Plain U>
   requires std::is_floating_point_v<T> RUNG_INLINE explicit(!std::same_as<U, T>) operator U() const {
     return static_cast<U>(load());
@@ -302,7 +303,8 @@ requires CountedPair<L, R> RUNG_INLINE auto operator<=>(const L& l, const R& r) 
 }
 
 static_assert(sizeof(mem<float>) == 4 && sizeof(mem<double>) == 8 && alignof(mem<double>) == alignof(double));
-static_assert(std::is_trivially_default_constructible_v<mem<float>> && std::is_trivially_copyable_v<CountingValue<float>>);
+static_assert(std::is_trivially_default_constructible_v<mem<float>> &&
+              std::is_trivially_copyable_v<CountingValue<float>>);
 
 }  // namespace traced
 }  // namespace rung

@@ -1,5 +1,4 @@
-/// Cooperative groups for the kernels that use them: with nvcc the real header, which takes it longer to read than all
-/// the rest, so simt.hpp leaves it out.
+/// Cooperative groups. Not part of simt.hpp, since nvcc needs longer for the real header than for all the rest.
 #pragma once
 
 #include "gpu/simt/simt.hpp"

@@ -1,18 +1,18 @@
-/// What a kernel's file includes: ordinary CUDA C++ plus mem<T>, reg<T>, launch() and add_gpu_kernel().
+/// The header of a kernel's file: ordinary CUDA C++ plus mem<T>, reg<T>, launch() and add_gpu_kernel().
 /// The same file is compiled three times: with nvcc for the GPU, where mem<T> and reg<T> *are* T; with g++ for the
-/// emulator, where they count ("traced"); and with g++ as plain arithmetic where only the result is wanted ("plain",
-/// -DRUNG_PLAIN_EMULATION). This is the only place that knows which of the three it is.
+/// emulator, where they count ("traced"); and with g++ as plain arithmetic, if only the result is needed ("plain",
+/// -DRUNG_PLAIN_EMULATION). No other file distinguishes between the three.
 ///
 ///   mem<T>   the element type of every global, shared or constant array: const mem<float>* a, __shared__ mem<float>
 ///            tile[16][16]; T is a number or a vector type: mem<float4>
-///   reg<T>   the type of a variable that arithmetic on elements is gathered in: reg<float> sum = 0
+///   reg<T>   the type of a variable that holds a result of arithmetic on elements: reg<float> sum = 0
 ///   vector_cast<float4>(a)         the same memory as elements of 16 bytes
 ///   dynamic_shared<mem<float>>()   the block's dynamic shared memory
 ///   set_constant(call, symbol, data, bytes)   fills a __constant__ array before a launch
-/// Cooperative groups: include gpu/simt/groups.hpp, too.
+/// For cooperative groups, include gpu/simt/groups.hpp as well.
 ///
-/// In kernels: no reinterpret_cast, no `auto x = a[i]` (it would hold the element's proxy, not its value), no member of
-/// an element in memory (`const float4 v = a[i]; v.x`, not `a[i].x`).
+/// In kernels, use no reinterpret_cast, no `auto x = a[i]` (x would be the element's proxy, not its value), and no
+/// member of an element in memory (write `const float4 v = a[i]; v.x`, not `a[i].x`).
 #pragma once
 
 #include "common/registry.hpp"

@@ -1,6 +1,6 @@
-/// The instructions of the special function unit that CUDA C++ has no name for, or only together with others: PTX's
-/// .approx.ftz, one instruction each (sin and cos: a multiplication before it). Subnormal arguments and results are 0.
-/// The emulator models them as it does the intrinsics that are built on them.
+/// Instructions of the special function unit that CUDA C++ offers not at all, or only in combination with others: PTX's
+/// .approx.ftz, one instruction each (sin and cos: after a multiplication). Subnormal arguments and results are flushed
+/// to zero. The emulator models them as it does the intrinsics that use them.
 /// Source: NVIDIA PTX ISA.
 #pragma once
 
@@ -27,7 +27,7 @@ RUNG_SPECIAL_UNIT(reciprocal, "rcp")
 
 inline namespace RUNG_EMULATION {
 
-/// A subnormal number as 0.
+/// x, or 0 if it is subnormal.
 RUNG_UNTRACED inline float flushed(float x) {
   return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
 }
@@ -41,9 +41,9 @@ RUNG_UNTRACED inline float flushed(float x) {
   }
 RUNG_SPECIAL_UNIT(exp2, unit_exp2(x))
 RUNG_SPECIAL_UNIT(log2, unit_log2(x))
-RUNG_SPECIAL_UNIT(sin, unit_sin(x* kTurnsPerRadian))
-RUNG_SPECIAL_UNIT(cos, unit_cos(x* kTurnsPerRadian))
-RUNG_SPECIAL_UNIT(rsqrt, coarse(1 / std::sqrt(static_cast<double>(x)), 1))
+RUNG_SPECIAL_UNIT(sin, unit_sin(x* kInverseTwoPi))
+RUNG_SPECIAL_UNIT(cos, unit_cos(x* kInverseTwoPi))
+RUNG_SPECIAL_UNIT(rsqrt, reduced_precision(1 / std::sqrt(static_cast<double>(x)), 1))
 RUNG_SPECIAL_UNIT(reciprocal, unit_reciprocal(x))
 
 }  // namespace RUNG_EMULATION

@@ -103,11 +103,12 @@ def _answer(found: Comparison) -> str:
 
 
 def _begin(found: Comparison, start: SpeedUp, moved: SpeedUp | None) -> str:
-    """'from N = 256, the smallest size measured, and with the copies from N = 512'."""
-    text = f"from {start.gpu.size_text}{', the smallest size measured,' if start is found.sizes[0] else ''} on"
+    """'at every size measured (from N = 256), with the copies from N = 512 up'."""
+    size = start.gpu.size_text
+    text = f"at every size measured (from {size})" if start is found.sizes[0] else f"from {size} up"
     if moved is start:
-        return f"{text}, with the copies and without"
-    return f"{text}, with the copies from {moved.gpu.size_text} on" if moved else text
+        return f"{text}, with and without the copies"
+    return f"{text}, with the copies from {moved.gpu.size_text} up" if moved else text
 
 
 def _from(found: Comparison, wins) -> SpeedUp | None:
@@ -143,8 +144,8 @@ def _figures(found: Comparison) -> list[Figure]:
                f"{what}: the best code of each side by size, with and without the copies to and from the GPU. {story}",
                "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
         Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
-               f"{what}: how many times as fast the best GPU code is as the best CPU code; medians with 95\u00a0% intervals of "
-               "the points of the figure beside.",
+               f"{what}: how many times as fast the best GPU code is as the best CPU code; 95\u00a0% intervals. CPU: "
+               f"{words.sentence(found.cpu.part.label)} GPU: {words.sentence(found.gpu.part.label)}",
                "Line plot of the speed-up of the GPU over the CPU by size, with and without transfers.", height=58, half=True)]
 
 

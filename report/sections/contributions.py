@@ -11,7 +11,10 @@ from report.data import declaration
 from report.data.collect import Study
 from report.data.view import View
 from report.experiment import Section
-from report.sections import generic
+from report.sections import generic, ladders
+
+LADDER = "ladder"
+"""The kind of experiment that needs no .py to be shown as a ladder."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,15 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
     for name in names:
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}
-    made[view.name] = _module(view.name).section(replace(view, joined=joined))
+    made[view.name] = _module(view).section(replace(view, joined=joined))
 
 
-def _module(name: str) -> ModuleType:
-    """experiments/NAME.py, or the generic section."""
+def _module(view: View) -> ModuleType:
+    """experiments/NAME.py, or the generic section, of a ladder that of ladders."""
+    name = view.name
     path = declaration.FOLDER / f"{name}.py"
     if not declaration.is_name(name) or not path.is_file():
-        return generic
+        return ladders if view.settings.get("kind") == LADDER and view.settings.get("family") else generic
     spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

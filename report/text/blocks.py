@@ -12,10 +12,10 @@ from report.experiment import Figure, Table, Verdict
 from report.output import safe_name
 from report.text import sources
 
-ZERO_WIDTH_SPACE, WORD_JOINER = "\u200b", "\u2060"
-UNBROKEN = (" ", "\u00a0", WORD_JOINER)
-UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{1,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
-"""'GB/s', 'OP/B', 'FLOP/byte', but no path."""
+ZERO_WIDTH_SPACE = "\u200b"
+UNBROKEN = (" ", "\u00a0")
+UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{2,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
+"""'GB/s', 'OP/B', 'FLOP/byte', but no path. The template keeps them whole, too."""
 NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
 
 
@@ -23,12 +23,12 @@ def clean(text: object) -> str:
     """One line of printable characters; units stay whole, long names may break after '/', '_', ',' and every 40 letters."""
     line = "".join(NO_BREAK.get(c, c if c.isprintable() else " " if c.isspace() else "\ufffd") for c in str(text))
     line = re.sub(r"(?<=\w)'(?=\w)", "’", " ".join(part for part in line.split(" ") if part))
-    line = UNIT.sub(rf"\1/{WORD_JOINER}\2", line)
+    units = {m.end(1) for m in UNIT.finditer(line)}
     made, since = [], 0
-    for c, following in zip(line, line[1:] + " "):
+    for i, (c, following) in enumerate(zip(line, line[1:] + " ")):
         made.append(c)
         since = 0 if c == " " else since + 1
-        if following not in UNBROKEN and (c in "/_," or since >= 40):
+        if following not in UNBROKEN and (c in "/_," or since >= 40) and i not in units:
             made.append(ZERO_WIDTH_SPACE)
             since = 0
     return "".join(made)

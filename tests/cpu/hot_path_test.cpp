@@ -24,7 +24,7 @@ Call call_of(const Kernel& kernel, const Params& sizes) {
 std::vector<const Kernel*> rungs() {
   std::vector<const Kernel*> all;
   for (const Kernel* kernel : match_kernels("cpu/matmul/*"))
-    if (!kernel->is_library) all.push_back(kernel);
+    if (!kernel->is_library && kernel->type == Type::fp32) all.push_back(kernel);
   return all;
 }
 

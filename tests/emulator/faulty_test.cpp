@@ -59,10 +59,10 @@ TEST(FaultyList, IsLargeAndItsEntriesAreWhole) {
 
 TEST(FaultyList, AFaultIsNamedOnlyByItsKindBufferAndFile) {
   const Faulty faulty{.name = "x", .findings = {"read after write"}, .buffer = "tile", .file = "x.cu"};
-  const Finding right{.kind = "read after write", .buffer = "tile", .first = "block 0, read at x.cu:7"};
+  const Finding right{.kind = finding_kind::read_after_write, .buffer = "tile", .first = "block 0, read at x.cu:7"};
   EXPECT_TRUE(names(right, faulty));
   Finding other = right;
-  other.kind = "write after read";
+  other.kind = finding_kind::write_after_read;
   EXPECT_FALSE(names(other, faulty));
   other = right;
   other.buffer = "bins";

@@ -53,16 +53,16 @@ class Hazards : public testing::Test {
   }
 
   /// The kinds of all that was found since the last call, in the order of discovery.
-  std::vector<HazardKind> kinds() {
-    std::vector<HazardKind> kinds;
+  std::vector<FindingKind> kinds() {
+    std::vector<FindingKind> kinds;
     for (const Hazard& hazard : grid_.take()) kinds.push_back(hazard.kind);
     return kinds;
   }
-  using Kinds = std::vector<HazardKind>;
+  using Kinds = std::vector<FindingKind>;
   const Kinds kNone;
-  const Kinds kReadAfterWrite{HazardKind::read_after_write}, kWriteAfterRead{HazardKind::write_after_read},
-      kWriteAfterWrite{HazardKind::write_after_write}, kBetweenBlocks{HazardKind::race_between_blocks},
-      kUninitializedShared{HazardKind::uninitialized_shared}, kUnfinishedCopy{HazardKind::unfinished_copy};
+  const Kinds kReadAfterWrite{finding_kind::read_after_write}, kWriteAfterRead{finding_kind::write_after_read},
+      kWriteAfterWrite{finding_kind::write_after_write}, kBetweenBlocks{finding_kind::race_between_blocks},
+      kUninitializedShared{finding_kind::uninitialized_shared}, kUnfinishedCopy{finding_kind::unfinished_copy};
 
   GridHazards grid_{8};
   BlockHazards block_;
@@ -315,7 +315,7 @@ TEST_P(HazardsInABlock, ACopyIsWaitedForAndThenOrdered) {
   load(40, here);
   EXPECT_EQ(kinds(), kUnfinishedCopy) << "a barrier does not wait for copies";
   store(1, here);
-  EXPECT_EQ(kinds().at(0), HazardKind::write_after_write) << "it may still write";
+  EXPECT_EQ(kinds().at(0), finding_kind::write_after_write) << "it may still write";
 
   copy(2, here + 4, 8);
   block_.copies_arrived(2, 0);
@@ -373,7 +373,7 @@ TEST_P(HazardsInABlock, AFindingHasBothSidesAndIsMerged) {
   }
   const auto found = grid_.take();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, HazardKind::read_after_write);
+  EXPECT_EQ(found[0].kind, finding_kind::read_after_write);
   EXPECT_EQ(found[0].is_shared, here < kGlobal);
   EXPECT_EQ(found[0].address, here);
   EXPECT_EQ(found[0].occurrences, 3u);
@@ -440,7 +440,7 @@ TEST_F(Hazards, GlobalMemoryHasItsFlags) {
   load(0, begin + 3);
   EXPECT_EQ(grid.take().size(), 0u);
   load(0, begin + 7);
-  ASSERT_EQ(grid.take().at(0).kind, HazardKind::uninitialized_global);
+  ASSERT_EQ(grid.take().at(0).kind, finding_kind::uninitialized_global);
   load(0, begin + 4);
   EXPECT_EQ(grid.take().size(), 1u) << "three of its four bytes were written";
   store(0, begin + 7);
@@ -543,7 +543,7 @@ TEST_F(Hazards, BlocksRaceWhereOneOfThemWrites) {
   store(1, kGlobal + 4);
   const auto found = grid_.take();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, HazardKind::race_between_blocks);
+  EXPECT_EQ(found[0].kind, finding_kind::race_between_blocks);
   EXPECT_EQ(found[0].first.block, 2u);
   EXPECT_EQ(found[0].second.block, 3u);
 }
@@ -560,9 +560,9 @@ TEST_F(Hazards, ReadsAndAtomicsOfAllBlocksAreNoRace) {
   }
   EXPECT_EQ(kinds(), kNone);
   store(1, kGlobal);
-  EXPECT_EQ(kinds().at(0), HazardKind::race_between_blocks) << "others have read it";
+  EXPECT_EQ(kinds().at(0), finding_kind::race_between_blocks) << "others have read it";
   load(1, kGlobal + 4);
-  EXPECT_EQ(kinds().at(0), HazardKind::race_between_blocks) << "others' atomics";
+  EXPECT_EQ(kinds().at(0), finding_kind::race_between_blocks) << "others' atomics";
 }
 
 TEST_F(Hazards, AnInitialisationByOneBlockRacesWithTheOthersAtomics) {
@@ -657,7 +657,7 @@ TEST_F(LastBlock, IsRightIfItPolls) { EXPECT_EQ(sum(Fence::by_the_writer, true),
 TEST_F(LastBlock, IsRightIfEachThreadFencesWhatItWrote) { EXPECT_EQ(sum(Fence::by_all_before_the_barrier), kNone); }
 TEST_F(LastBlock, IsWrongWithoutTheFence) {
   const Kinds found = sum(Fence::none);
-  EXPECT_EQ(found, Kinds(7, HazardKind::race_between_blocks)) << "the seven other blocks' sums";
+  EXPECT_EQ(found, Kinds(7, finding_kind::race_between_blocks)) << "the seven other blocks' sums";
 }
 TEST_F(LastBlock, IsWrongWithAFenceOfTheBlock) { EXPECT_EQ(sum(Fence::of_block).size(), 7u); }
 TEST_F(LastBlock, IsWrongWithTheFenceAfterTheCount) { EXPECT_EQ(sum(Fence::after_the_count).size(), 7u); }
@@ -783,7 +783,7 @@ TEST_F(Hazards, FlagsOfOtherAddressesAndPlainLoadsAcquireNothing) {
   EXPECT_EQ(kinds(), kBetweenBlocks);
   load(0, kFlag);
   load(0, kGlobal);
-  EXPECT_EQ(kinds().back(), HazardKind::race_between_blocks);
+  EXPECT_EQ(kinds().back(), finding_kind::race_between_blocks);
 }
 
 TEST_F(Hazards, AChainOfFlagsIsTransitive) {
@@ -881,7 +881,7 @@ TEST(HazardsOfManyThreads, FindTheSameRacesAndInventNone) {
       continue;
     }
     ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found[0].kind, HazardKind::race_between_blocks);
+    EXPECT_EQ(found[0].kind, finding_kind::race_between_blocks);
     EXPECT_EQ(found[0].occurrences, blocks / 2 * threads);
     EXPECT_EQ(found[0].first.site, 3u);
   }
@@ -984,18 +984,16 @@ TEST(HazardSites, BeyondTheNumberThatIsKeptHaveNoPlace) {
   block.access(1, {.address = kGlobal, .bytes = 4, .is_store = true, .site = 10000});
   const auto found = grid.take();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, HazardKind::write_after_read);
+  EXPECT_EQ(found[0].kind, finding_kind::write_after_read);
   EXPECT_EQ(found[0].first.site, 0u);
   EXPECT_EQ(found[0].first.thread, 0u);
 }
 
-TEST(HazardNames, AreAllDifferent) {
-  std::vector<std::string> names;
-  for (int kind = 0; kind <= static_cast<int>(HazardKind::unfinished_copy); ++kind)
-    names.push_back(name_of(static_cast<HazardKind>(kind)));
-  EXPECT_EQ(names.front(), "read after write");
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+TEST(FindingKinds, AreKnownByTheirNames) {
+  EXPECT_EQ(std::string(finding_kind::read_after_write), "read after write");
+  EXPECT_TRUE(finding_kind::read_after_write == FindingKind("read after write"));
+  EXPECT_FALSE(finding_kind::read_after_write == finding_kind::write_after_read);
+  EXPECT_TRUE(finding_kind::out_of_bounds == "out of bounds");
 }
 
 }  // namespace

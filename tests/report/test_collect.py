@@ -31,7 +31,7 @@ def test_unfinished_run_is_used_when_there_is_no_other(tmp_path):
 
 def test_points_of_other_experiments_are_not_pooled(tmp_path):
     ladder().save(tmp_path)
-    other = Run("else")
+    other = Run("else", date="2026-03-03T00:00:00")
     other.rate("gpu/matmul/wonder", 10_000)
     other.save(tmp_path)
     points = view_of(collect([tmp_path], []), "matmul_ladder").gpu.points

@@ -1,4 +1,4 @@
-"""The emulators' rates: from the measurements of tests/peers/ to one file."""
+"""The emulators' rates: from the measurements of tests/emulator/peers/ to one file."""
 
 import sys
 
@@ -8,7 +8,7 @@ from synthetic import write
 from report.data.load import load
 from report.data.records import EmulatorFile
 
-sys.path.insert(0, str(ROOT / "tests" / "peers"))
+sys.path.insert(0, str(ROOT / "tests" / "emulator" / "peers"))
 import merge  # noqa: E402
 import product  # noqa: E402
 

@@ -80,8 +80,8 @@ def test_turns_are_matched_by_their_number():
 
 
 def test_few_turns_are_not_paired():
-    times = [1.0 + 0.1 * i for i in range(stats.FEWEST_TURNS - 1)]
-    assert not stats.ratio(point(times), point(times)).paired
+    times = [1.0 + 0.1 * i for i in range(12)]
+    assert stats.ratio(point(times), point(times)).paired and not stats.ratio(point(times[1:]), point(times[1:])).paired
 
 
 def test_holm_rejects_in_steps():

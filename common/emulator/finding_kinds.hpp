@@ -1,0 +1,49 @@
+/// The kinds of findings: whatever the emulator reports about a kernel is of one of these. To add a kind, declare it
+/// here and report it where it is detected.
+#pragma once
+
+#include <compare>
+#include <string_view>
+
+namespace rung {
+
+/// A kind of finding, known by its name in messages and in results.
+class FindingKind {
+ public:
+  constexpr explicit FindingKind(std::string_view name) : name_(name) {}
+  constexpr operator std::string_view() const { return name_; }
+  friend constexpr auto operator<=>(FindingKind, FindingKind) = default;
+  friend constexpr bool operator==(FindingKind kind, std::string_view name) { return kind.name_ == name; }
+
+ private:
+  std::string_view name_;
+};
+
+namespace finding_kind {
+
+// Conflicting accesses that are not ordered. The first three are by threads of the same block.
+inline constexpr FindingKind read_after_write{"read after write"};
+inline constexpr FindingKind write_after_read{"write after read"};
+inline constexpr FindingKind write_after_write{"write after write"};
+inline constexpr FindingKind race_between_blocks{"race between blocks"};
+
+// Reads of undefined values.
+inline constexpr FindingKind uninitialized_shared{"uninitialised shared memory"};  ///< not written by this block
+inline constexpr FindingKind uninitialized_global{"uninitialised global memory"};  ///< not written by host or kernel
+inline constexpr FindingKind unfinished_copy{"unfinished copy"};  ///< of an asynchronous copy not yet waited for
+
+// Faults: they end the block.
+inline constexpr FindingKind out_of_bounds{"out of bounds"};
+inline constexpr FindingKind misaligned_access{"misaligned access"};
+inline constexpr FindingKind divergent_barrier{"divergent barrier"};  ///< threads wait at different __syncthreads()
+inline constexpr FindingKind divergent_warp{"divergent warp"};        ///< lanes named in a mask do not take part
+inline constexpr FindingKind bad_shuffle{"bad shuffle"};
+inline constexpr FindingKind bad_asynchronous_copy{"bad asynchronous copy"};
+inline constexpr FindingKind assertion{"assertion"};
+inline constexpr FindingKind exception{"exception"};
+inline constexpr FindingKind stack_overflow{"stack overflow"};
+inline constexpr FindingKind runaway{"runaway"};            ///< the block exceeds its budget of basic blocks
+inline constexpr FindingKind not_emulated{"not emulated"};  ///< legal on a GPU, unknown to the emulator
+
+}  // namespace finding_kind
+}  // namespace rung

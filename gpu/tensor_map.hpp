@@ -1,0 +1,23 @@
+/// Tensor maps: the descriptions of matrices that TMA needs from the host.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+namespace rung::hopper {
+
+/// A row-major float32 matrix that TMA loads in boxes, with zeros beyond its edges.
+struct BoxedMatrix {
+  const float* at = nullptr;  ///< aligned to 16 bytes
+  int cols = 0, rows = 0;
+  std::int64_t pitch = 0;  ///< elements from one row to the next, a multiple of 4
+  int box_cols = 0, box_rows = 0;
+  CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  bool operator==(const BoxedMatrix&) const = default;
+};
+
+/// The tensor map of a matrix. The most recent ones are cached. Throws Error if the driver rejects it.
+CUtensorMap tensor_map(const BoxedMatrix& of);
+
+}  // namespace rung::hopper

@@ -1,0 +1,130 @@
+"""The ladders' sections: the CPU's with threads and further machines, the ceilings', one without a .py, the comparison."""
+
+import json
+
+import pytest
+from synthetic import Run, ladder
+
+from report import document
+from report.data.collect import collect
+from report.data.roofs import Roof, share
+from report.draw.paper import text_width
+from report.sections import comparison, contributions
+from report.text.blocks import clean
+
+
+def section_of(folder, name, *recorded):
+    study = collect([folder], list(recorded))
+    return next(c.section for c in contributions.contributions(study) if c.view.name == name)
+
+
+def threaded(threads=(1, 2, 4)):
+    """The CPU's ladder with a sweep over threads: 90 % efficiency at most."""
+    run = ladder("cpu", sizes=(512, 1024))
+    for t in threads:
+        rate = 20 * t * (1 if t == 1 else 0.9)
+        run.rate("cpu/matmul/top", rate, 1024, tunables={"tile": 16}, threads=t, interleaved_with=1,
+                 name=f"cpu/matmul/top/tile:16/n:1024/threads:{t}")
+    return run
+
+
+def test_the_cpu_s_ladder_in_a_sentence(tmp_path):
+    threaded().save(tmp_path)
+    section = section_of(tmp_path, "cpu_ladder")
+    assert section.finding.startswith("At N\u00a0=\u00a01024 in FP32 the fastest rung is top with 79.9\u00a0GFLOP/s, "
+                                      "80\u00a0% of the measured FP32 peak (99.9\u00a0GFLOP/s); it is")
+    assert "On 4 threads top runs 3.60× as fast as on one (90\u00a0% parallel efficiency); the FP32 peak itself grows 4×." \
+        in section.finding
+    assert section.answer[0].endswith("top on one thread reaches 80\u00a0% of one core’s peak.")
+
+
+def test_efficiency_is_drawn_from_three_numbers_of_threads_on(tmp_path):
+    for threads, number in (((1, 4), 0), ((1, 2, 4), 1)):
+        threaded(threads).save(tmp_path)
+        figures = [f for f in section_of(tmp_path, "cpu_ladder").figures if f.name == "cpu_ladder_threads"]
+        assert len(figures) == number
+    assert [round(r["efficiency"], 2) for r in figures[0].rows] == [1.0, 0.9, 0.9]
+
+
+def test_a_kernel_of_one_thread_is_judged_by_one_thread_s_roofs(tmp_path):
+    """However many it is given: the TOML names those whose code uses one."""
+    run = ladder("cpu", sizes=(1024,))
+    run.kernel("cpu/matmul/interchanged", order=99)
+    run.rate("cpu/matmul/interchanged", 10, 1024)
+    run.save(tmp_path)
+    made = section_of(tmp_path, "cpu_ladder").ladders[0]
+    assert made.own[0].point.threads == 1 and made.own[0].share.value == pytest.approx(10 / 25, rel=0.01)
+    assert [r.share.roof.threads for r in made.own] == [1, 1, 4, 4], "naive uses one thread, too"
+
+
+def test_further_machines_stand_beside_each_other_each_under_its_own_roofs(tmp_path):
+    ladder("cpu", sizes=(1024,)).save(tmp_path / "live")
+    ladder("cpu", sizes=(1024,), factor=0.5, cpu_name="Synthetic other").save(tmp_path / "stored")
+    tables = {t.name: t for t in section_of(tmp_path / "live", "cpu_ladder", tmp_path / "stored").appendix if hasattr(t, "rows")}
+    row = next(r for r in tables["cpu_ladder_machines"].rows if r["title"] == "top")
+    assert row["value 0"] == pytest.approx(2 * row["value 1"], rel=0.01) and row["share 0"] == "80\u00a0%"
+
+
+def test_other_types_are_apart(tmp_path):
+    run = ladder("cpu", sizes=(1024,))
+    for i, (name, rate) in enumerate((("half", 500), ("half_library", 400))):
+        run.kernel(f"cpu/matmul/{name}", type="bf16", order=300 + i, is_library=bool(i))
+        run.rate(f"cpu/matmul/{name}", rate, 4096)
+    run.save(tmp_path)
+    section = section_of(tmp_path, "cpu_ladder")
+    assert [r.point.kernel.title for r in section.ladders[0].own] == ["naive", "tiled", "top"]
+    assert any(isinstance(x, str) and x.startswith("BF16 is given apart") and "1.25× as fast as half library" in x
+               for x in section.appendix)
+
+
+def test_roofs_with_their_spread_and_the_ridge_point(tmp_path):
+    run = Run("ceilings")
+    run.roofs("gpu")
+    run.roofs("cpu", (1, 4))
+    run.save(tmp_path)
+    section = section_of(tmp_path, "ceilings")
+    assert "the ridge point is at 10.0 operations per byte" in section.finding
+    assert "One thread alone has 25\u00a0% of that peak" in section.finding
+    row = section.figures[0].rows[0]
+    assert row["n"] == 12 and row["minimum"] <= row["low"] <= row["value"] <= row["high"] <= row["maximum"] and row["date"]
+
+
+def test_a_ladder_needs_no_py(tmp_path, monkeypatch):
+    monkeypatch.setattr("report.data.declaration.FOLDER", tmp_path)
+    run = ladder("gpu", "mine", experiment_toml='chapter = 5\n[report]\nkind = "ladder"\nfamily = "matmul"\nsize = 512\n')
+    run.save(tmp_path)
+    section = section_of(tmp_path, "mine")
+    assert "the fastest rung is top" in section.finding and section.figures[0].name == "mine_gpu_rungs"
+    assert [t.name for t in section.appendix if hasattr(t, "columns")] == ["mine_gpu_rungs"]
+
+
+def test_the_gpu_wins_from_a_size_on(tmp_path):
+    """With copies of 0.1 ms it loses at 64 and wins at 1024."""
+    ladder("gpu", sizes=(64, 1024)).save(tmp_path)
+    ladder("cpu", sizes=(64, 1024)).save(tmp_path)
+    ladders = [x for c in contributions.contributions(collect([tmp_path], [])) for x in c.section.ladders]
+    section = comparison.section(comparison.comparisons(ladders)[0])
+    assert "it is faster at every size measured (from N\u00a0=\u00a064), with the copies from N\u00a0=\u00a01024 up." in section.answer[0]
+    assert "10× as fast" in section.answer[0].replace("10.0×", "10×")
+
+
+def test_far_above_a_roof_is_above_it_however_uncertain():
+    roof = Roof("FMA", 100.0, False, "fp32", low=10.0, high=400.0, n=10)
+    assert share(250.0, (200.0, 300.0), roof).exceeds and not share(105.0, (90.0, 120.0), roof).exceeds
+
+
+def test_units_are_not_broken_and_paths_may_be():
+    assert clean("9 GB/s, 2 FLOP/byte. OP/B") == "9 GB/s, 2 FLOP/byte. OP/B"
+    assert clean("tables/roofs/cpu.csv").count("\u200b") == 2
+
+
+def test_the_width_of_a_text_is_that_of_its_letters():
+    assert text_width("iiii", 10) < text_width("mmmm", 10) and text_width("a\nbbbb", 5) == text_width("bbbb", 5)
+
+
+def test_first_page_figures_are_not_shown_again(tmp_path):
+    ladder("cpu", sizes=(512, 1024)).save(tmp_path)
+    ladder("gpu", sizes=(512, 1024)).save(tmp_path)
+    made = document.make(collect([tmp_path], []))
+    data = json.dumps(document.data(made, True)["main"])
+    assert made.first and not any(f"figures/{f.name}.pdf" in data for f in made.first)
