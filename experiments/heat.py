@@ -1,9 +1,8 @@
 """What the heat equation shows: rates beside the bound of one step a pass, the gain of deeper passes, the order of the error."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from math import log10, log2
 from statistics import linear_regression
 
 from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
@@ -13,6 +12,7 @@ from report.sections import ladders
 DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"
 STEP_BYTES = 8
 """That a pass of one step moves for a cell: read once, written once."""
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CLEAR = 0.1
 """The scheme's error is told where rounding makes up so small a part of it."""
 NEAR = 0.05
@@ -73,7 +73,6 @@ class Order:
     @property
     def order(self) -> float | None:
         """The power of the distance with which the error falls."""
-        from math import log2
         if len(self.clear) < 2:
             return None
         return -linear_regression([log2(p.n + 1) for p in self.clear], [log2(p.judged[ERROR]) for p in self.clear]).slope
@@ -95,9 +94,9 @@ def _finding(ladder: Ladder) -> str:
     part, bound = ladder.part, _bound(ladder.part)
     several = [r.point for r in ladder.own if r.point.tunables.get(DEPTH)]
     best = fastest([r.point for r in ladder.own if r.point not in several]) or ladder.fastest.point
-    text = f"{ladders.at(ladder)} on the {part.side.upper()}, one step a pass reaches {numbers.rate(best)} ({best.kernel.title})"
+    text = f"{_at(best)} on the {part.side.upper()}, one step a pass reaches {numbers.rate(best)} ({best.kernel.title})"
     if bound:
-        text += f", {_of(best.value, bound)} of the {numbers.in_metric(bound, best.metric)} that the bandwidth of a copy allows"
+        text += f", {_of(best.value, bound)} the {numbers.in_metric(bound, best.metric)} that the bandwidth of a copy allows"
     if several:
         deep = fastest(several)
         text += f"; {deep.kernel.title}, with {_depth(deep):.0f} steps a pass, reaches {numbers.rate(deep)}"
@@ -105,8 +104,13 @@ def _finding(ladder: Ladder) -> str:
     return f"{text}."
 
 
+def _at(p: Point) -> str:
+    """'At N = 8192 and 24 steps'."""
+    return f"At N\u00a0=\u00a0{p.n:.0f} and {p.sizes['steps']:.0f} steps"
+
+
 def _of(value: float, bound: float) -> str:
-    return numbers.percent(value / bound) if value <= bound else "more than all"
+    return f"{numbers.percent(value / bound)} of" if value <= bound else "more than"
 
 
 def _depth(p: Point) -> float:
@@ -151,7 +155,7 @@ def _second_order(view: View, orders: list[Order]) -> Verdict:
     worst = max(known, key=lambda o: abs(o.order - 2))
     kernels = words.counted(len({o.points[0].kernel.name for o in known}), "kernel")
     return Verdict(claim(view, "order"), HOLDS if abs(worst.order - 2) <= NEAR else FAILS,
-                   f"Of {kernels} the measured order farthest from 2 is {worst.order:.3f}.")
+                   f"Measured from the results of {kernels}, the order farthest from 2 is {worst.order:.3f}.")
 
 
 # Figures
@@ -238,7 +242,7 @@ def _depths(view: View, part: Part) -> list[Figure]:
     def draw(fig) -> None:
         ax = style.axes(fig, 14, 9, 19, 2)
         made = [lines.Series(name, [lines.dot(p, _depth(p)) for p in line]) for name, line in series.items()]
-        dashed = {"color": style.ALERT, "linestyle": (0, (2, 1)), "marker": ""}
+        dashed = {"color": style.ALERT, "linestyle": (0, (2, 1)), "marker": ","}
         made += [lines.Series("bound, times steps", [lines.Dot(d, bound * d) for d in depths], dashed)] if bound else []
         lines.draw(ax, made, "Steps a pass", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
         style.plain_ticks(ax.xaxis, depths)
@@ -269,7 +273,7 @@ def _error(view: View, orders: list[Order]) -> Figure:
                 for p in o.points:
                     ax.plot([p.n + 1], [p.judged[ERROR]], look["marker"], color=look["color"], markersize=3.8, zorder=3,
                             markerfacecolor=look["color"] if p in o.clear else "white")
-            end = some[0].points[-1]
+            end = max((o.points[-1] for o in some), key=lambda p: p.n)
             ax.annotate(f"r\u00a0=\u00a0{permille / 1000:g}", (end.n + 1, end.judged[ERROR]), xytext=(5, 0), textcoords="offset points",
                         va="center", size=style.SMALL, color=look["color"], annotation_clip=False)
         first = max((o.points[0] for o in orders), key=lambda p: p.judged[ERROR])
@@ -280,6 +284,8 @@ def _error(view: View, orders: list[Order]) -> Figure:
         ax.annotate("order 2", (middle, 1.6 * first.judged[ERROR] * (ends[0] / middle) ** 2), xytext=(4, 4), textcoords="offset points",
                     size=style.SMALL, color=style.GREY)
         style.plain_ticks(ax.xaxis, ends)
+        ax.yaxis.set_major_locator(style.matplotlib.ticker.LogLocator(base=10))
+        ax.yaxis.set_major_formatter(lambda v, _: f"10{str(round(log10(v))).translate(SUPERSCRIPT)}")
         ax.set_xlabel("Intervals on a side, 1/h")
         ax.set_ylabel("Error over amplitude")
     kernels = {(o.part.side, o.points[0].kernel.title) for o in orders}
@@ -310,14 +316,17 @@ def _fields(view: View) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import style
-        width = (style.HALF - 2 * 2 - 10) / len(points)
+        whole, high = (x / style.MM for x in fig.get_size_inches())
+        side = min((whole - 12) / len(points) - 2, high - 6)
         for i, p in enumerate(points):
-            ax = style.axes(fig, i * (width + 2), 2, style.HALF - i * (width + 2) - width, 7)
+            left = i * (side + 2)
+            ax = style.axes(fig, left, high - 5 - side, whole - left - side, 5)
             image = ax.imshow(_cells(p), cmap="cividis", vmin=-1, vmax=1, interpolation="nearest")
-            ax.set_title(f"{p.sizes['steps']:.0f} steps", size=style.SMALL)
+            ax.set_title(f"{p.sizes['steps']:.0f} steps", size=style.SMALL, pad=2)
             ax.set_xticks([])
             ax.set_yticks([])
-        bar = fig.colorbar(image, cax=style.axes(fig, style.HALF - 9, 4, 7, 9), ticks=[-1, 0, 1])
+        left = len(points) * (side + 2)
+        bar = fig.colorbar(image, cax=style.axes(fig, left, high - 5 - side, whole - left - 2.5, 5), ticks=[-1, 0, 1])
         bar.outline.set_linewidth(0.4)
     size = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f}"
     caption = (f"Two hot discs and a cold one on a field of {size} cells whose edge is kept at 0, r\u00a0=\u00a0"

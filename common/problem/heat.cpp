@@ -1,6 +1,6 @@
-/// The oracle of the heat equation. Forward Euler in float64 at every cell, or, where that would take too long, at
-/// windows of the field, which depend on no cell farther away than there are steps, together with the amplitudes of a
-/// few modes, which a step multiplies by a known factor and in which every cell takes part. A sine mode has a formula.
+/// The oracle of the heat equation: forward Euler in float64 for every cell or, where that would take too long, for
+/// windows of the field, whose cells depend on none farther away than there are steps, together with the amplitudes of
+/// a few modes, which each step multiplies by a known factor and to which every cell contributes. A sine has a formula.
 #include "common/problem/heat.hpp"
 
 #include <fmt/core.h>
@@ -411,6 +411,7 @@ const bool added = add_problem({
                    {{"m", 150}, {"n", 1}, {"steps", 5}},
                    {{"m", 37}, {"n", 53}, {"steps", 12}, {"permille", 250}},
                    {{"n", 64}, {"steps", 8}, {"permille", 125}},
+                   {{"m", 12}, {"n", 259}, {"steps", 25}},
                    {{"m", 66}, {"n", 300}, {"steps", 25}},
                    {{"m", 129}, {"n", 259}, {"steps", 12}, {"permille", 250}},
                    {{"m", 40}, {"n", 1021}, {"steps", 13}, {"permille", 100}}},

@@ -1,8 +1,8 @@
-/// Each thread steps a band of rows, a few of them at a time, in vectors: a row that is in registers serves three
-/// results, and memory reads each row little more than once, since those at a block's border are still in a cache. The
-/// results of fields that no cache holds bypass the caches: an ordinary store would first read the line that it
-/// overwrites. A pass of one step cannot be faster than a copy, and this one should be as fast.
-/// Source: Datta et al. 2008 (blocks of rows in registers, streaming stores).
+/// Each thread steps a band of rows, a few at a time, in vectors: a row in registers serves three results, and the rows
+/// at a block's border are still in a cache when the next block needs them. Where no cache holds the field, results are
+/// written by streaming stores: an ordinary store would first read the line that it overwrites. One step per pass
+/// cannot be faster than a copy; expect this one to be as fast. Source: Datta et al. 2008 (register blocking, streaming
+/// stores).
 #include <omp.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void step_block(const HeatGrid& g, const float* u, float* next, int row, const f
     in[r] = from < 0 || from >= g.rows ? zeros : u + from * g.cols;
   }
   for (int r = 0; r < kRows; ++r) out[r] = next + (row + r) * g.cols;
-  const auto step_columns = [&](int begin, int end) {  // one by one: the first and the last one have an edge beside
+  const auto step_columns = [&](int begin, int end) {  // cell by cell: the first and the last column are at the edge
     for (int r = 0; r < kRows; ++r)
       for (int col = begin; col < end; ++col) {
         const float* u_row = in[r + 1];
@@ -66,7 +66,7 @@ const bool added = add_kernel({
     .name = "cpu/heat/blocked",
     .order = 20,
     .title = "blocked",
-    .idea = "Threads step blocks of a few rows in vector registers and store past the caches.",
+    .idea = "Threads step blocks of a few rows in vector registers, with streaming stores.",
     .source = {{"datta2008"}, {"openmp", "parallel construct"}},
     .tunables = {{"rows", RowsAtATime::values()}},
     .scratch = [](const Params& p) { return heat_scratch(p, heat_steps(p)); },

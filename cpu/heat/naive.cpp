@@ -1,6 +1,6 @@
-/// The textbook's two loops over rows and columns, on one thread: five reads and a write a cell, each neighbour tested
-/// for whether there is one. Three rows at a time stay in a cache, so memory is read once.
-/// Source: Blakely, the heat equation in two dimensions.
+/// The textbook's two loops over rows and columns, on one thread, each neighbour tested for. The three rows that a cell
+/// needs stay in the caches, so memory is read once, but one thread has too few requests in flight to saturate it.
+/// Source: Blakely, Laplace's equation and memory bandwidth.
 #include "common/problem/heat.hpp"
 
 namespace rung {
@@ -23,7 +23,7 @@ const bool added = add_kernel({
     .order = 10,
     .title = "naive",
     .idea = "Two loops over rows and columns on one thread, each neighbour tested for.",
-    .source = {{"blakely", "heat equation"}},
+    .source = {{"blakely", "Laplace's equation and memory bandwidth"}},
     .scratch = [](const Params& p) { return heat_scratch(p, heat_steps(p)); },
     .run =
         [](const Call& call) {

@@ -25,9 +25,9 @@ inline void store(float* to, FloatVector value) {
     store<kStore>(reinterpret_cast<FloatVector*>(to), value);
 }
 
-/// Steps kRows rows, the inner ones of `in`, from column `begin` on by whole vectors up to `end`; returns the first
-/// column that is left. Each row is loaded once for three results, and so many rows are that many streams from memory,
-/// which keep more of its requests in flight than one.
+/// Steps kRows rows, the inner ones of `in`, from column `begin` to `end` by whole vectors; returns the first column
+/// that is left over. Each row is loaded once for three results, and several rows are several streams from memory,
+/// which have more requests in flight than one.
 template <Store kStore, int kRows>
 int step_rows(const float* const (&in)[kRows + 2], float* const (&out)[kRows], int begin, int end, float centre,
               float side) {
@@ -45,8 +45,8 @@ int step_rows(const float* const (&in)[kRows + 2], float* const (&out)[kRows], i
   return col;
 }
 
-/// Calls use() with the way to store that suits the field: past the caches if they cannot hold both arrays anyway and
-/// its rows are whole vectors.
+/// Calls use() with the kind of store that suits the field: streaming where the caches cannot hold both arrays and rows
+/// are whole vectors.
 template <typename Use>
 void with_store(const Params& p, const Use& use) {
   const bool is_cached = 8 * heat_cells(p) < static_cast<double>(cpu_info().all_l3_bytes);

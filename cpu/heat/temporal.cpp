@@ -1,9 +1,9 @@
-/// Several steps a sweep over the field. A thread takes a strip of columns down a part of the rows; four rows at a time
-/// come in, and each level of a pipeline makes of the last rows of the level above it four rows one step later. The
-/// last rows of all levels together stay in L2. Memory sees a row read once and written once in `depth` steps. Strips
-/// overlap by `depth` columns on either side, which go stale, and parts of the rows by as many rows. A level multiplies
-/// by the ratio of the weights alone, one operation less; the last one makes up for it. Source: Matsumura et al. 2020
-/// (AN5D), on a CPU's caches; Wonnacott 2000 (time skewing).
+/// Temporal blocking: several steps between one read and one write of the field. A thread streams down a strip of
+/// columns, four rows at a time, and each level of a pipeline computes from the last rows of the level before it four
+/// rows one time step later. The rows that all levels keep fit in L2 together, so DRAM traffic per step falls by the
+/// depth, and the kernel runs at the rate of the cores. The outer columns of a strip become invalid, one more per
+/// level, so strips overlap; likewise the parts that the rows are divided into. Source: Matsumura et al. 2020 (AN5D),
+/// in a CPU's caches; Wonnacott 2000 (time skewing).
 #include <omp.h>
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 namespace rung {
 namespace {
 
-constexpr int kRows = 4;  // made at a time; each reads two more
+constexpr int kRows = 4;  // that a level computes at a time, from two more
 
 int rounded_up(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-/// The last rows of every level, of which level 0 is the field itself: a vector of zeros lies on either side of each.
+/// The last rows of each level, level 0 being the field itself, with a vector of zeros on either side of each row.
 class Levels {
  public:
   Levels(int depth, int width)
@@ -45,13 +45,13 @@ class Levels {
   std::unique_ptr<float[], Free> memory_;
 };
 
-/// A sweep of so many steps, and how it is shared out.
+/// A sweep over the field of so many steps, and how it is divided.
 struct Sweep {
   HeatGrid grid;
   int steps = 0, width = 0, strips = 0, parts = 0;
 };
 
-/// Columns [begin, begin + width) of rows [top, bottom), of which the columns [from, to) are right in the end.
+/// Columns [begin, begin + width) of rows [top, bottom), of which columns [from, to) are valid after all steps.
 struct Piece {
   int begin = 0, from = 0, to = 0, top = 0, bottom = 0;
 };
@@ -66,7 +66,7 @@ Piece piece_of(const Sweep& s, int strip, int part) {
           .bottom = static_cast<int>(rows * (part + 1) / s.parts)};
 }
 
-/// Brings kRows rows of the field from `first` on into level 0, zeros for those that it has not.
+/// Copies kRows rows of the field, from `first` on, to level 0; rows outside the field are zero.
 void take_rows(const Sweep& s, const Piece& piece, const float* u, Levels& levels, int first) {
   const std::size_t bytes = std::min(s.width, s.grid.cols) * sizeof(float);
   for (int row = first; row < first + kRows; ++row) {
@@ -77,12 +77,12 @@ void take_rows(const Sweep& s, const Piece& piece, const float* u, Levels& level
     }
     const float* from = u + row * s.grid.cols + piece.begin;
     std::memcpy(to, from, bytes);
-    if (row + kRows < s.grid.rows)  // the hardware does not see that the next rows are due
+    if (row + kRows < s.grid.rows)  // the hardware prefetcher does not follow from row to row
       for (int col = 0; col < s.width; col += 16) __builtin_prefetch(from + kRows * s.grid.cols + col);
   }
 }
 
-/// Makes kRows rows of `level` from `first` on; zeros where the field has none.
+/// Computes kRows rows of `level`, from `first` on; rows and columns outside the field stay zero.
 void make_rows(const Sweep& s, Levels& levels, int level, int first) {
   const float* in[kRows + 2];
   float* out[kRows];
@@ -91,12 +91,12 @@ void make_rows(const Sweep& s, Levels& levels, int level, int first) {
   step_rows<Store::ordinary, kRows>(in, out, 0, s.width, s.grid.centre, s.grid.side);
   for (int r = 0; r < kRows; ++r) {
     const bool is_outside = first + r < 0 || first + r >= s.grid.rows;
-    const int end = is_outside ? 0 : std::min(s.width, s.grid.cols);  // columns beyond it stay zero as well
+    const int end = is_outside ? 0 : std::min(s.width, s.grid.cols);
     std::memset(out[r] + end, 0, (s.width - end) * sizeof(float));
   }
 }
 
-/// Writes those of kRows rows of the last level from `first` on that are the piece's.
+/// Stores those of kRows rows of the last level, from `first` on, that belong to the piece.
 template <Store kStore>
 void put_rows(const Sweep& s, const Piece& piece, Levels& levels, float* next, int first) {
   for (int row = std::max(first, piece.top); row < std::min(first + kRows, piece.bottom); ++row) {
@@ -108,7 +108,7 @@ void put_rows(const Sweep& s, const Piece& piece, Levels& levels, float* next, i
   }
 }
 
-/// Each level is a row behind the one above it, since it needs that one's next row.
+/// Each level is a row behind the one before it, whose next row it needs.
 template <Store kStore>
 void sweep_piece(const Sweep& s, const Piece& piece, const float* u, float* next, Levels& levels) {
   levels.clear();
@@ -131,8 +131,8 @@ void sweep_field(const Sweep& s, const float* u, float* next) {
   }
 }
 
-/// `steps` of them at a time, in strips of `width` columns or the field's. So many parts that threads that have done
-/// theirs find another, yet so high that what parts compute twice is little.
+/// Strips of the tunable's width, or of the field's; several pieces per thread, for balance, but none so low that the
+/// overlap becomes a large part of it.
 Sweep sweep_of(const Params& p, int steps) {
   constexpr int kPiecesPerThread = 8, kLeastHeight = 16;
   const HeatGrid grid = heat_grid(p);
@@ -164,7 +164,8 @@ const bool added = add_kernel({
     .name = "cpu/heat/temporal",
     .order = 30,
     .title = "temporal blocking",
-    .idea = "Each thread takes strips of the field through several steps within its L2 between one read and one write.",
+    .idea =
+        "Each thread takes strips of the field through several steps within its L2, between one read and one write.",
     .source = {{"matsumura2020"}, {"wonnacott2000"}},
     .tunables = {{"depth", {24, 16, 12, 8, 4}}, {"width", {512, 256, 1024}}},
     .scratch = [](const Params& p) { return heat_scratch(p, sweeps_of(p)); },

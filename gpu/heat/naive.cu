@@ -1,7 +1,7 @@
-/// One thread a cell: five loads and a store. What the neighbours share L1 hands out, so memory is read little more
-/// than once; but a thread waits for a single element of its own, and all threads together then ask for too little at a
-/// time to keep the memory busy. The block's shape decides how many rows and sectors beside its own it brings in.
-/// Source: Blakely, the heat equation in two dimensions.
+/// One thread per cell: five loads and a store. L1 serves most of the neighbours, so DRAM is read little more than
+/// once; but each thread has a single element of its own in flight, and all of them together are too few bytes to
+/// saturate DRAM. The block's shape decides how many rows and sectors beside its own it loads. Source: Blakely,
+/// Laplace's equation and memory bandwidth.
 #include "gpu/heat/one_step.hpp"
 
 namespace rung {
@@ -28,8 +28,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/heat/naive",
     .order = 10,
     .title = "naive",
-    .idea = "One thread a cell, which reads its four neighbours from global memory.",
-    .source = {{"blakely", "heat equation"}},
+    .idea = "One thread per cell, which loads its four neighbours from global memory.",
+    .source = {{"blakely", "Laplace's equation and memory bandwidth"}},
     .tunables = {{"block", words({"256x1", "128x2", "64x4", "32x8", "16x16", "32x32"})}},
     .scratch = one_step_scratch,
     .gpu = {
@@ -39,7 +39,7 @@ const bool added = add_gpu_kernel({
               return Launch{{blocks_for(p.at("n"), cols), blocks_for(p.at("m"), rows)}, {cols, rows}};
             },
         .requested =
-            [](const Params& p) {  // beyond the edge there is nothing to read
+            [](const Params& p) {  // cells at the edge have fewer neighbours
               return one_step_traffic(p, 5 * heat_cells(p) - 2.0 * (p.at("m") + p.at("n")));
             },
     },

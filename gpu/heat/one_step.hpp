@@ -1,5 +1,5 @@
-/// What the kernels of the heat equation share that make one step a launch. In an unnamed namespace, since each of a
-/// file's builds has its own.
+/// What the kernels of the heat equation share that make one step per launch. In an unnamed namespace: each of the
+/// three builds of a kernel's file has its own.
 #pragma once
 
 #include "common/problem/heat.hpp"
@@ -16,11 +16,11 @@ inline Traffic one_step_traffic(const Params& p, double loaded) {
   return {.loaded = 4 * loaded * heat_steps(p), .stored = 4 * heat_cells(p) * heat_steps(p)};
 }
 
-/// Of n cells in a line, those that tiles of `size` cells read that reach for `margin` cells more on either side.
-inline double cells_of_tiles(std::int64_t n, std::int64_t size, std::int64_t margin) {
+/// Of a line of n cells, how many all tiles of `size` cells load that have a halo of `halo` cells on either side.
+inline double cells_of_tiles(std::int64_t n, std::int64_t size, std::int64_t halo) {
   double cells = 0;
   for (std::int64_t first = 0; first < n; first += size)
-    cells += static_cast<double>(std::min(n, first + size + margin) - std::max<std::int64_t>(0, first - margin));
+    cells += static_cast<double>(std::min(n, first + size + halo) - std::max<std::int64_t>(0, first - halo));
   return cells;
 }
 

@@ -1,8 +1,7 @@
-/// A lane has quads of two rows and those above and below in registers, and hands its outer columns to its neighbours
-/// by shuffles: no shared memory, no barrier. Each row is asked for in accesses of 16 bytes, and with several on the
-/// way for each thread the kernel should run at the rate of a copy.
-/// Source: Volkov and Demmel 2008 (registers in place of shared memory); NVIDIA CUDA C++ Programming Guide, warp
-/// shuffle functions.
+/// Each lane loads quads of two rows and of those above and below into registers, and exchanges its outer columns with
+/// its neighbours by shuffles: no shared memory, no barrier. With several 16-byte loads in flight per thread, expect
+/// the bandwidth of a copy. Source: PMPP 4e, section 8.5 (register tiling for stencils); NVIDIA CUDA C++ Programming
+/// Guide, warp shuffles.
 #include "gpu/heat/register_tile.hpp"
 
 namespace rung {
@@ -14,8 +13,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/heat/register_tile",
     .order = 30,
     .title = "register tile",
-    .idea = "Each lane keeps quads of a few rows in registers; neighbouring columns come by shuffles.",
-    .source = {{"volkov2008"}, {"cuda-guide", "warp shuffle functions"}},
+    .idea = "Each lane keeps quads of a few rows in registers; columns of its neighbours come by shuffles.",
+    .source = {{"pmpp", "section 8.5"}, {"cuda-guide", "warp shuffle functions"}},
     .tunables = {{"rows", Rows::values()}},
     .scratch = one_step_scratch,
     .gpu = {

@@ -1,4 +1,4 @@
-/// One step with the cells in registers, which heat/register_tile is and heat/temporal ends with.
+/// One step with the cells in registers: the kernel of heat/register_tile, and of the last steps of heat/temporal.
 #pragma once
 
 #include "gpu/heat/one_step.hpp"
@@ -6,7 +6,7 @@
 namespace rung {
 namespace {
 
-constexpr int kRegisterCols = 128;  // of a warp: 4 a lane
+constexpr int kRegisterCols = 128;  // of a warp: 4 per lane
 constexpr int kRegisterWarps = 8;   // of a block, one below the other
 
 /// Four neighbouring columns of a row, zero outside the grid. One load where rows are whole quads.
@@ -40,7 +40,7 @@ __device__ __forceinline__ void put_cells(mem<float>* next, int row, int col, co
   }
 }
 
-/// A lane has 4 columns and Rows rows of the field; its neighbours' outer columns come by shuffles.
+/// A lane computes 4 columns of Rows rows; the columns beside them come from its neighbours by shuffles.
 template <int Rows, bool kQuads>
 __global__ void __launch_bounds__(32 * kRegisterWarps)
     heat_register_tile(const mem<float>* u, mem<float>* next, HeatGrid g) {

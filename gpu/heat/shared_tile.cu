@@ -1,9 +1,8 @@
-/// A block brings its tile of the field and a margin around it into shared memory, every cell once, by asynchronous
-/// copies of 16 bytes: all of them are on their way before anyone waits. Then a thread goes down its column and reads
-/// three cells for each that it computes, the others being those of the row before.
-/// Tall tiles read little beside their own, and many bytes on the way are what naive lacks: that, more than reuse,
-/// which L1 had found as well, is to bring it near the copy bandwidth. Source: PMPP 4e, section 8.3 (stencils with
-/// shared memory tiling); Blakely, shared memory.
+/// A block copies its tile of the field and a halo into shared memory, each cell once, by asynchronous copies that are
+/// all in flight before anyone waits. Each thread then marches down a column with the rows above in registers: three
+/// loads from shared memory per cell. The reuse is not what it gains over the naive kernel, whose neighbours come from
+/// L1: it has many more bytes in flight, and tall tiles keep the halo small. Expect close to the bandwidth of a copy.
+/// Source: PMPP 4e, section 8.3 (shared memory tiling for stencils); Blakely, shared memory.
 #include "gpu/heat/one_step.hpp"
 
 namespace rung {
@@ -12,16 +11,16 @@ namespace {
 using Rows = Choices<32, 16, 64>;
 
 constexpr int kCols = 128;  // columns of a tile
-constexpr int kMargin = 4;  // columns beside it: of a quad one is needed
-constexpr int kWidth = kCols + 2 * kMargin;
+constexpr int kHalo = 4;    // columns on either side: one is used, but copies are of four
+constexpr int kWidth = kCols + 2 * kHalo;
 constexpr int kThreads = 256;
 
-/// Elements: copied at once, 4 or, where rows are no whole quads, 1.
+/// Elements per copy: 4, or 1 where rows do not begin at multiples of 16 bytes.
 template <int Rows, int Elements>
 __global__ void heat_shared_tile(const mem<float>* u, mem<float>* next, HeatGrid g) {
   __shared__ __align__(16) mem<float> tile[Rows + 2][kWidth];
-  const int first_row = blockIdx.y * Rows - 1, first_col = blockIdx.x * kCols - kMargin;
-  constexpr int kPieces = kWidth / Elements;  // of a row
+  const int first_row = blockIdx.y * Rows - 1, first_col = blockIdx.x * kCols - kHalo;
+  constexpr int kPieces = kWidth / Elements;  // copies of a row
 #pragma unroll
   for (int i = threadIdx.x; i < (Rows + 2) * kPieces; i += kThreads) {
     const int y = i / kPieces, x = i % kPieces * Elements;
@@ -33,7 +32,7 @@ __global__ void heat_shared_tile(const mem<float>* u, mem<float>* next, HeatGrid
   __pipeline_commit();
   __pipeline_wait_prior(0);
   __syncthreads();  // the tile is complete before any thread reads what others brought
-  const int x = kMargin + threadIdx.x % kCols, col = first_col + x;
+  const int x = kHalo + threadIdx.x % kCols, col = first_col + x;
   if (col >= g.cols) return;
   constexpr int kPart = Rows / (kThreads / kCols);  // rows that a thread computes
   const int top = 1 + threadIdx.x / kCols * kPart;
@@ -53,7 +52,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/heat/shared_tile",
     .order = 20,
     .title = "shared tile",
-    .idea = "A block copies a tile and its margin into shared memory, all of it at once, and computes from there.",
+    .idea = "A block copies a tile and its halo into shared memory, with all copies in flight at once, and computes "
+            "from there.",
     .source = {{"pmpp", "section 8.3"}, {"blakely", "shared memory"}},
     .tunables = {{"rows", Rows::values()}},
     .scratch = one_step_scratch,
@@ -66,7 +66,7 @@ const bool added = add_gpu_kernel({
         .requested =
             [](const Params& p) {
               return one_step_traffic(
-                  p, cells_of_tiles(p.at("m"), p.at("rows"), 1) * cells_of_tiles(p.at("n"), kCols, kMargin));
+                  p, cells_of_tiles(p.at("m"), p.at("rows"), 1) * cells_of_tiles(p.at("n"), kCols, kHalo));
             },
     },
     .run =

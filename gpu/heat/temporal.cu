@@ -1,14 +1,16 @@
-/// Several steps a sweep over the field, all of them in registers. A warp marches down a strip of columns and takes in
-/// a row at a time; its first level of registers makes of each row the row above it one step later, the next level
-/// takes that in, and so on: a pipeline of `depth` levels, each of which keeps one row and the sums that the next row
-/// completes. Memory sees each row read once and written once in `depth` steps, so that the bound of a kernel that
-/// makes one step at a time is left behind by almost as much, until the instructions are what limits it. Cells near the
-/// sides of a strip go stale by one column a level; strips overlap by as much, and parts of the rows, which are there
-/// to give every multiprocessor enough warps, by `depth` rows. Rows come by asynchronous copies through a ring in
-/// shared memory; results leave through the same, which makes whole lines of what a lane has side by side. At the
-/// field's edge nothing is tested: a strip that begins or ends there takes nothing from beyond it, and above and below
-/// the field goes on as its mirror image of the other sign, which keeps the edge at zero by itself. Source: Matsumura
-/// et al. 2020 (AN5D); Zhang et al. 2023 (EBISU).
+/// Temporal blocking: several steps between one read and one write of the field, all of them in registers. A warp
+/// streams down a strip of columns. The first level of a pipeline turns each row that comes in into the row above it
+/// one time step later and passes that on to the next level; each of the `depth` levels keeps one row and the partial
+/// sums that the next row completes. DRAM traffic per step falls by almost the depth, so the kernel leaves the bound of
+/// one step per pass far behind, until instruction issue limits it.
+///
+/// The outer columns of a strip become invalid, one more per level, so strips overlap; likewise the parts that the rows
+/// are divided into so that every multiprocessor has enough warps. Rows are prefetched by asynchronous copies into a
+/// ring in shared memory; results go through the same ring, which turns what a lane has side by side into coalesced
+/// stores. The boundary costs no test: the outer lanes of a strip at the edge take zero from beyond it, and above and
+/// below the field continues as its own mirror image with the opposite sign, which keeps the edge at zero.
+///
+/// Source: Matsumura et al. 2020 (AN5D); Zhang et al. 2023 (EBISU).
 #include <algorithm>
 #include <cmath>
 
@@ -22,34 +24,34 @@ using Depths = Choices<12, 10, 8, 6, 4>;
 using Columns = Choices<8, 4>;
 
 constexpr int kSlots = 6;          // pairs of rows that the ring holds
-constexpr int kRowsOfOneStep = 2;  // of the register tile, for steps that fill no sweep
+constexpr int kRowsOfOneStep = 2;  // of the register tile, for the steps that are left
 
-/// What a warp computes: Columns neighbouring columns a lane, of which the outer kHalo on each side go stale.
+/// What a warp computes: Columns neighbouring columns per lane, of which the outer kHalo on each side become invalid.
 template <int Depth, int Columns>
 struct Strip {
   static constexpr int kWidth = 32 * Columns;
   static constexpr int kHalo = (Depth + 3) / 4 * 4;  // whole quads
   static constexpr int kFresh = kWidth - 2 * kHalo;
   static constexpr int kRingFloats = kSlots * 2 * kWidth;
-  /// Warps that a multiprocessor has registers for, in equal shares of its four parts: two rows a level, and the rest.
+  /// Resident warps that the registers of a multiprocessor's four partitions allow: each level needs two rows.
   static constexpr int kWarps = 512 / (2 * Depth * Columns + 4 * Columns + 24) * 4;
 };
 
-/// A sweep's field, and how it is shared out: strips beside each other, parts of the rows below each other.
+/// The field, and how a sweep over it is divided: strips side by side, parts of the rows one below the other.
 struct Sweep {
   int rows, cols;
-  float ratio;  ///< of the weight of a cell to that of a neighbour
-  float scale;  ///< the weight of a neighbour to the power of the depth: levels multiply by the ratio alone
+  float ratio;  ///< weight of a cell over that of a neighbour: all that a level multiplies by
+  float scale;  ///< weight of a neighbour to the power of the depth, which makes up for it in the end
   int strips, part_rows;
 };
 
-/// Where an element of a row lies in the ring: lanes that read quads two apart then meet different banks.
+/// Where an element of a row lies in the ring: swizzled, so that lanes that read every other quad use all banks.
 template <int Columns>
 __device__ __forceinline__ int place(int i) {
   return Columns == 8 ? i ^ (i >> 5 & 1) << 2 : i;
 }
 
-/// The row of the field that `row` is or, above and below, mirrors, and by what to multiply it.
+/// The row of the field that `row` is or, above and below the field, mirrors; `sign`: what to multiply it by.
 __device__ __forceinline__ int mirrored(int row, int rows, float& sign) {
   sign = 1;
   if (static_cast<unsigned>(row) < static_cast<unsigned>(rows)) return row;
@@ -57,7 +59,7 @@ __device__ __forceinline__ int mirrored(int row, int rows, float& sign) {
   return row < 0 ? max(-2 - row, 0) : min(2 * rows - row, rows - 1);
 }
 
-/// Starts the copy of a row of a strip into the ring, Elements at a time; `from` is the first that this lane copies.
+/// Starts the copies of a strip's row into the ring, of Elements each; `from`: the first element that this lane copies.
 template <int Columns, int Elements>
 __device__ __forceinline__ void fetch_row(mem<float>* to, const mem<float>* from, int lane) {
 #pragma unroll
@@ -81,8 +83,7 @@ __device__ __forceinline__ void take_row(const mem<float>* from, int lane, float
   for (int c = 0; c < Columns; ++c) v[c] = sign * v[c];
 }
 
-/// Stores those of the strip's columns of a row that lie in [from, to), by way of a row of the ring; `out` is where
-/// this lane's first one belongs.
+/// Stores columns [from, to) of the strip's row, staged in a row of the ring; `out`: where this lane stores first.
 template <int Columns, int Elements>
 __device__ __forceinline__ void put_row(mem<float>* out, mem<float>* stage, int lane, int from, int to, float scale,
                                         const reg<float> (&v)[Columns]) {
@@ -90,7 +91,7 @@ __device__ __forceinline__ void put_row(mem<float>* out, mem<float>* stage, int 
   for (int c = 0; c < Columns; c += 4)
     *vector_cast<float4>(stage + place<Columns>(lane * Columns + c)) =
         make_float4(scale * v[c], scale * v[c + 1], scale * v[c + 2], scale * v[c + 3]);
-  __syncwarp();  // the row is complete before lanes read what others put there
+  __syncwarp();  // the staged row is complete before lanes read what others wrote
 #pragma unroll
   for (int i = 0; i < Columns / Elements; ++i) {
     const int element = (i * 32 + lane) * Elements;
@@ -102,8 +103,9 @@ __device__ __forceinline__ void put_row(mem<float>* out, mem<float>* stage, int 
   }
 }
 
-/// One level takes in a row and gives back the row above it one step later. It keeps the row, and of the sum that makes
-/// the next result all but its southern term. `west` and `east` are 0 in the strip's outer lanes, else 1.
+/// One level: takes the next row in `v` and returns there the row above it one time step later. It keeps the row in
+/// `last`, and in `sum` the next result without its southern neighbour. `west`, `east`: 0 in the strip's outer lanes,
+/// else 1.
 template <int Columns>
 __device__ __forceinline__ void advance(reg<float> (&v)[Columns], reg<float> (&last)[Columns],
                                         reg<float> (&sum)[Columns], float ratio, float west, float east) {
@@ -129,7 +131,7 @@ __device__ __forceinline__ void advance(reg<float> (&v)[Columns], reg<float> (&l
   }
 }
 
-/// Elements: copied and stored at once, 4 or, where rows are no whole quads, 1.
+/// Elements per copy and store: 4, or 1 where rows do not begin at multiples of 16 bytes.
 template <int Depth, int Columns, int Elements>
 __global__ void __launch_bounds__(32, (Strip<Depth, Columns>::kWarps))
     heat_temporal(const mem<float>* u, mem<float>* next, Sweep s) {
@@ -137,9 +139,9 @@ __global__ void __launch_bounds__(32, (Strip<Depth, Columns>::kWarps))
   __shared__ __align__(16) mem<float> ring[Own::kRingFloats];
   const int lane = threadIdx.x;
   const int strip = blockIdx.x % s.strips;
-  const int wanted = strip * Own::kFresh;  // where it would begin if the field had no end
+  const int wanted = strip * Own::kFresh;  // the last strip begins earlier, to end with the field
   const int begin = max(0, min(wanted, s.cols - Own::kWidth));
-  const int put_from = strip == 0 ? 0 : wanted + Own::kHalo - begin;  // counted from the strip's beginning
+  const int put_from = strip == 0 ? 0 : wanted + Own::kHalo - begin;  // relative to `begin`
   const int put_to = strip == s.strips - 1 ? s.cols - begin : wanted + Own::kFresh + Own::kHalo - begin;
   const int first_row = blockIdx.x / s.strips * s.part_rows, last_row = min(s.rows, first_row + s.part_rows);
   const int end = last_row + Depth;
@@ -183,14 +185,14 @@ __global__ void __launch_bounds__(32, (Strip<Depth, Columns>::kWarps))
 #pragma unroll 1
   for (; row < end; row += 2) {
     __pipeline_wait_prior(kSlots - 2);
-    __syncwarp();  // the copies of all lanes are there, and none still uses the slot that is filled next
+    __syncwarp();  // all lanes' copies have landed, and no lane still uses the slot that is filled next
     reg<float> upper[Columns], lower[Columns];
     take(slot, 0, row, upper);
     take(slot, 1, row + 1, lower);
     fetch(row + 2 * (kSlots - 1), slot == 0 ? kSlots - 1 : slot - 1);
     advance(upper, last[0], sum[0], s.ratio, west, east);
 #pragma unroll
-    for (int t = 1; t < Depth; ++t) {  // the lower row is a level behind, so that the two do not wait for each other
+    for (int t = 1; t < Depth; ++t) {  // the lower row is a level behind: two independent chains of instructions
       advance(upper, last[t], sum[t], s.ratio, west, east);
       advance(lower, last[t - 1], sum[t - 1], s.ratio, west, east);
     }
@@ -201,9 +203,9 @@ __global__ void __launch_bounds__(32, (Strip<Depth, Columns>::kWarps))
   }
 }
 
-// ---- How a field is shared out ----
+// ---- How a sweep is divided ----
 
-/// What the host has to know of the kernel for these tunables.
+/// What the host needs to know of the kernel with these tunables.
 struct Shape {
   int depth, width, fresh, warps;
 };
@@ -229,8 +231,8 @@ int strips_of(const Params& p, const Shape& shape) {
   return cols <= shape.width ? 1 : 1 + (cols - shape.width + shape.fresh - 1) / shape.fresh;
 }
 
-/// Rows of a part: those with which the last warp is done first, if every warp goes over its rows and the depth on both
-/// sides, and as many run at once as there are registers for.
+/// Rows per part, chosen so that the sweep ends earliest: a warp takes time for its rows and the overlap above and
+/// below, and as many warps run at once as fit; more parts fill the last wave better but overlap more.
 int part_rows(const Params& p, const Shape& shape) {
   constexpr int kMostWaves = 8;
   const int rows = static_cast<int>(p.at("m")), strips = strips_of(p, shape);
@@ -256,7 +258,7 @@ Launch sweep_launch(const Params& p) {
   return {{strips_of(p, shape) * blocks_for(p.at("m"), part_rows(p, shape))}, {32}};
 }
 
-/// Each part loads its rows and the depth above and below, in pairs, by whole strips.
+/// Each part loads its rows and the overlap above and below, in pairs, over the whole width of the strips.
 Traffic traffic(const Params& p) {
   const Shape shape = shape_of(p);
   const std::int64_t rows = p.at("m"), own = part_rows(p, shape);
@@ -270,7 +272,7 @@ Traffic traffic(const Params& p) {
 
 std::string refuse(const Params& p) {
   const Shape shape = shape_of(p);
-  if (sweeps_of(p) == 0) return "makes " + std::to_string(shape.depth) + " steps at a time: give as many, or more";
+  if (sweeps_of(p) == 0) return "makes " + std::to_string(shape.depth) + " steps at a time: give at least as many";
   if (p.at("n") >= shape.width && p.at("m") >= shape.depth) return "";
   return "takes fields of at least " + std::to_string(shape.width) + " columns and " + std::to_string(shape.depth) +
          " rows: gpu/heat/register_tile takes any";
