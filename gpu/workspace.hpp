@@ -15,7 +15,7 @@ struct Workspace {
   unsigned epoch = 0;         ///< of the latest launch
 };
 
-/// The workspace, with room for at least so many elements. Throws Error if there is not enough memory.
+/// The workspace, with room for at least these numbers of elements. Throws Error if there is not enough memory.
 Workspace& workspace(std::size_t a, std::size_t b, std::size_t partials, std::size_t flags);
 
 }  // namespace rung::hopper

@@ -207,7 +207,7 @@ bool BlockRunner::wake_log_full(unsigned first, unsigned last) {
   return any;
 }
 
-/// The lanes of a warp in this state; State::fresh stands for all of them.
+/// The lanes of a warp that are in this state; for State::fresh, all lanes.
 std::uint32_t BlockRunner::lanes_in(unsigned first, unsigned last, State state) const {
   std::uint32_t lanes = 0;
   for (unsigned t = first; t < last; ++t)

@@ -23,7 +23,7 @@ constexpr std::size_t kColours = 16, kColourBytes = 256;
 
 constexpr std::uint64_t kCanary = 0x57ac4e4d'0f57ac45;
 
-/// The stack allocator that boost::context requires; stacks return to nobody, since the pool owns them.
+/// The stack allocator that boost::context requires. It does nothing, since the pool owns the stacks.
 struct KeepStack {
   void deallocate(boost::context::stack_context&) {}
 };

@@ -80,7 +80,7 @@ class SyncFlags {
 /// the blocks of one launch, one after the other, on one OS thread.
 class HappensBefore {
  public:
-  /// `threads` of a block; epochs up to `last_epoch` are told apart. `flags` outlives the launch's blocks.
+  /// `threads` of a block; epochs up to `last_epoch` are distinguished. `flags` outlives the launch's blocks.
   void begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch);
   void begin_block(std::uint32_t block);
 

@@ -60,7 +60,7 @@ struct CheckedAccess {
 class GridHazards {
  public:
   /// `blocks`: of the launch; block indices are below it. The first 2^36 / blocks (at most 2^31) barriers and fences of
-  /// a block are told apart, warp barriers included; later accesses of the block count as ordered among themselves.
+  /// a block are distinguished, warp barriers included; later accesses of the block count as ordered among themselves.
   /// Throws Error if there are more than 2^31 - 1.
   explicit GridHazards(std::uint64_t blocks = std::uint64_t{1} << 20);
   ~GridHazards();

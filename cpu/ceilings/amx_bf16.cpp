@@ -1,8 +1,8 @@
-/// The rate of Intel AMX's bfloat16 products on all threads: each multiplies a 16 x 32 by a 32 x 16 tile and adds to 16
-/// x 16 sums. The unit starts one every 16 cycles and takes 52 for it, so four independent chains keep it busy; they, a
-/// tile of A and two of B are seven of the eight tile registers.
-/// A thread takes the next four when it is done with some, so that nobody waits for the slowest core.
-/// Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on AMX.
+/// The rate of Intel AMX's bfloat16 products on all threads: each multiplies a 16 x 32 by a 32 x 16 tile and adds to
+/// 16 x 16 sums. The unit starts one every 16 cycles with a latency of 52, so four independent chains keep it busy;
+/// with a tile of A and two of B they occupy seven of the eight tile registers. Groups of chains are scheduled
+/// dynamically, so that no thread waits for the slowest core. Source: Intel 64 and IA-32 Architectures Optimization
+/// Reference Manual, chapter on AMX.
 #if defined(__x86_64__) && defined(__linux__)
 #include <immintrin.h>
 #include <omp.h>
@@ -29,12 +29,12 @@ PairedRows paired(const Bf16* b) {
   return result;
 }
 
-// The attribute, and not a compiler flag for the file: nothing but this function may use what the CPU may lack. The
-// numbers of tile registers are part of the instructions: they cannot be variables.
+// An attribute instead of a compiler flag for the file, since only this function may use instructions that the CPU may
+// lack. The numbers of tile registers are part of the instructions and cannot be variables.
 __attribute__((target("amx-tile,amx-bf16"))) void iterate(const float* x, const Bf16* a, const PairedRows* b, float* y,
                                                           std::int64_t iterations) {
   static const TileShapes shapes;
-  asm volatile("" ::: "memory");  // g++'s tile loads do not tell the compiler what they read: it must be in memory
+  asm volatile("" ::: "memory");  // g++'s tile loads do not declare what they read: it must be in memory
   _tile_loadconfig(&shapes);
   _tile_loadd(0, x, kRowBytes);
   _tile_loadd(1, x + kTileSums, kRowBytes);

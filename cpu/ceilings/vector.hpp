@@ -1,57 +1,45 @@
-/// The CPU's widest register, for loads and stores that take as few instructions as can be.
+/// The widest vectors of the CPU that the program is compiled for: loads and stores with the fewest instructions.
 #pragma once
 
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
 
 #include <cstdint>
 
 namespace rung {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX2__)  // AVX has the registers, but no whole-number additions in them
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-
-// The widest and no wider: g++ keeps a vector that it must split on the stack. Aligned to its size.
-using WordVector __attribute__((vector_size(kVectorBytes), may_alias)) = std::uint32_t;
-using FloatVector __attribute__((vector_size(kVectorBytes), may_alias)) = float;
-
-/// How a value gets to memory: by way of the caches, which first fetch the line that is overwritten, or past them.
-enum class Store { ordinary, streaming };
-
-#ifdef __SSE2__
+#if HWY_ARCH_X86
+constexpr int kVectorBytes = HWY_MAX_BYTES;
 constexpr bool kHasStreamingStores = true;
-#else
+#else  // NEON: the compiler knows no size of SVE's vectors
+constexpr int kVectorBytes = 16;
 constexpr bool kHasStreamingStores = false;
 #endif
 
-/// Stores `value` at `to`. Streaming stores are not ordered: end them with finish_stores().
+// No wider, since g++ keeps a vector that it must split on the stack. Aligned to their size.
+using WordVector __attribute__((vector_size(kVectorBytes), may_alias)) = std::uint32_t;
+using FloatVector __attribute__((vector_size(kVectorBytes), may_alias)) = float;
+
+/// Ordinary stores go through the caches, which first fetch the line that is overwritten; streaming stores bypass them.
+enum class Store { ordinary, streaming };
+
+/// Stores `value` at `to`. Streaming stores are weakly ordered: end them with finish_stores().
 template <Store kStore>
 inline void store(FloatVector* to, FloatVector value) {
   if constexpr (kStore == Store::ordinary || !kHasStreamingStores) {
     *to = value;
   } else {
-#if defined(__AVX512F__)
-    _mm512_stream_ps(reinterpret_cast<float*>(to), value);
-#elif defined(__AVX2__)
-    _mm256_stream_ps(reinterpret_cast<float*>(to), value);
-#elif defined(__SSE2__)
-    _mm_stream_ps(reinterpret_cast<float*>(to), value);
-#endif
+    namespace hn = hwy::HWY_NAMESPACE;
+    const hn::FixedTag<float, kVectorBytes / sizeof(float)> d;
+    using Vector = hn::Vec<decltype(d)>;
+    hn::Stream(Vector{reinterpret_cast<decltype(Vector::raw)>(value)}, d, reinterpret_cast<float*>(to));
   }
 }
 
-/// All stores of this thread have left before the next begins.
+/// Orders all streaming stores of this thread before its next store.
 template <Store kStore>
 inline void finish_stores() {
-#ifdef __SSE2__
-  if constexpr (kStore == Store::streaming) _mm_sfence();
-#endif
+  if constexpr (kStore == Store::streaming) hwy::FlushStream();
 }
 
 }  // namespace rung

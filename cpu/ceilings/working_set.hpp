@@ -17,7 +17,7 @@ enum class Level { l1, l2, l3, dram };
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 /// Bytes that all threads together use, each its own part: of all arrays in a cache, of each array in DRAM. 0 if the
-/// machine has no such level, or does not tell its size, or has too little memory to get past its caches.
+/// machine has no such level, if its size is unknown, or if there is too little memory to exceed the caches.
 inline std::int64_t working_set(Level level) {
   const CpuInfo& cpu = cpu_info();
   const std::int64_t threads = omp_get_max_threads();
@@ -64,7 +64,7 @@ inline std::string refuse_level(Level level) {
   if (working_set(level) > 0) return "";
   if (level == Level::dram) return "this machine has too little memory for arrays larger than its caches";
   const char* names[] = {"L1 data cache", "L2 cache", "L3 cache"};
-  return std::string("this machine has no ") + names[static_cast<int>(level)] + ", or does not tell its size";
+  return std::string("this machine has no ") + names[static_cast<int>(level)] + ", or its size is unknown";
 }
 
 /// Every thread of a team of `threads` does part(thread, begin, end) for its own contiguous share of [0, granules).

@@ -1,12 +1,12 @@
 /// Matrix units: AMX multiplies a tile of 16 x 32 bfloat16 by one of 32 x 16 in a single instruction, 16384 operations,
-/// and adds the product to a tile of 16 x 16 float32. Around it stands the blocking of every fast product:
+/// and adds the product to a tile of 16 x 16 float32. The blocking around it is that of every fast product:
 ///   - four tiles of sums, 32 x 32, in registers: each tile of A and of B that is loaded is used twice,
-///   - a panel of B, 32 columns wide and `depth` deep, stays in L1 while the panels of A pass by,
-///   - the block of C that a thread works on, with its parts of A and B, stays in L2.
-/// B is packed so that two rows lie interleaved as the instruction wants them (the VNNI layout) and a panel is
-/// contiguous; A is, too, unless its rows can be loaded as they lie. If there is a block for each thread, each packs
-/// what it needs; else all threads pack together first. What is missing at the edges is packed as zeros, so there are
-/// whole tiles only; sums that lie outside C are never stored. AMX takes subnormal inputs for zero and gives none.
+///   - a micro-panel of B, 32 columns wide and `depth` deep, stays in L1 while those of A are streamed,
+///   - a thread's block of C, with its parts of A and B, stays in L2.
+/// B is packed into contiguous micro-panels with pairs of rows interleaved, as the instruction requires (the VNNI
+/// layout); A is packed, too, unless its rows can be loaded in place. If there is a block for each thread, each packs
+/// what it needs; else all threads pack together first. Edges are padded with zeros, so that all tiles are whole; sums
+/// outside C are never stored. AMX flushes subnormal inputs and results to zero.
 ///
 /// Source: Intel Architectures Optimization Reference Manual, chapter on AMX (2D accumulator blocking, VNNI).
 #include "common/problem/matmul.hpp"
@@ -29,13 +29,13 @@ namespace {
 #ifdef RUNG_AMX
 constexpr int kTile = 16;               // rows of any tile, columns of a tile of sums
 constexpr int kStep = 32;               // bfloat16 in a tile's row: what one instruction takes of k
-constexpr int kPanel = 2 * kTile;       // rows of A, or columns of B, that the four tiles of sums need
-constexpr int kUnit = kPanel * kStep;   // elements of a panel in one step
+constexpr int kPanel = 2 * kTile;       // rows of A, or columns of B, of a micro-panel: two tiles
+constexpr int kUnit = kPanel * kStep;   // elements of a micro-panel in one step
 constexpr int kSums = kPanel * kPanel;  // elements of the four tiles of sums
 constexpr int kPackedSteps = 8;         // of A at a time: 512 bytes of each of its rows
 constexpr int kPackedPanels = 8;        // of B at a time: 512 bytes of each of its rows
 
-/// Memory that grows; in huge pages if the system has them, since the rows of B are spread over many pages.
+/// Memory that grows; in huge pages if available, since the rows of B are spread over many pages.
 template <typename Element>
 class Buffer {
  public:
@@ -45,7 +45,7 @@ class Buffer {
       memory_.reset(static_cast<Element*>(std::aligned_alloc(kHugePage, bytes)));
       if (memory_) madvise(memory_.get(), bytes, MADV_HUGEPAGE);
       count_ = memory_ ? count : 0;
-      if (!memory_) throw Error("no memory on the host for " + std::to_string(bytes / 1000000) + " MB of panels");
+      if (!memory_) throw Error("out of memory: " + std::to_string(bytes / 1000000) + " MB for packed operands");
     }
     return memory_.get();
   }
@@ -61,33 +61,33 @@ class Buffer {
 
 int ceil_div(int x, int y) { return (x + y - 1) / y; }
 
-/// What all threads know of the product.
+/// A product and its blocking.
 struct Job {
   Matmul<Bf16> it;
   int steps = 0, row_panels = 0, col_panels = 0;
-  int depth = 0;           ///< steps that are summed up in one go
-  int high = 0, wide = 0;  ///< panels of a thread's block of C
-  int packed_rows = 0;     ///< the first panel of A that is packed: all of them are, or the incomplete last one
+  int depth = 0;           ///< steps that are summed at a time
+  int high = 0, wide = 0;  ///< micro-panels of a block of C
+  int packed_rows = 0;     ///< the first micro-panel of A that is packed: all of them are, or the incomplete last one
 
-  std::size_t panel() const { return std::size_t(steps) * kUnit; }       ///< elements of a packed panel
+  std::size_t panel() const { return std::size_t(steps) * kUnit; }       ///< elements of a packed micro-panel
   std::size_t sums() const { return std::size_t(high) * wide * kSums; }  ///< elements of a block of C
   bool is_plain() const { return it.alpha == 1 && it.beta == 0; }
   int blocks() const { return ceil_div(row_panels, high) * ceil_div(col_panels, wide); }
 };
 
-/// Panels that are packed, from these on.
+/// Packed micro-panels, from `first_row` and `first_col` on.
 struct Packed {
   Bf16 *a = nullptr, *b = nullptr;
   int first_row = 0, first_col = 0;
 };
 
-/// A panel of A, as its tiles are loaded.
+/// A micro-panel of A, packed or in place.
 struct PanelOfA {
   const Bf16* at = nullptr;
   std::size_t step = 0, row = 0;  ///< elements from one step, or row, to the next
 };
 
-/// Where the sums of 32 x 32 elements come from and go to.
+/// Source or destination of the sums of 32 x 32 elements.
 struct Sums {
   float* at = nullptr;
   std::size_t row = kPanel;  ///< elements from one to the next
@@ -100,7 +100,7 @@ __attribute__((target("avx512f,avx512bw"))) __m512i load_row(const Bf16* matrix,
   return _mm512_maskz_loadu_epi16(inside, matrix + row * ld + col);
 }
 
-/// Panels first to last - 1 of B in one step. Rows 2p and 2p + 1 become row p of a tile: b[2p][0], b[2p + 1][0],
+/// One step of micro-panels first to last - 1 of B. Rows 2p and 2p + 1 become row p of a tile: b[2p][0], b[2p + 1][0],
 /// b[2p][1], b[2p + 1][1] …
 __attribute__((target("avx512f,avx512bw"))) void pack_b(const Job& job, const Packed& packed, int step, int first,
                                                         int last) {
@@ -119,7 +119,7 @@ __attribute__((target("avx512f,avx512bw"))) void pack_b(const Job& job, const Pa
     }
 }
 
-/// Some steps of a panel of A, from `first` on.
+/// Some steps of a micro-panel of A, from `first` on.
 __attribute__((target("avx512f,avx512bw"))) void pack_a(const Job& job, const Packed& packed, int panel, int first) {
   const int last = std::min(first + kPackedSteps, job.steps);
   for (int row = 0; row < kPanel; ++row)
@@ -130,13 +130,13 @@ __attribute__((target("avx512f,avx512bw"))) void pack_a(const Job& job, const Pa
 
 __attribute__((target("amx-tile"))) void use_tiles() {
   static const TileShapes shapes;
-  asm volatile("" ::: "memory");  // g++'s tile loads do not tell the compiler what they read: it must be in memory
+  asm volatile("" ::: "memory");  // g++'s tile loads do not declare what they read: it must be in memory
   _tile_loadconfig(&shapes);
 }
 
 __attribute__((target("amx-tile"))) void release_tiles() { _tile_release(); }
 
-/// to = (from, or 0) + a panel of A times a panel of B over some steps. Tiles 0 to 3 hold the sums, 4 and 5 the upper
+/// to = (from, or 0) + a micro-panel of A times one of B over some steps. Tiles 0 to 3 hold the sums, 4 and 5 the upper
 /// and the lower rows of A, 6 and 7 the left and the right columns of B.
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_panels(const PanelOfA& panel, const Bf16* b, int steps,
                                                                   const Sums* from, const Sums& to) {
@@ -171,7 +171,7 @@ __attribute__((target("amx-tile,amx-bf16"))) void multiply_panels(const PanelOfA
   _tile_stored(3, to.at + kTile * to.row + kTile, row);
 }
 
-/// The sums of 32 x 32 elements, or those of them that are inside, become elements of C.
+/// Writes sums of 32 x 32 elements to C, as far as they are inside.
 __attribute__((target("avx512f"))) void write_out(const Matmul<Bf16>& it, const float* sums, int row, int col) {
   const int rows = std::min(kPanel, it.m - row), cols = std::min(kPanel, it.n - col);
   for (int r = 0; r < rows; ++r) {
@@ -192,7 +192,7 @@ PanelOfA panel_of_a(const Job& job, const Packed& packed, int panel, int step) {
   return {.at = packed.a + (panel - packed.first_row) * job.panel() + step * kUnit, .step = kUnit, .row = kStep};
 }
 
-/// One block of C: `sums` has room for all its elements, which stay there until the last steps are added.
+/// One block of C: `sums` has room for all its elements, which are kept there until the last steps are added.
 void multiply_block(const Job& job, const Packed& packed, int top, int left, float* sums) {
   const int bottom = std::min(top + job.high, job.row_panels), right = std::min(left + job.wide, job.col_panels);
   for (int step = 0; step < job.steps; step += job.depth) {
@@ -214,15 +214,15 @@ void multiply_block(const Job& job, const Packed& packed, int top, int left, flo
   }
 }
 
-/// Steps that are summed up before the sums are put down: few enough that a panel of B stays in L1 while the panels of
-/// A pass by, or all, where that is not many more.
+/// Steps between loading and storing the sums: few enough that a micro-panel of B stays in L1 while those of A are
+/// streamed; all steps if there are not many more.
 int choose_depth(int steps) {
   constexpr int kFew = 16, kNotMany = 32;
   return steps <= kNotMany ? steps : kFew;
 }
 
-/// The block of C for a thread: its cost is what the busiest thread does, and more the less often a panel is used once
-/// it is in the cache. Rows of A more than a page apart meet in few sets of L2, which holds less of them.
+/// Chooses the block of C: the cost is the work of the busiest thread, plus that of loading micro-panels, which larger
+/// blocks reuse more. Rows of A more than a page apart map to few sets of L2, which then holds fewer of them.
 void choose_block(Job& job, int threads) {
   constexpr int kMost = 8, kMostOfFarRows = 4;
   const bool is_far = job.packed_rows > 0 && job.it.lda * sizeof(Bf16) > 4096;
@@ -237,7 +237,7 @@ void choose_block(Job& job, int threads) {
     }
 }
 
-/// Room for panels and sums, kept from call to call.
+/// Memory for packed operands and sums, kept between calls.
 struct Scratch {
   Buffer<Bf16> a, b;
   Buffer<float> sums;
@@ -247,7 +247,7 @@ struct Scratch {
   }
 };
 
-/// As many blocks as threads, or fewer: each thread packs what its block needs, for itself, and waits for nobody.
+/// For at most as many blocks as threads: each thread packs what its block needs, and does not wait for others.
 void multiply_apart(const Job& job) {
   const int wide = ceil_div(job.col_panels, job.wide), blocks = job.blocks();
   Bf16* const a_panels = Scratch::mine().a.of(blocks * job.high * job.panel());
@@ -302,7 +302,7 @@ void matmul_amx(const Matmul<Bf16>& it) {
           .row_panels = ceil_div(it.m, kPanel),
           .col_panels = ceil_div(it.n, kPanel),
           .depth = choose_depth(ceil_div(it.k, kStep))};
-  // A row that does not start with a cache line would cost two for each row of a tile.
+  // If rows did not start at a cache line, each row of a tile would touch two lines.
   const bool in_place = it.k % kStep == 0 && it.lda % kStep == 0 && reinterpret_cast<std::uintptr_t>(it.a) % 64 == 0;
   job.packed_rows = in_place ? it.m / kPanel : 0;
   choose_block(job, omp_get_max_threads());
@@ -319,7 +319,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/amx_bf16",
     .order = 50,
     .title = "AMX tiles",
-    .idea = "A matrix unit in each core: one instruction multiplies tiles of 16 x 32 and 32 x 16, packed and blocked.",
+    .idea = "A matrix unit in each core: one instruction multiplies tiles of 16 x 32 and 32 x 16; packed and blocked.",
     .source = {{"intel-optimization", "chapter on AMX"}},
     .type = Type::bf16,
     .is_general = true,

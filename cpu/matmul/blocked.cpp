@@ -1,8 +1,8 @@
-/// The interchanged loops on square blocks: while a block of C is worked on, it and a block of B stay in the cache, so
-/// each element fetched from memory is used `block` times. Blocks of C are shared out among all threads.
-/// The GPU's tile in shared memory does the same by name; here the cache does it unasked, if the blocks fit. A row of
-/// the block of C is summed up in a local array, which the compiler keeps in registers if it is short.
-/// Source: PMPP 4e, section 5.4 (tiling on CPUs relies on the caches).
+/// The interchanged loops on square blocks: while a block of C is computed, it and a block of B stay in the cache, so
+/// each element loaded from memory is used `block` times. Blocks of C are divided among all threads. On the GPU a tile
+/// is copied to shared memory explicitly; here the cache holds it implicitly, if the blocks fit. A row of the block of
+/// C is summed in a local array, which the compiler keeps in registers if it is short. Source: PMPP 4e, section 5.4
+/// (tiling on CPUs relies on the caches).
 #include <algorithm>
 
 #include "common/machine/cpu_info.hpp"
@@ -17,7 +17,7 @@ using Blocks = Choices<128, 16, 32, 64, 256>;
 template <std::size_t kBlock>
 void matmul_blocked(const float* __restrict a, const float* __restrict b, float* __restrict c, std::size_t m,
                     std::size_t n, std::size_t k) {
-  // Dynamic, since a block at an edge is cheaper, and a core may be slowed down by another process.
+  // Dynamic, since blocks at the edges are cheaper and a core may be slowed down by another process.
 #pragma omp parallel for collapse(2) schedule(dynamic)
   for (std::size_t top = 0; top < m; top += kBlock)
     for (std::size_t left = 0; left < n; left += kBlock) {
@@ -33,15 +33,15 @@ void matmul_blocked(const float* __restrict a, const float* __restrict b, float*
           }
       };
       if (left + kBlock <= n)
-        fill_block(kBlock);  // a width known to the compiler: no loop at all around so few vectors
+        fill_block(kBlock);  // a width known to the compiler, which unrolls the loop over so few vectors
       else
         fill_block(n - left);
     }
 }
 
-/// The largest block of which two, of B and of C, fill at most a quarter of an L2; the other quarters hold A's and what
-/// sets and prefetchers take. A machine that does not tell its L2 is taken to have 512 KiB. However large the L2, a row
-/// of sums in memory costs more than the larger block saves: half the rate on AVX-512, a fifth on AVX2.
+/// The largest block of which two, of B and of C, fill at most a quarter of an L2, which leaves room for A, cache
+/// conflicts and prefetchers. An unknown L2 is assumed to have 512 KiB. Even with a large L2, a larger block does not
+/// pay if its rows of sums no longer fit registers.
 std::int64_t block_for_caches() {
   const std::size_t l2 = cpu_info().l2_bytes ? cpu_info().l2_bytes : 512 << 10;
   std::int64_t best = 0;
@@ -56,7 +56,7 @@ const bool added = add_kernel({
     .order = 30,
     .title = "blocked, all threads",
     .idea =
-        "Blocks of C and B stay in the cache and each element fetched is used many times; all threads share the work.",
+        "Blocks of C and B stay in the cache and each element loaded is used many times; all threads share the work.",
     .source = {{"pmpp", "section 5.4"}},
     .tunables = {{"block", Blocks::values(), block_for_caches}},
     .cpu = {.level_traffic =

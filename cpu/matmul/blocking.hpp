@@ -21,8 +21,8 @@ struct Blocking {
   int nc = 0;  ///< columns of the packed panel of B
 };
 
-/// Floats that half of each cache holds, of the L3 as far as this program reaches it. A machine that tells no cache is
-/// taken to have 32 KiB, 512 KiB and 2 MiB.
+/// Floats that fit half of each cache; of the L3, only the part that this program can use. Unknown caches are assumed
+/// to have 32 KiB, 512 KiB and 2 MiB.
 struct HalfCaches {
   int l1, l2, l3;
 };
@@ -37,26 +37,26 @@ inline const HalfCaches& half_caches() {
   return halves;
 }
 
-/// A sliver of B (kc x nr) fills half an L1, a block of A (mc x kc) half an L2, a panel of B (kc x nc) half the L3.
-/// Source: Low, Igual, Smith, Quintana-Orti: Analytical Modeling Is Enough for High-Performance BLIS (2016).
+/// A micro-panel of B (kc x nr) fills half an L1, a block of A (mc x kc) half an L2, a panel of B (kc x nc) half the
+/// L3. Source: Low, Igual, Smith, Quintana-Orti: Analytical Modeling Is Enough for High-Performance BLIS (2016).
 inline Blocking blocking_for(const MicroKernels& simd, const MatmulShape& shape) {
   const HalfCaches& halves = half_caches();
   Blocking best;
   best.kc = std::clamp(halves.l1 / simd.width() / 8 * 8, 64, 512);
-  best.kc = rounded_up(divided_up(shape.k, divided_up(shape.k, best.kc)), 8);  // even parts, no thin last one
+  best.kc = rounded_up(divided_up(shape.k, divided_up(shape.k, best.kc)), 8);  // even parts instead of a small last one
   best.mc = std::max(simd.rows, halves.l2 / best.kc / simd.rows * simd.rows);
   best.nc = std::max(simd.width(), std::min(halves.l3 / best.kc, 8192) / simd.width() * simd.width());
   return best;
 }
 
-/// A sliver of B that fewer tiles use is read where it lies.
+/// A micro-panel of B that fewer tiles use is read in place.
 constexpr int kTilesToPackFor = 3;
 
-/// Memory that a kernel keeps between calls and that only grows, so that a call in a hot loop allocates nothing.
-/// Nobody has touched it yet: each page comes to lie near the thread that first writes to it.
+/// Memory that a kernel keeps between calls and that only grows, so that calls in a hot loop do not allocate. It is not
+/// touched here: each page is placed near the thread that first writes to it.
 class Workspace {
  public:
-  /// At least so many floats, 64-byte aligned; what was in it is lost when it grows. Throws std::bad_alloc.
+  /// At least `floats` floats, aligned to 64 bytes; the content is lost when it grows. Throws std::bad_alloc.
   float* reserve(std::size_t floats) {
     if (floats > size_) {
       constexpr std::size_t kPage = 4096;

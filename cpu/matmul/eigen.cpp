@@ -1,5 +1,5 @@
-/// The peer from C++ template libraries: Eigen's blocked and packed product, on as many threads as OpenMP has.
-// g++ 12 takes the deliberately undefined operands of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
+/// The peer among C++ template libraries: Eigen's blocked and packed product, on as many threads as OpenMP has.
+// g++ 12 warns about the deliberately undefined operands of its own AVX-512 intrinsics (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <omp.h>
 

@@ -1,4 +1,4 @@
-/// How threads share a product: a grid over the rows and columns of C.
+/// How threads divide a product: a grid over the rows and columns of C.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ struct Grid {
   }
 };
 
-/// The grid of all `threads` whose parts need the least of A and B: each thread reads the rows of A and the columns of
-/// B that its part of the m x n elements of C lies on.
+/// The grid of `threads` parts of the m x n elements of C that reads the least of A and B: each thread reads the rows
+/// of A and the columns of B of its part.
 inline Grid grid_for(int threads, int m, int n) {
   Grid best;
   double least = std::numeric_limits<double>::infinity();
@@ -50,13 +50,13 @@ struct Piece {
   std::int64_t size() const { return std::int64_t{rows.size()} * columns.size(); }
 };
 
-/// Rows and columns shared out over a grid of threads in units of so many: one piece each.
+/// Rows and columns divided over a grid of threads, in whole units: one piece for each thread.
 class EvenPieces {
  public:
   EvenPieces(const Grid& grid, int m, int n, int row_unit, int column_unit)
       : grid_(grid), m_(m), n_(n), row_unit_(row_unit), column_unit_(column_unit) {}
 
-  /// Goes to piece `index`; false if there are not so many.
+  /// Goes to piece `index`; false if there is none.
   bool reach(int index) {
     piece_ = {grid_.rows(index, m_, row_unit_), grid_.columns(index, n_, column_unit_)};
     return index < grid_.down * grid_.across;
@@ -69,12 +69,11 @@ class EvenPieces {
   Piece piece_;
 };
 
-/// The pieces of C in the order in which threads take them, each as it becomes free: an even grid would take as long as
-/// its slowest core. Each is two thirds of a thread's even share of what is left: C is cut into bands of rows, each
-/// lower than the one before, and a band into pieces. Bands are not lower than pays for packing B; their pieces become
-/// the narrower instead, so that in the end nobody waits for more than a small one. Products too small for that are
-/// shared out evenly.
-/// Source: Polychronopoulos, Kuck: Guided Self-Scheduling (1987).
+/// The pieces of C for dynamic scheduling, in order: an even grid would take as long as its slowest core. Each piece is
+/// two thirds of a thread's even share of the rest: C is divided into bands of rows of decreasing height, and a band
+/// into pieces. Bands are high enough that packing B pays; from there on their pieces become narrower instead, so that
+/// the last ones to finish are small. Products too small for that are divided evenly. Source: Polychronopoulos, Kuck:
+/// Guided Self-Scheduling (1987).
 class GuidedPieces {
  public:
   /// Of m x n elements, for all threads of the grid, in whole units. Bands are four to eight units of rows at least,
@@ -87,7 +86,7 @@ class GuidedPieces {
   }
 
   const Grid& grid() const { return grid_; }
-  /// Goes on to piece `index`, which is not before the one reached; false if there are not so many.
+  /// Advances to piece `index`, not before the current one; false if there is none.
   bool reach(int index) {
     if (is_even_) return even_.reach(index);
     for (; reached_ < index; ++reached_)
@@ -113,7 +112,7 @@ class GuidedPieces {
                columns.end + whole(std::min(int(wanted), most), column_unit_, n_ - columns.end, column_unit_)};
     return true;
   }
-  /// About `size`, in whole units; or all that is left, if less than half of `least` were to follow.
+  /// About `size`, in whole units; or all of `left`, if less than half of `least` would remain.
   static int whole(int size, int unit, int left, int least) {
     const int units = std::max(1, (size + unit / 2) / unit) * unit;
     return left < units + least / 2 ? left : units;
@@ -127,7 +126,7 @@ class GuidedPieces {
   int reached_ = -1;
 };
 
-/// In their order.
+/// All pieces, in order.
 template <typename Pieces>
 std::vector<Piece> all_pieces(Pieces pieces) {
   std::vector<Piece> all;

@@ -1,6 +1,6 @@
-/// The same triple loop with its inner loops interchanged: a row of B, times one element of A, is added to a row of C.
-/// The inner loop now walks along rows, so it uses every byte of a line and its additions are independent: the
-/// compiler turns it into SIMD. One thread. It loads and stores C once per multiply-add, which the caches must bear.
+/// The triple loop with its inner loops interchanged: a row of B, times one element of A, is added to a row of C. The
+/// inner loop now runs along rows, so it uses every byte of a line and its additions are independent: the compiler
+/// vectorises it. One thread. C is loaded and stored once per multiply-add, which requires bandwidth from the caches.
 /// Source: PMPP 4e, section 5.4, note on strip-mining and loop interchange on CPUs.
 #include <algorithm>
 
@@ -25,7 +25,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/interchanged",
     .order = 20,
     .title = "loops interchanged",
-    .idea = "With the column loop innermost, memory is walked along rows and the compiler can use SIMD; one thread.",
+    .idea = "With the column loop innermost, memory is read along rows and the compiler can vectorise; one thread.",
     .source = {{"pmpp", "section 5.4, loop interchange"}},
     .cpu = {.level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); }},
     .run =

@@ -1,8 +1,9 @@
-/// Edges by masks, and no packing that does not pay. The tile of fewer rows or columns is a micro-kernel of its own,
-/// whose last vector is masked: no padding, no scalar tail, no detour through a buffer. Where what a thread reads of A
-/// and B fits its L2, nothing is packed for others: each thread reads A where it lies and packs for itself the slivers
-/// of B that several tiles use, and none waits for another. A product of a few rows is streamed along the rows of B.
-/// Source: masked loads and stores of AVX2 and AVX-512; Goto, van de Geijn 2008, on when packing pays.
+/// Masked edges, and packing only where it pays. The tiles of fewer rows or columns are micro-kernels of their own,
+/// with a masked last vector: no padding, no scalar remainder loop, no temporary buffer. Where the parts of A and B
+/// that a thread reads fit its L2, nothing is packed for other threads: each thread reads A in place and packs for
+/// itself the micro-panels of B that several tiles use, and no thread waits for another. A product of a few rows is
+/// streamed along the rows of B. Source: masked loads and stores of AVX2 and AVX-512; Goto, van de Geijn 2008, on when
+/// packing pays.
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"
@@ -12,37 +13,37 @@
 namespace rung {
 namespace {
 
-void copy_sliver(const float* b, std::ptrdiff_t ldb, int depth, int columns, int width, float* to) {
+void pack_b(const float* b, std::ptrdiff_t ldb, int depth, int columns, int width, float* to) {
   for (int p = 0; p < depth; ++p) std::copy_n(b + p * ldb, columns, to + std::ptrdiff_t{p} * width);
 }
 
-/// A column of tiles: `tile` has the first one's place; `rows` in all.
+/// A column of tiles over `rows` rows; `tile` is the first one.
 void multiply_column(const MicroKernels& simd, FromB from, Tile tile, int rows) {
   for (int row = 0; row < rows; row += simd.rows) {
     simd.tile(from, std::min(simd.rows, rows - row), tile.columns)(tile);
-    tile.a += simd.rows * (tile.a_is_panel ? tile.k : tile.lda);
+    tile.a += simd.rows * (tile.a_is_packed ? tile.k : tile.lda);
     tile.c += simd.rows * tile.ldc;
   }
 }
 
-/// A sliver of B is packed if so many rows of C use it.
+/// Whether packing a micro-panel of B pays for `rows` rows of C.
 bool packs_for(const MicroKernels& simd, int rows) { return rows >= kTilesToPackFor * simd.rows; }
 
-/// The part of C at `rows` and `columns`, by one thread alone.
+/// The part of C at `rows` and `columns`, by one thread without the others.
 void multiply_alone(const Matmul<float>& it, const MicroKernels& simd, int kc, Part rows, Part columns) {
   static thread_local Workspace workspace;
-  float* sliver = workspace.reserve(std::size_t(kc) * simd.width());
+  float* packed_b = workspace.reserve(std::size_t(kc) * simd.width());
   const bool packs = packs_for(simd, rows.size());
   for (int first = 0; first < it.k; first += kc)
     for (int col = columns.begin; col < columns.end; col += simd.width()) {
       const int depth = std::min(kc, it.k - first), wide = std::min(simd.width(), columns.end - col);
       const float* b = it.b + first * it.ldb + col;
-      if (packs) copy_sliver(b, it.ldb, depth, wide, simd.sliver_width(wide), sliver);
-      multiply_column(simd, packs ? FromB::sliver : FromB::matrix,
+      if (packs) pack_b(b, it.ldb, depth, wide, simd.packed_width(wide), packed_b);
+      multiply_column(simd, packs ? FromB::packed : FromB::matrix,
                       {.k = depth,
                        .columns = wide,
                        .a = it.a + rows.begin * it.lda + first,
-                       .b = packs ? sliver : b,
+                       .b = packs ? packed_b : b,
                        .c = it.c + rows.begin * it.ldc + col,
                        .lda = it.lda,
                        .ldb = it.ldb,
@@ -63,13 +64,12 @@ void multiply_small(const Matmul<float>& it, const MicroKernels& simd, int kc) {
   }
 }
 
-/// As two_loops has it, but with masked tiles: the panels of A are no higher, the slivers of B hardly wider than what
-/// is in them.
+/// As in two_loops, but with masked tiles, so that micro-panels need hardly any padding.
 void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Blocking& blocking) {
   const auto [kc, mc, nc] = blocking;
   static Workspace of_a, of_b;
-  float* panels = of_a.reserve(std::size_t(it.m) * std::size_t(kc));
-  float* slivers = of_b.reserve(std::size_t(kc) * std::size_t(rounded_up(std::min(nc, it.n), simd.width())));
+  float* packed_a = of_a.reserve(std::size_t(it.m) * std::size_t(kc));
+  float* packed_b = of_b.reserve(std::size_t(kc) * std::size_t(rounded_up(std::min(nc, it.n), simd.width())));
 #pragma omp parallel proc_bind(close)
   for (int left = 0; left < it.n; left += nc)
     for (int first = 0; first < it.k; first += kc) {
@@ -77,26 +77,26 @@ void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Bl
       const Grid grid = grid_for(omp_get_num_threads(), it.m, columns);
 #pragma omp for schedule(static) nowait
       for (int row = 0; row < it.m; row += simd.rows)
-        simd.pack_panel(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth,
-                        panels + std::ptrdiff_t{row} * depth);
+        simd.pack_a(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth,
+                    packed_a + std::ptrdiff_t{row} * depth);
 #pragma omp for schedule(static)
       for (int col = 0; col < columns; col += simd.width()) {
         const int wide = std::min(simd.width(), columns - col);
-        copy_sliver(it.b + first * it.ldb + left + col, it.ldb, depth, wide, simd.sliver_width(wide),
-                    slivers + std::ptrdiff_t{col} * depth);
+        pack_b(it.b + first * it.ldb + left + col, it.ldb, depth, wide, simd.packed_width(wide),
+               packed_b + std::ptrdiff_t{col} * depth);
       }
       const Part rows = grid.rows(omp_get_thread_num(), it.m, simd.rows);
       const Part cols = grid.columns(omp_get_thread_num(), columns, simd.width());
       for (int top = rows.begin; top < rows.end; top += mc)
         for (int col = cols.begin; col < cols.end; col += simd.width())
-          multiply_column(simd, FromB::sliver,
+          multiply_column(simd, FromB::packed,
                           {.k = depth,
                            .columns = std::min(simd.width(), columns - col),
-                           .a = panels + std::ptrdiff_t{top} * depth,
-                           .b = slivers + std::ptrdiff_t{col} * depth,
+                           .a = packed_a + std::ptrdiff_t{top} * depth,
+                           .b = packed_b + std::ptrdiff_t{col} * depth,
                            .c = it.c + top * it.ldc + left + col,
                            .ldc = it.ldc,
-                           .a_is_panel = true,
+                           .a_is_packed = true,
                            .alpha = it.alpha,
                            .beta = first == 0 ? it.beta : 1},
                           std::min(mc, rows.end - top));
@@ -104,7 +104,7 @@ void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Bl
     }
 }
 
-/// The rows of A and columns of B that a thread reads fit its L2.
+/// Whether the rows of A and columns of B that a thread reads fit its L2.
 bool is_small(const Matmul<float>& it) {
   const Grid grid = grid_for(omp_get_max_threads(), it.m, it.n);
   const double lines = double(it.m) / grid.down + double(it.n) / grid.across;
@@ -120,7 +120,7 @@ void matmul_masked(const Matmul<float>& it, const MicroKernels& simd) {
     multiply_packed(it, simd, blocking);
 }
 
-/// By the path that matmul_masked takes.
+/// For the path that matmul_masked takes.
 LevelTraffic traffic_of_masked(const Matmul<float>& it, const MicroKernels& simd) {
   const MatmulShape shape{it.m, it.n, it.k};
   const int threads = omp_get_max_threads(), mr = simd.rows, nr = simd.width();
@@ -128,8 +128,8 @@ LevelTraffic traffic_of_masked(const Matmul<float>& it, const MicroKernels& simd
   const auto [kc, mc, nc] = blocking_for(simd, shape);
   if (is_small(it))
     return tiles_traffic(shape, grid_for(threads, it.m, it.n), 1, simd.lanes, [&, kc = kc](int rows, int columns) {
-      const Slivers slivers = packs_for(simd, rows) ? Slivers::one : Slivers::none;
-      return TileLoops{.mr = mr, .nr = nr, .kc = kc, .mc = rows, .nc = columns, .slivers = slivers};
+      const PackedB packed_b = packs_for(simd, rows) ? PackedB::micro_panel : PackedB::none;
+      return TileLoops{.mr = mr, .nr = nr, .kc = kc, .mc = rows, .nc = columns, .packed_b = packed_b};
     });
   const Grid grid = grid_for(threads, it.m, std::min(nc, it.n));
   return tiles_traffic(shape, grid, mr, nr, [&, kc = kc, mc = mc, nc = nc](int rows, int) {
@@ -138,8 +138,8 @@ LevelTraffic traffic_of_masked(const Matmul<float>& it, const MicroKernels& simd
                      .kc = kc,
                      .mc = mc,
                      .nc = divided_up(nc, grid.across),
-                     .copied_rows = rows,
-                     .slivers = Slivers::panel,
+                     .packed_rows = rows,
+                     .packed_b = PackedB::panel,
                      .is_shared = true};
   });
 }
@@ -148,7 +148,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/masked",
     .order = 70,
     .title = "masked edges",
-    .idea = "Edges by masked vectors, and no packing for other threads where what one reads fits its L2.",
+    .idea = "Masked vectors at the edges; no packing for other threads where a thread's operands fit its L2.",
     .source = {{"goto2008"}, {"intel-optimization", "masked loads and stores"}},
     .is_general = true,
     .tunables = {simd_tunable()},

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-// Compiled once for each target that the instruction set has; what is between BEFORE and AFTER uses that target's
-// instructions, and nothing else here may. ARM has one, NEON: vectors of SVE have no size that the compiler knows, and
-// there are no arrays of them.
+// Highway includes this file once for each of its targets. Only the code between HWY_BEFORE_NAMESPACE and
+// HWY_AFTER_NAMESPACE may use the instructions of that target. ARM has one target, NEON: the compiler knows no size of
+// SVE's vectors, and there are no arrays of them.
 #if defined(__aarch64__)
 #define HWY_COMPILE_ONLY_STATIC
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE_256 | HWY_SVE2 | HWY_SVE2_128)
@@ -15,9 +15,20 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// One target a width: AVX-512, AVX2, and 128 bits by SSE4 or NEON, with or without AES. Highway's further ones add
-// nothing to a product.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || HWY_ARCH_ARM_A64
+#ifndef RUNG_MICRO_KERNEL_TARGETS
+#define RUNG_MICRO_KERNEL_TARGETS
+namespace rung {
+namespace {
+
+/// The tiles compiled for a target of Highway; null if the target has no row in the table of widths.
+template <std::int64_t target>
+constexpr const MicroKernels* kTilesOf = nullptr;
+
+}  // namespace
+}  // namespace rung
+#endif
+
+#if HWY_TARGET != HWY_SCALAR  // it lacks some of the operations
 HWY_BEFORE_NAMESPACE();
 namespace rung {
 namespace HWY_NAMESPACE {
@@ -28,32 +39,27 @@ using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 
 constexpr int kLanes = sizeof(V) / sizeof(float);
-#if HWY_TARGET == HWY_AVX3  // 28 sums, 2 vectors of B and one element of A, of 32 registers; wide: 24, 4, 1
-constexpr int kRows = 14, kVectors = 2, kWideRows = 6, kWideVectors = 4;
-#elif HWY_ARCH_ARM_A64  // 24 + 3 + 1 of 32
-constexpr int kRows = 8, kVectors = 3;
-#else                   // 12 + 2 + 1 of 16
-constexpr int kRows = 6, kVectors = 2;
-#endif
 
-// Rows of C are asked for so many steps before the end: earlier, B and A would have driven them out of L1 again.
-constexpr int kStepsAhead = 64;
-constexpr int kHeadLines = 4;  // of a row of A; from there the hardware's prefetcher has seen where it goes
-constexpr int kLine = 16;      // floats of a cache line
+/// This target's row in the table of widths; -1 if it has none. Highway may call NEON by another name.
+constexpr int kRow = simd_row_of(HWY_ARCH_ARM_A64 ? "N_NEON" : HWY_STR(HWY_NAMESPACE));
 
-/// The first so many lanes of a vector in memory: what lies behind them is neither read nor written. AVX2 and AVX-512
-/// have masks for it; on narrower targets Highway's masked operations touch the whole vector, so these copy.
-class FirstLanes {
+constexpr int kPrefetchSteps = 64;  // from the prefetch of C to its use: earlier, B and A would evict it from L1 again
+constexpr int kHeadLines = 4;       // prefetched of a row of A; the hardware prefetcher continues from there
+constexpr int kLine = 16;           // floats of a cache line
+
+/// The first `count` lanes of a vector in memory; the others are masked: neither read nor written. x86 has masked loads
+/// and stores for vectors of 256 bits and more; elsewhere Highway's would access the whole vector, so these copy.
+class MaskedLanes {
  public:
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  explicit HWY_INLINE FirstLanes(int count) : mask_(hn::FirstN(D(), static_cast<std::size_t>(count))) {}
+#if HWY_CAP_GE256
+  explicit HWY_INLINE MaskedLanes(int count) : mask_(hn::FirstN(D(), static_cast<std::size_t>(count))) {}
   HWY_INLINE V load(const float* from) const { return hn::MaskedLoad(mask_, D(), from); }
   HWY_INLINE void store(V value, float* to) const { hn::BlendedStore(value, mask_, D(), to); }
 
  private:
   hn::Mask<D> mask_;
 #else
-  explicit HWY_INLINE FirstLanes(int count) : count_(count) {}
+  explicit HWY_INLINE MaskedLanes(int count) : count_(count) {}
   HWY_INLINE V load(const float* from) const {
     float whole[kLanes] = {};
     std::copy_n(from, count_, whole);
@@ -70,9 +76,8 @@ class FirstLanes {
 #endif
 };
 
-/// Where a tile's rows of A are: pointers to every third one, which few registers hold, and the distance to the next.
-/// By one pointer and as many distances as rows, the compiler runs out of registers in the loop (some percent of a
-/// small product on AVX-512).
+/// The rows of A of a tile: pointers to every third row and the distance between rows. With one pointer and as many
+/// offsets as rows, the compiler would run out of registers in the loop.
 template <int rows>
 class RowsOfA {
  public:
@@ -92,7 +97,7 @@ class RowsOfA {
   std::ptrdiff_t down_;
 };
 
-template <int rows, int vectors, FromB from_b, bool in_part>
+template <int rows, int vectors, FromB from_b, bool masked>
 struct Sums {
   V sum[rows][vectors];
 
@@ -104,15 +109,15 @@ struct Sums {
       for (int v = 0; v < vectors; ++v) sum[i][v] = hn::Zero(d);
   }
 
-  /// One step of k. `last` has the last vector's columns.
-  HWY_INLINE void step(const RowsOfA<rows>& a, const float* b, float* sliver, FirstLanes last) {
+  /// One step of k. `last`: the columns of the last vector, if it is masked.
+  HWY_INLINE void step(const RowsOfA<rows>& a, const float* b, float* packed_b, MaskedLanes last) {
     const D d;
     V row[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      const bool masked = in_part && from_b != FromB::sliver && v == vectors - 1;
-      row[v] = masked ? last.load(b + v * kLanes) : hn::LoadU(d, b + v * kLanes);
-      if (from_b == FromB::packing) hn::StoreU(row[v], d, sliver + v * kLanes);
+      const bool is_masked = masked && from_b != FromB::packed && v == vectors - 1;
+      row[v] = is_masked ? last.load(b + v * kLanes) : hn::LoadU(d, b + v * kLanes);
+      if (from_b == FromB::packing) hn::StoreU(row[v], d, packed_b + v * kLanes);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
@@ -122,8 +127,8 @@ struct Sums {
     }
   }
 
-  /// What alpha and beta do not ask for is left out, which saves a short product some instructions of each tile.
-  HWY_INLINE void store(const Tile& t, FirstLanes last) const {
+  /// Separate code for alpha = 1 and beta = 0, which saves instructions in short products.
+  HWY_INLINE void store(const Tile& t, MaskedLanes last) const {
     if (t.beta != 0)
       store_as<true, true>(t, last);
     else if (t.alpha != 1)
@@ -133,21 +138,21 @@ struct Sums {
   }
 
   template <bool scales, bool adds>
-  HWY_INLINE void store_as(const Tile& t, FirstLanes last) const {
+  HWY_INLINE void store_as(const Tile& t, MaskedLanes last) const {
     const D d;
     const V alpha = hn::Set(d, t.alpha), beta = hn::Set(d, t.beta);
     float* row = t.c;
-    const std::ptrdiff_t ldc = t.ldc;  // or it would be loaded again after each store, which might have changed it
+    const std::ptrdiff_t ldc = t.ldc;  // a copy, since t could alias C and be reloaded after each store
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i, row += ldc)
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v) {
-        const bool masked = in_part && v == vectors - 1;
+        const bool is_masked = masked && v == vectors - 1;
         float* c = row + v * kLanes;
         V result = sum[i][v];
         if (scales) result = hn::Mul(alpha, result);
-        if (adds) result = hn::MulAdd(beta, masked ? last.load(c) : hn::LoadU(d, c), result);
-        if (masked)
+        if (adds) result = hn::MulAdd(beta, is_masked ? last.load(c) : hn::LoadU(d, c), result);
+        if (is_masked)
           last.store(result, c);
         else
           hn::StoreU(result, d, c);
@@ -156,7 +161,7 @@ struct Sums {
 };
 
 template <int rows, int lines>
-HWY_INLINE void ask_for_c(const Tile& t) {
+HWY_INLINE void prefetch_c(const Tile& t) {
 #pragma GCC unroll 16
   for (int i = 0; i < rows; ++i) {
     __builtin_prefetch(t.c + i * t.ldc, 1);
@@ -164,73 +169,73 @@ HWY_INLINE void ask_for_c(const Tile& t) {
   }
 }
 
-/// The heads of the rows of A below the tile's.
+/// The beginning of the rows of A below those of the tile.
 template <int rows>
-HWY_INLINE void ask_for_rows(const Tile& t) {
+HWY_INLINE void prefetch_rows(const Tile& t) {
   for (int i = rows; i < 2 * rows; ++i)
 #pragma GCC unroll 4
     for (int line = 0; line < kHeadLines; ++line) __builtin_prefetch(t.a + i * t.lda + line * kLine);
 }
 
-template <int rows, int vectors, FromB from_b, bool in_part, bool a_is_panel>
+template <int rows, int vectors, FromB from_b, bool masked, bool a_is_packed>
 HWY_INLINE void run_tile_on(const Tile& t) {
-  const FirstLanes last(t.columns - (vectors - 1) * kLanes);
-  constexpr int kSliver = vectors * kLanes, kLines = (kSliver + kLine - 1) / kLine;
-  const std::ptrdiff_t ldb = from_b == FromB::sliver ? kSliver : t.ldb;
+  const MaskedLanes last(t.columns - (vectors - 1) * kLanes);
+  constexpr int kColumns = vectors * kLanes, kLines = (kColumns + kLine - 1) / kLine;
+  const std::ptrdiff_t ldb = from_b == FromB::packed ? kColumns : t.ldb;
   const float *b = t.b, *next_b = t.next_b;
-  float* sliver = t.sliver;
-  Sums<rows, vectors, from_b, in_part> sums;
-  RowsOfA<rows> a(t.a, a_is_panel ? 1 : t.lda);
+  float* packed_b = t.packed_b;
+  Sums<rows, vectors, from_b, masked> sums;
+  RowsOfA<rows> a(t.a, a_is_packed ? 1 : t.lda);
   const auto steps = [&](int count) HWY_ATTR {
 #pragma GCC unroll 4
     for (int p = 0; p < count; ++p) {
-      sums.step(a, b, sliver, last);
-      a.advance(a_is_panel ? rows : 1);
+      sums.step(a, b, packed_b, last);
+      a.advance(a_is_packed ? rows : 1);
       b += ldb;
-      if (from_b == FromB::packing) sliver += kSliver;
+      if (from_b == FromB::packing) packed_b += kColumns;
     }
   };
-  // By the last element of each line: rows at any address begin in a line that the sliver before has brought.
-  const auto ask_for_next_b = [&] {
+  // By the last element of each line: a row may begin in a line that the previous micro-panel has already loaded.
+  const auto prefetch_next_b = [&] {
     for (int line = 1; line <= kLines; ++line) __builtin_prefetch(next_b + line * kLine - 1, 0, 2);
     next_b += t.next_stride;
   };
-  const int final_steps = std::min(t.k, kStepsAhead);
+  const int final_steps = std::min(t.k, kPrefetchSteps);
   if (int left = t.k - final_steps; left > 0) {
-    // A row every few steps: all at once, they would fill the queue in which the tile's own lines wait.
+    // One row every few steps: all at once would fill the miss queue, in which the tile's own lines wait.
     const int between = t.next_count > 0 ? left / t.next_count / 4 * 4 : 0;
     for (int i = 0; i <= t.next_count; ++i) {
-      if (i < t.next_count) ask_for_next_b();
+      if (i < t.next_count) prefetch_next_b();
       const int count = i < t.next_count ? between : left;
       steps(count);
       left -= count;
     }
-    ask_for_c<rows, kLines>(t);
+    prefetch_c<rows, kLines>(t);
   } else {
-    for (int i = 0; i < t.next_count; ++i) ask_for_next_b();
+    for (int i = 0; i < t.next_count; ++i) prefetch_next_b();
   }
-  if (t.next_rows) ask_for_rows<rows>(t);
+  if (t.next_rows) prefetch_rows<rows>(t);
   steps(final_steps);
   sums.store(t, last);
 }
 
-/// Code of its own for a panel, whose elements lie at distances that the compiler knows.
-template <int rows, int vectors, FromB from_b, bool in_part>
+/// Separate code for a packed A, whose strides the compiler knows.
+template <int rows, int vectors, FromB from_b, bool masked>
 void run_tile(const Tile& t) {
-  if (t.a_is_panel)
-    run_tile_on<rows, vectors, from_b, in_part, true>(t);
+  if (t.a_is_packed)
+    run_tile_on<rows, vectors, from_b, masked, true>(t);
   else
-    run_tile_on<rows, vectors, from_b, in_part, false>(t);
+    run_tile_on<rows, vectors, from_b, masked, false>(t);
 }
 
-/// c = beta c + alpha a B on `rows` rows, kSteps rows of B at a time, along whole rows: B is read once, in order, as
-/// many streams as the prefetchers follow.
+/// c = beta c + alpha a B on `rows` rows, kSteps rows of B at a time, along whole rows: B is read once, in order, in as
+/// many streams as the hardware prefetchers follow.
 template <int rows>
 void stream_rows(const Matmul<float>& it) {
   const D d;
   constexpr int kSteps = 8;
   const int whole = it.n / kLanes * kLanes;
-  const FirstLanes last(it.n - whole);
+  const MaskedLanes last(it.n - whole);
   for (int first = 0; first < it.k; first += kSteps) {
     const int steps = std::min(kSteps, it.k - first);
     const float beta = first == 0 ? it.beta : 1;
@@ -239,12 +244,12 @@ void stream_rows(const Matmul<float>& it) {
     for (int p = 0; p < kSteps; ++p) row[p] = it.b + (first + std::min(p, steps - 1)) * it.ldb;
     for (int i = 0; i < rows; ++i)
       for (int p = 0; p < steps; ++p) factor[i][p] = it.a[i * it.lda + first + p];
-    const auto columns = [&](int col, bool in_part) HWY_ATTR {
+    const auto columns = [&](int col, bool masked) HWY_ATTR {
       V sum[rows];
 #pragma GCC unroll 4
       for (int i = 0; i < rows; ++i) sum[i] = hn::Zero(d);
       const auto add = [&](int p) HWY_ATTR {
-        const V b = in_part ? last.load(row[p] + col) : hn::LoadU(d, row[p] + col);
+        const V b = masked ? last.load(row[p] + col) : hn::LoadU(d, row[p] + col);
 #pragma GCC unroll 4
         for (int i = 0; i < rows; ++i) sum[i] = hn::MulAdd(hn::Set(d, factor[i][p]), b, sum[i]);
       };
@@ -258,8 +263,8 @@ void stream_rows(const Matmul<float>& it) {
       for (int i = 0; i < rows; ++i) {
         float* c = it.c + i * it.ldc + col;
         V result = hn::Mul(hn::Set(d, it.alpha), sum[i]);
-        if (beta != 0) result = hn::MulAdd(hn::Set(d, beta), in_part ? last.load(c) : hn::LoadU(d, c), result);
-        if (in_part)
+        if (beta != 0) result = hn::MulAdd(hn::Set(d, beta), masked ? last.load(c) : hn::LoadU(d, c), result);
+        if (masked)
           last.store(result, c);
         else
           hn::StoreU(result, d, c);
@@ -270,25 +275,25 @@ void stream_rows(const Matmul<float>& it) {
   }
 }
 
-/// A line of each of `high` rows (4, 2 or 1), `ld` floats apart, as columns that lie `rows` floats apart: four steps at
-/// a time are transposed in registers.
-template <int high, int rows>
+/// Transposes a cache line of each of `height` rows (4, 2 or 1), `ld` floats apart, to columns that are `rows` floats
+/// apart: in registers, four steps at a time.
+template <int height, int rows>
 HWY_INLINE void pack_lines(const float* from, std::ptrdiff_t ld, float* to) {
   const hn::FixedTag<float, 4> d4;
   const hn::FixedTag<float, 2> d2;
   for (int p = 0; p < kLine; p += 4, from += 4, to += 4 * rows) {
-    if constexpr (high == 1) {
+    if constexpr (height == 1) {
       for (int q = 0; q < 4; ++q) to[q * rows] = from[q];
       continue;
     }
-    const auto a = hn::LoadU(d4, from), b = hn::LoadU(d4, from + (high > 1) * ld);
+    const auto a = hn::LoadU(d4, from), b = hn::LoadU(d4, from + (height > 1) * ld);
     const auto ab = hn::InterleaveLower(d4, a, b), later_ab = hn::InterleaveUpper(d4, a, b);  // a0 b0 a1 b1, a2 b2 …
-    if constexpr (high == 2) {
+    if constexpr (height == 2) {
       hn::StoreU(hn::LowerHalf(d2, ab), d2, to);
       hn::StoreU(hn::UpperHalf(d2, ab), d2, to + rows);
       hn::StoreU(hn::LowerHalf(d2, later_ab), d2, to + 2 * rows);
       hn::StoreU(hn::UpperHalf(d2, later_ab), d2, to + 3 * rows);
-    } else if constexpr (high == 4) {
+    } else if constexpr (height == 4) {
       const auto c = hn::LoadU(d4, from + 2 * ld), d = hn::LoadU(d4, from + 3 * ld);
       const auto cd = hn::InterleaveLower(d4, c, d), later_cd = hn::InterleaveUpper(d4, c, d);
       hn::StoreU(hn::ConcatLowerLower(d4, cd, ab), d4, to);
@@ -299,12 +304,12 @@ HWY_INLINE void pack_lines(const float* from, std::ptrdiff_t ld, float* to) {
   }
 }
 
-/// Packs `high` rows of A, at most `rows`: for each number of them code of its own. Whole lines of a few rows, then
-/// those of the next: rows a power of two apart fall into the same sets of the cache, which need not hold all of them.
+/// Packs `height` rows of A, at most `rows`, with separate code for each height. Whole cache lines of a few rows at a
+/// time: rows a power of two apart map to the same sets of the cache, which need not hold all of them.
 template <int rows>
-void pack_panel(const float* from, std::ptrdiff_t from_ld, int high, int count, float* to) {
+void pack_a(const float* from, std::ptrdiff_t from_ld, int height, int count, float* to) {
   if constexpr (rows > 1) {
-    if (high < rows) return pack_panel<rows - 1>(from, from_ld, high, count, to);
+    if (height < rows) return pack_a<rows - 1>(from, from_ld, height, count, to);
   }
   constexpr int kByFour = rows / 4 * 4, kByTwo = rows / 2 * 2;
   const float* below = from + rows * from_ld;
@@ -336,7 +341,7 @@ template <int rows, int vectors, FromB... from>
 constexpr MicroKernels all_tiles() {
   MicroKernels all{.bits = kLanes * 32, .lanes = kLanes, .rows = rows, .vectors = vectors};
   (add_from<from, vectors>(all, std::make_integer_sequence<int, rows>()), ...);
-  all.pack_panel = pack_panel<rows>;
+  all.pack_a = pack_a<rows>;
   all.stream[0] = stream_rows<1>;
   all.stream[1] = stream_rows<2>;
   all.stream[2] = stream_rows<3>;
@@ -344,20 +349,35 @@ constexpr MicroKernels all_tiles() {
   return all;
 }
 
-// Constants, and not filled in when the program starts: that code would use instructions that the CPU may lack.
-#if HWY_TARGET == HWY_AVX3
-constexpr MicroKernels kWideTiles = all_tiles<kWideRows, kWideVectors, FromB::matrix>();
-#endif
+// Constants: code that filled them in at the start of the program would use instructions that the CPU may lack.
+// Templates, so that nothing is compiled for a target without a row.
+template <TileShape tile>
+constexpr MicroKernels kWideTiles = all_tiles<tile.rows, tile.vectors, FromB::matrix>();
+
+template <int row>
 constexpr MicroKernels kTiles = [] {
-  auto all = all_tiles<kRows, kVectors, FromB::matrix, FromB::sliver, FromB::packing>();
-#if HWY_TARGET == HWY_AVX3
-  all.wide = &kWideTiles;
-#endif
+  constexpr SimdWidth width = kSimdWidths[row];
+  auto all = all_tiles<width.tile.rows, width.tile.vectors, FromB::matrix, FromB::packed, FromB::packing>();
+  if constexpr (width.wide_tile.rows > 0) all.wide = &kWideTiles<width.wide_tile>;
   return all;
 }();
 
+template <int row>
+constexpr const MicroKernels* tiles_of_row() {
+  if constexpr (row >= 0)
+    return &kTiles<row>;
+  else
+    return nullptr;
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
+
+namespace {
+template <>
+constexpr const MicroKernels* kTilesOf<HWY_TARGET> = HWY_NAMESPACE::tiles_of_row<HWY_NAMESPACE::kRow>();
+}  // namespace
+
 }  // namespace rung
 HWY_AFTER_NAMESPACE();
 #endif
@@ -368,30 +388,31 @@ HWY_AFTER_NAMESPACE();
 namespace rung {
 namespace {
 
-/// The tiles that this CPU can run, the widest first.
-std::vector<const MicroKernels*> usable() {
+/// The tiles that this CPU can run. The bits of Highway's targets are ordered: the first one has the widest vectors.
+template <int... bits>
+std::vector<const MicroKernels*> usable(std::integer_sequence<int, bits...>) {
   std::vector<const MicroKernels*> all;
-  [[maybe_unused]] const auto supported = hwy::SupportedTargets();
-#if HWY_TARGETS & HWY_AVX3
-  if (supported & HWY_AVX3) all.push_back(&N_AVX3::kTiles);
-#endif
-#if HWY_TARGETS & HWY_AVX2
-  if (supported & HWY_AVX2) all.push_back(&N_AVX2::kTiles);
-#endif
-#if HWY_TARGETS & HWY_SSE4
-  if (supported & HWY_SSE4) all.push_back(&N_SSE4::kTiles);
-#endif
-#if HWY_ARCH_ARM_A64  // whatever compiled this for the CPU knows that it has NEON
-  all.push_back(&HWY_STATIC_DISPATCH(kTiles));
-#endif
+  const std::int64_t supported = hwy::SupportedTargets() | HWY_STATIC_TARGET;
+  const auto add = [&](const MicroKernels* tiles, std::int64_t target) {
+    if (tiles && (supported & target)) all.push_back(tiles);
+  };
+  (add(kTilesOf<std::int64_t{1} << bits>, std::int64_t{1} << bits), ...);
   return all;
 }
 
 const MicroKernels* tiles_of(std::int64_t bits) {
-  static const std::vector<const MicroKernels*> all = usable();
+  static const std::vector<const MicroKernels*> all = usable(std::make_integer_sequence<int, 63>());
   for (const MicroKernels* tiles : all)
     if (tiles->bits == bits) return tiles;
   return nullptr;
+}
+
+/// The widths of all CPUs, the widest first.
+std::vector<std::int64_t> simd_bits() {
+  std::vector<std::int64_t> all;
+  for (const SimdWidth& width : kSimdWidths)
+    if (all.empty() || all.back() != width.bits) all.push_back(width.bits);
+  return all;
 }
 
 }  // namespace
@@ -402,10 +423,10 @@ const MicroKernels& micro_kernels(std::int64_t bits) {
 }
 
 Tunable simd_tunable() {
-  return {.name = "simd", .values = {512, 256, 128}, .preferred = [] {
-            for (const std::int64_t bits : {512, 256})
-              if (tiles_of(bits)) return bits;
-            return std::int64_t{128};
+  const std::vector<std::int64_t> all = simd_bits();
+  return {.name = "simd", .values = {all.begin(), all.end()}, .preferred = [all] {
+            const auto widest = std::find_if(all.begin(), all.end(), tiles_of);
+            return widest == all.end() ? all.back() : *widest;
           }};
 }
 

@@ -1,8 +1,8 @@
 /// The triple loop as in the textbook: row, column, then the dot product of a row of A and a column of B. One thread.
-/// The walk down a column of B uses 4 bytes of every 64-byte line that it touches, and the sum is one chain of
-/// dependent additions, whose order the compiler must keep. At -O3, g++ forms two or four products at a time but still
-/// adds them one by one: the latency of an addition sets the pace, not the width of the unit.
-/// Source: CUDA/GPU programming slides (2), "Matrix Multiply: CPU Implementation".
+/// Reading a column of B uses 4 bytes of every 64-byte line, and the sum is one chain of dependent additions, whose
+/// order the compiler must keep: the latency of an addition limits the speed, not the width of the unit, even where the
+/// compiler forms several products at a time.
+/// Source: Zhou, CUDA/GPU Programming (2), "Matrix Multiply: CPU Implementation".
 #include "common/problem/matmul.hpp"
 #include "cpu/matmul/level_traffic.hpp"
 
@@ -22,7 +22,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/naive",
     .order = 10,
     .title = "naive",
-    .idea = "The textbook's triple loop on one thread: each element is a dot product that walks down a column of B.",
+    .idea = "The textbook's triple loop on one thread: each element is a dot product of a row of A and a column of B.",
     .source = {{"zhou2015", "Matrix Multiply: CPU Implementation"}},
     .cpu = {.level_traffic = [](const Params& p) { return naive_traffic(matmul_shape(p)); }},
     .run =

@@ -1,6 +1,6 @@
-/// The triple loop on bfloat16: each number is widened, which is exact, and the products are summed up in float32. One
-/// thread. Half the bytes of float32 move, but without an instruction for bfloat16 each number costs a shift as well.
-/// Source: the definition of the product.
+/// The triple loop on bfloat16: each element is converted to float32, which is exact, and the products are summed in
+/// float32. One thread. It moves half the bytes of float32, but without instructions for bfloat16 each conversion costs
+/// a shift. Source: the definition of the product.
 #include "common/problem/matmul.hpp"
 
 namespace rung {
@@ -22,7 +22,8 @@ const bool added = add_kernel({
     .name = "cpu/matmul/naive_bf16",
     .order = 10,
     .title = "naive",
-    .idea = "The textbook's triple loop on one thread, on inputs of half the size: widened to FP32 and summed there.",
+    .idea =
+        "The textbook's triple loop on one thread, with inputs of half the size, converted to FP32 and summed in it.",
     .source = {{"golub2013", "section 1.1"}},
     .type = Type::bf16,
     .is_general = true,

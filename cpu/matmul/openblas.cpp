@@ -10,9 +10,9 @@
 namespace rung {
 namespace {
 
-/// Tells OpenBLAS how many threads to use. If it is built on pthreads, those that it starts inherit the processors of
-/// the calling thread, and where OpenMP binds threads that is a single place, on which all of them would then queue. So
-/// this thread may run anywhere while they start.
+/// Sets the number of threads of OpenBLAS. If it is built on pthreads, its threads inherit the affinity of the calling
+/// thread; where OpenMP binds threads, that is a single place, which all of them would share. So the binding of this
+/// thread is lifted while they start.
 void use_threads(int threads) {
   cpu_set_t bound, everywhere;
   CPU_ZERO(&everywhere);
@@ -36,7 +36,7 @@ void matmul_openblas(const Matmul<>& it) {
               it.b, static_cast<int>(it.ldb), it.beta, it.c, static_cast<int>(it.ldc));
 }
 
-/// "OpenBLAS 0.3.21", without the blanks around it in the library's header.
+/// "OpenBLAS 0.3.21", without the blanks around it in the header of the library.
 std::string version() {
   const std::string text = OPENBLAS_VERSION;
   const std::size_t start = text.find_first_not_of(' ');

@@ -1,6 +1,6 @@
-/// The SIMD micro-kernel: a tile of C stays in vector registers over many steps of k, and only A and B are loaded, as
-/// they lie in memory. The columns and rows that fill no tile are left to plain loops. Source: register tiling; Goto,
-/// van de Geijn 2008, section 4.
+/// The SIMD micro-kernel: a tile of C stays in vector registers over many steps of k, and only A and B are loaded, in
+/// place. Columns and rows that do not fill a tile are left to plain loops.
+/// Source: register tiling; Goto, van de Geijn 2008, section 4.
 #include <omp.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace rung {
 namespace {
 
-constexpr int kStrip = 64;  ///< columns that plain loops sum up together: whole lines of the rows of B, and few sums
+constexpr int kStrip = 64;  ///< columns that plain loops sum together: whole cache lines of B, and few sums
 
 /// Columns [left, right) of one row of C, at most kStrip, along the rows of B.
 void plain_part(const Matmul<float>& it, int row, int left, int right) {
@@ -24,7 +24,7 @@ void plain_part(const Matmul<float>& it, int row, int left, int right) {
   }
 }
 
-/// Steps of k before the next tile: A's part of them stays in L1 for the tiles beside, B's in L2 for those below.
+/// Steps of k before the next tile: their part of A stays in L1 for the tiles beside, that of B in L2 for those below.
 constexpr int kDepth = 64;
 
 void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
@@ -32,7 +32,8 @@ void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {
   const int bottom = it.m / simd.rows * simd.rows, right = it.n / simd.width() * simd.width();
 #pragma omp parallel
   {
-    for (int first = 0; first < it.k; first += kDepth)  // a static schedule: each thread has its own tiles throughout
+    for (int first = 0; first < it.k;
+         first += kDepth)  // static, so that each thread keeps its tiles and needs no barrier
 #pragma omp for collapse(2) schedule(static) nowait
       for (int row = 0; row < bottom; row += simd.rows)
         for (int col = 0; col < right; col += simd.width())
@@ -58,7 +59,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/register_tile",
     .order = 40,
     .title = "register tile",
-    .idea = "A tile of C stays in vector registers over many steps; A and B are read as they lie in memory.",
+    .idea = "A tile of C stays in vector registers over many steps; A and B are read in place.",
     .source = {{"goto2008"}},
     .is_general = true,
     .tunables = {simd_tunable()},

@@ -1,4 +1,4 @@
-/// The interchanged loops with the rows of C shared out among all threads: what one line of OpenMP brings.
+/// The interchanged loops with the rows of C divided among all threads: the effect of one line of OpenMP.
 /// Source: OpenMP's parallel for on the outermost loop.
 #include <algorithm>
 
@@ -22,7 +22,7 @@ const bool added = add_kernel({
     .name = "cpu/matmul/rows",
     .order = 25,
     .title = "rows, all threads",
-    .idea = "The interchanged loops with the rows of C shared out among all threads.",
+    .idea = "The interchanged loops with the rows of C divided among all threads.",
     .source = {{"openmp", "worksharing-loop construct"}},
     .cpu = {.level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); }},
     .run =

@@ -1,4 +1,4 @@
-/// Products of a few rows: each element of B is used so seldom that reading B once, in order, is all that counts.
+/// Products of a few rows: B has so little reuse that only reading it once, in order, matters.
 #pragma once
 
 #include <omp.h>
@@ -10,7 +10,7 @@ namespace rung {
 
 inline bool is_skinny(const Matmul<float>& it) { return it.m <= kMostStreamedRows; }
 
-/// C = alpha A B + beta C for up to kMostStreamedRows rows; each thread streams its columns of B.
+/// C = alpha A B + beta C for up to kMostStreamedRows rows; each thread streams its own columns of B.
 inline void stream_product(const Matmul<float>& it, const MicroKernels& simd, int threads) {
   if (threads == 1) return simd.stream[it.m - 1](it);
 #pragma omp parallel num_threads(threads)

@@ -1,16 +1,16 @@
-/// The packed product with two of its loops in parallel: the threads form a grid over rows and columns of C, in one
-/// parallel region with a barrier where packed operands change hands. All threads pack, each first touches what it
-/// packs, and no thread waits for a single one to copy B. Source: Smith, van de Geijn, Smelyanskiy, Hammond, Van Zee:
-/// Anatomy of High-Performance Many-Threaded Matrix Multiplication (2014).
+/// The packed product with two parallel loops: the threads form a grid over rows and columns of C, in one parallel
+/// region with barriers where packed operands are exchanged. All threads pack, each is the first to touch the memory
+/// that it packs to, and no thread waits for a single one to pack B. Source: Smith, van de Geijn, Smelyanskiy, Hammond,
+/// Van Zee: Anatomy of High-Performance Many-Threaded Matrix Multiplication (2014).
 #include "cpu/matmul/grid.hpp"
 #include "cpu/matmul/level_traffic.hpp"
-#include "cpu/matmul/panels.hpp"
+#include "cpu/matmul/packing.hpp"
 
 namespace rung {
 namespace {
 
 struct Packed {
-  float *panels, *slivers;  ///< of A, all rows; of B, up to nc columns
+  float *a, *b;  ///< all rows of A; up to nc columns of B
 };
 
 /// This thread's share of packing A's columns and B's rows [first, first + depth).
@@ -18,12 +18,12 @@ void pack_share(const Matmul<float>& it, const MicroKernels& simd, const Packed&
                 int columns) {
 #pragma omp for schedule(static) nowait
   for (int row = 0; row < it.m; row += simd.rows)
-    pack_padded_panel(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth, simd.rows,
-                      to.panels + std::ptrdiff_t{row} * depth);
+    pack_padded_a(it.a + row * it.lda + first, it.lda, std::min(simd.rows, it.m - row), depth, simd.rows,
+                  to.a + std::ptrdiff_t{row} * depth);
 #pragma omp for schedule(static)
   for (int col = 0; col < columns; col += simd.width())
-    pack_padded_sliver(it.b + first * it.ldb + left + col, it.ldb, depth, std::min(simd.width(), columns - col),
-                       simd.width(), to.slivers + std::ptrdiff_t{col} * depth);
+    pack_padded_b(it.b + first * it.ldb + left + col, it.ldb, depth, std::min(simd.width(), columns - col),
+                  simd.width(), to.b + std::ptrdiff_t{col} * depth);
 }
 
 void matmul_two_loops(const Matmul<float>& it, const MicroKernels& simd) {
@@ -40,10 +40,9 @@ void matmul_two_loops(const Matmul<float>& it, const MicroKernels& simd) {
       const Part rows = grid.rows(omp_get_thread_num(), it.m, simd.rows);
       const Part cols = grid.columns(omp_get_thread_num(), columns, simd.width());
       for (int top = rows.begin; top < rows.end; top += mc)
-        multiply_packed(simd, packed.panels + std::ptrdiff_t{top} * depth,
-                        packed.slivers + std::ptrdiff_t{cols.begin} * depth, depth, std::min(mc, rows.end - top),
-                        cols.end - cols.begin, it.c + top * it.ldc + left + cols.begin, it.ldc, it.alpha,
-                        first == 0 ? it.beta : 1);
+        multiply_packed(simd, packed.a + std::ptrdiff_t{top} * depth, packed.b + std::ptrdiff_t{cols.begin} * depth,
+                        depth, std::min(mc, rows.end - top), cols.end - cols.begin,
+                        it.c + top * it.ldc + left + cols.begin, it.ldc, it.alpha, first == 0 ? it.beta : 1);
 #pragma omp barrier
     }
 }

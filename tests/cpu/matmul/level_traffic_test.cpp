@@ -272,12 +272,12 @@ struct Rows {
   std::size_t at(std::size_t row, std::size_t column) const { return first + row * ld + column; }
 };
 
-/// A tile of `rows` x `columns`, k deep; stores its rows of B to `sliver`, too, if that is not null.
+/// A tile of `rows` x `columns`, k deep; stores its rows of B to `micro_panel`, too, if that is not null.
 void tile_nest(Trace& memory, std::size_t rows, std::size_t columns, std::size_t k, Rows a, Rows b, Rows c, bool adds,
-               const Rows* sliver = nullptr) {
+               const Rows* micro_panel = nullptr) {
   for (std::size_t l = 0; l < k; ++l) {
     for (std::size_t j = 0; j < columns; ++j) memory.load(b.at(l, j));
-    for (std::size_t j = 0; sliver && j < columns; ++j) memory.store(sliver->at(l, j));
+    for (std::size_t j = 0; micro_panel && j < columns; ++j) memory.store(micro_panel->at(l, j));
     for (std::size_t i = 0; i < rows; ++i) memory.load(a.at(i, l));
   }
   for (std::size_t i = 0; i < rows; ++i)
@@ -299,31 +299,32 @@ void copy_nest(Trace& memory, std::size_t rows, std::size_t columns, Rows from, 
 void tiles_nest(Trace& memory, const Layout& at, const TileLoops& loops, Part rows, Part columns, std::size_t places) {
   const int kc = loops.kc, k = static_cast<int>(at.k);
   const Rows a{at.a, at.k}, b{at.b, at.n}, c{at.c, at.n}, copy{places, std::size_t(kc)};
-  const std::size_t slivers = places + Layout::padded(std::size_t(loops.copied_rows) * kc);
+  const std::size_t packed_b = places + Layout::padded(std::size_t(loops.packed_rows) * kc);
   for (int left = columns.begin; left < columns.end; left += loops.nc)
     for (int first = 0; first < k; first += kc)
       for (int top = rows.begin; top < rows.end; top += loops.mc) {
         const int depth = std::min(kc, k - first), high = std::min(loops.mc, rows.end - top);
-        if (loops.copied_rows > 0) copy_nest(memory, high, depth, {a.at(top, first), a.ld}, copy);
+        if (loops.packed_rows > 0) copy_nest(memory, high, depth, {a.at(top, first), a.ld}, copy);
         const int right = std::min(left + loops.nc, columns.end);
         for (int col = left; col < right; col += loops.nr) {
           const int wide = std::min(loops.nr, right - col), tiles = (high + loops.mr - 1) / loops.mr;
           const Rows source{b.at(first, col), b.ld};
-          const Rows sliver{slivers + (loops.slivers == Slivers::panel ? std::size_t(col - left) * kc : 0),
-                            std::size_t(loops.nr)};
-          const bool is_new = loops.slivers == Slivers::one || (loops.slivers == Slivers::panel && top == rows.begin);
-          if (is_new && !loops.packs_computing) copy_nest(memory, depth, wide, source, sliver);
+          const Rows micro_panel{packed_b + (loops.packed_b == PackedB::panel ? std::size_t(col - left) * kc : 0),
+                                 std::size_t(loops.nr)};
+          const bool is_new =
+              loops.packed_b == PackedB::micro_panel || (loops.packed_b == PackedB::panel && top == rows.begin);
+          if (is_new && !loops.packing_is_fused) copy_nest(memory, depth, wide, source, micro_panel);
           for (int i = 0; i < tiles; ++i) {
             const auto first_row = [&](int tile) {  // fused has even tiles, the higher ones first
               const int even = high / tiles * tile + std::min(tile, high % tiles);
-              return loops.packs_computing ? even : std::min(tile * loops.mr, high);
+              return loops.packing_is_fused ? even : std::min(tile * loops.mr, high);
             };
             const int from = first_row(i), to = first_row(i + 1);
-            const bool packs = is_new && loops.packs_computing && i == 0;
+            const bool packs = is_new && loops.packing_is_fused && i == 0;
             tile_nest(memory, to - from, wide, depth,
-                      loops.copied_rows > 0 ? Rows{copy.at(from, 0), copy.ld} : Rows{a.at(top + from, first), a.ld},
-                      packs || loops.slivers == Slivers::none ? source : sliver, {c.at(top + from, col), c.ld},
-                      first > 0, packs ? &sliver : nullptr);
+                      loops.packed_rows > 0 ? Rows{copy.at(from, 0), copy.ld} : Rows{a.at(top + from, first), a.ld},
+                      packs || loops.packed_b == PackedB::none ? source : micro_panel, {c.at(top + from, col), c.ld},
+                      first > 0, packs ? &micro_panel : nullptr);
           }
         }
       }
@@ -337,7 +338,7 @@ LevelTraffic simulated_pieces(const MatmulShape& shape, const std::vector<Piece>
   std::size_t most = 0, count = static_cast<std::size_t>(team.down * team.across);
   for (const auto& [rows, columns] : pieces) {
     const TileLoops loops = loops_of(rows.size(), columns.size());
-    most = std::max(most, Layout::padded(std::size_t(loops.copied_rows + loops.nc) * std::size_t(loops.kc)));
+    most = std::max(most, Layout::padded(std::size_t(loops.packed_rows + loops.nc) * std::size_t(loops.kc)));
   }
   std::vector<Trace> threads(count);
   std::vector<int> done(count);
@@ -360,7 +361,7 @@ LevelTraffic simulated_tiles(const MatmulShape& shape, const Grid& grid, int row
 LevelTraffic simulated_shared(const MatmulShape& shape, const Grid& grid, const TileLoops& l, const Caches& caches) {
   const Layout at(shape);
   const int count = grid.down * grid.across;
-  const std::size_t slivers = at.scratch + Layout::padded(at.m * std::size_t(l.kc));
+  const std::size_t packed_b = at.scratch + Layout::padded(at.m * std::size_t(l.kc));
   std::vector<Trace> threads(static_cast<std::size_t>(count));
   const Rows a{at.a, at.k}, b{at.b, at.n}, c{at.c, at.n}, copy{at.scratch, std::size_t(l.kc)};
   const Grid in_rows{count, 1}, in_columns{1, count};
@@ -369,24 +370,25 @@ LevelTraffic simulated_shared(const MatmulShape& shape, const Grid& grid, const 
       for (int thread = 0; thread < count; ++thread) {
         Trace& memory = threads[static_cast<std::size_t>(thread)];
         const int panel = std::min(l.nc, shape.n - left), depth = std::min(l.kc, shape.k - first);
-        const auto sliver_at = [&](int col) {
-          return Rows{slivers + std::size_t(col) * std::size_t(depth), std::size_t(l.nr)};
+        const auto micro_panel_at = [&](int col) {
+          return Rows{packed_b + std::size_t(col) * std::size_t(depth), std::size_t(l.nr)};
         };
         const Part to_copy = in_rows.rows(thread, shape.m, l.mr), to_pack = in_columns.columns(thread, panel, l.nr);
         copy_nest(memory, to_copy.size(), depth, {a.at(to_copy.begin, first), a.ld},
                   {copy.at(to_copy.begin, 0), copy.ld});
         for (int col = to_pack.begin; col < to_pack.end; col += l.nr)
-          copy_nest(memory, depth, std::min(l.nr, panel - col), {b.at(first, left + col), b.ld}, sliver_at(col));
+          copy_nest(memory, depth, std::min(l.nr, panel - col), {b.at(first, left + col), b.ld}, micro_panel_at(col));
         memory.barrier();
         const Part rows = grid.rows(thread, shape.m, l.mr), columns = grid.columns(thread, panel, l.nr);
         for (int top = rows.begin; top < rows.end; top += l.mc)
           for (int col = columns.begin; col < columns.end; col += l.nr)
             for (int row = top; row < std::min(top + l.mc, rows.end); row += l.mr)
               tile_nest(memory, std::min(l.mr, std::min(top + l.mc, rows.end) - row), std::min(l.nr, panel - col),
-                        depth, {copy.at(row, 0), copy.ld}, sliver_at(col), {c.at(row, left + col), c.ld}, first > 0);
+                        depth, {copy.at(row, 0), copy.ld}, micro_panel_at(col), {c.at(row, left + col), c.ld},
+                        first > 0);
         memory.barrier();
       }
-  return simulated_threads(caches, slivers + std::size_t(l.kc) * std::size_t(l.nc), threads);
+  return simulated_threads(caches, packed_b + std::size_t(l.kc) * std::size_t(l.nc), threads);
 }
 
 /// register_tile: whole tiles, then the edges in strips; of each a thread has as many as every other, one after
@@ -529,13 +531,13 @@ TEST(LevelTraffic, SmallMaskedAsSimulated) {
   for (const Caches& caches : kTileMachines)
     for (const MatmulShape& shape : kTileShapes)
       for (const Grid grid : {Grid{1, 1}, Grid{2, 1}, Grid{2, 2}})
-        for (const Slivers slivers : {Slivers::none, Slivers::one}) {
+        for (const PackedB packed_b : {PackedB::none, PackedB::micro_panel}) {
           const auto loops = [&](int rows, int columns) {
-            return TileLoops{.mr = 4, .nr = 16, .kc = 32, .mc = rows, .nc = columns, .slivers = slivers};
+            return TileLoops{.mr = 4, .nr = 16, .kc = 32, .mc = rows, .nc = columns, .packed_b = packed_b};
           };
           expect_near(tiles_traffic(shape, grid, 1, 16, loops, caches),
                       simulated_tiles(shape, grid, 1, 16, loops, caches), 0.15,
-                      text(shape, caches) + text(grid) + (slivers == Slivers::one ? " one" : " none"));
+                      text(shape, caches) + text(grid) + (packed_b == PackedB::micro_panel ? " one" : " none"));
         }
 }
 
@@ -544,23 +546,23 @@ TEST(LevelTraffic, FusedAsSimulated) {
     for (const MatmulShape& shape : kTileShapes)
       for (const Grid grid : {Grid{1, 1}, Grid{2, 1}, Grid{2, 2}})
         for (const bool copies : {false, true})
-          for (const Slivers slivers : {Slivers::one, Slivers::panel}) {
-            if (copies && slivers == Slivers::one) continue;
+          for (const PackedB packed_b : {PackedB::micro_panel, PackedB::panel}) {
+            if (copies && packed_b == PackedB::micro_panel) continue;
             const auto loops = [&](int rows, int columns) {
-              const int high = slivers == Slivers::one ? rows : even_part(rows, 32);
+              const int high = packed_b == PackedB::micro_panel ? rows : even_part(rows, 32);
               const bool one = high >= rows;
               return TileLoops{.mr = 4,
                                .nr = 16,
                                .kc = 32,
                                .mc = high,
                                .nc = one ? columns : even_part(columns, 96),
-                               .copied_rows = copies && !one ? high : 0,
-                               .slivers = one ? Slivers::one : Slivers::panel,
-                               .packs_computing = true};
+                               .packed_rows = copies && !one ? high : 0,
+                               .packed_b = one ? PackedB::micro_panel : PackedB::panel,
+                               .packing_is_fused = true};
             };
             expect_near(tiles_traffic(shape, grid, 1, 16, loops, caches),
                         simulated_tiles(shape, grid, 1, 16, loops, caches), 0.15,
-                        text(shape, caches) + text(grid) + (slivers == Slivers::one ? " one" : " panel") +
+                        text(shape, caches) + text(grid) + (packed_b == PackedB::micro_panel ? " one" : " panel") +
                             (copies ? " copies" : ""));
           }
 }
@@ -572,8 +574,13 @@ TEST(LevelTraffic, GuidedPiecesAsSimulated) {
         const GuidedPieces pieces(grid, shape.m, shape.n, 4, 16);
         ASSERT_GT(std::ssize(all_pieces(pieces)), grid.down * grid.across);  // of several sizes, some near a jump
         const auto loops = [&](int rows, int columns) {
-          return TileLoops{
-              .mr = 4, .nr = 16, .kc = 32, .mc = rows, .nc = columns, .slivers = Slivers::one, .packs_computing = true};
+          return TileLoops{.mr = 4,
+                           .nr = 16,
+                           .kc = 32,
+                           .mc = rows,
+                           .nc = columns,
+                           .packed_b = PackedB::micro_panel,
+                           .packing_is_fused = true};
         };
         expect_near(tiles_traffic(shape, pieces, loops, caches),
                     simulated_pieces(shape, all_pieces(pieces), grid, loops, caches), 0.25,
@@ -593,12 +600,12 @@ TEST(LevelTraffic, PackedMaskedAsSimulated) {
                               .kc = 32,
                               .mc = 48,
                               .nc = 96,
-                              .copied_rows = shape.m,
-                              .slivers = Slivers::panel,
+                              .packed_rows = shape.m,
+                              .packed_b = PackedB::panel,
                               .is_shared = true};
         const auto loops = [&](int rows, int) {
           TileLoops part = whole;
-          part.nc = whole.nc / grid.across, part.copied_rows = rows;
+          part.nc = whole.nc / grid.across, part.packed_rows = rows;
           return part;
         };
         expect_near(tiles_traffic(shape, grid, 4, 16, loops, caches), simulated_shared(shape, grid, whole, caches),

@@ -1,11 +1,12 @@
 /// The register tiles of every SIMD width that this CPU has: each number of rows and columns, from rows of A and
-/// from panels, from B as it lies and from slivers, gives the product, and touches nothing behind its operands.
+/// packed, from B in place and packed, gives the product, and touches nothing behind its operands.
 #include "cpu/matmul/micro_kernel.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -38,8 +39,8 @@ class AtPagesEnd {
 
 std::vector<const MicroKernels*> widths() {
   std::vector<const MicroKernels*> all;
-  for (const std::int64_t bits : {512, 256, 128})
-    if (refuse_simd({{"simd", bits}}).empty()) all.push_back(&micro_kernels(bits));
+  for (const Value& bits : simd_tunable().values)
+    if (refuse_simd({{"simd", bits.number}}).empty()) all.push_back(&micro_kernels(bits.number));
   return all;
 }
 
@@ -58,14 +59,14 @@ float wanted(int row, int col) {
 }
 
 /// One tile on operands without padding, except that C has one column more, which must stay.
-void check_tile(const MicroKernels& simd, bool in_panel, FromB from, int rows, int columns) {
-  SCOPED_TRACE(std::to_string(simd.bits) + " bits, A in " + (in_panel ? "a panel" : "rows") + ", B " +
+void check_tile(const MicroKernels& simd, bool a_is_packed, FromB from, int rows, int columns) {
+  SCOPED_TRACE(std::to_string(simd.bits) + " bits, A in " + (a_is_packed ? "a micro-panel" : "rows") + ", B " +
                std::to_string(static_cast<int>(from)) + ", " + std::to_string(rows) + " x " + std::to_string(columns));
-  const int wide = simd.sliver_width(columns), ldb = from == FromB::sliver ? wide : columns, ldc = columns + 1;
+  const int wide = simd.packed_width(columns), ldb = from == FromB::packed ? wide : columns, ldc = columns + 1;
   ASSERT_GE(wide, columns);
   ASSERT_EQ(wide % simd.lanes, 0);
   AtPagesEnd a(std::size_t(rows) * kDepth), b(std::size_t(kDepth) * ldb), c(std::size_t(rows) * ldc);
-  AtPagesEnd sliver(std::size_t(kDepth) * wide);
+  AtPagesEnd packed_b(std::size_t(kDepth) * wide);
   for (int row = 0; row < rows; ++row)
     for (int p = 0; p < kDepth; ++p) a[row * kDepth + p] = a_at(row, p);
   for (int p = 0; p < kDepth; ++p)
@@ -73,43 +74,46 @@ void check_tile(const MicroKernels& simd, bool in_panel, FromB from, int rows, i
   for (int row = 0; row < rows; ++row)
     for (int col = 0; col < ldc; ++col) c[row * ldc + col] = c_at(row, col);
   AtPagesEnd panel(std::size_t(rows) * kDepth);
-  simd.pack_panel(a.data(), kDepth, rows, kDepth, panel.data());
+  simd.pack_a(a.data(), kDepth, rows, kDepth, panel.data());
   simd.tile(from, rows, columns)({.k = kDepth,
                                   .columns = columns,
-                                  .a = in_panel ? panel.data() : a.data(),
+                                  .a = a_is_packed ? panel.data() : a.data(),
                                   .b = b.data(),
                                   .c = c.data(),
-                                  .lda = in_panel ? 0 : kDepth,
-                                  .ldb = from == FromB::sliver ? 0 : ldb,
+                                  .lda = a_is_packed ? 0 : kDepth,
+                                  .ldb = from == FromB::packed ? 0 : ldb,
                                   .ldc = ldc,
-                                  .a_is_panel = in_panel,
+                                  .a_is_packed = a_is_packed,
                                   .alpha = kAlpha,
                                   .beta = kBeta,
-                                  .sliver = sliver.data()});
+                                  .packed_b = packed_b.data()});
   for (int row = 0; row < rows; ++row) {
     for (int col = 0; col < columns; ++col) ASSERT_EQ(c[row * ldc + col], wanted(row, col)) << row << ", " << col;
     ASSERT_EQ(c[row * ldc + columns], c_at(row, columns)) << "behind row " << row;
   }
   if (from != FromB::packing) return;
   for (int p = 0; p < kDepth; ++p)
-    for (int col = 0; col < columns; ++col) ASSERT_EQ(sliver[p * wide + col], b_at(p, col)) << p << ", " << col;
+    for (int col = 0; col < columns; ++col) ASSERT_EQ(packed_b[p * wide + col], b_at(p, col)) << p << ", " << col;
 }
 
 void check_tiles(const MicroKernels& simd, FromB from) {
-  for (const bool in_panel : {false, true})
+  for (const bool a_is_packed : {false, true})
     for (int rows = 1; rows <= simd.rows; ++rows)
-      for (int columns = 1; columns <= simd.width(); ++columns) check_tile(simd, in_panel, from, rows, columns);
+      for (int columns = 1; columns <= simd.width(); ++columns) check_tile(simd, a_is_packed, from, rows, columns);
 }
 
 TEST(CpuMicroKernel, EveryTileIsRightAndStaysWithinItsOperands) {
   ASSERT_FALSE(widths().empty()) << "no vectors: " << refuse_simd({{"simd", 128}});
   for (const MicroKernels* simd : widths())
-    for (const FromB from : {FromB::matrix, FromB::sliver, FromB::packing}) check_tiles(*simd, from);
+    for (const FromB from : {FromB::matrix, FromB::packed, FromB::packing}) check_tiles(*simd, from);
 }
 
 TEST(CpuMicroKernel, WideTilesAreRightAndStayWithinTheirOperands) {
   for (const MicroKernels* simd : widths()) {
-    EXPECT_EQ(simd->wide != nullptr, simd->bits == 512);
+    const bool has_wide = std::any_of(std::begin(kSimdWidths), std::end(kSimdWidths), [&](const SimdWidth& width) {
+      return width.bits == simd->bits && width.wide_tile.rows > 0;
+    });
+    EXPECT_EQ(simd->wide != nullptr, has_wide);
     if (simd->wide) check_tiles(*simd->wide, FromB::matrix);
   }
 }
