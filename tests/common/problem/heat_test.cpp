@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <new>
 #include <numbers>
 
 #include "common/problem/problem.hpp"
@@ -15,10 +16,21 @@ namespace {
 
 const Problem& heat() { return find_problem("heat", Type::fp32); }
 
+/// Memory as kernels get it.
+template <typename T>
+struct Aligned {
+  using value_type = T;
+  static constexpr std::align_val_t kBytes{256};
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kBytes)); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, kBytes); }
+  bool operator==(const Aligned&) const = default;
+};
+using Field = std::vector<float, Aligned<float>>;
+
 /// A field beside its inputs and their judge.
 struct Case {
   Params sizes;
-  std::vector<float> u0, u;
+  Field u0, u;
   Judge judge;
 
   Case(const Params& given, const std::string& data) : sizes(heat().complete(given)) {
@@ -36,10 +48,10 @@ struct Case {
 };
 
 /// Forward Euler in float32 in plain order. `edge`: what a neighbour beyond the edge is, as a part of the cell.
-std::vector<float> stepped(const Case& it, int steps, float edge = 0, double weight = 1) {
+Field stepped(const Case& it, int steps, float edge = 0, double weight = 1) {
   HeatGrid g = heat_grid(it.sizes);
   g.side = static_cast<float>(g.side * weight);
-  std::vector<float> u = it.u0, next(u.size());
+  Field u = it.u0, next(u.size());
   for (int step = 0; step < steps; ++step) {
     for (int row = 0; row < g.rows; ++row)
       for (int col = 0; col < g.cols; ++col) {
@@ -123,8 +135,7 @@ TEST(HeatOracle, IsExactWhereFloat32Is) {
 }
 
 /// Runs a CPU kernel for so many steps.
-void run(const char* name, const Params& sizes, int steps, std::vector<float>& from, std::vector<float>& to,
-         std::vector<float>& second) {
+void run(const char* name, const Params& sizes, int steps, Field& from, Field& to, Field& second) {
   const Kernel& kernel = find_kernel(name);
   Params params = with_tunables(kernel, {});
   for (const auto& [size, value] : sizes) params.set(size, value);
@@ -136,7 +147,7 @@ void run(const char* name, const Params& sizes, int steps, std::vector<float>& f
 TEST(HeatOracle, SeesFaultsInLargeFieldsBySamples) {
   constexpr int kSize = 8192, kSteps = 130;
   Case it({{"n", kSize}, {"steps", kSteps}}, "random");
-  std::vector<float> before(it.u0.size());
+  Field before(it.u0.size());
   it.u.resize(it.u0.size());
   run("cpu/heat/temporal", it.sizes, kSteps - 1, it.u0, before, it.u);
   it.u = before;
