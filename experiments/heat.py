@@ -177,7 +177,7 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
 
     def draw(fig) -> None:
         left = max(text_width(_label(part, p), style.SMALL) for part, p in bars) / style.POINTS_OF_MM + 3
-        ax = style.axes(fig, left, 9, 23, 2)
+        ax = style.axes(fig, left, 9, 27, 2)
         ax.set_xscale("log")
         values = [p.value for _, p in bars] + [b for x in made if (b := _bound(x.part))]
         ax.set_xlim(min(values) / 1.8, max(values) * 1.15)
@@ -185,6 +185,8 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
         ax.set_yticks([])
         ax.set_xlabel(f"Rate [{bars[0][1].metric.unit}]")
         style.rate_ticks(ax.xaxis, *ax.get_xlim())
+        if max(values) / min(values) > 1000:
+            style.decade_ticks(ax.xaxis, most=4)
         for i, (part, p) in enumerate(bars):
             _bar(ax, i, part, p)
         first = 0
@@ -212,7 +214,7 @@ def _bar(ax, i: int, part: Part, p: Point) -> None:
         ax.plot(p.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
     bound = _bound(part)
     texts = ((-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
-             (62, "right", numbers.times(p.value / bound) if bound else "", 1))
+             (74, "right", numbers.times(p.value / bound) if bound else "", 1))
     for shift, side, text, x in texts:
         ax.annotate(text, (x, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha=side,
                     va="center_baseline", size=style.SMALL)

@@ -97,9 +97,9 @@ def rate_ticks(axis, low: float, high: float) -> None:
         plain_ticks(axis, [t for e in range(-9, 10) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high])
 
 
-def decade_ticks(axis) -> None:
-    """Decades as 0.1, 1, 10 … 10 000, with thin spaces."""
-    axis.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=20))
+def decade_ticks(axis, most: int = 20) -> None:
+    """Decades as 0.1, 1, 10 … 10 000, with thin spaces; every other one where there would be more than `most`."""
+    axis.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=most))
     axis.set_minor_locator(matplotlib.ticker.LogLocator(base=10, subs=range(2, 10), numticks=20))
     axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(
