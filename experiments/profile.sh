@@ -51,7 +51,7 @@ profile() {
   local log=$logs/$1 names
   names=$(IFS='|'; echo "${*:2}")
   ncu --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
-    --log-file "$log.csv" "$rung" run "$experiment" --profile --benchmark_filter="^($names)\$" \
+    --log-file "$log.csv" "$rung" run "$experiment" --full --profile --benchmark_filter="^($names)\$" \
     </dev/null >"$log.out" 2>&1 || return
   grep -E '^(count/)?gpu/' "$log.out" >"$log.points"
 }
@@ -64,7 +64,7 @@ is_assignable() {
 
 experiment=$1
 # Points that differ in their mode alone are one.
-mapfile -t points < <("$rung" run "$experiment" --benchmark_list_tests --benchmark_filter="$2" |
+mapfile -t points < <("$rung" run "$experiment" --full --benchmark_list_tests --benchmark_filter="$2" |
   { grep -E '^(count/)?gpu/' || true; } | { grep -v '/mode:' || true; })
 [ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point that matches $2" >&2; exit 2; }
 mapfile -t kernels < <(printf '%s\n' "${points[@]}" | sed -E 's,^((count/)?[^/]*/[^/]*/[^/]*)/.*,\1,' | sort -u)

@@ -80,7 +80,7 @@ def table(results: list[dict]) -> str:
 
 def measure(folder: pathlib.Path) -> list[pathlib.Path]:
     """Runs the tuning experiment; its result files."""
-    command = [TOP / "build" / "rung", "run", "--require-gpu", "--outdir", folder, TOP / "experiments/tuning/top.toml"]
+    command = [TOP / "build" / "rung", "run", "--full", "--require-gpu", "--outdir", folder, TOP / "experiments/tuning/top.toml"]
     code = subprocess.run(command, check=False).returncode
     if code != 0:
         sys.exit(code)
