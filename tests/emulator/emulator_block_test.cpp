@@ -336,7 +336,7 @@ TEST(EmulatorRuns, ACaseThatCannotBeEmulatedIsRefusedByName) {
     }
     return "";
   };
-  EXPECT_TRUE(contains(message("cpu/matmul/naive"), "cpu/matmul/naive: not a GPU kernel"));
+  EXPECT_TRUE(contains(message("cpu/matmul/naive"), "cpu/matmul/naive: not emulated: not a GPU kernel"));
   EXPECT_TRUE(contains(message("gpu/matmul/cublas"), "gpu/matmul/cublas: not emulated: "));
   const std::unique_ptr<Target> target = open_emulator();
   Call call;
