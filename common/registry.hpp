@@ -197,6 +197,7 @@ struct GpuPart {
 
 /// What only a CPU kernel's record has.
 struct CpuPart {
+  bool is_serial = false;  ///< uses one thread, however many it is given: judged by one thread's roofs
   std::function<LevelTraffic(const Params&)> level_traffic;  ///< bytes per level by formula, for this machine's caches
 };
 

@@ -24,8 +24,7 @@ class Scaling:
 
 def section(view: View) -> Section | None:
     s = view.settings
-    made = [x for part in _parts(view) if (x := build(part, s.get("family", ""), s.get("type", "fp32"), s.get("size"),
-                                                           s.get("one_thread", ())))]
+    made = [x for part in _parts(view) if (x := build(part, s.get("family", ""), s.get("type", "fp32"), s.get("size")))]
     if not made:
         return None
     ladder, scaling = made[0], _scaling(made[0])

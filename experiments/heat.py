@@ -49,7 +49,7 @@ def _ladder(view: View, part: Part) -> Ladder | None:
     if not kernels:
         return None
     size = max(kernels, key=lambda key: (len(kernels[key]), dict(key)["n"], dict(key)["steps"]))
-    return build(rated, view.settings["family"], view.settings["type"], dict(size), view.settings.get("one_thread", ()))
+    return build(rated, view.settings["family"], view.settings["type"], dict(size))
 
 
 def _bound(part: Part, threads: int | None = None) -> float | None:

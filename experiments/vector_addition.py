@@ -15,7 +15,7 @@ POWERS = {1: "1", 2**10: "2¹⁰", 2**15: "2¹⁵", 2**20: "2²⁰", 2**25: "2²
 def section(view: View) -> Section | None:
     s = view.settings
     parts = [part for part in (view.gpu, view.cpu) if part and part.timed(s["family"])]
-    made = [x for part in parts if (x := build(part, s["family"], s["type"], s.get("size"), s.get("one_thread", ())))]
+    made = [x for part in parts if (x := build(part, s["family"], s["type"], s.get("size")))]
     if not made:
         return None
     return Section(" ".join([*map(_finding, made), *_width(view)]), ladders=made, verdicts=_verdicts(view),

@@ -185,7 +185,8 @@ Json kernel_descriptions(const std::vector<Point>& points) {
            {"side", kernel.side()},
            {"family", kernel.family()},
            {"type", type_name(kernel.type)},
-           {"is_library", kernel.is_library}};
+           {"is_library", kernel.is_library},
+           {"is_serial", kernel.cpu.is_serial}};
     if (kernel.ceiling)
       one["ceiling"] = {{"label", kernel.ceiling->label}, {"is_bandwidth", kernel.ceiling->is_bandwidth}};
   }

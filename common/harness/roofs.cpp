@@ -13,7 +13,8 @@ bool is_memory_roof(const Point& roof) {
 }
 
 bool judges(const Point& roof, const Point& point, bool by_memory) {
-  if (roof.kernel->side() != point.kernel->side() || roof.threads != point.threads) return false;
+  const int threads = point.kernel->cpu.is_serial ? 1 : point.threads;
+  if (roof.kernel->side() != point.kernel->side() || roof.threads != threads) return false;
   return by_memory ? is_memory_roof(roof)
                    : !roof.kernel->ceiling->is_bandwidth && roof.kernel->type == point.kernel->type;
 }

@@ -6,7 +6,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "cpu/heat/rows.hpp"
 
@@ -53,11 +52,11 @@ void step(const HeatGrid& g, const float* u, float* next, const float* zeros) {
 
 void run(const Call& call) {
   const HeatGrid grid = heat_grid(call.params);
-  const std::vector<float> zeros(grid.cols);
+  const float* const zeros = row_of_zeros(call);
   with_store(call.params, [&](auto store) {
     RowsAtATime::pick(call.params.at("rows"), [&](auto rows) {
       take_turns<float>(call, heat_steps(call.params),
-                        [&](const float* from, float* to, int) { step<store, rows>(grid, from, to, zeros.data()); });
+                        [&](const float* from, float* to, int) { step<store, rows>(grid, from, to, zeros); });
     });
   });
 }
@@ -69,7 +68,7 @@ const bool added = add_kernel({
     .idea = "Threads step blocks of a few rows in vector registers, with streaming stores.",
     .source = {{"datta2008"}, {"openmp", "parallel construct"}},
     .tunables = {{"rows", RowsAtATime::values()}},
-    .scratch = [](const Params& p) { return heat_scratch(p, heat_steps(p)); },
+    .scratch = scratch_with_zeros,
     .run = run,
 });
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <type_traits>
+#include <vector>
 
 #include "common/machine/cpu_info.hpp"
 #include "common/problem/heat.hpp"
@@ -44,6 +45,17 @@ int step_rows(const float* const (&in)[kRows + 2], float* const (&out)[kRows], i
   }
   return col;
 }
+
+/// For .scratch of a kernel that makes one step per pass: with a row of zeros, last, for what is beyond the edge.
+inline std::vector<Operand> scratch_with_zeros(const Params& p) {
+  std::vector<Operand> scratch = heat_scratch(p, heat_steps(p));
+  scratch.push_back({.name = "row of zeros",
+                     .elements = static_cast<std::size_t>(heat_grid(p).cols),
+                     .role = Role::scratch,
+                     .is_zeroed = true});
+  return scratch;
+}
+inline const float* row_of_zeros(const Call& call) { return static_cast<const float*>(call.operands.back()); }
 
 /// Calls use() with the kind of store that suits the field: streaming where the caches cannot hold both arrays and rows
 /// are whole vectors.

@@ -27,7 +27,7 @@ const bool added = add_kernel({
     .title = "loops interchanged",
     .idea = "With the column loop innermost, memory is read along rows and the compiler can vectorise; one thread.",
     .source = {{"pmpp", "section 5.4, loop interchange"}},
-    .cpu = {.level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); }},
+    .cpu = {.is_serial = true, .level_traffic = [](const Params& p) { return interchanged_traffic(matmul_shape(p)); }},
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

@@ -24,7 +24,7 @@ const bool added = add_kernel({
     .title = "naive",
     .idea = "The textbook's triple loop on one thread: each element is a dot product of a row of A and a column of B.",
     .source = {{"zhou2015", "Matrix Multiply: CPU Implementation"}},
-    .cpu = {.level_traffic = [](const Params& p) { return naive_traffic(matmul_shape(p)); }},
+    .cpu = {.is_serial = true, .level_traffic = [](const Params& p) { return naive_traffic(matmul_shape(p)); }},
     .run =
         [](const Call& call) {
           const auto [m, n, k] = matmul_shape(call.params);

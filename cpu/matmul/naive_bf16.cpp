@@ -27,6 +27,7 @@ const bool added = add_kernel({
     .source = {{"golub2013", "section 1.1"}},
     .type = Type::bf16,
     .is_general = true,
+    .cpu = {.is_serial = true},
     .run = [](const Call& call) { matmul_naive(matmul_of<Bf16>(call)); },
 });
 

@@ -19,6 +19,7 @@ const bool added = add_kernel({
     .title = "loop",
     .idea = "One thread and the compiler's vector instructions.",
     .source = {{"blakely"}},
+    .cpu = {.is_serial = true},
     .run = add_loop,
 });
 

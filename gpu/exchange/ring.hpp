@@ -1,10 +1,12 @@
-/// What the kernels of the exchange share: who is whose neighbour, and the launch.
+/// What the kernels of the exchange share: who is whose neighbour, and the launch. In an unnamed namespace: each of the
+/// three builds of a kernel's file has its own.
 #pragma once
 
 #include "common/problem/exchange.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {
+namespace {
 
 /// Threads of a block: whole rings.
 using RingBlocks = Choices<256, 32, 1024>;
@@ -33,4 +35,5 @@ inline void run_ring(const Call& call, void (*kernel)(const mem<float>*, const m
          call.operand<mem<float>>(2), ring_elements(call.params), ring_rounds(call.params));
 }
 
+}  // namespace
 }  // namespace rung

@@ -184,8 +184,14 @@ class mem {
   requires std::is_floating_point_v<T> RUNG_INLINE explicit(!std::same_as<U, T>) operator U() const {
     return static_cast<U>(load());
   }
+  template <Plain U>
+  requires std::is_floating_point_v<T> RUNG_INLINE explicit(!std::same_as<U, T>) operator U() const volatile {
+    return static_cast<U>(load());
+  }
   RUNG_INLINE operator T() const requires(!std::is_floating_point_v<T>) { return load(); }
-  RUNG_INLINE operator T() const volatile requires(!std::is_class_v<T>) { return load(); }
+  RUNG_INLINE operator T() const volatile requires(!std::is_floating_point_v<T> && !std::is_class_v<T>) {
+    return load();
+  }
 
   template <NumberLike U>
   RUNG_INLINE reg<T> operator=(const U& from) {

@@ -98,15 +98,13 @@ class Ladder:
         return fastest(found)
 
 
-def build(part: Part | None, family: str, type_: str, size: object = None, one_thread: Sequence[str] = ()) -> Ladder | None:
+def build(part: Part | None, family: str, type_: str, size: object = None) -> Ladder | None:
     """The ladder of one problem and type from the part's points on the whole machine; None where there is none.
-
-    `one_thread`: kernels whose code uses one thread, however many it is given; they are judged by one thread's roofs.
 
     At `size` (the side of a square, or a table of sizes); where that was not measured, at the largest size that most
     kernels have, and the ladder's note says so.
     """
-    points = [replace(p, threads=1) if p.kernel.name in one_thread else p
+    points = [replace(p, threads=1) if p.kernel.is_serial else p
               for p in (whole_machine(part.timed(family, type_)) if part else ()) if p.value]
     if not points:
         return None

@@ -64,7 +64,7 @@ def _kernel(path: Path, name: str, record: object) -> Kernel:
         name=name, title=str(record.get("title") or name), idea=str(record.get("idea") or ""),
         sources=_references(record.get("source")), order=int(order), side=record["side"],
         family=str(record.get("family") or ""), type=str(record.get("type") or "fp32"),
-        is_library=bool(record.get("is_library", False)),
+        is_library=bool(record.get("is_library", False)), is_serial=bool(record.get("is_serial", False)),
         ceiling_label=ceiling["label"] if ceiling else None,
         ceiling_is_bandwidth=bool(ceiling.get("is_bandwidth")) if ceiling else False)
 

@@ -66,6 +66,8 @@ class Kernel:
     family: str
     type: str
     is_library: bool
+    is_serial: bool = False
+    """Uses one thread, however many it is given, and is judged by one thread's roofs."""
     ceiling_label: str | None = None
     ceiling_is_bandwidth: bool = False
 

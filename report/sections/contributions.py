@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -49,5 +50,6 @@ def _module(view: View) -> ModuleType:
         return ladders if view.settings.get("kind") == LADDER and view.settings.get("family") else generic
     spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look their annotations up
     spec.loader.exec_module(module)
     return module

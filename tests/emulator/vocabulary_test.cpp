@@ -710,6 +710,19 @@ TEST(VOCABULARY(Memory), ConstantsAreSetBeforeALaunch) {
 #ifndef NDEBUG
 __global__ void assert_below(int limit) { assert(static_cast<int>(threadIdx.x) < limit); }
 
+__global__ void elements_or_zero(const mem<float>* from, const volatile mem<float>* shown, mem<float>* to, int n) {
+  const int i = threadIdx.x;
+  to[i] = i < n ? from[i] : 0;
+  to[32 + i] = i < n ? shown[i] : 0;
+}
+
+TEST(VOCABULARY(Memory), AnElementBesideAWholeNumberKeepsItsFraction) {
+  Array<float> from(32), to(64);
+  for (int i = 0; i < 32; ++i) from[i] = static_cast<float>(i) + 0.5f;
+  counted(kOneWarp, {}, elements_or_zero, from.on_device(), from.on_device(), to.on_device(), 20);
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(to[i], i % 32 < 20 ? static_cast<float>(i % 32) + 0.5f : 0);
+}
+
 TEST(VOCABULARY(Memory), AFailedAssertionEndsTheKernelOnly) {
   EXPECT_EQ(failure(kOneWarp, EmulatorOptions{}, assert_below, 32), "");
   const std::string text = failure(kOneWarp, EmulatorOptions{}, assert_below, 31);

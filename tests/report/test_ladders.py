@@ -47,14 +47,14 @@ def test_efficiency_is_drawn_from_three_numbers_of_threads_on(tmp_path):
 
 
 def test_a_kernel_of_one_thread_is_judged_by_one_thread_s_roofs(tmp_path):
-    """However many it is given: the TOML names those whose code uses one."""
+    """However many it is given: its record says that its code uses one."""
     run = ladder("cpu", sizes=(1024,))
-    run.kernel("cpu/matmul/interchanged", order=99)
+    run.kernel("cpu/matmul/interchanged", order=99, is_serial=True)
     run.rate("cpu/matmul/interchanged", 10, 1024)
     run.save(tmp_path)
     made = section_of(tmp_path, "cpu_ladder").ladders[0]
     assert made.own[0].point.threads == 1 and made.own[0].share.value == pytest.approx(10 / 25, rel=0.01)
-    assert [r.share.roof.threads for r in made.own] == [1, 1, 4, 4], "naive uses one thread, too"
+    assert [r.share.roof.threads for r in made.own] == [1, 4, 4, 4]
 
 
 def test_further_machines_stand_beside_each_other_each_under_its_own_roofs(tmp_path):
