@@ -1,6 +1,9 @@
 /// The widest vectors of the CPU that the program is compiled for: loads and stores with the fewest instructions.
 #pragma once
 
+#ifndef HWY_COMPILE_ONLY_STATIC
+#define HWY_COMPILE_ONLY_STATIC  // without it, Highway 1.0.3 does not compile for a CPU with AVX-VNNI
+#endif
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
