@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,15 +17,17 @@
 #include "gpu/launch.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
+#include "gpu/staged_copy.hpp"
 #include "gpu/stopwatch.hpp"
 
 namespace rung {
 namespace {
 
-constexpr double kEventResolution = 0.5e-6;  // seconds, of CUDA's events
-constexpr std::int64_t kQueuedRuns = 32;     // runs timed one by one that are queued before the host waits
-constexpr double kLongRun = 0.1;             // seconds; warm caches no longer matter
-constexpr double kEnergySeconds = 1;         // an H200's energy counter advances every 100 ms: one more or less is 10 %
+constexpr double kEventResolution = 0.5e-6;    // seconds, of CUDA's events
+constexpr std::int64_t kQueuedRuns = 32;       // runs timed one by one that are queued before the host waits
+constexpr double kLongRun = 0.1;               // seconds; warm caches no longer matter
+constexpr std::size_t kDirectBytes = 1 << 20;  // copied at once: a few of these are fast either way
+constexpr double kEnergySeconds = 1;  // an H200's energy counter advances every 100 ms: one more or less is 10 %
 
 int attribute(int device, cudaDeviceAttr which) {
   int value = 0;
@@ -61,12 +65,32 @@ class Gpu : public Target {
   void release(void* memory) noexcept override { cudaFree(memory); }
 
   void upload(void* to, const void* host, std::size_t bytes) override {
+    if (StagedCopy* staged = staged_copy(bytes)) return staged->upload(to, host, bytes, stream_);
     check_cuda(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream_), "copying to the GPU");
     wait();
   }
 
   void download(void* host, const void* from, std::size_t bytes) override {
+    if (StagedCopy* staged = staged_copy(bytes))
+      return staged->download(from, bytes, stream_, [&](std::size_t begin, const void* part, std::size_t count) {
+        std::memcpy(static_cast<std::byte*>(host) + begin, part, count);
+      });
     check_cuda(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, stream_), "copying from the GPU");
+    wait();
+  }
+
+  bool holds(const void* memory, const void* host, std::size_t bytes) override {
+    StagedCopy* const staged = staged_copy(bytes);
+    if (!staged) return Target::holds(memory, host, bytes);
+    std::atomic<bool> same = true;
+    staged->download(memory, bytes, stream_, [&](std::size_t begin, const void* part, std::size_t count) {
+      if (std::memcmp(static_cast<const std::byte*>(host) + begin, part, count) != 0) same = false;
+    });
+    return same;
+  }
+
+  void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
+    check_cuda(cudaMemsetAsync(buffer, byte, bytes, stream_), "filling GPU memory");
     wait();
   }
 
@@ -124,6 +148,19 @@ class Gpu : public Target {
     return queued;
   }
 
+  /// For what is worth it; null otherwise, and where pinned memory is short or forbidden.
+  StagedCopy* staged_copy(std::size_t bytes) {
+    if (bytes <= kDirectBytes || !can_stage_) return nullptr;
+    try {
+      if (!staged_) staged_ = std::make_unique<StagedCopy>();
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error&) {
+      can_stage_ = false;
+    }
+    return staged_.get();
+  }
+
   void wait() { check_cuda(cudaStreamSynchronize(stream_), "waiting for the GPU"); }
 
   double time_batch(const Kernel& kernel, const Call& call, std::int64_t runs);
@@ -139,6 +176,8 @@ class Gpu : public Target {
   std::map<std::string, double> hot_seconds_;  // of one run, by kernel and parameters
   std::optional<double> energy_j_;             // of the last timed interval
   std::unique_ptr<Bus> bus_;
+  std::unique_ptr<StagedCopy> staged_;
+  bool can_stage_ = true;
 };
 
 std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {

@@ -11,6 +11,7 @@
 
 #include "common/harness/experiment_values.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/source_dir.hpp"
 
 namespace rung {
 namespace {
@@ -396,7 +397,7 @@ bool is_experiment(const std::filesystem::path& file) {
 
 std::vector<std::string> experiment_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(RUNG_SOURCE_DIR) + "/experiments"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "experiments"))
     if (entry.path().extension() == ".toml" && is_experiment(entry.path()))
       names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
@@ -405,7 +406,7 @@ std::vector<std::string> experiment_names() {
 
 std::filesystem::path find_experiment(const std::string& name) {
   if (std::filesystem::is_regular_file(name)) return name;
-  const std::filesystem::path file = std::string(RUNG_SOURCE_DIR) + "/experiments/" + name + ".toml";
+  const std::filesystem::path file = source_dir() / "experiments" / (name + ".toml");
   const std::vector<std::string> names = experiment_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return file;
   throw Error("no experiment is called '" + name + "'" + did_you_mean(name, names));

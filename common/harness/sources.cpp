@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "common/source_dir.hpp"
+
 namespace rung {
 namespace {
 
@@ -30,7 +32,7 @@ std::map<std::string, Source> read_sources(const std::filesystem::path& file) {
 }  // namespace
 
 const std::map<std::string, Source>& sources() {
-  static const auto all = read_sources(std::string(RUNG_SOURCE_DIR) + "/experiments/sources.toml");
+  static const auto all = read_sources(source_dir() / "experiments" / "sources.toml");
   return all;
 }
 

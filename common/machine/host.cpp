@@ -15,6 +15,7 @@
 
 #include "common/machine/cpu_events.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/machine/parts.hpp"
 #include "common/machine/rapl.hpp"
 #include "common/machine/target.hpp"
 
@@ -246,17 +247,6 @@ class Host final : public Target {
       total += seconds(Clock::now() - start);
     }
     return total;
-  }
-
-  /// Calls part(begin, count) for all of `bytes`, on all threads: one alone would take most of the time of checking an
-  /// array larger than the caches.
-  template <typename Part>
-  static void each_part(std::size_t bytes, const Part& part) {
-    constexpr std::int64_t kPart = 1 << 20;
-    const auto all = static_cast<std::int64_t>(bytes);
-#pragma omp parallel for schedule(static) if (all > 4 * kPart)
-    for (std::int64_t begin = 0; begin < all; begin += kPart)
-      part(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(kPart, all - begin)));
   }
 
   static void copy(void* to, const void* from, std::size_t bytes) {

@@ -8,6 +8,7 @@
 
 #include "common/emulator/symbols.hpp"
 #include "common/program/command_count.hpp"
+#include "common/source_dir.hpp"
 
 namespace rung {
 namespace {
@@ -54,7 +55,7 @@ void add(LineAccess& sum, const SiteCounts& site) {
 /// The file's path below the folder of the source, which is the same on every machine; else as it is.
 std::string brief_path(const std::string& file) {
   const auto path = std::filesystem::path(file).lexically_normal();
-  const auto below = path.lexically_relative(RUNG_SOURCE_DIR);
+  const auto below = path.lexically_relative(source_dir());
   return below.empty() || *below.begin() == ".." ? path.string() : below.string();
 }
 

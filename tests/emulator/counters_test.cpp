@@ -8,6 +8,7 @@
 
 #include "common/harness/count.hpp"
 #include "common/harness/experiment.hpp"
+#include "common/source_dir.hpp"
 
 namespace rung {
 namespace {
@@ -16,7 +17,7 @@ using Json = nlohmann::json;
 
 Json recorded_counters() {
   Json all = Json::object();
-  for (const auto& machine : std::filesystem::directory_iterator(RUNG_SOURCE_DIR "/experiments/recorded"))
+  for (const auto& machine : std::filesystem::directory_iterator(source_dir() / "experiments/recorded"))
     if (std::ifstream file(machine.path() / "counters.json"); file) all.update(Json::parse(file)["points"]);
   return all;
 }

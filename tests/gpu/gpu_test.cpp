@@ -249,14 +249,27 @@ TEST_F(Gpu, TooMuchMemoryIsAnErrorAndNoMore) {
   gpu().release(memory);
 }
 
+/// Few bytes, and more than the two chunks of a staged copy, with a part of a third.
 TEST_F(Gpu, BytesComeBackAsTheyWent) {
-  std::vector<std::uint64_t> there(1 << 16), back(there.size());
-  for (std::size_t i = 0; i < there.size(); ++i) there[i] = random_bits(kSeed, i);
-  void* memory = gpu().allocate(there.size() * sizeof there[0]);
-  gpu().upload(memory, there.data(), there.size() * sizeof there[0]);
-  gpu().download(back.data(), memory, there.size() * sizeof there[0]);
-  gpu().release(memory);
-  EXPECT_EQ(there, back);
+  for (const std::size_t words : {std::size_t{1}, std::size_t{1} << 16, (std::size_t{9} << 20) + 3}) {
+    std::vector<std::uint64_t> there(words), back(words);
+    for (std::size_t i = 0; i < words; ++i) there[i] = random_bits(kSeed, i);
+    const std::size_t bytes = words * sizeof there[0];
+    void* memory = gpu().allocate(bytes);
+    gpu().upload(memory, there.data(), bytes);
+    gpu().download(back.data(), memory, bytes);
+    EXPECT_EQ(there, back);
+    EXPECT_TRUE(gpu().holds(memory, there.data(), bytes));
+    for (const std::size_t word : {std::size_t{0}, words / 2, words - 1}) {
+      there[word] ^= 1;
+      EXPECT_FALSE(gpu().holds(memory, there.data(), bytes)) << word;
+      there[word] ^= 1;
+    }
+    gpu().poison(memory, bytes, kPoisonByte);
+    gpu().download(back.data(), memory, bytes);
+    EXPECT_EQ(back, std::vector<std::uint64_t>(words, ~std::uint64_t{0}));
+    gpu().release(memory);
+  }
 }
 
 TEST_F(Gpu, MoreRunsTakeLonger) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/source_dir.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace rung {
@@ -93,8 +94,8 @@ TEST(Sass, DifferencesAreTold) {
   if (!cubin.empty()) return cubin;
   const TemporaryFolder folder;
   const std::string output = (folder.path() / "kernels.cubin").string();
-  const std::string command =
-      compiler + " -cubin -I'" RUNG_SOURCE_DIR "' '" RUNG_SOURCE_DIR "/" + source + "' -o '" + output + "'";
+  const std::string command = compiler + " -cubin -I'" + source_dir().string() + "' '" +
+                              (source_dir() / source).string() + "' -o '" + output + "'";
   if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
   return cubin = file_text(output);
 }

@@ -16,6 +16,7 @@
 #include "common/model/devices.hpp"
 #include "common/model/occupancy.hpp"
 #include "common/registry.hpp"
+#include "common/source_dir.hpp"
 
 #if __has_include(<cuda_occupancy.h>)
 #pragma GCC diagnostic push
@@ -467,8 +468,7 @@ std::vector<std::int64_t> numbers(const std::string& line) {
 }
 
 TEST(Occupancy, AgreesWithTheRecordedApi) {
-  const std::filesystem::path path =
-      std::filesystem::path(RUNG_SOURCE_DIR) / "experiments/recorded/nvidia-h200/occupancy_api.csv";
+  const std::filesystem::path path = source_dir() / "experiments/recorded/nvidia-h200/occupancy_api.csv";
   std::ifstream file(path);
   if (!file) GTEST_SKIP() << path << " is not there: the answers of the CUDA API have not been recorded yet";
   std::string line;
