@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Reads the GPU's hardware counters for the points of an experiment:
-#   bash experiments/profile.sh EXPERIMENT 'REGEX over point names' COUNTERS.json
+# Reads the GPU's hardware counters for points of an experiment:
+#   bash experiments/profile.sh EXPERIMENT COUNTERS.json ['REGEX over point names']
+# Without a REGEX, for all that are counted, to set the two beside each other, and for sweeps that say counters = true.
 # Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
 # Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are.
 # All points of a kernel share one run of the program if each is one launch; if not, each has a run of its own.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ $# -eq 3 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
+[ $# -eq 2 ] || [ $# -eq 3 ] || { sed -n '2,4p' "$0" | sed 's/^# //'; exit 2; }
 command -v ncu >/dev/null || { echo "profile.sh: ncu (Nsight Compute) is not on the PATH" >&2; exit 2; }
 python=python3; [ -x .venv/bin/python ] && python=.venv/bin/python
 rung=${RUNG:-build/rung}
@@ -63,10 +64,12 @@ is_assignable() {
 }
 
 experiment=$1
+selection=(--profile)
+[ $# -eq 2 ] || selection+=(--benchmark_filter="$3")
 # Points that differ in their mode alone are one.
-mapfile -t points < <("$rung" run "$experiment" --full --benchmark_list_tests --benchmark_filter="$2" |
+mapfile -t points < <("$rung" run "$experiment" --full --benchmark_list_tests "${selection[@]}" |
   { grep -E '^(count/)?gpu/' || true; } | { grep -v '/mode:' || true; })
-[ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point that matches $2" >&2; exit 2; }
+[ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
 mapfile -t kernels < <(printf '%s\n' "${points[@]}" | sed -E 's,^((count/)?[^/]*/[^/]*/[^/]*)/.*,\1,' | sort -u)
 number=0
 for kernel in "${kernels[@]}"; do
@@ -81,4 +84,4 @@ for kernel in "${kernels[@]}"; do
     echo "profile.sh: no counters for $point:"; tail -qn 2 "$logs/$number.csv" "$logs/$number.out" 2>/dev/null || true
   done
 done
-"$python" -m report.counters "$logs" "$3"
+"$python" -m report.counters "$logs" "$2"

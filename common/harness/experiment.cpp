@@ -31,6 +31,7 @@ struct Sweep {
   std::vector<std::string> data{""};  ///< names; "" for the one that the problem times by default
   bool interleave = false;
   bool is_roofs = false;
+  std::optional<bool> has_counters;  ///< counted points have them unless told otherwise
   Effort effort;
   const Device* caches = nullptr;
 };
@@ -105,6 +106,7 @@ template <typename Use>
 void each_point(const Sweep& sweep, const Use& use) {
   const auto use_point = [&](Point point, Way way, std::int64_t shared) {
     point.way = way;
+    point.has_counters = sweep.has_counters.value_or(way == Way::count);
     point.shared_bytes = shared;
     const UseThreads scope(point.threads);
     point.skip = launch_refusal(point);
@@ -206,6 +208,7 @@ Sweep read_sweep(const toml::table& table) {
       {"sizes", [&](auto&, auto& node) { sweep.shapes = shapes(node); }},
       {"shared_bytes", [&](auto& key, auto& node) { sweep.shared_bytes = numbers(key, node); }},
       {"threads", [&](auto& key, auto& node) { sweep.threads = thread_counts(key, node); }},
+      {"counters", [&](auto& key, auto& node) { sweep.has_counters = truth(key, node); }},
       {"interleave", [&](auto& key, auto& node) { sweep.interleave = truth(key, node); }},
       {"energy", [&](auto& key, auto& node) { sweep.effort.energy = truth(key, node); }},
       {"samples", [&](auto& key, auto& node) { sweep.effort.min_samples = int(positive_number(key, node)); }},

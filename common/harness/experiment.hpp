@@ -20,6 +20,8 @@
 ///   caches = "H200"                     with mode = "count": model this GPU's caches, too (common/model/devices.cpp)
 ///   shared_bytes = [0, 8192]            dynamic shared memory added to each launch (an occupancy sweep)
 ///   threads = [1, 2, 4, 0]              of CPU kernels; 0: all that the process may use; more than cores are allowed
+///   counters = true                     experiments/profile.sh reads the GPU's hardware counters of its points; with
+///                                       mode = "count" it does unless told false
 ///   interleave = true                   points of this sweep that compute the same on the same side, in the same mode
 ///                                       and with as many threads take their samples in turns: for ratios between them
 ///   energy = true                       where a sample is too short for a GPU's energy counter, run a second for it
@@ -66,6 +68,7 @@ struct Point {
   int threads = 0;                 ///< that a CPU kernel may use; 0 on the GPU
   bool names_threads = false;      ///< the sweep asked for this number, so the name says it
   bool is_roof = false;            ///< the others of the run are judged by it
+  bool has_counters = false;       ///< of its sweep a profiler reads the hardware's counters
   int group = 0;                   ///< points with the same number above 0 are measured together
   std::string skip;                ///< why it is not measured; empty if it is
 

@@ -149,9 +149,17 @@ void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options)
   if (first != chosen.end()) chosen.erase(chosen.begin(), first);
 }
 
+/// Leaves the points of which an experiment wants counters, and no experiment without any.
+void keep_counted(std::vector<Experiment>& chosen) {
+  for (Experiment& experiment : chosen)
+    std::erase_if(experiment.points, [](const Point& point) { return !point.has_counters; });
+  std::erase_if(chosen, [](const Experiment& experiment) { return experiment.points.empty(); });
+}
+
 void run_all(RunOptions& options) {
   if (!options.axes.empty() && options.kernels.empty()) throw Error("--axis needs --kernels");
   std::vector<Experiment> chosen = chosen_experiments(options);
+  if (options.profile && options.study.filter.empty()) keep_counted(chosen);
   complete_options(options);
   if (options.study.resume) drop_finished(chosen, options.study);
   Progress progress;
@@ -192,7 +200,10 @@ void add_run_command(CLI::App& app) {
   command->add_option("-k,--kernels", options->kernels, "measure these kernels (globs) instead of an experiment");
   command->add_option("-a,--axis", options->axes,
                       "with --kernels: a size, a tunable or another key of a sweep, as n=256,512 or threads=1,0");
-  command->add_flag("--profile", options->profile, "run each GPU point once, untimed, for a profiler");
+  command->add_flag(
+      "--profile", options->profile,
+      "run each GPU point once, untimed, for a profiler: those that are counted, too, and those of sweeps with "
+      "counters = true, or those that --benchmark_filter names");
   add_study_flags(*command, *options);
   add_benchmark_flags(*command, *options);
   command->callback([options] { run_all(*options); });

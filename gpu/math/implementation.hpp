@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kMathThreads)
 }
 
 inline std::string refuse_function(const Params& p, bool (*has)(MathFunction)) {
-  return has(math_function(p)) ? "" : std::string("has no ") + kMathFunctions[p.at("function")];
+  return has(math_function(p)) ? "" : "has no such function";
 }
 
 /// The record of the kernel for speed: what `record` says of the implementation, which choose(params, act) hands to

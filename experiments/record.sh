@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Measures anew what experiments/recorded/MACHINE has, on this machine:
+#   bash experiments/record.sh MACHINE [EXPERIMENT…]
+# The full study of every experiment, or of those named; with ncu, hardware counters of their points; what the emulator
+# says of the planted faults and, with compute-sanitizer, what that says. A file is replaced when its part is done: after
+# an interruption, name the experiments that are missing. Builds nothing: `bash tests/run.sh` does. Commit first, since
+# the results carry the commit. Exit codes: those of `rung run`; 2 wrong usage.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ $# -ge 1 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
+[ -x build/rung ] || { echo "record.sh: there is no build/rung: bash tests/run.sh builds it" >&2; exit 2; }
+target=experiments/recorded/$1 runs=results/record-$1
+shift
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+  for file in experiments/*.toml; do grep -q '^question' "$file" && names+=("$(basename "$file" .toml)"); done
+fi
+mkdir -p "$target"
+
+code=0
+for name in "${names[@]}"; do
+  build/rung run "$name" --full --outdir "$runs" || code=$?
+  [ $code -le 1 ] || exit $code
+  newest=$(ls -d "$runs"/*-"$name" | tail -n 1)
+  cp "$newest/$name.json" "$target/"
+  [ "$name" != ceilings ] || cp "$newest"/ceilings-*.json "$target/"
+done
+
+has_gpu=$(command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null || true)
+if [ -n "$has_gpu" ] && command -v ncu >/dev/null; then
+  for name in "${names[@]}"; do bash experiments/profile.sh "$name" "$target/counters.json" || true; done
+fi
+
+faults=build/tests/faulty_kernels_emulated
+[ ! -x $faults ] || { $faults --json >"$runs/hazards.json" && mv "$runs/hazards.json" "$target/"; }
+faults=build/tests/emulator/faulty/faulty_kernels
+if [ -n "$has_gpu" ] && [ -x $faults ] && command -v compute-sanitizer >/dev/null; then
+  bash tests/emulator/faulty/sanitize.sh $faults "$target/sanitizer.json"
+fi
+exit $code
