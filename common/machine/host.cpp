@@ -10,22 +10,14 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "common/machine/cpu_events.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/machine/openblas.hpp"
 #include "common/machine/parts.hpp"
 #include "common/machine/rapl.hpp"
 #include "common/machine/target.hpp"
-
-// Where the CPU kernels bring OpenBLAS along, it tells its version, the core that it chose its code for and whose
-// threads it uses; in a program linked without it these are null.
-extern "C" {
-char* openblas_get_config() __attribute__((weak));
-char* openblas_get_corename() __attribute__((weak));
-int openblas_get_parallel() __attribute__((weak));
-}
 
 namespace rung {
 namespace {
@@ -209,17 +201,7 @@ class Host final : public Target {
                                 : all["energy_unavailable"] = rapl_.unavailable();
     for (const EventSum& quantity : events_.available()) all["cpu_events"].push_back(quantity.key);
     if (!events_.unavailable().empty()) all["cpu_events_unavailable"] = events_.unavailable();
-    if (openblas_get_config && openblas_get_corename && openblas_get_parallel) {  // "OpenBLAS 0.3.21 DYNAMIC_ARCH …"
-      std::istringstream words(openblas_get_config());
-      std::string name, version;
-      words >> name >> version;
-      all["blas_name"] = name;
-      all["blas_version"] = version;
-      all["blas_core"] = openblas_get_corename();
-      const char* threading[] = {"none", "pthreads", "openmp"};
-      const int parallel = openblas_get_parallel();
-      all["blas_threading"] = parallel >= 0 && parallel <= 2 ? threading[parallel] : "unknown";
-    }
+    all.update(openblas_context());
     return all;
   }
 

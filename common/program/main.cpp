@@ -1,11 +1,14 @@
 /// The program `rung`. Exit codes: 0 done; 1 a kernel gave a wrong result or failed; 2 wrong usage or bad input;
 /// 3 a GPU was required and there is none; 4 the results cannot be written; 130 interrupted, what was done is kept.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 
 #include "build_info.hpp"
 #include "common/harness/interrupt.hpp"
+#include "common/machine/openblas.hpp"
 #include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
@@ -16,6 +19,15 @@ int failure(int code, const std::exception& error) {
   std::fflush(stdout);
   fmt::print(stderr, "rung: {}\n", error.what());
   return code;
+}
+
+/// Starts the program again with the right name for the CPU where OpenBLAS, which chooses its code before main(), did
+/// not know it: a peer that is held back is none.
+void help_openblas(char** argv) {
+  const std::string core = better_openblas_core();
+  if (core.empty()) return;
+  setenv("OPENBLAS_CORETYPE", core.c_str(), 0);
+  execv("/proc/self/exe", argv);  // should that fail, with the code that it has chosen
 }
 
 int run(int argc, char** argv) {
@@ -41,6 +53,7 @@ int run(int argc, char** argv) {
 }  // namespace rung
 
 int main(int argc, char** argv) {
+  rung::help_openblas(argv);
   rung::catch_interrupts();
   try {
     return rung::run(argc, argv);

@@ -72,7 +72,8 @@ def _cpu_rows(c: dict) -> list[tuple[str, object]]:
     return [("cores; threads used", f"{c.get('cpu_cores', '?')}; {c.get('cpu_threads', '?')}"),
             ("SIMD", c.get("cpu_simd")), ("caches", _caches(c.get("caches"))),
             ("memory", numbers.binary(memory) if memory else None), ("OpenMP", omp),
-            ("BLAS", f"{c.get('blas_name', '')} {c.get('blas_version', '')}".strip()),
+            ("BLAS", f"{c.get('blas_name', '')} {c.get('blas_version', '')}".strip()
+             + (f", code for {c['blas_core']}" if c.get("blas_core") else "")),
             ("compiler", f"{c.get('cxx_compiler', '')} {c.get('cxx_flags', '')}".strip()),
             ("virtual machine", {True: "yes", False: "no"}.get(c.get("virtualised")))]
 
