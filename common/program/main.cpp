@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 
 #include "build_info.hpp"
 #include "common/harness/interrupt.hpp"
@@ -27,7 +28,8 @@ void help_openblas(char** argv) {
   const std::string core = better_openblas_core();
   if (core.empty()) return;
   setenv("OPENBLAS_CORETYPE", core.c_str(), 0);
-  execv("/proc/self/exe", argv);  // should that fail, with the code that it has chosen
+  execv(std::filesystem::read_symlink("/proc/self/exe").c_str(),
+        argv);  // should that fail: with the code it has chosen
 }
 
 int run(int argc, char** argv) {

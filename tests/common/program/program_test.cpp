@@ -116,6 +116,24 @@ TEST(Program, SkipsWhatDoesNotFitIntoMemory) {
   EXPECT_EQ(files(folder.path(), "adhoc.json").size(), 1u);
 }
 
+/// What the results say that OpenBLAS ran, on this CPU.
+json openblas_context_of_a_run() {
+  TemporaryFolder folder;
+  const Ended ended = rung("run -k cpu/matmul/openblas -a n=16 -o " + folder.path().string() + kQuick);
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  return json::parse(file_text(files(folder.path(), "adhoc.json").at(0)))["context"];
+}
+
+TEST(Program, GivesOpenBlasTheCodeForThisCpuUnlessTold) {
+  unsetenv("OPENBLAS_CORETYPE");
+  const json context = openblas_context_of_a_run();
+  if (context["cpu_simd"] != "AVX2" && context["cpu_simd"] != "AVX-512") GTEST_SKIP() << "this CPU has no AVX2";
+  for (const char* core : {"Prescott", "Core2", "Nehalem"}) EXPECT_NE(context["blas_core"], core);
+  setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
+  EXPECT_EQ(openblas_context_of_a_run()["blas_core"], "Nehalem");
+  unsetenv("OPENBLAS_CORETYPE");
+}
+
 TEST(Program, CannotWriteIsCode4) {
   TemporaryFolder folder;
   folder.write("file", "");
