@@ -115,13 +115,12 @@ void record_slow_path(std::uintptr_t address, std::uint64_t kind, const void* si
   if (log.hazards) log.end = log.key;
 }
 
-void count_at_line(OperationKind kind, bool is_double) {
+void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number) {
   const auto place = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   const OutsideKernel aside(BlockRunner::of_this_thread());
   OperationSite& site = operation_sites()[place];
   site.address = place;
-  Operations& done = is_double ? site.fp64 : site.fp32;
-  ++(done.*kind);
+  (site.*unit).*kind += number;
 }
 
 namespace {

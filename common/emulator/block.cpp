@@ -109,6 +109,7 @@ Counts BlockRunner::finish() {
   Counts counts;
   counts.fp32 = trace.fp32;
   counts.fp64 = trace.fp64;
+  counts.tensor = trace.tensor;
   counts.barriers = barriers_;
   counts.warp_barriers = warp_barriers_;
   counts.shuffles = shuffle_count_;
@@ -398,7 +399,7 @@ bool BlockRunner::release_lanes(unsigned first, std::uint32_t lanes) {
   if (kind == ConvergencePoint::barrier) {
     ++warp_barriers_;
     if (launch_->hazards) hazards_.warp_barrier(first / kWarpSize, lanes);
-  } else {
+  } else if (kind != ConvergencePoint::matrix) {
     ++shuffle_count_;
   }
   return true;

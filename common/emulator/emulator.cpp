@@ -47,6 +47,7 @@ void merge_operations(std::vector<OperationSite>& into, const std::vector<Operat
     OperationSite& sum = found == into.end() ? into.emplace_back(OperationSite{.address = site.address}) : *found;
     sum.fp32 += site.fp32;
     sum.fp64 += site.fp64;
+    sum.tensor += site.tensor;
   }
 }
 
@@ -189,6 +190,7 @@ Operations& Operations::operator+=(const Operations& other) {
 Counts& Counts::operator+=(const Counts& other) {
   fp32 += other.fp32;
   fp64 += other.fp64;
+  tensor += other.tensor;
   barriers += other.barriers;
   seconds += other.seconds;
   warp_barriers += other.warp_barriers;

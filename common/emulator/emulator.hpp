@@ -68,7 +68,7 @@ struct SiteCounts {
 /// Floating-point operations of one place in the source.
 struct OperationSite {
   std::uint64_t address = 0;  ///< a return address within the line
-  Operations fp32, fp64;
+  Operations fp32, fp64, tensor;
 };
 
 /// The counts of a kernel. Those of memory are sums over `sites`; "load" and "store" alone mean global memory. Requests
@@ -76,6 +76,7 @@ struct OperationSite {
 /// store).
 struct Counts {
   Operations fp32, fp64;
+  Operations tensor;  ///< of matrix instructions: the multiply-adds of the warp, shared out among its lanes
   std::uint64_t load_requests = 0, store_requests = 0;  ///< warp instructions
   std::uint64_t load_sectors = 0, store_sectors = 0;    ///< distinct 32-byte sectors of each request, summed
   std::uint64_t bytes_loaded = 0, bytes_stored = 0;     ///< requested: bytes of one access times active lanes
@@ -94,7 +95,7 @@ struct Counts {
   std::vector<Finding> findings;               ///< with EmulatorOptions::hazards
   CacheCounts caches;                          ///< with EmulatorOptions::caches
 
-  std::uint64_t flops() const { return fp32.flops() + fp64.flops(); }
+  std::uint64_t flops() const { return fp32.flops() + fp64.flops() + tensor.flops(); }
   double op_per_byte_loaded() const { return ratio(flops(), bytes_loaded); }
   double op_per_byte_moved() const { return ratio(flops(), bytes_loaded + bytes_stored); }
   double sectors_per_load_request() const { return ratio(load_sectors, load_requests); }

@@ -58,7 +58,7 @@ struct Trace {
   const void* bad_subscript =
       nullptr;  ///< a failed bounds check of the compiler, reported with the access that follows
   std::int64_t bad_index = 0;
-  Operations fp32{}, fp64{};
+  Operations fp32{}, fp64{}, tensor{};
 };
 constinit inline thread_local Trace trace;
 
@@ -96,8 +96,8 @@ RUNG_INLINE Operations& operations() {
 
 using OperationKind = std::uint64_t Operations::*;
 
-/// Adds the operation to the counts of its source line. Defined in access.cpp.
-RUNG_UNTRACED void count_at_line(OperationKind kind, bool is_double);
+/// Adds `number` operations to the counts of their source line. Defined in access.cpp.
+RUNG_UNTRACED void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number);
 
 /// Counts one operation of the running thread.
 template <typename T>
@@ -106,7 +106,14 @@ RUNG_INLINE void tally(OperationKind kind) {
   ++count;
   asm volatile("" : "+m"(count));  // written back at once: another thread may run at the next basic block
   if (trace.lines) [[unlikely]]
-    count_at_line(kind, sizeof(T) == sizeof(double));
+    count_at_line(sizeof(T) == sizeof(double) ? &OperationSite::fp64 : &OperationSite::fp32, kind, 1);
+}
+
+/// Counts the running thread's share of the multiply-adds of a matrix instruction.
+RUNG_INLINE void tally_tensor(std::uint64_t fmas) {
+  trace.tensor.fmas += fmas;
+  if (trace.lines) [[unlikely]]
+    count_at_line(&OperationSite::tensor, &Operations::fmas, fmas);
 }
 
 }  // namespace emulated

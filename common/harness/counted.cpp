@@ -72,6 +72,7 @@ Json counted_entry(const Point& point, const CountedRun& counted) {
   entry["muls"] = counts.fp32.muls + counts.fp64.muls;
   entry["fmas"] = counts.fp32.fmas + counts.fp64.fmas;
   entry["specials"] = counts.fp32.specials + counts.fp64.specials;
+  if (counts.tensor.fmas > 0) entry["tensor_fmas"] = counts.tensor.fmas;
   entry["bytes_min"] = point.problem->compulsory_bytes(point.params());
   add_declared(entry, point);
   add_executed(counts, entry);

@@ -337,6 +337,22 @@ const bool added = add_problem(matmul_problem({}));
 
 }  // namespace
 
+MatmulInputs narrow_inputs(Type type, std::uint16_t (*narrow)(float), float (*widen)(std::uint16_t)) {
+  const auto round_all = [narrow](std::span<const float> from, void* to) {
+    auto* stored = static_cast<std::uint16_t*>(to);
+    const auto count = static_cast<std::int64_t>(from.size());
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < count; ++i) stored[i] = narrow(from[i]);
+  };
+  const auto widen_all = [widen](const void* from, std::span<float> to) {
+    const auto* stored = static_cast<const std::uint16_t*>(from);
+    const auto count = static_cast<std::int64_t>(to.size());
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < count; ++i) to[i] = widen(stored[i]);
+  };
+  return {.type = type, .round = round_all, .widen = widen_all, .slack = 2};
+}
+
 Problem matmul_problem(const MatmulInputs& inputs) {
   const Type type = inputs.type;
   return {

@@ -1,7 +1,7 @@
 /// C = alpha A B + beta C in row-major order: A is m x k, B is k x n, C is m x n (the textbook's P = M N of j x k and
 /// k x l, with alpha = 1 and beta = 0).
 ///
-/// In fp32, A, B and C are float32; in bf16, A and B are bfloat16, C and its sums float32.
+/// In fp32, A, B and C are float32; in bf16 and fp16, A and B have 16 bits, C and its sums are float32.
 ///
 /// Sizes     n, m, k: up to 32768; m and k are n if not given. And, for general kernels (unusual() names those given):
 ///           lda, ldb, ldc: elements from one row to the next, at least the row's length and up to 65535, which keeps
@@ -18,6 +18,7 @@
 #include <functional>
 #include <span>
 
+#include "common/problem/narrow_float.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -99,24 +100,6 @@ inline std::string refuse_rectangular(const MatmulShape& s) {
   return s.m == s.n && s.n == s.k ? "" : "takes square matrices only: give --n alone, or use a rectangular kernel";
 }
 
-/// A bfloat16 as its bits: the upper half of a float32.
-using Bf16 = std::uint16_t;
-
-inline float from_bf16(Bf16 x) {
-  const std::uint32_t bits = std::uint32_t{x} << 16;
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-/// To the nearest, ties to even; NaN stays NaN.
-inline Bf16 to_bf16(float x) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &x, sizeof bits);
-  if (x != x) return static_cast<Bf16>(bits >> 16 | 0x40);  // quiet: the mantissa's upper bits may all be 0
-  return static_cast<Bf16>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
 /// How the inputs of a product are stored. Without `round` and `widen` they are float32.
 struct MatmulInputs {
   Type type = Type::fp32;
@@ -124,6 +107,11 @@ struct MatmulInputs {
   std::function<void(const void* from, std::span<float> to)> widen = {};  ///< the float32 of what is stored, exactly
   double slack = 1;  ///< by which the rounding-error bound of float32 sums is multiplied
 };
+
+/// Numbers of 16 bits, by their conversions; products are exact in float32, sums not: the bound has a factor of 2,
+/// since the adders of matrix units may truncate (Blanchard, Higham, Lopez, Mary, Pranesh: Mixed Precision Block Fused
+/// Multiply-Add, SISC 2020).
+MatmulInputs narrow_inputs(Type type, std::uint16_t (*narrow)(float), float (*widen)(std::uint16_t));
 
 /// The product of matrices that are stored like this, to be added with add_problem().
 Problem matmul_problem(const MatmulInputs& inputs);

@@ -41,7 +41,7 @@ struct LineCounts {
   std::string file;  ///< below the source's folder: "gpu/matmul/tiled.cu"; empty if the line is not known
   int line = 0;
   std::string text;  ///< the line itself without blanks around it; empty if the file is not there
-  Operations fp32, fp64;
+  Operations fp32, fp64, tensor;
   std::vector<LineAccess> accesses;  ///< loads, then atomics and stores
 };
 

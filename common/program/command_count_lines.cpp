@@ -91,7 +91,7 @@ class Source {
 
 /// A line's counts while they are added up; kinds by whether they write, so that loads come first.
 struct Gathered {
-  Operations fp32, fp64;
+  Operations fp32, fp64, tensor;
   std::map<std::pair<bool, std::string>, LineAccess> accesses;
 };
 
@@ -142,6 +142,7 @@ std::vector<LineCounts> counts_by_line(const Counts& counts) {
     Gathered& line = gathered[*place++];
     line.fp32 += site.fp32;
     line.fp64 += site.fp64;
+    line.tensor += site.tensor;
   }
 
   std::vector<LineCounts> lines;
@@ -151,7 +152,8 @@ std::vector<LineCounts> counts_by_line(const Counts& counts) {
                     .line = at.line,
                     .text = source.line(at.file, at.line),
                     .fp32 = sums.fp32,
-                    .fp64 = sums.fp64};
+                    .fp64 = sums.fp64,
+                    .tensor = sums.tensor};
     for (const auto& [kind, access] : sums.accesses) {
       line.accesses.push_back(access);
       line.accesses.back().kind = kind.second;
@@ -179,6 +181,7 @@ void print_lines(const std::vector<LineCounts>& lines) {
       fmt::print("{:>5}{}{}\n", line.line, line.text.empty() ? "" : "  ", shortened(line.text, kColumns - 7));
     print_operations("FP32", line.fp32);
     print_operations("FP64", line.fp64);
+    print_operations("tensor cores", line.tensor);
     for (const LineAccess& access : line.accesses) print_access(access);
   }
   fmt::print("\n");
@@ -204,6 +207,7 @@ nlohmann::ordered_json to_json(const std::vector<LineCounts>& lines) {
                    {"text", line.text},
                    {"fp32", to_json(line.fp32)},
                    {"fp64", to_json(line.fp64)},
+                   {"tensor", to_json(line.tensor)},
                    {"accesses", accesses}});
   }
   return out;

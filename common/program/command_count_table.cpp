@@ -137,6 +137,7 @@ void print_table(const Point& point, const CountedRun& counted, const EmulatorOp
   fmt::print("Operations\n");
   print_operations("FP32", n.fp32);
   print_operations("FP64", n.fp64);
+  print_if_any("tensor-core multiply-add", n.tensor.fmas, "2 operations each, of a warp's matrix instructions");
   const bool exact = static_cast<double>(n.flops()) == useful;
   print_row("together", n.flops(), "flop",
             n.flops() == 0 ? ""

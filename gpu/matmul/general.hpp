@@ -17,10 +17,10 @@ struct Matrix {
 };
 
 /// The arguments of a kernel.
-template <typename Element>
+template <typename Element, typename Output = Element>
 struct Gemm {
   Matrix<Element> a, b;
-  Element* c;
+  Output* c;
   std::int64_t ldc;
   int m, n, k;  ///< k is 0 where alpha is: neither A nor B is read
   float alpha, beta;
@@ -61,10 +61,10 @@ __device__ __forceinline__ void write_quad(Element* to, float4 quad) {
 }
 
 /// Sets an element of C to alpha sum + beta C. With beta = 0 C is not read, so a NaN there does not propagate.
-template <typename Element>
-__device__ __forceinline__ void put(const Gemm<Element>& g, int row, int col, reg<float> sum) {
+template <typename Element, typename Output>
+__device__ __forceinline__ void put(const Gemm<Element, Output>& g, int row, int col, reg<float> sum) {
   if (row >= g.m || col >= g.n) return;
-  Element* c = g.c + (row * g.ldc + col);
+  Output* c = g.c + (row * g.ldc + col);
   if (g.beta == 0)
     *c = g.alpha * sum;
   else
@@ -86,19 +86,20 @@ __device__ __forceinline__ void put_quad(const Gemm<Element>& g, int row, int co
   for (int e = 0; e < 4; ++e) put(g, row, col + e, sum[e]);
 }
 
-inline bool begins_quads(const void* at, std::int64_t ld) {
-  return reinterpret_cast<std::uintptr_t>(at) % 16 == 0 && ld % 4 == 0;
+template <typename T>
+bool begins_quads(const T* at, std::int64_t ld) {
+  return reinterpret_cast<std::uintptr_t>(at) % 16 == 0 && ld * sizeof(T) % 16 == 0;
 }
 
-/// The kernel arguments of a call.
-template <typename Element = mem<float>>
-Gemm<Element> general(const Call& call) {
-  const Matmul<> it = matmul_of(call);
-  const auto device = [](const float* at) { return static_cast<const Element*>(static_cast<const void*>(at)); };
+/// The kernel arguments of a call. Element, Output: how the kernel's arrays are declared; Input: what A and B hold.
+template <typename Element = mem<float>, typename Output = Element, typename Input = float>
+Gemm<Element, Output> general(const Call& call) {
+  const Matmul<Input> it = matmul_of<Input>(call);
+  const auto device = [](const Input* at) { return static_cast<const Element*>(static_cast<const void*>(at)); };
   const int k = it.alpha == 0 ? 0 : it.k;
   return {.a = {device(it.a), it.lda, it.m, k, begins_quads(it.a, it.lda)},
           .b = {device(it.b), it.ldb, k, it.n, begins_quads(it.b, it.ldb)},
-          .c = static_cast<Element*>(static_cast<void*>(it.c)),
+          .c = static_cast<Output*>(static_cast<void*>(it.c)),
           .ldc = it.ldc,
           .m = it.m,
           .n = it.n,
@@ -115,11 +116,12 @@ inline Launch tiled_launch(const Params& p, std::int64_t block_rows, std::int64_
 }
 
 /// Requested bytes where each block reads its rows of A and its columns of B once.
-inline Traffic tiled_traffic(const Params& p, std::int64_t block_rows, std::int64_t block_cols) {
+inline Traffic tiled_traffic(const Params& p, std::int64_t block_rows, std::int64_t block_cols,
+                             double input_bytes = 4) {
   const auto [m, n, k] = matmul_shape(p);
   const double depth = p.get("alpha", 1) == 0 ? 0 : k, c = 4.0 * m * n;
   const double across = blocks_for(n, block_cols), down = blocks_for(m, block_rows);
-  return {.loaded = 4 * depth * (across * m + down * n) + (p.get("beta", 0) == 0 ? 0 : c), .stored = c};
+  return {.loaded = input_bytes * depth * (across * m + down * n) + (p.get("beta", 0) == 0 ? 0 : c), .stored = c};
 }
 
 }  // namespace rung

@@ -46,6 +46,7 @@ using OperationKind = std::uint64_t Operations::*;
 
 template <typename T>
 RUNG_INLINE void tally(OperationKind) {}
+RUNG_INLINE void tally_tensor(std::uint64_t) {}
 
 template <typename T>
 RUNG_INLINE T load_from(const T* element) {

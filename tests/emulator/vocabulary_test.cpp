@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpu/simt/groups.hpp"
+#include "gpu/simt/mma.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
 #ifdef RUNG_PLAIN_EMULATION
@@ -129,6 +130,106 @@ TEST(VOCABULARY(Shuffles), LanesThatTakeNoPartAndBadWidthsAreTold) {
   for (const int width : {0, -1, 3, 33, 64})
     EXPECT_TRUE(contains(failure(kOneWarp, EmulatorOptions{}, shuffle_half, to.on_device(), 0, width), "bad shuffle"))
         << width;
+}
+
+// ---- Matrix instructions ----
+
+/// Four matrices, one below the other, whose element is its number.
+__global__ void load_matrices(mem<unsigned>* plain, mem<unsigned>* transposed) {
+  __shared__ mem<uint4> rows[32];
+  const unsigned lane = threadIdx.x, first = 8 * lane;
+  rows[lane] = make_uint4(first | (first + 1) << 16, (first + 2) | (first + 3) << 16, (first + 4) | (first + 5) << 16,
+                          (first + 6) | (first + 7) << 16);
+  __syncwarp();
+  unsigned own[4];
+  ldmatrix4(own, rows + lane);
+  for (int i = 0; i < 4; ++i) plain[4 * lane + i] = own[i];
+  ldmatrix4_transposed(own, rows + lane);
+  for (int i = 0; i < 4; ++i) transposed[4 * lane + i] = own[i];
+}
+
+TEST(VOCABULARY(Matrices), EachLaneLoadsItsTwoElementsOfEach) {
+  Array<unsigned> plain(128), transposed(128);
+  const Counts n = counted(kOneWarp, {}, load_matrices, plain.on_device(), transposed.on_device());
+  const auto element = [](unsigned matrix, unsigned row, unsigned col) { return 64 * matrix + 8 * row + col; };
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned row = lane / 4, col = lane % 4 * 2;
+      EXPECT_EQ(plain[4 * lane + i], element(i, row, col) | element(i, row, col + 1) << 16);
+      EXPECT_EQ(transposed[4 * lane + i], element(i, col, row) | element(i, col + 1, row) << 16);
+    }
+#ifndef RUNG_PLAIN_EMULATION
+  EXPECT_EQ(n.shared_load_requests, 2u);
+  EXPECT_EQ(n.shared_load_wavefronts, 8u) << "a wavefront for each matrix";
+  EXPECT_EQ(n.shuffles, 0u);
+#endif
+}
+
+/// D = C + A B for matrices in global memory, with the fragments as the PTX ISA has them.
+template <Type kType>
+__global__ void multiply(const mem<Bf16>* a, const mem<Bf16>* b, const mem<float>* c, mem<float>* d, int lanes) {
+  const int lane = threadIdx.x, group = lane / 4, pair = lane % 4 * 2;
+  if (lane >= lanes) return;
+  const auto two = [](unsigned low, unsigned high) { return low | high << 16; };
+  unsigned left[4], right[2];
+  for (int i = 0; i < 4; ++i) {
+    const int at = (group + i % 2 * 8) * 16 + pair + i / 2 * 8;
+    left[i] = two(a[at], a[at + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const int row = pair + 8 * i;
+    right[i] = two(b[row * 8 + group], b[(row + 1) * 8 + group]);
+  }
+  reg<float> sum[4];
+  for (int i = 0; i < 4; ++i) sum[i] = c[(group + i / 2 * 8) * 8 + pair + i % 2];
+  mma<kType>(sum, left, right);
+  for (int i = 0; i < 4; ++i) d[(group + i / 2 * 8) * 8 + pair + i % 2] = sum[i];
+}
+
+template <Type kType>
+void check_multiply(Bf16 (*narrow)(float)) {
+  Array<Bf16> a(256), b(128);
+  Array<float> c(128), d(128);
+  for (int i = 0; i < 256; ++i) a[i] = narrow(static_cast<float>(i * 7 % 17 - 8));
+  for (int i = 0; i < 128; ++i) b[i] = narrow(static_cast<float>(i * 5 % 13 - 6));
+  for (int i = 0; i < 128; ++i) c[i] = static_cast<float>(i) - 40;
+  const Counts n =
+      counted(kOneWarp, {}, multiply<kType>, a.on_device(), b.on_device(), c.on_device(), d.on_device(), 32);
+  for (int row = 0; row < 16; ++row)
+    for (int col = 0; col < 8; ++col) {
+      int want = row * 8 + col - 40;
+      for (int k = 0; k < 16; ++k) want += ((row * 16 + k) * 7 % 17 - 8) * ((k * 8 + col) * 5 % 13 - 6);
+      EXPECT_EQ(d[row * 8 + col], static_cast<float>(want)) << row << ", " << col;
+    }
+#ifndef RUNG_PLAIN_EMULATION
+  EXPECT_EQ(n.tensor.fmas, 16u * 8 * 16);
+  EXPECT_EQ(n.fp32.flops(), 0u);
+#endif
+}
+
+TEST(VOCABULARY(Matrices), AreMultipliedInBothFormats) {
+  check_multiply<Type::bf16>(to_bf16);
+  check_multiply<Type::fp16>(to_fp16);
+}
+
+TEST(VOCABULARY(Matrices), SumsAreTruncated) {
+  Array<Bf16> a(256), b(128);
+  Array<float> c(128), d(128);
+  a[0] = to_bf16(0x1p-13f);
+  b[0] = to_bf16(-0x1p-13f);
+  b[1] = to_bf16(0x1p-13f);
+  c[0] = c[1] = 1;
+  counted(kOneWarp, {}, multiply<Type::bf16>, a.on_device(), b.on_device(), c.on_device(), d.on_device(), 32);
+  EXPECT_EQ(d[0], 1 - 0x1p-24f) << "the nearest float32 of 1 - 2^-26 is 1";
+  EXPECT_EQ(d[1], 1);
+}
+
+TEST(VOCABULARY(Matrices), NeedTheWholeWarp) {
+  Array<Bf16> a(256), b(128);
+  Array<float> c(128), d(128);
+  EXPECT_THROW(
+      counted(kOneWarp, {}, multiply<Type::bf16>, a.on_device(), b.on_device(), c.on_device(), d.on_device(), 16),
+      Error);
 }
 
 // ---- Votes, matches, reductions ----
