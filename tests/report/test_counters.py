@@ -13,7 +13,7 @@ NAMES = ["count/gpu/a/one/n:4", "count/gpu/a/one/n:5", "gpu/b/two/n:8", "gpu/b/t
 
 RUNG = """#!/bin/bash
 # With --profile it says the points' names, each as it is about to run.
-filter=$(sed 's/.*filter=//' <<<"$*")
+case "$*" in *filter=*) filter=$(sed 's/.*filter=//' <<<"$*") ;; *) filter=two ;; esac  # "two": what --profile alone is
 names() { printf '%s\\n' $NAMES | grep -E "$filter"; }
 case "$*" in
   *--benchmark_list_tests*) names; echo gpu/b/two/n:8/mode:cold; echo cpu/c/x/n:1 ;;
@@ -54,7 +54,8 @@ def profiled(folder, kernels_of_b, filter="gpu"):
     runs.touch()
     environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "RUNG": str(folder / "bin" / "rung"),
                                 "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES)}
-    command = ["bash", str(ROOT / "experiments" / "profile.sh"), "b", filter, str(folder / "counters.json")]
+    command = ["bash", str(ROOT / "experiments" / "profile.sh"), "b", str(folder / "counters.json"),
+               *([filter] if filter else [])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     file = folder / "counters.json"
     return json.loads(file.read_text()) if file.exists() else None, done, len(runs.read_text().split())
@@ -67,6 +68,12 @@ def test_one_run_reads_all_points_of_a_kernel(tmp_path):
     assert data["machine"] == "GPU X" and list(data["points"]) == NAMES
     assert [p["l2_load_sectors"] for p in data["points"].values()] == [4, 5, 8, 9]
     assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 11300.0, "l2_load_sectors": 8.0, "kernels_launched": 1}
+
+
+def test_without_a_filter_those_that_profile_names_are_read(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, filter=None)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert list(data["points"]) == ["gpu/b/two/n:8", "gpu/b/two/n:9"] and runs == 1
 
 
 def test_points_of_several_launches_have_runs_of_their_own(tmp_path):
