@@ -67,6 +67,15 @@ void cublas_sgemm(const Call& call, const Matmul<>& it) {
         "sgemm");
 }
 
+void cublas_transpose(const Call& call, const float* a, float* b, int rows, int cols) {
+  Library& cublas = library();
+  if (auto* stream = static_cast<cudaStream_t>(call.stream); stream != cublas.stream) cublas.use(stream);
+  const float one = 1, zero = 0;
+  // Column-major cuBLAS sees A as cols x rows. With a factor of 0 the second matrix is not read.
+  check(cublasSgeam(cublas.handle, CUBLAS_OP_T, CUBLAS_OP_N, rows, cols, &one, a, cols, &zero, b, rows, b, rows),
+        "sgeam");
+}
+
 std::string cublas_version() {
   int major = 0, minor = 0, patch = 0;
   if (cublasGetProperty(MAJOR_VERSION, &major) != CUBLAS_STATUS_SUCCESS ||

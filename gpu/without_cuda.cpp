@@ -13,6 +13,10 @@ void cublas_sgemm(const Call&, const Matmul<>&) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");
 }
 
+void cublas_transpose(const Call&, const float*, float*, int, int) {
+  throw Error("cuBLAS is not in this program: it was built without CUDA");
+}
+
 void cublaslt_sgemm(const Call&, const Matmul<>&) {
   throw Error("cublasLt is not in this program: it was built without CUDA");
 }

@@ -14,6 +14,9 @@ void cublas_sgemm(const Call& call, const Matmul<>& it);
 /// times them, writing to a separate C. Throws Error as above, or if none is proposed.
 void cublaslt_sgemm(const Call& call, const Matmul<>& it);
 
+/// B = A^T in row-major float32, A of rows x cols, with cuBLAS on call.stream. Throws Error as cublas_sgemm does.
+void cublas_transpose(const Call& call, const float* a, float* b, int rows, int cols);
+
 /// "13.0.2"; empty where the program was built without CUDA.
 std::string cublas_version();
 

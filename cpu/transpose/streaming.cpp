@@ -1,0 +1,24 @@
+/// The blocked transpose with stores that go past the caches: a line of B is written whole and never fetched, so that
+/// each element is moved twice, as in a copy. Floor: 8 bytes an element over the bandwidth of a copy with such stores.
+#include "cpu/transpose/blocked.hpp"
+
+namespace rung {
+namespace {
+
+const bool added =
+    kHasStreamingStores &&
+    add_kernel({
+        .name = "cpu/transpose/streaming",
+        .order = 30,
+        .title = "streaming stores",
+        .idea = "The same with stores that go past the caches, so that no line of B is fetched only to be overwritten.",
+        .source = {{"intel-optimization", "non-temporal stores"}},
+        .tunables = tile_sides(),
+        .run =
+            [](const Call& call) {
+              transpose_blocked<Store::streaming>(call, {call.params.at("rows"), call.params.at("cols")});
+            },
+    });
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,519 @@
+"""How addresses become sectors: what the emulator counts beside the useful bandwidth that is left of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View,
+                               claim, fastest, numbers, whole_machine, words)
+
+STRIDED, MATRIX, GATHER = "copy_strided", "index_2d", "gather"
+SECTOR, LANES = 32, 32
+"""Bytes of a sector, lanes of a warp."""
+LIST_SECTORS = 4
+"""Of a request for 32 neighbouring indices of a gather's list."""
+HIDES = 0.7
+"""A size hides a pattern if so small a part of the slow-down is left."""
+KEEPS, BEATS = 0.85, 1.2
+"""A misaligned copy keeps nearly all from here on; caches help from so many times the rate on that the sectors allow."""
+EIGHTFOLD = 6.0
+"""From here on a loss is one of about eight."""
+DASHED = (0, (2, 1.2))
+
+
+@dataclass(frozen=True)
+class Access:
+    """A pattern of access, whatever the size: kernel, and what of sizes, block and data decides on its addresses."""
+
+    kernel: str
+    width: float = 4
+    stride: float = 1
+    offset: float = 0
+    block: str = ""
+    columns: float = 0
+    """Of a matrix that is no square."""
+    data: str = ""
+
+    @property
+    def title(self) -> str:
+        if self.data:
+            return f"gather, {self.data}"
+        if self.block:
+            how = "along rows" if self.kernel.endswith("/rows") else "down columns"
+            return f"{self.columns:.0f} columns, " * bool(self.columns) + f"{how}, {self.block.replace('x', ' × ')}"
+        return f"{self.width:g} B, stride {self.stride:g}" + f", offset {self.offset:g}" * bool(self.offset)
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a pattern asks for: sectors of a load request, and bytes moved for each useful one."""
+
+    sectors: float
+    moved: float
+
+
+def section(view: View) -> Section | None:
+    counts = _counts(view.counts)
+    beyond, within = (_rates(view.gpu, cached) for cached in (False, True))
+    cpu = _rates(view.cpu, False)
+    if not (counts or beyond or within or cpu):
+        return None
+    figures = [*_strides(view, counts, beyond, within), *_offsets(view, counts, beyond), *_patterns(view, counts, beyond),
+               *_cpu(view, cpu)]
+    return Section(" ".join([*_stride_words(view, counts, beyond), *_trap(beyond, within), *_order_words(counts, beyond),
+                             *_cpu_words(view, cpu)]),
+                   figures=figures, verdicts=_verdicts(view, counts, beyond), appendix=_tables(view, counts))
+
+
+# Data
+
+
+def _access(p: Point) -> Access:
+    s, name = p.sizes, p.kernel.name
+    if p.kernel.family == STRIDED:
+        return Access(name, s.get("width", 4), s.get("stride", 1), s.get("offset", 0))
+    if p.kernel.family == MATRIX:
+        return Access(name, block=str(p.tunables.get("block", "")), columns=0 if s.get("m") == s["n"] else s["n"])
+    return Access(name, data=p.data)
+
+
+def _ours(points: Iterable[Point]) -> list[Point]:
+    return [p for p in points if p.kernel.family in (STRIDED, MATRIX, GATHER)]
+
+
+def _counts(part: Part | None) -> dict[Access, Count]:
+    """By pattern; of a gather's requests half are for its list."""
+    found = {}
+    for p in _ours(part.points if part else ()):
+        c = p.counters
+        if not (p.is_counted and c.get("bytes_min") and c.get("load_requests")):
+            continue
+        sectors = c["load_sectors"] / c["load_requests"]
+        found[_access(p)] = Count(2 * sectors - LIST_SECTORS if p.kernel.family == GATHER else sectors,
+                                  SECTOR * (c["load_sectors"] + c["store_sectors"]) / c["bytes_min"])
+    return found
+
+
+def _cache(part: Part) -> float:
+    """Bytes of the last-level cache."""
+    return part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes") or 0
+
+
+def _footprint(p: Point) -> float:
+    """Bytes of all arrays, of which a strided copy does not use everything."""
+    useful = p.counters.get("bytes_min") or 0
+    return p.sizes["n"] * p.sizes.get("width", 4) + useful / 2 if p.kernel.family == STRIDED else useful
+
+
+def _rates(part: Part | None, cached: bool) -> dict[Access, Point]:
+    """Of each pattern the largest array that the last-level cache does not hold, or that it does hold."""
+    found: dict[Access, list[Point]] = {}
+    for p in whole_machine(_ours(part.timed())) if part else ():
+        if p.value and (_footprint(p) <= _cache(part)) == cached:
+            found.setdefault(_access(p), []).append(p)
+    return {access: fastest([p for p in points if p.sizes["n"] == max(q.sizes["n"] for q in points)])
+            for access, points in found.items()}
+
+
+def _roof(part: Part, cached: bool) -> float | None:
+    """GB/s of the memory that holds the arrays: of a copy from DRAM, or of the L2."""
+    copies = [r.value for r in part.roofs.all if r.measured and r.level == "DRAM" and "copy" in r.label.lower()]
+    roof = part.roofs.levels().get("L2") if cached else part.roofs.dram()
+    return max(copies) if copies and not cached else roof.value if roof else None
+
+
+def _predicted(part: Part | None, access: Access, counts: dict[Access, Count], cached: bool = False) -> float | None:
+    """Useful GB/s if only the bytes of the sectors count."""
+    roof = _roof(part, cached) if part else None
+    return roof / counts[access].moved if roof and access in counts else None
+
+
+def _by_lines(part: Part, p: Point) -> float | None:
+    """Useful GB/s on a CPU if only the bytes of the lines count."""
+    roof, moved = part.roofs.dram(), p.counters.get("bytes_dram_model")
+    return roof.value * p.counters["bytes_min"] / moved if roof and moved else None
+
+
+def _kernel(points: Iterable[Access], family: str, variant: str = "") -> str:
+    return next((a.kernel for a in points if f"/{family}/{variant}" in a.kernel), "")
+
+
+def _over_stride(found: Iterable[Access], width: float) -> list[Access]:
+    """The strides of elements so wide, aligned."""
+    return sorted((a for a in found if f"/{STRIDED}/" in a.kernel and a.width == width and not a.offset), key=lambda a: a.stride)
+
+
+def _widths(*found: Iterable[Access]) -> list[float]:
+    return sorted({a.width for some in found for a in some if f"/{STRIDED}/" in a.kernel})
+
+
+# Words
+
+
+def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
+    lines = _over_stride(beyond, min(_widths(beyond), default=4))
+    if len(lines) < 2:
+        return _counted_words(counts)
+    first, last = beyond[lines[0]], beyond[lines[-1]]
+    text = (f"Beyond the caches, reading {lines[0].width:g}-byte elements at a stride of {lines[-1].stride:g} leaves {numbers.rate(last)} "
+            f"of useful bandwidth, {numbers.times(first.value / last.value)} less than the {numbers.rate(first)} at a stride of {lines[0].stride:g}")
+    errors = [abs(x / p.value - 1) for a, p in beyond.items() if f"/{STRIDED}/" in a.kernel and (x := _predicted(view.gpu, a, counts))]
+    if errors:
+        text += (f"; the sectors that the emulator counts predict the {len(errors)} rates with a median error of "
+                 f"{numbers.percent(median(errors))} (at most {numbers.percent(max(errors))})")
+    return [f"{text}."]
+
+
+def _counted_words(counts: dict) -> list[str]:
+    lines = _over_stride(counts, min(_widths(counts), default=4))
+    if not lines:
+        return []
+    most = max(counts[a].sectors for a in lines)
+    first = next(a for a in lines if counts[a].sectors == most)
+    return [f"A warp's request for neighbouring {lines[0].width:g}-byte elements takes {numbers.significant(counts[lines[0]].sectors)} "
+            f"sectors of {SECTOR}\u00a0bytes, from a stride of {first.stride:g} on {numbers.significant(most)} (counted; nothing was timed)."]
+
+
+def _slow_down(found: dict, width: float, stride: float) -> float | None:
+    """How many times as much useful bandwidth is left without a stride."""
+    lines = {a.stride: found[a] for a in _over_stride(found, width)}
+    return lines[1].value / lines[stride].value if {1, stride} <= lines.keys() else None
+
+
+def _trap(beyond: dict, within: dict) -> list[str]:
+    """What the same stride costs where the L2 holds the array."""
+    common = {a.stride for a in _over_stride(beyond, 4)} & {a.stride for a in _over_stride(within, 4)} - {1}
+    if not common or not (far := _slow_down(beyond, 4, max(common))) or not (near := _slow_down(within, 4, max(common))):
+        return []
+    time = within[_over_stride(within, 4)[0]].summary.median
+    text = f"Within the L2 the same stride costs {numbers.times(near)} instead of {numbers.times(far)}"
+    return [f"{text}: a call takes {numbers.seconds(time)} there, most of it the launch, so that an array of this size does not tell "
+            f"whether accesses are coalesced." if near < HIDES * far else f"{text}."]
+
+
+def _order_words(counts: dict, beyond: dict) -> list[str]:
+    found = {a.data: a for a in beyond if a.data}
+    if not {"identity", "random"} <= found.keys():
+        return []
+    same, random = beyond[found["identity"]], beyond[found["random"]]
+    text = f"A random gather reaches {numbers.rate(random)}, {numbers.times(same.value / random.value)} less than one in order"
+    local = found.get("local")
+    if local and local in counts:
+        text += (f"; shuffled within 4096 neighbours it reaches {numbers.rate(beyond[local])} although a request takes "
+                 f"{numbers.significant(counts[local].sectors)} sectors, since a cache has them when the next lane comes"
+                 if beyond[local].value > 2 * random.value else f"; shuffled within 4096 neighbours {numbers.rate(beyond[local])}")
+    return [f"{text}."]
+
+
+def _cpu_words(view: View, cpu: dict) -> list[str]:
+    lines = _over_stride(cpu, 4)
+    if len(lines) < 2:
+        return []
+    first, last = cpu[lines[0]], cpu[lines[-1]]
+    text = (f"The CPU, whose lines have 64\u00a0bytes, goes from {numbers.rate(first)} to {numbers.rate(last)} at a stride of "
+            f"{lines[-1].stride:g}")
+    orders = {a.data: p for a, p in cpu.items() if a.data}
+    if {"identity", "random"} <= orders.keys():
+        text += (f", and from {numbers.rate(orders['identity'])} to {numbers.rate(orders['random'])} when it gathers at random")
+    return [f"{text}."]
+
+
+# Verdicts
+
+
+def _verdicts(view: View, counts: dict, beyond: dict) -> list[Verdict]:
+    strided = _kernel((*counts, *beyond), STRIDED)
+    base, off, two = Access(strided), Access(strided, offset=1), Access(strided, stride=2)
+    return [_misaligned(view, counts, base, off), _neighbours(view, beyond, base, off), _half(view, counts, beyond, base, two),
+            _order(view, counts, beyond), *_sixteen(view, counts, beyond)]
+
+
+def _misaligned(view: View, counts: dict, base: Access, off: Access) -> Verdict:
+    if not {base, off} <= counts.keys():
+        return Verdict(claim(view, "misaligned"), UNTESTED)
+    aligned, shifted = counts[base].sectors, counts[off].sectors
+    return Verdict(claim(view, "misaligned"), HOLDS if (round(aligned), round(shifted)) == (4, 5) else FAILS,
+                   f"The emulator counts {numbers.significant(aligned)} sectors for an aligned request and "
+                   f"{numbers.significant(shifted)} for one that is an element off.")
+
+
+def _neighbours(view: View, beyond: dict, base: Access, off: Access) -> Verdict:
+    if not {base, off} <= beyond.keys() or beyond[base].sizes["n"] != beyond[off].sizes["n"]:
+        return Verdict(claim(view, "neighbours"), UNTESTED)
+    left = beyond[off].value / beyond[base].value
+    return Verdict(claim(view, "neighbours"), HOLDS if left >= KEEPS else FAILS,
+                   f"An element off, {numbers.rate(beyond[off])} of {numbers.rate(beyond[base])} are left: {numbers.percent(left)}.")
+
+
+def _half(view: View, counts: dict, beyond: dict, base: Access, two: Access) -> Verdict:
+    if not {base, two} <= counts.keys():
+        return Verdict(claim(view, "half"), UNTESTED)
+    more = counts[two].sectors / counts[base].sectors
+    text = f"At a stride of two a request takes {numbers.times(more)} the sectors"
+    if {base, two} <= beyond.keys():
+        text += f"; {numbers.percent(beyond[two].value / beyond[base].value)} of the useful bandwidth is left, stores included"
+    return Verdict(claim(view, "half"), HOLDS if more == 2 else FAILS, f"{text}.")
+
+
+def _order(view: View, counts: dict, beyond: dict) -> Verdict:
+    gather = _kernel((*counts, *beyond), GATHER)
+    same, lanes = Access(gather, data="identity"), Access(gather, data="lanes")
+    if not {same, lanes} <= counts.keys():
+        return Verdict(claim(view, "order"), UNTESTED)
+    text = (f"A request takes {numbers.significant(counts[lanes].sectors)} sectors with the lanes of each warp shuffled and "
+            f"{numbers.significant(counts[same].sectors)} in order")
+    if {same, lanes} <= beyond.keys():
+        text += f"; the rate is {numbers.percent(beyond[lanes].value / beyond[same].value)} of that in order"
+    return Verdict(claim(view, "order"), HOLDS if counts[lanes].sectors == counts[same].sectors else FAILS, f"{text}.")
+
+
+def _sixteen(view: View, counts: dict, beyond: dict) -> list[Verdict]:
+    """The textbook's array of 16 columns: what is asked for, and what it costs."""
+    every = (*counts, *beyond)
+    names = {how: _kernel(every, MATRIX, how) for how in ("rows", "columns")}
+    rows, square, whole = (Access(names[how], block=block, columns=16) for how, block in (
+        ("rows", "16x16"), ("columns", "16x16"), ("columns", "32x8")))
+    if not {rows, square, whole} <= counts.keys():
+        return [Verdict(claim(view, id_), UNTESTED) for id_ in ("factor", "cached")]
+    factors = [counts[a].sectors / counts[rows].sectors for a in (square, whole)]
+    text = (f"Down the columns a request takes {numbers.times(factors[0])} the sectors in blocks of 16 × 16, where two lanes share each, and "
+            f"{numbers.times(factors[1])} where all 32 lanes are on one column")
+    if not {rows, whole} <= beyond.keys():
+        return [Verdict(claim(view, "factor"), PARTLY if 8 in factors else FAILS, f"{text} (counted; nothing was timed)."),
+                Verdict(claim(view, "cached"), UNTESTED)]
+    slowest = min((a for a in (square, whole) if a in beyond), key=lambda a: beyond[a].value)
+    loss = beyond[rows].value / beyond[slowest].value
+    verdicts = [Verdict(claim(view, "factor"), HOLDS if loss >= EIGHTFOLD else FAILS if loss < EIGHTFOLD / 4 else PARTLY,
+                        f"{text}; measured, {numbers.rate(beyond[rows])} along rows become {numbers.rate(beyond[slowest])}, "
+                        f"{numbers.times(loss)} less.")]
+    allowed = _predicted(view.gpu, slowest, counts)
+    if not allowed:
+        return [*verdicts, Verdict(claim(view, "cached"), UNTESTED)]
+    return [*verdicts, Verdict(claim(view, "cached"), HOLDS if beyond[slowest].value >= BEATS * allowed else FAILS,
+                               f"Down the columns of 16 the kernel reaches {numbers.rate(beyond[slowest])}; the sectors that it asks for, all "
+                               f"from memory, would allow {numbers.bandwidth(allowed)}.")]
+
+
+# Figures
+
+
+def _row(part: Part | None, access: Access, p: Point | None, counts: dict, cached: bool = False) -> dict:
+    low, high = (p.interval if p else None) or (None, None)
+    count = counts.get(access)
+    return {"kernel": access.kernel, "access": access.title, "size": p and p.size_text, "within_cache": cached if p else None,
+            "width": access.width, "stride": access.stride, "offset": access.offset, "block": access.block, "data": access.data,
+            "sectors_per_load_request": count and count.sectors, "moved_per_useful_byte": count and count.moved,
+            "gbytes_per_s": p and p.value, "low": low, "high": high,
+            "predicted": _predicted(part, access, counts, cached) if p else None, "seconds": p and p.summary.median}
+
+
+def _provenance(part: Part | None, points: Iterable[Point], counts: dict, view: View) -> str:
+    points = list(points)
+    if points:
+        return words.provenance(part, points)
+    return words.sentence(f"counted; {view.counts.label}") if view.counts else ""
+
+
+def _strides(view: View, counts: dict, beyond: dict, within: dict) -> list[Figure]:
+    """Sectors of a request, and useful bandwidth beyond the L2 and within it, over the stride."""
+    panels = [(title, found, cached) for title, found, cached in (
+        ("counted", counts, None), ("arrays beyond the L2", beyond, False), ("arrays within the L2", within, True))
+        if any(_over_stride(found, w) for w in _widths(found))]
+    if not panels:
+        return []
+    shown = [p for title, found, cached in panels if cached is not None for w in _widths(found) for a in _over_stride(found, w)
+             if (p := found[a])]
+    rows = [_row(view.gpu, a, None if cached is None else found[a], counts, bool(cached))
+            for _, found, cached in panels for w in _widths(found) for a in _over_stride(found, w)]
+
+    def draw(fig) -> None:
+        from report.draw import style
+        left, gap = 12.0, 16.0
+        width = (style.WIDTH - left - 2 - gap * (len(panels) - 1)) / len(panels)
+        looks = dict(zip(_widths(counts, beyond, within), style.SERIES))
+        for i, (title, found, cached) in enumerate(panels):
+            at = left + i * (width + gap)
+            ax = style.axes(fig, at, 9, style.WIDTH - at - width, 5)
+            ax.annotate(title, (0, 1), xytext=(2, 3), xycoords="axes fraction", textcoords="offset points", size=style.SMALL)
+            _stride_panel(ax, view, found, counts, cached, looks)
+            if i == 0:
+                ax.legend(loc="lower right", handlelength=1.6, borderaxespad=0.2)
+    text = "Every k-th element of an array is read and written side by side, over the stride k, by bytes per element. "
+    if panels[0][2] is None:
+        text += f"Left: sectors of {SECTOR}\u00a0bytes that a warp's request takes, counted by the emulator. "
+    if shown:
+        text += "Bandwidth: of the useful bytes, those of the elements; dashed: the roof over the sectors' bytes for each useful one. "
+    return [Figure(f"{view.name}_strides", rows, draw, text + _provenance(view.gpu, shown, counts, view),
+                   "Line plots over the stride: sectors per request rise up to 32, and the useful bandwidth falls with them beyond the L2.",
+                   height=58)]
+
+
+def _stride_panel(ax, view: View, found: dict, counts: dict, cached: bool | None, looks: dict) -> None:
+    from report.draw import lines, style
+    ax.set_xscale("log", base=2)
+    unit, factor = "", 1.0
+    if cached is not None:
+        factor, unit = numbers.scale(max(p.value for p in found.values()), next(iter(found.values())).metric.unit)
+    for width, look in looks.items():
+        some = _over_stride(found, width)
+        if not some:
+            continue
+        values = [found[a].sectors if cached is None else found[a].value / factor for a in some]
+        ends = [None if cached is None else found[a].interval for a in some]
+        dots = [lines.Dot(a.stride, v, *(e / factor for e in end or ()), hollow=cached is not None and not found[a].settled)
+                for a, v, end in zip(some, values, ends)]
+        lines.one(ax, lines.Series(f"{width:g}\u00a0B", dots, joined=cached is None), look)
+        ax.plot([], [], color=look["color"], marker=look["marker"], linestyle="", label=f"{width:g}\u00a0B")
+        if cached is not None:
+            said = [(a.stride, x / factor) for a in some if (x := _predicted(view.gpu, a, counts, cached))]
+            ax.plot([x for x, _ in said], [y for _, y in said], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
+    strides = sorted({a.stride for w in looks for a in _over_stride(found, w)})
+    ax.set_xlim(strides[0] / 1.2, strides[-1] * 1.2)
+    style.plain_ticks(ax.xaxis, [s for s in strides if s in (1, 2, 4, 8, 16, 32)])
+    ax.set_xlabel("Stride [elements]")
+    if cached is None:
+        ax.set_ylim(0, LANES + 2)
+        style.plain_ticks(ax.yaxis, [0, 4, 8, 16, 24, 32])
+        ax.set_ylabel("Sectors per request")
+    else:
+        ax.set_yscale("log")
+        low, high = ax.get_ylim()
+        ax.set_ylim(low / 1.1, high * 1.1)
+        style.rate_ticks(ax.yaxis, *ax.get_ylim())
+        ax.set_ylabel(f"Useful bandwidth [{unit}]")
+
+
+def _over_offset(found: Iterable[Access], width: float) -> list[Access]:
+    return sorted((a for a in found if f"/{STRIDED}/" in a.kernel and a.width == width and a.stride == 1), key=lambda a: a.offset)
+
+
+def _offsets(view: View, counts: dict, beyond: dict) -> list[Figure]:
+    """Sectors of a request over the offset, and the bandwidth over that of an aligned copy."""
+    def some(found: dict, w: float) -> list[Access]:
+        made = _over_offset(found, w)
+        return made if len(made) > 1 else []
+    panels = [found for found in (counts, beyond) if any(some(found, w) for w in _widths(found))]
+    if not panels:
+        return []
+    points = [beyond[a] for w in _widths(beyond) for a in some(beyond, w)]
+    rows = [_row(view.gpu, a, None if found is counts else found[a], counts) for found in panels for w in _widths(found)
+            for a in some(found, w)]
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        looks = dict(zip(_widths(counts, beyond), style.SERIES))
+        room = (80.0 - 9 - 5 - 6 * (len(panels) - 1)) / len(panels)
+        for i, found in enumerate(panels):
+            bottom = 9 + (len(panels) - 1 - i) * (room + 6)
+            ax = style.axes(fig, 13, bottom, 2, 80 - bottom - room)
+            for width, look in looks.items():
+                line = some(found, width)
+                if not line:
+                    continue
+                base = None if found is counts else found[line[0]]
+                dots = [lines.Dot(a.offset, found[a].sectors if base is None else found[a].value / base.value) for a in line]
+                lines.one(ax, lines.Series("", dots, joined=False), {**look, "marker": look["marker"]})
+                ax.plot([], [], look["marker"], color=look["color"], label=f"{width:g}\u00a0B")
+                said = [(a.offset, x / y) for a in line if base and (x := _predicted(view.gpu, a, counts))
+                        and (y := _predicted(view.gpu, line[0], counts))]
+                ax.plot([x for x, _ in said], [y for _, y in said], "_", color=look["color"], markersize=6, markeredgewidth=0.8)
+            ax.set_xlim(-1, LANES)
+            style.plain_ticks(ax.xaxis, [0, 4, 8, 12, 16, 20, 24, 28])
+            ax.set_ylim(0, None)
+            ax.set_ylim(0, 1.15 * ax.get_ylim()[1])
+            ax.set_ylabel("Sectors per request" if found is counts else "Over the aligned rate")
+            if i == 0:
+                ax.legend(loc="upper right", ncols=3, handletextpad=0.1, columnspacing=0.8, borderaxespad=0)
+        ax.set_xlabel("Offset [elements]")
+    text = "A copy whose reads begin so many elements off a boundary, by bytes per element: sectors that a load request takes (counted)"
+    text += ", and the rate over that of the aligned copy; dashes: by the sectors alone" if beyond in panels else ""
+    return [Figure(f"{view.name}_offsets", rows, draw, f"{text}. {_provenance(view.gpu, points, counts, view)}",
+                   "Dot plots over the offset: one sector more unless the offset is a multiple of 32 bytes.", height=80, half=True)]
+
+
+def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
+    """Blocks on a matrix and orders of a list: rate, and what the sectors alone would allow."""
+    timed = [a for a in beyond if a.block or a.data]
+    shown = timed or [a for a in counts if a.block or a.data]
+    if not shown:
+        return []
+    shown.sort(key=lambda a: (bool(a.data), a.columns, "/columns" in a.kernel, counts[a].sectors if a in counts else 0, a.title))
+    rows = [_row(view.gpu, a, beyond.get(a), counts) for a in shown]
+    height = 13 + 4.3 * len(shown)
+
+    def draw(fig) -> None:
+        from report.draw import style
+        from report.draw.paper import text_width
+        left = max(text_width(a.title, style.SMALL) for a in shown) / style.POINTS_OF_MM + 3
+        ax = style.axes(fig, left, 9, 22, 5)
+        values = [r["gbytes_per_s"] or r["sectors_per_load_request"] for r in rows]
+        ax.barh(range(len(rows)), values, height=0.62, color=style.mix(style.SIDE_COLOUR["gpu"], "#ffffff", 0.25))
+        for i, r in enumerate(rows):
+            if timed and r["predicted"]:
+                ax.plot([r["predicted"]] * 2, [i - 0.42, i + 0.42], color=style.ALERT, linewidth=1.3)
+            ax.annotate(shown[i].title, (0, i), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points", ha="right",
+                        va="center_baseline", size=style.SMALL)
+            texts = [(numbers.significant(r["sectors_per_load_request"]) if r["sectors_per_load_request"] else "–", 20)]
+            texts += [(numbers.significant(r["gbytes_per_s"]), 58)] if timed else []
+            for text, shift in texts:
+                ax.annotate(text, (1, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha="right",
+                            va="center_baseline", size=style.SMALL)
+        for text, shift in (("sectors", 24), ("GB/s", 58))[:2 if timed else 1]:
+            ax.annotate(text, (1, 1), xycoords="axes fraction", xytext=(shift, 3), textcoords="offset points", ha="right", size=style.SMALL,
+                        color=style.GREY)
+        ax.set_ylim(len(rows) - 0.4, -0.6)
+        ax.set_yticks([])
+        ax.set_xlim(0, 1.05 * max([*values, *(r["predicted"] or 0 for r in rows)]))
+        ax.xaxis.set_major_locator(style.matplotlib.ticker.MaxNLocator(4))
+        ax.xaxis.set_major_formatter(lambda v, _: style.plain(v))
+        ax.set_xlabel("Useful bandwidth [GB/s]" if timed else "Sectors per load request")
+    text = ("Matrices covered with blocks of threads, x along the rows or down the columns, and lists gathered in several orders"
+            f"{', arrays beyond the L2' if timed else ''}. Sectors: of a load request, counted")
+    text += "; red: what the sectors alone would allow if all came from memory" if timed and any(r["predicted"] for r in rows) else ""
+    return [Figure(f"{view.name}_patterns", rows, draw, f"{text}. {_provenance(view.gpu, [beyond[a] for a in timed], counts, view)}",
+                   "Bars of useful bandwidth by block shape and order of the list.", height=height, half=True)]
+
+
+def _cpu(view: View, cpu: dict) -> list[Figure]:
+    """Useful bandwidth of the CPU over the stride, beside what its lines allow."""
+    series = {w: some for w in _widths(cpu) if len(some := _over_stride(cpu, w)) > 1}
+    if not series:
+        return []
+    points = [cpu[a] for some in series.values() for a in some]
+    rows = [{**_row(None, a, cpu[a], {}), "predicted": _by_lines(view.cpu, cpu[a])} for some in series.values() for a in some]
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        ax = style.axes(fig, 14, 9, 16, 2)
+        made = [lines.Series(f"{w:g}\u00a0B", [lines.dot(cpu[a], a.stride) for a in some], joined=False) for w, some in series.items()]
+        said = [x for some in series.values() for a in some if (x := _by_lines(view.cpu, cpu[a]))]
+        values = [p.value for p in points] + said
+        lines.draw(ax, made, "Stride [elements]", "Useful bandwidth", log_y=True, limit=10, unit=points[0].metric.unit,
+                   ylim=(min(values) / 1.4, max(values) * 1.4))
+        for (w, some), look in zip(series.items(), style.SERIES):
+            known = [(a.stride, x) for a in some if (x := _by_lines(view.cpu, cpu[a]))]
+            ax.plot([x for x, _ in known], [y for _, y in known], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
+    caption = ("The same on the CPU, whose lines have 64\u00a0bytes, by bytes per element. Dashed: the measured bandwidth of reading over the "
+               f"lines' bytes for each useful one. {words.provenance(view.cpu, points)}")
+    return [Figure(f"{view.name}_cpu", rows, draw, caption, "Line plot of the CPU's useful bandwidth over the stride.", height=58, half=True)]
+
+
+def _tables(view: View, counts: dict) -> list[Table]:
+    """Every pattern at every size."""
+    made = []
+    for part in view.timed_parts:
+        points = [p for p in whole_machine(_ours(part.timed())) if p.value]
+        rows = []
+        for p in points:
+            cached = _footprint(p) <= _cache(part)
+            row = _row(part if part.side == "gpu" else None, _access(p), p, counts if part.side == "gpu" else {}, cached)
+            rows.append(row if part.side == "gpu" else row | {"predicted": _by_lines(part, p)})
+        if rows:
+            made.append(Table(f"{view.name}_{part.side}_points", f"Every pattern and size on the {part.side.upper()}: sectors of a load request "
+                              "(counted), bytes moved for each useful one, useful bandwidth, and what these bytes alone would allow. "
+                              f"{words.provenance(part, points, hollow=False)}", (
+                                  Column("access", "access", right=False, wide=True), Column("size", "size", right=False),
+                                  Column("sectors_per_load_request", "sectors", numbers.significant),
+                                  Column("moved_per_useful_byte", "moved", numbers.times),
+                                  Column("gbytes_per_s", "rate", numbers.bandwidth), Column("predicted", "allowed", numbers.bandwidth)), rows))
+    return made

@@ -1,0 +1,268 @@
+"""What the transpose shows: each kernel beside the rate of a copy, with the sectors and wavefronts that its requests take."""
+
+from collections import defaultdict
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
+                               build, claim, judge, numbers, ratio, whole_machine, words)
+from report.sections import ladders
+
+NEAR, FAR = 0.9, 0.8
+"""So large a part of a copy's rate is near it; less than the other one is far below."""
+COUNTED = (("sectors_per_load_request", "load"), ("sectors_per_store_request", "store"), ("wavefronts_per_shared_load", "load"),
+           ("wavefronts_per_shared_store", "store"))
+"""Columns of the figure: keys of its rows, and their titles below 'sectors' and 'wavefronts'."""
+
+
+def section(view: View) -> Section | None:
+    s = view.settings
+    made = [x for part in (view.gpu, view.cpu) if (x := build(part, s["family"], s["type"], s.get("size")))]
+    requests = _requests(view)
+    if not made and not requests:
+        return None
+    return Section(" ".join([*map(_finding, made), *_counted_words(requests, made)]), ladders=made,
+                   verdicts=_verdicts(view, made, requests), figures=[_rates(view, made, requests)] if made else [],
+                   tables=[] if made else _table(view, requests),
+                   appendix=[*(_table(view, requests) if made else []), *(x for ladder in made for x in _appendix(view, ladder))])
+
+
+# Data
+
+
+def _copy(part: Part, threads: int | None = None) -> float | None:
+    """GB/s of the fastest copy."""
+    copies = [r.value for r in part.roofs.of_threads(threads).all if r.measured and r.is_bandwidth and "copy" in r.label.lower()]
+    return max(copies, default=None)
+
+
+def _requests(view: View) -> list[dict]:
+    """What each variant's requests take, by the emulator."""
+    points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted and p.kernel.family == view.settings["family"]]
+    return [{"kernel": p.kernel.name, "tunables": p.tunables, "title": p.title, "size": p.size_text, **_per_request(p.counters)}
+            for p in sorted(points, key=lambda p: (p.kernel.order, p.name))]
+
+
+def _per_request(c: dict) -> dict:
+    return {"sectors_per_load_request": _over(c, "load_sectors", "load_requests"),
+            "sectors_per_store_request": _over(c, "store_sectors", "store_requests"),
+            "wavefronts_per_shared_load": _over(c, "shared_load_wavefronts", "shared_load_requests"),
+            "wavefronts_per_shared_store": _over(c, "shared_store_wavefronts", "shared_store_requests")}
+
+
+def _over(c: dict, what: str, of: str) -> float | None:
+    return c[what] / c[of] if c.get(of) else None
+
+
+def _of(requests: list[dict], p: Point) -> dict:
+    """The counts of a timed point's variant."""
+    return next((r for r in requests if r["kernel"] == p.kernel.name and r["tunables"] == p.tunables), {})
+
+
+def _counted(requests: list[dict], view: View, name: str) -> dict:
+    return next((r for r in requests if r["kernel"] == f"gpu/{view.settings['family']}/{name}"), {})
+
+
+def _gpu(view: View, made: list[Ladder], name: str) -> Point | None:
+    return next((p for x in made if (p := x.find(f"gpu/{view.settings['family']}/{name}"))), None)
+
+
+# Words
+
+
+def _finding(ladder: Ladder) -> str:
+    part, best, first = ladder.part, ladder.fastest.point, ladder.own[0].point if ladder.own else ladder.rungs[0].point
+    copy = _copy(part)
+    text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {best.kernel.title} with {numbers.rate(best)}"
+    if copy:
+        text += f", {_share(best.value, copy)} the {numbers.bandwidth(copy)} of a copy"
+    if best.kernel != first.kernel:
+        text += f" and {numbers.times(best.value / first.value)} the rate of {first.kernel.title}"
+    peer = ladder.best_peer
+    over = ladder.fastest.peers.get(peer.point.kernel.title) if peer else None
+    return f"{text}{f'; it is {words.speed(over, peer.point.kernel.title)}' if over else ''}."
+
+
+def _share(value: float, copy: float) -> str:
+    return f"{numbers.percent(value / copy)} of" if value <= copy else "more than"
+
+
+def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
+    """Without the GPU's times: what the counts say."""
+    known = [r for r in requests if r["wavefronts_per_shared_load"]]
+    if any(x.part.side == "gpu" for x in made) or not known:
+        return []
+    worst = max(known, key=lambda r: r["wavefronts_per_shared_load"])
+    scattered = max(requests, key=lambda r: max(r["sectors_per_load_request"] or 0, r["sectors_per_store_request"] or 0))
+    most = max(scattered["sectors_per_load_request"] or 0, scattered["sectors_per_store_request"] or 0)
+    return [f"On the GPU (counted; nothing was timed) a request of {scattered['title']} takes up to {numbers.significant(most)} sectors, and "
+            f"one to the shared memory of {worst['title']} {numbers.significant(worst['wavefronts_per_shared_load'])} wavefronts."]
+
+
+# Verdicts
+
+
+def _verdicts(view: View, made: list[Ladder], requests: list[dict]) -> list[Verdict]:
+    return [_conflicts(view, requests), _tile(view, made), *_near_copy(view, made)]
+
+
+def _conflicts(view: View, requests: list[dict]) -> Verdict:
+    tile, padded = (_counted(requests, view, name).get("wavefronts_per_shared_load") for name in ("tile", "padded"))
+    if not tile or not padded:
+        return Verdict(claim(view, "conflicts"), UNTESTED)
+    swizzled = _counted(requests, view, "swizzled").get("wavefronts_per_shared_load")
+    text = (f"The emulator counts {numbers.significant(tile)} wavefronts for a request that reads the tile across and "
+            f"{numbers.significant(padded)} with padding")
+    text += f"; swizzled, without padding, {numbers.significant(swizzled)}" if swizzled else ""
+    return Verdict(claim(view, "conflicts"), HOLDS if (tile, padded) == (32, 1) else FAILS, f"{text}.")
+
+
+def _tile(view: View, made: list[Ladder]) -> Verdict:
+    tile, naive = _gpu(view, made, "tile"), _gpu(view, made, "reads_rows")
+    if not tile or not naive:
+        return Verdict(claim(view, "tile"), UNTESTED)
+    gains = {"naive": ratio(tile, naive)}
+    other = _gpu(view, made, "writes_rows")
+    if other:
+        gains["other"] = ratio(tile, other)
+    gains = judge(gains)
+    text = f"The {tile.kernel.title} is {words.speed(gains['naive'], naive.kernel.title)}"
+    text += f" and {words.speed(gains['other'], other.kernel.title)}" if other else ""
+    more = gains["naive"].value
+    return Verdict(claim(view, "tile"), HOLDS if more >= 2 else PARTLY if more > 1 and gains["naive"].is_significant else FAILS, f"{text}.")
+
+
+def _near_copy(view: View, made: list[Ladder]) -> list[Verdict]:
+    """The padded tile beside the rate of a copy, for two documents that expect different things of it."""
+    padded = _gpu(view, made, "padded")
+    copy = _copy(view.gpu) if view.gpu else None
+    if not padded or not copy:
+        return [Verdict(claim(view, id_), UNTESTED) for id_ in ("copy", "camping")]
+    share = padded.value / copy
+    text = f"The {padded.kernel.title} reaches {numbers.rate(padded)}, {_share(padded.value, copy)} the copy’s {numbers.bandwidth(copy)}"
+    best = max((r.point for x in made if x.part is view.gpu for r in x.own), key=lambda p: p.value)
+    more = f"; {best.kernel.title} reaches {numbers.percent(best.value / copy)}" if best.kernel != padded.kernel else ""
+    return [Verdict(claim(view, "copy"), HOLDS if share >= NEAR else PARTLY if best.value / copy >= NEAR else FAILS, f"{text}{more}."),
+            Verdict(claim(view, "camping"), HOLDS if share < FAR / 2 else PARTLY if share < FAR else FAILS,
+                    f"{text}, with its blocks in the order of rows.")]
+
+
+# Figures and tables
+
+
+def _row(part: Part, p: Point, requests: list[dict]) -> dict:
+    low, high = p.interval or (None, None)
+    copy, counts = _copy(part), _of(requests, p) if part.side == "gpu" else {}
+    return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "gbytes_per_s": p.value, "low": low,
+            "high": high, "copy": copy, "of_copy": p.value / copy if copy else None, "threads": p.threads,
+            **{key: counts.get(key) for key, _ in COUNTED}, "run": part.run.path.name}
+
+
+def _label(part: Part, p: Point) -> str:
+    fewer = ", one thread" if part.side == "cpu" and p.threads == 1 else ""
+    return f"{part.side.upper()} {p.title}{fewer}"
+
+
+def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
+    """A bar for each kernel below the rate of a copy, with its counts."""
+    bars = [(ladder.part, r.point) for ladder in made for r in ladder.rungs]
+    rows = [_row(part, p, requests) for part, p in bars]
+    counted = [c for c in COUNTED if any(r[c[0]] is not None for r in rows)]
+    places = {key: 78 + 25 * i + 8 * (i > 1) for i, (key, _) in enumerate(counted)}
+
+    def draw(fig) -> None:
+        from report.draw import style
+        from report.draw.paper import text_width
+        left = max(text_width(_label(part, p), style.SMALL) for part, p in bars) / style.POINTS_OF_MM + 3
+        right = (max(places.values(), default=64) + 6) / style.POINTS_OF_MM
+        ax = style.axes(fig, left, 9, right, 9)
+        ax.set_xscale("log")
+        values = [p.value for _, p in bars] + [c for x in made if (c := _copy(x.part))]
+        ax.set_xlim(min(values) / 1.8, max(values) * 1.15)
+        ax.set_ylim(len(bars) - 0.4, -0.6)
+        ax.set_yticks([])
+        ax.set_xlabel("Bandwidth [GB/s]")
+        style.rate_ticks(ax.xaxis, *ax.get_xlim())
+        for i, ((part, p), row) in enumerate(zip(bars, rows)):
+            _bar(ax, i, part, p, row, places)
+        first = 0
+        for ladder in made:
+            last = first + len(ladder.rungs)
+            if copy := _copy(ladder.part):
+                ax.plot([copy] * 2, [first - 0.45, last - 0.55], color=style.ALERT, linewidth=1.1, linestyle=(0, (2, 1)))
+            first = last
+        heads = [("GB/s", 34, 3), ("of copy", 64, 3), *((title, places[key], 3) for key, title in counted)]
+        for name, keys in (("sectors", counted[:2]), ("wavefronts", counted[2:])):
+            heads += [(name, places[keys[-1][0]], 11)] if keys else []
+        for text, shift, up in heads:
+            ax.annotate(text, (1, 1), xycoords="axes fraction", xytext=(shift, up), textcoords="offset points", ha="right", size=style.SMALL,
+                        color=style.GREY)
+    sizes = " ".join(f"{x.part.side.upper()}, {x.size_text}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
+    text = "The transpose’s kernels in their fastest variants, libraries hatched; dashed: the measured bandwidth of a copy. "
+    if counted:
+        text += ("Counted by the emulator: sectors of 32\u00a0bytes for a request to global memory, wavefronts for one to shared memory; a "
+                 "request of 4-byte accesses takes at least 4 and 1, of 16-byte ones 16 and 4. ")
+    return Figure(f"{view.name}_rates", rows, draw, text + sizes,
+                  f"Bars of the bandwidth of {words.counted(len(bars), 'kernel')} beside that of a copy.", height=18 + 5.2 * len(bars))
+
+
+def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) -> None:
+    from report.draw import style
+    ax.barh([i], [p.value], height=0.62, color=style.mix(style.SIDE_COLOUR[part.side], "#ffffff", 0.25),
+            hatch="////" if p.kernel.is_library else None, edgecolor="white", linewidth=0)
+    if p.interval:
+        ax.plot(p.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
+    texts = [(-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
+             (64, "right", numbers.percent(row["of_copy"]) if row["of_copy"] else "", 1)]
+    texts += [(shift, "right", numbers.significant(row[key]) if row[key] is not None else "–", 1)
+              for key, shift in places.items() if part.side == "gpu"]
+    for shift, side, text, x in texts:
+        ax.annotate(text, (x, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha=side,
+                    va="center_baseline", size=style.SMALL)
+
+
+def _table(view: View, requests: list[dict]) -> list[Table]:
+    if not requests:
+        return []
+    return [Table(f"{view.name}_requests", "What one request of a warp takes, as the emulator counted it at "
+                  f"{requests[0]['size']}: sectors of 32 bytes in global memory, wavefronts in shared memory.", (
+                      Column("title", "kernel", right=False, wide=True),
+                      Column("sectors_per_load_request", "sectors, load", numbers.significant),
+                      Column("sectors_per_store_request", "sectors, store", numbers.significant),
+                      Column("wavefronts_per_shared_store", "wavefronts, store", numbers.significant),
+                      Column("wavefronts_per_shared_load", "wavefronts, load", numbers.significant)), requests)]
+
+
+def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
+    return [ladders.table(f"{view.name}_{ladder.part.side}", ladder), *ladders.missing(ladder), *_sizes(view, ladder), *_variants(view, ladder)]
+
+
+def _sizes(view: View, ladder: Ladder) -> list[Figure]:
+    """Rates over the side of the matrix: where a cache holds both, and where rows are not aligned."""
+    from report.draw import lines, style
+    series = defaultdict(list)
+    for p in ladder.points:
+        if p.n:
+            series[p.kernel.title].append(p)
+    series = dict(list(sorted(series.items(), key=lambda item: -max(p.value for p in item[1])))[:style.MOST])
+    if max(map(len, series.values()), default=0) < 3:
+        return []
+    points = [p for line in series.values() for p in line]
+    caption = (f"Rates on the {ladder.part.side.upper()} over the side of a square matrix, each kernel in its fastest variant. "
+               f"{words.provenance(ladder.part, points)}")
+    return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p, []) | {"n": p.n} for p in points],
+                   lambda fig: lines.draw(style.axes(fig, 14, 9, 24, 2), [
+                       lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
+                       "Side of the matrix, N", "Bandwidth", log_y=True, limit=16, unit=points[0].metric.unit),
+                   caption, "Line plot of rates over the side of the matrix.", height=55, half=True)]
+
+
+def _variants(view: View, ladder: Ladder) -> list[Table]:
+    """Shapes of blocks and tiles, where a kernel has several, and shapes of matrices."""
+    groups = defaultdict(list)
+    for p in whole_machine(ladder.part.timed(view.settings["family"])):
+        groups[p.kernel.name, p.size_key].append(p)
+    points = [p for group in groups.values() if len(group) > 1 or group[0].n is None for p in sorted(group, key=lambda p: -p.value)]
+    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants and rectangles on the {ladder.part.side.upper()}. "
+                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                      Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
+                      Column("gbytes_per_s", "rate", numbers.bandwidth), Column("of_copy", "of a copy", numbers.percent)),
+                  [_row(ladder.part, p, []) for p in points])] if points else []

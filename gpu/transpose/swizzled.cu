@@ -1,0 +1,25 @@
+/// The tile with the columns of each row in an order of its own: element (row, col) lies in column col XOR row. The
+/// elements of a column are again in 32 different banks, without any padding, which keeps rows at multiples of 128
+/// bytes: what wide accesses and the copy engine need.
+#include "gpu/transpose/tile.hpp"
+
+namespace rung {
+namespace {
+
+struct Swizzled {
+  static constexpr int kElements = kTile * kTile;
+  __device__ static int at(int row, int col) { return row * kTile + (col ^ row); }
+};
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/transpose/swizzled",
+    .order = 50,
+    .title = "swizzled tile",
+    .idea = "Each row of the tile keeps its elements in an order of its own, column XOR row: no conflicts, no padding.",
+    .source = {{"cuda-guide", "shared memory swizzle"}},
+    .gpu = tile_launch(),
+    .run = run_tile<Swizzled>,
+});
+
+}  // namespace
+}  // namespace rung
