@@ -150,6 +150,11 @@ def _widths(*found: Iterable[Access]) -> list[float]:
 # Words
 
 
+def _few(sectors: float) -> str:
+    """'4', '20.7'."""
+    return f"{sectors:.3g}"
+
+
 def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
     lines = _over_stride(beyond, min(_widths(beyond), default=4))
     if len(lines) < 2:
@@ -170,8 +175,8 @@ def _counted_words(counts: dict) -> list[str]:
         return []
     most = max(counts[a].sectors for a in lines)
     first = next(a for a in lines if counts[a].sectors == most)
-    return [f"A warp's request for neighbouring {lines[0].width:g}-byte elements takes {numbers.significant(counts[lines[0]].sectors)} "
-            f"sectors of {SECTOR}\u00a0bytes, from a stride of {first.stride:g} on {numbers.significant(most)} (counted; nothing was timed)."]
+    return [f"A warp's request for neighbouring {lines[0].width:g}-byte elements takes {_few(counts[lines[0]].sectors)} "
+            f"sectors of {SECTOR}\u00a0bytes, from a stride of {first.stride:g} on {_few(most)} (counted; nothing was timed)."]
 
 
 def _slow_down(found: dict, width: float, stride: float) -> float | None:
@@ -200,7 +205,7 @@ def _order_words(counts: dict, beyond: dict) -> list[str]:
     local = found.get("local")
     if local and local in counts:
         text += (f"; shuffled within 4096 neighbours it reaches {numbers.rate(beyond[local])} although a request takes "
-                 f"{numbers.significant(counts[local].sectors)} sectors, since a cache has them when the next lane comes"
+                 f"{_few(counts[local].sectors)} sectors, since a cache has them when the next lane comes"
                  if beyond[local].value > 2 * random.value else f"; shuffled within 4096 neighbours {numbers.rate(beyond[local])}")
     return [f"{text}."]
 
@@ -233,8 +238,8 @@ def _misaligned(view: View, counts: dict, base: Access, off: Access) -> Verdict:
         return Verdict(claim(view, "misaligned"), UNTESTED)
     aligned, shifted = counts[base].sectors, counts[off].sectors
     return Verdict(claim(view, "misaligned"), HOLDS if (round(aligned), round(shifted)) == (4, 5) else FAILS,
-                   f"The emulator counts {numbers.significant(aligned)} sectors for an aligned request and "
-                   f"{numbers.significant(shifted)} for one that is an element off.")
+                   f"The emulator counts {_few(aligned)} sectors for an aligned request and "
+                   f"{_few(shifted)} for one that is an element off.")
 
 
 def _neighbours(view: View, beyond: dict, base: Access, off: Access) -> Verdict:
@@ -260,8 +265,8 @@ def _order(view: View, counts: dict, beyond: dict) -> Verdict:
     same, lanes = Access(gather, data="identity"), Access(gather, data="lanes")
     if not {same, lanes} <= counts.keys():
         return Verdict(claim(view, "order"), UNTESTED)
-    text = (f"A request takes {numbers.significant(counts[lanes].sectors)} sectors with the lanes of each warp shuffled and "
-            f"{numbers.significant(counts[same].sectors)} in order")
+    text = (f"A request takes {_few(counts[lanes].sectors)} sectors with the lanes of each warp shuffled and "
+            f"{_few(counts[same].sectors)} in order")
     if {same, lanes} <= beyond.keys():
         text += f"; the rate is {numbers.percent(beyond[lanes].value / beyond[same].value)} of that in order"
     return Verdict(claim(view, "order"), HOLDS if counts[lanes].sectors == counts[same].sectors else FAILS, f"{text}.")
@@ -411,16 +416,17 @@ def _offsets(view: View, counts: dict, beyond: dict) -> list[Figure]:
                 if not line:
                     continue
                 base = None if found is counts else found[line[0]]
-                dots = [lines.Dot(a.offset, found[a].sectors if base is None else found[a].value / base.value) for a in line]
-                lines.one(ax, lines.Series("", dots, joined=False), {**look, "marker": look["marker"]})
+                aside = 0.3 * (list(looks).index(width) - (len(looks) - 1) / 2)
+                dots = [lines.Dot(a.offset + aside, found[a].sectors if base is None else found[a].value / base.value) for a in line]
+                lines.one(ax, lines.Series("", dots, joined=False), look)
                 ax.plot([], [], look["marker"], color=look["color"], label=f"{width:g}\u00a0B")
-                said = [(a.offset, x / y) for a in line if base and (x := _predicted(view.gpu, a, counts))
+                said = [(a.offset + aside, x / y) for a in line if base and (x := _predicted(view.gpu, a, counts))
                         and (y := _predicted(view.gpu, line[0], counts))]
                 ax.plot([x for x, _ in said], [y for _, y in said], "_", color=look["color"], markersize=6, markeredgewidth=0.8)
             ax.set_xlim(-1, LANES)
             style.plain_ticks(ax.xaxis, [0, 4, 8, 12, 16, 20, 24, 28])
-            ax.set_ylim(0, None)
-            ax.set_ylim(0, 1.15 * ax.get_ylim()[1])
+            low, high = ax.get_ylim()
+            ax.set_ylim(*((0, 1.25 * high) if found is counts else (min(low, 0.8), max(high, 1.05))))
             ax.set_ylabel("Sectors per request" if found is counts else "Over the aligned rate")
             if i == 0:
                 ax.legend(loc="upper right", ncols=3, handletextpad=0.1, columnspacing=0.8, borderaxespad=0)
@@ -445,7 +451,7 @@ def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
         from report.draw import style
         from report.draw.paper import text_width
         left = max(text_width(a.title, style.SMALL) for a in shown) / style.POINTS_OF_MM + 3
-        ax = style.axes(fig, left, 9, 22, 5)
+        ax = style.axes(fig, left, 9, 30, 5)
         values = [r["gbytes_per_s"] or r["sectors_per_load_request"] for r in rows]
         ax.barh(range(len(rows)), values, height=0.62, color=style.mix(style.SIDE_COLOUR["gpu"], "#ffffff", 0.25))
         for i, r in enumerate(rows):
@@ -453,25 +459,25 @@ def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
                 ax.plot([r["predicted"]] * 2, [i - 0.42, i + 0.42], color=style.ALERT, linewidth=1.3)
             ax.annotate(shown[i].title, (0, i), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points", ha="right",
                         va="center_baseline", size=style.SMALL)
-            texts = [(numbers.significant(r["sectors_per_load_request"]) if r["sectors_per_load_request"] else "–", 20)]
-            texts += [(numbers.significant(r["gbytes_per_s"]), 58)] if timed else []
+            texts = [(_few(r["sectors_per_load_request"]) if r["sectors_per_load_request"] else "–", 32)]
+            texts += [(numbers.significant(r["gbytes_per_s"]), 70)] if timed else []
             for text, shift in texts:
                 ax.annotate(text, (1, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha="right",
                             va="center_baseline", size=style.SMALL)
-        for text, shift in (("sectors", 24), ("GB/s", 58))[:2 if timed else 1]:
+        for text, shift in (("sectors", 32), ("GB/s", 70))[:2 if timed else 1]:
             ax.annotate(text, (1, 1), xycoords="axes fraction", xytext=(shift, 3), textcoords="offset points", ha="right", size=style.SMALL,
                         color=style.GREY)
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_yticks([])
         ax.set_xlim(0, 1.05 * max([*values, *(r["predicted"] or 0 for r in rows)]))
-        ax.xaxis.set_major_locator(style.matplotlib.ticker.MaxNLocator(4))
+        ax.xaxis.set_major_locator(style.matplotlib.ticker.MaxNLocator(6))
         ax.xaxis.set_major_formatter(lambda v, _: style.plain(v))
         ax.set_xlabel("Useful bandwidth [GB/s]" if timed else "Sectors per load request")
     text = ("Matrices covered with blocks of threads, x along the rows or down the columns, and lists gathered in several orders"
             f"{', arrays beyond the L2' if timed else ''}. Sectors: of a load request, counted")
     text += "; red: what the sectors alone would allow if all came from memory" if timed and any(r["predicted"] for r in rows) else ""
     return [Figure(f"{view.name}_patterns", rows, draw, f"{text}. {_provenance(view.gpu, [beyond[a] for a in timed], counts, view)}",
-                   "Bars of useful bandwidth by block shape and order of the list.", height=height, half=True)]
+                   "Bars of useful bandwidth by block shape and order of the list.", height=height)]
 
 
 def _cpu(view: View, cpu: dict) -> list[Figure]:
@@ -513,7 +519,7 @@ def _tables(view: View, counts: dict) -> list[Table]:
                               "(counted), bytes moved for each useful one, useful bandwidth, and what these bytes alone would allow. "
                               f"{words.provenance(part, points, hollow=False)}", (
                                   Column("access", "access", right=False, wide=True), Column("size", "size", right=False),
-                                  Column("sectors_per_load_request", "sectors", numbers.significant),
+                                  Column("sectors_per_load_request", "sectors", _few),
                                   Column("moved_per_useful_byte", "moved", numbers.times),
                                   Column("gbytes_per_s", "rate", numbers.bandwidth), Column("predicted", "allowed", numbers.bandwidth)), rows))
     return made

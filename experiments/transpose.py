@@ -68,6 +68,11 @@ def _gpu(view: View, made: list[Ladder], name: str) -> Point | None:
 # Words
 
 
+def _few(number: float) -> str:
+    """'4', '17.5'."""
+    return f"{number:.3g}"
+
+
 def _finding(ladder: Ladder) -> str:
     part, best, first = ladder.part, ladder.fastest.point, ladder.own[0].point if ladder.own else ladder.rungs[0].point
     copy = _copy(part)
@@ -93,8 +98,8 @@ def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
     worst = max(known, key=lambda r: r["wavefronts_per_shared_load"])
     scattered = max(requests, key=lambda r: max(r["sectors_per_load_request"] or 0, r["sectors_per_store_request"] or 0))
     most = max(scattered["sectors_per_load_request"] or 0, scattered["sectors_per_store_request"] or 0)
-    return [f"On the GPU (counted; nothing was timed) a request of {scattered['title']} takes up to {numbers.significant(most)} sectors, and "
-            f"one to the shared memory of {worst['title']} {numbers.significant(worst['wavefronts_per_shared_load'])} wavefronts."]
+    return [f"On the GPU (counted; nothing was timed) a request of {scattered['title']} takes up to {_few(most)} sectors, and "
+            f"one to the shared memory of {worst['title']} {_few(worst['wavefronts_per_shared_load'])} wavefronts."]
 
 
 # Verdicts
@@ -109,9 +114,9 @@ def _conflicts(view: View, requests: list[dict]) -> Verdict:
     if not tile or not padded:
         return Verdict(claim(view, "conflicts"), UNTESTED)
     swizzled = _counted(requests, view, "swizzled").get("wavefronts_per_shared_load")
-    text = (f"The emulator counts {numbers.significant(tile)} wavefronts for a request that reads the tile across and "
-            f"{numbers.significant(padded)} with padding")
-    text += f"; swizzled, without padding, {numbers.significant(swizzled)}" if swizzled else ""
+    text = (f"The emulator counts {_few(tile)} wavefronts for a request that reads the tile across and "
+            f"{_few(padded)} with padding")
+    text += f"; swizzled, without padding, {_few(swizzled)}" if swizzled else ""
     return Verdict(claim(view, "conflicts"), HOLDS if (tile, padded) == (32, 1) else FAILS, f"{text}.")
 
 
@@ -166,7 +171,7 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
     bars = [(ladder.part, r.point) for ladder in made for r in ladder.rungs]
     rows = [_row(part, p, requests) for part, p in bars]
     counted = [c for c in COUNTED if any(r[c[0]] is not None for r in rows)]
-    places = {key: 78 + 25 * i + 8 * (i > 1) for i, (key, _) in enumerate(counted)}
+    places = {key: 92 + 25 * i + 8 * (i > 1) for i, (key, _) in enumerate(counted)}
 
     def draw(fig) -> None:
         from report.draw import style
@@ -212,7 +217,7 @@ def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) 
         ax.plot(p.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
     texts = [(-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
              (64, "right", numbers.percent(row["of_copy"]) if row["of_copy"] else "", 1)]
-    texts += [(shift, "right", numbers.significant(row[key]) if row[key] is not None else "–", 1)
+    texts += [(shift, "right", _few(row[key]) if row[key] is not None else "–", 1)
               for key, shift in places.items() if part.side == "gpu"]
     for shift, side, text, x in texts:
         ax.annotate(text, (x, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha=side,
@@ -225,10 +230,10 @@ def _table(view: View, requests: list[dict]) -> list[Table]:
     return [Table(f"{view.name}_requests", "What one request of a warp takes, as the emulator counted it at "
                   f"{requests[0]['size']}: sectors of 32 bytes in global memory, wavefronts in shared memory.", (
                       Column("title", "kernel", right=False, wide=True),
-                      Column("sectors_per_load_request", "sectors, load", numbers.significant),
-                      Column("sectors_per_store_request", "sectors, store", numbers.significant),
-                      Column("wavefronts_per_shared_store", "wavefronts, store", numbers.significant),
-                      Column("wavefronts_per_shared_load", "wavefronts, load", numbers.significant)), requests)]
+                      Column("sectors_per_load_request", "sectors, load", _few),
+                      Column("sectors_per_store_request", "sectors, store", _few),
+                      Column("wavefronts_per_shared_store", "wavefronts, store", _few),
+                      Column("wavefronts_per_shared_load", "wavefronts, load", _few)), requests)]
 
 
 def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
