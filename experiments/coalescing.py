@@ -58,9 +58,9 @@ def section(view: View) -> Section | None:
     cpu = _rates(view.cpu, False)
     if not (counts or beyond or within or cpu):
         return None
-    figures = [*_strides(view, counts, beyond, within), *_offsets(view, counts, beyond), *_patterns(view, counts, beyond),
+    figures = [*_strides(view, counts, beyond, within), *_patterns(view, counts, beyond), *_offsets(view, counts, beyond),
                *_cpu(view, cpu)]
-    return Section(" ".join([*_stride_words(view, counts, beyond), *_trap(beyond, within), *_order_words(counts, beyond),
+    return Section(" ".join([*_stride_words(view, counts, beyond), *_trap(view, counts, beyond, within), *_order_words(view, counts, beyond),
                              *_cpu_words(view, cpu)]),
                    figures=figures, verdicts=_verdicts(view, counts, beyond), appendix=_tables(view, counts))
 
@@ -161,7 +161,7 @@ def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
         return _counted_words(counts)
     first, last = beyond[lines[0]], beyond[lines[-1]]
     text = (f"Beyond the caches, reading {lines[0].width:g}-byte elements at a stride of {lines[-1].stride:g} leaves {numbers.rate(last)} "
-            f"of useful bandwidth, {numbers.times(first.value / last.value)} less than the {numbers.rate(first)} at a stride of {lines[0].stride:g}")
+            f"of useful bandwidth, against {numbers.rate(first)} at a stride of {lines[0].stride:g} ({numbers.times(first.value / last.value)})")
     errors = [abs(x / p.value - 1) for a, p in beyond.items() if f"/{STRIDED}/" in a.kernel and (x := _predicted(view.gpu, a, counts))]
     if errors:
         text += (f"; the sectors that the emulator counts predict the {len(errors)} rates with a median error of "
@@ -185,28 +185,35 @@ def _slow_down(found: dict, width: float, stride: float) -> float | None:
     return lines[1].value / lines[stride].value if {1, stride} <= lines.keys() else None
 
 
-def _trap(beyond: dict, within: dict) -> list[str]:
+def _trap(view: View, counts: dict, beyond: dict, within: dict) -> list[str]:
     """What the same stride costs where the L2 holds the array."""
     common = {a.stride for a in _over_stride(beyond, 4)} & {a.stride for a in _over_stride(within, 4)} - {1}
     if not common or not (far := _slow_down(beyond, 4, max(common))) or not (near := _slow_down(within, 4, max(common))):
         return []
-    time = within[_over_stride(within, 4)[0]].summary.median
+    lines = {a.stride: a for a in _over_stride(within, 4)}
+    first, last = within[lines[1]], within[lines[max(common)]]
     text = f"Within the L2 the same stride costs {numbers.times(near)} instead of {numbers.times(far)}"
-    return [f"{text}: a call takes {numbers.seconds(time)} there, most of it the launch, so that an array of this size does not tell "
-            f"whether accesses are coalesced." if near < HIDES * far else f"{text}."]
+    if near >= HIDES * far:
+        return [f"{text}."]
+    text += f": a call takes {numbers.seconds(first.summary.median)} without gaps and {numbers.seconds(last.summary.median)} with them"
+    allowed = _predicted(view.gpu, lines[max(common)], counts, cached=True)
+    if allowed and allowed > last.value:
+        text += f", of which the sectors need only {numbers.seconds(last.counters['bytes_min'] / allowed / 1e9)} at the L2’s bandwidth"
+    return [f"{text}; arrays of this size hardly tell whether accesses are coalesced."]
 
 
-def _order_words(counts: dict, beyond: dict) -> list[str]:
+def _order_words(view: View, counts: dict, beyond: dict) -> list[str]:
     found = {a.data: a for a in beyond if a.data}
     if not {"identity", "random"} <= found.keys():
         return []
     same, random = beyond[found["identity"]], beyond[found["random"]]
-    text = f"A random gather reaches {numbers.rate(random)}, {numbers.times(same.value / random.value)} less than one in order"
+    text = f"A random gather reaches {numbers.rate(random)}, against {numbers.rate(same)} in order ({numbers.times(same.value / random.value)})"
     local = found.get("local")
-    if local and local in counts:
-        text += (f"; shuffled within 4096 neighbours it reaches {numbers.rate(beyond[local])} although a request takes "
-                 f"{_few(counts[local].sectors)} sectors, since a cache has them when the next lane comes"
-                 if beyond[local].value > 2 * random.value else f"; shuffled within 4096 neighbours {numbers.rate(beyond[local])}")
+    if local:
+        text += f"; shuffled within 4096 neighbours it reaches {numbers.rate(beyond[local])}"
+        allowed = _predicted(view.gpu, local, counts)
+        text += (f", more than the {numbers.bandwidth(allowed)} that its {_few(counts[local].sectors)} sectors a request would allow if "
+                 "memory served them all: caches do" if allowed and beyond[local].value > BEATS * allowed else "")
     return [f"{text}."]
 
 
@@ -347,7 +354,7 @@ def _strides(view: View, counts: dict, beyond: dict, within: dict) -> list[Figur
     if panels[0][2] is None:
         text += f"Left: sectors of {SECTOR}\u00a0bytes that a warp's request takes, counted by the emulator. "
     if shown:
-        text += "Bandwidth: of the useful bytes, those of the elements; dashed: the roof over the sectors' bytes for each useful one. "
+        text += "Bandwidth: of the useful bytes, those of the elements; dashed: the roof over the sectors’ bytes for each useful one. "
     return [Figure(f"{view.name}_strides", rows, draw, text + _provenance(view.gpu, shown, counts, view),
                    "Line plots over the stride: sectors per request rise up to 32, and the useful bandwidth falls with them beyond the L2.",
                    height=58)]
@@ -500,7 +507,7 @@ def _cpu(view: View, cpu: dict) -> list[Figure]:
             known = [(a.stride, x) for a in some if (x := _by_lines(view.cpu, cpu[a]))]
             ax.plot([x for x, _ in known], [y for _, y in known], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
     caption = ("The same on the CPU, whose lines have 64\u00a0bytes, by bytes per element. Dashed: the measured bandwidth of reading over the "
-               f"lines' bytes for each useful one. {words.provenance(view.cpu, points)}")
+               f"lines’ bytes for each useful one. {words.provenance(view.cpu, points)}")
     return [Figure(f"{view.name}_cpu", rows, draw, caption, "Line plot of the CPU's useful bandwidth over the stride.", height=58, half=True)]
 
 
