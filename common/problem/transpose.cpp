@@ -60,7 +60,7 @@ const bool added = add_problem({
                    {{"m", 37}, {"n", 53}},
                    {{"m", 132}, {"n", 68}},
                    {{"m", 36}, {"n", 131}},
-                   {{"m", 99}, {"n", 40}}},
+                   {{"m", 70}, {"n", 299}}},
     .complete = complete,
     .brief =
         [](const Params& p) {

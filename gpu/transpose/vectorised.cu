@@ -1,8 +1,12 @@
 /// Every access has 16 bytes. A thread loads four quads, rows below each other, transposes these 4 x 4 elements in its
 /// registers, where that is a matter of names, and puts them into the tile as four quads of B; the tile is then read
 /// and B written by quads along its rows. Quads of a row of the tile are swizzled, since the eight lanes that shared
-/// memory serves together would else meet in one bank. A thread has 64 bytes in flight, a multiprocessor full of them
-/// 128 KiB; rows of 64 elements are 256 bytes of consecutive DRAM. Floor: 8 bytes an element over the rate of a copy.
+/// memory serves together would else meet in one bank. A thread has 64 bytes in flight, the 1536 of a multiprocessor
+/// 96 KiB. Blocks go down strips of tiles, so that those that run together make up about a square: in row order they
+/// would read whole rows of A and write a few hundred bytes of every row of B. Floor: 8 bytes an element over the rate
+/// of a copy.
+#include <algorithm>
+
 #include "common/problem/transpose.hpp"
 #include "gpu/simt/simt.hpp"
 
@@ -38,15 +42,26 @@ __device__ void store_quad(mem<float>* row, int col, int cols, const float4& qua
   if (col + 3 < cols) row[col + 3] = quad.w;
 }
 
+/// The place of a block's tile: strips of `strip` columns of tiles follow each other, each gone through by rows.
+struct Place {
+  int row, col;
+};
+__device__ inline Place place_of(int block, int strip, int tile_rows, int tile_cols) {
+  const int left = block / (strip * tile_rows) * strip;
+  const int width = min(strip, tile_cols - left), within = block - left * tile_rows;
+  return {within / width, left + within % width};
+}
+
 /// Tile: rows and columns of a block. kReads, kWrites: whether the rows of A and those of B are aligned for quads;
-/// where both are, as many blocks are resident as make the 2048 threads of a multiprocessor.
+/// where both are, blocks of 1536 threads together are resident: 2048 would leave too few registers.
 template <int Tile, bool kReads, bool kWrites>
-__global__ void __launch_bounds__(Tile* Tile / 16, kReads&& kWrites ? 32768 / (Tile * Tile) : 1)
-    transpose_vectorised(const mem<float>* a, mem<float>* b, int rows, int cols) {
+__global__ void __launch_bounds__(Tile* Tile / 16, kReads&& kWrites ? 24576 / (Tile * Tile) : 1)
+    transpose_vectorised(const mem<float>* a, mem<float>* b, int rows, int cols, int strip) {
   constexpr int kQuads = Tile / 4;             // of a row of the tile
   __shared__ mem<float4> tile[Tile * kQuads];  // by rows of B, that is columns of A
   const int x = threadIdx.x % kQuads, y = threadIdx.x / kQuads;
-  const int first_row = blockIdx.y * Tile, first_col = blockIdx.x * Tile;
+  const Place place = place_of(blockIdx.x, strip, (rows + Tile - 1) / Tile, (cols + Tile - 1) / Tile);
+  const int first_row = place.row * Tile, first_col = place.col * Tile;
 
   float4 quad[4];  // rows 4 y .. 4 y + 3 of the tile, columns 4 x .. 4 x + 3
 #pragma unroll
@@ -74,9 +89,10 @@ __global__ void __launch_bounds__(Tile* Tile / 16, kReads&& kWrites ? 32768 / (T
 template <int Tile>
 void run_tile(const Call& call) {
   const std::int64_t rows = call.params.at("m"), cols = call.params.at("n");
+  const int strip = static_cast<int>(std::min(call.params.at("strip"), (cols + Tile - 1) / Tile));
   const auto run = [&](auto kernel) {
     launch(call, kernel, call.operand<const mem<float>>(0), call.operand<mem<float>>(1), static_cast<int>(rows),
-           static_cast<int>(cols));
+           static_cast<int>(cols), strip);
   };
   const bool reads = cols % 4 == 0, writes = rows % 4 == 0;
   if (reads && writes) return run(transpose_vectorised<Tile, true, true>);
@@ -92,12 +108,12 @@ const bool added = add_gpu_kernel({
     .idea = "Every access has 16 bytes: 4 x 4 elements are transposed in a thread's registers, the rest by a swizzled "
             "tile of quads.",
     .source = {{"luitjens2013"}, {"cuda-guide", "shared memory swizzle"}},
-    .tunables = {{"tile", Tiles::values()}},
+    .tunables = {{"tile", Tiles::values()}, {"strip", {32, 8, 128, 4096}}},
     .gpu = {
         .launch =
             [](const Params& p) {
               const std::int64_t tile = p.at("tile");
-              return Launch{{blocks_for(p.at("n"), tile), blocks_for(p.at("m"), tile)},
+              return Launch{{blocks_for(p.at("n"), tile) * blocks_for(p.at("m"), tile)},
                             {static_cast<unsigned>(tile * tile / 16)}};
             },
         .requested =
