@@ -55,13 +55,13 @@ class Count:
 def section(view: View) -> Section | None:
     counts = _counts(view.counts)
     beyond, within = (_rates(view.gpu, cached) for cached in (False, True))
-    cpu = _rates(view.cpu, False)
+    cpu = _rates(view.cpu, True) | _rates(view.cpu, False)  # where the last cache holds every array, the largest one
     if not (counts or beyond or within or cpu):
         return None
     figures = [*_strides(view, counts, beyond, within), *_patterns(view, counts, beyond), *_offsets(view, counts, beyond),
                *_cpu(view, cpu)]
-    return Section(" ".join([*_stride_words(view, counts, beyond), *_trap(view, counts, beyond, within), *_order_words(view, counts, beyond),
-                             *_cpu_words(view, cpu)]),
+    return Section(" ".join([*_stride_words(view, counts, beyond), *_trap(view, counts, beyond, within), *_block_words(counts, beyond),
+                             *_order_words(view, counts, beyond), *_cpu_words(view, cpu)]),
                    figures=figures, verdicts=_verdicts(view, counts, beyond), appendix=_tables(view, counts))
 
 
@@ -200,6 +200,18 @@ def _trap(view: View, counts: dict, beyond: dict, within: dict) -> list[str]:
     if allowed and allowed > last.value:
         text += f", of which the sectors need only {numbers.seconds(last.counters['bytes_min'] / allowed / 1e9)} at the L2’s bandwidth"
     return [f"{text}; arrays of this size hardly tell whether accesses are coalesced."]
+
+
+def _block_words(counts: dict, beyond: dict) -> list[str]:
+    """The best and the worst shape of a block along the rows of a square matrix."""
+    shapes = sorted((a for a in beyond if a.kernel.endswith("/rows") and not a.columns), key=lambda a: -beyond[a].value)
+    if len(shapes) < 2:
+        return []
+    best, worst = shapes[0], shapes[-1]
+    def told(a: Access) -> str:
+        moved = f", {_few(counts[a].moved)}\u00a0bytes requested for each useful one" if a in counts else ""
+        return f"{a.block.replace('x', ' × ')} threads ({numbers.rate(beyond[a])}{moved})"
+    return [f"On a matrix, blocks of {told(best)} are the fastest and those of {told(worst)} the slowest of {len(shapes)} shapes."]
 
 
 def _order_words(view: View, counts: dict, beyond: dict) -> list[str]:
@@ -434,6 +446,8 @@ def _offsets(view: View, counts: dict, beyond: dict) -> list[Figure]:
             style.plain_ticks(ax.xaxis, [0, 4, 8, 12, 16, 20, 24, 28])
             low, high = ax.get_ylim()
             ax.set_ylim(*((0, 1.25 * high) if found is counts else (min(low, 0.8), max(high, 1.05))))
+            if found is counts:
+                style.plain_ticks(ax.yaxis, [0, 4, 8, 16])
             ax.set_ylabel("Sectors per request" if found is counts else "Over the aligned rate")
             if i == 0:
                 ax.legend(loc="upper right", ncols=3, handletextpad=0.1, columnspacing=0.8, borderaxespad=0)
@@ -506,8 +520,12 @@ def _cpu(view: View, cpu: dict) -> list[Figure]:
         for (w, some), look in zip(series.items(), style.SERIES):
             known = [(a.stride, x) for a in some if (x := _by_lines(view.cpu, cpu[a]))]
             ax.plot([x for x, _ in known], [y for _, y in known], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
-    caption = ("The same on the CPU, whose lines have 64\u00a0bytes, by bytes per element. Dashed: the measured bandwidth of reading over the "
-               f"lines’ bytes for each useful one. {words.provenance(view.cpu, points)}")
+    held = any(_footprint(p) <= _cache(view.cpu) for p in points)
+    caption = "The same on the CPU, whose lines have 64\u00a0bytes, by bytes per element"
+    caption += "; its last cache holds some of these arrays. " if held else ". "
+    if any(_by_lines(view.cpu, p) for p in points):
+        caption += "Dashed: the measured bandwidth of reading over the lines’ bytes for each useful one. "
+    caption += words.provenance(view.cpu, points)
     return [Figure(f"{view.name}_cpu", rows, draw, caption, "Line plot of the CPU's useful bandwidth over the stride.", height=58, half=True)]
 
 

@@ -11,7 +11,7 @@ from report.sections.contributions import contributions
 MILLION = 1_000_000
 L2 = 60 * MILLION
 METRIC = {"key": "gbytes_per_s", "unit": "GB/s"}
-BLOCKS = {"32x8": 4, "256x1": 4, "16x16": 4, "8x32": 8, "4x4": 4, "1x256": 32}
+BLOCKS = {"32x8": 4, "256x1": 4, "16x16": 4, "8x32": 4, "4x4": 4, "1x256": 32}
 """Sectors of a request along the rows of a wide matrix; half a warp of 4 × 4 touches four."""
 ORDERS = {"identity": 4, "lanes": 4, "local": 29, "strided": 32, "sorted": 21, "random": 32}
 
@@ -117,6 +117,7 @@ def test_sectors_predict_the_rates_and_small_arrays_hide_them(tmp_path):
     assert "at a stride of 32 leaves" in section.finding and "predict the 27 rates with a median error of" in section.finding
     assert "hardly tell whether accesses are coalesced" in section.finding
     assert "A random gather reaches" in section.finding and "29 sectors a request would allow" in section.finding
+    assert "those of 1 × 256 threads (12.5" in section.finding and "8\u00a0bytes requested for each useful one" in section.finding
     assert "The CPU, whose lines have 64" in section.finding
     found = verdicts(section)
     assert found == {"misaligned": HOLDS, "neighbours": HOLDS, "half": HOLDS, "order": HOLDS, "factor": PARTLY, "cached": HOLDS}
