@@ -5,8 +5,8 @@
 ///           radius: R, from 0 (the image itself) to 32; 4 if not given.
 /// Operand 0 `x`, input: m x n float32, one channel, row by row.
 /// Operand 1 `y`, output: as many.
-/// Useful operations: 2 a pixel: each pixel is added to a sum at least once, and each sum is divided once. What a
-/// kernel executes beyond them is the price of its method: the textbook's loop makes (2 R + 1)^2 additions a pixel.
+/// Useful operations: 1 a pixel: each is added to a sum at least once. What a kernel executes beyond that is the price
+/// of its method: the textbook's loop makes (2 R + 1)^2 additions a pixel. The division is not counted, as in hardware.
 /// Compulsory bytes: x read once, y written once, 8 bytes a pixel at every radius.
 #pragma once
 
