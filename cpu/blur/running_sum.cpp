@@ -51,35 +51,48 @@ void subtract(float* sums, const float* gone, int n) {
   for (int i = 0; i < n; ++i) sums[i] -= gone[i];
 }
 
-/// to[i] = a[i] + a[i + distance] for n elements and what fills the last vector; `to` may be `a`.
-void add_shifted(float* to, const float* a, const float* b, int n) {
-  for (int i = 0; i < n; i += kLanes) put(to + i, load(a + i) + load(b + i));
+/// The sum of kCount vectors, the first at `from`, each `distance` elements behind the one before.
+template <int kCount>
+FloatVector sum_at(const float* from, int distance) {
+  FloatVector sum = load(from);
+  for (int k = 1; k < kCount; ++k) sum += load(from + k * distance);
+  return sum;
 }
 
-/// The rows of a piece: its windows' sums are those of 2 R + 1 elements from i on. Sums of 1, 2, 4 … elements are
-/// doubled in place; those that the binary digits of 2 R + 1 name are put one after the other.
+/// The means of a row of a piece: its windows' sums are those of 2 R + 1 elements from i on. Sums of 1, 4, 16 …
+/// elements are made in place, each of four of the sums before; those that the digits of 2 R + 1 to base 4 name are put
+/// one after the other.
 template <Store kStore>
 void blur_row(const BlurImage& g, const Piece& piece, const Lines& lines, float row_share, float* y) {
   const int columns = piece.columns(), side = 2 * g.radius + 1;
-  const float* powers = lines.sums;   // sums of `length` elements
-  const float* windows = lines.sums;  // sums of `done` elements: the first digit of an odd number is 1
-  int done = 1;
-  for (int length = 1; 2 * length <= side; length *= 2) {
+  const float* powers = lines.sums;  // sums of `length` elements
+  const float* windows = nullptr;    // sums of `done` elements
+  int length = 1, done = 0;
+  for (; 4 * length <= side; length *= 4) {
+    const int digit = side / length % 4;
+    if (digit == 1 && length == 1) {
+      windows = powers;
+    } else {
+      Choices<1, 2, 3>::pick(digit, [&](auto count) {
+        for (int i = 0; i < columns; i += kLanes) {
+          const FloatVector more = sum_at<count>(powers + done + i, length);
+          put(lines.windows + i, windows ? load(windows + i) + more : more);
+        }
+        windows = lines.windows;
+      });
+    }
+    done += digit * length;
     // What lies beyond the piece is needed for the digits that are left.
-    add_shifted(lines.powers, powers, powers + length, columns + side - 2 * length);
+    for (int i = 0; i < columns + side - 4 * length; i += kLanes) put(lines.powers + i, sum_at<4>(powers + i, length));
     powers = lines.powers;
-    const int doubled = 2 * length;
-    if (!(side & doubled)) continue;
-    if (2 * doubled > side) break;  // the last digit: with the means
-    add_shifted(lines.windows, windows, powers + done, columns);
-    windows = lines.windows;
-    done += doubled;
   }
-  if (side == 1)
-    put_means<kStore>(y, columns, lines.shares, row_share, [&](int i) { return load(windows + i); });
-  else
-    put_means<kStore>(y, columns, lines.shares, row_share,
-                      [&](int i) { return load(windows + i) + load(powers + done + i); });
+  Choices<1, 2, 3>::pick(side / length, [&](auto count) {  // the last digit: with the means
+    const auto last = [&](int i) { return sum_at<count>(powers + done + i, length); };
+    if (windows)
+      put_means<kStore>(y, columns, lines.shares, row_share, [&](int i) { return load(windows + i) + last(i); });
+    else
+      put_means<kStore>(y, columns, lines.shares, row_share, last);
+  });
 }
 
 template <Store kStore>
@@ -119,9 +132,9 @@ const bool added = add_kernel({
     .name = "cpu/blur/running_sum",
     .order = 30,
     .title = "running sum",
-    .idea =
-        "All threads; column sums in a line that L1 holds, windows along it by doubling, streaming stores: nearly the "
-        "same cost at every radius.",
+    .idea = "All threads; column sums in a line that L1 holds, windows along it as sums of sums, streaming stores: "
+            "nearly the "
+            "same cost at every radius.",
     .source = {{"mcdonnell1981"}, {"datta2008"}},
     .tunables = {{"strip", Strip::values()}},
     .scratch = [](const Params& p) { return thread_scratch(Lines::all_floats(blur_image(p), p.at("strip"))); },
