@@ -14,5 +14,6 @@ void add_check_command(CLI::App& app);
 void add_ceilings_command(CLI::App& app);
 void add_occupancy_command(CLI::App& app);
 void add_bound_command(CLI::App& app);
+void add_blur_command(CLI::App& app);
 
 }  // namespace rung

@@ -1,0 +1,301 @@
+"""What the box blur shows: rates over the radius beside the bound of a copy, operations per byte, a picture before and after."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
+                               best_variants, build, claim, numbers, whole_machine, words)
+from report.sections import ladders
+
+PIXEL_BYTES = 8
+"""That a pass over the image moves for a pixel: read once, written once."""
+LEVEL = 1.25
+"""A cost that varies by no more than this over the radii does not depend on them."""
+SAME = 0.01
+"""Two ratios of operations to bytes so near to each other are the same."""
+
+
+def section(view: View) -> Section | None:
+    made = [x for part in (view.gpu, view.cpu) if part and (x := _ladder(view, part))]
+    if not made:
+        return None
+    return Section(
+        " ".join(map(_finding, made)), ladders=made, verdicts=[_ratio_verdict(view), _radius_verdict(view, made)],
+        figures=[*_rates(view, made), *_ratios(view), *_pictures(view)],
+        appendix=[*(x for ladder in made for x in _appendix(view, ladder)), *_counted(view)])
+
+
+# Data
+
+
+def _rated(view: View, part: Part) -> Part:
+    """The part's points on the data whose rates are compared."""
+    family, data = view.settings["family"], view.settings["data"]
+    return replace(part, points=tuple(p for p in part.points if p.kernel.family == family and p.data in ("", data)))
+
+
+def _ladder(view: View, part: Part) -> Ladder | None:
+    """At the size with the most kernels: the largest image, and of its radii the one that is nearest to the declared one."""
+    rated, kernels = _rated(view, part), defaultdict(set)
+    for p in rated.timed():
+        if p.value and p.n:
+            kernels[p.size_key].add(p.kernel.name)
+    if not kernels:
+        return None
+    wanted = view.settings["radius"]
+    size = max(kernels, key=lambda key: (len(kernels[key]) > 1, dict(key)["n"], -abs(dict(key)["radius"] - wanted), len(kernels[key])))
+    return build(rated, view.settings["family"], view.settings["type"], dict(size))
+
+
+def _lines(ladder: Ladder) -> dict[str, list[Point]]:
+    """Each kernel's fastest variants over the radius, on the ladder's image; by the kernel's title."""
+    image = {k: v for k, v in ladder.rungs[0].point.sizes.items() if k != "radius"}
+    series = defaultdict(list)
+    for p in best_variants(ladder.points):
+        if {k: v for k, v in p.sizes.items() if k != "radius"} == image:
+            series[p.kernel.title].append(p)
+    return {title: sorted(line, key=lambda p: p.sizes["radius"]) for title, line in series.items()}
+
+
+def _bound(part: Part) -> float | None:
+    """GPixel/s at the bandwidth of a copy."""
+    copies = [r.value for r in part.roofs.of_threads(None).all if r.measured and r.is_bandwidth and "copy" in r.label.lower()]
+    return max(copies) / PIXEL_BYTES if copies else None
+
+
+def _counts(view: View) -> list[Point]:
+    points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted and p.kernel.family == view.settings["family"]]
+    return sorted(points, key=lambda p: (p.kernel.order, p.sizes["radius"], p.title))
+
+
+def _executed(p: Point) -> float:
+    """Operations per byte loaded, as the emulator counted them."""
+    return p.counters["flops_executed"] / p.counters["bytes_executed_loaded"]
+
+
+def _formula(view: View, p: Point) -> float | None:
+    """The same by formula, where the experiment says over which windows a kernel adds: additions over the bytes that the record declares."""
+    windows = view.settings.get("windows", {}).get(p.kernel.name.split("/")[-1])
+    loaded = p.counters.get("bytes_declared_loaded")
+    if not windows or not loaded:
+        return None
+    side, rows, cols = 2 * p.sizes["radius"] + 1, p.sizes["m"], p.sizes["n"]
+    return (_near(rows, side) * _near(cols, side) if windows == "clipped" else side**2 * rows * cols) / loaded
+
+
+def _near(n: float, side: float) -> float:
+    """Pixels in the windows of all pixels of a line, clipped at its ends."""
+    radius = (side - 1) / 2
+    return sum(min(i + radius, n - 1) - max(i - radius, 0) + 1 for i in range(int(n)))
+
+
+# Words
+
+
+def _finding(ladder: Ladder) -> str:
+    """What the fastest kernel reaches over all radii, and the first one at the ends."""
+    series, bound, side = _lines(ladder), _bound(ladder.part), ladder.part.side.upper()
+    best = max(series.values(), key=lambda line: (line[-1].sizes["radius"], line[-1].value))
+    low, high = min(best, key=lambda p: p.value), max(best, key=lambda p: p.value)
+    text = f"On the {side}, {best[0].kernel.title} blurs with {_span(best)} at {_radii(best)}"
+    if bound:
+        shares = dict.fromkeys(numbers.percent(p.value / bound) for p in (low, high))
+        text += f", {' to '.join(shares)} of what the bandwidth of a copy allows ({numbers.in_metric(bound, low.metric)})"
+    others = [line for line in series.values() if line is not best]
+    if others:
+        first, last = others[0][0], others[0][-1]
+        text += f"; {first.kernel.title} reaches {_at(first)}"
+        text += f" and {_at(last)}" if last is not first else ""
+    return f"{text}."
+
+
+def _span(line: list[Point]) -> str:
+    low, high = min(line, key=lambda p: p.value), max(line, key=lambda p: p.value)
+    return numbers.rate(low) if low is high else f"{numbers.significant(low.value)} to {numbers.rate(high)}"
+
+
+def _radii(line: list[Point]) -> str:
+    ends = [p.sizes["radius"] for p in (line[0], line[-1])]
+    return f"radius {ends[0]:.0f}" if ends[0] == ends[1] else f"radii from {ends[0]:.0f} to {ends[1]:.0f}"
+
+
+def _at(p: Point) -> str:
+    return f"{numbers.rate(p)} at radius {p.sizes['radius']:.0f}"
+
+
+def _ratio_verdict(view: View) -> Verdict:
+    """By the emulator's counts at the largest radius that both kernels have."""
+    told, found = claim(view, "ratio"), defaultdict(dict)
+    for p in _counts(view):
+        found[p.sizes["radius"]][p.kernel.name.split("/")[-1]] = p
+    both = [radius for radius, points in found.items() if {"naive", "shared_tile"} <= points.keys()]
+    if not both:
+        return Verdict(told, UNTESTED)
+    naive, tiled = (_executed(found[max(both)][name]) for name in ("naive", "shared_tile"))
+    exact = abs(naive - 0.25) <= SAME * 0.25
+    return Verdict(told, HOLDS if exact and tiled > naive else PARTLY if exact or tiled > naive else FAILS,
+                   f"At radius {max(both):.0f} the emulator counts {numbers.significant(naive)} operations per byte for the naive kernel "
+                   f"and {numbers.significant(tiled)} with tiles in shared memory.")
+
+
+def _radius_verdict(view: View, made: list[Ladder]) -> Verdict:
+    """Whether the slowest radius of the running sum is nearly as fast as the fastest one."""
+    told, spread = claim(view, "radius"), {}
+    for ladder in made:
+        for line in _lines(ladder).values():
+            if line[0].kernel.name.endswith("/running_sum") and len(line) > 1:
+                spread[ladder.part.side] = max(p.value for p in line) / min(p.value for p in line)
+    if not spread:
+        return Verdict(told, UNTESTED)
+    level = [ratio <= LEVEL for ratio in spread.values()]
+    evidence = [f"on the {side.upper()} the slowest radius takes {numbers.times(ratio)} as long as the fastest" for side, ratio in spread.items()]
+    return Verdict(told, HOLDS if all(level) else PARTLY if any(level) else FAILS, words.sentence(words.listed(evidence)))
+
+
+# Figures
+
+
+def _row(part: Part, p: Point) -> dict:
+    low, high = p.interval or (None, None)
+    bound = _bound(part)
+    return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "radius": p.sizes["radius"],
+            "gpixels_per_s": p.value, "low": low, "high": high, "bound": bound, "of_bound": p.value / bound if bound else None,
+            "max_error": p.judged.get("max_error"), "threads": p.threads, "joules": p.joules, "run": part.run.path.name}
+
+
+def _rates(view: View, made: list[Ladder]) -> list[Figure]:
+    """Rates over the radius, a figure for each side, beside the bound."""
+    from report.draw import lines, style
+    figures = []
+    for ladder in made:
+        part, series = ladder.part, _lines(ladder)
+        points, bound = [p for line in series.values() for p in line], _bound(ladder.part)
+
+        def draw(fig, part=part, series=series, bound=bound, points=points) -> None:
+            ax = style.axes(fig, 14, 9, 19, 2)
+            radii = sorted({p.sizes["radius"] for p in points})
+            all_lines = [lines.Series(title, [lines.dot(p, p.sizes["radius"]) for p in line]) for title, line in series.items()]
+            if bound:
+                look = {"color": style.ALERT, "linestyle": (0, (2, 1)), "marker": ","}
+                all_lines.append(lines.Series("bound", [lines.Dot(r, bound) for r in (radii[0], radii[-1])], look))
+            lines.draw(ax, all_lines, "Radius R", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
+            style.plain_ticks(ax.xaxis, radii)
+        image = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels"
+        caption = (f"Pixels blurred in a second on the {part.side.upper()} over the radius, {image}, each kernel in its fastest variant; "
+                   f"dashed: the measured bandwidth of a copy over {PIXEL_BYTES}\u00a0bytes. {words.provenance(part, points)}")
+        figures.append(Figure(f"{view.name}_{part.side}_rates", [_row(part, p) for p in points], draw, caption,
+                              "Line plot of rates over the radius: only the running sum stays level.", height=55, half=True))
+    return figures
+
+
+def _ratios(view: View) -> list[Figure]:
+    """Operations per byte requested over the radius: counted, and by formula."""
+    from report.draw import lines, style
+    points = _counts(view)
+    if not points:
+        return []
+    series = defaultdict(dict)
+    for p in points:  # of a kernel's variants the first
+        series[p.kernel.title].setdefault(p.sizes["radius"], p)
+    kept = {title: list(line.values()) for title, line in series.items()}
+
+    def draw(fig) -> None:
+        ax = style.axes(fig, 14, 9, 19, 2)
+        lines.draw(ax, [lines.Series(title, [lines.Dot(p.sizes["radius"], _executed(p)) for p in line]) for title, line in kept.items()],
+                   "Radius R", "Operations per byte loaded", log_y=True, limit=13)
+        for line in kept.values():
+            ax.plot([p.sizes["radius"] for p in line if _formula(view, p)], [f for p in line if (f := _formula(view, p))], linestyle="none",
+                    marker="o", markersize=7, markerfacecolor="none", markeredgecolor=style.GREY, markeredgewidth=0.8, zorder=2)
+        style.plain_ticks(ax.xaxis, sorted({p.sizes["radius"] for p in points}))
+    agree = [abs(f / _executed(p) - 1) for line in kept.values() for p in line if (f := _formula(view, p))]
+    circles = (f"; circles: the additions of the textbook’s loop over the declared bytes, within {numbers.percent(max(agree))} of the count"
+               if agree else "")
+    caption = (f"Compute-to-global-memory ratio over the radius, {points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels: operations and "
+               f"bytes as the emulator counted them{circles}.")
+    rows = [{"kernel": p.kernel.name, "title": p.title, "radius": p.sizes["radius"], "counted": _executed(p), "formula": _formula(view, p)}
+            for line in kept.values() for p in line]
+    return [Figure(f"{view.name}_ratio", rows, draw, caption,
+                   "Line plot of operations per byte over the radius: a quarter for naive, rising with tiles.", height=55, half=True)]
+
+
+def _pixels(p: Point) -> list[list[float]]:
+    """The picture that a kernel computed, row by row."""
+    rows, cols = int(p.sizes["m"]), int(p.sizes["n"])
+    return [[p.judged[f"y[{row}][{col}]"] for col in range(cols)] for row in range(rows)]
+
+
+def _pictures(view: View) -> list[Figure]:
+    """A picture as it is (radius 0) and blurred."""
+    found = [(part, p) for part in (view.gpu, view.cpu) if part for p in part.timed(view.settings["family"])
+             if p.data == view.settings["picture"] and "y[0][0]" in p.judged]
+    if not found:
+        return []
+    part, kernel = found[0][0], found[0][1].kernel
+    points = sorted((p for of, p in found if of is part and p.kernel == kernel), key=lambda p: p.sizes["radius"])[:3]
+
+    def draw(fig) -> None:
+        from report.draw import style
+        whole, high = (x / style.MM for x in fig.get_size_inches())
+        side = min(whole / len(points) - 2, high - 6)
+        for i, p in enumerate(points):
+            left = i * (side + 2)
+            ax = style.axes(fig, left, high - 5 - side, whole - left - side, 5)
+            ax.imshow(_pixels(p), cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+            ax.set_title(f"R\u00a0=\u00a0{p.sizes['radius']:.0f}", size=style.SMALL, pad=2)
+            ax.set_xticks([])
+            ax.set_yticks([])
+    size = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f}"
+    radii = words.joined([f"{p.sizes['radius']:.0f}" for p in points])
+    caption = (f"A picture of {size} pixels at radius {radii}, every pixel as {kernel.title} on the {part.side.upper()} computed it; "
+               f"radius 0 leaves it as it is. {words.sentence(part.label)}")
+    rows = [{"radius": p.sizes["radius"], "row": row, "column": col, "value": value} for p in points
+            for row, line in enumerate(_pixels(p)) for col, value in enumerate(line)]
+    return [Figure(f"{view.name}_picture", rows, draw, caption, "A test picture, sharp and blurred: fine lines turn grey.",
+                   height=32 if len(points) == 3 else 45, half=True)]
+
+
+# Appendix
+
+
+def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
+    stem = f"{view.name}_{ladder.part.side}"
+    return [ladders.table(stem, ladder), *ladders.missing(ladder), *_all_rates(view, ladder), *_variants(view, ladder)]
+
+
+def _all_rates(view: View, ladder: Ladder) -> list[Table]:
+    """Every kernel at every radius, with its share of the bound and its error."""
+    points = [p for line in _lines(ladder).values() for p in line]
+    return [Table(f"{view.name}_{ladder.part.side}_radii", f"Rates on the {ladder.part.side.upper()} by radius, their share of the bound of a copy, and "
+                  f"the largest error over the image’s largest value. {words.provenance(ladder.part, points, hollow=False)}", (
+                      Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
+                      Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
+                      Column("of_bound", "of the bound", numbers.percent),
+                      Column("max_error", "error", lambda v: f"{v:.1e}")), [_row(ladder.part, p) for p in points])]
+
+
+def _variants(view: View, ladder: Ladder) -> list[Table]:
+    """Every variant at the sizes where a kernel has several."""
+    groups = defaultdict(list)
+    for p in whole_machine(ladder.part.timed(view.settings["family"])):
+        groups[p.kernel.name, p.size_key].append(p)
+    points = [p for group in groups.values() if len(group) > 1 for p in sorted(group, key=lambda p: -p.value)]
+    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first. "
+                  f"{words.provenance(ladder.part, points, hollow=False)}", (
+                      Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
+                      Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
+                      Column("of_bound", "of the bound", numbers.percent)), [_row(ladder.part, p) for p in points])] if points else []
+
+
+def _counted(view: View) -> list[Table]:
+    """What each kernel executes and requests for a pixel."""
+    points = _counts(view)
+    if not points:
+        return []
+    rows = [{"kernel": p.kernel.name, "title": p.title, "radius": p.sizes["radius"], "ratio": _executed(p)} | {
+        key: p.counters[counter] / (p.sizes["m"] * p.sizes["n"]) for key, counter in (
+            ("flops", "flops_executed"), ("loaded", "bytes_executed_loaded"), ("stored", "bytes_executed_stored"))} for p in points]
+    return [Table(f"{view.name}_counted", f"Operations executed and bytes requested from global memory for a pixel, as the emulator counted them on "
+                  f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels.", (
+                      Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
+                      Column("flops", "operations", numbers.significant), Column("loaded", "loaded [B]", numbers.significant),
+                      Column("stored", "stored [B]", numbers.significant), Column("ratio", "OP/B", numbers.significant)), rows)]

@@ -1,0 +1,323 @@
+/// A block goes down a strip of columns with the sums of the last 2 R + 1 rows of each column in registers: the row
+/// that comes in is added, the row that leaves is subtracted. Differences of prefix sums along these column sums are
+/// the windows' sums. So a pixel costs the same at every radius: about 4 additions down and across, and a few
+/// exchanges. The rows between the one that comes in and the one that leaves wait in a ring in shared memory, where
+/// asynchronous copies bring them a number of rows ahead: DRAM reads each pixel once, except the columns beside a strip
+/// (most of them still in L2 from the neighbour) and the 2 R rows above a part.
+///
+/// Floor: 8 bytes a pixel through DRAM. Shared memory moves about 36 bytes a pixel (the ring 12, the prefix sums 12,
+/// shuffles 6, and what a strip loads beside itself), three quarters of the cycles that DRAM leaves to it; instructions
+/// are about 15 a pixel of the 60 that fit into that time.
+/// Rounding: a column's sum begins anew after 512 rows, and prefix sums are those of 128 columns, not of the image.
+/// Source: McDonnell, Box-filtering techniques, 1981 (running sums); CUDA C++ Programming Guide, asynchronous copies.
+#include <limits>
+
+#include "gpu/blur/window.hpp"
+#include "gpu/device_facts.hpp"
+
+namespace rung {
+namespace {
+
+using Ahead = Choices<16, 24, 8, 32>;  // rows on their way from DRAM
+
+constexpr int kBatch = 4;          // rows between two barriers: as many independent prefix sums
+constexpr int kWarpColumns = 128;  // four a lane
+constexpr int kMostThreads = 192;
+constexpr int kMinRows = 32;                                    // of a part
+constexpr int kRowSums = 4 * kMostThreads + kMostThreads / 32;  // of one row: four a thread, and the warps' totals
+constexpr std::size_t kMostShared = std::size_t{227} << 10;     // of a block
+constexpr std::size_t kSharedPerMultiprocessor = kMostShared + 1024;  // and each block takes 1 KB for itself
+static_assert(kBatch == 4 && kBlurRestart % kBatch == 0);             // fetched two by two
+
+/// How the image is cut: a block computes `strip` columns of `rows` rows.
+struct Cut {
+  int strip = 0, rows = 0;
+  int strips = 0, parts = 0;
+  int before = 0, after = 0;  // columns that it loads beside its own, whole quads
+  int slots = 0;              // rows of the ring
+
+  __host__ __device__ int width() const { return before + strip + after; }
+};
+
+int quads_up(std::int64_t n) { return static_cast<int>((n + 3) / 4 * 4); }
+
+int threads_of(const Cut& cut) { return (cut.width() / 4 + 31) / 32 * 32; }
+
+std::size_t shared_bytes(const Cut& cut) { return sizeof(float) * (cut.slots * cut.width() + 2 * kBatch * kRowSums); }
+
+/// How many blocks a multiprocessor holds; none where a block is too large.
+int resident_blocks(const Cut& cut) {
+  const int threads = threads_of(cut);
+  if (threads > kMostThreads || shared_bytes(cut) > kMostShared) return 0;
+  return std::min(static_cast<int>(kSharedPerMultiprocessor / (shared_bytes(cut) + 1024)), 2048 / threads);
+}
+
+/// Strips no wider than the tunable says, in as many parts as fill the GPU once: the cut with the least work for the
+/// busiest multiprocessor, counting what is loaded beside the strips and above the parts.
+Cut cut_of(const Params& p) {
+  const BlurImage g = blur_image(p);
+  const int multiprocessors = gpu_facts().sm_count;
+  const int widest = static_cast<int>(p.at("strip"));
+  const int fewest = (g.cols + widest - 1) / widest;
+  Cut best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int strips = fewest; strips <= 4 * fewest; ++strips) {
+    Cut cut{.strip = quads_up((g.cols + strips - 1) / strips),
+            .before = quads_up(g.radius),
+            .after = g.radius / 4 * 4 + 4,
+            .slots = 2 * g.radius + kBatch + static_cast<int>(p.at("ahead"))};
+    cut.strips = (g.cols + cut.strip - 1) / cut.strip;
+    if (resident_blocks(cut) == 0) continue;
+    const int most = std::max(g.rows / kMinRows, 1);
+    const int parts = std::clamp(resident_blocks(cut) * multiprocessors / cut.strips, 1, most);
+    cut.rows = (g.rows + parts - 1) / parts;
+    cut.parts = (g.rows + cut.rows - 1) / cut.rows;
+    const int blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;  // of the busiest one
+    const double work = double{1} * blocks * threads_of(cut) * (cut.rows + 2 * g.radius);
+    if (work < least) best = cut;
+    least = std::min(least, work);
+  }
+  return best;
+}
+
+/// Begins to copy a thread's four pixels of a row to the ring. Elements: of one copy, 4 or, where rows do not begin at
+/// multiples of 16 bytes, 1. Of columns outside the image the ring has zeros from the start.
+template <int Elements>
+__device__ __forceinline__ void fetch(const mem<float>* from, mem<float>* to, int col, const BlurImage& g) {
+  if constexpr (Elements == 4) {
+    __pipeline_memcpy_async(to, from, 16);
+  } else {
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+      if (col + e >= 0 && col + e < g.cols) __pipeline_memcpy_async(to + e, from + e, 4);
+  }
+}
+
+template <int Elements>
+__device__ __forceinline__ void put(mem<float>* to, int col, const BlurImage& g, const float4& means) {
+  if constexpr (Elements == 4) {
+    *vector_cast<float4>(to) = means;
+  } else {
+    to[0] = means.x;
+    if (col + 1 < g.cols) to[1] = means.y;
+    if (col + 2 < g.cols) to[2] = means.z;
+    if (col + 3 < g.cols) to[3] = means.w;
+  }
+}
+
+__device__ __forceinline__ float4 plus(const float4& a, const float4& b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+__device__ __forceinline__ float4 minus(const float4& a, const float4& b) {
+  return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
+}
+
+/// Where the prefix sum of column `c` is: the four columns of a thread lie in four planes, so that the lanes of a warp,
+/// which want columns four apart, meet no bank conflict.
+__device__ __forceinline__ int place_of(int c) { return c % 4 * kMostThreads + c / 4; }
+
+/// A thread has four neighbouring columns. It waits for no other thread's copies, since it reads its own alone.
+template <int Elements, int Ahead>
+__global__ void __launch_bounds__(kMostThreads, 2)
+    blur_running_sum(const mem<float>* x, mem<float>* y, BlurImage g, Cut cut) {
+  constexpr int kBatchesAhead = Ahead / kBatch;
+  const int thread = threadIdx.x, lane = thread % 32;
+  const int width = cut.width(), local = 4 * thread;
+  const int row_begin = blockIdx.y * cut.rows, row_end = min(row_begin + cut.rows, g.rows);
+  const int col = blockIdx.x * cut.strip - cut.before + local;
+  const bool sums_up = local < width;                          // has columns of the strip or beside it
+  const bool loads = sums_up && col + 3 >= 0 && col < g.cols;  // some of them in the image
+  const bool computes = local >= cut.before && local < cut.before + cut.strip && col < g.cols;
+
+  // The ring's rows: one has `width` floats. Two follow each other without a break, since their number is even.
+  const int ring_floats = cut.slots * width;
+  const auto next_pair = [&](int at) { return at + 2 * width == ring_floats ? 0 : at + 2 * width; };
+  mem<float>* const ring = dynamic_shared<mem<float>>();
+  mem<float>* const mine = ring + local;
+  mem<float>* const exchange = ring + ring_floats;
+
+  // The window of column j begins at column j - R and ends before j + R + 1. Where it reaches from one warp's columns
+  // into the next one's, the rest of the first warp's sum comes before the second's prefix sum.
+  int from[4], to[4];
+  float crosses[4];
+  int near[4];                 // columns near column j
+  reg<float> whole_weight[4];  // where 2 R + 1 rows are near
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const int begin = computes ? local + j - g.radius : 0, end = computes ? local + j + g.radius + 1 : 0;
+    from[j] = place_of(begin);
+    to[j] = place_of(end);
+    crosses[j] = begin / kWarpColumns != end / kWarpColumns ? 1.0f : 0.0f;
+    near[j] = pixels_of(window_at(min(col + j, g.cols - 1), g.cols, g.radius));
+    whole_weight[j] = 1.0f / static_cast<float>((2 * g.radius + 1) * near[j]);
+  }
+  const int total_at = 4 * kMostThreads + (computes ? (local - g.radius) / kWarpColumns : 0);
+
+  // A group of copies for the 2 R rows before the first batch, and one for each of the batches ahead.
+  // Rows outside the image, and those that are not needed, are zeros.
+  const int needed = min(row_end + g.radius, g.rows);
+  int fetched = row_begin - g.radius, free_at = 0;
+  const mem<float>* source = x + (row_at(fetched, g) + col);
+  const auto fetch_row = [&] __attribute__((always_inline)) {
+    if (loads) {
+      if (fetched >= 0 && fetched < needed)
+        fetch<Elements>(source, mine + free_at, col, g);
+      else
+        *vector_cast<float4>(mine + free_at) = make_float4(0, 0, 0, 0);
+    }
+    source += g.cols;
+    ++fetched;
+    free_at = free_at + width == ring_floats ? 0 : free_at + width;
+  };
+  const auto fetch_batch = [&] __attribute__((always_inline)) {
+    if (fetched >= 0 && fetched + kBatch <= needed) {
+#pragma unroll
+      for (int k = 0; k < kBatch; k += 2) {
+        if (loads) fetch<Elements>(source, mine + free_at, col, g);
+        if (loads) fetch<Elements>(source + g.cols, mine + free_at + width, col, g);
+        source += 2 * std::int64_t{g.cols};
+        free_at = next_pair(free_at);
+      }
+      fetched += kBatch;
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < kBatch; ++k) fetch_row();
+    }
+    __pipeline_commit();
+  };
+  if (sums_up && (col < 0 || col + 3 >= g.cols))
+    for (int at = 0; at < ring_floats; at += width) *vector_cast<float4>(mine + at) = make_float4(0, 0, 0, 0);
+#pragma unroll 1
+  for (int i = 0; i < 2 * g.radius; ++i) fetch_row();
+  __pipeline_commit();
+#pragma unroll 1
+  for (int i = 0; i < kBatchesAhead; ++i) fetch_batch();
+
+  float4 sum = make_float4(0, 0, 0, 0);
+  int newest_at = 2 * g.radius * width, oldest_at = 0;  // of the rows that come in and of those that leave
+  mem<float>* target = y + (row_at(row_begin, g) + col);
+#pragma unroll 1
+  for (int top = row_begin, batch = 0; top < row_end; top += kBatch, ++batch) {
+    fetch_batch();
+    __pipeline_wait_prior(kBatchesAhead);
+    float4 fresh[kBatch] = {}, gone[kBatch] = {};
+    if (sums_up) {
+      if (batch % (kBlurRestart / kBatch) == 0) {
+        sum = make_float4(0, 0, 0, 0);
+#pragma unroll 1
+        for (int i = 0, at = oldest_at; i < 2 * g.radius; i += 2, at = next_pair(at)) {
+          const float4 one = *vector_cast<float4>(mine + at), two = *vector_cast<float4>(mine + at + width);
+          sum = plus(plus(sum, one), two);
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < kBatch; k += 2) {
+        fresh[k] = *vector_cast<float4>(mine + newest_at);
+        fresh[k + 1] = *vector_cast<float4>(mine + newest_at + width);
+        gone[k] = *vector_cast<float4>(mine + oldest_at);
+        gone[k + 1] = *vector_cast<float4>(mine + oldest_at + width);
+        newest_at = next_pair(newest_at);
+        oldest_at = next_pair(oldest_at);
+      }
+    }
+    // Prefix sums of the thread's columns, then of the warp's.
+    float4 inner[kBatch];
+    reg<float> total[kBatch];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      sum = plus(sum, fresh[k]);
+      inner[k].x = sum.x;
+      inner[k].y = inner[k].x + sum.y;
+      inner[k].z = inner[k].y + sum.z;
+      total[k] = inner[k].z + sum.w;
+      sum = minus(sum, gone[k]);
+    }
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2)
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        const reg<float> left = __shfl_up_sync(~0u, total[k], distance);
+        if (lane >= distance) total[k] += left;
+      }
+    mem<float>* const sums = exchange + batch % 2 * (kBatch * kRowSums);
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      reg<float> base = __shfl_up_sync(~0u, total[k], 1);
+      if (lane == 0) base = 0;
+      mem<float>* const row_sums = sums + k * kRowSums;
+      row_sums[thread] = base;
+      row_sums[kMostThreads + thread] = base + inner[k].x;
+      row_sums[2 * kMostThreads + thread] = base + inner[k].y;
+      row_sums[3 * kMostThreads + thread] = base + inner[k].z;
+      if (lane == 31) row_sums[4 * kMostThreads + thread / 32] = total[k];
+    }
+    // One barrier a batch: who writes the same half of the exchange again has passed the next barrier, and so has
+    // everyone who reads it now.
+    __syncthreads();
+    if (!computes) continue;
+    const auto put_row = [&](int k, const reg<float>(&weight)[4]) __attribute__((always_inline)) {
+      const mem<float>* const row_sums = sums + k * kRowSums;
+      const reg<float> crossed = row_sums[total_at];
+      reg<float> mean[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const reg<float> begin = row_sums[from[j]], end = row_sums[to[j]];
+        mean[j] = ((crosses[j] * crossed - begin) + end) * weight[j];
+      }
+      put<Elements>(target, col, g, make_float4(mean[0], mean[1], mean[2], mean[3]));
+      target += g.cols;
+    };
+    if (top >= g.radius && top + kBatch <= min(row_end, g.rows - g.radius)) {
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) put_row(k, whole_weight);
+    } else {  // at the upper and the lower edge, and the last rows of a part
+#pragma unroll 1
+      for (int k = 0; k < kBatch && top + k < row_end; ++k) {
+        reg<float> weight[4];
+        const int rows = pixels_of(window_at(top + k, g.rows, g.radius));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) weight[j] = 1.0f / static_cast<float>(rows * near[j]);
+        put_row(k, weight);
+      }
+    }
+  }
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/blur/running_sum",
+    .order = 40,
+    .title = "running sum",
+    .idea =
+        "A block goes down a strip of columns, adds the row that comes in, subtracts the row that leaves, and takes "
+        "windows as differences of prefix sums: the same cost at every radius, in one pass.",
+    .source = {{"mcdonnell1981"}, {"cuda-guide", "asynchronous data copies"}},
+    .tunables = {{"ahead", Ahead::values()}, {"strip", {512, 256, 640}}},
+    .gpu = {.min_compute_capability = 80,
+            .launch =
+                [](const Params& p) {
+                  const Cut cut = cut_of(p);
+                  return Launch{{static_cast<unsigned>(cut.strips), static_cast<unsigned>(cut.parts)},
+                                {static_cast<unsigned>(threads_of(cut))},
+                                shared_bytes(cut)};
+                },
+            .requested =
+                [](const Params& p) {
+                  const Cut cut = cut_of(p);
+                  const std::int64_t radius = p.at("radius");
+                  return Traffic{.loaded = 4 * pixels_of_pieces(p.at("m"), cut.rows, radius, radius) *
+                                           pixels_of_pieces(p.at("n"), cut.strip, cut.before, cut.after),
+                                 .stored = 4 * blur_pixels(p)};
+                }},
+    .run =
+        [](const Call& call) {
+          const bool has_quads = call.params.at("n") % 4 == 0;  // every row begins at a multiple of 16 bytes
+          Ahead::pick(call.params.at("ahead"), [&](auto ahead) {
+            launch(call, has_quads ? blur_running_sum<4, ahead> : blur_running_sum<1, ahead>,
+                   call.operand<const mem<float>>(0), call.operand<mem<float>>(1), blur_image(call.params),
+                   cut_of(call.params));
+          });
+        },
+});
+
+}  // namespace
+}  // namespace rung
