@@ -187,8 +187,11 @@ struct Ceiling {
 
 /// What only a GPU kernel's record has.
 struct GpuPart {
-  int min_compute_capability = 0;               ///< 80 for 8.0
-  std::string not_emulated = {};                ///< why the emulator cannot run it; empty if it can
+  int min_compute_capability = 0;  ///< 80 for 8.0
+  std::string not_emulated = {};   ///< why the emulator cannot run it; empty if it can
+  /// Its blocks wait for each other within a launch. How often each asks is chance, so the emulator counts them one at
+  /// a time, in the order in which they begin: nobody asks twice.
+  bool blocks_wait = false;
   std::function<Launch(const Params&)> launch;  ///< the launch shape; empty for a library, whose launches are its own
   std::function<Traffic(const Params&)> requested;  ///< requested global bytes, by formula
   std::function<void(const Call&)> emulate;         ///< filled in by the emulator's traced build of the same file

@@ -1,6 +1,9 @@
 #include "common/harness/count.hpp"
 
+#include <omp.h>
+
 #include "common/harness/workload.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 
@@ -17,6 +20,8 @@ CountedRun count(const Point& point, const EmulatorOptions& options) {
   refuse(target->refuse(kernel, call));
   Workload workload(*target, kernel, *point.problem, call);
   const HostInputs inputs(*point.problem, point.sizes, *point.data, options.seed);
+  const bool one_block_at_a_time = kernel.gpu.blocks_wait && options.counting && !options.hazards;
+  const UseThreads threads(one_block_at_a_time ? 1 : omp_get_max_threads());
   Recording recording(options);
   CountedRun counted{.check = workload.verify(inputs)};
   counted.counts = std::move(recording.counts());
