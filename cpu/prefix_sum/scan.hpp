@@ -1,0 +1,114 @@
+/// What the CPU's kernels share: the sum and the scan of a range with the widest vectors, and the way in which threads
+/// scan an array together.
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/registry.hpp"
+#include "cpu/ceilings/vector.hpp"
+
+namespace rung {
+
+constexpr int kWidth = kVectorBytes / sizeof(float);  // elements of a vector
+constexpr std::int64_t kGranule = 64;                 // elements: ranges begin at whole lines, four at a time
+
+using Lanes __attribute__((vector_size(kVectorBytes))) = std::int32_t;
+
+/// The lanes moved up by `Distance` places, zeros first.
+template <int Distance, std::size_t... Lane>
+inline FloatVector moved_up(FloatVector v, std::index_sequence<Lane...>) {
+  // Lanes from kWidth on are those of the second vector.
+  constexpr auto from = [](int lane) { return lane < Distance ? lane : kWidth + lane - Distance; };
+  return __builtin_shuffle(FloatVector{}, v, Lanes{from(Lane)...});
+}
+
+/// The sum over the lanes up to each.
+template <int Distance = 1>
+inline FloatVector scanned(FloatVector v) {
+  if constexpr (Distance < kWidth)
+    return scanned<2 * Distance>(v + moved_up<Distance>(v, std::make_index_sequence<kWidth>()));
+  else
+    return v;
+}
+
+template <std::size_t... Lane>
+inline FloatVector last_lane(FloatVector v, std::index_sequence<Lane...>) {
+  return __builtin_shuffle(v, Lanes{(static_cast<void>(Lane), kWidth - 1)...});
+}
+
+/// Scans [begin, end), begin a multiple of kGranule, with `sum` before it. Only one addition and one exchange of lanes
+/// of each vector wait for the vector before.
+template <Store kStore = Store::ordinary>
+inline void scan_range(const float* x, float* y, std::int64_t begin, std::int64_t end, float sum) {
+  FloatVector before = FloatVector{} + sum;
+  std::int64_t i = begin;
+  for (; i + kGranule <= end; i += kGranule)
+#pragma GCC unroll 16
+    for (std::int64_t j = i; j < i + kGranule; j += kWidth) {
+      const FloatVector up_to = before + scanned(*reinterpret_cast<const FloatVector*>(x + j));
+      store<kStore>(reinterpret_cast<FloatVector*>(y + j), up_to);
+      before = last_lane(up_to, std::make_index_sequence<kWidth>());
+    }
+  for (sum = before[0]; i < end; ++i) y[i] = sum += x[i];
+  finish_stores<kStore>();
+}
+
+/// The sum of [begin, end), begin a multiple of kGranule, in several sums side by side.
+inline float sum_range(const float* x, std::int64_t begin, std::int64_t end) {
+  constexpr int kSums = kGranule / kWidth;
+  FloatVector sums[kSums] = {};
+  std::int64_t i = begin;
+  for (; i + kGranule <= end; i += kGranule)
+#pragma GCC unroll 16
+    for (int s = 0; s < kSums; ++s) sums[s] += *reinterpret_cast<const FloatVector*>(x + i + s * kWidth);
+  for (int s = 1; s < kSums; ++s) sums[0] += sums[s];
+  float sum = 0;
+  for (int lane = 0; lane < kWidth; ++lane) sum += sums[0][lane];
+  for (; i < end; ++i) sum += x[i];
+  return sum;
+}
+
+/// Scratch for scan_together(): two sums of each thread, each on a line of its own.
+constexpr std::int64_t kLine = 16;
+inline std::vector<Operand> sums_of_threads(const Params&) {
+  const auto threads = static_cast<std::size_t>(omp_get_max_threads());
+  return {{.name = "sums", .elements = 2 * kLine * threads, .role = Role::scratch}};
+}
+
+/// Elements of a thread's part, if all parts are alike.
+inline std::int64_t share_of_thread(std::int64_t n) {
+  const std::int64_t granules = (n + kGranule - 1) / kGranule, threads = omp_get_max_threads();
+  return (granules + threads - 1) / threads * kGranule;
+}
+
+/// Goes over the array in stretches of one piece for each thread: all sum their pieces, wait for each other, and scan
+/// their pieces with what lies before. Two sets of sums take turns, so that one barrier a stretch is enough.
+template <Store kStore = Store::ordinary>
+void scan_together(const Call& call, std::int64_t piece) {
+  const auto* x = call.operand<const float>(0);
+  auto *y = call.operand<float>(1), *sums = call.operand<float>(2);
+  const std::int64_t n = call.params.at("n");
+#pragma omp parallel
+  {
+    const std::int64_t thread = omp_get_thread_num(), team = omp_get_num_threads();
+    float before_stretch = 0;
+    float* own = sums;
+    float* other = sums + kLine * team;
+    for (std::int64_t first = 0; first < n; first += team * piece, std::swap(own, other)) {
+      const std::int64_t begin = std::min(first + thread * piece, n), end = std::min(begin + piece, n);
+      own[kLine * thread] = sum_range(x, begin, end);
+#pragma omp barrier
+      float before = before_stretch;
+      for (std::int64_t t = 0; t < team; ++t) {
+        if (t == thread) before = before_stretch;
+        before_stretch += own[kLine * t];
+      }
+      scan_range<kStore>(x, y, begin, end, before);
+    }
+  }
+}
+
+}  // namespace rung

@@ -1,0 +1,122 @@
+/// One pass. A block adds up its tile, tells the others, and looks back at the tiles before its own: a tile that has
+/// told only its own sum is added and looked past, one that knows the sum of everything up to it ends the search. Few
+/// blocks ever wait, since those before them have told at least their own sums. Each element is read once and written
+/// once: the bound is the bandwidth of a copy.
+///
+/// A block waits for blocks that run already, not for some that have yet to start: tiles are handed out by a counter in
+/// the order in which blocks begin. What a tile tells is one word of 64 bits, a sum and what it is the sum of, that is
+/// read and written whole; so no fence is needed between a value and its flag.
+/// The words need not be cleared for the next run. The counter goes on from run to run, so a ticket divided by the
+/// number of tiles says which run it is of; that number is in each word, and words of earlier runs count as nothing.
+/// One launch is enough then, which for short arrays is half of the time; a launch that clears them would be a second.
+/// How many sums a block adds while it looks back depends on chance, so that real results may differ in their last bits
+/// from run to run.
+#include <type_traits>
+
+#include "gpu/prefix_sum/tile.hpp"
+
+namespace rung {
+namespace {
+
+using Word = unsigned long long;
+
+/// What is known of a tile in a given run: the upper half of its word. 0 before the first run.
+struct States {
+  unsigned own, whole;  ///< the sum of the tile; the sum of everything up to its end
+  __device__ __forceinline__ explicit States(unsigned run) : own(2 * run + 1), whole(2 * run + 2) {}
+};
+
+__device__ __forceinline__ Word word_of(unsigned state, reg<float> sum) {
+  return Word{state} << 32 | __float_as_uint(sum);
+}
+
+/// The sum of all tiles before `tile`, by one warp, 32 tiles at a time: lane 0 looks at the nearest.
+__device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words, int tile, States states) {
+  reg<float> sum = 0;
+  for (int nearest = tile - 1; nearest >= 0; nearest -= 32) {
+    const int other = nearest - lane_index();
+    Word word = 0;
+    unsigned first_whole, needed;  // a bit for each lane: the first that ends the search; those up to it
+    unsigned missing;
+    do {
+      if (other >= 0) word = words[other];
+      const unsigned state = static_cast<unsigned>(word >> 32);
+      const unsigned whole = __ballot_sync(kAllLanes, other >= 0 && state == states.whole);
+      missing = __ballot_sync(kAllLanes, state != states.whole && state != states.own);
+      first_whole = whole & -whole;
+      needed = first_whole == 0 ? kAllLanes : 2 * first_whole - 1;
+    } while (missing & needed);
+    const bool counts = needed >> lane_index() & 1;
+    sum += warp_total(counts ? __uint_as_float(static_cast<unsigned>(word)) : reg<float>(0.0f));
+    if (first_whole) break;  // tile 0 knows the sum of everything up to it, so that it ends every search
+  }
+  return sum;
+}
+
+template <int Threads, int Rows>
+__global__ void __launch_bounds__(Threads)
+    scan_look_back(const mem<float>* x, mem<float>* y, volatile mem<Word>* words, mem<Word>* tickets, int n) {
+  __shared__ mem<unsigned> tile_of_block, run_of_block;
+  __shared__ mem<float> before_tile;
+  if (threadIdx.x == 0) {
+    const Word ticket = atomicAdd(&tickets[0], Word{1});
+    tile_of_block = static_cast<unsigned>(ticket % gridDim.x);
+    run_of_block = static_cast<unsigned>(ticket / gridDim.x);
+  }
+  __syncthreads();  // the block knows its tile
+  const int tile = static_cast<int>(static_cast<unsigned>(tile_of_block));
+  const int first = (tile * (Threads / 32) + warp_index()) * (Rows * kRow);
+  Part<Rows> part;
+  part.load(x, first, n);
+  const BlockSums joined = join_warps<Threads>(part.scan());
+  if (warp_index() == 0) {
+    const States states(run_of_block);
+    if (tile > 0 && lane_index() == 0) words[tile] = word_of(states.own, joined.total);
+    const reg<float> before = look_back(words, tile, states);
+    if (lane_index() == 0) {
+      words[tile] = word_of(states.whole, before + joined.total);
+      before_tile = before;
+    }
+  }
+  __syncthreads();  // the sum of all before the tile is there
+  part.store(y, first, n, before_tile + joined.before);
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/prefix_sum/look_back",
+    .order = 40,
+    .title = "decoupled look-back",
+    .idea = "One pass: each block tells its sum at once and looks back over the sums of the tiles before its own.",
+    .source = {{"merrill2016"}},
+    .tunables = {{"items", TileItems::values()}, {"threads", TileThreads::values()}},
+    .scratch =
+        [](const Params& p) {
+          const auto zeroed = [](const char* name, std::size_t count) {
+            return Operand{
+                .name = name, .elements = 2 * count, .type = Type::uint32, .role = Role::scratch, .is_zeroed = true};
+          };
+          return std::vector{zeroed("words", tiles_of(p)), zeroed("tickets", 1)};
+        },
+    .gpu =
+        {
+            .blocks_wait = true,
+            .launch = tile_launch,
+            .requested =
+                [](const Params& p) {  // where nobody waits, the tile just before ends the search
+                  const double n = 4.0 * p.at("n"), tiles = tiles_of(p), near = std::min(tiles, 33.0);
+                  const double seen = near * (near - 1) / 2 + 32 * (tiles - near);  // words, by 32 lanes at most
+                  const double told = 2 * tiles - 1, tickets = tiles;
+                  return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (told + tickets)};
+                },
+        },
+    .run =
+        [](const Call& call) {
+          with_tile(call.params, [&](auto threads, auto rows) {
+            launch(call, scan_look_back<threads, rows>, call.operand<const mem<float>>(0), call.operand<mem<float>>(1),
+                   call.operand<mem<Word>>(2), call.operand<mem<Word>>(3), static_cast<int>(call.params.at("n")));
+          });
+        },
+});
+
+}  // namespace
+}  // namespace rung
