@@ -1,0 +1,29 @@
+/// Neighbours first: threads whose number is a multiple of 2, then of 4, of 8 … add the sum 1, 2, 4 … places on. In
+/// each step half of the threads that worked before drop out, all over the block, so that for five steps every warp has
+/// work for ever fewer of its lanes, and issues as many instructions as if all of them worked.
+#include "gpu/sum/tree.hpp"
+
+namespace rung {
+namespace {
+
+struct Interleaved {
+  template <int Threads>
+  static __device__ __forceinline__ void fold(mem<float>* sums) {
+    const int tx = threadIdx.x;
+    for (int distance = 1; distance < Threads; distance *= 2) {
+      __syncthreads();  // the sums of the step before are there
+      if (tx % (2 * distance) == 0) sums[tx] += sums[tx + distance];
+    }
+  }
+};
+
+const bool added = add_tree<Interleaved>({
+    .name = "gpu/sum/tree_interleaved",
+    .order = 2,
+    .title = "tree, interleaved",
+    .idea = "A tree in shared memory that adds neighbours first, so that each warp keeps a few lanes busy.",
+    .source = {{"harris2007", "interleaved addressing"}, {"pmpp", "section 10.3"}},
+});
+
+}  // namespace
+}  // namespace rung
