@@ -1,0 +1,51 @@
+/// What the histogram's kernels share: how values are read, how the counters begin, and how the copies that blocks keep
+/// in shared memory join them.
+#pragma once
+
+#include <algorithm>
+
+#include "common/problem/histogram.hpp"
+#include "gpu/device_facts.hpp"
+#include "gpu/simt/simt.hpp"
+
+namespace rung {
+
+using HistogramThreads = Choices<512, 256, 1024>;
+
+static __global__ void zero_counts(mem<unsigned>* counts) { counts[threadIdx.x] = 0; }
+
+/// Calls count(value) for each value that falls to this thread, of a grid of any size, by loads of 16 bytes.
+template <typename Count>
+__device__ __forceinline__ void for_each_value(const mem<unsigned char>* values, int n, const Count& count) {
+  const mem<uint4>* vectors = vector_cast<uint4>(values);
+  const int thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+  for (int i = thread; i < n / 16; i += threads) {
+    const uint4 v = vectors[i];
+    const unsigned parts[4] = {v.x, v.y, v.z, v.w};
+    for (int part = 0; part < 4; ++part)
+      for (int shift = 0; shift < 32; shift += 8) count(parts[part] >> shift & 0xff);
+  }
+  const int tail = n / 16 * 16 + thread;  // fewer than 16
+  if (tail < n) count(values[tail]);
+}
+
+/// The launch: as many blocks as are resident at once, so that few copies have to be joined, but no more than there is
+/// work for.
+inline unsigned histogram_blocks(const Params& p, std::int64_t values_per_thread) {
+  const std::int64_t threads = p.at("threads"), resident = gpu_facts().sm_count * (2048 / threads);
+  return std::min(static_cast<unsigned>(resident), blocks_for(p.at("n"), threads * values_per_thread));
+}
+
+/// Zeroes the counters by a launch of one block, before the one that counts.
+inline void launch_zero_counts(const Call& call) {
+  Call before = call;
+  before.launch = Launch{{1}, {kBins}};
+  launch(before, zero_counts, call.operand<mem<unsigned>>(1));
+}
+
+/// The values once; the counters zeroed, and an atomic of each block to each.
+inline Traffic privatised_traffic(const Params& p, unsigned blocks) {
+  return Traffic{.loaded = 1.0 * p.at("n"), .stored = 4.0 * kBins * (1.0 + blocks)};
+}
+
+}  // namespace rung
