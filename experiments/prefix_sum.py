@@ -26,9 +26,9 @@ def _passes(made: list[Ladder]) -> list[str]:
     for ladder in made:
         known = [r.point for r in ladder.own if by_size.requested(r.point)]
         if ladder.part.side == "gpu" and len(known) > 1 and not by_size.is_cached(ladder.part, known[0]):
-            each = [f"{p.kernel.title} requests {numbers.significant(by_size.requested(p))}\u00a0B an element and takes "
-                    f"{numbers.seconds(p.summary.median)}" for p in known]
-            return [words.sentence(words.joined(each))]
+            each = [f"{numbers.significant(by_size.requested(p))}\u00a0B and {numbers.seconds(p.summary.median)} for {p.kernel.title}"
+                    for p in known]
+            return [f"Bytes requested for an element, and the time of all: {words.joined(each)}."]
     return []
 
 

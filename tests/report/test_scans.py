@@ -1,0 +1,149 @@
+"""What reduction, prefix sum and histogram conclude from invented data."""
+
+import matplotlib.pyplot as plt
+import pytest
+from synthetic import Run
+
+from report.data import declaration
+from report.data.collect import collect
+from report.experiment import FAILS, HOLDS, PARTLY, UNTESTED
+from report.sections.contributions import contributions
+
+MILLION = 1_000_000
+METRIC = {"title": "An array", "metric": {"key": "gbytes_per_s", "unit": "GB/s"}}
+
+
+def section_of(folder, run):
+    run.context["experiment_toml"] = (declaration.FOLDER / f"{run.context['experiment']}.toml").read_text(encoding="utf-8")
+    run.save(folder)
+    found = contributions(collect([folder], []))
+    return found[0].section if found else None
+
+
+def verdicts(section):
+    return {v.claim.id: v.verdict for v in section.verdicts}
+
+
+def drawn(section):
+    """Draws every figure; a figure that cannot be drawn raises."""
+    for figure in section.figures:
+        fig = plt.figure(figsize=(3.2, figure.height / 25.4))
+        figure.draw(fig)
+        plt.close(fig)
+
+
+def arrays(name, family, rates, bytes_, side="gpu", sizes=(1024, 100 * MILLION), **requested):
+    """Rates in GB/s at the largest size, a tenth of that at the others; the roof is 100, of a CPU 10."""
+    run = Run(name, gpu_l2_bytes=60 * MILLION, cpu_l3_bytes=60 * MILLION, problems={family: METRIC | {"size_names": ["n"]}})
+    run.roofs(side)
+    for order, (variant, rate) in enumerate(rates.items()):
+        kernel = run.kernel(f"{side}/{family}/{variant}", order=10 * order, is_library=variant == "cub")
+        for n in sizes:
+            declared = {"bytes_declared_loaded": requested[variant] * n} if variant in requested else {}
+            run.time(kernel, bytes_ * n / (rate * (1 if n == max(sizes) else 0.1)) / 1e9, {"n": n}, bytes_min=bytes_ * n,
+                     flops_useful=n, interleaved_with=3, **declared)
+    return run
+
+
+# Prefix sum
+
+
+def prefix_sums(one_pass=96.0, tree=3, steps=20, **kwargs):
+    run = arrays("prefix_sum", "prefix_sum", {"hillis_steele": 20, "blelloch": 21, "shuffles": 60, "look_back": one_pass, "cub": 90},
+                 8, hillis_steele=16, blelloch=16, shuffles=12, look_back=8, **kwargs)
+    for variant, additions, barriers in (("hillis_steele", 10, 10), ("blelloch", tree, steps)):
+        run.count(f"gpu/prefix_sum/{variant}", {"n": 65536}, flops_executed=additions * 65536, barriers=barriers)
+    return run
+
+
+def test_a_scan_in_one_pass_is_a_copy(tmp_path):
+    section = section_of(tmp_path, prefix_sums())
+    assert verdicts(section) == {"copy": HOLDS, "work": HOLDS}
+    assert "96\u00a0% of the rate of a copy" in section.finding and "as fast as cub" in section.finding
+    assert "16.0\u00a0B and 40.0\u00a0ms for hillis steele" in section.finding
+    bounds = {row["kernel"]: row["bound"] for row in section.tables[0].rows}
+    assert bounds["gpu/prefix_sum/shuffles"] == pytest.approx(100 * 8 / 12, rel=0.01) and bounds["gpu/prefix_sum/cub"] is None
+    drawn(section)
+
+
+@pytest.mark.parametrize("rate, verdict", [(85.0, PARTLY), (40.0, FAILS)])
+def test_a_slow_pass_is_no_copy(tmp_path, rate, verdict):
+    assert verdicts(section_of(tmp_path, prefix_sums(rate)))["copy"] == verdict
+
+
+def test_more_additions_are_no_less_work(tmp_path):
+    assert verdicts(section_of(tmp_path, prefix_sums(tree=11)))["work"] == FAILS
+
+
+def test_arrays_within_a_cache_say_nothing_of_memory(tmp_path):
+    section = section_of(tmp_path, prefix_sums(sizes=(1024, MILLION)))
+    assert verdicts(section)["copy"] == UNTESTED and "of the rate of a copy" not in section.finding
+
+
+def test_a_cpu_alone_has_a_section(tmp_path):
+    section = section_of(tmp_path, arrays("prefix_sum", "prefix_sum", {"loop": 2, "blocked": 9}, 8, side="cpu"))
+    assert set(verdicts(section).values()) == {UNTESTED} and "on the CPU is blocked" in section.finding
+    drawn(section)
+
+
+def test_counts_alone_or_one_point_are_enough(tmp_path):
+    run = Run("prefix_sum", problems={"prefix_sum": METRIC | {"size_names": ["n"]}})
+    run.count("gpu/prefix_sum/blelloch", {"n": 65536}, flops_executed=65536, barriers=2)
+    assert section_of(tmp_path, run) is None
+    section = section_of(tmp_path / "one", arrays("prefix_sum", "prefix_sum", {"look_back": 96}, 8, sizes=(100 * MILLION,)))
+    assert verdicts(section)["copy"] == HOLDS
+    drawn(section)
+
+
+# Reduction
+
+
+def sums(sequential=30.0, loads=100):
+    run = arrays("reduction", "sum", {"tree_interleaved": 20, "tree_sequential": sequential, "atomics": 70, "two_launches": 71,
+                                      "last_block": 72, "vectors": 97, "cub": 95}, 4)
+    for variant, count in (("tree_interleaved", 400), ("tree_sequential", loads)):
+        run.count(f"gpu/sum/{variant}", {"n": 65536}, shared_load_requests=count)
+    return run
+
+
+def test_threads_that_are_neighbours_gain(tmp_path):
+    section = section_of(tmp_path, sums())
+    assert verdicts(section) == {"addressing": HOLDS} and "4× fewer loads" in section.verdicts[0].evidence
+    assert "97\u00a0% of the rate of reading" in section.finding and "from tree sequential to atomics" in section.finding
+    assert "Not drawn: tree interleaved" in section.figures[0].caption
+    drawn(section)
+
+
+def test_threads_that_are_neighbours_may_not_gain(tmp_path):
+    assert verdicts(section_of(tmp_path, sums(sequential=20.0))) == {"addressing": FAILS}
+
+
+# Histogram
+
+
+def histograms(shared=(50.0, 20.0), globally=(10.0, 1.0), data=("uniform",)):
+    run = Run("histogram", gpu_l2_bytes=60 * MILLION, problems={"histogram": METRIC | {"size_names": ["n", "percent"]}})
+    run.roofs("gpu")
+    rates = {"global_atomics": globally, "shared_copy": shared, "lane_copies": (90.0, 90.0), "cub": (80.0, 70.0)}
+    for order, (variant, ends) in enumerate(rates.items()):
+        kernel = run.kernel(f"gpu/histogram/{variant}", order=order, type="int8", is_library=variant == "cub")
+        for percent, rate in zip((0, 100), ends):
+            for name in data:
+                sizes = {"n": 100 * MILLION, "percent": percent}
+                run.time(kernel, 0.1 / rate, sizes, data=name, bytes_min=100 * MILLION, interleaved_with=3,
+                         name=f"{kernel}/{name}/percent:{percent}")
+    return run
+
+
+def test_copies_of_the_counters_gain_the_more_the_more_values_are_alike(tmp_path):
+    section = section_of(tmp_path, histograms(data=("uniform", "few")))
+    assert verdicts(section) == {"privatisation": HOLDS}
+    assert "90\u00a0% of the rate of reading" in section.finding
+    assert "factor of 10 with global atomics and of 1 with lane copies" in section.finding.replace("1.00", "1").replace("10.0", "10")
+    assert [t.name for t in section.appendix if hasattr(t, "rows")] == ["histogram_gpu_data"]
+    drawn(section)
+
+
+def test_copies_that_gain_less_hold_in_part(tmp_path):
+    assert verdicts(section_of(tmp_path, histograms(shared=(50.0, 2.0)))) == {"privatisation": PARTLY}
+    assert verdicts(section_of(tmp_path / "slow", histograms(shared=(5.0, 0.1)))) == {"privatisation": FAILS}
