@@ -14,16 +14,29 @@ using HistogramThreads = Choices<512, 256, 1024>;
 
 static __global__ void zero_counts(mem<unsigned>* counts) { counts[threadIdx.x] = 0; }
 
-/// Calls count(value) for each value that falls to this thread, of a grid of any size, by loads of 16 bytes.
+/// Calls count(value) for each of the 16 values of a vector.
+template <typename Count>
+__device__ __forceinline__ void for_each_byte(const uint4& vector, const Count& count) {
+  const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+  for (int word = 0; word < 4; ++word)
+    for (int shift = 0; shift < 32; shift += 8) count(words[word] >> shift & 0xff);
+}
+
+/// Calls count(value) for each value that falls to this thread, of a grid of any size, by loads of 16 bytes: two of
+/// them before the first value is counted, since counting takes long.
 template <typename Count>
 __device__ __forceinline__ void for_each_value(const mem<unsigned char>* values, int n, const Count& count) {
   const mem<uint4>* vectors = vector_cast<uint4>(values);
   const int thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-  for (int i = thread; i < n / 16; i += threads) {
-    const uint4 v = vectors[i];
-    const unsigned parts[4] = {v.x, v.y, v.z, v.w};
-    for (int part = 0; part < 4; ++part)
-      for (int shift = 0; shift < 32; shift += 8) count(parts[part] >> shift & 0xff);
+  int i = thread;
+  for (; i + threads < n / 16; i += 2 * threads) {
+    const uint4 first = vectors[i], second = vectors[i + threads];
+    for_each_byte(first, count);
+    for_each_byte(second, count);
+  }
+  if (i < n / 16) {
+    const uint4 last = vectors[i];
+    for_each_byte(last, count);
   }
   const int tail = n / 16 * 16 + thread;  // fewer than 16
   if (tail < n) count(values[tail]);

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(Threads)
 const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/shuffles",
     .order = 30,
-    .title = "shuffles, sums first",
+    .title = "sums first, by shuffles",
     .idea = "Adds up each tile, scans the sums, then scans each tile by warp shuffles: reads twice, but writes once.",
     .source = {{"cuda-guide", "warp shuffle functions"}, {"merrill2016", "reduce-then-scan"}},
     .tunables = {{"items", TileItems::values()}, {"threads", TileThreads::values()}},

@@ -20,7 +20,7 @@ struct Interleaved {
 const bool added = add_tree<Interleaved>({
     .name = "gpu/sum/tree_interleaved",
     .order = 2,
-    .title = "tree, interleaved",
+    .title = "interleaved tree",
     .idea = "A tree in shared memory that adds neighbours first, so that each warp keeps a few lanes busy.",
     .source = {{"harris2007", "interleaved addressing"}, {"pmpp", "section 10.3"}},
 });

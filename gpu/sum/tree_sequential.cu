@@ -20,7 +20,7 @@ struct Sequential {
 const bool added = add_tree<Sequential>({
     .name = "gpu/sum/tree_sequential",
     .order = 4,
-    .title = "tree, sequential",
+    .title = "sequential tree",
     .idea = "A tree in shared memory that adds halves of the block, so that whole warps drop out, not lanes of each.",
     .source = {{"harris2007", "sequential addressing"}, {"pmpp", "section 10.4"}},
 });
