@@ -109,6 +109,7 @@ def _figure(view: View, made: Ladder) -> Figure:
         lines.draw(ax, [lines.Series(some[0].kernel.title, [lines.dot(p, p.sizes.get(SHARE, 0)) for p in some]) for some in series],
                    "Values that are alike [%]", "Bandwidth", log_x=False, log_y=True, limit=15, unit=points[0].metric.unit,
                    xlim=(-4, max(shares[-1], 1) * 1.04), ylim=(min(values) / 1.5, 2.5 * max(values)))
+        style.rate_ticks(ax.yaxis, *ax.get_ylim())
         if top:
             ax.axhline(top.value, color=style.GREY, linewidth=0.8, zorder=1)
             ax.annotate(f"{top.label}, {numbers.bandwidth(top.value)}", (ax.get_xlim()[0], top.value), xytext=(3, 2.5),

@@ -84,6 +84,7 @@ def figure(view: View, made: Ladder, word: str, what: str) -> Figure:
         values = [p.value for line in shown.values() for p in line] + ([top.value] if top else [])
         lines.draw(ax, [lines.Series(title, [lines.dot(p, p.n) for p in line]) for title, line in shown.items()],
                    "Elements", "Bandwidth", log_y=True, limit=15, unit=points[0].metric.unit, ylim=(min(values) / 1.5, 2.5 * max(values)))
+        style.rate_ticks(ax.yaxis, *ax.get_ylim())
         low, high = ax.get_xlim()
         style.plain_ticks(ax.xaxis, [n for n in POWERS if low <= n <= high])
         ax.xaxis.set_major_formatter(lambda n, _: POWERS.get(round(n), ""))
