@@ -364,7 +364,7 @@ def _strides(view: View, counts: dict, beyond: dict, within: dict) -> list[Figur
                 ax.legend(loc="lower right", handlelength=1.6, borderaxespad=0.2)
     text = "Every k-th element of an array is read and written side by side, over the stride k, by bytes per element. "
     if panels[0][2] is None:
-        text += f"Left: sectors of {SECTOR}\u00a0bytes that a warp's request takes, counted by the emulator. "
+        text += f"{'Left: s' if len(panels) > 1 else 'S'}ectors of {SECTOR}\u00a0bytes that a warp's request takes, counted by the emulator. "
     if shown:
         text += "Bandwidth: of the useful bytes, those of the elements; dashed: the roof over the sectors’ bytes for each useful one. "
     return [Figure(f"{view.name}_strides", rows, draw, text + _provenance(view.gpu, shown, counts, view),

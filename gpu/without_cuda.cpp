@@ -1,6 +1,7 @@
 /// The GPU's side of a program that was built without CUDA: it says so, and everything else works.
 #include "common/machine/target.hpp"
 #include "gpu/device_facts.hpp"
+#include "gpu/simt/cub.hpp"
 #include "gpu/simt/cublas.hpp"
 
 namespace rung {
@@ -20,6 +21,10 @@ void cublas_transpose(const Call&, const float*, float*, int, int) {
 void cublaslt_sgemm(const Call&, const Matmul<>&) {
   throw Error("cublasLt is not in this program: it was built without CUDA");
 }
+
+void cub_sum(const Call&, std::size_t) { throw Error("CUB is not in this program: it was built without CUDA"); }
+void cub_prefix_sum(const Call& call, std::size_t bytes) { cub_sum(call, bytes); }
+void cub_histogram(const Call& call, std::size_t bytes) { cub_sum(call, bytes); }
 
 std::string cublas_version() { return ""; }
 

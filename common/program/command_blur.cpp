@@ -17,7 +17,7 @@ namespace rung {
 namespace {
 
 struct Options {
-  std::string image, out, kernel = "cpu/blur/running_sum";
+  std::string image, out, kernel;
   int radius = 4, device = 0;
 };
 
@@ -50,7 +50,7 @@ Check blur_plane(Target& target, const Point& point, std::vector<float>& plane) 
 }
 
 void run(const Options& options) {
-  const Kernel& kernel = find_kernel(options.kernel);
+  const Kernel& kernel = options.kernel.empty() ? *match_kernels("cpu/blur/*").back() : find_kernel(options.kernel);
   if (kernel.family() != "blur") throw Error(kernel.name + " does not blur: see `rung list`");
   Picture picture = read_picture(options.image);
   const Point point =
@@ -76,7 +76,7 @@ void add_blur_command(CLI::App& app) {
   command->add_option("--image", options->image, "the picture: PGM or PPM, text or binary, 8 or 16 bits")->required();
   command->add_option("--out", options->out, "the blurred picture, in the same format")->required();
   command->add_option("--radius", options->radius, "pixels on every side that a mean is over (default: 4)");
-  command->add_option("--kernel", options->kernel, "cpu/blur/… or gpu/blur/… (default: cpu/blur/running_sum)");
+  command->add_option("--kernel", options->kernel, "cpu/blur/… or gpu/blur/… (default: the top rung on the CPU)");
   command->add_option("-d,--device", options->device, "number of the GPU")->check(CLI::Range(0, 1023));
   command->callback([options] { run(*options); });
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/registry.hpp"
-#include "cpu/ceilings/vector.hpp"
+#include "cpu/vector_sum.hpp"
 
 namespace rung {
 
@@ -56,19 +56,9 @@ inline void scan_range(const float* x, float* y, std::int64_t begin, std::int64_
   finish_stores<kStore>();
 }
 
-/// The sum of [begin, end), begin a multiple of kGranule, in several sums side by side.
+/// The sum of [begin, end), begin a multiple of kGranule.
 inline float sum_range(const float* x, std::int64_t begin, std::int64_t end) {
-  constexpr int kSums = kGranule / kWidth;
-  FloatVector sums[kSums] = {};
-  std::int64_t i = begin;
-  for (; i + kGranule <= end; i += kGranule)
-#pragma GCC unroll 16
-    for (int s = 0; s < kSums; ++s) sums[s] += *reinterpret_cast<const FloatVector*>(x + i + s * kWidth);
-  for (int s = 1; s < kSums; ++s) sums[0] += sums[s];
-  float sum = 0;
-  for (int lane = 0; lane < kWidth; ++lane) sum += sums[0][lane];
-  for (; i < end; ++i) sum += x[i];
-  return sum;
+  return vector_sum<kGranule / kWidth>(x, begin, end);
 }
 
 /// Scratch for scan_together(): two sums of each thread, each on a line of its own.

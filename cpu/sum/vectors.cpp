@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "common/registry.hpp"
-#include "cpu/ceilings/vector.hpp"
+#include "cpu/vector_sum.hpp"
 
 namespace rung {
 namespace {
@@ -15,20 +15,6 @@ constexpr std::int64_t kWidth = kVectorBytes / sizeof(float);
 constexpr int kSums = 8;  // twice the additions that two units have under way for four cycles
 constexpr std::int64_t kBatch = kSums * kWidth;
 
-/// Elements from `begin`, a multiple of kBatch, to `end`.
-float sum_part(const float* x, std::int64_t begin, std::int64_t end) {
-  FloatVector sums[kSums] = {};
-  std::int64_t i = begin;
-  for (; i + kBatch <= end; i += kBatch)
-#pragma GCC unroll 8
-    for (int s = 0; s < kSums; ++s) sums[s] += *reinterpret_cast<const FloatVector*>(x + i + s * kWidth);
-  for (int s = 1; s < kSums; ++s) sums[0] += sums[s];
-  float sum = 0;
-  for (int lane = 0; lane < kWidth; ++lane) sum += sums[0][lane];
-  for (; i < end; ++i) sum += x[i];
-  return sum;
-}
-
 void sum_vectors(const Call& call) {
   const auto* x = call.operand<const float>(0);
   const std::int64_t n = call.params.at("n"), batches = (n + kBatch - 1) / kBatch;
@@ -36,7 +22,7 @@ void sum_vectors(const Call& call) {
 #pragma omp parallel reduction(+ : sum)
   {
     const std::int64_t thread = omp_get_thread_num(), team = omp_get_num_threads();
-    sum += sum_part(x, batches * thread / team * kBatch, std::min(batches * (thread + 1) / team * kBatch, n));
+    sum += vector_sum<kSums>(x, batches * thread / team * kBatch, std::min(batches * (thread + 1) / team * kBatch, n));
   }
   *call.operand<float>(1) = sum;
 }

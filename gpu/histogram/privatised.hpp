@@ -1,5 +1,5 @@
 /// What the histogram's kernels share: how values are read, how the counters begin, and how the copies that blocks keep
-/// in shared memory join them.
+/// in shared memory join them. In an unnamed namespace: each of the three builds of a kernel's file has its own.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,11 @@
 #include "gpu/simt/simt.hpp"
 
 namespace rung {
+namespace {
 
 using HistogramThreads = Choices<512, 256, 1024>;
 
-static __global__ void zero_counts(mem<unsigned>* counts) { counts[threadIdx.x] = 0; }
+__global__ void zero_counts(mem<unsigned>* counts) { counts[threadIdx.x] = 0; }
 
 /// Calls count(value) for each of the 16 values of a vector.
 template <typename Count>
@@ -61,4 +62,5 @@ inline Traffic privatised_traffic(const Params& p, unsigned blocks) {
   return Traffic{.loaded = 1.0 * p.at("n"), .stored = 4.0 * kBins * (1.0 + blocks)};
 }
 
+}  // namespace
 }  // namespace rung
