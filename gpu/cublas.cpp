@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gpu/cuda_error.hpp"
+#include "gpu/cuda_type.hpp"
 
 namespace rung {
 namespace {
@@ -58,13 +59,33 @@ Library& library() {
 
 }  // namespace
 
-void cublas_sgemm(const Call& call, const Matmul<>& it) {
+cudaDataType cuda_type(Type type) {
+  switch (type) {
+    case Type::fp32:
+      return CUDA_R_32F;
+    case Type::bf16:
+      return CUDA_R_16BF;
+    case Type::fp16:
+      return CUDA_R_16F;
+    default:
+      throw Error(std::string("cuBLAS is not called for ") + type_name(type));
+  }
+}
+
+void cublas_matmul(const Call& call, const Matmul<void>& it, Type type) {
   Library& cublas = library();
   if (auto* stream = static_cast<cudaStream_t>(call.stream); stream != cublas.stream) cublas.use(stream);
   // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition.
-  check(cublasSgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha, it.b,
-                    static_cast<int>(it.ldb), it.a, static_cast<int>(it.lda), &it.beta, it.c, static_cast<int>(it.ldc)),
+  const auto lda = static_cast<int>(it.lda), ldb = static_cast<int>(it.ldb), ldc = static_cast<int>(it.ldc);
+  if (type == Type::fp32)
+    return check(
+        cublasSgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha,
+                    static_cast<const float*>(it.b), ldb, static_cast<const float*>(it.a), lda, &it.beta, it.c, ldc),
         "sgemm");
+  const cudaDataType inputs = cuda_type(type);
+  check(cublasGemmEx(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha, it.b, inputs, ldb, it.a,
+                     inputs, lda, &it.beta, it.c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "multiply");
 }
 
 void cublas_transpose(const Call& call, const float* a, float* b, int rows, int cols) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gpu/cuda_error.hpp"
+#include "gpu/cuda_type.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/stopwatch.hpp"
 
@@ -20,7 +21,7 @@ namespace rung {
 namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
-constexpr int kProposals = 8;
+constexpr int kProposals = 16;
 constexpr std::uint32_t kMostAlignment = 256;  // bytes; as cublasLt assumes where it is told nothing
 
 void check(cublasStatus_t status, const char* what) {
@@ -49,21 +50,31 @@ Library& library() {
   return *made;
 }
 
-/// What cublasLt is asked: shape, leading dimensions, alignments of A, B and C, and whether C is read.
-using Question = std::array<std::int64_t, 10>;
+/// What cublasLt is asked: type of the inputs, shape, leading dimensions, alignments of A, B and C, and whether C is
+/// read.
+using Question = std::array<std::int64_t, 11>;
 
-Question question_of(const Matmul<>& it) {
-  return {it.m,        it.n, it.k, it.lda, it.ldb, it.ldc, alignment_of(it.a), alignment_of(it.b), alignment_of(it.c),
+Question question_of(const Matmul<void>& it, Type type) {
+  return {static_cast<std::int64_t>(type),
+          it.m,
+          it.n,
+          it.k,
+          it.lda,
+          it.ldb,
+          it.ldc,
+          alignment_of(it.a),
+          alignment_of(it.b),
+          alignment_of(it.c),
           it.beta != 0};
 }
 
 /// A product as cublasLt sees it, transposed: C^T = B^T A^T, column-major.
 class Described {
  public:
-  explicit Described(const Matmul<>& it) {
+  Described(const Matmul<void>& it, Type type) {
     check(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe");
-    check(cublasLtMatrixLayoutCreate(&a_, CUDA_R_32F, it.k, it.m, it.lda), "describe A");
-    check(cublasLtMatrixLayoutCreate(&b_, CUDA_R_32F, it.n, it.k, it.ldb), "describe B");
+    check(cublasLtMatrixLayoutCreate(&a_, cuda_type(type), it.k, it.m, it.lda), "describe A");
+    check(cublasLtMatrixLayoutCreate(&b_, cuda_type(type), it.n, it.k, it.ldb), "describe B");
     check(cublasLtMatrixLayoutCreate(&c_, CUDA_R_32F, it.n, it.m, it.ldc), "describe C");
   }
   Described(const Described&) = delete;
@@ -75,9 +86,9 @@ class Described {
     cublasLtMatmulDescDestroy(operation_);
   }
 
-  std::vector<cublasLtMatmulAlgo_t> proposals(const Matmul<>& it) const;
+  std::vector<cublasLtMatmulAlgo_t> proposals(const Matmul<void>& it) const;
 
-  void run(const Matmul<>& it, float* c, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) const {
+  void run(const Matmul<void>& it, float* c, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) const {
     check(cublasLtMatmul(library().handle, operation_, &it.alpha, it.b, b_, it.a, a_, &it.beta, c, c_, c, c_,
                          &algorithm, library().workspace, kWorkspaceBytes, stream),
           "multiply");
@@ -88,7 +99,7 @@ class Described {
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
 };
 
-std::vector<cublasLtMatmulAlgo_t> Described::proposals(const Matmul<>& it) const {
+std::vector<cublasLtMatmulAlgo_t> Described::proposals(const Matmul<void>& it) const {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "make a preference");
   const std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>, decltype(&cublasLtMatmulPreferenceDestroy)>
@@ -130,7 +141,7 @@ double seconds_of(const std::function<void()>& run, double flops, cudaStream_t s
 /// Memory for a C that nobody looks at, with C's alignment.
 class OtherC {
  public:
-  explicit OtherC(const Matmul<>& it) {
+  explicit OtherC(const Matmul<void>& it) {
     check_cuda(cudaMalloc(&memory_, it.m * it.ldc * sizeof(float) + kMostAlignment),
                "a C for trying cublasLt's kernels");
     check_cuda(cudaMemset(memory_, 0, it.m * it.ldc * sizeof(float) + kMostAlignment), "clearing it");
@@ -151,7 +162,7 @@ struct Chosen {
   Described described;
   cublasLtMatmulAlgo_t algorithm{};
 
-  Chosen(const Matmul<>& it, cudaStream_t stream) : described(it) {
+  Chosen(const Matmul<void>& it, Type type, cudaStream_t stream) : described(it, type) {
     const OtherC other(it);
     double least = std::numeric_limits<double>::infinity();
     for (const cublasLtMatmulAlgo_t& proposal : described.proposals(it)) {
@@ -160,17 +171,17 @@ struct Chosen {
       if (seconds < least) least = seconds, algorithm = proposal;
     }
     if (least == std::numeric_limits<double>::infinity())
-      throw Error("cublasLt proposes no algorithm for this product in FP32");
+      throw Error(std::string("cublasLt proposes no algorithm for this product in ") + type_name(type));
   }
 };
 
 }  // namespace
 
-void cublaslt_sgemm(const Call& call, const Matmul<>& it) {
+void cublaslt_matmul(const Call& call, const Matmul<void>& it, Type type) {
   static auto* const known = new std::map<Question, std::unique_ptr<Chosen>>;
   auto* stream = static_cast<cudaStream_t>(call.stream);
-  auto& chosen = (*known)[question_of(it)];
-  if (!chosen) chosen = std::make_unique<Chosen>(it, stream);
+  auto& chosen = (*known)[question_of(it, type)];
+  if (!chosen) chosen = std::make_unique<Chosen>(it, type, stream);
   chosen->described.run(it, it.c, chosen->algorithm, stream);
 }
 

@@ -5,13 +5,16 @@
 
 #include <cstdint>
 
+#include "common/registry.hpp"
+
 namespace rung::hopper {
 
-/// A row-major float32 matrix that TMA loads in boxes, with zeros beyond its edges.
+/// A row-major matrix that TMA loads in boxes, with zeros beyond its edges.
 struct BoxedMatrix {
-  const float* at = nullptr;  ///< aligned to 16 bytes
+  const void* at = nullptr;  ///< aligned to 16 bytes
+  Type type = Type::fp32;    ///< or bf16 or fp16
   int cols = 0, rows = 0;
-  std::int64_t pitch = 0;  ///< elements from one row to the next, a multiple of 4
+  std::int64_t pitch = 0;  ///< elements from one row to the next: a multiple of 16 bytes
   int box_cols = 0, box_rows = 0;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   bool operator==(const BoxedMatrix&) const = default;

@@ -10,7 +10,7 @@ GpuTarget open_gpu(int /*device*/) { return {nullptr, "built without CUDA: nvcc 
 
 DeviceFacts gpu_facts() { return {}; }
 
-void cublas_sgemm(const Call&, const Matmul<>&) {
+void cublas_matmul(const Call&, const Matmul<void>&, Type) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");
 }
 
@@ -18,7 +18,7 @@ void cublas_transpose(const Call&, const float*, float*, int, int) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");
 }
 
-void cublaslt_sgemm(const Call&, const Matmul<>&) {
+void cublaslt_matmul(const Call&, const Matmul<void>&, Type) {
   throw Error("cublasLt is not in this program: it was built without CUDA");
 }
 

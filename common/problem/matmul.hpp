@@ -92,6 +92,22 @@ void scale_output(const Matmul<Input>& it) {
     }
 }
 
+/// The same product for code that learns the type of the inputs at run time.
+template <typename Input>
+Matmul<void> untyped(const Matmul<Input>& it) {
+  return {.m = it.m,
+          .n = it.n,
+          .k = it.k,
+          .a = it.a,
+          .b = it.b,
+          .c = it.c,
+          .lda = it.lda,
+          .ldb = it.ldb,
+          .ldc = it.ldc,
+          .alpha = it.alpha,
+          .beta = it.beta};
+}
+
 /// Useful operations of the product alone: one multiplication and one addition per element of the m x n x k cube.
 inline double matmul_flops(const MatmulShape& s) { return 2.0 * s.m * s.n * s.k; }
 

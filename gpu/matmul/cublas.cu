@@ -1,5 +1,5 @@
-/// The library as a peer: cuBLAS in full FP32, on the same operands and timed in the same way as our rungs.
-/// Source: NVIDIA cuBLAS, cublasSgemm.
+/// The library as a peer: cuBLAS, on the same operands and timed in the same way as our rungs.
+/// Source: NVIDIA cuBLAS, cublasSgemm and cublasGemmEx.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/simt/simt.hpp"
@@ -7,20 +7,25 @@
 namespace rung {
 namespace {
 
-const bool added = add_gpu_kernel({
-    .name = "gpu/matmul/cublas",
-    .order = 90,
-    .title = "cuBLAS",
-    .idea = "NVIDIA's library, which selects among kernels tuned for each GPU: what a user would call instead.",
-    .source = {{"cublas", "cublasSgemm"}},
-    .is_library = true,
-    .is_general = true,
-    .gpu =
-        {
-            .not_emulated = "a closed library",
-        },
-    .run = [](const Call& call) { cublas_sgemm(call, matmul_of(call)); },
-});
+template <typename Input>
+bool add_cublas(const char* name, Type type) {
+  return add_gpu_kernel({
+      .name = name,
+      .order = 90,
+      .title = "cuBLAS",
+      .idea = "NVIDIA's library, which selects among kernels tuned for each GPU: what a user would call instead.",
+      .source = {{"cublas", "cublasSgemm, cublasGemmEx"}},
+      .type = type,
+      .is_library = true,
+      .is_general = true,
+      .gpu = {.not_emulated = "a closed library"},
+      .run = [type](const Call& call) { cublas_matmul(call, untyped(matmul_of<Input>(call)), type); },
+  });
+}
+
+const bool added = add_cublas<float>("gpu/matmul/cublas", Type::fp32) &&
+                   add_cublas<Bf16>("gpu/matmul/cublas_bf16", Type::bf16) &&
+                   add_cublas<Fp16>("gpu/matmul/cublas_fp16", Type::fp16);
 
 }  // namespace
 }  // namespace rung

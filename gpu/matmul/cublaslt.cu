@@ -1,4 +1,4 @@
-/// The library as a stronger peer: of the first eight kernels that cublasLt's heuristics propose, our rungs are
+/// The library as a stronger peer: of the first sixteen kernels that cublasLt's heuristics propose, our rungs are
 /// compared with the fastest, which is found once for each shape. Source: NVIDIA cuBLAS, cublasLtMatmul and
 /// cublasLtMatmulAlgoGetHeuristic.
 #include "common/problem/matmul.hpp"
@@ -8,20 +8,25 @@
 namespace rung {
 namespace {
 
-const bool added = add_gpu_kernel({
-    .name = "gpu/matmul/cublaslt",
-    .order = 91,
-    .title = "cublasLt",
-    .idea = "The fastest of the eight kernels that NVIDIA's library proposes: what a user obtains by timing them.",
-    .source = {{"cublas", "cublasLtMatmul"}},
-    .is_library = true,
-    .is_general = true,
-    .gpu =
-        {
-            .not_emulated = "a closed library",
-        },
-    .run = [](const Call& call) { cublaslt_sgemm(call, matmul_of(call)); },
-});
+template <typename Input>
+bool add_cublaslt(const char* name, Type type) {
+  return add_gpu_kernel({
+      .name = name,
+      .order = 91,
+      .title = "cublasLt",
+      .idea = "The fastest of the sixteen kernels that NVIDIA's library proposes: what a user obtains by timing them.",
+      .source = {{"cublas", "cublasLtMatmul"}},
+      .type = type,
+      .is_library = true,
+      .is_general = true,
+      .gpu = {.not_emulated = "a closed library"},
+      .run = [type](const Call& call) { cublaslt_matmul(call, untyped(matmul_of<Input>(call)), type); },
+  });
+}
+
+const bool added = add_cublaslt<float>("gpu/matmul/cublaslt", Type::fp32) &&
+                   add_cublaslt<Bf16>("gpu/matmul/cublaslt_bf16", Type::bf16) &&
+                   add_cublaslt<Fp16>("gpu/matmul/cublaslt_fp16", Type::fp16);
 
 }  // namespace
 }  // namespace rung

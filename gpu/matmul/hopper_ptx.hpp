@@ -39,6 +39,25 @@ __device__ __forceinline__ void barrier_arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+/// Arrives at the same barrier of another block of the cluster.
+__device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, int block) {
+  asm volatile(
+      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
+      " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      "r"(block)
+      : "memory");
+}
+
+/// All threads of all blocks of the cluster meet.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+__device__ __forceinline__ int block_in_cluster() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
 /// If `wanted` is not 0, waits with a whole warp for the end of a phase. The vote makes the branch uniform; without it
 /// the compiler inserts a YIELD into the loop, which is slow.
 __device__ __forceinline__ void barrier_wait_if(std::uint32_t wanted, std::uint32_t barrier, std::uint32_t parity) {
@@ -76,6 +95,17 @@ __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap* ma
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
           to),
       "l"(map), "r"(barrier), "r"(x), "r"(y)
+      : "memory");
+}
+
+/// The same into all blocks of the cluster that `blocks` has a bit for, at the same place, signalling the mbarrier of
+/// each.
+__device__ __forceinline__ void tma_multicast(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
+                                              int y, std::uint16_t blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(blocks)
       : "memory");
 }
 
