@@ -12,6 +12,19 @@
 namespace rung {
 namespace {
 
+/// Adds the time of its life to `seconds`.
+class Timed {
+ public:
+  explicit Timed(double& seconds) : seconds_(seconds), start_(Clock::now()) {}
+  Timed(const Timed&) = delete;
+  ~Timed() { seconds_ += std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double& seconds_;
+  Clock::time_point start_;
+};
+
 Call prepared_call(const Point& point) {
   Call call{.params = point.params()};
   if (point.kernel->gpu.launch) call.launch = point.kernel->gpu.launch(call.params);
@@ -158,14 +171,15 @@ void PointRunner::verify(Attempt& attempt, bool on_exact) {
     if (data.is_exact && data.name != attempt.point->data->name && !attempt.is_over()) verify(attempt, data);
 }
 
-/// The judge's reference is worked out with all threads, the kernel runs with its own number.
 void PointRunner::verify(Attempt& attempt, const DataSet& data) {
   const Point& point = *attempt.point;
   const std::shared_ptr<const HostInputs> given = inputs(point, data);
-  const UseThreads threads(point.threads);
-  if (!attempt.work)
-    attempt.work =
-        std::make_unique<Workload>(*machine_.target_of(*point.kernel), *point.kernel, *point.problem, *attempt.call);
+  if (!attempt.work) {
+    const Timed timed(spent_.memory);
+    attempt.work = std::make_unique<Workload>(*machine_.target_of(*point.kernel), *point.kernel, *point.problem,
+                                              *attempt.call, point.threads);
+  }
+  const Timed timed(spent_.checks);
   const auto start = std::chrono::steady_clock::now();
   Check check;
   try {
@@ -185,6 +199,7 @@ void PointRunner::verify(Attempt& attempt, const DataSet& data) {
 
 /// Times those that are not over.
 void PointRunner::measure_all(std::vector<Attempt>& attempts) {
+  const Timed timed(spent_.samples);
   std::vector<Sampler> samplers;
   std::vector<Attempt*> sampled;
   const UseThreads threads(attempts.front().point->threads);  // as many for all of a group
@@ -210,8 +225,11 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
 /// Judges what the timed runs left, and makes the entries.
 void PointRunner::conclude(Attempt& attempt) {
   const Point& point = *attempt.point;
-  const UseThreads threads(point.threads);
-  const Check check = attempt.work->recheck(*inputs(point, *point.data));
+  const std::shared_ptr<const HostInputs> given = inputs(point, *point.data);
+  const Check check = [&] {
+    const Timed timed(spent_.checks);
+    return attempt.work->recheck(*given);
+  }();
   if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, *point.data, "after timing")));
   add_device_facts(attempt, *machine_.target_of(*point.kernel));
   attempt.entries = sample_entries(point, attempt.measurement, attempt.facts);
@@ -242,6 +260,7 @@ void PointRunner::run_once(const Point& point) {
 }
 
 std::shared_ptr<const HostInputs> PointRunner::inputs(const Point& point, const DataSet& data) {
+  const Timed timed(spent_.inputs);
   return cache_.get(*point.problem, point.sizes, data, seed_);
 }
 

@@ -21,6 +21,14 @@ struct PointEntries {
   std::vector<Json> entries;
 };
 
+/// Where the time of a run went, in seconds.
+struct TimeSpent {
+  double inputs = 0;   ///< making the inputs and what the results are held against
+  double memory = 0;   ///< allocating the kernels' buffers
+  double checks = 0;   ///< running kernels once and judging what they wrote, before and after timing
+  double samples = 0;  ///< timing
+};
+
 /// The device was lost while this point ran on it.
 struct LostPoint : DeviceLost {
   LostPoint(const Point& lost, const std::string& why) : DeviceLost(why), point(&lost) {}
@@ -32,6 +40,7 @@ class PointRunner {
   PointRunner(int device, std::uint64_t seed, const Overrides& overrides);
 
   Machine& machine() { return machine_; }
+  const TimeSpent& spent() const { return spent_; }
 
   /// The entries of every point of the group, whatever becomes of it: a kernel that fails has an entry that says so and
   /// the others go on. Nothing at all if interrupted. A group whose operands do not fit into memory together is
@@ -60,6 +69,7 @@ class PointRunner {
   std::uint64_t seed_;
   Overrides overrides_;
   InputCache cache_;
+  TimeSpent spent_;
 };
 
 }  // namespace rung

@@ -220,6 +220,10 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   outcome.interrupted = interrupted();
   std::vector<Json> entries;
   tally(journal.records(), outcome, entries);
+  const TimeSpent& spent = runner.spent();
+  fmt::print(
+      "time: {:.1f} s for inputs and references, {:.1f} s for memory, {:.1f} s for checks, {:.1f} s for samples\n",
+      spent.inputs, spent.memory, spent.checks, spent.samples);
   const auto done = static_cast<std::size_t>(outcome.measured + outcome.skipped + outcome.failed);
   Json context = journal.header()["context"];
   context["complete"] = done == points.size();

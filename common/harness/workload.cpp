@@ -1,8 +1,12 @@
 #include "common/harness/workload.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
@@ -61,12 +65,14 @@ std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const 
   return entries_.front().inputs;
 }
 
-Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call)
+Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call, int threads)
     : target_(target),
       kernel_(kernel),
       buffers_(buffers_of(kernel, problem, call.params)),
       operands_(problem.operands(call.params).size()),
-      call_(std::move(call)) {
+      call_(std::move(call)),
+      threads_(threads > 0 ? threads : omp_get_max_threads()) {
+  const UseThreads own(threads_);  // where memory is not equally near to all cores, pages go to those that touch them
   try {
     for (const Operand& buffer : buffers_) place(buffer);
   } catch (...) {
@@ -101,7 +107,10 @@ Check Workload::verify(const HostInputs& inputs) {
     else
       target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
   }
-  target_.run(kernel_, call_);
+  {
+    const UseThreads own(threads_);
+    target_.run(kernel_, call_);
+  }
   return judge(inputs);
 }
 
@@ -119,6 +128,10 @@ Check Workload::judge(const HostInputs& inputs) {
   for (std::size_t i = 0; i < operands_; ++i) {
     if (!buffers_[i].is_output()) {
       host.push_back(inputs.input(i));
+      continue;
+    }
+    if (target_.is_host_memory()) {
+      host.push_back(call_.operands[i]);
       continue;
     }
     outputs.push_back(std::make_unique_for_overwrite<std::byte[]>(buffers_[i].bytes()));

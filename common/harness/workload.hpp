@@ -49,8 +49,9 @@ class InputCache {
 /// One kernel's operands and scratch in the memory of a target, each between two guard bands.
 class Workload {
  public:
-  /// `call` has the sizes and tunables, and on a GPU the launch.
-  Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call);
+  /// `call` has the sizes and tunables, and on a GPU the launch. A CPU kernel runs on so many `threads`, for 0 on as
+  /// many as OpenMP has now; its result is judged by the latter.
+  Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call, int threads = 0);
   ~Workload();
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
@@ -77,6 +78,7 @@ class Workload {
   std::vector<Operand> buffers_;  ///< the problem's operands, then the kernel's scratch
   std::size_t operands_ = 0;      ///< how many of them are the problem's
   Call call_;
+  int threads_ = 0;
 };
 
 /// Bytes of a target's memory that a workload takes.

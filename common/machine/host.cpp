@@ -1,4 +1,5 @@
 /// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
+#include <malloc.h>
 #include <omp.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,7 +10,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <thread>
 
 #include "common/machine/cpu_events.hpp"
@@ -95,26 +98,36 @@ bool others_run() {
 class Host final : public Target {
  public:
   Host() { omp_set_num_threads(cpu_threads()); }
-  ~Host() override { std::free(flush_); }
+  ~Host() override {
+    if (flush_) release(flush_);
+  }
 
-  std::size_t free_bytes() const override { return available_memory(); }
+  /// What was freed and is still mapped goes back to the system first where that has less than half of its memory left.
+  std::size_t free_bytes() const override {
+    if (available_memory() < cpu_info().memory_bytes / 2) malloc_trim(0);
+    return available_memory();
+  }
 
-  /// Large arrays lie in huge pages if the system has them, since a core's prefetcher stops at the end of a page. They
-  /// are first touched by all threads, each its share, so that on a machine with several memories a thread that later
-  /// works on its share finds it near.
+  /// Large arrays lie in huge pages if the system has them, since a core's prefetcher stops at the end of a page; so
+  /// their pages are new ones, of which nobody has made small ones before. They are first touched by all threads, each
+  /// its share, so that on a machine with several memories a thread that later works on its share finds it near.
   void* allocate(std::size_t bytes) override {
-    const std::size_t alignment = bytes < 2 * kHugePage ? kAlignment : kHugePage;
-    const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), alignment);
-    void* memory = rounded > available_memory() ? nullptr : std::aligned_alloc(alignment, rounded);
+    void* memory = nullptr;
+    if (bytes <= available_memory()) memory = bytes < 2 * kHugePage ? small_pages(bytes) : huge_pages_for(bytes);
     if (!memory)
-      throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB: use a smaller size");
-    if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
-    touch(static_cast<char*>(memory), rounded);
+      throw Error("no memory on the host for " + std::to_string(bytes / 1000000) + " MB: use a smaller size");
+    touch(static_cast<char*>(memory), bytes);
     return memory;
   }
-  void release(void* memory) noexcept override { std::free(memory); }
+  void release(void* memory) noexcept override {
+    const auto large = mapped_.find(memory);
+    if (large == mapped_.end()) return std::free(memory);
+    munmap(large->second.data(), large->second.size());
+    mapped_.erase(large);
+  }
   void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
   void download(void* host, const void* from, std::size_t bytes) override { copy(host, from, bytes); }
+  bool is_host_memory() const override { return true; }
   bool holds(const void* memory, const void* host, std::size_t bytes) override {
     bool same = true;
     each_part(bytes, [&](std::size_t begin, std::size_t count) {
@@ -231,6 +244,22 @@ class Host final : public Target {
     return total;
   }
 
+  static void* small_pages(std::size_t bytes) {
+    return std::aligned_alloc(kAlignment, round_up(std::max<std::size_t>(bytes, 1), kAlignment));
+  }
+
+  void* huge_pages_for(std::size_t bytes) {
+    const std::size_t size = round_up(bytes, kHugePage) + kHugePage;  // begins at the next multiple of a huge page
+    void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    madvise(mapped, size, MADV_HUGEPAGE);
+    auto* const begin = static_cast<char*>(mapped);
+    char* const memory = begin + (round_up(reinterpret_cast<std::uintptr_t>(begin), kHugePage) -
+                                  reinterpret_cast<std::uintptr_t>(begin));
+    mapped_[memory] = {begin, size};
+    return memory;
+  }
+
   static void copy(void* to, const void* from, std::size_t bytes) {
     each_part(bytes, [&](std::size_t begin, std::size_t count) {
       std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, count);
@@ -261,6 +290,7 @@ class Host final : public Target {
   Rapl rapl_;
   std::optional<double> energy_j_;
   CpuEvents events_;
+  std::map<void*, std::span<char>> mapped_;  ///< large arrays, and the pages that they lie in
   char* flush_ = nullptr;
   std::size_t flush_bytes_ = 0;
 };

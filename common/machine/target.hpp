@@ -49,6 +49,8 @@ class Target {
   virtual void release(void* memory) noexcept = 0;
   virtual void upload(void* to, const void* host, std::size_t bytes) = 0;
   virtual void download(void* host, const void* from, std::size_t bytes) = 0;
+  /// Whether the host can read the target's memory where it is.
+  virtual bool is_host_memory() const { return false; }
 
   /// Whether the target's memory has the same bytes as the host's.
   virtual bool holds(const void* memory, const void* host, std::size_t bytes) {

@@ -21,8 +21,8 @@ constexpr std::int64_t kStepsLimit = std::int64_t{1} << 20;
 constexpr std::int64_t kUsualPermille = 230, kLeastPermille = 10;
 constexpr double kUnit = 0x1p-24;  // the unit roundoff of float32
 
-constexpr double kFullWork = 0x1p33;     // cells times steps up to which every cell is compared
-constexpr double kSampledWork = 0x1p31;  // spent on windows beyond that
+constexpr double kFullWork = 0x1p31;     // cells times steps up to which every cell is compared
+constexpr double kSampledWork = 0x1p29;  // spent on windows beyond that
 constexpr int kTile = 256;               // rows and columns of the field that a thread steps at a time
 constexpr int kWindow = 32;              // rows and columns of a sampled window
 constexpr int kMostWindows = 64;

@@ -1,6 +1,7 @@
 /// The program `rung`. Exit codes: 0 done; 1 a kernel gave a wrong result or failed; 2 wrong usage or bad input;
 /// 3 a GPU was required and there is none; 4 the results cannot be written; 130 interrupted, what was done is kept.
 #include <fmt/core.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -32,6 +33,13 @@ void help_openblas(char** argv) {
         argv);  // should that fail: with the code it has chosen
 }
 
+/// Arrays that were freed stay mapped for the next ones (Host::free_bytes() gives them back where memory is short): to
+/// map fresh pages takes up to a second a gigabyte, which checks would spend again and again.
+void keep_freed_memory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"GPU against CPU, measured: kernels from the textbook to the roof, counted, verified and timed."};
   app.name("rung");
@@ -56,6 +64,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rung::help_openblas(argv);
+  rung::keep_freed_memory();
   rung::catch_interrupts();
   try {
     return rung::run(argc, argv);

@@ -39,11 +39,12 @@ __device__ __forceinline__ void barrier_arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/// Arrives at the same barrier of another block of the cluster.
+/// Arrives at the same barrier of another block of the cluster. Relaxed, since the thread wrote nothing that the other
+/// block reads: .release would put a MEMBAR.GPU into the loop.
 __device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, int block) {
   asm volatile(
       "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
-      " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      " mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
       "r"(block)
       : "memory");
 }
