@@ -24,6 +24,8 @@ std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, co
   return buffers;
 }
 
+int threads_or_as_now(int threads) { return threads > 0 ? threads : omp_get_max_threads(); }
+
 std::string cache_key(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   return problem.family + "/" + type_name(problem.type) + "/" + sizes.text() + "/" + data.name + "/" +
          std::to_string(seed);
@@ -71,8 +73,9 @@ Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem,
       buffers_(buffers_of(kernel, problem, call.params)),
       operands_(problem.operands(call.params).size()),
       call_(std::move(call)),
-      threads_(threads > 0 ? threads : omp_get_max_threads()) {
-  const UseThreads own(threads_);  // where memory is not equally near to all cores, pages go to those that touch them
+      threads_(threads) {
+  // Where memory is not equally near to all cores, pages go to those that touch them.
+  const UseThreads own(threads_or_as_now(threads_));
   try {
     for (const Operand& buffer : buffers_) place(buffer);
   } catch (...) {
@@ -108,7 +111,7 @@ Check Workload::verify(const HostInputs& inputs) {
       target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
   }
   {
-    const UseThreads own(threads_);
+    const UseThreads own(threads_or_as_now(threads_));
     target_.run(kernel_, call_);
   }
   return judge(inputs);

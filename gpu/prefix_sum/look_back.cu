@@ -30,25 +30,29 @@ __device__ __forceinline__ Word word_of(unsigned state, reg<float> sum) {
   return Word{state} << 32 | __float_as_uint(sum);
 }
 
-/// The sum of all tiles before `tile`, by one warp, 32 tiles at a time: lane 0 looks at the nearest.
+constexpr int kReach = 4;  // words that a lane reads at a time: as many times 32 tiles at the latency of one access
+
+/// The sum of all tiles before `tile`, by one warp, 32 kReach tiles at a time: lane 0 looks at the nearest.
 __device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words, int tile, States states) {
   reg<float> sum = 0;
-  for (int nearest = tile - 1; nearest >= 0; nearest -= 32) {
-    const int other = nearest - lane_index();
-    Word word = 0;
-    unsigned first_whole, needed;  // a bit for each lane: the first that ends the search; those up to it
-    unsigned missing;
-    do {
-      if (other >= 0) word = words[other];
-      const unsigned state = static_cast<unsigned>(word >> 32);
-      const unsigned whole = __ballot_sync(kAllLanes, other >= 0 && state == states.whole);
-      missing = __ballot_sync(kAllLanes, state != states.whole && state != states.own);
-      first_whole = whole & -whole;
-      needed = first_whole == 0 ? kAllLanes : 2 * first_whole - 1;
-    } while (missing & needed);
-    const bool counts = needed >> lane_index() & 1;
-    sum += warp_total(counts ? __uint_as_float(static_cast<unsigned>(word)) : reg<float>(0.0f));
-    if (first_whole) break;  // tile 0 knows the sum of everything up to it, so that it ends every search
+  for (int nearest = tile - 1; nearest >= 0;) {
+    Word seen[kReach];
+    for (int i = 0; i < kReach; ++i) {
+      const int other = nearest - 32 * i - lane_index();
+      seen[i] = other >= 0 ? static_cast<Word>(words[other]) : Word{0};
+    }
+    for (int i = 0; i < kReach; ++i) {  // from near to far, as far as is known
+      const unsigned state = static_cast<unsigned>(seen[i] >> 32);
+      const unsigned whole = __ballot_sync(kAllLanes, state == states.whole);
+      const unsigned known = __ballot_sync(kAllLanes, state == states.whole || state == states.own);
+      const unsigned first_whole = whole & -whole;  // a bit for each lane: the first that ends the search
+      const unsigned needed = first_whole == 0 ? kAllLanes : 2 * first_whole - 1;
+      if (needed & ~known) break;  // read again from here on
+      const bool counts = needed >> lane_index() & 1;
+      sum += warp_total(counts ? __uint_as_float(static_cast<unsigned>(seen[i])) : reg<float>(0.0f));
+      if (first_whole) return sum;  // tile 0 knows the sum of everything up to it, so that it ends every search
+      nearest -= 32;
+    }
   }
   return sum;
 }
@@ -103,8 +107,9 @@ const bool added = add_gpu_kernel({
             .launch = tile_launch,
             .requested =
                 [](const Params& p) {  // where nobody waits, the tile just before ends the search
-                  const double n = 4.0 * p.at("n"), tiles = tiles_of(p), near = std::min(tiles, 33.0);
-                  const double seen = near * (near - 1) / 2 + 32 * (tiles - near);  // words, by 32 lanes at most
+                  const double n = 4.0 * p.at("n"), tiles = tiles_of(p);
+                  const double reach = 32 * kReach, near = std::min(tiles, reach + 1);
+                  const double seen = near * (near - 1) / 2 + reach * (tiles - near);  // words
                   const double told = 2 * tiles - 1, tickets = tiles;
                   return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (told + tickets)};
                 },
