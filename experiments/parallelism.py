@@ -335,7 +335,7 @@ def _wave_figure(view: View, waves: dict[bool, list[Point]]) -> list[Figure]:
     if not points:
         return []
     sms = _sms(part)
-    names = {False: "one block keeps it busy", True: "blocks wait for themselves"}
+    names = {False: "blocks that keep it busy alone", True: "blocks of one chain a thread"}
 
     def draw(fig) -> None:
         from report.draw import lines, style

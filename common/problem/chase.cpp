@@ -69,7 +69,10 @@ void fill_inputs(const Params& p, const DataSet& data, std::uint64_t seed, std::
   const std::int64_t nodes = nodes_in(p), walkers = p.at("walkers"), words = p.at("stride") / 4;
   const std::vector<std::uint32_t> order = order_of(nodes, data, seed);
   const auto word_of = [&](std::int64_t place) { return static_cast<std::uint32_t>(order[place % nodes] * words); };
-  std::fill_n(next, p.at("bytes") / 4, 0u);
+  const std::int64_t all = p.at("bytes") / 4;
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < all; ++i) next[i] = 0;
+#pragma omp parallel for
   for (std::int64_t i = 0; i < nodes; ++i) next[word_of(i)] = word_of(i + 1);
   for (std::int64_t w = 0; w < walkers; ++w) at[w] = word_of(w * nodes / walkers);
 }
