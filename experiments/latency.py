@@ -55,7 +55,7 @@ def section(view: View) -> Section | None:
     curves = [c for part in view.timed_parts for c in _curves(view, part)]
     if not walks and not curves:
         return None
-    texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_order_words(view), *_page_words(view)]
+    texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves), *_order_words(view), *_page_words(view)]
     figures = [*_latency_figure(view, walks), *_little_figure(view, [c for c in curves if _is_walk(c)], "loads", "load/s"),
                *_little_figure(view, [c for c in curves if not _is_walk(c)], "multiply-adds", "FMA/s")]
     return Section(" ".join(texts) or "Nothing was timed that tells a latency.", figures=figures, verdicts=_verdicts(view, walks, curves),
@@ -194,11 +194,23 @@ def _little_words(curves: list[Curve]) -> list[str]:
     return [words.sentence("; ".join(texts))] if texts else []
 
 
+def _share_words(view: View, curves: list[Curve]) -> list[str]:
+    """What each multiprocessor must have under way for its share of the bandwidth of memory."""
+    curve = next((c for c in curves if c.part.side == "gpu" and _is_walk(c) and c.title.endswith("memory")), None)
+    roof, sms = (view.gpu.roofs.dram(), view.gpu.run.context.get("gpu_sm_count")) if curve else (None, None)
+    if not roof or not sms:
+        return []
+    share = roof.value / sms
+    return [f"For its share of the bandwidth of memory, {numbers.bandwidth(share)}, each of the {sms} multiprocessors must have "
+            f"{numbers.binary(share * 1e9 * curve.latency)} under way."]
+
+
 def _order_words(view: View) -> list[str]:
     """What a prefetcher is worth, where both orders were measured on one array."""
     texts = []
     for part in view.timed_parts:
-        by = {(p.sizes["bytes"], p.data): p for p in _loads(part) if p.sizes["walkers"] == 1 and p.sizes["stride"] < PAGE}
+        by = {(p.sizes["bytes"], p.data): p for p in _loads(part) if p.sizes["walkers"] == 1 and p.sizes["stride"] < PAGE
+              and not _is_shared(p)}
         for bytes_, data in by:
             if data == "sequential" and (bytes_, "random") in by:
                 gain = _seconds(by[bytes_, "random"]) / _seconds(by[bytes_, data])

@@ -58,14 +58,20 @@ def _matches(view: View, key: str, p: Point) -> bool:
 
 
 def _growth(view: View, part: Part) -> dict[str, list[Point]]:
-    """Kernel's title → of each number of threads the fastest point: one block, then as many as it takes."""
+    """Kernel's title, with its loads in flight → of each number of threads the fastest point: one block, then as many as
+    it takes."""
     found: dict[str, dict[float, list[Point]]] = {}
     wanted = view.settings["growth"]
     for p in (*_of(part, CHAINS), *_of(part, SLICES)):
         of_shape = p.sizes["block"] == wanted["block"] or (p.sizes["blocks"] == 1 and p.sizes["block"] < wanted["block"])
         if of_shape and p.sizes.get("each", wanted["each"]) == wanted["each"] and not p.counters.get(SWEPT):
-            found.setdefault(p.kernel.title, {}).setdefault(_threads(p), []).append(p)
+            found.setdefault(_growth_title(p), {}).setdefault(_threads(p), []).append(p)
     return {title: [fastest(some[n]) for n in sorted(some)] for title, some in found.items()}
+
+
+def _growth_title(p: Point) -> str:
+    loads = p.tunables.get("in_flight")
+    return f"{p.kernel.title}, {words.counted(int(loads), 'load')} in flight" if loads else p.kernel.title
 
 
 def _waves(view: View, part: Part) -> dict[bool, list[Point]]:
@@ -292,8 +298,13 @@ def _growth_figure(view: View, growth: dict[str, list[Point]]) -> list[Figure]:
         from report.draw import lines, style
         ax = style.axes(fig, 16, 9, 22, 2)
         series = [lines.Series(title, [_percent_dot(part, p, _threads(p)) for p in line]) for title, line in growth.items()]
-        lines.draw(ax, series, "Threads", "Share of the roof [%]", log_y=True, limit=13)
-        ax.set_ylim(ax.get_ylim()[0], 250)
+        lines.draw(ax, series, "Threads", "Share of the roof [%]", log_y=True, limit=13, ylim=(0.6 * min(d.y for s in series for d in s.dots), 250))
+        sms = _sms(part)
+        for n, name in ((WARP, "a warp"), (sms and sms * view.settings["growth"]["block"], "a block on each SM")):
+            if n and n < ax.get_xlim()[1]:
+                ax.axvline(n, color=style.PALE, linewidth=0.8, zorder=0)
+                ax.annotate(name, (n, ax.get_ylim()[0]), xytext=(2, 3), textcoords="offset points", size=style.SMALL,
+                            color=style.GREY, rotation=90, va="bottom")
         powers = [2**k for k in range(0, 40, 5) if ax.get_xlim()[0] <= 2**k <= ax.get_xlim()[1]]
         style.plain_ticks(ax.xaxis, powers)
         ax.xaxis.set_major_formatter(lambda n, _: _power(n))

@@ -46,10 +46,6 @@ const bool added = add_gpu_kernel({
     .refuse = [](const Params& p) -> std::string {
       return p.at("walkers") % p.at("each") ? "walkers must be a multiple of those of each thread" : "";
     },
-    .sizes =
-        [] {
-          return Params{{"stride", 128}};
-        },
     .gpu =
         {
             .launch =

@@ -42,10 +42,6 @@ const bool added = add_gpu_kernel({
       if (p.at("bytes") > kMostBytes) return "shared memory takes at most 48 KiB a block without asking for more";
       return p.at("walkers") > kMostWalkers ? "a block has at most 1024 walkers" : "";
     },
-    .sizes =
-        [] {
-          return Params{{"stride", 128}};
-        },
     .gpu =
         {
             .launch =

@@ -100,6 +100,7 @@ def test_everything_is_told_and_drawn(tmp_path):
     assert "waits 4× to 26× as long as one of the CPU" in section.finding
     assert "core reaches 120\u00a0Mload/s from memory, 12× the rate of one walker, with 16 loads under way" in section.finding
     assert "takes 2.00\u00a0ns on a" in section.finding
+    assert "9.99\u00a0GB/s, each of the 10 multiprocessors must have 3.90\u00a0KiB under way" in section.finding
     rows = section.tables[0].rows
     cpu = next(r for r in rows if r["title"] == "CPU core, memory")
     assert cpu["needed"] == pytest.approx(12, rel=0.01) and cpu["bytes"] == pytest.approx(12 * 64, rel=0.01)
