@@ -55,11 +55,11 @@ def section(view: View) -> Section | None:
     curves = [c for part in view.timed_parts for c in _curves(view, part)]
     if not walks and not curves:
         return None
-    texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves), *_order_words(view), *_page_words(view)]
+    texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves)]
     figures = [*_latency_figure(view, walks), *_little_figure(view, [c for c in curves if _is_walk(c)], "loads", "load/s"),
                *_little_figure(view, [c for c in curves if not _is_walk(c)], "multiply-adds", "FMA/s")]
     return Section(" ".join(texts) or "Nothing was timed that tells a latency.", figures=figures, verdicts=_verdicts(view, walks, curves),
-                   tables=_little_table(view, curves), appendix=_tables(view, walks))
+                   tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
 
 
 # Data

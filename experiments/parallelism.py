@@ -17,13 +17,12 @@ def section(view: View) -> Section | None:
     growth = _growth(view, gpu) if gpu else {}
     waves, chains = (_waves(view, gpu), _by_chains(gpu)) if gpu else ({}, {})
     core, team = (_core(cpu), _team(cpu)) if cpu else ({}, {})
-    texts = [*_growth_words(gpu, growth), *_chain_words(gpu, chains), *_wave_words(gpu, waves), *_core_words(cpu, core),
-             *_team_words(team)]
+    texts = [*_growth_words(gpu, growth), *_chain_words(gpu, chains), *_wave_words(gpu, waves), *_core_words(cpu, core)]
     if not texts:
         return None
-    figures = [*_growth_figure(view, growth), *_chain_figure(view, chains), *_wave_figure(view, waves),
-               *_core_figure(view, core), *_team_figure(view, team)]
-    return Section(" ".join(texts), figures=figures, verdicts=_verdicts(view, chains, waves), appendix=_tables(view))
+    figures = [*_growth_figure(view, growth), *_chain_figure(view, chains), *_wave_figure(view, waves), *_core_figure(view, core)]
+    return Section(" ".join(texts), figures=figures, verdicts=_verdicts(view, chains, waves),
+                   appendix=[*_team_words(team), *_team_figure(view, team), *_tables(view)])
 
 
 # Data
@@ -71,7 +70,7 @@ def _growth(view: View, part: Part) -> dict[str, list[Point]]:
 
 def _growth_title(p: Point) -> str:
     loads = p.tunables.get("in_flight")
-    return f"{p.kernel.title}, {words.counted(int(loads), 'load')} in flight" if loads else p.kernel.title
+    return f"{p.kernel.title}, {loads:g} in flight" if loads else p.kernel.title
 
 
 def _waves(view: View, part: Part) -> dict[bool, list[Point]]:
@@ -139,13 +138,15 @@ def _enough(part: Part, points: list[Point], level: float, best: float | None = 
 
 
 def _growth_words(part: Part | None, growth: dict[str, list[Point]]) -> list[str]:
+    """Of each kernel with the most loads in flight."""
+    last = {points[0].kernel.title: points for points in growth.values()}
     texts = []
-    for title, points in growth.items():
+    for title, points in last.items():
         first, roof = points[0], _roof(part, points[0])
-        alone = f"one thread reaches {numbers.rate(first)}" if _threads(first) == 1 else f"{_threads(first):.0f} threads reach {numbers.rate(first)}"
-        text = f"{title} on the GPU: {alone}"
+        alone = "one thread reaches" if _threads(first) == 1 else f"{_threads(first):.0f} threads reach"
+        text = f"{title} on the GPU: {alone} {numbers.rate(first)}"
         if roof:
-            text += f", 1/{numbers.grouped(roof.value / first.value)} of the {'peak' if points[0].kernel.family == CHAINS else 'bandwidth'}"
+            text += f", 1/{numbers.grouped(roof.value / first.value)} of the {'peak' if first.kernel.family == CHAINS else 'bandwidth'}"
             enough = _enough(part, points, SATURATES, roof.value)
             text += f"; {numbers.percent(SATURATES)} takes {numbers.grouped(_threads(enough))} threads" if enough else (
                 f"; {numbers.grouped(_threads(points[-1]))} reach {numbers.percent(_share(part, points[-1]))}")
@@ -182,27 +183,23 @@ def _step(part: Part, points: list[Point]) -> tuple[Point, Point] | None:
 def _wave_words(part: Part | None, waves: dict[bool, list[Point]]) -> list[str]:
     texts = []
     for few, points in waves.items():
-        pair = _step(part, points)
-        if not pair:
-            continue
-        full, more = (f"{p.sizes['blocks']:.0f}" for p in pair)
-        longer = pair[1].summary.median / pair[0].summary.median
-        what = (f"where {_resident(pair[0]):.0f} blocks are resident and each leaves most slots to the others"
-                if few else "where each block keeps a multiprocessor busy")
-        texts.append(f"{more} blocks take {numbers.times(longer)} as long as {full}, {what}.")
-    return texts
+        if pair := _step(part, points):
+            full, more = (f"{p.sizes['blocks']:.0f}" for p in pair)
+            longer = pair[1].summary.median / pair[0].summary.median
+            what = (f"where {_resident(pair[0]):.0f} are resident and none keeps the multiprocessor busy"
+                    if few else "where one keeps a multiprocessor busy")
+            texts.append(f"{more} blocks take {numbers.times(longer)} as long as {full} {what}")
+    return [words.sentence("; ".join(texts))] if texts else []
 
 
 def _core_words(part: Part | None, core: dict[str, list[Point]]) -> list[str]:
     texts = []
     for title, points in core.items():
-        enough = _enough(part, points, SATURATES)
-        if len(points) > 1 and enough:
-            one = max(p.value for p in points) / points[0].value
-            texts.append(f"{title} on one thread of the CPU: {words.counted(int(enough.sizes['each']), 'chain')} "
-                         f"{'reaches' if enough.sizes['each'] == 1 else 'reach'} {numbers.percent(SATURATES)} of the best rate, "
-                         f"which is {numbers.times(one)} that of {words.counted(int(points[0].sizes['each']), 'chain')}.")
-    return [f"{text[0].upper()}{text[1:]}" for text in texts]
+        if len(points) > 1 and (enough := _enough(part, points, SATURATES)):
+            gain = max(p.value for p in points) / points[0].value
+            texts.append(f"{words.counted(int(enough.sizes['each']), 'chain')} with {title} code ({numbers.times(gain)} the rate of "
+                         f"{int(points[0].sizes['each'])})")
+    return [f"One thread of the CPU needs {words.joined(texts)} for {numbers.percent(SATURATES)} of its best rate."] if texts else []
 
 
 def _team_words(team: dict[str, list[Point]]) -> list[str]:
@@ -296,7 +293,7 @@ def _growth_figure(view: View, growth: dict[str, list[Point]]) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        ax = style.axes(fig, 16, 9, 22, 2)
+        ax = style.axes(fig, 16, 9, 22, 4)
         series = [lines.Series(title, [_percent_dot(part, p, _threads(p)) for p in line]) for title, line in growth.items()]
         lines.draw(ax, series, "Threads", "Share of the roof [%]", log_y=True, limit=13, ylim=(0.6 * min(d.y for s in series for d in s.dots), 250))
         sms = _sms(part)
@@ -309,8 +306,8 @@ def _growth_figure(view: View, growth: dict[str, list[Point]]) -> list[Figure]:
         style.plain_ticks(ax.xaxis, powers)
         ax.xaxis.set_major_formatter(lambda n, _: _power(n))
     shape = ", ".join(f"{v:g} {'threads a block' if k == 'block' else 'chains a thread'}" for k, v in view.settings["growth"].items())
-    caption = (f"From one thread to many waves, as shares of the peak and of the bandwidth of memory ({shape}; below that "
-               f"one block). {words.provenance(part, points)}")
+    caption = (f"From one thread to many waves, as shares of the peak and of the bandwidth of memory, with so many loads of a "
+               f"thread in flight ({shape}; below that one block). {words.provenance(part, points)}")
     return [Figure(f"{view.name}_growth", [_row(part, p) for p in points], draw, caption,
                    "Log-log line plot of the share of the roof over the number of threads.", height=60, half=True)]
 

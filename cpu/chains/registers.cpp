@@ -90,7 +90,7 @@ bool add(int order, const std::string& variant, const std::string& title, const 
 
 const bool added =
     add<float>(10, "scalar", "scalar", "Each thread iterates a few independent chains of single multiply-adds.") &&
-    add<FloatVector>(20, "vector", "widest vectors",
+    add<FloatVector>(20, "vector", "vector",
                      "Each thread iterates a few independent chains of vectors of multiply-adds.");
 
 }  // namespace
