@@ -125,7 +125,7 @@ def _curves(view: View, part: Part) -> list[Curve]:
     groups = {f"{one}, {_level(view, part, n)}": [p for p in walks if p.sizes["bytes"] == n] for n in sorted(swept)}
     for p in part.timed(CHAINS):
         if p.value and p.sizes["blocks"] == 1 and (part.side == "gpu" or p.threads == 1):
-            groups.setdefault(f"{one}, {p.kernel.title}" if part.side == "cpu" else one, []).append(p)
+            groups.setdefault(f"{one} ({p.kernel.title})" if part.side == "cpu" else one, []).append(p)
     return [Curve(part, title, made) for title, points in groups.items() if len(made := _by_number(points)) > 1]
 
 
