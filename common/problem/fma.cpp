@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/problem/problem.hpp"
-
 namespace rung {
 namespace {
 
@@ -37,15 +35,17 @@ Params complete(const Params& given) {
   return {{"chains", chains}, {"iterations", iterations}};
 }
 
-std::vector<Operand> operands(const Params& sizes) {
+}  // namespace
+
+std::vector<Operand> fma_operands(const Params& sizes) {
   const auto chains = static_cast<std::size_t>(sizes.at("chains"));
   return {{.name = "x", .elements = chains},
           {.name = "coefficients", .elements = 4},
           {.name = "y", .elements = chains, .role = Role::output}};
 }
 
-void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
-  fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, data, seed);
+void fill_fma(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
+  fill_float({static_cast<float*>(host[0]), fma_operands(sizes)[0].elements}, data, seed);
   auto* c = static_cast<float*>(host[1]);
   if (data.is_exact) {
     std::copy_n(std::begin({-1.0f, 3.0f, -1.0f, 4.0f}), 4, c);
@@ -59,7 +59,7 @@ void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, s
 
 /// Each step rounds once (twice, if multiplication and addition are separate), with at most the largest |x| on the way
 /// times u; later steps stretch an error by at most |a0|. Hence |error| <= gamma_{2 iterations} |a0| max|x|.
-Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
+Judge fma_reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
   const std::int64_t chains = sizes.at("chains"), iterations = sizes.at("iterations");
   const auto* c = static_cast<const float*>(host[1]);
   const Affine even{c[0], c[1]}, odd{c[2], c[3]};
@@ -76,6 +76,8 @@ Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::sp
   };
 }
 
+namespace {
+
 const bool added = add_problem({
     .family = "fma",
     .title = "Chains of multiply-adds",
@@ -84,10 +86,10 @@ const bool added = add_problem({
                    {{"chains", 5120}, {"iterations", 64}},
                    {{"chains", 1120}, {"iterations", 1 << 12}}},
     .complete = complete,
-    .operands = operands,
+    .operands = fma_operands,
     .flops = fma_flops,
-    .fill = fill_inputs,
-    .reference = reference,
+    .fill = fill_fma,
+    .reference = fma_reference,
 });
 
 }  // namespace

@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-#include "common/registry.hpp"
+#include "common/problem/problem.hpp"
 
 namespace rung {
 
@@ -25,5 +25,10 @@ namespace rung {
 constexpr std::int64_t kFmaGranule = 16;
 
 inline double fma_flops(const Params& p) { return 2.0 * p.at("chains") * p.at("iterations"); }
+
+/// Of `sizes` with chains and iterations, for every problem of this arithmetic: its operands, its inputs, its oracle.
+std::vector<Operand> fma_operands(const Params& sizes);
+void fill_fma(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host);
+Judge fma_reference(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<const void* const> host);
 
 }  // namespace rung
