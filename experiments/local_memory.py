@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 
-from report.experiment import FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest, judge, numbers, ratio, words
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest,
+                               judge, numbers, ratio, words)
 
 KEYS, LAYOUT, LOCAL, USED = "keys", "layout", "local_bytes_per_thread", "registers_per_thread"
 ELEMENT = 4
@@ -51,8 +52,8 @@ def _rates(view: View, timed: list[Point]) -> str:
         text += f", {numbers.percent(_memory(best) / roof.value)} of what {roof.label} can move"
     if others:
         ratios = judge({p.kernel.name: ratio(p, best) for p in others})
-        slower = [f"{p.title} {numbers.times(ratios[p.kernel.name].value)}" for p in sorted(others, key=lambda p: -p.value)]
-        text += f"; of that rate reach {words.joined(slower)}"
+        slower = [f"{numbers.times(ratios[p.kernel.name].value)} ({p.title})" for p in sorted(others, key=lambda p: -p.value)]
+        text += f"; the others reach {words.joined(slower)} that rate"
     return f"{text}."
 
 
@@ -94,8 +95,8 @@ def _layouts(counted: dict) -> str:
         groups[round(w, 2)].append(layout)
     if len(groups) < 2:
         return ""
-    said = [f"{numbers.significant(w)} laid out {words.joined(names)}" for w, names in sorted(groups.items())]
-    return f"In shared memory an access of a warp takes {words.joined(said)} wavefronts (counted)."
+    said = [f"{w:g} laid out {' or '.join(names)}" for w, names in sorted(groups.items())]
+    return f"Wavefronts that an access of a warp takes in shared memory: {words.joined(said)} (counted)."
 
 
 def _automatic(view: View, timed: list[Point]) -> Verdict:
@@ -152,11 +153,11 @@ def _figure(view: View, timed: list[Point]) -> Figure:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        ax = style.axes(fig, 14, 9, 34, 3)
+        ax = style.axes(fig, 14, 9, 27, 3)
         level = roof.value / (2 * ELEMENT) if roof else 0
         values = [p.value for p in points] + ([level] if level else [])
         lines.draw(ax, [lines.Series(label, [lines.dot(p, _keys(p)) for p in line]) for label, line in list(series.items())[:style.MOST]],
-                   "Elements of the array", "Keys sorted", log_y=True, limit=24, unit=points[0].metric.unit,
+                   "Elements of the array", "Keys sorted", log_y=True, limit=15, unit=points[0].metric.unit,
                    ylim=(min(values) / 1.5, max(values) * 1.6))
         if level:
             factor, _ = numbers.scale(max(p.value for p in points), points[0].metric.unit)

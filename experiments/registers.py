@@ -1,6 +1,7 @@
 """Registers capped: what a thread gets, what it spills, how many stay resident, and how fast the product is."""
 
-from report.experiment import FAILS, HOLDS, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest, judge, numbers, ratio, words
+from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest, judge,
+                               numbers, ratio, words)
 
 CAP, USED, SPILLED, OCCUPANCY, BLOCKS, THREADS = ("registers", "registers_per_thread", "local_bytes_per_thread", "occupancy_theoretical",
                                                   "blocks_per_sm", "threads_per_block")
@@ -13,7 +14,7 @@ def section(view: View) -> Section | None:
     if not capped:
         return None
     return Section(_finding(view, capped), figures=[_figure(view, capped)], verdicts=_verdicts(view, capped),
-                   answer=_answer(capped), appendix=[_table(view)])
+                   appendix=[_table(view)])
 
 
 def _timed(view: View) -> list[Point]:
@@ -90,14 +91,6 @@ def _others(view: View, best: Point) -> list[str]:
         return []
     gain = judge({"": ratio(best, other)})[""]
     return [f"With the best cap the kernel is {words.speed(gain, other.title)}, which loads nothing ahead ({_said(other)})."]
-
-
-def _answer(capped: list[Point]) -> list[str]:
-    best, full = fastest(capped), _fullest(capped)
-    if full.counters[OCCUPANCY] <= best.counters[OCCUPANCY]:
-        return []
-    return [f"Registers are worth more than resident threads: {best.kernel.title} is fastest with {_said(best)}; capped until "
-            f"{numbers.percent(full.counters[OCCUPANCY])} fit it keeps {numbers.percent(full.value / best.value)} of that rate."]
 
 
 def _verdicts(view: View, capped: list[Point]) -> list[Verdict]:
@@ -185,7 +178,7 @@ def _panel(ax, name: str, dots: list, level: float) -> None:
     lines.one(ax, lines.Series("", dots), style.SERIES[0])
     ax.set_xscale("log", base=2)
     ax.set_xlim(dots[0].x / 1.2, dots[-1].x * 1.2)
-    style.plain_ticks(ax.xaxis, style.thinned([d.x for d in dots], 1.3))
+    style.plain_ticks(ax.xaxis, style.thinned([d.x for d in dots], 1.45))
     ax.set_ylim(0, 1.1 * (max(level, *(d.y for d in dots)) or 1))
     ax.yaxis.set_major_formatter(lambda v, _: style.plain(v))
     if level:

@@ -92,9 +92,9 @@ def _beside(view: View, timed: list[Point]) -> list[str]:
     if not pairs:
         return []
     ratios = judge({p.tunables[TILE]: ratio(p, other) for p, other in pairs})
-    said = [f"{numbers.times(ratios[p.tunables[TILE]].value)} at {p.tunables[TILE]:.0f}" for p, _ in pairs]
-    return [f"Not knowing the width, the compiler cannot unroll the loop over it: the kernel runs at {words.joined(said)} of the rate of tiles "
-            "compiled in."]
+    said = [f"{numbers.times(ratios[p.tunables[TILE]].value)} at a width of {p.tunables[TILE]:.0f}" for p, _ in pairs]
+    why = ", whose loops the compiler can unroll" if all(r.value < 1 for r in ratios.values()) else ""
+    return [f"A width known only at run time gives, of the rate of the same tiles compiled in{why}: {words.joined(said)}."]
 
 
 def _fits(catalogue: Catalogue) -> list[str]:
@@ -109,8 +109,8 @@ def _fits(catalogue: Catalogue) -> list[str]:
     text += f"{words.listed(refused)} cannot run tiles of {tile:.0f} with a thread for each element" if refused else (
         f"all run tiles of {tile:.0f} with a thread for each element")
     if some:
-        text += (f"; shared memory is the limit on {len(some)}, on the first from tiles of {min(some):.0f} on" if min(some) != max(some) else
-                 f"; shared memory is the limit on {len(some)}, from tiles of {min(some):.0f} on")
+        text += f"; shared memory becomes the limit on {len(some)}, " + (
+            f"at widths from {min(some):.0f} to {max(some):.0f}" if min(some) != max(some) else f"at a width of {min(some):.0f}")
     return [f"{text}."]
 
 
@@ -154,9 +154,9 @@ def _shared(view: View, catalogue: Catalogue) -> Verdict:
     tile, fit = found
     if "shared memory" in fit.limiter:
         return Verdict(said, HOLDS, f"By the model {fit.limiter} limit the resident blocks at a width of {tile:.0f}.")
-    wider = [t for t, f in catalogue[_settings(view, "shared")["device"]].items() if t > tile and "shared memory" in f.limiter]
+    wider = [t for t, f in catalogue[_settings(view, "shared")["device"]].items() if t > tile and f.occupancy and "shared memory" in f.limiter]
     return Verdict(said, PARTLY, f"The bytes are right, but by the model {fit.limiter}, not shared memory, limit the resident blocks at a width of "
-                   f"{tile:.0f}" + (f"; shared memory does from {min(wider):.0f} on." if wider else ", and at every wider one."))
+                   f"{tile:.0f}" + (f"; shared memory does from {min(wider):.0f} on." if wider else ", and at every wider one that runs."))
 
 
 def _ten_registers(view: View, catalogue: Catalogue) -> Verdict:
@@ -176,7 +176,8 @@ def _not_limited(view: View, catalogue: Catalogue) -> Verdict:
         return Verdict(said, UNTESTED)
     limited = [t for t, fit in single.items() if "shared memory" in fit.limiter]
     wide = [t for t, fit in tiles.items() if t > THREADS and "shared memory" in fit.limiter]
-    text = f"By the model it limits {'none' if not limited else len(limited)} of {words.counted(len(single), 'width')} up to {max(single):.0f} on {device}"
+    text = (f"By the model it limits {len(limited) or 'none'} of {words.counted(len(single), 'width')} up to {max(single):.0f} on "
+            f"{device}")
     text += f"; with several elements a thread it does from {min(wide):.0f} on" if wide and not limited else ""
     return Verdict(said, FAILS if limited else HOLDS, f"{text}.")
 
@@ -200,7 +201,8 @@ def _offset(view: View) -> Verdict:
             if verdict.found:
                 quiet = any(t == tool and not v.found for t, v in right)
                 return Verdict(said, FAILS, f"An offset of a pointer counts elements, so the tile begins four times too far: {file.tool} reports "
-                               f"“{verdict.message}”" + ("; with the size in elements it finds nothing." if quiet else "."))
+                               f"“{verdict.message}”" + ("; with the size in elements it finds nothing." if quiet else ".")
+                               + " Nor does the listing compile: its array is declared with two element types.")
             return Verdict(said, HOLDS, f"{file.tool} finds no fault in it.")
     return Verdict(said, UNTESTED)
 
@@ -230,8 +232,8 @@ def _figure(view: View, timed: list[Point]) -> Figure:
         known = [p for p in points if OCCUPANCY in p.counters]
         if known:
             _occupancy(style.axes(fig, style.WIDTH - 40, 9, 2, 3), known)
-    caption = (f"Products of tiles by the width of the tile, {points[0].size_text}: rate and theoretical occupancy; from {THREADS} on each thread "
-               f"of the kernel with a width at run time computes several elements. {words.provenance(view.gpu, points)}")
+    caption = (f"Products of tiles by the width of the tile, {points[0].size_text}: rate and theoretical occupancy. Beyond a width of {THREADS} "
+               f"each thread computes several elements. {words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_rates", [_row(view.gpu, p) for p in points], draw, caption,
                   "Line plot of the rate over the width of the tile, and a dot plot of the occupancy.", height=60)
 
@@ -273,7 +275,7 @@ def _fits_figure(view: View, catalogue: Catalogue) -> Figure:
         from report.draw import style
         ax = style.axes(fig, 62, 5, 2, 9)
         for y, (names, fits) in enumerate(groups):
-            ax.annotate(words.listed(names, 3), (0, y), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points", ha="right",
+            ax.annotate(words.listed(names), (0, y), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points", ha="right",
                         va="center_baseline", size=style.SMALL)
             for x, tile in enumerate(tiles):
                 _cell(ax, x, y, fits.get(tile))
@@ -318,7 +320,7 @@ def _table(view: View, timed: list[Point]) -> Table:
 def _fits_table(view: View, catalogue: Catalogue) -> Table:
     """The registers that a thread may use before they are the limit."""
     tiles = sorted({t for fits in catalogue.values() for t in fits})
-    rows = [{"gpus": words.listed(names, 3)} | {f"tile_{t:g}": fits[t].registers or None if t in fits else None for t in tiles}
+    rows = [{"gpus": words.listed(names)} | {f"tile_{t:g}": fits[t].registers or None if t in fits else None for t in tiles}
             for names, fits in _alike(catalogue)]
     return Table(f"{view.name}_registers", "Registers that a thread may use before they leave room for a block less, by the width of the tile "
                  f"(model). {words.sentence(view.counts.label)}", (
