@@ -2,8 +2,10 @@
 /// while this phase is multiplied, and the next step's row and column from shared memory while this step is. A thread
 /// then keeps 64 sums, 16 elements on their way and two sets of 16 operands. `registers` caps what the compiler may use
 /// for them: few registers leave room for more warps on a multiprocessor, but what does not fit is spilled to local
-/// memory and read back, in each phase or in each step. Compiled for compute capability 9.0, no cap below 24 is kept.
-/// Source: PMPP 4e, section 4.7 (resource partitioning); Volkov, Better performance at lower occupancy, 2010.
+/// memory and read back. The compiler first spills what is loaded ahead, and a thread that is to store an element has
+/// to wait for it: expect the first spill to undo the loading ahead, and spills of sums to cost far more. Compiled for
+/// compute capability 9.0, no cap below 24 is kept. Source: PMPP 4e, section 4.7 (resource partitioning); Volkov,
+/// Better performance at lower occupancy, 2010.
 #include "gpu/matmul/general.hpp"
 
 namespace rung {
@@ -19,7 +21,7 @@ constexpr int kThreads = kBlock * kBlock / kThread / kThread;
 constexpr int kPadding = 4;                             // elements: shifts each row of the transposed tile by 4 banks
 constexpr int kQuads = kBlock * kDepth / 4 / kThreads;  // of each tile that a thread loads
 
-using Caps = Choices<128, 24, 32, 40, 48, 64, 80, 96, 168, 255>;
+using Caps = Choices<128, 24, 32, 40, 48, 64, 80, 96, 112, 168, 255>;
 
 template <int Registers>
 __global__ void __launch_bounds__(kThreads) __maxnreg__(Registers) matmul_prefetch(General g) {
