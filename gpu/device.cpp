@@ -296,6 +296,8 @@ nlohmann::json Gpu::context() const {
       {"gpu_compute_capability_minor", properties_.minor},
       {"gpu_memory_bytes", memory().second},
       {"gpu_shared_bytes_per_sm", properties_.sharedMemPerMultiprocessor},
+      {"gpu_shared_bytes_per_block", properties_.sharedMemPerBlock},
+      {"gpu_shared_bytes_per_block_optin", properties_.sharedMemPerBlockOptin},
       {"gpu_uuid", uuid_text(properties_.uuid)},
       {"gpu_driver", nvml_.driver_version()},
       {"gpu_cuda_driver", cuda_version(driver)},
@@ -352,7 +354,7 @@ DeviceFacts gpu_facts() {
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the GPU's properties");
   return known[device] = {properties.multiProcessorCount, properties.l2CacheSize,
-                          static_cast<std::int64_t>(properties.totalGlobalMem)};
+                          static_cast<std::int64_t>(properties.totalGlobalMem), properties.sharedMemPerBlockOptin};
 }
 
 }  // namespace rung

@@ -1,6 +1,9 @@
 /// The "count" way of a point: executed by the emulator, judged like any other, with what its warps asked for.
+#include <fmt/format.h>
+
 #include "common/harness/count.hpp"
 #include "common/harness/results.hpp"
+#include "common/model/occupancy.hpp"
 
 namespace rung {
 namespace {
@@ -48,6 +51,29 @@ void add_executed(const Counts& counts, Json& entry) {
   entry["shuffles"] = counts.shuffles;
 }
 
+/// The most registers that a thread may use without one resident block less; 0 if no block runs anyway.
+std::int64_t registers_to_spare(const SmLimits& sm, BlockNeeds block) {
+  const int blocks = occupancy(sm, block).blocks_per_sm;
+  if (blocks == 0) return 0;
+  block.registers_per_thread = sm.registers_per_thread;
+  while (occupancy(sm, block).blocks_per_sm < blocks) --block.registers_per_thread;
+  return block.registers_per_thread;
+}
+
+/// The launch on every GPU of the catalogue. What the compiler would make of the kernel there nobody knows, so
+/// registers are no limit but have one.
+void add_catalogue(const Launch& launch, Json& entry) {
+  const BlockNeeds block{.threads = static_cast<std::int64_t>(launch.block.count()),
+                         .shared_bytes = static_cast<std::int64_t>(launch.dynamic_shared_bytes)};
+  for (const Device& device : devices()) {
+    const SmLimits sm = sm_limits(device.major, device.minor);
+    const Occupancy model = occupancy(sm, block);
+    entry[fmt::format("occupancy_on:{}", device.name)] = model.fraction();
+    entry[fmt::format("limiter_on:{}", device.name)] = model.limiter;
+    entry[fmt::format("registers_on:{}", device.name)] = registers_to_spare(sm, block);
+  }
+}
+
 }  // namespace
 
 Json counted_entry(const Point& point, std::uint64_t seed) {
@@ -77,6 +103,7 @@ Json counted_entry(const Point& point, const CountedRun& counted) {
   add_declared(entry, point);
   add_executed(counts, entry);
   if (point.caches) add_modelled(counts.caches, *point.caches, entry);
+  if (point.on_catalogue) add_catalogue(point.kernel->gpu.launch(point.params()), entry);
   entry["max_error_ratio"] = check.max_error_ratio;
   if (!check.judged.empty()) entry["judged"] = check.judged;
   return entry;

@@ -34,6 +34,7 @@ struct Sweep {
   std::optional<bool> has_counters;  ///< counted points have them unless told otherwise
   Effort effort;
   const Device* caches = nullptr;
+  bool on_catalogue = false;
 };
 
 Way way_from(const std::string& word) {
@@ -97,6 +98,7 @@ Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep, 
   point.names_threads = threads.has_value();
   point.effort = sweep.effort;
   point.caches = sweep.caches;
+  point.on_catalogue = sweep.on_catalogue;
   point.is_roof = sweep.is_roofs;
   return point;
 }
@@ -148,11 +150,13 @@ void add_points(const Sweep& sweep, std::vector<Point>& points, std::set<std::st
   });
 }
 
-/// Only what is counted has modelled caches: in another mode the key would be silently without effect.
+/// Only what is counted is modelled: in another mode the keys would be silently without effect.
 void require_counting(const Sweep& sweep) {
   const auto counts = [](Way way) { return way == Way::count; };
-  if (sweep.caches && !std::all_of(sweep.ways.begin(), sweep.ways.end(), counts))
-    throw Error("'caches' needs mode = \"count\" and no other: a model is not measured");
+  if (std::all_of(sweep.ways.begin(), sweep.ways.end(), counts)) return;
+  for (const auto& [key, is_given] :
+       {std::pair{"caches", sweep.caches != nullptr}, std::pair{"catalogue", sweep.on_catalogue}})
+    if (is_given) throw Error(fmt::format("'{}' needs mode = \"count\" and no other: a model is not measured", key));
 }
 
 /// The keys of `node`, which must be a table if it is there, replace those of `keys`.
@@ -205,6 +209,7 @@ Sweep read_sweep(const toml::table& table) {
          for (const std::string& word : words(key, node)) sweep.ways.push_back(way_from(word));
        }},
       {"caches", [&](auto& key, auto& node) { sweep.caches = modelled_device(key, node); }},
+      {"catalogue", [&](auto& key, auto& node) { sweep.on_catalogue = truth(key, node); }},
       {"sizes", [&](auto&, auto& node) { sweep.shapes = shapes(node); }},
       {"shared_bytes", [&](auto& key, auto& node) { sweep.shared_bytes = numbers(key, node); }},
       {"threads", [&](auto& key, auto& node) { sweep.threads = thread_counts(key, node); }},

@@ -18,6 +18,8 @@
 ///   [sweep.brief]                       keys that replace this sweep's in the brief study
 ///   mode = ["hot", "cold"]              or "count": executed and counted by the emulator, never timed
 ///   caches = "H200"                     with mode = "count": model this GPU's caches, too (common/model/devices.cpp)
+///   catalogue = true                    with mode = "count": what limits its resident blocks on each GPU of the
+///                                       catalogue, by the launch alone: for kernels without static shared memory
 ///   shared_bytes = [0, 8192]            dynamic shared memory added to each launch (an occupancy sweep)
 ///   threads = [1, 2, 4, 0]              of CPU kernels; 0: all that the process may use; more than cores are allowed
 ///   counters = true                     experiments/profile.sh reads the GPU's hardware counters of its points; with
@@ -65,6 +67,7 @@ struct Point {
   Way way = Way::hot;
   Effort effort;
   const Device* caches = nullptr;  ///< whose caches are modelled while counting; no part of the name
+  bool on_catalogue = false;       ///< its launch is looked at on every GPU of the catalogue; no part of the name
   int threads = 0;                 ///< that a CPU kernel may use; 0 on the GPU
   bool names_threads = false;      ///< the sweep asked for this number, so the name says it
   bool is_roof = false;            ///< the others of the run are judged by it

@@ -6,6 +6,10 @@
 #include "common/registry.hpp"
 #include "gpu/cuda_error.hpp"
 
+#ifndef __maxnreg__  // before CUDA 12.4 there is no cap: a kernel's resources then say what it got
+#define __maxnreg__(...)
+#endif
+
 namespace rung {
 
 /// Launches `kernel` with the configuration call.launch, on call.stream. `early`: the kernel may start before the

@@ -99,7 +99,9 @@ TEST(Experiment, RefusesCachesThatCannotBeModelled) {
            {"mode = 'count'\ncaches = 3\n", "'caches'"},
            {"mode = 'count'\ncaches = ['H200']\n", "'caches'"},
            {"mode = ['count', 'hot']\ncaches = 'H200'\n", "'caches'"},
-           {"caches = 'H200'\n", "'caches'"},                  // not counted at all
+           {"caches = 'H200'\n", "'caches'"},      // not counted at all
+           {"catalogue = true\n", "'catalogue'"},  // neither
+           {"mode = 'count'\ncatalogue = 'H200'\n", "'catalogue'"},
            {"mode = 'count'\ncache = 'H200'\n", "'caches'"}})  // a misspelt key
     EXPECT_NE(error_of(counted_sweep(lines)).find(word), std::string::npos) << lines << error_of(counted_sweep(lines));
 }
@@ -166,6 +168,24 @@ TEST(CountedEntry, HasAllCountsAndTheModelsUnderItsOwnNames) {
     EXPECT_GE(modelled.at(key).get<double>(), 0) << key;
     EXPECT_LE(modelled.at(key).get<double>(), 1) << key;
   }
+}
+
+/// Tiles of 32 x 32: too many threads for a block of a G80; of half of the SM on an RTX 3080, which so has room for
+/// one.
+TEST(Experiment, ACountedLaunchIsModelledOnEveryGpuOfTheCatalogue) {
+  Point point = point_of(find_kernel("gpu/matmul/dynamic_tile"), {{"tile", 32}, {"n", 32}});
+  point.way = Way::count;
+  EXPECT_FALSE(counted_entry(point, 1).contains("limiter_on:H200"));
+  point.on_catalogue = true;
+  const nlohmann::ordered_json entry = counted_entry(point, 1);
+  EXPECT_EQ(entry.at("occupancy_on:8800 GTX (G80)"), 0);
+  EXPECT_EQ(entry.at("limiter_on:8800 GTX (G80)"), "threads");
+  EXPECT_EQ(entry.at("registers_on:8800 GTX (G80)"), 0);
+  EXPECT_EQ(entry.at("occupancy_on:RTX 3080"), 32.0 / 48);
+  EXPECT_EQ(entry.at("registers_on:RTX 3080"), 64);
+  EXPECT_EQ(entry.at("occupancy_on:H200"), 1);
+  EXPECT_EQ(entry.at("limiter_on:H200"), "threads");
+  EXPECT_EQ(entry.at("registers_on:H200"), 32);
 }
 
 TEST(Experiment, RefusesABillionPoints) {

@@ -108,6 +108,33 @@ const bool dynamic = add_faulty({.name = "dynamic_shared_beyond_by_one",
                                  .run = on_buffers(dynamic_beyond<false>),
                                  .right = on_buffers(dynamic_beyond<true>)});
 
+/// The dynamic shared memory holds two tiles; the second begins so many elements after the first. The faulty kernel
+/// takes the tile's size in bytes for that, as it would be right for a pointer to char. Source: PMPP 4e, fig. 5.14.
+template <int kOffset>
+__global__ void product_of_two_dynamic_tiles(const mem<float>* in, mem<float>* out) {
+  mem<float>* as = dynamic_shared<mem<float>>();
+  mem<float>* bs = as + kOffset;
+  const int tx = threadIdx.x;
+  const int ty = threadIdx.y;
+  as[ty * 16 + tx] = in[ty * 16 + tx];
+  bs[ty * 16 + tx] = in[ty * 16 + tx];
+  __syncthreads();
+  reg<float> sum = 0;
+  for (int i = 0; i < 16; ++i) sum += as[ty * 16 + i] * bs[i * 16 + tx];
+  out[ty * 16 + tx] = sum;
+}
+
+const bool byte_offset =
+    add_faulty({.name = "tile_offset_in_bytes",
+                .what = "the second tile in dynamic shared memory begins its size in bytes, not in "
+                        "elements, after the first",
+                .findings = kOutside,
+                .buffer = "dynamic shared memory",
+                .launch = {{1}, {16, 16}, 2 * 256 * sizeof(float)},
+                .buffers = {{"in", 256 * sizeof(float)}, {"out", 256 * sizeof(float)}},
+                .run = on_buffers(product_of_two_dynamic_tiles<256 * sizeof(float)>),
+                .right = on_buffers(product_of_two_dynamic_tiles<256>)});
+
 /// Column 0 of each row keeps the left neighbour; the faulty tile has no room for that, so the last element of a row
 /// is the first of the next one.
 template <int kWidth>

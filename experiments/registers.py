@@ -1,0 +1,197 @@
+"""Registers capped: what a thread gets, what it spills, how many stay resident, and how fast the product is."""
+
+from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest, judge,
+                               numbers, ratio, words)
+
+CAP, USED, SPILLED, OCCUPANCY, BLOCKS, THREADS = ("registers", "registers_per_thread", "local_bytes_per_thread", "occupancy_theoretical",
+                                                  "blocks_per_sm", "threads_per_block")
+FREE = 0.97
+"""A spill is nearly free if so large a part of the rate without it is left."""
+
+
+def section(view: View) -> Section | None:
+    capped = _capped(view)
+    if not capped:
+        return None
+    return Section(_finding(view, capped), figures=[_figure(view, capped)], verdicts=_verdicts(view, capped),
+                   appendix=[_table(view)])
+
+
+def _timed(view: View) -> list[Point]:
+    return [p for p in view.gpu.timed() if p.value and {USED, SPILLED, OCCUPANCY} <= p.counters.keys()] if view.gpu else []
+
+
+def _capped(view: View) -> list[Point]:
+    """The kernel's points at its largest size, by their caps."""
+    points = [p for p in _timed(view) if p.kernel.name == view.settings["kernel"] and isinstance(p.tunables.get(CAP), (int, float))]
+    size = max((p.n or 0 for p in points), default=0)
+    return sorted((p for p in points if (p.n or 0) == size), key=lambda p: p.tunables[CAP])
+
+
+def _beside(view: View, size_key: tuple) -> list[Point]:
+    """Other kernels of the sweep at that size."""
+    return [p for p in _timed(view) if p.kernel.name != view.settings["kernel"] and p.size_key == size_key]
+
+
+# Words
+
+
+def _said(p: Point) -> str:
+    """'96 registers a thread at 25 % occupancy'."""
+    return f"{p.counters[USED]:.0f} registers a thread at {numbers.percent(p.counters[OCCUPANCY])} occupancy"
+
+
+def _bytes(p: Point) -> str:
+    return f"{p.counters[SPILLED]:.0f}\u00a0B"
+
+
+def _fullest(capped: list[Point]) -> Point:
+    """The fastest of those with the highest occupancy."""
+    return max(capped, key=lambda p: (p.counters[OCCUPANCY], p.value))
+
+
+def _finding(view: View, capped: list[Point]) -> str:
+    best, full = fastest(capped), _fullest(capped)
+    if full.counters[OCCUPANCY] <= best.counters[OCCUPANCY]:
+        text = f"The fastest has the highest occupancy, too: {_said(best)} with {numbers.rate(best)}"
+    else:
+        loss = judge({"": ratio(full, best)})[""]
+        why = f", since each thread spills {_bytes(full)}" if full.counters[SPILLED] else ""
+        text = (f"The fastest is not the one with the highest occupancy: {_said(best)} give {numbers.rate(best)}; "
+                f"{_said(full)} are {words.speed(loss, 'that')}{why}")
+    return " ".join([f"{text}.", *_mild(capped), *_greedy(capped, best), *_others(view, best)])
+
+
+def _mild(capped: list[Point]) -> list[str]:
+    """The largest spill that costs next to nothing, beside the fastest without one at the same occupancy or below."""
+    whole = fastest([p for p in capped if not p.counters[SPILLED]])
+    spilled = [p for p in capped if p.counters[SPILLED]]
+    if not whole or not spilled:
+        return []
+    free = [p for p in spilled if p.value >= FREE * whole.value]
+    if not free:
+        least = min(spilled, key=lambda p: p.counters[SPILLED])
+        return [f"No spill is free: the smallest, of {_bytes(least)}, leaves {numbers.percent(least.value / whole.value)} of the rate without."]
+    most = max(free, key=lambda p: p.counters[SPILLED])
+    return [f"A mild spill costs next to nothing: with {_bytes(most)} a thread {numbers.percent(most.value / whole.value)} of the best rate "
+            "without any are left."]
+
+
+def _greedy(capped: list[Point], best: Point) -> list[str]:
+    """What the compiler's own choice costs: more registers than the fastest has."""
+    own = capped[-1]
+    if own.counters[USED] <= best.counters[USED]:
+        return []
+    return [f"Left to itself the compiler takes {_said(own)}, which gives {numbers.percent(own.value / best.value)} of the best rate."]
+
+
+def _others(view: View, best: Point) -> list[str]:
+    other = fastest(_beside(view, best.size_key))
+    if not other:
+        return []
+    gain = judge({"": ratio(best, other)})[""]
+    return [f"With the best cap the kernel is {words.speed(gain, other.title)}, which loads nothing ahead ({_said(other)})."]
+
+
+def _verdicts(view: View, capped: list[Point]) -> list[Verdict]:
+    return [_by_block(view, capped), _lower(view, capped)]
+
+
+def _by_block(view: View, capped: list[Point]) -> Verdict:
+    """Resident blocks fall with registers, in steps: some more registers cost no block, others a whole one."""
+    said = claim(view, "by_block")
+    known = sorted((p for p in capped if {BLOCKS, THREADS} <= p.counters.keys()), key=lambda p: p.counters[USED])
+    pairs = [(a, b) for a, b in zip(known, known[1:]) if b.counters[USED] > a.counters[USED]]
+    falls = [(a, b) for a, b in pairs if b.counters[BLOCKS] < a.counters[BLOCKS]]
+    if not falls:
+        return Verdict(said, UNTESTED)
+    a, b = falls[-1]
+    text = (f"From {a.counters[USED]:.0f} to {b.counters[USED]:.0f} registers an SM holds {b.counters[BLOCKS]:.0f} instead of "
+            f"{a.counters[BLOCKS]:.0f} blocks of {b.counters[THREADS]:.0f} threads")
+    kept = [(x, y) for x, y in pairs if y.counters[BLOCKS] == x.counters[BLOCKS]]
+    if kept:
+        text += f"; from {kept[-1][0].counters[USED]:.0f} to {kept[-1][1].counters[USED]:.0f} it loses none"
+    rises = any(b.counters[BLOCKS] > a.counters[BLOCKS] for a, b in pairs)
+    return Verdict(said, FAILS if rises else HOLDS, f"{text}.")
+
+
+def _lower(view: View, capped: list[Point]) -> Verdict:
+    said = claim(view, "lower_occupancy")
+    best, full = fastest(capped), _fullest(capped)
+    if len({p.counters[OCCUPANCY] for p in capped}) < 2:
+        return Verdict(said, UNTESTED)
+    holds = best.counters[OCCUPANCY] < full.counters[OCCUPANCY]
+    return Verdict(said, HOLDS if holds else FAILS, f"The best of {words.counted(len(capped), 'cap')} gives {_said(best)}; the highest "
+                   f"occupancy is {numbers.percent(full.counters[OCCUPANCY])}.")
+
+
+# Figure and table
+
+
+def _row(part: Part, p: Point) -> dict:
+    low, high = p.interval or (None, None)
+    c = p.counters
+    return {"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "cap": p.tunables.get(CAP), "registers_per_thread": c[USED],
+            "local_bytes_per_thread": c[SPILLED], "blocks_per_sm": c.get(BLOCKS), "threads_per_block": c.get(THREADS),
+            "occupancy_theoretical": c[OCCUPANCY], "occupancy_achieved": part.counters_of(p).get("occupancy_achieved"),
+            "limiter": p.labels.get("occupancy_limiter"), "value": p.value, "low": low, "high": high, "unit": p.metric.unit,
+            "run": part.run.path.name}
+
+
+def _figure(view: View, capped: list[Point]) -> Figure:
+    """Rate, occupancy and spilled bytes, side by side over the same caps."""
+    best = fastest(capped)
+    beside = _beside(view, best.size_key)
+    factor, unit = numbers.scale(max(p.value for p in capped + beside), best.metric.unit)
+
+    def rate(p: Point):
+        from report.draw import lines
+        ends = [end / factor for end in p.interval or ()]
+        return lines.Dot(p.tunables.get(CAP, 0), p.value / factor, *ends, hollow=not p.settled)
+
+    def counter(name: str, scale: float):
+        from report.draw import lines
+        return lambda p: lines.Dot(p.tunables[CAP], scale * p.counters[name])
+    panels = ((f"Performance [{unit}]", rate), ("Theoretical occupancy [%]", counter(OCCUPANCY, 100.0)),
+              ("Spilled for each thread [B]", counter(SPILLED, 1.0)))
+
+    def draw(fig) -> None:
+        from report.draw import style
+        left, gap = 12.0, 14.0
+        width = (style.WIDTH - left - 2 - 2 * gap) / 3
+        for i, (name, dot) in enumerate(panels):
+            at = left + i * (width + gap)
+            ax = style.axes(fig, at, 9, style.WIDTH - at - width, 3)
+            _panel(ax, name, [dot(p) for p in capped], rate(fastest(beside)).y if beside and i == 0 else 0)
+            if beside and i == 0:
+                ax.annotate(fastest(beside).kernel.title, (0, rate(fastest(beside)).y), xycoords=("axes fraction", "data"), xytext=(2, 2),
+                            textcoords="offset points", size=style.SMALL, color=style.GREY)
+    caption = (f"{words.sentence(best.kernel.title)[:-1]}, {best.size_text}, with its registers capped: rate, theoretical occupancy, and "
+               f"the local memory that the compiler spills to. {words.provenance(view.gpu, capped)}")
+    return Figure(f"{view.name}_caps", [_row(view.gpu, p) for p in capped + beside], draw, caption,
+                  "Three line plots over the cap on registers: rate, occupancy and spilled bytes.", height=58)
+
+
+def _panel(ax, name: str, dots: list, level: float) -> None:
+    """A line from zero up, and a level to compare it with."""
+    from report.draw import lines, style
+    lines.one(ax, lines.Series("", dots), style.SERIES[0])
+    ax.set_xscale("log", base=2)
+    ax.set_xlim(dots[0].x / 1.2, dots[-1].x * 1.2)
+    style.plain_ticks(ax.xaxis, style.thinned([d.x for d in dots], 1.45))
+    ax.set_ylim(0, 1.1 * (max(level, *(d.y for d in dots)) or 1))
+    ax.yaxis.set_major_formatter(lambda v, _: style.plain(v))
+    if level:
+        ax.axhline(level, color=style.GREY, linewidth=0.8, zorder=1)
+    ax.set_xlabel("Cap on a thread’s registers")
+    ax.set_ylabel(name, labelpad=1)
+
+
+def _table(view: View) -> Table:
+    points = sorted(_timed(view), key=lambda p: (p.n or 0, p.tunables.get(CAP, 0), p.name))
+    return Table(f"{view.name}_points", f"Registers capped, every point. {words.provenance(view.gpu, points, hollow=False)}", (
+        Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
+        Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "spilled", numbers.binary),
+        Column("blocks_per_sm", "blocks/SM", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "theoretical", numbers.percent),
+        Column("occupancy_achieved", "achieved", numbers.percent), Column("value", points[0].metric.unit, numbers.significant)),
+        [_row(view.gpu, p) for p in points])

@@ -1,0 +1,328 @@
+"""The width of a tile: what each GPU of the catalogue has room for, by the model, and the rate of each width, measured."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest, judge,
+                               numbers, ratio, words)
+
+TILE, OCCUPANCY, SHARED, REGISTERS = "tile", "occupancy_theoretical", "shared_bytes_per_block", "registers_per_thread"
+ON = "occupancy_on:", "limiter_on:", "registers_on:"
+"""Of a counted point, before the name of a GPU of the catalogue."""
+LETTERS = {"threads": "T", "blocks": "B", "registers": "R", "shared memory": "S"}
+THREADS = 32
+"""Threads of a block along a side, at most."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A launch on a GPU: the share of its warps that are resident, what allows no more, and the registers that cost no block."""
+
+    occupancy: float
+    limiter: str
+    registers: float
+
+
+Catalogue = dict[str, dict[float, Fit]]
+"""GPU → tile → how the launch fits."""
+
+
+def section(view: View) -> Section | None:
+    timed = [p for p in view.gpu.timed() if p.value and isinstance(p.tunables.get(TILE), (int, float))] if view.gpu else []
+    catalogue = _catalogue(view)
+    if not timed and not catalogue:
+        return None
+    texts = [*_rates(view, timed), *_beside(view, timed), *_fits(catalogue)]
+    figures = [*([_figure(view, timed)] if timed else []), *([_fits_figure(view, catalogue)] if catalogue else [])]
+    return Section(" ".join(texts), figures=figures, verdicts=_verdicts(view, catalogue),
+                   appendix=[*([_table(view, timed)] if timed else []), *([_fits_table(view, catalogue)] if catalogue else [])])
+
+
+def _catalogue(view: View) -> Catalogue:
+    found: Catalogue = defaultdict(dict)
+    for p in view.counts.points if view.counts else ():
+        for key in p.counters:
+            if key.startswith(ON[0]) and isinstance(p.tunables.get(TILE), (int, float)):
+                name = key.removeprefix(ON[0])
+                found[name][p.tunables[TILE]] = Fit(p.counters[key], p.labels.get(ON[1] + name, ""), p.counters.get(ON[2] + name, 0))
+    return {name: dict(sorted(tiles.items())) for name, tiles in found.items()}
+
+
+def _of(view: View, timed: list[Point], which: str) -> list[Point]:
+    """The points of the kernel that the TOML names so, by the width of the tile, at the largest size."""
+    points = [p for p in timed if p.kernel.name == view.settings[which]]
+    size = max((p.n or 0 for p in points), default=0)
+    return sorted((p for p in points if (p.n or 0) == size), key=lambda p: p.tunables[TILE])
+
+
+# Words
+
+
+def _at(p: Point) -> str:
+    return f"{p.tunables[TILE]:.0f} × {p.tunables[TILE]:.0f}"
+
+
+def _taken(p: Point) -> str:
+    """', which take 32 KiB of shared memory a block at 50 % occupancy'."""
+    if not {SHARED, OCCUPANCY} <= p.counters.keys():
+        return ""
+    return f", which take {numbers.binary(p.counters[SHARED])} of shared memory a block at {numbers.percent(p.counters[OCCUPANCY])} occupancy"
+
+
+def _rates(view: View, timed: list[Point]) -> list[str]:
+    points = _of(view, timed, "dynamic")
+    if not points:
+        return []
+    best, widest = fastest(points), points[-1]
+    text = f"Tiles of {_at(best)} are the fastest of those chosen at run time{_taken(best)}: {numbers.rate(best)}"
+    if widest is not best:
+        loss = judge({"": ratio(widest, best)})[""]
+        text += f"; the widest that a block has room for, {_at(widest)}{_taken(widest)}, are {words.speed(loss, 'that')}"
+    return [f"{text}."]
+
+
+def _pairs(view: View, timed: list[Point]) -> list[tuple[Point, Point]]:
+    """Of the same width and size: at run time, compiled."""
+    compiled = {(p.tunables[TILE], p.size_key): p for p in _of(view, timed, "compiled")}
+    return [(p, compiled[p.tunables[TILE], p.size_key]) for p in _of(view, timed, "dynamic") if (p.tunables[TILE], p.size_key) in compiled]
+
+
+def _beside(view: View, timed: list[Point]) -> list[str]:
+    pairs = _pairs(view, timed)
+    if not pairs:
+        return []
+    ratios = judge({p.tunables[TILE]: ratio(p, other) for p, other in pairs})
+    said = [f"{numbers.times(ratios[p.tunables[TILE]].value)} at a width of {p.tunables[TILE]:.0f}" for p, _ in pairs]
+    why = ", whose loops the compiler can unroll" if all(r.value < 1 for r in ratios.values()) else ""
+    return [f"A width known only at run time gives, of the rate of the same tiles compiled in{why}: {words.joined(said)}."]
+
+
+def _fits(catalogue: Catalogue) -> list[str]:
+    """At the widest tile with an element a thread: where it cannot run; and from which width on shared memory is the limit."""
+    tile = max((t for tiles in catalogue.values() for t in tiles if t <= THREADS), default=None)
+    if not tile:
+        return []
+    refused = [name for name, tiles in catalogue.items() if tile in tiles and not tiles[tile].occupancy]
+    some = [min(tiles) for tiles in ([t for t, fit in tiles.items() if fit.occupancy and "shared memory" in fit.limiter]
+                                     for tiles in catalogue.values()) if tiles]
+    text = f"Of {words.counted(len(catalogue), 'GPU')} of the catalogue "
+    text += f"{words.listed(refused)} cannot run tiles of {tile:.0f} with a thread for each element" if refused else (
+        f"all run tiles of {tile:.0f} with a thread for each element")
+    if some:
+        text += f"; shared memory becomes the limit on {len(some)}, " + (
+            f"at widths from {min(some):.0f} to {max(some):.0f}" if min(some) != max(some) else f"at a width of {min(some):.0f}")
+    return [f"{text}."]
+
+
+def _verdicts(view: View, catalogue: Catalogue) -> list[Verdict]:
+    return [_threads(view, catalogue), _shared(view, catalogue), _ten_registers(view, catalogue), _not_limited(view, catalogue), _per_sm(view),
+            _offset(view)]
+
+
+def _settings(view: View, id_: str) -> dict:
+    return next(c for c in view.settings["claims"] if c.get("id") == id_)
+
+
+def _threads(view: View, catalogue: Catalogue) -> Verdict:
+    """The widest tile of a thread an element that runs has as many threads as the claim says, and the next one fails by threads."""
+    said, told = claim(view, "threads"), _settings(view, "threads")["values"]
+    texts, holds = [], []
+    for name, most in told.items():
+        tiles = {t: fit for t, fit in catalogue.get(name, {}).items() if t <= THREADS}
+        fitting, failing = ([t for t, fit in tiles.items() if bool(fit.occupancy) == runs] for runs in (True, False))
+        if not fitting:
+            continue
+        holds.append(max(fitting) ** 2 <= most and all(t * t > most and "threads" in tiles[t].limiter for t in failing))
+        texts.append(f"{name} runs tiles up to {max(fitting):.0f} ({max(fitting) ** 2:.0f} threads)"
+                     + (f" and none of {min(failing):.0f} ({min(failing) ** 2:.0f})" if failing else ""))
+    if len(holds) < len(told):
+        return Verdict(said, UNTESTED)
+    return Verdict(said, HOLDS if all(holds) else FAILS, f"By the model {words.joined(texts)}.")
+
+
+def _one(view: View, catalogue: Catalogue, id_: str) -> tuple[float, Fit] | None:
+    """The fit of the claim's tile on the claim's device."""
+    entry = _settings(view, id_)
+    fit = catalogue.get(entry["device"], {}).get(entry["tile"])
+    return (entry["tile"], fit) if fit else None
+
+
+def _shared(view: View, catalogue: Catalogue) -> Verdict:
+    said, found = claim(view, "shared"), _one(view, catalogue, "shared")
+    if not found:
+        return Verdict(said, UNTESTED)
+    tile, fit = found
+    if "shared memory" in fit.limiter:
+        return Verdict(said, HOLDS, f"By the model {fit.limiter} limit the resident blocks at a width of {tile:.0f}.")
+    wider = [t for t, f in catalogue[_settings(view, "shared")["device"]].items() if t > tile and f.occupancy and "shared memory" in f.limiter]
+    return Verdict(said, PARTLY, f"The bytes are right, but by the model {fit.limiter}, not shared memory, limit the resident blocks at a width of "
+                   f"{tile:.0f}" + (f"; shared memory does from {min(wider):.0f} on." if wider else ", and at every wider one that runs."))
+
+
+def _ten_registers(view: View, catalogue: Catalogue) -> Verdict:
+    said, found = claim(view, "ten_registers"), _one(view, catalogue, "ten_registers")
+    if not found:
+        return Verdict(said, UNTESTED)
+    tile, fit = found
+    return Verdict(said, HOLDS if fit.registers == _settings(view, "ten_registers")["value"] else FAILS,
+                   f"By the model blocks of {tile * tile:.0f} threads may use {fit.registers:.0f} registers a thread before one block less fits.")
+
+
+def _not_limited(view: View, catalogue: Catalogue) -> Verdict:
+    said, device = claim(view, "not_limited"), _settings(view, "not_limited")["device"]
+    tiles = catalogue.get(device, {})
+    single = {t: fit for t, fit in tiles.items() if t <= THREADS}
+    if not single:
+        return Verdict(said, UNTESTED)
+    limited = [t for t, fit in single.items() if "shared memory" in fit.limiter]
+    wide = [t for t, fit in tiles.items() if t > THREADS and "shared memory" in fit.limiter]
+    text = (f"By the model it limits {len(limited) or 'none'} of {words.counted(len(single), 'width')} up to {max(single):.0f} on "
+            f"{device}")
+    text += f"; with several elements a thread it does from {min(wide):.0f} on" if wide and not limited else ""
+    return Verdict(said, FAILS if limited else HOLDS, f"{text}.")
+
+
+def _per_sm(view: View) -> Verdict:
+    said, context = claim(view, "per_sm"), view.gpu.run.context if view.gpu else {}
+    block, most, sm = (context.get(f"gpu_shared_bytes_per_{key}") for key in ("block", "block_optin", "sm"))
+    if not block or not sm:
+        return Verdict(said, UNTESTED)
+    text = f"It is {numbers.binary(block)} on {view.gpu.machine.label}, what a block gets without asking"
+    text += f"; a block may ask for {numbers.binary(most)}" if most else ""
+    return Verdict(said, HOLDS if block == sm else FAILS, f"{text}, and an SM has {numbers.binary(sm)} (sharedMemPerMultiprocessor).")
+
+
+def _offset(view: View) -> Verdict:
+    """What the emulator says of the planted fault that has this offset, and of its right twin."""
+    said, name = claim(view, "offset"), view.settings["fault"]
+    for file in view.companions.hazards:
+        seen, right = ({v for v in file.kernels[n].verdicts.items()} if n in file.kernels else set() for n in (name, f"{name}_right"))
+        for tool, verdict in sorted(seen, key=lambda item: item[0]):
+            if verdict.found:
+                quiet = any(t == tool and not v.found for t, v in right)
+                return Verdict(said, FAILS, f"An offset of a pointer counts elements, so the tile begins four times too far: {file.tool} reports "
+                               f"“{verdict.message}”" + ("; with the size in elements it finds nothing." if quiet else ".")
+                               + " Nor does the listing compile: its array is declared with two element types.")
+            return Verdict(said, HOLDS, f"{file.tool} finds no fault in it.")
+    return Verdict(said, UNTESTED)
+
+
+# Figures and tables
+
+
+def _row(part: Part, p: Point) -> dict:
+    low, high = p.interval or (None, None)
+    c = p.counters
+    return {"kernel": p.kernel.name, "title": p.title, "tile": p.tunables[TILE], "size": p.size_text, "threads_per_block": c.get("threads_per_block"),
+            "shared_bytes_per_block": c.get(SHARED), "registers_per_thread": c.get(REGISTERS), "blocks_per_sm": c.get("blocks_per_sm"),
+            "occupancy_theoretical": c.get(OCCUPANCY), "limiter": p.labels.get("occupancy_limiter"), "op_per_byte": p.requested_intensity,
+            "value": p.value, "low": low, "high": high, "unit": p.metric.unit, "run": part.run.path.name}
+
+
+def _figure(view: View, timed: list[Point]) -> Figure:
+    """The rate over the width of the tile, and the occupancy beside it."""
+    series = {some[0].kernel.title: some for which in ("dynamic", "compiled") if (some := _of(view, timed, which))}
+    points = [p for line in series.values() for p in line]
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        ax = style.axes(fig, 14, 9, 72, 3)
+        lines.draw(ax, [lines.Series(title, [lines.dot(p, p.tunables[TILE]) for p in line]) for title, line in series.items()],
+                   "Width of the tile", "Performance", limit=14, unit=points[0].metric.unit)
+        known = [p for p in points if OCCUPANCY in p.counters]
+        if known:
+            _occupancy(style.axes(fig, style.WIDTH - 40, 9, 2, 3), known)
+    caption = (f"Products of tiles by the width of the tile, {points[0].size_text}: rate and theoretical occupancy. Beyond a width of {THREADS} "
+               f"each thread computes several elements. {words.provenance(view.gpu, points)}")
+    return Figure(f"{view.name}_rates", [_row(view.gpu, p) for p in points], draw, caption,
+                  "Line plot of the rate over the width of the tile, and a dot plot of the occupancy.", height=60)
+
+
+def _occupancy(ax, points: list[Point]) -> None:
+    from report.draw import style
+    ax.set_xscale("log", base=2)
+    for p in points:
+        ax.plot([p.tunables[TILE]], [100 * p.counters[OCCUPANCY]], "o", color=style.SERIES[0]["color"], markersize=3.4)
+    tiles = sorted({p.tunables[TILE] for p in points})
+    ax.set_xlim(tiles[0] / 1.3, tiles[-1] * 1.3)
+    style.plain_ticks(ax.xaxis, style.thinned(tiles, 1.9))
+    ax.set_ylim(0, 104)
+    ax.set_xlabel("Width of the tile")
+    ax.set_ylabel("Occupancy [%]", labelpad=1)
+
+
+def _alike(catalogue: Catalogue) -> list[tuple[list[str], dict[float, Fit]]]:
+    """GPUs on which every width fits equally, in the catalogue's order."""
+    groups: dict[tuple, list[str]] = {}
+    for name, tiles in catalogue.items():
+        groups.setdefault(tuple(tiles.items()), []).append(name)
+    return [(names, catalogue[names[0]]) for names in groups.values()]
+
+
+def _letters(limiter: str) -> str:
+    """'T' for threads, 'TS' for threads and shared memory."""
+    return "".join(letter for word, letter in LETTERS.items() if word in limiter)
+
+
+def _fits_figure(view: View, catalogue: Catalogue) -> Figure:
+    """A row for GPUs that are alike, a column for each width: the occupancy as a shade, the limits as letters."""
+    groups = _alike(catalogue)
+    tiles = sorted({t for fits in catalogue.values() for t in fits})
+    rows = [{"gpu": name, "tile": t, "occupancy": fit.occupancy, "limiter": fit.limiter, "registers_to_spare": fit.registers}
+            for name, fits in catalogue.items() for t, fit in fits.items()]
+
+    def draw(fig) -> None:
+        from report.draw import style
+        ax = style.axes(fig, 62, 5, 2, 9)
+        for y, (names, fits) in enumerate(groups):
+            ax.annotate(words.listed(names), (0, y), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points", ha="right",
+                        va="center_baseline", size=style.SMALL)
+            for x, tile in enumerate(tiles):
+                _cell(ax, x, y, fits.get(tile))
+        ax.set_xlim(-0.5, len(tiles) - 0.5)
+        ax.set_ylim(len(groups) - 0.5, -0.5)
+        ax.set_yticks([])
+        ax.xaxis.tick_top()
+        ax.xaxis.set_label_position("top")
+        ax.set_xticks(range(len(tiles)), [f"{t:g}" for t in tiles])
+        ax.set_xlabel("Width of the tile")
+        ax.tick_params(length=0)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+    caption = (f"Theoretical occupancy of the tiled product by the model, registers aside: per cent, and what allows no more: threads (T), block "
+               f"slots (B) or shared memory (S); a cross: such a block cannot run. Up to {THREADS} a thread computes one element, beyond that "
+               "several. GPUs with the same limits share a row. " + words.sentence(f"modelled; {view.counts.label}"))
+    return Figure(f"{view.name}_catalogue", rows, draw, caption, "Table of occupancies by GPU and width of the tile, with what limits each.",
+                  height=16 + 5.2 * len(groups))
+
+
+def _cell(ax, x: int, y: int, fit: Fit | None) -> None:
+    from report.draw import style
+    if fit is None:
+        return
+    colour = style.mix("#ffffff", style.SIDE_COLOUR["gpu"], 0.75 * fit.occupancy)
+    ax.add_patch(style.matplotlib.patches.Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=colour, edgecolor="none", zorder=1))
+    text = f"{100 * fit.occupancy:.0f}\u2009{_letters(fit.limiter)}" if fit.occupancy else f"×\u2009{_letters(fit.limiter)}"
+    ax.annotate(text, (x, y), ha="center", va="center_baseline", size=style.SMALL - 0.6,
+                color="white" if fit.occupancy > 0.6 else style.INK if fit.occupancy else style.ALERT)
+
+
+def _table(view: View, timed: list[Point]) -> Table:
+    points = sorted(timed, key=lambda p: (p.n or 0, p.tunables[TILE], p.kernel.order))
+    return Table(f"{view.name}_points", f"Every width that was measured. {words.provenance(view.gpu, points, hollow=False)}", (
+        Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
+        Column("threads_per_block", "threads", lambda v: f"{v:.0f}"), Column("shared_bytes_per_block", "shared memory", numbers.binary),
+        Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "occupancy", numbers.percent),
+        Column("limiter", "limited by", right=False), Column("op_per_byte", "OP/B", numbers.significant),
+        Column("value", points[0].metric.unit, numbers.significant)), [_row(view.gpu, p) for p in points])
+
+
+def _fits_table(view: View, catalogue: Catalogue) -> Table:
+    """The registers that a thread may use before they are the limit."""
+    tiles = sorted({t for fits in catalogue.values() for t in fits})
+    rows = [{"gpus": words.listed(names)} | {f"tile_{t:g}": fits[t].registers or None if t in fits else None for t in tiles}
+            for names, fits in _alike(catalogue)]
+    return Table(f"{view.name}_registers", "Registers that a thread may use before they leave room for a block less, by the width of the tile "
+                 f"(model). {words.sentence(view.counts.label)}", (
+                     Column("gpus", "GPU", right=False, wide=True),
+                     *(Column(f"tile_{t:g}", f"{t:g}", lambda v: f"{v:.0f}") for t in tiles)), rows)

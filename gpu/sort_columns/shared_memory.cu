@@ -1,0 +1,58 @@
+/// Each thread has its array in shared memory, which takes any index at run time. What decides is where a thread's
+/// elements are: "by_key" puts the same element of neighbouring threads side by side, as local memory does, so a warp's
+/// accesses are to 32 banks; "padded" keeps a thread's array together with one unused element after it, which spreads
+/// the threads over the banks as well; without that ("by_thread") all 32 lanes access one bank, since an array's length
+/// is a power of two. Shared memory limits the resident threads: 32 keys take 128 bytes a thread.
+#include "gpu/sort_columns/brick_sort.hpp"
+
+namespace rung {
+namespace {
+
+/// The tunable's words, in this order.
+enum Layout { kByKey, kPadded, kByThread };
+
+struct Shared {
+  mem<float>* first;
+  int step;  ///< from one element of the array to the next
+  __device__ __forceinline__ reg<float> get(int place) const {
+    const reg<float> key = first[place * step];
+    return key;
+  }
+  __device__ __forceinline__ void put(int place, reg<float> key) { first[place * step] = key; }
+};
+
+/// Elements of shared memory that a thread's array takes.
+template <Layout layout>
+constexpr int pitch(int keys) {
+  return layout == kPadded ? keys + 1 : keys;
+}
+
+template <int Keys, Layout layout>
+__global__ void __launch_bounds__(kThreads)
+    sort_in_shared_memory(const mem<float>* in, mem<float>* out, std::int64_t n) {
+  __shared__ mem<float> arrays[kThreads * pitch<layout>(Keys)];
+  const int t = threadIdx.x;
+  Shared array{arrays + (layout == kByKey ? t : t * pitch<layout>(Keys)), layout == kByKey ? kThreads : 1};
+  sort_column<Keys, 1>(array, in, out, n);  // no barrier: nobody else uses this thread's array
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/sort_columns/shared_memory",
+    .order = 30,
+    .title = "shared memory",
+    .idea = "Shared memory takes an index of run time, if the threads' arrays are laid out so that no banks conflict.",
+    .source = {{"zhou2015", "Memory Model"}, {"cuda-best-practices", "shared memory and memory banks"}},
+    .tunables = {{"layout", words({"by_key", "padded", "by_thread"})}},
+    .gpu = {.launch = columns_launch, .requested = columns_traffic},
+    .run =
+        [](const Call& call) {
+          ColumnKeys::pick(call.params.at("keys"), [&](auto keys) {
+            Choices<kByKey, kPadded, kByThread>::pick(call.params.at("layout"), [&](auto layout) {
+              launch_columns(call, sort_in_shared_memory<keys, static_cast<Layout>(layout.value)>);
+            });
+          });
+        },
+});
+
+}  // namespace
+}  // namespace rung
