@@ -6,14 +6,14 @@ from pathlib import Path
 
 from report.data import companions, schema
 from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
-from report.data.records import (COUNT, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run)
+from report.data.records import (COUNT, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run, Span)
 from report.data.statistics import summarise
 
 NEWEST = 2
 """The newest schema that this report reads."""
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_instance_index", "threads",
-                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged"}
+                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged", "timeline"}
 MIDDLES = ("sm_clock_mhz", "energy_j", "power_w")
 """Counters that each sample has a reading of: the median is kept."""
 FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
@@ -134,7 +134,15 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     times = tuple(_seconds(e) for e in good)
     metric = _metric(kernel, problems, good[0])
     return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summarise(times),
-                 turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
+                 timeline=_timeline(good), turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
+
+
+def _timeline(entries: list[dict]) -> tuple[Span, ...]:
+    """Of the one entry that has it; spans that are malformed are left out."""
+    found = next((e["timeline"] for e in entries if isinstance(e.get("timeline"), list)), ())
+    spans = (s for s in found if isinstance(s, dict) and all(is_number(s.get(k)) for k in ("stream", "begin", "end")))
+    return tuple(Span(str(s.get("what") or ""), int(s["stream"]), float(s["begin"]), float(s["end"])) for s in spans
+                 if 0 <= s["begin"] <= s["end"])
 
 
 def _metric(kernel: Kernel, problems: dict[str, Problem], entry: dict) -> Metric:

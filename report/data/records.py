@@ -86,6 +86,16 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class Span:
+    """One copy or launch of a call: what it is, on which of its streams, when it began and ended (seconds)."""
+
+    what: str
+    stream: int
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
 class Point:
     """One point of a sweep: a kernel at given sizes and tunables in one mode, with every sample (seconds a call)."""
 
@@ -119,6 +129,8 @@ class Point:
     """The named data set that was timed."""
     run: str = ""
     """The file that it is from."""
+    timeline: tuple[Span, ...] = ()
+    """Of one run that is none of the samples, where its kernel has one."""
 
     @property
     def is_timed(self) -> bool:
