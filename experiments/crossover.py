@@ -285,7 +285,7 @@ def _row(c: Crossover) -> dict:
 
 ROW, ABOVE, BELOW, RIGHT = 4.6, 5.5, 9.0, 46.0
 """Millimetres of a row of the figure, and around them."""
-COLUMNS = (50.0, 88.0, 128.0)
+COLUMNS = (43.0, 89.0, 128.0)
 """Where the columns right of the axes end, points."""
 
 

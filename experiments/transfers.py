@@ -422,7 +422,7 @@ def _lanes(ax, p: Point, longest: float) -> None:
         colour = style.SERIES[s.stream % style.MOST]["color"]
         ax.barh([y], [(s.end - s.begin) / MS], left=[s.begin / MS], height=0.74, color=style.mix(colour, "#ffffff", 0.15),
                 edgecolor="white", linewidth=0.4)
-        if (s.end - s.begin) / longest * width > text_width(str(chunk), style.SMALL) + 4:
+        if (s.end - s.begin) / longest * width > text_width(str(chunk), style.SMALL) + 1:
             ax.annotate(str(chunk), ((s.begin + s.end) / 2 / MS, y), ha="center", va="center_baseline", size=style.SMALL, color="white")
     ax.set_ylim(-0.6, len(LANES) - 0.4)
     ax.set_yticks(range(len(LANES)), LANES[::-1])
@@ -431,7 +431,7 @@ def _lanes(ax, p: Point, longest: float) -> None:
 
 def _work_figure(view: View, works: dict) -> Figure:
     points = [p for line in works.values() for p in line.values()]
-    gpu_part = next((part for part in view.timed_parts if part.side == "gpu"), None)
+    gpu_part = view.gpu if any(p.kernel.side == "gpu" for p in points) else None
 
     def draw(fig) -> None:
         from report.draw import lines, style
@@ -445,8 +445,8 @@ def _work_figure(view: View, works: dict) -> Figure:
                      for part in view.timed_parts if any(p.kernel.side == part.side for p in points))
     hosts = {part.run.context.get("gpu_uuid") for part in view.timed_parts}
     apart = " GPU and CPU are in different hosts." if gpu_part and len(view.timed_parts) > 1 and len(hosts) > 1 else ""
-    caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the arithmetic for each of its bytes: the GPU’s time "
-               f"includes both copies.{apart} {story}")
+    caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the arithmetic for each of its bytes"
+               f"{': the GPU’s time includes both copies' if gpu_part else ''}.{apart} {story}")
     rows = [{"side": p.kernel.side, "kernel": p.kernel.name, "variant": p.variant, "n": p.n, "steps": p.sizes[STEPS],
              "flop_per_byte": _intensity(p), "gflops": p.gflops, "gbytes_per_s": p.value, "seconds": p.summary.median} for p in points]
     return Figure(f"{view.name}_work", rows, draw, caption, "Line plot of performance over operations per byte, GPU and CPU.", height=66, half=True)

@@ -78,14 +78,14 @@ class Gpu : public Target {
   }
 
   void upload(void* to, const void* host, std::size_t bytes) override {
-    if (host_buffers_.holds(to)) return void(std::memcpy(to, host, bytes));
+    if (host_buffers_.holds(to)) return HostBuffers::copy(to, host, bytes);
     if (StagedCopy* staged = staged_copy(bytes)) return staged->upload(to, host, bytes, stream_);
     check_cuda(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream_), "copying to the GPU");
     wait();
   }
 
   void download(void* host, const void* from, std::size_t bytes) override {
-    if (host_buffers_.holds(from)) return void(std::memcpy(host, from, bytes));
+    if (host_buffers_.holds(from)) return HostBuffers::copy(host, from, bytes);
     if (StagedCopy* staged = staged_copy(bytes))
       return staged->download(from, bytes, stream_, [&](std::size_t begin, const void* part, std::size_t count) {
         std::memcpy(static_cast<std::byte*>(host) + begin, part, count);
@@ -95,7 +95,7 @@ class Gpu : public Target {
   }
 
   bool holds(const void* memory, const void* host, std::size_t bytes) override {
-    if (host_buffers_.holds(memory)) return std::memcmp(memory, host, bytes) == 0;
+    if (host_buffers_.holds(memory)) return HostBuffers::are_equal(memory, host, bytes);
     StagedCopy* const staged = staged_copy(bytes);
     if (!staged) return Target::holds(memory, host, bytes);
     std::atomic<bool> same = true;
@@ -106,7 +106,7 @@ class Gpu : public Target {
   }
 
   void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
-    if (host_buffers_.holds(buffer)) return void(std::memset(buffer, byte, bytes));
+    if (host_buffers_.holds(buffer)) return HostBuffers::fill(buffer, byte, bytes);
     check_cuda(cudaMemsetAsync(buffer, byte, bytes, stream_), "filling GPU memory");
     wait();
   }

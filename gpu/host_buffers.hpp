@@ -4,11 +4,14 @@
 #include <cuda_runtime_api.h>
 #include <fmt/core.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 
+#include "common/machine/parts.hpp"
 #include "common/registry.hpp"
 #include "gpu/cuda_error.hpp"
 
@@ -50,6 +53,25 @@ class HostBuffers {
     if (after == buffers_.begin()) return false;
     const auto& [begin, buffer] = *--after;
     return std::less<>()(at, begin + buffer.bytes);
+  }
+
+  // By all threads: buffers are large, and new pages are mapped where they are first touched.
+  static void copy(void* to, const void* from, std::size_t bytes) {
+    each_part(bytes, [=](std::size_t at, std::size_t size) {
+      std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at, size);
+    });
+  }
+  static void fill(void* buffer, unsigned char byte, std::size_t bytes) {
+    each_part(bytes,
+              [=](std::size_t at, std::size_t size) { std::memset(static_cast<std::byte*>(buffer) + at, byte, size); });
+  }
+  static bool are_equal(const void* a, const void* b, std::size_t bytes) {
+    std::atomic<bool> same = true;
+    each_part(bytes, [&](std::size_t at, std::size_t size) {
+      if (std::memcmp(static_cast<const std::byte*>(a) + at, static_cast<const std::byte*>(b) + at, size) != 0)
+        same = false;
+    });
+    return same;
   }
 
  private:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from report.data.ladder import Ladder, Rung, build
 from report.data.limits import Use, use
-from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference, Span
+from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference
 from report.data.statistics import Ratio, judge, ratio
+from report.data.timeline import Span
 from report.data.view import Part, View, best_variants, fastest, whole_machine
 from report.text import numbers, sources, words
 

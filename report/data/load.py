@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from report.data import companions, schema
+from report.data import companions, schema, timeline
 from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
-from report.data.records import (COUNT, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run, Span)
+from report.data.records import (COUNT, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run)
 from report.data.statistics import summarise
 
 NEWEST = 2
@@ -134,15 +134,7 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     times = tuple(_seconds(e) for e in good)
     metric = _metric(kernel, problems, good[0])
     return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summarise(times),
-                 timeline=_timeline(good), turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
-
-
-def _timeline(entries: list[dict]) -> tuple[Span, ...]:
-    """Of the one entry that has it; spans that are malformed are left out."""
-    found = next((e["timeline"] for e in entries if isinstance(e.get("timeline"), list)), ())
-    spans = (s for s in found if isinstance(s, dict) and all(is_number(s.get(k)) for k in ("stream", "begin", "end")))
-    return tuple(Span(str(s.get("what") or ""), int(s["stream"]), float(s["begin"]), float(s["end"])) for s in spans
-                 if 0 <= s["begin"] <= s["end"])
+                 timeline=timeline.of(good), turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
 
 
 def _metric(kernel: Kernel, problems: dict[str, Problem], entry: dict) -> Metric:

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from report.data.statistics import Summary
+from report.data.timeline import Span
 
 HOT, COLD, COUNT = "hot", "cold", "count"
 SIDES = ("cpu", "gpu")
@@ -86,16 +87,6 @@ class Flag:
 
 
 @dataclass(frozen=True)
-class Span:
-    """One copy or launch of a call: what it is, on which of its streams, when it began and ended (seconds)."""
-
-    what: str
-    stream: int
-    begin: float
-    end: float
-
-
-@dataclass(frozen=True)
 class Point:
     """One point of a sweep: a kernel at given sizes and tunables in one mode, with every sample (seconds a call)."""
 
@@ -130,7 +121,7 @@ class Point:
     run: str = ""
     """The file that it is from."""
     timeline: tuple[Span, ...] = ()
-    """Of one run that is none of the samples, where its kernel has one."""
+    """Of one run that is none of the samples, where its kernel tells it."""
 
     @property
     def is_timed(self) -> bool:
