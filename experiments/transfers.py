@@ -27,7 +27,7 @@ def section(view: View) -> Section | None:
     if not (copies or chunks or works):
         return _counted(view)
     figures = [*(_rate_figures(view, part, copies) if copies else ()), *(_chunk_figures(view, part, chunks) if chunks else ()),
-               *([_work_figure(view, works)] if works else ())]
+               *([_work_figure(view, works)] if works else ()), *(_timeline_figure(view, part, chunks) if chunks else ())]
     finding = " ".join(filter(None, (_copy_words(view, copies), _chunk_words(chunks), _work_words(works))))
     return Section(finding, figures=figures, verdicts=_verdicts(view, copies, chunks),
                    appendix=[*([_copy_table(view, part, copies)] if copies else ()), *_counts(view)])
@@ -121,7 +121,7 @@ def _copy_words(view: View, copies: dict) -> str:
         text += f"; both ways at once it is {numbers.rate(both)} in all"
     small = min((p for (k, w, _), p in copies.items() if (k, w) == (engines, ways[0][0])), key=lambda p: p.n)
     if small.n < ways[0][1].n:
-        text += f". A copy of {_size(small)} takes {numbers.seconds(small.summary.median)}{_half(copies, view, ways[0][0])}"
+        text += f"; a copy of {_size(small)} takes {numbers.seconds(small.summary.median)}{_half(copies, view, ways[0][0])}"
     return f"{text}."
 
 
@@ -365,7 +365,7 @@ def _chunk_figures(view: View, part: Part, points: list[Point]) -> list[Figure]:
     rows = [{"streams": p.tunables[STREAMS], "chunk_bytes": ELEMENT * p.tunables[CHUNK], "n": p.n, "steps": p.sizes.get(STEPS),
              "gbytes_per_s": p.value, "seconds": p.summary.median, **{f"{lane} seconds": s for lane, s in stages.items()}} for p in points]
     figure = Figure(f"{view.name}_chunks", rows, draw, caption, "Line plot of the rate over the size of a chunk, by streams.", height=66, half=True)
-    return [figure, *_timeline_figure(view, part, points)]
+    return [figure]
 
 
 def _timeline_figure(view: View, part: Part, points: list[Point]) -> list[Figure]:

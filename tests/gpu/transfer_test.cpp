@@ -69,8 +69,8 @@ TEST_F(HostMemory, TheTimelineHasEveryStageOfEveryChunk) {
       EXPECT_GE(end, last);
       last = end;
       if (what == "kernel") continue;
-      EXPECT_GE(begin, engine[what]);
-      engine[what] = end;
+      EXPECT_GE(begin, std::min(engine[what], end));  // where there are several engines, one may overtake another
+      engine[what] = std::max(engine[what], end);
     }
   }
   const Kernel& naive = find_kernel("gpu/vector_addition/grid");
