@@ -458,7 +458,7 @@ def _work_figure(view: View, works: dict) -> Figure:
 def _counts(view: View) -> list[Table]:
     points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted]
     rows = [{"title": p.title, "size": p.size_text, **p.counters, "bytes_per_request": _per_request(p)} for p in points]
-    return [Table(f"{view.name}_counts", f"Requests of the kernel that copies by itself, counted. {words.sentence(view.counts.label)}", (
+    return [Table(f"{view.name}_counts", f"Requests of the kernels that read the host’s memory themselves, counted. {words.sentence(view.counts.label)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("load_requests", "load requests", numbers.grouped), Column("bytes_per_request", "bytes of a request", numbers.significant)),
         rows)] if rows else []

@@ -43,7 +43,9 @@ TEST_F(HostMemory, IsFilledAndReadAsTheGpusIs) {
       gpu().poison(buffer, operand.bytes(), kPoisonByte);
       gpu().download(back.data(), buffer, operand.bytes());
       EXPECT_EQ(back.back(), 0xFFFFFFFF);
-      if (place != Place::device) EXPECT_EQ(std::memcmp(buffer, back.data(), operand.bytes()), 0) << "not on the host";
+      if (place != Place::device) {
+        EXPECT_EQ(std::memcmp(buffer, back.data(), operand.bytes()), 0) << "not on the host";
+      }
       gpu().release_guarded(buffer);
     }
 }
