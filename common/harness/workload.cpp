@@ -135,7 +135,7 @@ Check Workload::judge(const HostInputs& inputs) {
       host.push_back(inputs.input(i));
       continue;
     }
-    if (target_.is_host_memory()) {
+    if (target_.is_host_memory() || buffers_[i].place != Place::device) {
       host.push_back(call_.operands[i]);
       continue;
     }
