@@ -122,13 +122,18 @@ std::size_t type_bytes(Type type);
 /// What a kernel does with an operand. Scratch is the kernel's own: nobody judges what it leaves there.
 enum class Role { input, output, in_out, scratch };
 
-/// An array in the memory of the device that the kernel runs on.
+/// Where an operand lies. A CPU and the emulator have one memory for all. Beside a GPU there is its host's: pageable,
+/// as every allocation is, or pinned to its place, so that the GPU can reach it by itself.
+enum class Place { device, pageable, pinned };
+
+/// An array in the memory of the device that the kernel runs on, or of its host.
 struct Operand {
   std::string name;
   std::size_t elements = 0;
   Type type = Type::fp32;
   Role role = Role::input;
   bool is_zeroed = false;  ///< scratch: zero before the first call; else it holds NaN
+  Place place = Place::device;
 
   bool is_input() const { return role == Role::input || role == Role::in_out; }
   bool is_output() const { return role == Role::output || role == Role::in_out; }
@@ -192,6 +197,8 @@ struct GpuPart {
   /// Its blocks wait for each other within a launch. How often each asks is chance, so the emulator counts them one at
   /// a time, in the order in which they begin: nobody asks twice.
   bool blocks_wait = false;
+  bool pins_host = false;                       ///< operands that its problem has in pageable memory are pinned for it
+  bool has_timeline = false;                    ///< the results tell when each of its copies and launches ran
   std::function<Launch(const Params&)> launch;  ///< the launch shape; empty for a library, whose launches are its own
   std::function<Traffic(const Params&)> requested;  ///< requested global bytes, by formula
   std::function<void(const Call&)> emulate;         ///< filled in by the emulator's traced build of the same file

@@ -14,11 +14,13 @@
 #include "common/machine/target.hpp"
 #include "gpu/cuda_error.hpp"
 #include "gpu/device_facts.hpp"
+#include "gpu/host_buffers.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/staged_copy.hpp"
 #include "gpu/stopwatch.hpp"
+#include "gpu/timeline.hpp"
 
 namespace rung {
 namespace {
@@ -64,13 +66,26 @@ class Gpu : public Target {
 
   void release(void* memory) noexcept override { cudaFree(memory); }
 
+  void* allocate_guarded(const Operand& operand) override {
+    if (operand.place == Place::device) return Target::allocate_guarded(operand);
+    return host_buffers_.allocate(operand.bytes() + 2 * kGuardBytes, operand.place == Place::pinned) + kGuardBytes;
+  }
+  void release_guarded(void* buffer) noexcept override {
+    if (host_buffers_.holds(buffer))
+      host_buffers_.release(static_cast<std::byte*>(buffer) - kGuardBytes);
+    else
+      Target::release_guarded(buffer);
+  }
+
   void upload(void* to, const void* host, std::size_t bytes) override {
+    if (host_buffers_.holds(to)) return HostBuffers::copy(to, host, bytes);
     if (StagedCopy* staged = staged_copy(bytes)) return staged->upload(to, host, bytes, stream_);
     check_cuda(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, stream_), "copying to the GPU");
     wait();
   }
 
   void download(void* host, const void* from, std::size_t bytes) override {
+    if (host_buffers_.holds(from)) return HostBuffers::copy(host, from, bytes);
     if (StagedCopy* staged = staged_copy(bytes))
       return staged->download(from, bytes, stream_, [&](std::size_t begin, const void* part, std::size_t count) {
         std::memcpy(static_cast<std::byte*>(host) + begin, part, count);
@@ -80,6 +95,7 @@ class Gpu : public Target {
   }
 
   bool holds(const void* memory, const void* host, std::size_t bytes) override {
+    if (host_buffers_.holds(memory)) return HostBuffers::are_equal(memory, host, bytes);
     StagedCopy* const staged = staged_copy(bytes);
     if (!staged) return Target::holds(memory, host, bytes);
     std::atomic<bool> same = true;
@@ -90,6 +106,7 @@ class Gpu : public Target {
   }
 
   void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
+    if (host_buffers_.holds(buffer)) return HostBuffers::fill(buffer, byte, bytes);
     check_cuda(cudaMemsetAsync(buffer, byte, bytes, stream_), "filling GPU memory");
     wait();
   }
@@ -119,6 +136,12 @@ class Gpu : public Target {
   }
 
   std::optional<double> transfer_seconds(std::size_t bytes_in, std::size_t bytes_out) override;
+
+  std::vector<Span> timeline(const Kernel& kernel, const Call& call) override {
+    Timeline timeline(stream_);
+    run(kernel, call);
+    return timeline.spans();
+  }
 
   DeviceState state() override { return nvml_.state(); }
 
@@ -175,6 +198,7 @@ class Gpu : public Target {
   std::array<Stopwatch, kQueuedRuns> watches_;
   std::map<std::string, double> hot_seconds_;  // of one run, by kernel and parameters
   std::optional<double> energy_j_;             // of the last timed interval
+  HostBuffers host_buffers_;
   std::unique_ptr<Bus> bus_;
   std::unique_ptr<StagedCopy> staged_;
   bool can_stage_ = true;
@@ -285,7 +309,7 @@ nlohmann::json Gpu::context() const {
   int driver = 0, runtime = 0;
   check_cuda(cudaDriverGetVersion(&driver), "asking for the driver's version");
   check_cuda(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
-  return {
+  nlohmann::json context{
       {"gpu_name", properties_.name},
       {"gpu_sm_count", properties_.multiProcessorCount},
       {"gpu_clock_khz", attribute(device_, cudaDevAttrClockRate)},
@@ -304,9 +328,16 @@ nlohmann::json Gpu::context() const {
       {"gpu_cuda_runtime", cuda_version(runtime)},
       {"gpu_cublas_version", cublas_version()},
       {"gpu_ecc", properties_.ECCEnabled != 0},
+      {"gpu_copy_engines", attribute(device_, cudaDevAttrAsyncEngineCount)},
       nvml_.joules() ? std::pair{"gpu_energy_source", "NVML, the board's total energy"}
                      : std::pair{"gpu_energy_unavailable", "the driver tells no energy of this GPU"},
   };
+  if (const std::optional<PcieLink> link = nvml_.pcie_link()) {
+    context["gpu_pcie_generation"] = link->generation;
+    context["gpu_pcie_lanes"] = link->lanes;
+    if (const double rate = pcie_gbytes_per_s(*link); rate > 0) context["gpu_pcie_gbytes_per_s"] = rate;
+  }
+  return context;
 }
 
 /// Why CUDA does not start here, and what to do about it.

@@ -7,6 +7,7 @@
 
 #include "gpu/cuda_error.hpp"
 #include "gpu/simt/cuda.hpp"
+#include "gpu/timeline.hpp"
 
 namespace rung {
 namespace {
@@ -95,6 +96,7 @@ void launch_on_device(const Call& call, const void* kernel, void** arguments, bo
   config.stream = static_cast<cudaStream_t>(call.stream);
   config.attrs = &may_be_early;
   config.numAttrs = early ? 1 : 0;
+  const Timeline::Entry entry("kernel", config.stream);
   check_cuda(cudaLaunchKernelExC(&config, kernel, arguments), "launch failed");
 }
 

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <iterator>
 #include <utility>
 
 namespace rung {
@@ -38,6 +39,8 @@ struct Nvml::Library {
   int (*fields)(void*, int, FieldValue*) = nullptr;
   int (*energy)(void*, unsigned long long*) = nullptr;
   int (*reasons)(void*, unsigned long long*) = nullptr;
+  int (*link_generation)(void*, unsigned*) = nullptr;
+  int (*link_width)(void*, unsigned*) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
 
   template <typename Function>
@@ -57,6 +60,8 @@ struct Nvml::Library {
     find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its name before driver 535
+    find(link_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+    find(link_width, "nvmlDeviceGetMaxPcieLinkWidth");
     find(driver_version, "nvmlSystemGetDriverVersion");
     return init && shutdown && init() == kSuccess;
   }
@@ -107,10 +112,26 @@ std::optional<double> Nvml::joules() const {
   return static_cast<double>(millijoules) / 1000;
 }
 
+std::optional<PcieLink> Nvml::pcie_link() const {
+  PcieLink link;
+  if (!device_ || !library_->link_generation || !library_->link_width) return std::nullopt;
+  if (library_->link_generation(device_, &link.generation) != kSuccess) return std::nullopt;
+  if (library_->link_width(device_, &link.lanes) != kSuccess) return std::nullopt;
+  return link.generation > 0 && link.lanes > 0 ? std::optional(link) : std::nullopt;
+}
+
 std::string Nvml::driver_version() const {
   char text[96] = {};
   if (!library_ || !library_->driver_version || library_->driver_version(text, sizeof text) != kSuccess) return "";
   return text;
+}
+
+double pcie_gbytes_per_s(const PcieLink& link) {
+  // GT/s of a lane, and the share of its bits that the line code leaves: 8 of 10, from 3.0 on 128 of 130. From 6.0 on
+  // 236 of a unit's 256 bytes carry data.
+  constexpr double kLane[] = {
+      0, 2.5 * 8 / 10, 5.0 * 8 / 10, 8.0 * 128 / 130, 16.0 * 128 / 130, 32.0 * 128 / 130, 64.0 * 236 / 256};
+  return link.generation < std::size(kLane) ? kLane[link.generation] / 8 * link.lanes : 0;
 }
 
 std::string throttle_reasons(unsigned long long mask) {

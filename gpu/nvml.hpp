@@ -1,11 +1,20 @@
 /// What the driver's management library tells of a GPU at work: clock, power, why the clock is held back.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/machine/target.hpp"
 
 namespace rung {
+
+/// The link to the host: the most that the GPU and its slot can have together.
+struct PcieLink {
+  unsigned generation = 0, lanes = 0;
+};
+
+/// GB/s each way, after the line code and before the packets' headers; 0 for a generation that is not known.
+double pcie_gbytes_per_s(const PcieLink& link);
 
 /// One GPU as NVML sees it. The library is opened at run time and nothing here fails: where it or one of its answers is
 /// missing (a container without it, an old driver, no permission), that value stays absent.
@@ -22,6 +31,9 @@ class Nvml {
   /// Joules that the board has taken since the driver was loaded; absent before Volta. An H200 advances it every 100
   /// ms.
   std::optional<double> joules() const;
+  /// The fastest that the link gets: an idle GPU slows it down. Absent where it is not told, as to some virtual
+  /// machines.
+  std::optional<PcieLink> pcie_link() const;
   /// The driver's version, e.g. "580.65.06"; empty if it is not told.
   std::string driver_version() const;
 

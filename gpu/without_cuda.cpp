@@ -1,6 +1,7 @@
 /// The GPU's side of a program that was built without CUDA: it says so, and everything else works.
 #include "common/machine/target.hpp"
 #include "gpu/device_facts.hpp"
+#include "gpu/simt/copies.hpp"
 #include "gpu/simt/cub.hpp"
 #include "gpu/simt/cublas.hpp"
 
@@ -25,6 +26,15 @@ void cublaslt_matmul(const Call&, const Matmul<void>&, Type) {
 void cub_sum(const Call&, std::size_t) { throw Error("CUB is not in this program: it was built without CUDA"); }
 void cub_prefix_sum(const Call& call, std::size_t bytes) { cub_sum(call, bytes); }
 void cub_histogram(const Call& call, std::size_t bytes) { cub_sum(call, bytes); }
+
+void copy_to_gpu(void*, const void*, std::size_t, void*) {
+  throw Error("nothing can be copied to a GPU: this program was built without CUDA");
+}
+void copy_from_gpu(void* host, const void* gpu, std::size_t bytes, void* stream) {
+  copy_to_gpu(host, gpu, bytes, stream);
+}
+void* fork_stream(const Call&, int) { return nullptr; }
+void join_stream(const Call&, int) {}
 
 std::string cublas_version() { return ""; }
 

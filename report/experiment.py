@@ -12,11 +12,12 @@ from report.data.ladder import Ladder, Rung, build
 from report.data.limits import Use, use
 from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference
 from report.data.statistics import Ratio, judge, ratio
+from report.data.timeline import Span
 from report.data.view import Part, View, best_variants, fastest, whole_machine
 from report.text import numbers, sources, words
 
 __all__ = ["COLD", "HOT", "SWEPT", "Claim", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
-           "Reference", "Rung", "Section", "Table", "Use", "Verdict", "View", "FAILS", "HOLDS", "PARTLY", "UNTESTED",
+           "Reference", "Rung", "Section", "Span", "Table", "Use", "Verdict", "View", "FAILS", "HOLDS", "PARTLY", "UNTESTED",
            "best_variants", "build", "claim",
            "fastest", "judge", "numbers", "ratio", "sources", "use", "whole_machine", "words"]
 

@@ -42,9 +42,9 @@ class EmulatorTarget : public Target {
   void* allocate(std::size_t bytes) override { return allocate_on_device(bytes); }
   void release(void* memory) noexcept override { release_on_device(memory); }
   /// Allocations have guard gaps anyway, in which the emulator finds any access.
-  void* allocate_guarded(std::size_t bytes, const std::string& name) override {
-    void* buffer = allocate_on_device(bytes);
-    name_buffer(buffer, name);
+  void* allocate_guarded(const Operand& operand) override {
+    void* buffer = allocate_on_device(operand.bytes());
+    name_buffer(buffer, operand.name);
     return buffer;
   }
   void release_guarded(void* buffer) noexcept override { release_on_device(buffer); }

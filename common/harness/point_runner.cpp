@@ -12,6 +12,8 @@
 namespace rung {
 namespace {
 
+constexpr std::size_t kMostSpans = 200;  // of a timeline that is kept: no picture shows more
+
 /// Adds the time of its life to `seconds`.
 class Timed {
  public:
@@ -244,9 +246,14 @@ void PointRunner::add_device_facts(Attempt& attempt, Target& target) {
   const auto context = target.context();
   attempt.facts.sm =
       sm_limits(context.value("gpu_compute_capability_major", 0), context.value("gpu_compute_capability_minor", 0));
+  if (point.kernel->gpu.has_timeline) {
+    attempt.facts.timeline = target.timeline(*point.kernel, attempt.work->call());
+    if (attempt.facts.timeline.size() > kMostSpans) attempt.facts.timeline.clear();
+  }
   if (point.way != Way::hot || point.kernel->ceiling) return;
   std::size_t in = 0, out = 0;
   for (const Operand& operand : point.problem->operands(point.sizes)) {
+    if (operand.place != Place::device) return;  // the kernel itself copies
     if (operand.is_input()) in += operand.bytes();
     if (operand.is_output()) out += operand.bytes();
   }

@@ -92,6 +92,14 @@ double best_median(const std::vector<Json>& entries, const std::string& kernel, 
   return best;
 }
 
+/// When the copies and launches ran, of one run that is none of the samples, so that one entry of the point has it.
+Json timeline_json(const std::vector<Span>& timeline) {
+  Json spans = Json::array();
+  for (const auto& [what, stream, begin, end] : timeline)
+    spans.push_back({{"what", what}, {"stream", stream}, {"begin", begin}, {"end", end}});
+  return spans;
+}
+
 }  // namespace
 
 Json to_json(const Params& params) {
@@ -151,6 +159,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
     add_rates(entry, point, sample.seconds);
     add_state(entry, sample.state);
     add_energy(entry, sample, measurement.energy);
+    if (entries.empty() && !facts.timeline.empty()) entry["timeline"] = timeline_json(facts.timeline);
     entries.push_back(std::move(entry));
   }
   return entries;

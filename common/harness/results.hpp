@@ -21,6 +21,7 @@ struct PointFacts {
   std::map<std::string, double> judged;  ///< further values of the judge, by name
   std::optional<Resources> resources;
   std::optional<double> transfer_seconds;
+  std::vector<Span> timeline;
   std::optional<Launch> launch;
   std::optional<SmLimits> sm;   ///< of the GPU it ran on
   int interleaved_with = 0;     ///< others whose samples were taken in turns with its own

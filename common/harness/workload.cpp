@@ -16,11 +16,13 @@ unsigned char guard_byte(std::size_t buffer, bool after) {
   return static_cast<unsigned char>(0x51 + 2 * buffer + (after ? 1 : 0));
 }
 
-/// The operands of the problem, then the kernel's scratch.
+/// The operands of the problem, then the kernel's scratch, each where the kernel has it.
 std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, const Params& params) {
   std::vector<Operand> buffers = problem.operands(params);
   if (kernel.scratch)
     for (const Operand& scratch : kernel.scratch(params)) buffers.push_back(scratch);
+  for (Operand& buffer : buffers)
+    if (kernel.gpu.pins_host && buffer.place == Place::pageable) buffer.place = Place::pinned;
   return buffers;
 }
 
@@ -90,7 +92,7 @@ Workload::~Workload() {
 
 /// Allocates a buffer with its guards; scratch gets what it holds before the first call.
 void Workload::place(const Operand& buffer) {
-  auto* memory = static_cast<std::byte*>(target_.allocate_guarded(buffer.bytes(), buffer.name));
+  auto* memory = static_cast<std::byte*>(target_.allocate_guarded(buffer));
   call_.operands.push_back(memory);
   for (const bool after : {false, true}) {
     const std::vector<unsigned char> guard(kGuardBytes, guard_byte(call_.operands.size() - 1, after));
@@ -133,7 +135,7 @@ Check Workload::judge(const HostInputs& inputs) {
       host.push_back(inputs.input(i));
       continue;
     }
-    if (target_.is_host_memory()) {
+    if (target_.is_host_memory() || buffers_[i].place != Place::device) {
       host.push_back(call_.operands[i]);
       continue;
     }

@@ -35,6 +35,14 @@ struct LaunchRefused : Error {
   using Error::Error;
 };
 
+/// One copy or launch of a call: what it is ("copy in", "kernel", "copy out"), the stream that it was queued on,
+/// counted from 0, and when it began and ended, in seconds from the beginning of the call.
+struct Span {
+  std::string what;
+  int stream = 0;
+  double begin = 0, end = 0;
+};
+
 /// On both sides of each buffer of a kernel.
 constexpr std::size_t kGuardBytes = 1024;
 
@@ -64,9 +72,9 @@ class Target {
     return true;
   }
 
-  /// A buffer called `name` between two guard bands of kGuardBytes, which may be uploaded to and downloaded.
-  virtual void* allocate_guarded(std::size_t bytes, const std::string& /*name*/) {
-    return static_cast<std::byte*>(allocate(bytes + 2 * kGuardBytes)) + kGuardBytes;
+  /// A buffer for an operand between two guard bands of kGuardBytes, which may be uploaded to and downloaded.
+  virtual void* allocate_guarded(const Operand& operand) {
+    return static_cast<std::byte*>(allocate(operand.bytes() + 2 * kGuardBytes)) + kGuardBytes;
   }
   virtual void release_guarded(void* buffer) noexcept { release(static_cast<std::byte*>(buffer) - kGuardBytes); }
   /// Fills a buffer with a byte that stands for "nothing was written here".
@@ -95,6 +103,8 @@ class Target {
   virtual std::optional<double> transfer_seconds(std::size_t /*bytes_in*/, std::size_t /*bytes_out*/) {
     return std::nullopt;
   }
+  /// Runs the kernel once more and tells when each of its copies and launches ran; nothing where none is told.
+  virtual std::vector<Span> timeline(const Kernel&, const Call&) { return {}; }
   virtual DeviceState state() { return {}; }
   /// Joules that the last time() took by the machine's own counters; nothing where these cannot be read, for cold runs,
   /// and if the interval was shorter than energy_seconds().

@@ -46,33 +46,16 @@ std::vector<Operand> fma_operands(const Params& sizes) {
 
 void fill_fma(const Params& sizes, const DataSet& data, std::uint64_t seed, std::span<void* const> host) {
   fill_float({static_cast<float*>(host[0]), fma_operands(sizes)[0].elements}, data, seed);
-  auto* c = static_cast<float*>(host[1]);
-  if (data.is_exact) {
-    std::copy_n(std::begin({-1.0f, 3.0f, -1.0f, 4.0f}), 4, c);
-  } else {  // a0 a1 and a1 b0 + b1 are 1 and 0 up to rounding: the second step undoes the first
-    c[0] = -1.3f;
-    c[1] = 0.7f;
-    c[2] = 1 / c[0];
-    c[3] = -c[2] * c[1];
-  }
+  fill_coefficients(data, static_cast<float*>(host[1]));
 }
 
-/// Each step rounds once (twice, if multiplication and addition are separate), with at most the largest |x| on the way
-/// times u; later steps stretch an error by at most |a0|. Hence |error| <= gamma_{2 iterations} |a0| max|x|.
 Judge fma_reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
-  const std::int64_t chains = sizes.at("chains"), iterations = sizes.at("iterations");
-  const auto* c = static_cast<const float*>(host[1]);
-  const Affine even{c[0], c[1]}, odd{c[2], c[3]};
-  const Affine all = power(even.then(odd), iterations / 2);
-  const double stretch = std::max(1.0, std::abs(even.scale));
-  const double gamma = data.is_exact ? 0 : gamma_fp32(2.0 * iterations) * stretch;
+  const std::int64_t chains = sizes.at("chains");
+  const IteratedSteps steps(static_cast<const float*>(host[1]), sizes.at("iterations"), data.is_exact);
   return [=](std::span<const void* const> outputs) {
     const auto* x = static_cast<const float*>(outputs[0]);
-    return compare_elements("y", static_cast<const float*>(outputs[2]), chains, [=](std::int64_t i) {
-      const double want = all.scale * x[i] + all.shift;
-      const double largest = stretch * std::max(std::abs(want), std::abs(double(x[i]))) + std::abs(even.shift);
-      return Expected{want, gamma * largest};
-    });
+    return compare_elements("y", static_cast<const float*>(outputs[2]), chains,
+                            [=](std::int64_t i) { return steps.of(x[i]); });
   };
 }
 
@@ -93,4 +76,34 @@ const bool added = add_problem({
 });
 
 }  // namespace
+
+void fill_coefficients(const DataSet& data, float* c) {
+  if (data.is_exact) {
+    std::copy_n(std::begin({-1.0f, 3.0f, -1.0f, 4.0f}), 4, c);
+  } else {  // a0 a1 and a1 b0 + b1 are 1 and 0 up to rounding: the second step undoes the first
+    c[0] = -1.3f;
+    c[1] = 0.7f;
+    c[2] = 1 / c[0];
+    c[3] = -c[2] * c[1];
+  }
+}
+
+/// Each step rounds once (twice, if multiplication and addition are separate), with at most the largest |x| on the way
+/// times u; later steps stretch an error by at most |a0|. Hence |error| <= gamma_{2 iterations} |a0| max|x|.
+IteratedSteps::IteratedSteps(const float* c, std::int64_t iterations, bool is_exact) {
+  const Affine even{c[0], c[1]}, odd{c[2], c[3]};
+  const Affine all = power(even.then(odd), iterations / 2);
+  scale_ = all.scale;
+  shift_ = all.shift;
+  stretch_ = std::max(1.0, std::abs(even.scale));
+  even_shift_ = even.shift;
+  gamma_ = is_exact ? 0 : gamma_fp32(2.0 * static_cast<double>(iterations)) * stretch_;
+}
+
+Expected IteratedSteps::of(float x) const {
+  const double want = scale_ * x + shift_;
+  const double largest = stretch_ * std::max(std::abs(want), std::abs(double{x})) + std::abs(even_shift_);
+  return {want, gamma_ * largest};
+}
+
 }  // namespace rung

@@ -24,6 +24,22 @@ namespace rung {
 /// Chains are iterated a whole multiple of this many times.
 constexpr std::int64_t kFmaGranule = 16;
 
+/// The coefficients a0, b0, a1, b1 of a data set.
+void fill_coefficients(const DataSet& data, float* coefficients);
+
+/// `iterations` steps with these coefficients, worked out in float64.
+class IteratedSteps {
+ public:
+  IteratedSteps(const float* coefficients, std::int64_t iterations, bool is_exact);
+  /// What a chain that begins with x ends with.
+  Expected of(float x) const;
+
+ private:
+  double scale_, shift_;         ///< of all steps together
+  double stretch_, even_shift_;  ///< the most that a step can make of an error, and that it adds to a value
+  double gamma_;
+};
+
 inline double fma_flops(const Params& p) { return 2.0 * p.at("chains") * p.at("iterations"); }
 
 /// Of `sizes` with chains and iterations, for every problem of this arithmetic: its operands, its inputs, its oracle.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from report.data import companions, schema
+from report.data import companions, schema, timeline
 from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
 from report.data.records import (COUNT, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run)
 from report.data.statistics import summarise
@@ -13,7 +13,7 @@ NEWEST = 2
 """The newest schema that this report reads."""
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_instance_index", "threads",
-                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged"}
+                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged", "timeline"}
 MIDDLES = ("sm_clock_mhz", "energy_j", "power_w")
 """Counters that each sample has a reading of: the median is kept."""
 FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
@@ -134,7 +134,7 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     times = tuple(_seconds(e) for e in good)
     metric = _metric(kernel, problems, good[0])
     return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summarise(times),
-                 turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
+                 timeline=timeline.of(good), turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
 
 
 def _metric(kernel: Kernel, problems: dict[str, Problem], entry: dict) -> Metric:

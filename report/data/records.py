@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from report.data.statistics import Summary
+from report.data.timeline import Span
 
 HOT, COLD, COUNT = "hot", "cold", "count"
 SIDES = ("cpu", "gpu")
@@ -119,6 +120,8 @@ class Point:
     """The named data set that was timed."""
     run: str = ""
     """The file that it is from."""
+    timeline: tuple[Span, ...] = ()
+    """Of one run that is none of the samples, where its kernel tells it."""
 
     @property
     def is_timed(self) -> bool:

@@ -118,6 +118,8 @@ class View:
     companions: Companions = Companions()
     joined: Mapping[str, object] = field(default_factory=dict)
     """The sections of the experiments named in `[report] joins`, as they were composed."""
+    suite: tuple[View, ...] = ()
+    """Every experiment's view, for one that says `[report] collects = true`: it asks about all of them."""
 
     @property
     def parts(self) -> list[Part]:

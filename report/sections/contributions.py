@@ -39,7 +39,8 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
     for name in names:
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}
-    made[view.name] = _module(view).section(replace(view, joined=joined))
+    suite = tuple(views.values()) if view.settings.get("collects") else ()
+    made[view.name] = _module(view).section(replace(view, joined=joined, suite=suite))
 
 
 def _module(view: View) -> ModuleType:

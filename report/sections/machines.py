@@ -86,6 +86,15 @@ def _caches(caches: object) -> str | None:
     return ", ".join(parts) or None
 
 
+def _link(c: dict) -> str | None:
+    """'PCIe 5.0, 16 lanes, 63 GB/s each way by the data sheet'."""
+    generation, lanes, rate = (_number(c, f"gpu_pcie_{k}") for k in ("generation", "lanes", "gbytes_per_s"))
+    if not generation or not lanes:
+        return None
+    return f"PCIe {generation:.0f}.0, {lanes:.0f} lanes" + (
+        f", {numbers.bandwidth(rate)} each way by the data sheet" if rate else "")
+
+
 def _gpu_rows(c: dict) -> list[tuple[str, object]]:
     clock, memory_clock = _number(c, "gpu_clock_khz"), _number(c, "gpu_mem_clock_khz")
     width, l2, memory = (_number(c, f"gpu_{k}") for k in ("mem_bus_width_bits", "l2_bytes", "memory_bytes"))
@@ -95,6 +104,7 @@ def _gpu_rows(c: dict) -> list[tuple[str, object]]:
             ("memory", numbers.binary(memory) if memory else None),
             ("memory bus", f"{width:.0f}\u00a0bits, {memory_clock / 1e3:.0f}\u00a0MHz" if width and memory_clock
              else None),
-            ("L2 cache", numbers.binary(l2) if l2 else None),
+            ("L2 cache", numbers.binary(l2) if l2 else None), ("link to the host", _link(c)),
+            ("copy engines", c.get("gpu_copy_engines")),
             ("driver; CUDA run time", f"{c.get('gpu_driver', '?')}; {c.get('gpu_cuda_runtime', '?')}"),
             ("compiler", f"{c.get('cuda_compiler', '')} {c.get('cuda_flags', '')}".strip())]
