@@ -2,10 +2,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 
 #include "common/emulator/block.hpp"
+#include "common/emulator/device_heap.hpp"
 #include "common/emulator/findings.hpp"
 #include "common/emulator/symbols.hpp"
 
@@ -21,6 +26,23 @@ namespace {
 AddressRange constant_memory() {
   const auto begin = reinterpret_cast<std::uintptr_t>(__start_rung_constant);
   return {begin, reinterpret_cast<std::uintptr_t>(__stop_rung_constant) - begin};
+}
+
+/// What kernels have allocated and not freed yet: bytes by address.
+struct DeviceHeap {
+  bool holds(std::uintptr_t address) {
+    const std::shared_lock lock(mutex);
+    const auto after = blocks.upper_bound(address);
+    return after != blocks.begin() && address - std::prev(after)->first < std::prev(after)->second;
+  }
+
+  std::shared_mutex mutex;  // blocks run on several OS threads
+  std::map<std::uintptr_t, std::size_t> blocks;
+};
+
+DeviceHeap& device_heap() {
+  static DeviceHeap heap;
+  return heap;
 }
 
 /// Whether a buffer of the launch holds the address. If so, it moves to the front of trace.buffers.
@@ -61,7 +83,7 @@ std::uint64_t space_of(std::uintptr_t address, std::uint64_t kind, std::uintptr_
   }
   for (const AddressRange& buffer : trace.buffers)
     if (buffer.holds(last)) return 0;
-  if (find_buffer(last)) return 0;
+  if (find_buffer(last) || device_heap().holds(last)) return 0;
   if (constant_memory().holds(last)) return AccessKind::kConstant;
   throw Fault(out_of_bounds(access));
 }
@@ -113,6 +135,25 @@ void record_slow_path(std::uintptr_t address, std::uint64_t kind, const void* si
   *log.key++ = place << AccessKind::kBits | kind;
   *log.word++ = static_cast<std::int32_t>(address >> kWordShift & kWordMask);
   if (log.hazards) log.end = log.key;
+}
+
+void* allocate_in_kernel(std::size_t bytes) {
+  const OutsideKernel aside(BlockRunner::of_this_thread());
+  void* const memory = std::malloc(bytes);
+  if (!memory) return nullptr;
+  const std::scoped_lock lock(device_heap().mutex);
+  device_heap().blocks[reinterpret_cast<std::uintptr_t>(memory)] = bytes;
+  return memory;
+}
+
+void free_in_kernel(void* memory) {
+  if (!memory) return;
+  {
+    const OutsideKernel aside(BlockRunner::of_this_thread());
+    const std::scoped_lock lock(device_heap().mutex);
+    if (device_heap().blocks.erase(reinterpret_cast<std::uintptr_t>(memory)) == 1) return std::free(memory);
+  }
+  fail_thread(finding_kind::out_of_bounds, ": frees memory that it has not got from malloc");
 }
 
 void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number) {
