@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/device_heap.hpp"
@@ -28,16 +30,45 @@ AddressRange constant_memory() {
   return {begin, reinterpret_cast<std::uintptr_t>(__stop_rung_constant) - begin};
 }
 
-/// What kernels have allocated and not freed yet: bytes by address.
-struct DeviceHeap {
+/// What kernels have allocated. Threads run one after another here and side by side on a GPU, so what one has freed is
+/// not given to the next at once: the kQuarantine bytes that were freed last stay unused.
+class DeviceHeap {
+ public:
   bool holds(std::uintptr_t address) {
-    const std::shared_lock lock(mutex);
-    const auto after = blocks.upper_bound(address);
-    return after != blocks.begin() && address - std::prev(after)->first < std::prev(after)->second;
+    const std::shared_lock lock(mutex_);
+    const auto after = blocks_.upper_bound(address);
+    return after != blocks_.begin() && address - std::prev(after)->first < std::prev(after)->second;
   }
 
-  std::shared_mutex mutex;  // blocks run on several OS threads
-  std::map<std::uintptr_t, std::size_t> blocks;
+  void* allocate(std::size_t bytes) {
+    void* const memory = std::malloc(bytes);
+    const std::scoped_lock lock(mutex_);
+    if (memory) blocks_[reinterpret_cast<std::uintptr_t>(memory)] = bytes;
+    return memory;
+  }
+
+  /// False if it is no memory of the heap.
+  bool release(void* memory) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = blocks_.find(reinterpret_cast<std::uintptr_t>(memory));
+    if (found == blocks_.end()) return false;
+    freed_.emplace_back(memory, found->second);
+    freed_bytes_ += found->second;
+    blocks_.erase(found);
+    for (; freed_bytes_ > kQuarantine; freed_.pop_front()) {
+      freed_bytes_ -= freed_.front().second;
+      std::free(freed_.front().first);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kQuarantine = std::size_t{16} << 20;
+
+  std::shared_mutex mutex_;  // blocks run on several OS threads
+  std::map<std::uintptr_t, std::size_t> blocks_;
+  std::deque<std::pair<void*, std::size_t>> freed_;
+  std::size_t freed_bytes_ = 0;
 };
 
 DeviceHeap& device_heap() {
@@ -139,21 +170,17 @@ void record_slow_path(std::uintptr_t address, std::uint64_t kind, const void* si
 
 void* allocate_in_kernel(std::size_t bytes) {
   const OutsideKernel aside(BlockRunner::of_this_thread());
-  void* const memory = std::malloc(bytes);
-  if (!memory) return nullptr;
-  const std::scoped_lock lock(device_heap().mutex);
-  device_heap().blocks[reinterpret_cast<std::uintptr_t>(memory)] = bytes;
-  return memory;
+  return device_heap().allocate(bytes);
 }
 
 void free_in_kernel(void* memory) {
   if (!memory) return;
+  bool released = false;
   {
     const OutsideKernel aside(BlockRunner::of_this_thread());
-    const std::scoped_lock lock(device_heap().mutex);
-    if (device_heap().blocks.erase(reinterpret_cast<std::uintptr_t>(memory)) == 1) return std::free(memory);
+    released = device_heap().release(memory);
   }
-  fail_thread(finding_kind::out_of_bounds, ": frees memory that it has not got from malloc");
+  if (!released) fail_thread(finding_kind::out_of_bounds, ": frees what malloc has not given it, or what is free");
 }
 
 void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number) {

@@ -24,7 +24,8 @@ RUNG_ANYWHERE std::uint32_t node_value(std::uint32_t tree, std::uint32_t node) {
 /// `levels_below`: from this node's level to the deepest one.
 RUNG_ANYWHERE bool has_children(std::uint32_t value, int levels_below) { return levels_below > 0 && (value & 3) != 0; }
 
-/// Node by node, down to the left; from a node without children up to the next one to the right, which its number tells.
+/// Node by node, down to the left; from a node without children up to the next one to the right, which its number
+/// tells.
 RUNG_ANYWHERE std::uint32_t tree_sum(std::uint32_t tree, int depth) {
   std::uint32_t node = 1, sum = 0;
   int level = 0;

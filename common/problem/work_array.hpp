@@ -4,7 +4,8 @@
 ///
 /// Sizes     n: items, up to 2^24; length: words of each array, up to kMostWords.
 /// Operand 0 `start`, input: n of uint32. Operand 1 `sum`, output: as many.
-/// Formula   words[j] = scrambled_word(start + j) for j < length; from the first word on, each word w sends the walk on to
+/// Formula   words[j] = scrambled_word(start + j) for j < length; from the first word on, each word w sends the walk on
+/// to
 ///           word w * length / 2^32; sum = that of the `length` words met, modulo 2^32.
 /// No floating-point operations. Compulsory bytes: 8 n; the arrays are nobody's result.
 #pragma once

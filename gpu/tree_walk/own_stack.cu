@@ -1,5 +1,5 @@
-/// The same order of nodes by a loop and an array of those that wait, of the largest depth. The array is in local memory
-/// as the stack of a recursion is, but a node that waits takes 4 bytes, and nothing is called.
+/// The same order of nodes by a loop and an array of those that wait, of the largest depth. The array is in local
+/// memory as the stack of a recursion is, but a node that waits takes 4 bytes, and nothing is called.
 #include "gpu/tree_walk/trees.hpp"
 
 namespace rung {
