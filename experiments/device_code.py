@@ -93,6 +93,11 @@ def _slower(r: Ratio, other: str) -> str:
     return f"{numbers.times(1 / r.value)} as long as {other}{doubt}"
 
 
+def _range(values: Sequence[float]) -> str:
+    """'3×', or '3× to 12×'."""
+    return " to ".join(dict.fromkeys(map(numbers.times, (min(values), max(values)))))
+
+
 def _array_text(view: View, points: list[Point], ratios: dict[str, Ratio]) -> list[str]:
     s, here = view.settings, _largest(points, LENGTH)
     base = [p for p in _named(here, s["buffer"]) if p.tunables.get(LAYOUT) != PIECE]
@@ -123,7 +128,7 @@ def _cpu_array_text(points: list[Point]) -> list[str]:
 
 def _tree_text(view: View, trees: dict[str, list[Point]], ratios: dict[str, Ratio]) -> list[str]:
     texts = []
-    for side, points in trees.items():
+    for side, points in sorted(trees.items(), reverse=True):  # the GPU first
         deepest = max((_size(p, DEPTH) for p in points), default=0)
         here = [p for p in points if _size(p, DEPTH) == deepest]
         base = _named(here, view.settings["recursion"])
@@ -146,11 +151,11 @@ def _shared_text(points: list[Point]) -> list[str]:
         texts.append(f"Of the function that both sides share, all bits are the same on both where the source says how to round ({words.joined(same)})")
     free = by_way.get("contracted", {})
     told = []
-    for side, p in sorted(free.items()):
+    for side, p in sorted(free.items(), reverse=True):
         shares = {way: p.judged[key] for way, key in WAYS.items() if key in p.judged}
         best = max(shares, key=shares.get, default=None)
         if best:
-            told.append(f"the {side.upper()}’s compiler makes {numbers.percent(shares[best])} of the results those of {best} roundings")
+            told.append(f"the {side.upper()}’s compiler gives {numbers.percent(shares[best])} of the results the bits of {best} roundings")
     if told:
         texts.append(f"left to choose, {words.joined(told)}")
     other = [p.judged.get(WAYS["fused"]) for p in points if p.tunables.get(ROUNDING) == "separate" and WAYS["fused"] in p.judged]
@@ -188,9 +193,8 @@ def _verdicts(view: View, arrays: dict, trees: dict, shared: list[Point], of_arr
     made = [Verdict(malloc, UNTESTED), Verdict(host, UNTESTED)]
     if slower:
         worse = sum(r.value < 1 and r.is_significant for r in slower)
-        factors = sorted(1 / r.value for r in slower)
         made[0] = Verdict(malloc, HOLDS if worse == len(slower) else PARTLY if worse else FAILS, (
-            f"malloc by each thread gives the right results and takes {numbers.times(factors[0])} to {numbers.times(factors[-1])} as long as a buffer of the "
+            f"malloc by each thread gives the right results and takes {_range([1 / r.value for r in slower])} as long as a buffer of the "
             f"same layout, significantly so in {worse} of {words.counted(len(slower), 'case')}."))
     if allocating:
         made[1] = Verdict(host, FAILS, f"{words.counted(len(allocating), 'point')} that call malloc in a kernel are right {on_gpu}; what limits them is its price.")
@@ -203,9 +207,8 @@ def _verdicts(view: View, arrays: dict, trees: dict, shared: list[Point], of_arr
         made += [Verdict(no, UNTESTED), Verdict(yes, UNTESTED)]
     if loops:
         faster = sum(r.value > 1 and r.is_significant for r in loops)
-        values = sorted(r.value for r in loops)
         made.append(Verdict(stack, HOLDS if faster == len(loops) else PARTLY if faster else FAILS, (
-            f"A loop without a stack is {numbers.times(values[0])} to {numbers.times(values[-1])} as fast as recursion, significantly faster at {faster} of "
+            f"A loop without a stack is {_range([r.value for r in loops])} as fast as recursion, significantly faster at {faster} of "
             f"{words.counted(len(loops), 'depth')}.")))
     else:
         made.append(Verdict(stack, UNTESTED))
@@ -255,8 +258,12 @@ def _lines(view: View, name: str, key: str, by_side: dict[str, list[Point]], lab
             ends = (s.low / p.n, s.high / p.n) if s.has_interval else (None, None)
             return lines.Dot(_size(p, key), _each(p), *ends, hollow=not p.settled)
         made = [lines.Series(f"{side.upper()}: {title}" if mixed else title, [dot(p) for p in points]) for (side, title), points in named.items()]
-        lines.draw(style.axes(fig, 13, 9, 30, 2), made[:style.MOST], label, "Time of an item", log_y=True, log_x=key == LENGTH, limit=20, unit="s",
-                   **({} if key == LENGTH else {"xlim": (0, 1.05 * max(_size(p, key) for x in named.values() for p in x))}))
+        ax = style.axes(fig, 15, 9, 28, 2)
+        places = sorted({_size(p, key) for points in named.values() for p in points})
+        lines.draw(ax, made[:style.MOST], label, "Time of an item", log_y=True, log_x=key == LENGTH, limit=19, unit="s",
+                   **({} if key == LENGTH else {"xlim": (0, 1.05 * places[-1])}))
+        if key != LENGTH:
+            style.plain_ticks(ax.xaxis, places)
     stories = [words.provenance(part, by_side[part.side]) for part in view.timed_parts if by_side.get(part.side)]
     return [Figure(f"{view.name}_{name}", [_row(p, key, {}) for some in by_side.values() for p in some], draw, f"{caption} {' '.join(stories)}",
                    f"Line plot of the time of an item for {words.listed([title for _, title in named])}.", height=70, half=True)]

@@ -82,8 +82,8 @@ def _views_text(pairs: list) -> list[str]:
     old, new, gain = max(pairs, key=lambda x: (x[0].n, x[0].tunables.get(TILE) == 16))
     text = f"On views, the tiled product is {words.speed(gain, 'with sums of indices')} at {old.size_text} with {old.variant}"
     if len(pairs) > 1:
-        values = [r.value for _, _, r in pairs]
-        text += f"; over {len(pairs)} sizes and tiles between {numbers.times(min(values))} and {numbers.times(max(values))}"
+        values = [numbers.times(f(r.value for _, _, r in pairs)) for f in (min, max)]
+        text += f"; over {len(pairs)} sizes and tiles {' to '.join(dict.fromkeys(values))}"
     return [f"{text}."]
 
 
