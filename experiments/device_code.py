@@ -1,4 +1,4 @@
-"""What device code may do and what it costs: malloc, recursion, and functions that are shared with the host."""
+"""What device code may do and what it costs: malloc, recursion, launches, and functions that are shared with the host."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, P
                                View, claim, judge, numbers, ratio, whole_machine, words)
 from report.data.view import order
 
-LENGTH, DEPTH, LAYOUT, ROUNDING = "length", "depth", "layout", "rounding"
+LENGTH, DEPTH, LAYOUT, ROUNDING, LAUNCHES = "length", "depth", "layout", "rounding", "launches"
 PIECE = "in_one_piece"
 """The layout of a buffer in which each thread's array lies as malloc would give it."""
 WAYS = {"fused": "same_as_fused", "separate": "same_as_separate"}
@@ -16,17 +16,17 @@ WAYS = {"fused": "same_as_fused", "separate": "same_as_separate"}
 def section(view: View) -> Section | None:
     s = view.settings
     arrays, trees = ({part.side: _timed(part, s[key]) for part in view.timed_parts} for key in ("arrays", "trees"))
-    shared = [p for part in view.timed_parts for p in _timed(part, s["shared"])]
+    shared, steps = ([p for part in view.timed_parts for p in _timed(part, s[key])] for key in ("shared", "steps"))
     counts = [p for p in (view.counts.points if view.counts else ()) if p.is_counted]
-    of_arrays, of_trees = _array_ratios(view, arrays), _tree_ratios(view, trees)
+    of_arrays, of_trees, of_steps = _array_ratios(view, arrays), _tree_ratios(view, trees), _step_ratios(view, steps)
     texts = [*_array_text(view, arrays.get("gpu", []), of_arrays), *_cpu_array_text(arrays.get("cpu", [])),
-             *_tree_text(view, trees, of_trees), *_shared_text(shared)] or _counted_text(view, counts)
+             *_tree_text(view, trees, of_trees), *_step_text(view, steps, of_steps), *_shared_text(shared)] or _counted_text(view, counts)
     if not texts:
         return None
     return Section(" ".join(texts), figures=[*_array_figure(view, arrays), *_tree_figure(view, trees)],
-                   tables=_shared_table(view, shared), verdicts=_verdicts(view, arrays, trees, shared, of_arrays, of_trees),
+                   tables=_shared_table(view, shared), verdicts=[*_verdicts(view, arrays, trees, of_arrays, of_trees), _launch_verdict(view, steps, of_steps), _both(view, shared)],
                    appendix=[*_table(view, "arrays", LENGTH, arrays, of_arrays), *_table(view, "trees", DEPTH, trees, of_trees),
-                             *_count_table(view, counts), _limits()])
+                             *_step_table(view, steps, of_steps), *_count_table(view, counts), _limits()])
 
 
 # Points and ratios
@@ -71,6 +71,16 @@ def _tree_ratios(view: View, trees: dict[str, list[Point]]) -> dict[str, Ratio]:
             base = _named(_at(points, p), view.settings["recursion"])
             if base and base[0] is not p:
                 found[p.name] = ratio(p, base[0])
+    return judge(found)
+
+
+def _step_ratios(view: View, steps: list[Point]) -> dict[str, Ratio]:
+    """Of all others on the GPU over the host's launches."""
+    gpu, found = [p for p in steps if p.kernel.side == "gpu"], {}
+    for p in gpu:
+        base = _named(_at(gpu, p), view.settings["by_host"])
+        if base and base[0] is not p:
+            found[p.name] = ratio(p, base[0])
     return judge(found)
 
 
@@ -140,6 +150,28 @@ def _tree_text(view: View, trees: dict[str, list[Point]], ratios: dict[str, Rati
     return texts
 
 
+def _from_kernel(p: Point, view: View) -> bool:
+    """Whether steps are started on the device: by anything but the host, or one launch of all of them."""
+    host = view.settings["by_host"]
+    return p.kernel.side == "gpu" and p.kernel.name != host and not p.kernel.name.endswith("/loop")
+
+
+def _step_text(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> list[str]:
+    """A launch by whoever makes it, where steps are small and many."""
+    base = _named([p for p in steps if p.kernel.side == "gpu"], view.settings["by_host"])
+    if not base:
+        return []
+    here = max(base, key=lambda p: (-p.n, _size(p, LAUNCHES)))
+    others = [p for p in sorted(_at(steps, here), key=order) if p.name in ratios and _from_kernel(p, view)]
+    told = [f"{numbers.seconds(_step(p))} {p.kernel.title} ({_slower(ratios[p.name], 'that')})" for p in others]
+    return [f"Of {_size(here, LAUNCHES):.0f} small steps each takes {words.joined([f'{numbers.seconds(_step(here))} if launched {here.kernel.title}', *told])}."]
+
+
+def _step(p: Point) -> float:
+    """Seconds of a step."""
+    return p.summary.median / _size(p, LAUNCHES)
+
+
 def _shared_text(points: list[Point]) -> list[str]:
     """Which rounding gives the same bits on both sides, and what is left to the compilers."""
     by_way: dict[str, dict[str, Point]] = {}
@@ -172,21 +204,20 @@ def _limits() -> str:
     return ("Limits: malloc in a kernel takes from a heap of 8 MiB unless cudaDeviceSetLimit(cudaLimitMallocHeapSize) has made it larger before the "
             "first kernel that uses it; here it has 1 GiB. A thread’s stack, from which calls that cannot be inlined and recursion take, has "
             "1 KiB unless cudaLimitStackSize says otherwise; here it has 8 KiB. A kernel that exceeds the first gets a null pointer, one that "
-            "exceeds the second fails. Kernels launched by kernels are not among these: they need relocatable device code and the device’s "
-            "runtime library, for which the whole program would be linked in another way.")
+            "exceeds the second fails. Of launches by kernels 2048 may wait (cudaLimitDevRuntimePendingLaunchCount). A kernel that makes them is "
+            "compiled to relocatable device code and linked with the device’s runtime library; the other kernels are not.")
 
 
 # Verdicts
 
 
-def _verdicts(view: View, arrays: dict, trees: dict, shared: list[Point], of_arrays: dict, of_trees: dict) -> list[Verdict]:
+def _verdicts(view: View, arrays: dict, trees: dict, of_arrays: dict, of_trees: dict) -> list[Verdict]:
     s, gpu, walks = view.settings, arrays.get("gpu", []), trees.get("gpu", [])
     thread, recursive = _named(gpu, s["by_thread"]), _named(walks, s["recursion"])
     allocating = [*thread, *_named(gpu, s["by_block"])]
     capability = ".".join(str(view.gpu.run.context.get(f"gpu_compute_capability_{x}", "?")) for x in ("major", "minor")) if view.gpu else ""
     on_gpu = f"on the GPU (compute capability {capability})" if "?" not in capability else "on the GPU"
     loops = [of_trees[p.name] for p in _named(walks, s["loop"]) if p.name in of_trees]
-    sides = {p.kernel.side for p in shared}
 
     malloc, host = claim(view, "malloc"), claim(view, "on_the_host")
     slower = [of_arrays[p.name] for p in thread if p.name in of_arrays]
@@ -212,9 +243,23 @@ def _verdicts(view: View, arrays: dict, trees: dict, shared: list[Point], of_arr
             f"{words.counted(len(loops), 'depth')}.")))
     else:
         made.append(Verdict(stack, UNTESTED))
-    both = claim(view, "both")
-    return [*made, Verdict(both, HOLDS, f"The same lines are compiled for both sides, and {words.counted(len(shared), 'point')} of them are right.")
-            if sides == {"cpu", "gpu"} else Verdict(both, UNTESTED)]
+    return made
+
+
+def _launch_verdict(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> Verdict:
+    found = [(p, ratios[p.name]) for p in steps if p.name in ratios and _from_kernel(p, view)]
+    if not found:
+        return Verdict(claim(view, "launch"), UNTESTED)
+    slower = sum(r.value < 1 and r.is_significant for _, r in found)
+    return Verdict(claim(view, "launch"), HOLDS if slower == len(found) else PARTLY if slower else FAILS, (
+        f"Steps launched by kernels give the right results and take {_range([1 / r.value for _, r in found])} as long as those launched by the host, "
+        f"significantly longer in {slower} of {words.counted(len(found), 'case')}."))
+
+
+def _both(view: View, shared: list[Point]) -> Verdict:
+    if {p.kernel.side for p in shared} != {"cpu", "gpu"}:
+        return Verdict(claim(view, "both"), UNTESTED)
+    return Verdict(claim(view, "both"), HOLDS, f"The same lines are compiled for both sides, and {words.counted(len(shared), 'point')} of them are right.")
 
 
 # Figures and tables
@@ -293,6 +338,20 @@ def _table(view: View, name: str, key: str, by_side: dict[str, list[Point]], rat
     stories = [words.provenance(part, by_side[part.side], hollow=False) for part in view.timed_parts if by_side.get(part.side)]
     return [Table(f"{view.name}_{name}_points", f"Every point. {note} Local B: local memory of a thread as the compiler knows it, which is without "
                   f"recursion’s. {' '.join(stories)}", [c for c in columns if any(r.get(c.key) is not None for r in rows)], rows)]
+
+
+def _step_table(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> list[Table]:
+    if not steps:
+        return []
+    points = sorted(steps, key=lambda p: (p.kernel.side != "gpu", p.n, _size(p, LAUNCHES), order(p)))
+    rows = [{"side": p.kernel.side, "kernel": p.kernel.name, "title": p.kernel.title, "n": p.n, LAUNCHES: _size(p, LAUNCHES), "seconds": p.summary.median,
+             "step": _step(p), "ratio": ratios[p.name].value if p.name in ratios else None,
+             "verdict": ratios[p.name].verdict if p.name in ratios else None} for p in points]
+    stories = [words.provenance(part, mine, hollow=False) for part in view.timed_parts if (mine := [p for p in points if p.kernel.side == part.side])]
+    return [Table(f"{view.name}_launches", "Small steps one after another, by who starts them. Speed: over launches by the host. "
+                  f"{' '.join(stories)}", (
+                      Column("side", "side", str.upper, right=False), Column("title", "started", right=False, wide=True), Column("n", "elements", numbers.grouped),
+                      Column(LAUNCHES, "steps", lambda v: f"{v:.0f}"), Column("step", "a step", numbers.seconds), Column("ratio", "speed", numbers.times)), rows)]
 
 
 def _shared_table(view: View, points: list[Point]) -> list[Table]:

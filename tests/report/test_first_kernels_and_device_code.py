@@ -140,12 +140,13 @@ def test_the_skinny_product_with_parts_missing(tmp_path, sides):
 
 PROBLEMS = {"work_array": {"title": "Arrays", "metric": {"key": "arrays_per_s", "unit": "array/s"}, "size_names": ["n", "length"]},
             "tree_walk": {"title": "Trees", "metric": {"key": "trees_per_s", "unit": "tree/s"}, "size_names": ["n", "depth"]},
+            "launches": {"title": "Steps", "metric": {"key": "launches_per_s", "unit": "launch/s"}, "size_names": ["n", "launches"]},
             "polynomial": {"title": "A polynomial", "metric": {"key": "gbytes_per_s", "unit": "GB/s"}, "size_names": ["n"]}}
 SAME = {"fused": {"same_as_fused": 1.0, "same_as_separate": 0.9, "max_ulp": 1.5},
         "separate": {"same_as_fused": 0.9, "same_as_separate": 1.0, "max_ulp": 1.7}}
 
 
-def device_code(sides=("gpu", "cpu", "count"), heap=20.0, recursion=3.0, contracted=("fused", "fused"), lengths=(16, 64), depths=(4, 8)):
+def device_code(sides=("gpu", "cpu", "count"), heap=20.0, recursion=3.0, contracted=("fused", "fused"), lengths=(16, 64), depths=(4, 8), launch=0.5):
     run, n = Run("device_code", problems=PROBLEMS, gpu_compute_capability_major=9, gpu_compute_capability_minor=0), 65536
 
     def item(kernel, seconds, size, tunables=None, **fields):
@@ -171,6 +172,14 @@ def device_code(sides=("gpu", "cpu", "count"), heap=20.0, recursion=3.0, contrac
             if side in sides:
                 item(f"{side}/tree_walk/recursive", recursion * factor * 1.5**depth * 1e-11, {"depth": depth}, title="recursion")
                 item(f"{side}/tree_walk/loop", factor * 1.5**depth * 1e-11, {"depth": depth}, title="loop without a stack")
+    for name, seconds in (("loop", 1e-8), ("host", 2e-6), ("device", 2e-6 / launch), ("chain", 4e-6 / launch)):
+        if "gpu" in sides:
+            run.kernel(f"gpu/launches/{name}", type="uint32", title="one launch" if name == "loop" else f"by the {name}")
+            for steps in (16, 128):
+                run.time(f"gpu/launches/{name}", steps * seconds, {"n": 256, "launches": steps}, launches_per_s=1 / seconds, interleaved_with=3)
+    if "cpu" in sides:
+        run.kernel("cpu/launches/regions", type="uint32")
+        run.time("cpu/launches/regions", 128e-6, {"n": 256, "launches": 128}, launches_per_s=1e6)
     for i, side in enumerate(("gpu", "cpu")):
         for rounding in ("contracted", "fused", "separate"):
             if side in sides:
@@ -182,18 +191,20 @@ def device_code(sides=("gpu", "cpu", "count"), heap=20.0, recursion=3.0, contrac
 
 def test_malloc_recursion_and_shared_functions_are_judged(tmp_path):
     section = section_of(tmp_path, device_code())
-    assert verdicts(section) == {"malloc": HOLDS, "on_the_host": FAILS, "no_recursion": FAILS, "recursion": HOLDS, "stack": HOLDS, "both": HOLDS}
+    assert verdicts(section) == {"malloc": HOLDS, "on_the_host": FAILS, "no_recursion": FAILS, "recursion": HOLDS, "stack": HOLDS, "launch": HOLDS, "both": HOLDS}
     assert "each array in one piece takes 4× as long as that" in section.finding
     assert "malloc by each thread takes 20× as long as the latter" in section.finding
     assert "malloc for each item takes 1.20× as long as an array on the stack" in section.finding
     assert "On the GPU, over trees of depth 8, a loop without a stack is 3× as fast as recursion" in section.finding
+    assert "Of 128 small steps each takes 2.00\u00a0µs if launched by the host, 4.0" in section.finding
+    assert "by the device (2× as long as that) and 8.0" in section.finding and "one launch" not in section.finding
     assert "(fused and separate)" in section.finding and "agree in 90\u00a0%" in section.finding
     assert "compute capability 9.0" in evidence(section, "recursion")
 
 
 def test_cheap_malloc_and_fast_recursion_refute(tmp_path):
-    found = verdicts(section_of(tmp_path, device_code(heap=0.5, recursion=0.8)))
-    assert found["malloc"] == FAILS and found["stack"] == FAILS
+    found = verdicts(section_of(tmp_path, device_code(heap=0.5, recursion=0.8, launch=4)))
+    assert found["malloc"] == FAILS and found["stack"] == FAILS and found["launch"] == FAILS
 
 
 def test_compilers_that_contract_differently_are_told_apart(tmp_path):
