@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from report.data import counted
-from report.data.records import (COLD, HOT, EmulatorFile, HazardFile, Machine, Point, Reference, Run, SIDE_NAME)
+from report.data.records import (COLD, HOT, EmulatorFile, HazardFile, Machine, Point, Reference, Run, SIDE_NAME,
+                                 WrongResults)
 from report.data.roofs import Roofs
 
 
@@ -96,6 +97,7 @@ class Companions:
     hazards: tuple[HazardFile, ...] = ()
     """The newest file of each program, the emulator's first."""
     emulators: EmulatorFile | None = None
+    wrong_results: WrongResults | None = None
 
 
 @dataclass(frozen=True)

@@ -105,16 +105,19 @@ const bool plain_counter = add_faulty({.name = "shared_counter_without_atomics",
                                        .run = on_buffers(count_in_block<false>),
                                        .right = on_buffers(count_in_block<true>)});
 
-/// Each block stores its partial sum; the one that comes last, by a ticket, adds them up. Without the fence a ticket
-/// may be seen before the partial sum that it stands for.
-template <bool kFence>
+enum class Fence { none, block, device };
+
+/// Each block stores its partial sum; the one that comes last, by a ticket, adds them up. Without a fence for the whole
+/// device a ticket may be seen before the partial sum that it stands for.
+template <Fence kFence>
 __global__ void last_block_sums(const mem<int>* in, mem<int>* partials, mem<int>* tickets, mem<int>* out) {
   __shared__ mem<int> is_last;
   if (threadIdx.x == 0) {
     int partial = 0;
     for (int i = 0; i < kThreads; ++i) partial += in[blockIdx.x * kThreads + i];
     partials[blockIdx.x] = partial;
-    if constexpr (kFence) __threadfence();
+    if constexpr (kFence == Fence::block) __threadfence_block();
+    if constexpr (kFence == Fence::device) __threadfence();
     is_last = atomicAdd(&tickets[0], 1) == kBlocks - 1 ? 1 : 0;
   }
   __syncthreads();
@@ -132,8 +135,16 @@ const bool fence = add_faulty(
      .buffer = "partials",
      .launch = kGrid,
      .buffers = {{"in", kBytes}, {"partials", kBlocks * sizeof(int)}, {"tickets", sizeof(int)}, {"out", sizeof(int)}},
-     .run = on_buffers(last_block_sums<false>),
-     .right = on_buffers(last_block_sums<true>)});
+     .run = on_buffers(last_block_sums<Fence::none>),
+     .right = on_buffers(last_block_sums<Fence::device>)});
+const bool block_fence = add_faulty(
+    {.name = "last_block_with_block_fence",
+     .what = "the last block adds up all partial sums, with only __threadfence_block before its ticket",
+     .findings = kBetween,
+     .buffer = "partials",
+     .launch = kGrid,
+     .buffers = {{"in", kBytes}, {"partials", kBlocks * sizeof(int)}, {"tickets", sizeof(int)}, {"out", sizeof(int)}},
+     .run = on_buffers(last_block_sums<Fence::block>)});
 
 template <bool kFirst, bool kSecond>
 __global__ void shift_by_block(const mem<int>* in, mem<int>* middle, mem<int>* out) {
