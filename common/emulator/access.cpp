@@ -173,14 +173,14 @@ void* allocate_in_kernel(std::size_t bytes) {
   return device_heap().allocate(bytes);
 }
 
-void free_in_kernel(void* memory) {
+void free_in_kernel(void* memory, std::source_location where) {
   if (!memory) return;
   bool released = false;
   {
     const OutsideKernel aside(BlockRunner::of_this_thread());
     released = device_heap().release(memory);
   }
-  if (!released) fail_thread(finding_kind::out_of_bounds, ": frees what malloc has not given it, or what is free");
+  if (!released) fail_thread(finding_kind::out_of_bounds, "frees what is no memory of the heap, or is free", where);
 }
 
 void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number) {

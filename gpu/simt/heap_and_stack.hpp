@@ -48,7 +48,7 @@ inline namespace RUNG_EMULATION {
 
 // In kernels' files these names hide the host's.
 RUNG_INLINE void* malloc(std::size_t bytes) { return allocate_in_kernel(bytes); }
-RUNG_INLINE void free(void* memory) { free_in_kernel(memory); }
+RUNG_INLINE void free(void* memory, Where where = Where::current()) { free_in_kernel(memory, where); }
 
 inline void need_device_heap() {}
 inline void need_device_stack() {}
