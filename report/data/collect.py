@@ -8,10 +8,11 @@ from datetime import datetime
 from pathlib import Path
 
 from report.data import declaration, roofs
+from report.data.companions import WrongResults
 from report.data.load import load
 from report.data.reading import Foreign, InputError
 from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
-                                 Source, WrongResults)
+                                 Source)
 from report.data.roofs import Roofs
 from report.data.view import Companions, Part, View
 

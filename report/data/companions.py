@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from report.data.reading import InputError, date, is_number, text, whole
 from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRate, HazardFile, PlantedFault, SheetFile,
-                                 Verdict, WrongResults)
+                                 Verdict)
+
+
+@dataclass(frozen=True)
+class WrongResults:
+    """How many results of a planted fault were wrong in so many launches on a GPU; None where that cannot be told."""
+
+    path: Path
+    machine: str
+    date: str
+    launches: int
+    wrong: dict[str, int | None]
 
 
 def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | WrongResults | EmulatorFile | None:

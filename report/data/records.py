@@ -346,17 +346,6 @@ class HazardFile:
 
 
 @dataclass(frozen=True)
-class WrongResults:
-    """How many results of a planted fault were wrong in so many launches on a GPU; None where that cannot be told."""
-
-    path: Path
-    machine: str
-    date: str
-    launches: int
-    wrong: dict[str, int | None]
-
-
-@dataclass(frozen=True)
 class EmulatorRate:
     """The timed runs of one emulator on one kernel, in one mode: counting, hazards or answer."""
 
