@@ -28,7 +28,8 @@ def section(view: View) -> Section | None:
         return None
     figures = [*([_round_figure(view, rounds, ratios)] if rounds else []), *([_sum_figure(view, sums)] if sums else [])]
     return Section(finding or "The kernels were counted by the emulator; none was timed.", figures=figures, verdicts=verdicts,
-                   appendix=[*_round_table(view, rounds, counted), *([_sum_table(view, sums)] if sums else [])])
+                   appendix=[*_round_table(view, rounds, counted), *([_sum_table(view, sums)] if sums else []),
+                             *_fault_table(view)])
 
 
 # Points and ratios
@@ -137,7 +138,8 @@ def _verdicts(view: View, rounds: list[Point], ratios: dict) -> list[Verdict]:
         if entry["id"] == "visible":
             made.append(_visible(said, rounds, ratios))
         elif entry.get("faults"):
-            made.append(_faulty(said, _findings(view, entry["faults"]), is_refuted=entry["id"] == "warp"))
+            made.append(_faulty(said, _findings(view, entry["faults"]), _wrong_text(view, entry["faults"]),
+                                str(entry.get("lacking") or "that lack one of them"), is_refuted=entry["id"] == "warp"))
     return made
 
 
@@ -151,16 +153,26 @@ def _findings(view: View, names: list[str]) -> dict[str, set[str]]:
     return found
 
 
-def _faulty(said: Claim, found: dict[str, set[str]], is_refuted: bool) -> Verdict:
+def _wrong_text(view: View, names: list[str]) -> str:
+    """How often these faults gave wrong results on a GPU: a fault need not show to be one."""
+    file = view.companions.wrong_results
+    counts = [n for name in names if file and (n := file.wrong.get(name)) is not None]
+    if not counts:
+        return ""
+    return (f" Launched {numbers.grouped(file.launches)} times on the {file.machine} without any tool, they gave "
+            f"{words.joined([numbers.grouped(n) for n in counts])} wrong results.")
+
+
+def _faulty(said: Claim, found: dict[str, set[str]], wrong: str, lacking: str, is_refuted: bool) -> Verdict:
     """A claim that something is not needed is refuted, one that it is needed is supported, by faults found without it."""
     if not found:
         return Verdict(said, UNTESTED)
     seen = sum(map(bool, found.values()))
     tools = sorted({t for names in found.values() for t in names}, key=lambda t: (t != "emulator", t))
     counts = [f"{'the emulator' if t == 'emulator' else t} in {sum(t in names for names in found.values())}" for t in tools]
-    kind = "in which such a barrier is missing or incomplete" if is_refuted else "that lack one of them"
+    kind = "in which such a barrier is missing or incomplete" if is_refuted else lacking
     text = words.sentence(f"races are reported by {words.joined(counts)}" if counts else "no race is reported")
-    text = f"{text[:-1]} of {words.counted(len(found), 'kernel')} {kind}."
+    text = f"{text[:-1]} of {words.counted(len(found), 'kernel')} {kind}.{wrong}"
     if is_refuted:
         return Verdict(said, FAILS if seen else UNTESTED, text + (
             " Since Volta the lanes of a warp are scheduled independently." if seen else ""))
@@ -305,3 +317,27 @@ def _sum_table(view: View, sums: dict[str, list[Point]]) -> Table:
     return Table(f"{view.name}_sum", "The sum of n numbers: median time of a call, by n.", (
         Column("title", "kernel", right=False, wide=True),
         *(Column(f"{n:g}", f"n\u00a0=\u00a0{numbers.grouped(n)}", numbers.seconds) for n in sizes)), rows)
+
+
+def _fault_table(view: View) -> list[Table]:
+    """The planted faults: who finds them, and how often they show."""
+    file = view.companions.wrong_results
+    if not file:
+        return []
+    faults: dict[str, dict] = {}
+    for name, wrong in file.wrong.items():
+        seen = {t: v.found for hazards in view.companions.hazards if name in hazards.kernels
+                for t, v in hazards.kernels[name].verdicts.items()}
+        what = next((hazards.kernels[name].what for hazards in view.companions.hazards
+                     if name in hazards.kernels and hazards.kernels[name].what), name.replace("_", " "))
+        others = [t for t, found in seen.items() if found and t != "emulator"]
+        faults[name] = {"fault": name, "what": what, "emulator": seen.get("emulator"),
+                        "sanitizer": words.joined(others) if any(t != "emulator" for t in seen) else None, "wrong": wrong}
+    rows = list(faults.values())
+    return [Table(f"{view.name}_faults", f"The planted faults, each launched {numbers.grouped(file.launches)} times without any tool: results that differ "
+                  "from those of the corrected kernel (–: it cannot be told, since the kernel does not end, fails, has no corrected version or stores "
+                  f"elsewhere than that). A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
+                  "as in the emulator’s own section.", (
+                      Column("what", "fault", right=False, wide=True), Column("emulator", "emulator", lambda v: "found" if v else "–", right=False),
+                      Column("sanitizer", "compute-sanitizer", lambda v: v or "–", right=False),
+                      Column("wrong", f"wrong of {numbers.grouped(file.launches)}", numbers.grouped)), rows, most=len(rows))]

@@ -20,7 +20,10 @@ mkdir -p "$target"
 code=0
 for name in "${names[@]}"; do
   build/rung run "$name" --full --outdir "$runs" || code=$?
-  [ $code -le 1 ] || exit $code
+  [ $code -le 1 ] || if [ -n "$has_gpu" ] && [ -x $faults ]; then
+  python3 tests/emulator/faulty/wrong_results.py $faults "$target/wrong_results.json"
+fi
+exit $code
   newest=$(ls -d "$runs"/*-"$name" | tail -n 1)
   cp "$newest/$name.json" "$target/"
   [ "$name" != ceilings ] || cp "$newest"/ceilings-*.json "$target/"
@@ -36,5 +39,8 @@ faults=build/tests/faulty_kernels_emulated
 faults=build/tests/emulator/faulty/faulty_kernels
 if [ -n "$has_gpu" ] && [ -x $faults ] && command -v compute-sanitizer >/dev/null; then
   bash tests/emulator/faulty/sanitize.sh $faults "$target/sanitizer.json"
+fi
+if [ -n "$has_gpu" ] && [ -x $faults ]; then
+  python3 tests/emulator/faulty/wrong_results.py $faults "$target/wrong_results.json"
 fi
 exit $code

@@ -2,10 +2,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "common/emulator/block.hpp"
+#include "common/emulator/device_heap.hpp"
 #include "common/emulator/findings.hpp"
 #include "common/emulator/symbols.hpp"
 
@@ -21,6 +28,52 @@ namespace {
 AddressRange constant_memory() {
   const auto begin = reinterpret_cast<std::uintptr_t>(__start_rung_constant);
   return {begin, reinterpret_cast<std::uintptr_t>(__stop_rung_constant) - begin};
+}
+
+/// What kernels have allocated. Threads run one after another here and side by side on a GPU, so what one has freed is
+/// not given to the next at once: the kQuarantine bytes that were freed last stay unused.
+class DeviceHeap {
+ public:
+  bool holds(std::uintptr_t address) {
+    const std::shared_lock lock(mutex_);
+    const auto after = blocks_.upper_bound(address);
+    return after != blocks_.begin() && address - std::prev(after)->first < std::prev(after)->second;
+  }
+
+  void* allocate(std::size_t bytes) {
+    void* const memory = std::malloc(bytes);
+    const std::scoped_lock lock(mutex_);
+    if (memory) blocks_[reinterpret_cast<std::uintptr_t>(memory)] = bytes;
+    return memory;
+  }
+
+  /// False if it is no memory of the heap.
+  bool release(void* memory) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = blocks_.find(reinterpret_cast<std::uintptr_t>(memory));
+    if (found == blocks_.end()) return false;
+    freed_.emplace_back(memory, found->second);
+    freed_bytes_ += found->second;
+    blocks_.erase(found);
+    for (; freed_bytes_ > kQuarantine; freed_.pop_front()) {
+      freed_bytes_ -= freed_.front().second;
+      std::free(freed_.front().first);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kQuarantine = std::size_t{16} << 20;
+
+  std::shared_mutex mutex_;  // blocks run on several OS threads
+  std::map<std::uintptr_t, std::size_t> blocks_;
+  std::deque<std::pair<void*, std::size_t>> freed_;
+  std::size_t freed_bytes_ = 0;
+};
+
+DeviceHeap& device_heap() {
+  static DeviceHeap heap;
+  return heap;
 }
 
 /// Whether a buffer of the launch holds the address. If so, it moves to the front of trace.buffers.
@@ -61,7 +114,7 @@ std::uint64_t space_of(std::uintptr_t address, std::uint64_t kind, std::uintptr_
   }
   for (const AddressRange& buffer : trace.buffers)
     if (buffer.holds(last)) return 0;
-  if (find_buffer(last)) return 0;
+  if (find_buffer(last) || device_heap().holds(last)) return 0;
   if (constant_memory().holds(last)) return AccessKind::kConstant;
   throw Fault(out_of_bounds(access));
 }
@@ -113,6 +166,21 @@ void record_slow_path(std::uintptr_t address, std::uint64_t kind, const void* si
   *log.key++ = place << AccessKind::kBits | kind;
   *log.word++ = static_cast<std::int32_t>(address >> kWordShift & kWordMask);
   if (log.hazards) log.end = log.key;
+}
+
+void* allocate_in_kernel(std::size_t bytes) {
+  const OutsideKernel aside(BlockRunner::of_this_thread());
+  return device_heap().allocate(bytes);
+}
+
+void free_in_kernel(void* memory, std::source_location where) {
+  if (!memory) return;
+  bool released = false;
+  {
+    const OutsideKernel aside(BlockRunner::of_this_thread());
+    released = device_heap().release(memory);
+  }
+  if (!released) fail_thread(finding_kind::out_of_bounds, "frees what is no memory of the heap, or is free", where);
 }
 
 void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number) {

@@ -28,15 +28,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/host_device.hpp"
 #include "common/registry.hpp"
-
-// One definition, compiled for the CPU and for the GPU. Always inlined: what is compiled for counting, for the GPU and
-// for this CPU's vectors must not stand in for each other.
-#ifdef __CUDACC__
-#define RUNG_ANYWHERE __host__ __device__ __forceinline__
-#else
-#define RUNG_ANYWHERE __attribute__((always_inline)) inline
-#endif
 
 namespace rung {
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from report.data import declaration, roofs
+from report.data.companions import WrongResults
 from report.data.load import load
 from report.data.reading import Foreign, InputError
 from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
@@ -43,6 +44,7 @@ class Found:
     counters: list[CounterFile] = field(default_factory=list)
     hazards: list[HazardFile] = field(default_factory=list)
     emulators: list[EmulatorFile] = field(default_factory=list)
+    wrong_results: list[WrongResults] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     faults: list[InputError] = field(default_factory=list)
 
@@ -94,7 +96,7 @@ def _take(found: Found, file: Path, forgiving: bool) -> None:
         found.faults.append(error)
     else:
         {Run: found.runs, SheetFile: found.sheets, CounterFile: found.counters, HazardFile: found.hazards,
-         EmulatorFile: found.emulators}[type(record)].append(record)
+         EmulatorFile: found.emulators, WrongResults: found.wrong_results}[type(record)].append(record)
 
 
 def _view(name: str, live: Found, stored: Found) -> View:
@@ -181,9 +183,10 @@ def _companions(live: Found, stored: Found) -> Companions:
     newest: dict[frozenset, HazardFile] = {}
     for file in live.hazards + stored.hazards:
         newest[file.tools] = max(file, newest.get(file.tools, file), key=lambda f: f.date)
-    emulators = max(live.emulators + stored.emulators, key=lambda f: f.date, default=None)
+    emulators, wrong_results = (max(found, key=lambda f: f.date, default=None) for found in (
+        live.emulators + stored.emulators, live.wrong_results + stored.wrong_results))
     return Companions(tuple(sorted(newest.values(), key=lambda f: (
-        not any(k.what for k in f.kernels.values()), sorted(f.tools)))), emulators)
+        not any(k.what for k in f.kernels.values()), sorted(f.tools)))), emulators, wrong_results)
 
 
 def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run]) -> list[Source]:
@@ -197,7 +200,8 @@ def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run
         note = "; its roofs" if for_roofs else "" if run.path in used else "; another run is used"
         made.append(Source(str(run.path), run.experiment, run.path in used or for_roofs, state + note))
     counted = {id(part.counters) for view in views for part in view.parts}
-    kept = {id(c) for c in (views[0].companions.emulators, *views[0].companions.hazards)} if views else set()
+    companions = views[0].companions if views else Companions()
+    kept = {id(c) for c in (companions.emulators, companions.wrong_results, *companions.hazards)}
     for found in (live, stored):
         made += [Source(str(f.path), "data sheet", str(f.path) in roofs_of, f.date[:10]) for f in found.sheets]
         made += [Source(str(f.path), "hardware counters", id(f.points) in counted, f"{f.date[:10]}, {f.tool}")
@@ -206,6 +210,9 @@ def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run
                  for f in found.hazards]
         made += [Source(str(f.path), "emulators", id(f) in kept, f"{f.date[:10]}, {f.machine}")
                  for f in found.emulators]
-    recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators)}
+        made += [Source(str(f.path), "wrong results", id(f) in kept, f"{f.date[:10]}, {f.machine}")
+                 for f in found.wrong_results]
+    recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators,
+                                      *stored.wrong_results)}
     shown = (s for s in dict.fromkeys(made) if s.used or s.path not in recorded)
     return sorted(shown, key=lambda s: (not s.used, s.path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from report.data.reading import InputError, date, is_number, text, whole
@@ -9,7 +10,18 @@ from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRa
                                  Verdict)
 
 
-def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | EmulatorFile | None:
+@dataclass(frozen=True)
+class WrongResults:
+    """How many results of a planted fault were wrong in so many launches on a GPU; None where that cannot be told."""
+
+    path: Path
+    machine: str
+    date: str
+    launches: int
+    wrong: dict[str, int | None]
+
+
+def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | WrongResults | EmulatorFile | None:
     """The record of a file, by its shape; None if it is none of these."""
     if "empirical" in data:
         return _sheet_file(path, data)
@@ -17,6 +29,8 @@ def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | Emula
         return _counter_file(path, data)
     if "kernels" in data and "tool" in data:
         return _hazard_file(path, data)
+    if "wrong_results" in data:
+        return _wrong_results(path, data)
     return _emulator_file(path, data) if "emulators" in data else None
 
 
@@ -68,6 +82,20 @@ def _planted_fault(path: Path, name: str, table: dict) -> PlantedFault:
         verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""))
     return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True,
                         Path(str(table.get("file") or "")).stem)
+
+
+def _wrong_results(path: Path, data: dict) -> WrongResults:
+    rows = data["wrong_results"]
+    if not isinstance(rows, dict) or not all(isinstance(v, dict) for v in rows.values()):
+        raise InputError(path, "wrong_results", "not a table of tables")
+    launches = whole(path, data, "launches", "file")
+    wrong = {}
+    for name, row in rows.items():
+        number = row.get("wrong")
+        if number is not None and not (is_number(number) and 0 <= number <= launches):
+            raise InputError(path, f"wrong_results[{name[:60]!r}].wrong", f"{number!r} is no number of launches")
+        wrong[name] = None if number is None else int(number)
+    return WrongResults(path, text(path, data, "machine", "file"), date(path, data, "file"), launches, wrong)
 
 
 def _emulator_file(path: Path, data: dict) -> EmulatorFile:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from report.data import counted
+from report.data.companions import WrongResults
 from report.data.records import (COLD, HOT, EmulatorFile, HazardFile, Machine, Point, Reference, Run, SIDE_NAME)
 from report.data.roofs import Roofs
 
@@ -96,6 +97,7 @@ class Companions:
     hazards: tuple[HazardFile, ...] = ()
     """The newest file of each program, the emulator's first."""
     emulators: EmulatorFile | None = None
+    wrong_results: WrongResults | None = None
 
 
 @dataclass(frozen=True)

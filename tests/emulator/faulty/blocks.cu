@@ -105,16 +105,24 @@ const bool plain_counter = add_faulty({.name = "shared_counter_without_atomics",
                                        .run = on_buffers(count_in_block<false>),
                                        .right = on_buffers(count_in_block<true>)});
 
-/// Each block stores its partial sum; the one that comes last, by a ticket, adds them up. Without the fence a ticket
-/// may be seen before the partial sum that it stands for.
-template <bool kFence>
+enum class Fence { none, block, device };
+
+template <Fence kFence>
+__device__ __forceinline__ void fence_for() {
+  if constexpr (kFence == Fence::block) __threadfence_block();
+  if constexpr (kFence == Fence::device) __threadfence();
+}
+
+/// Each block stores its partial sum; the one that comes last, by a ticket, adds them up. Without a fence for the whole
+/// device a ticket may be seen before the partial sum that it stands for.
+template <Fence kFence>
 __global__ void last_block_sums(const mem<int>* in, mem<int>* partials, mem<int>* tickets, mem<int>* out) {
   __shared__ mem<int> is_last;
   if (threadIdx.x == 0) {
     int partial = 0;
     for (int i = 0; i < kThreads; ++i) partial += in[blockIdx.x * kThreads + i];
     partials[blockIdx.x] = partial;
-    if constexpr (kFence) __threadfence();
+    fence_for<kFence>();
     is_last = atomicAdd(&tickets[0], 1) == kBlocks - 1 ? 1 : 0;
   }
   __syncthreads();
@@ -132,8 +140,56 @@ const bool fence = add_faulty(
      .buffer = "partials",
      .launch = kGrid,
      .buffers = {{"in", kBytes}, {"partials", kBlocks * sizeof(int)}, {"tickets", sizeof(int)}, {"out", sizeof(int)}},
-     .run = on_buffers(last_block_sums<false>),
-     .right = on_buffers(last_block_sums<true>)});
+     .run = on_buffers(last_block_sums<Fence::none>),
+     .right = on_buffers(last_block_sums<Fence::device>)});
+const bool block_fence = add_faulty(
+    {.name = "last_block_with_block_fence",
+     .what = "the last block adds up all partial sums, with only __threadfence_block before its ticket",
+     .findings = kBetween,
+     .buffer = "partials",
+     .launch = kGrid,
+     .buffers = {{"in", kBytes}, {"partials", kBlocks * sizeof(int)}, {"tickets", sizeof(int)}, {"out", sizeof(int)}},
+     .run = on_buffers(last_block_sums<Fence::block>)});
+
+constexpr int kRing = 128, kLine = 32, kTries = 200;
+
+/// Each block stores a number and then sets its flag; it looks for the flag of the next block for a while, and if it
+/// sees it, takes that block's number, which must be there.
+template <Fence kFence>
+__global__ void ring_of_flags(mem<int>* numbers, mem<int>* flags, mem<int>* out) {
+  const int mine = blockIdx.x * kLine;
+  const int next = (blockIdx.x + 1) % kRing * kLine;  // in another sector of memory
+  numbers[mine] = 1;
+  fence_for<kFence>();
+  atomicExch(&flags[mine], 1);
+  int taken = 1;
+  for (int tries = 0; tries < kTries; ++tries)
+    if (atomicAdd(&flags[next], 0) == 1) {
+      fence_for<kFence>();
+      taken = numbers[next];
+      break;
+    }
+  out[blockIdx.x] = taken;
+}
+
+constexpr std::size_t kLines = kRing * kLine * sizeof(int);
+
+const bool flag = add_faulty({.name = "flag_without_fence",
+                              .what = "a number and then a flag for another block, with no __threadfence between them",
+                              .findings = kBetween,
+                              .buffer = "numbers",
+                              .launch = {{kRing}, {1}},
+                              .buffers = {{"numbers", kLines}, {"flags", kLines}, {"out", kRing * sizeof(int)}},
+                              .run = on_buffers(ring_of_flags<Fence::none>),
+                              .right = on_buffers(ring_of_flags<Fence::device>)});
+const bool block_flag =
+    add_faulty({.name = "flag_with_block_fence",
+                .what = "a number and then a flag for another block, with only __threadfence_block between them",
+                .findings = kBetween,
+                .buffer = "numbers",
+                .launch = {{kRing}, {1}},
+                .buffers = {{"numbers", kLines}, {"flags", kLines}, {"out", kRing * sizeof(int)}},
+                .run = on_buffers(ring_of_flags<Fence::block>)});
 
 template <bool kFirst, bool kSecond>
 __global__ void shift_by_block(const mem<int>* in, mem<int>* middle, mem<int>* out) {

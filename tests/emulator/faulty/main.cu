@@ -1,12 +1,19 @@
 /// Runs one of the planted faults on the GPU, for compute-sanitizer to watch:
-///   faulty_kernels --list    every name, one a line; those that never end have " runaway" after them
-///   faulty_kernels NAME      runs it once, each buffer a cudaMalloc of exactly its size
+///   faulty_kernels --list            every name, one a line; those that never end have " runaway" after them
+///   faulty_kernels NAME              runs it once, each buffer a cudaMalloc of exactly its size
+///   faulty_kernels NAME LAUNCHES     runs it so often, on inputs that are not zero, and prints how many of the results
+///                                    differ from its right twin's; or why that says nothing of it
 /// Exit codes: 0 it ran, 1 CUDA reports an error (printed), 2 wrong usage, or a kernel that never ends.
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <iterator>
 #include <string_view>
+#include <vector>
 
 #include "gpu/cuda_error.hpp"
 #include "tests/emulator/faulty/faulty.hpp"
@@ -35,7 +42,101 @@ void run(const Faulty& faulty) {
   for (void* memory : call.operands) check_cuda(cudaFree(memory), "releasing a buffer");
 }
 
-int run(std::string_view name) {
+using Words = std::vector<std::uint32_t>;
+
+/// Inputs: numbers that are no zero either as floats or as integers, and every third one zero, for kernels that count
+/// these. All others: zeros, as in a single run.
+Words initial(const FaultyBuffer& buffer) {
+  Words words(buffer.bytes / sizeof(std::uint32_t), 0);
+  constexpr std::string_view kInputs[] = {"in", "a", "b", "x", "y"};
+  const bool is_input = std::find(std::begin(kInputs), std::end(kInputs), buffer.name) != std::end(kInputs);
+  for (std::size_t i = 0; is_input && i < words.size(); ++i)
+    words[i] = i % 3 == 2 ? 0 : std::bit_cast<std::uint32_t>(1.0f + static_cast<float>(i % 61));
+  return words;
+}
+
+/// The buffers of a fault and its twin on the GPU.
+class Bench {
+ public:
+  explicit Bench(const Faulty& faulty) {
+    call_.launch = faulty.launch;
+    for (const FaultyBuffer& buffer : faulty.buffers) {
+      call_.operands.push_back(allocate(buffer));
+      before_.push_back(initial(buffer));
+    }
+  }
+  ~Bench() {
+    for (void* memory : call_.operands) cudaFree(memory);
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  const std::vector<Words>& before() const { return before_; }
+
+  /// All buffers after a launch on what they hold before.
+  std::vector<Words> after(const std::function<void(const Call&)>& launch) {
+    for (std::size_t i = 0; i < before_.size(); ++i)
+      check_cuda(cudaMemcpy(call_.operands[i], before_[i].data(), 4 * before_[i].size(), cudaMemcpyHostToDevice),
+                 "filling a buffer");
+    launch(call_);
+    check_cuda(cudaDeviceSynchronize(), "waiting for the kernel");
+    std::vector<Words> all = before_;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      check_cuda(cudaMemcpy(all[i].data(), call_.operands[i], 4 * all[i].size(), cudaMemcpyDeviceToHost),
+                 "reading a buffer");
+    return all;
+  }
+
+ private:
+  Call call_;
+  std::vector<Words> before_;
+};
+
+/// Its twin; of faults that share one with the fault before them, that one. Null if there is none.
+const Faulty* twin_of(const Faulty& faulty) {
+  const auto& all = faulty_kernels();
+  const auto at = all.begin() + (&faulty - all.data());
+  if (at + 1 != all.end() && (at + 1)->is_right() && (at + 1)->name == faulty.name + "_right") return &*(at + 1);
+  for (auto earlier = at; earlier != all.begin() && (earlier - 1)->file == faulty.file; --earlier)
+    if ((earlier - 1)->is_right()) {
+      const auto same = [](const FaultyBuffer& a, const FaultyBuffer& b) {
+        return a.name == b.name && a.bytes == b.bytes;
+      };
+      const Faulty& twin = *(earlier - 1);
+      const bool fits = twin.launch == faulty.launch && std::equal(twin.buffers.begin(), twin.buffers.end(),
+                                                                   faulty.buffers.begin(), faulty.buffers.end(), same);
+      return fits ? &twin : nullptr;
+    }
+  return nullptr;
+}
+
+/// Which elements have changed, in all buffers: 1 for each that has.
+std::vector<Words> changed(const std::vector<Words>& before, const std::vector<Words>& after) {
+  std::vector<Words> all = after;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < all[i].size(); ++j) all[i][j] = before[i][j] != after[i][j];
+  return all;
+}
+
+void count_wrong(const Faulty& faulty, int launches) {
+  const Faulty* twin = twin_of(faulty);
+  if (!twin) return void(std::puts("no right twin"));
+  Bench bench(faulty);
+  const std::vector<Words> right = bench.after(twin->run);
+  for (int i = 0; i < launches; ++i)
+    if (bench.after(twin->run) != right) return void(std::puts("the right twin's results differ, too"));
+  int wrong = 0;
+  bool same_elements = false;
+  for (int i = 0; i < launches; ++i) {
+    const std::vector<Words> result = bench.after(faulty.run);
+    wrong += result != right;
+    same_elements |= changed(bench.before(), result) == changed(bench.before(), right);
+  }
+  if (!same_elements) return void(std::puts("stores other elements than its right twin"));
+  std::printf("%d\n", wrong);
+}
+
+int run(std::string_view name, int launches) {
   const auto& all = faulty_kernels();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Faulty& faulty) { return faulty.name == name; });
   if (found == all.end() || found->runs_away) {
@@ -44,7 +145,7 @@ int run(std::string_view name) {
     return 2;
   }
   try {
-    run(*found);
+    launches > 0 ? count_wrong(*found, launches) : run(*found);
   } catch (const Error& error) {
     std::printf("%s: %s\n", found->name.c_str(), error.what());
     return 1;
@@ -56,12 +157,13 @@ int run(std::string_view name) {
 }  // namespace rung
 
 int main(int argc, char** argv) {
-  const std::string_view argument = argc == 2 ? argv[1] : "";
-  if (argument.empty()) {
-    std::fputs("usage: faulty_kernels --list | NAME\n", stderr);
+  const std::string_view argument = argc == 2 || argc == 3 ? argv[1] : "";
+  const int launches = argc == 3 ? std::atoi(argv[2]) : 0;
+  if (argument.empty() || (argc == 3 && launches < 1)) {
+    std::fputs("usage: faulty_kernels --list | NAME [LAUNCHES]\n", stderr);
     return 2;
   }
-  if (argument != "--list") return rung::run(argument);
+  if (argument != "--list") return rung::run(argument, launches);
   rung::list();
   return 0;
 }

@@ -1,0 +1,47 @@
+/// Launches from kernels (dynamic parallelism). A file that uses them is called NAME.rdc.cu: it is compiled to
+/// relocatable device code and linked with the device's runtime library, which the other files need not be. The
+/// emulator does not know them. Source: NVIDIA, CUDA C++ Programming Guide, "CUDA dynamic parallelism".
+#pragma once
+
+#include "gpu/simt/simt.hpp"
+
+namespace rung {
+
+#ifdef __CUDACC__
+
+inline namespace cuda {
+
+/// Starts `kernel` after what this block has launched so before. The launching grid counts as ended once it has, too.
+template <typename... Parameters, typename... Arguments>
+__device__ __forceinline__ void launch_in_order(unsigned blocks, unsigned threads, void (*kernel)(Parameters...),
+                                                Arguments... arguments) {
+  kernel<<<blocks, threads>>>(arguments...);
+}
+
+/// Starts `kernel` once the launching grid and all that it has launched have ended. Call it from one thread.
+template <typename... Parameters, typename... Arguments>
+__device__ __forceinline__ void launch_at_end(unsigned blocks, unsigned threads, void (*kernel)(Parameters...),
+                                              Arguments... arguments) {
+  kernel<<<blocks, threads, 0, cudaStreamTailLaunch>>>(arguments...);
+}
+
+}  // namespace cuda
+
+#else
+
+inline namespace RUNG_EMULATION {
+
+template <typename... Parameters, typename... Arguments>
+void launch_in_order(unsigned, unsigned, void (*)(Parameters...), Arguments...) {
+  fail_thread(finding_kind::not_emulated, "a launch from a kernel");
+}
+template <typename... Parameters, typename... Arguments>
+void launch_at_end(unsigned, unsigned, void (*)(Parameters...), Arguments...) {
+  fail_thread(finding_kind::not_emulated, "a launch from a kernel");
+}
+
+}  // namespace RUNG_EMULATION
+
+#endif
+
+}  // namespace rung

@@ -1,0 +1,33 @@
+/// What the kernels with an array for each item share: a grid that stays as large as the GPU can hold at once, whose
+/// threads take one item after another, so that an array is needed for each thread, not for each item.
+/// Floor: nothing is moved that counts; an item costs its two passes over `length` words, wherever these are.
+#pragma once
+
+#include <algorithm>
+
+#include "common/problem/work_array.hpp"
+#include "gpu/device_facts.hpp"
+#include "gpu/simt/simt.hpp"
+
+namespace rung {
+
+constexpr int kWorkThreads = 256;
+constexpr int kWorkBlocksPerSm = 8;  // 2048 threads: every slot of a multiprocessor
+
+inline Launch work_launch(const Params& p) {
+  const auto resident = static_cast<unsigned>(gpu_facts().sm_count * kWorkBlocksPerSm);
+  return Launch{{std::min(resident, blocks_for(p.at("n"), kWorkThreads))}, {kWorkThreads}};
+}
+
+inline std::int64_t work_grid_threads(const Params& p) { return std::int64_t{work_launch(p).grid.x} * kWorkThreads; }
+
+/// Starts and sums, and both passes over arrays that are in global memory.
+inline Traffic global_array_traffic(const Params& p) {
+  const double items = 4.0 * p.at("n"), words = items * p.at("length");
+  return {.loaded = items + words, .stored = items + words};
+}
+
+inline int items_of(const Call& call) { return static_cast<int>(call.params.at("n")); }
+inline int length_of(const Call& call) { return static_cast<int>(call.params.at("length")); }
+
+}  // namespace rung

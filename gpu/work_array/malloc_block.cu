@@ -1,0 +1,48 @@
+/// One thread of each block takes memory for all its threads from the device's heap, once for the whole launch: a
+/// request for 256 threads in place of 256, and none for the later items. Word j of all threads of the block lies side
+/// by side, so that filling the arrays coalesces. Source: NVIDIA, CUDA C++ Programming Guide, "Dynamic global memory
+/// allocation", per thread block.
+#include "gpu/simt/heap_and_stack.hpp"
+#include "gpu/work_array/items.hpp"
+
+namespace rung {
+namespace {
+
+/// Every kWorkThreads-th word from the thread's own on.
+struct Interleaved {
+  mem<std::uint32_t>* words;
+  __device__ __forceinline__ mem<std::uint32_t>& operator[](int j) const { return words[j * kWorkThreads]; }
+};
+
+__global__ void malloc_block(const mem<std::uint32_t>* start, mem<std::uint32_t>* sum, int n, int length) {
+  __shared__ mem<std::uint32_t>* arrays;
+  if (threadIdx.x == 0)
+    arrays = static_cast<mem<std::uint32_t>*>(malloc(kWorkThreads * length * sizeof(std::uint32_t)));
+  __syncthreads();  // the others see where the arrays are
+  if (arrays) {
+    const int threads = gridDim.x * kWorkThreads;
+    for (int i = blockIdx.x * kWorkThreads + threadIdx.x; i < n; i += threads)
+      sum[i] = walk_through(Interleaved{arrays + threadIdx.x}, start[i], length);
+  }
+  __syncthreads();  // nobody needs them any more
+  if (threadIdx.x == 0) free(arrays);
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/work_array/malloc_block",
+    .order = 30,
+    .title = "malloc by each block",
+    .idea = "One thread of a block takes memory for all of them from the device’s heap, once a launch.",
+    .source = {{"cuda-guide", "dynamic global memory allocation and operations"}},
+    .type = Type::uint32,
+    .gpu = {.launch = work_launch, .requested = global_array_traffic},
+    .run =
+        [](const Call& call) {
+          need_device_heap();
+          launch(call, malloc_block, call.operand<const mem<std::uint32_t>>(0), call.operand<mem<std::uint32_t>>(1),
+                 items_of(call), length_of(call));
+        },
+});
+
+}  // namespace
+}  // namespace rung
