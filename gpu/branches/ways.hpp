@@ -9,9 +9,9 @@ namespace rung {
 namespace {
 
 /// The place of the thread's group among 32: below `taken`, the thread takes the first way.
-__device__ __forceinline__ int first_place(int i, int group, int taken) { return i / group * taken & 31; }
+__device__ __forceinline__ int first_place(int i, int group, int taken) { return (i / group * taken) & 31; }
 /// Its place in the next round.
-__device__ __forceinline__ int next_place(int place, int taken) { return place + taken & 31; }
+__device__ __forceinline__ int next_place(int place, int taken) { return (place + taken) & 31; }
 
 template <int Body>
 __device__ __forceinline__ void step(reg<float>& value, float factor, float term) {

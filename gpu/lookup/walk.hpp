@@ -14,13 +14,13 @@ constexpr int kLookupThreads = 1024;
 /// The sum of the words that thread i reads. read(place): the word there.
 template <LookupChain kChain, typename Read>
 __device__ __forceinline__ unsigned walk(int i, int rounds, unsigned rows, int distinct, const Read& read) {
-  const unsigned column = i & distinct - 1;
-  unsigned row = static_cast<unsigned>(i) / 32 & rows - 1, sum = 0;
+  const unsigned column = i & (distinct - 1);
+  unsigned row = static_cast<unsigned>(i) / 32 & (rows - 1), sum = 0;
 #pragma unroll 8
   for (int round = 0; round < rounds; ++round) {
     const unsigned word = read(row * kLookupColumns + column);
     sum += word;
-    row = (kChain == LookupChain::dependent ? word : row + 1) & rows - 1;
+    row = (kChain == LookupChain::dependent ? word : row + 1) & (rows - 1);
   }
   return sum;
 }
