@@ -14,10 +14,13 @@ __global__ void branch_if_else(const mem<float>* x, mem<float>* y, int n, int ro
   reg<float> value = x[i];
   int place = first_place(i, group, taken);
   for (int round = 0; round < rounds; ++round) {
-    if (place < taken)
+    if (place < taken) {
+      count_way();
       step<Body>(value, kFirstFactor, kFirstTerm);
-    else
+    } else {
+      count_way();
       step<Body>(value, kSecondFactor, kSecondTerm);
+    }
     place = next_place(place, taken);
   }
   y[i] = value;

@@ -7,7 +7,11 @@ namespace {
 
 struct IfElse {
   static __device__ __forceinline__ reg<float> of(const reg<float>& a, const reg<float>& b) {
-    if (a < 0) return 2 * a;
+    if (a < 0) {
+      count_way();
+      return 2 * a;
+    }
+    count_way();
     return sinf(a) + b;
   }
 };

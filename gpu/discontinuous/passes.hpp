@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/problem/discontinuous.hpp"
-#include "gpu/simt/simt.hpp"
+#include "gpu/simt/ways_walked.hpp"
 
 namespace rung {
 namespace {
