@@ -2,7 +2,7 @@
 branches on both sides, by the order of its arguments."""
 
 from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, judge,
-                               numbers, ratio, whole_machine, words)
+                               numbers, ratio, words)
 
 WARP = 32
 ALIKE = 0.95
@@ -19,7 +19,7 @@ def section(view: View) -> Section | None:
     if not branches and not counted and not function:
         return None
     finding = [*_parting(branches, counted), *_short(branches), *_textbook(view, function)]
-    figures = [*_places(view, branches, counted), *_bodies(view, branches), *_shares(view, function)]
+    figures = [*_places(view, branches, counted), *_bodies(view, branches), *_shares(view, function), *_order_figure(view, function)]
     return Section(" ".join(finding) or "Nothing was timed.", figures=figures, tables=_orders(view, function), verdicts=_verdicts(view, branches),
                    appendix=[*_ways_table(view, branches, counted), *_machine_code(view, branches)])
 
@@ -77,11 +77,12 @@ def _negative(p: Point) -> float:
 
 
 def _of_a_bench(points: list[Point]) -> dict[tuple, dict[str, Point]]:
-    """(kernel, n, passes, threads), at half of the elements negative → data set → point."""
+    """(kernel, n, passes, threads), at half of the elements negative → data set → the fastest variant."""
     found: dict[tuple, dict[str, Point]] = {}
     for p in points:
         if _negative(p) == 50:
-            found.setdefault((p.kernel.name, p.sizes["n"], _passes(p), p.threads), {})[p.data or "random"] = p
+            some = found.setdefault((p.kernel.name, p.sizes["n"], _passes(p), p.threads), {})
+            some[p.data or "random"] = max((p, some.get(p.data or "random", p)), key=lambda q: q.value)
     return found
 
 
@@ -286,6 +287,41 @@ def _shares(view: View, function: dict[str, list[Point]]) -> list[Figure]:
     return [Figure(f"{view.name}_shares", [_row(p) for p in shown], draw, caption,
                    "Line plot of the rate over the share of negative elements: sorted it rises steadily, in random order only close to 100 %.",
                    height=62, half=True)]
+
+
+def _order_figure(view: View, function: dict[str, list[Point]]) -> list[Figure]:
+    """Each kernel's rate over that on sorted arguments, by the order of the signs."""
+    from report.draw import style
+    lines_ = {}
+    for side, points in function.items():
+        benches = {key: some for key, some in _of_a_bench(points).items() if "sorted" in some and len(some) > 1}
+        largest = {(name, passes, threads): max(n for k, n, p, t in benches if (k, p, t) == (name, passes, threads))
+                   for name, _, passes, threads in benches}
+        for (name, n, passes, threads), some in sorted(benches.items(), key=lambda x: (next(iter(x[1].values())).kernel.order, x[0][1:])):
+            if largest[name, passes, threads] == n:
+                how = words.counted(int(threads), "thread") if side == "cpu" else f"{passes:g}\u00a0times" if passes > 1 else "once"
+                lines_[f"{side.upper()} {some['sorted'].kernel.title}, {how}"] = some
+    lines_ = dict(sorted(lines_.items(), key=lambda x: min(p.value for p in x[1].values()) / x[1]["sorted"].value)[:style.MOST])
+    sets = [data for data in DATA if any(data in some for some in lines_.values())]
+    if not lines_:
+        return []
+    shown = [p for some in lines_.values() for p in some.values()]
+
+    def draw(fig) -> None:
+        from report.draw import lines
+        ax = style.axes(fig, 11, 9, 29, 2)
+        series = [lines.Series(name, [lines.Dot(sets.index(data) + 0.08 * (i - (len(lines_) - 1) / 2), p.value / some["sorted"].value)
+                                      for data, p in some.items()], joined=False) for i, (name, some) in enumerate(lines_.items())]
+        lines.draw(ax, series, "Order of the signs", "Rate over that of sorted", log_x=False, limit=18, xlim=(-0.5, len(sets) - 0.5),
+                   ylim=(0, 1.3 * max(d.y for s in series for d in s.dots)))
+        style.plain_ticks(ax.xaxis, list(range(len(sets))))
+        ax.set_xticks(range(len(sets)), sets)
+    rows = [_row(p) | {"over_sorted": p.value / some["sorted"].value} for some in lines_.values() for p in some.values()]
+    stories = [f"{part.side.upper()}: {words.provenance(part, [p for p in shown if p.kernel.side == part.side], hollow=False)}"
+               for part in view.timed_parts if any(p.kernel.side == part.side for p in shown)]
+    return [Figure(f"{view.name}_orders", rows, draw, "The same function with half of the elements negative, by their order: each kernel’s rate over "
+                   f"its rate on sorted elements, at its largest size. {' '.join(stories)}",
+                   "Dot plot of relative rates by the order of the signs, for the kernels of both sides.", height=62, half=True)]
 
 
 # Tables

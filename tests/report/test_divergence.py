@@ -88,7 +88,7 @@ def test_lanes_that_part_halve_the_rate(tmp_path):
     assert "read from memory once, sorting makes it 1× as fast" in section.finding
     assert "evaluated 64 times, sorting makes it 2×" in section.finding and "4 threads of the CPU sorting makes it 2×" in section.finding
     assert [r["predicted"] for r in table(section, "patterns") if r["group"] == 1 and r["taken"] == 16] == [pytest.approx(500, rel=0.01)]
-    assert drawn(section) == ["divergence_places", "divergence_bodies", "divergence_shares"]
+    assert drawn(section) == ["divergence_places", "divergence_bodies", "divergence_shares", "divergence_orders"]
 
 
 def test_a_branch_that_costs_nothing_refutes_serial_execution(tmp_path):
