@@ -144,14 +144,14 @@ def _choice(solvers: list[Point], ratios: dict[str, Ratio]) -> str:
     point = {p.name: p for p in solvers}
     worst = max(ratios, key=lambda name: abs(ratios[name].value - 1))
     kernels = list(dict.fromkeys(point[name].kernel.title for name in ratios))
-    text = (f"A solver chosen at run time by {' or '.join(kernels)} runs within {numbers.percent(abs(ratios[worst].value - 1))} of a kernel "
-            "compiled for it")
+    text = (f"A solver chosen at run time by {' or '.join(kernels)} runs within {numbers.percent(abs(ratios[worst].value - 1))} of a "
+            "kernel compiled for it")
     registers: dict[str, float] = {}  # the most that a method takes
     for p in solvers:
         if r := p.counters.get("registers_per_thread"):
             registers[p.kernel.title] = max(r, registers.get(p.kernel.title, 0))
-    text += f"; the kernels take up to {words.joined([f'{r:g} ({name})' for name, r in registers.items()])} registers a thread" if len(registers) > 1 else ""
-    return f"{text}."
+    each = words.joined([f"{r:g} ({name})" for name, r in registers.items()])
+    return f"{text}; the kernels take up to {each} registers a thread." if len(registers) > 1 else f"{text}."
 
 
 def _only_counted(counted: dict) -> str:
@@ -226,10 +226,10 @@ def _rate_figure(view: View, reads: list[Point], counted: dict) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        lines.draw(style.axes(fig, 14, 9, 20, 2), [lines.Series(name, [lines.dot(p, p.sizes["distinct"]) for p in some]) for name, some in series.items()],
-                   "Addresses in a warp", "Rate", log_y=True, limit=10, unit=shown[0].metric.unit)
-    caption = (f"Words that threads read a second from a table of {numbers.binary(ROW * shown[0].sizes['rows'])}, by how many addresses the lanes of a "
-               f"warp have at a time, with {numbers.grouped(shown[0].sizes['n'])} threads. {words.provenance(view.gpu, shown)}")
+        made = [lines.Series(name, [lines.dot(p, p.sizes["distinct"]) for p in some]) for name, some in series.items()]
+        lines.draw(style.axes(fig, 14, 9, 20, 2), made, "Addresses in a warp", "Rate", log_y=True, limit=10, unit=shown[0].metric.unit)
+    caption = (f"Words that threads read a second from a table of {numbers.binary(ROW * shown[0].sizes['rows'])}, by how many addresses "
+               f"the lanes of a warp have at a time, with {numbers.grouped(shown[0].sizes['n'])} threads. {words.provenance(view.gpu, shown)}")
     return [Figure(f"{view.name}_rates", [_row(p) for p in shown], draw, caption,
                    "Line plot of reads a second over the addresses of a warp: constant memory falls in proportion, the others do not.",
                    height=62, half=True)]
@@ -270,8 +270,8 @@ def _times(view: View, series: dict[str, list[Point]], axis: str, scale: float, 
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        lines.draw(style.axes(fig, 14, 9, 20, 2), [lines.Series(title, [_time_dot(p, scale * p.sizes[axis]) for p in some]) for title, some in series.items()],
-                   xlabel, "Time of a read", limit=10, unit="s")
+        made = [lines.Series(title, [_time_dot(p, scale * p.sizes[axis]) for p in some]) for title, some in series.items()]
+        lines.draw(style.axes(fig, 14, 9, 20, 2), made, xlabel, "Time of a read", limit=10, unit="s")
     return [Figure(name, [_row(p) for p in shown], draw, f"{what}. {words.provenance(view.gpu, shown)}",
                    f"Line plot of the time of a read over {xlabel.lower()}.", height=58, half=True)]
 
@@ -283,8 +283,8 @@ def _solver_table(view: View, solvers: list[Point], ratios: dict[str, Ratio]) ->
     rows = []
     for p in sorted(solvers, key=lambda p: (str(p.sizes["method"]), p.kernel.order)):
         found = ratios.get(p.name)
-        rows.append({"method": str(p.sizes["method"]).replace("_", "-"), "title": p.kernel.title, "kernel": p.kernel.name, "value": p.value, "unit": p.metric.unit,
-                     "registers": p.counters.get("registers_per_thread"), "over_base": found and found.value, "p": found and found.p,
+        rows.append({"method": str(p.sizes["method"]).replace("_", "-"), "title": p.kernel.title, "kernel": p.kernel.name, "value": p.value,
+                     "unit": p.metric.unit, "registers": p.counters.get("registers_per_thread"), "over_base": found and found.value, "p": found and found.p,
                      "verdict": found.verdict if found else ""})
     if not rows:
         return []
@@ -302,8 +302,8 @@ def _reads_table(view: View, reads: list[Point], counted: dict) -> list[Table]:
     if not rows:
         return []
     unit = rows[0]["unit"]
-    return [Table(f"{view.name}_reads", "Every point of the reads. Passes: of a request, counted: distinct words of constant memory, wavefronts of shared "
-                  f"memory, lines of the L1. {words.provenance(view.gpu, reads, hollow=False)}", (
+    return [Table(f"{view.name}_reads", "Every point of the reads. Passes: of a request, counted: distinct words of constant memory, "
+                  f"wavefronts of shared memory, lines of the L1. {words.provenance(view.gpu, reads, hollow=False)}", (
                       Column("title", "from", right=False, wide=True), Column("n", "threads", numbers.grouped), Column("chain", "chain", right=False),
                       Column("rows", "rows", lambda v: f"{v:g}"), Column("distinct", "addresses", lambda v: f"{v:g}"),
                       Column("passes", "passes", _few), Column("seconds_a_read", "a read", numbers.seconds),

@@ -57,6 +57,14 @@ def _function(view: View, part: Part) -> list[Point]:
     return [p for p in part.timed(view.settings["function"]) if p.value and "n" in p.sizes]
 
 
+def _ways_by_order(view: View) -> str:
+    """How many of the function's two ways a warp walks, by the order of the signs, in a sentence."""
+    found = {p.data or "random": p.counters["constant_requests"] / -(-p.sizes["n"] // WARP) for p in (view.counts.points if view.counts else ())
+             if p.is_counted and p.kernel.family == view.settings["function"] and p.counters.get("constant_requests")}
+    told = words.joined([f"{_few(found[data])} ({data})" for data in DATA if data in found])
+    return f" Of its two ways a warp walks, counted: {told}." if told else ""
+
+
 def _main_body(branches: dict) -> float | None:
     """The body with which most patterns were measured."""
     bodies = [body for kind, body, *_ in branches if kind == "if_else"]
@@ -98,8 +106,8 @@ def _parting(branches: dict, counted: dict) -> list[str]:
     if not lanes or not blocks:
         return [f"Nothing was timed on a GPU; counted, a warp walks {_few(ways[0])} ways of a branch on which its lanes part and "
                 f"{_few(ways[1])} of one on which blocks part."] if all(ways) else []
-    text = (f"With {words.counted(int(body), 'step')} behind it, a branch on which blocks part runs at {numbers.rate(blocks)} and one on which "
-            f"neighbouring lanes part at {numbers.rate(lanes)}, {numbers.times(blocks.value / lanes.value)} slower{told}")
+    text = (f"With {words.counted(int(body), 'step')} behind it, a branch on which blocks part runs at {numbers.rate(blocks)} and one "
+            f"on which neighbouring lanes part at {numbers.rate(lanes)}, {numbers.times(blocks.value / lanes.value)} slower{told}")
     warps = _half(branches, "if_else", body, WARPS)
     text += f"; where warps part it runs at {numbers.percent(warps.value / blocks.value)} of the rate of blocks" if warps else ""
     return [f"{text}."]
@@ -119,8 +127,8 @@ def _short(branches: dict) -> list[str]:
     both, select = (_half(branches, kind, alike[-1], LANES) for kind in ("both", "select"))
     lanes = pairs[alike[-1]][0]
     if both and select:
-        text += (f": the branch then runs at {numbers.percent(lanes.value / both.value)} of the rate of a kernel that computes both ways, and at "
-                 f"{numbers.percent(lanes.value / select.value)} of that of one without a branch")
+        text += (f": the branch then runs at {numbers.percent(lanes.value / both.value)} of the rate of a kernel that computes both "
+                 f"ways, and at {numbers.percent(lanes.value / select.value)} of that of one without a branch")
     return [f"{text}."]
 
 
@@ -214,8 +222,8 @@ def _places(view: View, branches: dict, counted: dict) -> list[Figure]:
             ax.axhline(roof.value / factor, color=style.GREY, linewidth=0.8, zorder=1)
             ax.annotate(f"FP32 roof, {numbers.flops(roof.value)}", (-4, roof.value / factor), xytext=(3, 2.5), textcoords="offset points",
                         size=style.SMALL, color=style.GREY)
-    caption = (f"A branch with {body:g} dependent multiply-adds on either way, over the share of groups of threads that take the first: neighbouring "
-               f"lanes, whole warps or whole blocks. {words.provenance(view.gpu, points)}")
+    caption = (f"A branch with {body:g} dependent multiply-adds on either way, over the share of groups of threads that take the first: "
+               f"neighbouring lanes, whole warps or whole blocks. {words.provenance(view.gpu, points)}")
     return [Figure(f"{view.name}_places", [_row(p) for p in points], draw, caption,
                    "Line plot: the rate is halved as soon as one lane of a warp goes another way, and does not depend on how many do; with "
                    "warps or blocks it stays.", height=62, half=True)]
@@ -254,8 +262,8 @@ def _bodies(view: View, branches: dict) -> list[Figure]:
         ax = style.axes(fig, 14, 9, 22, 2)
         lines.draw(ax, [lines.Series(name, [lines.dot(p, body) for body, p in dots]) for name, dots in lines_.items()],
                    "Steps on either way", "Performance", limit=13, unit=points[0].metric.unit)
-    caption = (f"The same number of steps in all, by how many follow each branch; every other lane, or block, takes the other way. Short branches "
-               f"become predicated instructions, which all lanes issue and some complete. {words.provenance(view.gpu, points)}")
+    caption = (f"The same number of steps in all, by how many follow each branch; every other lane, or block, takes the other way. "
+               f"Short branches become predicated instructions, which all lanes issue and some complete. {words.provenance(view.gpu, points)}")
     return [Figure(f"{view.name}_bodies", [_row(p) for p in points], draw, caption,
                    "Line plot of the rate over the steps behind a branch, for a branch on lanes and on blocks, both ways and no branch.",
                    height=62, half=True)]
@@ -319,8 +327,8 @@ def _order_figure(view: View, function: dict[str, list[Point]]) -> list[Figure]:
     rows = [_row(p) | {"over_sorted": p.value / some["sorted"].value} for some in lines_.values() for p in some.values()]
     stories = [f"{part.side.upper()}: {words.provenance(part, [p for p in shown if p.kernel.side == part.side], hollow=False)}"
                for part in view.timed_parts if any(p.kernel.side == part.side for p in shown)]
-    return [Figure(f"{view.name}_orders", rows, draw, "The same function with half of the elements negative, by their order: each kernel’s rate over "
-                   f"its rate on sorted elements, at its largest size. {' '.join(stories)}",
+    return [Figure(f"{view.name}_orders", rows, draw, "The same function with half of the elements negative, by their order: each "
+                   f"kernel’s rate over its rate on sorted elements, at its largest size. {' '.join(stories)}",
                    "Dot plot of relative rates by the order of the signs, for the kernels of both sides.", height=62, half=True)]
 
 
@@ -343,8 +351,8 @@ def _orders(view: View, function: dict[str, list[Point]]) -> list[Table]:
     if not rows:
         return []
     unit = rows[0]["unit"]
-    return [Table(f"{view.name}_orders", "The function by the order of its arguments’ signs, half of them negative. Evaluated once it moves 12 bytes "
-                  f"an element; evaluated often it is arithmetic. {' '.join(stories)}", (
+    return [Table(f"{view.name}_orders", "The function by the order of its arguments’ signs, half of them negative. Evaluated once it "
+                  f"moves 12 bytes an element; evaluated often it is arithmetic.{_ways_by_order(view)} {' '.join(stories)}", (
                       Column("side", "side", right=False), Column("title", "kernel", right=False, wide=True), Column("n", "elements", numbers.grouped),
                       Column("passes", "times", lambda v: f"{v:g}"), Column("threads", "threads", lambda v: f"{v:g}"),
                       *(Column(data, data, lambda v: numbers.quantity(v, unit)) for data in sets)), rows)]
@@ -356,14 +364,14 @@ def _ways_table(view: View, branches: dict, counted: dict) -> list[Table]:
     timed = {(group, taken): p for (kind, b, group, taken), p in branches.items() if (kind, b) == ("if_else", body)}
     keys = sorted(counted.keys() | timed.keys())
     best = max((p.value for p in timed.values()), default=None)
-    rows = [{"group": group, "taken": taken, "ways": counted.get((group, taken)), "value": timed[group, taken].value if (group, taken) in timed else None,
-             "predicted": best / counted[group, taken] if best and counted.get((group, taken)) else None} for group, taken in keys]
+    rows = [{"group": key[0], "taken": key[1], "ways": counted.get(key), "value": timed[key].value if key in timed else None,
+             "predicted": best / counted[key] if best and counted.get(key) else None} for key in keys]
     if not rows:
         return []
     story = words.provenance(view.gpu, timed.values(), hollow=False) if timed else "Nothing was timed."
     unit = next(iter(timed.values())).metric.unit if timed else ""
-    return [Table(f"{view.name}_patterns", "A branch by how many neighbours go the same way, and how many of 32 such groups the first. Ways: that a warp "
-                  "walks in a round, counted in the source. Predicted: the best rate over the ways"
+    return [Table(f"{view.name}_patterns", "A branch by how many neighbours go the same way, and how many of 32 such groups the first. "
+                  "Ways: that a warp walks in a round, counted in the source. Predicted: the best rate over the ways"
                   f"{f', with {body:g} steps on either' if timed else ''}. {story}", (
                       Column("group", "neighbours alike", lambda v: f"{v:g}"), Column("taken", "of 32 on the first", lambda v: f"{v:g}"),
                       Column("ways", "ways, counted", _few), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
@@ -386,10 +394,10 @@ def _machine_code(view: View, branches: dict) -> list[Table]:
                      "divergent": c["branches_divergent"] / (warps * p.sizes["rounds"]) if "branches_divergent" in c else None})
     if not rows:
         return []
-    return [Table(f"{view.name}_machine_code", "What the GPU executed of the branches, by its hardware counters. Instructions: of a warp, for each step of its "
-                  "threads. Lanes: active in an instruction; on: of these, not switched off by a predicate. Branches of a warp in a round: in the "
-                  "source, and divergent ones in the machine code, none where the compiler has predicated the branch. "
-                  f"{words.sentence(f'{view.gpu.counter_tool} on {view.gpu.counter_machine}')}", (
+    return [Table(f"{view.name}_machine_code", "What the GPU executed of the branches, by its hardware counters. Instructions: of a "
+                  "warp, for each step of its threads. Lanes: active in an instruction; on: of these, not switched off by a predicate. "
+                  "Branches of a warp in a round: in the source, and divergent ones in the machine code, none where the compiler has "
+                  f"predicated the branch. {words.sentence(f'{view.gpu.counter_tool} on {view.gpu.counter_machine}')}", (
                       Column("title", "kernel", right=False, wide=True), Column("body", "steps", lambda v: f"{v:g}"),
                       Column("group", "neighbours alike", lambda v: f"{v:g}"), Column("instructions", "instructions per step", numbers.significant),
                       Column("lanes", "lanes", numbers.significant), Column("lanes_on", "on", numbers.significant),

@@ -76,6 +76,9 @@ def divergence(cost=ways, gpu=True, cpu=True, counts=True, function=True, overhe
     for group in (1, 16, 32, 256) if counts else ():
         sizes = {"n": 8192, "rounds": 4, "body": 16, "group": group, "taken": 16}
         run.count("gpu/branches/if_else", sizes, constant_requests=256 * 4 * ways(group, 16), fmas=8192 * 64)
+    for data, walked in (("sorted", 1), ("random", 2)) if counts else ():
+        run.count("gpu/discontinuous/if_else", {"n": 65536}, constant_requests=2048 * walked, data=data,
+                  **dict.fromkeys(("name", "run_name"), f"gpu/discontinuous/if_else/n:65536/data:{data}"))
     return run
 
 
@@ -88,6 +91,7 @@ def test_lanes_that_part_halve_the_rate(tmp_path):
     assert "read from memory once, sorting makes it 1× as fast" in section.finding
     assert "evaluated 64 times, sorting makes it 2×" in section.finding and "4 threads of the CPU sorting makes it 2×" in section.finding
     assert [r["predicted"] for r in table(section, "patterns") if r["group"] == 1 and r["taken"] == 16] == [pytest.approx(500, rel=0.01)]
+    assert "a warp walks, counted: 1 (sorted) and 2 (random)." in next(t.caption for t in section.tables)
     assert drawn(section) == ["divergence_places", "divergence_bodies", "divergence_shares", "divergence_orders"]
 
 
