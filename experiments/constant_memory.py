@@ -17,7 +17,7 @@ def section(view: View) -> Section | None:
         return None
     ratios = _ratios(view, solvers)
     finding = " ".join(filter(None, (_rates(view, reads), _latencies(view, reads), _choice(solvers, ratios))))
-    return Section(finding or _only_counted(counted), verdicts=_verdicts(view, reads),
+    return Section(finding or _only_counted(view, counted), verdicts=_verdicts(view, reads),
                    figures=[*_rate_figure(view, reads, counted), *_latency_figure(view, reads), *_levels_figure(view, reads)],
                    tables=_solver_table(view, solvers, ratios), appendix=_reads_table(view, reads, counted))
 
@@ -154,10 +154,12 @@ def _choice(solvers: list[Point], ratios: dict[str, Ratio]) -> str:
     return f"{text}; the kernels take up to {each} registers a thread." if len(registers) > 1 else f"{text}."
 
 
-def _only_counted(counted: dict) -> str:
+def _only_counted(view: View, counted: dict) -> str:
     most = max((d for _, d in counted), default=0)
-    told = [f"{_few(passes)} for {name.rsplit('/', 1)[-1].replace('_', ' ')}" for (name, d), passes in counted.items() if d == most]
-    return (f"Nothing was timed; counted, a request with {most:g} addresses takes so many passes: {words.joined(told)}." if told else
+    kernels = {p.kernel.name: p.kernel for p in view.counts.points} if view.counts else {}
+    told = [f"{_few(counted[name, most])} from {kernels[name].title}" for name in sorted(kernels, key=lambda name: kernels[name].order)
+            if (name, most) in counted]
+    return (f"Nothing was timed; counted, a request of {most:g} addresses takes so many passes: {words.joined(told)}." if told else
             "Nothing was timed.")
 
 

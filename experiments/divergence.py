@@ -236,9 +236,9 @@ def _ways_figure(view: View, counted: dict) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        ax = style.axes(fig, 12, 9, 4, 2)
-        lines.draw(ax, [lines.Series("", [lines.Dot(x, y) for x, y in dots], joined=False)], "Neighbours that go the same way",
-                   "Ways that a warp walks", limit=1, ylim=(0, 2.3))
+        ax = style.axes(fig, 12, 9, 14, 2)
+        lines.draw(ax, [lines.Series("counted", [lines.Dot(x, y) for x, y in dots], joined=False)], "Neighbours that go the same way",
+                   "Ways that a warp walks", limit=9, ylim=(0, 2.3))
         style.plain_ticks(ax.yaxis, [0, 1, 2])
     caption = (f"Ways of a branch that a warp walks, by how many neighbouring threads go the same one, counted; nothing was timed. "
                f"{words.sentence(view.counts.label)}")

@@ -193,7 +193,7 @@ def test_a_slower_symbol_is_told(tmp_path):
 def test_without_times_the_counted_passes_are_told(tmp_path):
     section = section_of(tmp_path, lookups(gpu=False))
     assert set(verdicts(section).values()) == {UNTESTED}
-    assert "with 32 addresses takes so many passes: 32 for constant" in section.finding and "1 for read only" in section.finding
+    assert "of 32 addresses takes so many passes: 32 from constant memory, 1 from global memory" in section.finding
     assert drawn(section) == ["constant_memory_passes"]
 
 
