@@ -377,7 +377,7 @@ TEST(EmulatorConstant, ARequestHasAsManyWordsAsItsLanesHaveAddresses) {
   }
 }
 
-__global__ void two_ways(mem<int>* out, int group) {
+__global__ void walk_ways(mem<int>* out, int group) {
   for (int round = 0; round < 3; ++round)
     if ((threadIdx.x / group + round) % 2 == 0) {
       count_way();
@@ -391,7 +391,7 @@ __global__ void two_ways(mem<int>* out, int group) {
 TEST(EmulatorConstant, WaysAreCountedOnceForEachThatAWarpWalks) {
   Array<int> out(128);
   for (const int group : {1, 3, 16, 32, 64, 128})
-    EXPECT_EQ(counted({{1}, {128}}, {}, two_ways, out.on_device(), group).constant_requests, group < 32 ? 24u : 12u)
+    EXPECT_EQ(counted({{1}, {128}}, {}, walk_ways, out.on_device(), group).constant_requests, group < 32 ? 24u : 12u)
         << group;
 }
 
