@@ -100,6 +100,7 @@ bool add_kernel(Kernel kernel) {
     if (body) place = std::move(body);
   };
   fill_in(known.run, kernel.run);
+  fill_in(known.reset, kernel.reset);
   fill_in(known.gpu.emulate, kernel.gpu.emulate);
   fill_in(known.gpu.answer, kernel.gpu.answer);
   return true;

@@ -229,7 +229,7 @@ struct Kernel {
   std::function<std::vector<Operand>(const Params&)> scratch;  ///< memory that it needs beside the operands, untimed
   GpuPart gpu;
   CpuPart cpu;
-  std::function<void(const Call&)> reset;  ///< before each run, untimed: where a run consumes what it works on
+  std::function<void(const Call&)> reset;  ///< before each run, untimed: restores what a run consumes, fills constants
   std::function<void(const Call&)> run;    ///< executes it (GPU: enqueues it) on `operands`
 
   std::string side() const;    ///< "cpu" or "gpu"

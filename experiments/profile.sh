@@ -32,6 +32,9 @@ if_known=(
   sm__sass_l1tex_t_{requests,sectors}_pipe_lsu_mem_global_op_ldgsts_cache_{access,bypass}.sum
   lts__t_sectors_srcunit_tex_op_{read,write}.sum lts__t_sectors_srcunit_tex_op_read_lookup_hit.sum
   l1tex__data_pipe_lsu_wavefronts.sum
+  smsp__thread_inst_executed.sum smsp__thread_inst_executed_pred_on.sum
+  smsp__sass_branch_targets_threads_{divergent,uniform}.sum
+  idc__requests.sum
   smsp__average_warps_issue_stalled_{barrier,branch_resolve,dispatch_stall,drain,gmma}_per_issue_active.ratio
   smsp__average_warps_issue_stalled_{imc_miss,lg_throttle}_per_issue_active.ratio
   smsp__average_warps_issue_stalled_{long_scoreboard,math_pipe_throttle,membar,mio_throttle,misc}_per_issue_active.ratio

@@ -22,6 +22,11 @@ SUMS = {
     "fmul": "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
     "ffma": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "instructions": "smsp__inst_executed.sum",
+    "thread_instructions": "smsp__thread_inst_executed.sum",
+    "thread_instructions_on": "smsp__thread_inst_executed_pred_on.sum",
+    "branches_divergent": "smsp__sass_branch_targets_threads_divergent.sum",
+    "branches_uniform": "smsp__sass_branch_targets_threads_uniform.sum",
+    "constant_requests": "idc__requests.sum",
     "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
@@ -55,8 +60,9 @@ SUMS = {
 }
 """Our names and ncu's metrics that add up over the kernels that one call launches.
 
-The exact wavefronts are those of the executed instructions; the others, counted where the data passes, also have those
-that were played again because the path was taken.
+Of the instructions of threads, those with `on` were not switched off by a predicate. The exact wavefronts are those of
+the executed instructions; the others, counted where the data passes, also have those that were played again because the
+path was taken.
 """
 
 TOTALS = {

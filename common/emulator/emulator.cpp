@@ -53,7 +53,7 @@ void merge_operations(std::vector<OperationSite>& into, const std::vector<Operat
 
 /// The counters that requests and transactions of this kind of access are summed in.
 std::pair<std::uint64_t*, std::uint64_t*> sums_of(Counts& counts, const SiteCounts& site) {
-  if (site.is_constant) return {&counts.constant_requests, nullptr};
+  if (site.is_constant) return {&counts.constant_requests, &counts.constant_words};
   if (site.is_shared && site.is_atomic) return {&counts.shared_atomic_requests, nullptr};
   if (site.is_shared && site.is_store) return {&counts.shared_store_requests, &counts.shared_store_wavefronts};
   if (site.is_shared) return {&counts.shared_load_requests, &counts.shared_load_wavefronts};

@@ -84,7 +84,7 @@ struct Counts {
   std::uint64_t shared_load_wavefronts = 0, shared_store_wavefronts = 0;  ///< requests plus bank conflicts
   std::uint64_t async_requests = 0, async_sectors = 0;                    ///< loads of asynchronous copies
   std::uint64_t atomic_requests = 0, atomic_sectors = 0, shared_atomic_requests = 0;
-  std::uint64_t constant_requests = 0;
+  std::uint64_t constant_requests = 0, constant_words = 0;  ///< distinct words of each request, summed
   std::uint64_t divergent_requests = 0;  ///< of all kinds: those in which not all threads of the warp are active
   std::uint64_t barriers = 0;            ///< one for each arriving warp
   std::uint64_t warp_barriers = 0, shuffles = 0;  ///< one for each group of lanes; votes count as shuffles

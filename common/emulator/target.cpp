@@ -61,10 +61,7 @@ class EmulatorTarget : public Target {
   std::string refuse(const Kernel& kernel, const Call& call) const override {
     return refuse_emulation(kernel, call.launch);
   }
-  void run(const Kernel& kernel, const Call& call) override {
-    if (kernel.reset) kernel.reset(call);
-    emulate(kernel, call);
-  }
+  void run(const Kernel& kernel, const Call& call) override { emulate(kernel, call); }
   /// The duration of the emulation, which says nothing about a GPU. The mode is ignored: caches are not modelled here.
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode) override {
     const auto start = std::chrono::steady_clock::now();

@@ -44,6 +44,7 @@ void add_executed(const Counts& counts, Json& entry) {
   entry["atomic_sectors"] = counts.atomic_sectors;
   entry["shared_atomic_requests"] = counts.shared_atomic_requests;
   entry["constant_requests"] = counts.constant_requests;
+  entry["constant_words"] = counts.constant_words;
   entry["divergent_requests"] = counts.divergent_requests;
   entry["accesses"] = counts.accesses;
   entry["barriers"] = counts.barriers;

@@ -78,7 +78,7 @@ void print_memory(const Counts& n, const std::optional<Traffic>& declared) {
             fmt::format("{:#.3g} per request", n.sectors_per_store_request()));
   print_requests_if_any("atomic requests", n.atomic_requests, n.atomic_sectors, "");
   print_requests_if_any("asynchronous copies", n.async_requests, n.async_sectors, "requests, into shared memory");
-  print_if_any("constant-memory requests", n.constant_requests, "");
+  print_if_any("constant-memory requests", n.constant_requests, fmt::format("{} words", n.constant_words));
 }
 
 void print_shared_memory(const Counts& n) {

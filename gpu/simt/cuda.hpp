@@ -42,13 +42,13 @@ __device__ __forceinline__ const mem<Vector>* vector_cast(const T* elements) {
   return reinterpret_cast<const mem<Vector>*>(elements);
 }
 
-/// Copies `bytes` from `data` to the beginning of a __constant__ array, in order with the launches on call.stream.
+/// Copies `bytes` from `data`, of the host or the GPU, to the beginning of a __constant__ array, in order with the
+/// launches on call.stream.
 /// Throws Error for more bytes than the array has.
 template <typename Symbol>
 void set_constant(const Call& call, const Symbol& symbol, const void* data, std::size_t bytes) {
-  check_cuda(
-      cudaMemcpyToSymbolAsync(symbol, data, bytes, 0, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(call.stream)),
-      "filling constant memory");
+  check_cuda(cudaMemcpyToSymbolAsync(symbol, data, bytes, 0, cudaMemcpyDefault, static_cast<cudaStream_t>(call.stream)),
+             "filling constant memory");
 }
 
 template <typename... Parameters, typename... Arguments>

@@ -135,9 +135,15 @@ void launch(const Call& call, void (*kernel)(Parameters...), Arguments... argume
       [](const void* code) { (*static_cast<const decltype(closure)*>(code))(); }, &closure);
 }
 
-/// This build of the file can emulate the kernel but not run it on a GPU.
+/// This build of the file can emulate the kernel but not run it on a GPU. What comes before each run, such as filling
+/// constant memory, is part of its body, since each build has constants of its own.
 inline bool add_gpu_kernel(Kernel kernel) {
   auto body = std::exchange(kernel.run, nullptr);
+  if (auto reset = std::exchange(kernel.reset, nullptr))
+    body = [reset = std::move(reset), run = std::move(body)](const Call& call) {
+      reset(call);
+      run(call);
+    };
   if (kernel.gpu.not_emulated.empty()) set_body(kernel, std::move(body));
   return add_kernel(std::move(kernel));
 }

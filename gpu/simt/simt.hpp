@@ -8,7 +8,7 @@
 ///   reg<T>   the type of a variable that holds a result of arithmetic on elements: reg<float> sum = 0
 ///   vector_cast<float4>(a)         the same memory as elements of 16 bytes
 ///   dynamic_shared<mem<float>>()   the block's dynamic shared memory
-///   set_constant(call, symbol, data, bytes)   fills a __constant__ array before a launch
+///   set_constant(call, symbol, data, bytes)   fills a __constant__ array before a launch, in .reset or .run
 /// For cooperative groups, include gpu/simt/groups.hpp as well.
 ///
 /// In kernels, use no reinterpret_cast, no `auto x = a[i]` (x would be the element's proxy, not its value), and no

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "gpu/simt/ways_walked.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
 namespace rung {
@@ -355,6 +356,43 @@ TEST(EmulatorShared, WideLoadsGoTwoPartsAtATimeIfNeighboursReadTheSame) {
   EXPECT_EQ(wavefronts<float4>(2, 32), (Both{2, 4}));
   EXPECT_EQ(wavefronts<float4>(1, 2), (Both{2, 4}));
   EXPECT_EQ(wavefronts<float4>(1, 4), (Both{4, 4}));  // the same 4 elements, but no neighbours share one
+}
+
+// ---- Constant memory: words of a request, and the ways of a branch that it counts ----
+
+__constant__ mem<int> constants[32];
+
+__global__ void read_constants(mem<int>* out, int distinct) {
+  const int value = constants[threadIdx.x % distinct];
+  out[threadIdx.x] = value;
+}
+
+TEST(EmulatorConstant, ARequestHasAsManyWordsAsItsLanesHaveAddresses) {
+  Array<int> out(64);
+  for (const int distinct : {1, 2, 5, 32}) {
+    const Counts n = counted({{1}, {64}}, {}, read_constants, out.on_device(), distinct);
+    EXPECT_EQ(n.constant_requests, 2u);
+    EXPECT_EQ(n.constant_words, 2u * distinct);
+    EXPECT_EQ(n.bytes_loaded, 0u);
+  }
+}
+
+__global__ void walk_ways(mem<int>* out, int group) {
+  for (int round = 0; round < 3; ++round)
+    if ((threadIdx.x / group + round) % 2 == 0) {
+      count_way();
+      out[threadIdx.x] = 1;
+    } else {
+      count_way();
+      out[threadIdx.x] = 2;
+    }
+}
+
+TEST(EmulatorConstant, WaysAreCountedOnceForEachThatAWarpWalks) {
+  Array<int> out(128);
+  for (const int group : {1, 3, 16, 32, 64, 128})
+    EXPECT_EQ(counted({{1}, {128}}, {}, walk_ways, out.on_device(), group).constant_requests, group < 32 ? 24u : 12u)
+        << group;
 }
 
 }  // namespace

@@ -150,6 +150,7 @@ TEST(CountedEntry, HasAllCountsAndTheModelsUnderItsOwnNames) {
                                             {"atomic_sectors", 0},
                                             {"shared_atomic_requests", 0},
                                             {"constant_requests", 0},
+                                            {"constant_words", 0},
                                             {"divergent_requests", counts.divergent_requests},
                                             {"accesses", counts.accesses},
                                             {"barriers", counts.barriers},

@@ -1,0 +1,312 @@
+"""What constant memory shows: reads a second and the time of one read by how many addresses a warp has, beside global and shared memory; and
+what it costs to choose a solver at run time."""
+
+from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Point, Ratio, Section, Table, Verdict, View, claim, judge,
+                               numbers, ratio, words)
+
+WARP = 32
+ROW, SECTORS = 128, 4
+"""Bytes of a row of the table, and of a line of the L1; sectors of a line."""
+NEAR = 0.1
+"""Two times are alike if they differ by less."""
+
+
+def section(view: View) -> Section | None:
+    reads, counted, solvers = _reads(view), _counted(view), _solvers(view)
+    if not reads and not counted and not solvers:
+        return None
+    ratios = _ratios(view, solvers)
+    finding = " ".join(filter(None, (_rates(view, reads), _latencies(view, reads), _choice(solvers, ratios))))
+    return Section(finding or _only_counted(view, counted), verdicts=_verdicts(view, reads),
+                   figures=[*_rate_figure(view, reads, counted), *_latency_figure(view, reads), *_levels_figure(view, reads)],
+                   tables=_solver_table(view, solvers, ratios), appendix=_reads_table(view, reads, counted))
+
+
+# Data
+
+
+def _few(value: float) -> str:
+    """A count: '2', '1.97'."""
+    return f"{round(value, 2):g}"
+
+
+def _reads(view: View) -> list[Point]:
+    needed = {"n", "rounds", "rows", "distinct", "chain"}
+    return [p for p in view.gpu.timed(view.settings["lookup"]) if needed <= p.sizes.keys() and p.value] if view.gpu else []
+
+
+def _solvers(view: View) -> list[Point]:
+    return [p for p in view.gpu.timed(view.settings["solver"]) if p.value and "method" in p.sizes] if view.gpu else []
+
+
+def _counted(view: View) -> dict[tuple, float]:
+    """(kernel, distinct addresses) → passes that a request takes: words of constant memory, wavefronts of shared memory, lines of the L1."""
+    found = {}
+    for p in view.counts.points if view.counts else ():
+        c = p.counters
+        if not p.is_counted or p.kernel.family != view.settings["lookup"]:
+            continue
+        for words_, requests in (("constant_words", "constant_requests"), ("shared_load_wavefronts", "shared_load_requests")):
+            if c.get(requests):
+                found[p.kernel.name, p.sizes["distinct"]] = c.get(words_, 0) / c[requests]
+        if not {"constant_requests", "shared_load_requests"} & {key for key, value in c.items() if value} and c.get("load_requests"):
+            found[p.kernel.name, p.sizes["distinct"]] = max(1.0, c["sectors_per_load_request"] / SECTORS)
+    return found
+
+
+def _table_rows(points: list[Point]) -> float | None:
+    """The size of the table at which most was measured."""
+    rows = [p.sizes["rows"] for p in points]
+    return max(set(rows), key=lambda r: (rows.count(r), -r), default=None)
+
+
+def _lines(points: list[Point], axis: str) -> dict[str, list[Point]]:
+    """Kernel's title → its points along a size."""
+    found: dict[str, list[Point]] = {}
+    for p in sorted(points, key=lambda p: (p.kernel.order, p.kernel.name, p.sizes[axis])):
+        found.setdefault(p.kernel.title, []).append(p)
+    return found
+
+
+def _full(reads: list[Point], chain: str) -> list[Point]:
+    """With the GPU full of threads, in the table that most was measured with."""
+    most, rows = max((p.sizes["n"] for p in reads), default=0), _table_rows(reads)
+    return [p for p in reads if p.sizes["n"] == most > WARP and p.sizes["rows"] == rows and p.sizes["chain"] == chain]
+
+
+def _alone(reads: list[Point]) -> list[Point]:
+    """One warp, each read of which needs the one before."""
+    return [p for p in reads if p.sizes["n"] <= WARP and p.sizes["chain"] == "dependent"]
+
+
+def _alone_by_addresses(reads: list[Point]) -> list[Point]:
+    alone = _alone(reads)
+    rows = _table_rows([p for p in alone if p.sizes["distinct"] > 1] or alone)
+    return [p for p in alone if p.sizes["rows"] == rows]
+
+
+def _time(p: Point) -> float:
+    """Seconds of one read."""
+    return p.summary.median / p.sizes["rounds"]
+
+
+def _is_constant(view: View, p: Point) -> bool:
+    return p.kernel.name == view.settings["constant"]
+
+
+def _ratios(view: View, solvers: list[Point]) -> dict[str, Ratio]:
+    """Of each way to choose, to the template at the same method."""
+    base = {p.size_key: p for p in solvers if p.kernel.name == view.settings["base"]}
+    return judge({p.name: ratio(p, base[p.size_key]) for p in solvers if p.size_key in base and p is not base[p.size_key]})
+
+
+# Words
+
+
+def _ends(view: View, points: list[Point]) -> tuple[Point, Point] | None:
+    """Constant memory with the fewest and the most addresses."""
+    own = sorted((p for p in points if _is_constant(view, p)), key=lambda p: p.sizes["distinct"])
+    return (own[0], own[-1]) if len(own) > 1 else None
+
+
+def _others(view: View, points: list[Point], like: Point) -> list[Point]:
+    return [p for p in points if not _is_constant(view, p) and p.sizes["distinct"] == like.sizes["distinct"]]
+
+
+def _rates(view: View, reads: list[Point]) -> str:
+    points = _full(reads, "independent") or _full(reads, "dependent")
+    ends = _ends(view, points)
+    if not ends:
+        return ""
+    one, many = ends
+    beside = [f"{numbers.rate(p)} from {p.kernel.title}" for p in _others(view, points, one)]
+    text = f"When all lanes of a warp read one address, constant memory serves {numbers.rate(one)}"
+    text += f" ({words.joined(beside)})" if beside else ""
+    text += f"; with {many.sizes['distinct']:g} addresses {numbers.rate(many)}, {numbers.times(one.value / many.value)} less"
+    beside = [f"{numbers.rate(p)} from {p.kernel.title}" for p in _others(view, points, many)]
+    return f"{text}{f', against {words.joined(beside)}' if beside else ''}."
+
+
+def _latencies(view: View, reads: list[Point]) -> str:
+    points = _alone_by_addresses(reads)
+    own = min((p for p in points if _is_constant(view, p)), key=lambda p: p.sizes["distinct"], default=None)
+    if not own:
+        return ""
+    beside = [f"{numbers.seconds(_time(p))} from {p.kernel.title}" for p in _others(view, points, own)]
+    text = f"One warp alone waits {numbers.seconds(_time(own))} for a read of constant memory that needs the one before"
+    return f"{text}{f', {words.joined(beside)}' if beside else ''}."
+
+
+def _choice(solvers: list[Point], ratios: dict[str, Ratio]) -> str:
+    """The largest difference that the choice makes, over all methods."""
+    if not ratios:
+        return ""
+    point = {p.name: p for p in solvers}
+    worst = max(ratios, key=lambda name: abs(ratios[name].value - 1))
+    kernels = list(dict.fromkeys(point[name].kernel.title for name in ratios))
+    text = (f"A solver chosen at run time by {' or '.join(kernels)} runs within {numbers.percent(abs(ratios[worst].value - 1))} of a "
+            "kernel compiled for it")
+    registers: dict[str, float] = {}  # the most that a method takes
+    for p in solvers:
+        if r := p.counters.get("registers_per_thread"):
+            registers[p.kernel.title] = max(r, registers.get(p.kernel.title, 0))
+    each = words.joined([f"{r:g} ({name})" for name, r in registers.items()])
+    return f"{text}; the kernels take up to {each} registers a thread." if len(registers) > 1 else f"{text}."
+
+
+def _only_counted(view: View, counted: dict) -> str:
+    most = max((d for _, d in counted), default=0)
+    kernels = {p.kernel.name: p.kernel for p in view.counts.points} if view.counts else {}
+    told = [f"{_few(counted[name, most])} from {kernels[name].title}" for name in sorted(kernels, key=lambda name: kernels[name].order)
+            if (name, most) in counted]
+    return (f"Nothing was timed; counted, a request of {most:g} addresses takes so many passes: {words.joined(told)}." if told else
+            "Nothing was timed.")
+
+
+# Verdicts
+
+
+def _verdicts(view: View, reads: list[Point]) -> list[Verdict]:
+    makers = {"latency": _latency, "bandwidth": _bandwidth, "linear": _linear}
+    return [makers[entry["id"]](view, claim(view, entry["id"]), reads) for entry in view.settings.get("claims", ()) if entry["id"] in makers]
+
+
+def _against(view: View, told, points: list[Point], what, is_better, text) -> Verdict:
+    """Constant memory with one address against the others: better than all, than some, than none."""
+    own = next((p for p in points if _is_constant(view, p) and p.sizes["distinct"] == 1), None)
+    others = _others(view, points, own) if own else []
+    if not others:
+        return Verdict(told, UNTESTED)
+    better = [is_better(what(own), what(p)) for p in others]
+    beside = [f"{p.kernel.title} {text(p)}" for p in others]
+    return Verdict(told, HOLDS if all(better) else PARTLY if any(better) else FAILS, words.sentence(
+        f"With one address {own.kernel.title} takes {text(own)}, {words.joined(beside)}"))
+
+
+def _latency(view: View, told, reads: list[Point]) -> Verdict:
+    return _against(view, told, _alone_by_addresses(reads), _time, lambda own, other: own <= (1 + NEAR) * other,
+                    lambda p: f"{numbers.seconds(_time(p))} a read")
+
+
+def _bandwidth(view: View, told, reads: list[Point]) -> Verdict:
+    verdict = _against(view, told, _full(reads, "independent"), lambda p: p.value, lambda own, other: own >= (1 - NEAR) * other, numbers.rate)
+    return Verdict(told, verdict.verdict, verdict.evidence.replace(" takes ", " gives ", 1))
+
+
+def _linear(view: View, told, reads: list[Point]) -> Verdict:
+    ends = _ends(view, _full(reads, "independent"))
+    if not ends:
+        return Verdict(told, UNTESTED)
+    one, many = ends
+    factor, more = one.value / many.value, many.sizes["distinct"] / one.sizes["distinct"]
+    text = f"{more:g} times the addresses take {numbers.significant(factor)} times as long"
+    return Verdict(told, HOLDS if abs(factor / more - 1) < 0.25 else PARTLY if factor > 2 else FAILS, words.sentence(text))
+
+
+# Figures
+
+
+def _row(p: Point) -> dict:
+    low, high = p.interval or (None, None)
+    return {"kernel": p.kernel.name, **p.sizes, "value": p.value, "low": low, "high": high, "unit": p.metric.unit,
+            "seconds_a_read": _time(p) if "rounds" in p.sizes else None}
+
+
+def _time_dot(p: Point, x: float):
+    from report.draw import lines
+    rounds, s = p.sizes["rounds"], p.summary
+    ends = (s.low / rounds, s.high / rounds) if s.has_interval else (None, None)
+    return lines.Dot(x, _time(p), *ends, hollow=not p.settled)
+
+
+def _rate_figure(view: View, reads: list[Point], counted: dict) -> list[Figure]:
+    points = _full(reads, "independent") or _full(reads, "dependent")
+    series = {name: some for name, some in _lines(points, "distinct").items() if len(some) > 1}
+    if not series:
+        return _counted_figure(view, counted)
+    shown = [p for some in series.values() for p in some]
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        made = [lines.Series(name, [lines.dot(p, p.sizes["distinct"]) for p in some]) for name, some in series.items()]
+        lines.draw(style.axes(fig, 14, 9, 20, 2), made, "Addresses in a warp", "Rate", log_y=True, limit=10, unit=shown[0].metric.unit)
+    caption = (f"Words that threads read a second from a table of {numbers.binary(ROW * shown[0].sizes['rows'])}, by how many addresses "
+               f"the lanes of a warp have at a time, with {numbers.grouped(shown[0].sizes['n'])} threads. {words.provenance(view.gpu, shown)}")
+    return [Figure(f"{view.name}_rates", [_row(p) for p in shown], draw, caption,
+                   "Line plot of reads a second over the addresses of a warp: constant memory falls in proportion, the others do not.",
+                   height=62, half=True)]
+
+
+def _counted_figure(view: View, counted: dict) -> list[Figure]:
+    names = list(dict.fromkeys(name for name, _ in counted))
+    if not names:
+        return []
+    titles = {p.kernel.name: p.kernel.title for p in view.counts.points}
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        lines.draw(style.axes(fig, 12, 9, 20, 2), [lines.Series(titles[name], [lines.Dot(d, y) for (k, d), y in counted.items() if k == name])
+                                                   for name in names], "Addresses in a warp", "Passes of a request", log_y=True, limit=10)
+    return [Figure(f"{view.name}_passes", [{"kernel": name, "distinct": d, "passes": y} for (name, d), y in counted.items()], draw,
+                   f"Passes that a request takes by how many addresses the lanes of a warp have, counted; nothing was timed. "
+                   f"{words.sentence(view.counts.label)}", "Line plot of passes over addresses.", height=55, half=True)]
+
+
+def _latency_figure(view: View, reads: list[Point]) -> list[Figure]:
+    series = {name: some for name, some in _lines(_alone_by_addresses(reads), "distinct").items() if len(some) > 1}
+    return _times(view, series, "distinct", 1, "Addresses in a warp", f"{view.name}_latency",
+                  "Time of one read by one warp alone, when each needs the one before, with the arithmetic of its address")
+
+
+def _levels_figure(view: View, reads: list[Point]) -> list[Figure]:
+    points = [p for p in _alone(reads) if p.sizes["distinct"] == 1]
+    series = {name: some for name, some in _lines(points, "rows").items() if len(some) > 1}
+    return _times(view, series, "rows", ROW, "Table [bytes]", f"{view.name}_levels",
+                  "The same by the size of the table, of which each row of 128 bytes has one word that is read")
+
+
+def _times(view: View, series: dict[str, list[Point]], axis: str, scale: float, xlabel: str, name: str, what: str) -> list[Figure]:
+    shown = [p for some in series.values() for p in some]
+    if not shown:
+        return []
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        made = [lines.Series(title, [_time_dot(p, scale * p.sizes[axis]) for p in some]) for title, some in series.items()]
+        lines.draw(style.axes(fig, 14, 9, 20, 2), made, xlabel, "Time of a read", limit=10, unit="s")
+    return [Figure(name, [_row(p) for p in shown], draw, f"{what}. {words.provenance(view.gpu, shown)}",
+                   f"Line plot of the time of a read over {xlabel.lower()}.", height=58, half=True)]
+
+
+# Tables
+
+
+def _solver_table(view: View, solvers: list[Point], ratios: dict[str, Ratio]) -> list[Table]:
+    rows = []
+    for p in sorted(solvers, key=lambda p: (str(p.sizes["method"]), p.kernel.order)):
+        found = ratios.get(p.name)
+        rows.append({"method": str(p.sizes["method"]).replace("_", "-"), "title": p.kernel.title, "kernel": p.kernel.name, "value": p.value,
+                     "unit": p.metric.unit, "registers": p.counters.get("registers_per_thread"), "over_base": found and found.value, "p": found and found.p,
+                     "verdict": found.verdict if found else ""})
+    if not rows:
+        return []
+    unit, base = rows[0]["unit"], next((p.kernel.title for p in solvers if p.kernel.name == view.settings["base"]), "")
+    return [Table(f"{view.name}_solvers", f"The same steps by how the kernel learns which method to take; compared with the {base}. "
+                  f"{words.provenance(view.gpu, solvers, hollow=False)}", (
+                      Column("method", "method", right=False), Column("title", "chosen by", right=False, wide=True),
+                      Column("registers", "registers", lambda v: f"{v:g}"), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
+                      Column("over_base", "as fast", numbers.times), Column("verdict", "verdict", right=False)), rows)]
+
+
+def _reads_table(view: View, reads: list[Point], counted: dict) -> list[Table]:
+    rows = [_row(p) | {"title": p.kernel.title, "passes": counted.get((p.kernel.name, p.sizes["distinct"]))}
+            for p in sorted(reads, key=lambda p: (p.sizes["n"], str(p.sizes["chain"]), p.sizes["rows"], p.kernel.order, p.sizes["distinct"]))]
+    if not rows:
+        return []
+    unit = rows[0]["unit"]
+    return [Table(f"{view.name}_reads", "Every point of the reads. Passes: of a request, counted: distinct words of constant memory, "
+                  f"wavefronts of shared memory, lines of the L1. {words.provenance(view.gpu, reads, hollow=False)}", (
+                      Column("title", "from", right=False, wide=True), Column("n", "threads", numbers.grouped), Column("chain", "chain", right=False),
+                      Column("rows", "rows", lambda v: f"{v:g}"), Column("distinct", "addresses", lambda v: f"{v:g}"),
+                      Column("passes", "passes", _few), Column("seconds_a_read", "a read", numbers.seconds),
+                      Column("value", "rate", lambda v: numbers.quantity(v, unit))), rows)]
