@@ -83,6 +83,13 @@ void each_combination(const Axes& axes, Params chosen, std::size_t depth, const 
   }
 }
 
+/// The axis `threads` of GPU kernels that have a tunable of that name. 0, for all cores of a CPU, is none of its
+/// values.
+void add_threads_of_blocks(Sweep& sweep, std::vector<Value> counts) {
+  std::erase_if(counts, [](const Value& count) { return count.number == 0; });
+  if (!counts.empty()) sweep.axes.emplace_back("threads", std::move(counts));
+}
+
 /// The values of the axis `threads` for this kernel: none but "not said" on a GPU.
 std::vector<std::optional<int>> thread_axis(const Kernel& kernel, const Sweep& sweep) {
   if (kernel.side() != "cpu" || sweep.threads.empty()) return {std::nullopt};
@@ -212,7 +219,11 @@ Sweep read_sweep(const toml::table& table) {
       {"catalogue", [&](auto& key, auto& node) { sweep.on_catalogue = truth(key, node); }},
       {"sizes", [&](auto&, auto& node) { sweep.shapes = shapes(node); }},
       {"shared_bytes", [&](auto& key, auto& node) { sweep.shared_bytes = numbers(key, node); }},
-      {"threads", [&](auto& key, auto& node) { sweep.threads = thread_counts(key, node); }},
+      {"threads",
+       [&](auto& key, auto& node) {
+         sweep.threads = thread_counts(key, node);
+         add_threads_of_blocks(sweep, values(key, node));
+       }},
       {"counters", [&](auto& key, auto& node) { sweep.has_counters = truth(key, node); }},
       {"interleave", [&](auto& key, auto& node) { sweep.interleave = truth(key, node); }},
       {"energy", [&](auto& key, auto& node) { sweep.effort.energy = truth(key, node); }},

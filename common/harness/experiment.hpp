@@ -21,7 +21,8 @@
 ///   catalogue = true                    with mode = "count": what limits its resident blocks on each GPU of the
 ///                                       catalogue, by the launch alone: for kernels without static shared memory
 ///   shared_bytes = [0, 8192]            dynamic shared memory added to each launch (an occupancy sweep)
-///   threads = [1, 2, 4, 0]              of CPU kernels; 0: all that the process may use; more than cores are allowed
+///   threads = [1, 2, 4, 0]              of CPU kernels; 0: all that the process may use; more than cores are allowed.
+///                                       Of a block, for GPU kernels with a tunable of that name
 ///   counters = true                     experiments/profile.sh reads the GPU's hardware counters of its points; with
 ///                                       mode = "count" it does unless told false
 ///   interleave = true                   points of this sweep that compute the same on the same side, in the same mode
