@@ -18,7 +18,7 @@
 namespace rung {
 namespace {
 
-using Ahead = Choices<16, 12, 8, 24>;  // rows on their way from DRAM
+using Ahead = Choices<16, 12, 8, 24>;  // rows on their way from DRAM; the estimate chooses among the first three
 
 constexpr int kBatch = 4;          // rows between two barriers: as many independent prefix sums
 constexpr int kWarpColumns = 128;  // four a lane
@@ -34,7 +34,7 @@ struct Cut {
   int strip = 0, rows = 0;
   int strips = 0, parts = 0;
   int before = 0, after = 0;  // columns that it loads beside its own, whole quads
-  int slots = 0;              // rows of the ring
+  int ahead = 0, slots = 0;   // rows on their way; rows of the ring
 
   __host__ __device__ int width() const { return before + strip + after; }
 };
@@ -57,42 +57,53 @@ int resident_blocks(const Cut& cut) {
   return std::min(static_cast<int>(kSharedPerMultiprocessor / (shared_bytes(cut) + 1024)), 2 * kMostThreads / threads);
 }
 
-/// An estimate of the cycles that the busiest multiprocessor takes: its share of DRAM's bandwidth, 8 bytes a pixel; the
-/// cycles of shared memory, 36 for a warp and row; or, if it has few blocks, the time from barrier to barrier.
+/// An estimate of the cycles that the busiest multiprocessor takes for its rows: its share of DRAM's bandwidth, 8 bytes
+/// a pixel, and of L2's for the columns beside a strip; the cycles of shared memory, 36 for a warp; if it has few
+/// blocks, the time from barrier to barrier; DRAM's latency, shared by the rows on their way.
 double cycles_of(const Cut& cut, int radius, int multiprocessors) {
-  constexpr double kDram = 0.45, kShared = 36, kLatency = 500 / kBatch;  // a pixel, a warp and row, a row
+  constexpr double kPixel = 0.45, kBeside = 0.1, kShared = 36, kTurn = 500.0 / kBatch, kLatency = 2000;
   const double blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
   const double shared = kShared * threads_of(cut) / 32;
-  return (cut.rows + 2 * radius) * std::max({blocks * kDram * cut.strip, blocks * shared, shared + kLatency});
+  const double memory = kPixel * cut.strip + kBeside * (cut.before + cut.after);
+  return (cut.rows + 2 * radius) * std::max({blocks * memory, blocks * shared, shared + kTurn, kLatency / cut.ahead});
 }
 
-/// Strips in as many parts as fill the GPU once: of all widths, or of those down to half the tunable, the best by the
-/// estimate.
+/// The cut of so many strips with the least estimate, of those with so many rows ahead.
+Cut cut_into(int strips, int ahead, const BlurImage& g, double& cycles) {
+  const int multiprocessors = gpu_facts().sm_count, most = std::max(g.rows / kMinRows, 1);
+  Cut best, cut{.strip = sectors_up((g.cols + strips - 1) / strips),
+                .before = sectors_up(g.radius),
+                .after = sectors_up(g.radius + 1),
+                .ahead = ahead,
+                .slots = 2 * g.radius + kBatch + ahead};
+  cut.strips = (g.cols + cut.strip - 1) / cut.strip;
+  for (int blocks = 1; blocks <= resident_blocks(cut); ++blocks) {  // a multiprocessor
+    const int parts = std::clamp(blocks * multiprocessors / cut.strips, 1, most);
+    cut.rows = (g.rows + parts - 1) / parts;
+    cut.parts = (g.rows + cut.rows - 1) / cut.rows;
+    const double estimate = cycles_of(cut, g.radius, multiprocessors);
+    if (estimate < cycles) best = cut;
+    cycles = std::min(cycles, estimate);
+  }
+  return best;
+}
+
+/// Strips in as many parts as fill the GPU once, of widths from the tunable down to half of it: the best by the
+/// estimate. If a tunable is 0, the estimate chooses.
 Cut cut_of(const Params& p) {
   constexpr int kNarrowest = 128, kWidest = 4 * kMostThreads;
-  const BlurImage g = blur_image(p);
-  const int multiprocessors = gpu_facts().sm_count, wanted = static_cast<int>(p.at("strip"));
-  const int widest = wanted > 0 ? wanted : kWidest, narrowest = wanted > 0 ? wanted / 2 : kNarrowest;
-  Cut best;
   constexpr double kNone = std::numeric_limits<double>::infinity();
+  const BlurImage g = blur_image(p);
+  const int strip = static_cast<int>(p.at("strip")), ahead = static_cast<int>(p.at("ahead"));
+  const int widest = strip > 0 ? strip : kWidest, narrowest = strip > 0 ? strip / 2 : kNarrowest;
+  Cut best;
   double least = kNone;
-  for (int strips = (g.cols + widest - 1) / widest; least == kNone || g.cols / strips >= narrowest; ++strips) {
-    Cut cut{.strip = sectors_up((g.cols + strips - 1) / strips),
-            .before = sectors_up(g.radius),
-            .after = sectors_up(g.radius + 1),
-            .slots = 2 * g.radius + kBatch + static_cast<int>(p.at("ahead"))};
-    cut.strips = (g.cols + cut.strip - 1) / cut.strip;
-    if (resident_blocks(cut) == 0) continue;
-    const int most = std::max(g.rows / kMinRows, 1);
-    for (int blocks = 1; blocks <= resident_blocks(cut); ++blocks) {
-      const int parts = std::clamp(blocks * multiprocessors / cut.strips, 1, most);
-      cut.rows = (g.rows + parts - 1) / parts;
-      cut.parts = (g.rows + cut.rows - 1) / cut.rows;
-      const double cycles = cycles_of(cut, g.radius, multiprocessors);
-      if (cycles < least) best = cut;
-      least = std::min(least, cycles);
+  for (int strips = (g.cols + widest - 1) / widest; least == kNone || g.cols / strips >= narrowest; ++strips)
+    for (const int rows : {16, 12, 8}) {
+      const double before = least;
+      const Cut cut = cut_into(strips, ahead > 0 ? ahead : rows, g, least);
+      if (least < before) best = cut;
     }
-  }
   return best;
 }
 
@@ -324,7 +335,7 @@ const bool added = add_gpu_kernel({
         "A block goes down a strip of columns, adds the row that comes in, subtracts the row that leaves, and takes "
         "windows as differences of prefix sums: the same cost at every radius, in one pass.",
     .source = {{"mcdonnell1981"}, {"cuda-guide", "asynchronous data copies"}},
-    .tunables = {{"ahead", Ahead::values()}, {"strip", {0, 512, 256, 1024}}},
+    .tunables = {{"ahead", {0, 16, 12, 8, 24}}, {"strip", {0, 512, 256, 1024}}},
     .gpu = {.min_compute_capability = 80,
             .launch =
                 [](const Params& p) {
@@ -344,10 +355,10 @@ const bool added = add_gpu_kernel({
     .run =
         [](const Call& call) {
           const bool has_quads = call.params.at("n") % 4 == 0;  // every row begins at a multiple of 16 bytes
-          Ahead::pick(call.params.at("ahead"), [&](auto ahead) {
+          const Cut cut = cut_of(call.params);
+          Ahead::pick(cut.ahead, [&](auto ahead) {
             launch(call, has_quads ? blur_running_sum<4, ahead> : blur_running_sum<1, ahead>,
-                   call.operand<const mem<float>>(0), call.operand<mem<float>>(1), blur_image(call.params),
-                   cut_of(call.params));
+                   call.operand<const mem<float>>(0), call.operand<mem<float>>(1), blur_image(call.params), cut);
           });
         },
 });
