@@ -141,7 +141,7 @@ class Descent {
     if (right_ < columns_) go_on(edge(from, right_, columns_), right_, columns_);
   }
 
-  int restart() const { return kBlurRestart / 4 * (2 * g_.radius + 1); }
+  int restart() const { return 128 * (2 * g_.radius + 1); }
 
   /// A copy of what the windows of columns [begin, end) cover, with zeros for pixels outside the image.
   const float* edge(const float* from, int begin, int end) const {
