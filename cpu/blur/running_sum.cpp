@@ -26,9 +26,6 @@ namespace {
 
 using namespace blur;
 
-using Strip = Choices<2048, 1024, 4096, 8192>;
-
-constexpr int kRowsAhead = 1;  // prefetched
 constexpr int kLevels = std::countr_zero(static_cast<unsigned>(kLanes));
 constexpr int kPage = 4096 / sizeof(float);
 // A load waits for a store under way to an equal place in another page. Means are stored so many columns later, and the
@@ -97,8 +94,14 @@ class Windows {
 template <Store kStore>
 class Descent {
  public:
-  Descent(const BlurImage& g, const Piece& piece, const Lines& lines, const float* x, float* y)
-      : g_(g), piece_(piece), lines_(lines), x_(x), y_(y), columns_(whole_vectors(piece.columns())) {
+  Descent(const BlurImage& g, const Piece& piece, const Lines& lines, int rows_ahead, const float* x, float* y)
+      : g_(g),
+        piece_(piece),
+        lines_(lines),
+        rows_ahead_(rows_ahead),
+        x_(x),
+        y_(y),
+        columns_(whole_vectors(piece.columns())) {
     std::fill_n(lines.shares, lines.pitch, 0.0f);
     fill_shares(g, piece, lines.shares);
     std::fill_n(lines.ring, std::size_t(lines.slots) * lines.pitch, 0.0f);
@@ -122,7 +125,7 @@ class Descent {
   template <typename Use>
   void each_window(int row, const Use& use) {
     const float* const from = x_ + std::int64_t{row} * g_.cols + piece_.begin;
-    const float* const ahead = from + (row + kRowsAhead < g_.rows ? std::int64_t{kRowsAhead} * g_.cols : 0);
+    const float* const ahead = from + (row + rows_ahead_ < g_.rows ? std::int64_t{rows_ahead_} * g_.cols : 0);
     Windows windows;
     const auto go_on = [&](const float* line, int begin, int end) __attribute__((always_inline)) {
       for (int i = begin; i < end;) {
@@ -192,6 +195,7 @@ class Descent {
   const BlurImage& g_;
   const Piece& piece_;
   const Lines& lines_;
+  int rows_ahead_;  // prefetched
   const float* x_;
   float* y_;
   int columns_, left_, right_;
@@ -201,10 +205,10 @@ void run(const Call& call) {
   const BlurImage g = blur_image(call.params);
   const auto* x = call.operand<const float>(0);
   auto *y = call.operand<float>(1), *scratch = call.operand<float>(2);
-  const int strip = static_cast<int>(call.params.at("strip"));
+  const int strip = static_cast<int>(call.params.at("strip")), ahead = static_cast<int>(call.params.at("ahead"));
   each_piece(g, strip, [&](const Piece& piece, auto store) {
     const Lines lines(g, strip, memory_of_thread(scratch, Lines::all_floats(g, strip)));
-    Descent<store>(g, piece, lines, x, y).go();
+    Descent<store>(g, piece, lines, ahead, x, y).go();
   });
 }
 
@@ -215,7 +219,7 @@ const bool added = add_kernel({
     .idea = "All threads; running sums along rows in vectors, a ring of these that L2 holds, running sums down its "
             "columns, streaming stores: the same cost at every radius.",
     .source = {{"mcdonnell1981"}, {"datta2008"}},
-    .tunables = {{"strip", Strip::values()}},
+    .tunables = {{"strip", {2048, 1024, 4096, 8192}}, {"ahead", {1, 2, 4}}},
     .scratch = [](const Params& p) { return thread_scratch(Lines::all_floats(blur_image(p), p.at("strip"))); },
     .run = run,
 });
