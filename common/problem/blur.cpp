@@ -20,8 +20,8 @@ constexpr double kMeanRoundings =
     8;  // of a mean whose sum is exact: reciprocals, their product, the mean, the oracle's
 
 /// Of real pixels: how many additions may leave their rounding error in a sum, each an error of a sum as large as a
-/// whole window's. A running sum down and one across leave 2 kBlurRestart each; a difference of two prefix sums over
-/// 128 columns leaves up to 18 x 128, at radius 0.
+/// whole window's. A running sum down leaves 2 kBlurRestart; one across leaves as many, or up to 3000 if it is made in
+/// vectors; a difference of two prefix sums over 128 columns leaves up to 20 x 128, at radius 0.
 constexpr double kAdditions = 4096;
 
 // ---- Sizes ----

@@ -21,7 +21,7 @@ constexpr std::int64_t kBlurSideLimit = 65535;
 constexpr std::int64_t kBlurRadiusLimit = 32;
 
 /// A running sum, to which the next pixel is added and from which the last one is subtracted, gathers the rounding
-/// errors of all that it ever held. Kernels begin it anew after so many rows or columns.
+/// errors of all that it ever held. Kernels begin it anew after so many rows.
 constexpr int kBlurRestart = 512;
 
 struct BlurImage {

@@ -1,11 +1,24 @@
-/// Each thread goes down a strip of columns with their sums over 2 R + 1 rows in a line that L1 holds: the row that
-/// comes in is added, the row that leaves, still in L2, is subtracted. Windows along that line are sums of sums of 2,
-/// 4, 8 … neighbours: a handful of passes in vectors, whose number grows with the logarithm of the radius and which no
-/// dependence from column to column slows down, as a running sum along the line would be. Where no cache holds the
-/// image, means are written by streaming stores, and the next rows are prefetched: a strip's row is short, and the
-/// processor's own prefetcher would begin anew with each.
-/// Floor: 8 bytes a pixel at the bandwidth of a copy. Rounding: column sums begin anew after 512 rows.
-/// Source: McDonnell, Box-filtering techniques, 1981; Datta et al. 2008 (streaming stores, prefetching).
+/// Running sums along the rows, then down the columns, in one pass. Along a row a window differs from the one before by
+/// the pixel that comes in less the pixel that leaves. Added up over 1, 2, 4 … columns within vectors, these
+/// differences lead from the windows of one vector to those of the next: log2(lanes) shuffles and additions, and a
+/// chain of one addition a vector. The rows' windows wait in a ring of 2 R + 1 rows, which L2 holds; a row that comes
+/// in takes the place of the one that leaves, and both go into the columns' sums, which L1 holds. So DRAM reads each
+/// pixel once, and a vector of pixels costs the same at every radius. Where no cache holds the image, means are written
+/// by streaming stores, and the next rows are prefetched: a strip's row is short, and the processor's own prefetcher
+/// would begin anew with each.
+///
+/// Floor: 8 bytes a pixel at the bandwidth of a copy. With AVX-512 a vector of 16 pixels takes 13 operations on two
+/// ports (a difference, 4 shuffles, 5 additions, 2 more down the columns and a factor): 6.5 cycles, 0.4 a pixel; 7
+/// loads, two of which cross lines, and 3 stores fit beside them.
+/// Rounding: the sums down begin anew after 512 rows, those along after 128 (2 R + 1) columns: adding up a whole window
+/// then costs an addition for 128 pixels at every radius. A step of 16 columns adds the rounding errors of 32
+/// differences of pixels, each doubled at every of 4 levels, and one of the window: 1 + 160 / (2 R + 1) times that of
+/// a window at most. In 128 (2 R + 1) columns that is 8 (2 R + 1) + 1280 times, 1800 at radius 32.
+/// Source: McDonnell, Box-filtering techniques, 1981; Hillis and Steele 1986 (sums over 1, 2, 4 … lanes); Datta et al.
+/// 2008 (streaming stores, prefetching).
+#include <bit>
+#include <utility>
+
 #include "cpu/blur/strip.hpp"
 
 namespace rung {
@@ -13,118 +26,189 @@ namespace {
 
 using namespace blur;
 
-using Strip = Choices<2048, 1024, 4096, 8192>;
+constexpr int kLevels = std::countr_zero(static_cast<unsigned>(kLanes));
+constexpr int kPage = 4096 / sizeof(float);
+// A load waits for a store under way to an equal place in another page. Means are stored so many columns later, and the
+// sums and the ring are shifted by as many against the image: then stores are behind all loads.
+constexpr int kDelay = 64;
+static_assert(kDelay >= kBlurRadiusLimit + kLanes && kDelay % kLanes == 0);
 
-constexpr int kRowsAhead = 2;  // prefetched
+int whole_pages(int n) { return (n + kPage - 1) / kPage * kPage; }
 
-/// What a thread keeps: the columns' sums, sums of neighbouring ones, and the columns' shares.
+/// What a thread keeps: the columns' sums and shares, an edge of a row, and the windows of the last 2 R + 1 rows.
 struct Lines {
-  float *sums, *powers, *windows, *shares;
-  int floats;  // of each
+  float *sums, *shares, *edge, *ring;
+  int pitch, slots;
 
-  static std::size_t all_floats(const BlurImage& g, int strip) { return 4 * std::size_t(line_floats(g, strip)); }
-  Lines(const BlurImage& g, int strip, float* memory) : floats(line_floats(g, strip)) {
-    sums = memory;
-    powers = sums + floats;
-    windows = powers + floats;
-    shares = windows + floats;
+  static int edge_floats(const BlurImage& g) { return whole_pages(3 * g.radius + 4 * kLanes); }
+  static std::size_t all_floats(const BlurImage& g, int strip) {
+    return kPage + std::size_t(2 * g.radius + 3) * whole_pages(strip) + edge_floats(g);
   }
+  Lines(const BlurImage& g, int strip, float* memory) : pitch(whole_pages(strip)), slots(2 * g.radius + 1) {
+    sums = memory + (kPage - kDelay);
+    shares = sums + pitch;
+    edge = shares + pitch;
+    ring = edge + edge_floats(g);
+  }
+  float* slot(int row) const { return ring + std::size_t((row + slots) % slots) * pitch; }
 };
 
-/// Adds a row's pixels to the sums, and subtracts those of another row before; `gone` is null if there is none yet.
-void slide(float* sums, const float* fresh, const float* gone, const float* ahead, int n) {
-  const auto add = [&](const auto& less) {
-    int i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      __builtin_prefetch(ahead + i);
-      put(sums + i, less(load(sums + i), i) + load(fresh + i));
-    }
-    for (; i < n; ++i) sums[i] = (gone ? sums[i] - gone[i] : sums[i]) + fresh[i];
-  };
-  if (gone)
-    add([&](FloatVector sum, int i) { return sum - load(gone + i); });
-  else
-    add([](FloatVector sum, int) { return sum; });
+/// The lanes of `after` moved up by kBy, after the last ones of `before`.
+template <int kBy, int... kLane>
+FloatVector moved_up(FloatVector before, FloatVector after, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(before, after, (kLanes - kBy + kLane)...);
 }
 
-void subtract(float* sums, const float* gone, int n) {
-  for (int i = 0; i < n; ++i) sums[i] -= gone[i];
-}
+/// The windows along a row at kLanes columns, and what leads to those of the next ones.
+class Windows {
+ public:
+  /// Those of the columns whose first window begins at `x`.
+  FloatVector begin(const float* x, int radius) {
+    FloatVector sum = load(x);
+    for (int k = 1; k <= 2 * radius; ++k) sum += load(x + k);
+    std::fill_n(last_, kLevels, FloatVector{});
+    difference(x, radius);
+    return sums_ = sum;
+  }
 
-/// The sum of kCount vectors, the first at `from`, each `distance` elements behind the one before.
-template <int kCount>
-FloatVector sum_at(const float* from, int distance) {
-  FloatVector sum = load(from);
-  for (int k = 1; k < kCount; ++k) sum += load(from + k * distance);
-  return sum;
-}
+  FloatVector next(const float* x, int radius) { return sums_ += difference(x, radius); }
 
-/// The means of a row of a piece: its windows' sums are those of 2 R + 1 elements from i on. Sums of 1, 4, 16 …
-/// elements are made in place, each of four of the sums before; those that the digits of 2 R + 1 to base 4 name are put
-/// one after the other.
+ private:
+  /// By how much the windows differ from those kLanes columns before.
+  FloatVector difference(const float* x, int radius) {
+    return added_up(load(x + 2 * radius) - load(x - 1), std::make_integer_sequence<int, kLevels>());
+  }
+  template <int... kLevel>
+  FloatVector added_up(FloatVector steps, std::integer_sequence<int, kLevel...>) {
+    ((steps +=
+      moved_up<(1 << kLevel)>(std::exchange(last_[kLevel], steps), steps, std::make_integer_sequence<int, kLanes>())),
+     ...);
+    return steps;
+  }
+
+  FloatVector sums_ = {};
+  FloatVector last_[kLevels] = {};  // how the windows before differ from those 1, 2, 4 … columns before them
+};
+
+/// One piece of the image on its way down.
 template <Store kStore>
-void blur_row(const BlurImage& g, const Piece& piece, const Lines& lines, float row_share, float* y) {
-  const int columns = piece.columns(), side = 2 * g.radius + 1;
-  const float* powers = lines.sums;  // sums of `length` elements
-  const float* windows = nullptr;    // sums of `done` elements
-  int length = 1, done = 0;
-  for (; 4 * length <= side; length *= 4) {
-    const int digit = side / length % 4;
-    if (digit == 1 && length == 1) {
-      windows = powers;
-    } else {
-      Choices<1, 2, 3>::pick(digit, [&](auto count) {
-        for (int i = 0; i < columns; i += kLanes) {
-          const FloatVector more = sum_at<count>(powers + done + i, length);
-          put(lines.windows + i, windows ? load(windows + i) + more : more);
+class Descent {
+ public:
+  Descent(const BlurImage& g, const Piece& piece, const Lines& lines, int rows_ahead, const float* x, float* y)
+      : g_(g),
+        piece_(piece),
+        lines_(lines),
+        rows_ahead_(rows_ahead),
+        x_(x),
+        y_(y),
+        columns_(whole_vectors(piece.columns())) {
+    std::fill_n(lines.shares, lines.pitch, 0.0f);
+    fill_shares(g, piece, lines.shares);
+    std::fill_n(lines.ring, std::size_t(lines.slots) * lines.pitch, 0.0f);
+    // Up to left_ and from right_ on, windows reach beyond the image.
+    left_ = piece.begin == 0 ? std::min(columns_, whole_vectors(g.radius + 1)) : 0;
+    const int inside = g.cols - g.radius - piece.begin;  // from here on windows reach beyond the right edge
+    right_ = std::clamp(inside / kLanes * kLanes, left_, columns_);
+  }
+
+  void go() {
+    for (int row = std::max(piece_.top - g_.radius, 0); row < piece_.top + g_.radius; ++row)
+      if (row < g_.rows) each_window(row, [&](int i, FloatVector windows) { put(lines_.slot(row) + i, windows); });
+    for (int row = piece_.top; row < piece_.bottom; ++row) {
+      if ((row - piece_.top) % kBlurRestart == 0) begin_sums();
+      put_row(row);
+    }
+  }
+
+ private:
+  /// use(column, windows along row `row` from it on).
+  template <typename Use>
+  void each_window(int row, const Use& use) {
+    const float* const from = x_ + std::int64_t{row} * g_.cols + piece_.begin;
+    const float* const ahead = from + (row + rows_ahead_ < g_.rows ? std::int64_t{rows_ahead_} * g_.cols : 0);
+    Windows windows;
+    const auto go_on = [&](const float* line, int begin, int end) __attribute__((always_inline)) {
+      for (int i = begin; i < end;) {
+        if (i % restart() == 0) {
+          use(i, windows.begin(line + i - g_.radius, g_.radius));
+          i += kLanes;
         }
-        windows = lines.windows;
-      });
-    }
-    done += digit * length;
-    // What lies beyond the piece is needed for the digits that are left.
-    for (int i = 0; i < columns + side - 4 * length; i += kLanes) put(lines.powers + i, sum_at<4>(powers + i, length));
-    powers = lines.powers;
+        for (const int stop = std::min(end, (i / restart() + 1) * restart()); i < stop; i += kLanes) {
+          __builtin_prefetch(ahead + i);
+          use(i, windows.next(line + i - g_.radius, g_.radius));
+        }
+      }
+    };
+    if (left_ > 0) go_on(edge(from, 0, left_), 0, left_);
+    go_on(from, left_, right_);
+    if (right_ < columns_) go_on(edge(from, right_, columns_), right_, columns_);
   }
-  Choices<1, 2, 3>::pick(side / length, [&](auto count) {  // the last digit: with the means
-    const auto last = [&](int i) { return sum_at<count>(powers + done + i, length); };
-    if (windows)
-      put_means<kStore>(y, columns, lines.shares, row_share, [&](int i) { return load(windows + i) + last(i); });
-    else
-      put_means<kStore>(y, columns, lines.shares, row_share, last);
-  });
-}
 
-template <Store kStore>
-void blur_piece(const BlurImage& g, const float* x, float* y, const Piece& piece, const Lines& lines) {
-  const int first = std::max(piece.begin - g.radius, 0), columns = std::min(piece.end + g.radius, g.cols) - first;
-  float* const sums = lines.sums + (first - piece.begin + g.radius);  // outside the image they stay 0
-  const auto row_of = [&](int row) { return x + std::int64_t{row} * g.cols + first; };
-  std::fill_n(lines.sums, 4 * lines.floats, 0.0f);
-  fill_shares(g, piece, lines.shares);
-  for (int row = piece.top; row < piece.bottom; ++row) {
-    const int top = std::max(row - g.radius, 0), bottom = std::min(row + g.radius + 1, g.rows);
-    const auto ahead = [&](int at) { return row_of(std::min(at + kRowsAhead, g.rows - 1)); };
-    if ((row - piece.top) % kBlurRestart == 0) {
-      std::fill_n(sums, columns, 0.0f);
-      for (int r = top; r < bottom; ++r) slide(sums, row_of(r), nullptr, ahead(r), columns);
-    } else if (row + g.radius >= g.rows) {
-      if (top > 0) subtract(sums, row_of(top - 1), columns);
-    } else {
-      slide(sums, row_of(bottom - 1), top > 0 ? row_of(top - 1) : nullptr, ahead(bottom - 1), columns);
-    }
-    blur_row<kStore>(g, piece, lines, 1.0f / static_cast<float>(bottom - top),
-                     y + std::int64_t{row} * g.cols + piece.begin);
+  int restart() const { return 128 * (2 * g_.radius + 1); }
+
+  /// A copy of what the windows of columns [begin, end) cover, with zeros for pixels outside the image.
+  const float* edge(const float* from, int begin, int end) const {
+    float* const copy = lines_.edge + (g_.radius + 1 - begin);
+    const int first = begin - g_.radius - 1, last = end + g_.radius + kLanes;
+    const int inside = std::max(first, -piece_.begin), outside = std::min(last, g_.cols - piece_.begin);
+    std::fill(copy + first, copy + inside, 0.0f);
+    std::copy(from + inside, from + outside, copy + inside);
+    std::fill(copy + outside, copy + last, 0.0f);
+    return copy;
   }
-}
+
+  void begin_sums() {
+    for (int i = 0; i < columns_; i += kLanes) {
+      FloatVector sum = {};
+      for (int k = 0; k < lines_.slots; ++k) sum += load(lines_.ring + std::size_t(k) * lines_.pitch + i);
+      put(lines_.sums + i, sum);
+    }
+  }
+
+  /// Below the last row of the image, rows of zeros come in.
+  void put_row(int row) {
+    const int coming = row + g_.radius, top = std::max(row - g_.radius, 0), bottom = std::min(coming + 1, g_.rows);
+    const float row_share = 1.0f / static_cast<float>(bottom - top);
+    float* const slot = lines_.slot(coming);  // of the row that leaves, too
+    float* const to = y_ + std::int64_t{row} * g_.cols + piece_.begin;
+    const auto put_means = [&](int i) __attribute__((always_inline)) {
+      const FloatVector means = load(lines_.sums + i) * (load(lines_.shares + i) * row_share);
+      if constexpr (kStore == Store::streaming)
+        store<kStore>(reinterpret_cast<FloatVector*>(to + i), means);
+      else if (i + kLanes <= piece_.columns())
+        put(to + i, means);
+      else
+        for (int lane = 0; i + lane < piece_.columns(); ++lane) to[i + lane] = means[lane];
+    };
+    const auto slide = [&](int i, FloatVector windows) __attribute__((always_inline)) {
+      put(lines_.sums + i, load(lines_.sums + i) + (windows - load(slot + i)));
+      put(slot + i, windows);
+      if (i >= kDelay) put_means(i - kDelay);
+    };
+    if (coming < g_.rows)
+      each_window(coming, slide);
+    else
+      for (int i = 0; i < columns_; i += kLanes) slide(i, FloatVector{});
+    for (int i = std::max(columns_ - kDelay, 0); i < columns_; i += kLanes) put_means(i);
+  }
+
+  const BlurImage& g_;
+  const Piece& piece_;
+  const Lines& lines_;
+  int rows_ahead_;  // prefetched
+  const float* x_;
+  float* y_;
+  int columns_, left_, right_;
+};
 
 void run(const Call& call) {
   const BlurImage g = blur_image(call.params);
   const auto* x = call.operand<const float>(0);
   auto *y = call.operand<float>(1), *scratch = call.operand<float>(2);
-  const int strip = static_cast<int>(call.params.at("strip"));
+  const int strip = static_cast<int>(call.params.at("strip")), ahead = static_cast<int>(call.params.at("ahead"));
   each_piece(g, strip, [&](const Piece& piece, auto store) {
-    blur_piece<store>(g, x, y, piece, Lines(g, strip, memory_of_thread(scratch, Lines::all_floats(g, strip))));
+    const Lines lines(g, strip, memory_of_thread(scratch, Lines::all_floats(g, strip)));
+    Descent<store>(g, piece, lines, ahead, x, y).go();
   });
 }
 
@@ -132,11 +216,10 @@ const bool added = add_kernel({
     .name = "cpu/blur/running_sum",
     .order = 30,
     .title = "running sum",
-    .idea = "All threads; column sums in a line that L1 holds, windows along it as sums of sums, streaming stores: "
-            "nearly the "
-            "same cost at every radius.",
+    .idea = "All threads; running sums along rows in vectors, a ring of these that L2 holds, running sums down its "
+            "columns, streaming stores: the same cost at every radius.",
     .source = {{"mcdonnell1981"}, {"datta2008"}},
-    .tunables = {{"strip", Strip::values()}},
+    .tunables = {{"strip", {2048, 1024, 4096, 8192}}, {"ahead", {1, 2, 4}}},
     .scratch = [](const Params& p) { return thread_scratch(Lines::all_floats(blur_image(p), p.at("strip"))); },
     .run = run,
 });

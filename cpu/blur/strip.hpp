@@ -48,18 +48,24 @@ inline std::vector<Operand> thread_scratch(std::size_t floats) {
   return {{.name = "lines of each thread", .elements = floats * omp_get_max_threads(), .role = Role::scratch}};
 }
 
-/// Every thread has a band of rows, which it goes through in strips of columns: use(piece, store).
+/// Strips of columns, one below the other, make one long line of rows, of which every thread has an equal part: so few
+/// parts begin within a strip, and the R rows above each are read twice. use(piece, store).
 template <typename Use>
 void each_piece(const BlurImage& g, int strip, const Use& use) {
   const bool is_cached = 8.0 * g.rows * g.cols < static_cast<double>(cpu_info().all_l3_bytes);
   const bool is_streamed = !is_cached && kHasStreamingStores && g.cols % kLanes == 0;
+  const std::int64_t rows = std::int64_t{g.rows} * ((g.cols + strip - 1) / strip);
   const auto with_store = [&](auto store) {
 #pragma omp parallel
     {
       const std::int64_t thread = omp_get_thread_num(), team = omp_get_num_threads();
-      const int top = static_cast<int>(g.rows * thread / team), bottom = static_cast<int>(g.rows * (thread + 1) / team);
-      for (int begin = 0; begin < g.cols && top < bottom; begin += strip)
+      std::int64_t at = rows * thread / team;
+      for (const std::int64_t end = rows * (thread + 1) / team; at < end;) {
+        const int top = static_cast<int>(at % g.rows), begin = static_cast<int>(at / g.rows) * strip;
+        const int bottom = static_cast<int>(std::min<std::int64_t>(g.rows, top + end - at));
         use(Piece{top, bottom, begin, std::min(begin + strip, g.cols)}, store);
+        at += bottom - top;
+      }
       finish_stores<store>();
     }
   };

@@ -5,9 +5,14 @@
 /// asynchronous copies bring them a number of rows ahead: DRAM reads each pixel once, except the columns beside a strip
 /// (most of them still in L2 from the neighbour) and the 2 R rows above a part.
 ///
-/// Floor: 8 bytes a pixel through DRAM. Shared memory moves about 36 bytes a pixel (the ring 12, the prefix sums 12,
-/// shuffles 6, and what a strip loads beside itself), three quarters of the cycles that DRAM leaves to it; instructions
-/// are about 15 a pixel of the 60 that fit into that time.
+/// Floor: 8 bytes a pixel through DRAM; a multiprocessor of an H200 has 0.45 cycles a pixel for that at the rate of a
+/// copy. A warp's row of 128 columns takes 33 cycles of shared memory, 128 bytes each (the ring 12, 5 shuffles, prefix
+/// sums 4 to write and 8 to read, the means 4), 0.26 a pixel, and 95 instructions, 0.19 cycles a pixel. What a strip
+/// loads beside itself comes on top: few pixels where R is small; at radius 32 a strip of 256 columns and 72 beside it
+/// is what lets two blocks share a multiprocessor, so that one computes while the other waits at its barrier. Bytes on
+/// their way: 20 to 90 KB a multiprocessor, of the 16 KB that half of DRAM's rate takes at a latency of 1 us.
+/// Whole sectors are written, and whole lines where a strip is a multiple of 32 columns: a thread computes other
+/// columns than it sums up.
 /// Rounding: a column's sum begins anew after 512 rows, and prefix sums are those of 128 columns, not of the image.
 /// Source: McDonnell, Box-filtering techniques, 1981 (running sums); CUDA C++ Programming Guide, asynchronous copies.
 #include <limits>
@@ -18,65 +23,92 @@
 namespace rung {
 namespace {
 
-using Ahead = Choices<16, 24, 8, 32>;  // rows on their way from DRAM
+using Ahead = Choices<16, 12, 8, 24>;  // rows on their way from DRAM; the estimate chooses among the first three
 
 constexpr int kBatch = 4;          // rows between two barriers: as many independent prefix sums
 constexpr int kWarpColumns = 128;  // four a lane
-constexpr int kMostThreads = 192;
-constexpr int kMinRows = 32;                                    // of a part
-constexpr int kRowSums = 4 * kMostThreads + kMostThreads / 32;  // of one row: four a thread, and the warps' totals
-constexpr std::size_t kMostShared = std::size_t{227} << 10;     // of a block
+constexpr int kMostThreads = 256;
+constexpr int kSector = 8;                                            // columns: DRAM and L2 move no less
+constexpr int kMinRows = 32;                                          // of a part
+constexpr std::size_t kMostShared = std::size_t{227} << 10;           // of a block
 constexpr std::size_t kSharedPerMultiprocessor = kMostShared + 1024;  // and each block takes 1 KB for itself
-static_assert(kBatch == 4 && kBlurRestart % kBatch == 0);             // fetched two by two
+static_assert(kBatch == 4 && kBlurRestart % kBatch == 0);             // rows of a float4, fetched two by two
 
 /// How the image is cut: a block computes `strip` columns of `rows` rows.
 struct Cut {
   int strip = 0, rows = 0;
   int strips = 0, parts = 0;
   int before = 0, after = 0;  // columns that it loads beside its own, whole quads
-  int slots = 0;              // rows of the ring
+  int ahead = 0, slots = 0;   // rows on their way; rows of the ring
 
   __host__ __device__ int width() const { return before + strip + after; }
 };
 
-int quads_up(std::int64_t n) { return static_cast<int>((n + 3) / 4 * 4); }
+int sectors_up(std::int64_t n) { return static_cast<int>((n + kSector - 1) / kSector * kSector); }
 
 int threads_of(const Cut& cut) { return (cut.width() / 4 + 31) / 32 * 32; }
 
-std::size_t shared_bytes(const Cut& cut) { return sizeof(float) * (cut.slots * cut.width() + 2 * kBatch * kRowSums); }
+/// Prefix sums of a batch: a float4 for each column, which has its four rows, and one for each warp's total.
+__host__ __device__ constexpr int exchange_size(int threads) { return 4 * threads + threads / 32; }
 
-/// How many blocks a multiprocessor holds; none where a block is too large.
+std::size_t shared_bytes(const Cut& cut) {
+  return sizeof(float) * cut.slots * cut.width() + 2 * sizeof(float4) * exchange_size(threads_of(cut));
+}
+
+/// How many blocks a multiprocessor holds, by shared memory and by registers; none where a block is too large.
 int resident_blocks(const Cut& cut) {
   const int threads = threads_of(cut);
   if (threads > kMostThreads || shared_bytes(cut) > kMostShared) return 0;
-  return std::min(static_cast<int>(kSharedPerMultiprocessor / (shared_bytes(cut) + 1024)), 2048 / threads);
+  return std::min(static_cast<int>(kSharedPerMultiprocessor / (shared_bytes(cut) + 1024)), 2 * kMostThreads / threads);
 }
 
-/// Strips no wider than the tunable says, in as many parts as fill the GPU once: the cut with the least work for the
-/// busiest multiprocessor, counting what is loaded beside the strips and above the parts.
-Cut cut_of(const Params& p) {
-  const BlurImage g = blur_image(p);
-  const int multiprocessors = gpu_facts().sm_count;
-  const int widest = static_cast<int>(p.at("strip"));
-  const int fewest = (g.cols + widest - 1) / widest;
-  Cut best;
-  double least = std::numeric_limits<double>::infinity();
-  for (int strips = fewest; strips <= 4 * fewest; ++strips) {
-    Cut cut{.strip = quads_up((g.cols + strips - 1) / strips),
-            .before = quads_up(g.radius),
-            .after = g.radius / 4 * 4 + 4,
-            .slots = 2 * g.radius + kBatch + static_cast<int>(p.at("ahead"))};
-    cut.strips = (g.cols + cut.strip - 1) / cut.strip;
-    if (resident_blocks(cut) == 0) continue;
-    const int most = std::max(g.rows / kMinRows, 1);
-    const int parts = std::clamp(resident_blocks(cut) * multiprocessors / cut.strips, 1, most);
+/// An estimate of the cycles that the busiest multiprocessor takes for its rows: its share of DRAM's bandwidth, 8 bytes
+/// a pixel, and of L2's for the columns beside a strip; the cycles of shared memory, 36 for a warp; if it has few
+/// blocks, the time from barrier to barrier; DRAM's latency, shared by the rows on their way.
+double cycles_of(const Cut& cut, int radius, int multiprocessors) {
+  constexpr double kPixel = 0.45, kBeside = 0.1, kShared = 36, kTurn = 500.0 / kBatch, kLatency = 2000;
+  const double blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
+  const double shared = kShared * threads_of(cut) / 32;
+  const double memory = kPixel * cut.strip + kBeside * (cut.before + cut.after);
+  return (cut.rows + 2 * radius) * std::max({blocks * memory, blocks * shared, shared + kTurn, kLatency / cut.ahead});
+}
+
+/// The cut of so many strips with the least estimate, of those with so many rows ahead.
+Cut cut_into(int strips, int ahead, const BlurImage& g, double& cycles) {
+  const int multiprocessors = gpu_facts().sm_count, most = std::max(g.rows / kMinRows, 1);
+  Cut best, cut{.strip = sectors_up((g.cols + strips - 1) / strips),
+                .before = sectors_up(g.radius),
+                .after = sectors_up(g.radius + 1),
+                .ahead = ahead,
+                .slots = 2 * g.radius + kBatch + ahead};
+  cut.strips = (g.cols + cut.strip - 1) / cut.strip;
+  for (int blocks = 1; blocks <= resident_blocks(cut); ++blocks) {  // a multiprocessor
+    const int parts = std::clamp(blocks * multiprocessors / cut.strips, 1, most);
     cut.rows = (g.rows + parts - 1) / parts;
     cut.parts = (g.rows + cut.rows - 1) / cut.rows;
-    const int blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;  // of the busiest one
-    const double work = double{1} * blocks * threads_of(cut) * (cut.rows + 2 * g.radius);
-    if (work < least) best = cut;
-    least = std::min(least, work);
+    const double estimate = cycles_of(cut, g.radius, multiprocessors);
+    if (estimate < cycles) best = cut;
+    cycles = std::min(cycles, estimate);
   }
+  return best;
+}
+
+/// Strips in as many parts as fill the GPU once, of widths from the tunable down to half of it: the best by the
+/// estimate. If a tunable is 0, the estimate chooses.
+Cut cut_of(const Params& p) {
+  constexpr int kNarrowest = 128, kWidest = 4 * kMostThreads;
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const BlurImage g = blur_image(p);
+  const int strip = static_cast<int>(p.at("strip")), ahead = static_cast<int>(p.at("ahead"));
+  const int widest = strip > 0 ? strip : kWidest, narrowest = strip > 0 ? strip / 2 : kNarrowest;
+  Cut best;
+  double least = kNone;
+  for (int strips = (g.cols + widest - 1) / widest; least == kNone || g.cols / strips >= narrowest; ++strips)
+    for (const int rows : {16, 12, 8}) {
+      const double before = least;
+      const Cut cut = cut_into(strips, ahead > 0 ? ahead : rows, g, least);
+      if (least < before) best = cut;
+    }
   return best;
 }
 
@@ -112,11 +144,13 @@ __device__ __forceinline__ float4 minus(const float4& a, const float4& b) {
   return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
 }
 
-/// Where the prefix sum of column `c` is: the four columns of a thread lie in four planes, so that the lanes of a warp,
-/// which want columns four apart, meet no bank conflict.
-__device__ __forceinline__ int place_of(int c) { return c % 4 * kMostThreads + c / 4; }
+/// Where the prefix sums of column `c` are: the four columns of a thread lie in four planes, so that the lanes of a
+/// warp, which want columns four apart, meet no bank conflict.
+__device__ __forceinline__ int place_of(int c, int threads) { return c % 4 * threads + c / 4; }
 
-/// A thread has four neighbouring columns. It waits for no other thread's copies, since it reads its own alone.
+/// A thread has four neighbouring columns, from `before` columns left of the strip on, whose sums it keeps: it waits
+/// for no other thread's copies, since it reads its own alone. It has four others, from the strip's first on, whose
+/// means it computes from all threads' prefix sums: so a warp writes whole lines.
 template <int Elements, int Ahead>
 __global__ void __launch_bounds__(kMostThreads, 2)
     blur_running_sum(const mem<float>* x, mem<float>* y, BlurImage g, Cut cut) {
@@ -124,17 +158,18 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   const int thread = threadIdx.x, lane = thread % 32;
   const int width = cut.width(), local = 4 * thread;
   const int row_begin = blockIdx.y * cut.rows, row_end = min(row_begin + cut.rows, g.rows);
-  const int col = blockIdx.x * cut.strip - cut.before + local;
+  const int first = blockIdx.x * cut.strip, col = first - cut.before + local, mean_col = first + local;
   const bool sums_up = local < width;                          // has columns of the strip or beside it
   const bool loads = sums_up && col + 3 >= 0 && col < g.cols;  // some of them in the image
-  const bool computes = local >= cut.before && local < cut.before + cut.strip && col < g.cols;
+  const bool computes = local < cut.strip && mean_col < g.cols;
 
   // The ring's rows: one has `width` floats. Two follow each other without a break, since their number is even.
   const int ring_floats = cut.slots * width;
   const auto next_pair = [&](int at) { return at + 2 * width == ring_floats ? 0 : at + 2 * width; };
   mem<float>* const ring = dynamic_shared<mem<float>>();
   mem<float>* const mine = ring + local;
-  mem<float>* const exchange = ring + ring_floats;
+  const int threads = blockDim.x, half = exchange_size(threads);
+  mem<float4>* const exchange = vector_cast<float4>(ring + ring_floats);
 
   // The window of column j begins at column j - R and ends before j + R + 1. Where it reaches from one warp's columns
   // into the next one's, the rest of the first warp's sum comes before the second's prefix sum.
@@ -144,14 +179,15 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   reg<float> whole_weight[4];  // where 2 R + 1 rows are near
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const int begin = computes ? local + j - g.radius : 0, end = computes ? local + j + g.radius + 1 : 0;
-    from[j] = place_of(begin);
-    to[j] = place_of(end);
+    const int middle = computes ? cut.before + local + j : cut.before;
+    const int begin = middle - g.radius, end = middle + g.radius + 1;
+    from[j] = place_of(begin, threads);
+    to[j] = place_of(end, threads);
     crosses[j] = begin / kWarpColumns != end / kWarpColumns ? 1.0f : 0.0f;
-    near[j] = pixels_of(window_at(min(col + j, g.cols - 1), g.cols, g.radius));
+    near[j] = pixels_of(window_at(min(mean_col + j, g.cols - 1), g.cols, g.radius));
     whole_weight[j] = 1.0f / static_cast<float>((2 * g.radius + 1) * near[j]);
   }
-  const int total_at = 4 * kMostThreads + (computes ? (local - g.radius) / kWarpColumns : 0);
+  const int total_at = 4 * threads + (computes ? cut.before + local - g.radius : 0) / kWarpColumns;
 
   // A group of copies for the 2 R rows before the first batch, and one for each of the batches ahead.
   // Rows outside the image, and those that are not needed, are zeros.
@@ -195,91 +231,104 @@ __global__ void __launch_bounds__(kMostThreads, 2)
 
   float4 sum = make_float4(0, 0, 0, 0);
   int newest_at = 2 * g.radius * width, oldest_at = 0;  // of the rows that come in and of those that leave
-  mem<float>* target = y + (row_at(row_begin, g) + col);
+  mem<float>* target = y + (row_at(row_begin, g) + mean_col);
+  // Each turn of the loop has the prefix sums of a batch and the means of the batch before: while the ones wait for
+  // shuffles, the others are loaded. So one barrier a turn does: who writes a half of the exchange again has passed the
+  // barrier behind all who read it.
 #pragma unroll 1
-  for (int top = row_begin, batch = 0; top < row_end; top += kBatch, ++batch) {
-    fetch_batch();
-    __pipeline_wait_prior(kBatchesAhead);
-    float4 fresh[kBatch] = {}, gone[kBatch] = {};
-    if (sums_up) {
-      if (batch % (kBlurRestart / kBatch) == 0) {
-        sum = make_float4(0, 0, 0, 0);
-#pragma unroll 1
-        for (int i = 0, at = oldest_at; i < 2 * g.radius; i += 2, at = next_pair(at)) {
-          const float4 one = *vector_cast<float4>(mine + at), two = *vector_cast<float4>(mine + at + width);
-          sum = plus(plus(sum, one), two);
-        }
-      }
-#pragma unroll
-      for (int k = 0; k < kBatch; k += 2) {
-        fresh[k] = *vector_cast<float4>(mine + newest_at);
-        fresh[k + 1] = *vector_cast<float4>(mine + newest_at + width);
-        gone[k] = *vector_cast<float4>(mine + oldest_at);
-        gone[k + 1] = *vector_cast<float4>(mine + oldest_at + width);
-        newest_at = next_pair(newest_at);
-        oldest_at = next_pair(oldest_at);
-      }
-    }
-    // Prefix sums of the thread's columns, then of the warp's.
-    float4 inner[kBatch];
-    reg<float> total[kBatch];
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      sum = plus(sum, fresh[k]);
-      inner[k].x = sum.x;
-      inner[k].y = inner[k].x + sum.y;
-      inner[k].z = inner[k].y + sum.z;
-      total[k] = inner[k].z + sum.w;
-      sum = minus(sum, gone[k]);
-    }
-#pragma unroll
-    for (int distance = 1; distance < 32; distance *= 2)
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        const reg<float> left = __shfl_up_sync(~0u, total[k], distance);
-        if (lane >= distance) total[k] += left;
-      }
-    mem<float>* const sums = exchange + batch % 2 * (kBatch * kRowSums);
-#pragma unroll
-    for (int k = 0; k < kBatch; ++k) {
-      reg<float> base = __shfl_up_sync(~0u, total[k], 1);
-      if (lane == 0) base = 0;
-      mem<float>* const row_sums = sums + k * kRowSums;
-      row_sums[thread] = base;
-      row_sums[kMostThreads + thread] = base + inner[k].x;
-      row_sums[2 * kMostThreads + thread] = base + inner[k].y;
-      row_sums[3 * kMostThreads + thread] = base + inner[k].z;
-      if (lane == 31) row_sums[4 * kMostThreads + thread / 32] = total[k];
-    }
-    // One barrier a batch: who writes the same half of the exchange again has passed the next barrier, and so has
-    // everyone who reads it now.
-    __syncthreads();
-    if (!computes) continue;
-    const auto put_row = [&](int k, const reg<float>(&weight)[4]) __attribute__((always_inline)) {
-      const mem<float>* const row_sums = sums + k * kRowSums;
-      const reg<float> crossed = row_sums[total_at];
-      reg<float> mean[4];
+  for (int top = row_begin, batch = 0;; top += kBatch, ++batch) {
+    mem<float4>* const sums = exchange + batch % 2 * half;
+    const mem<float4>* const sums_before = exchange + (batch + 1) % 2 * half;
+    const bool puts = batch > 0 && computes;
+    float4 begins[4] = {}, ends[4] = {}, crossed = {};
+    if (puts) {
+      crossed = sums_before[total_at];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const reg<float> begin = row_sums[from[j]], end = row_sums[to[j]];
-        mean[j] = ((crosses[j] * crossed - begin) + end) * weight[j];
-      }
-      put<Elements>(target, col, g, make_float4(mean[0], mean[1], mean[2], mean[3]));
-      target += g.cols;
-    };
-    if (top >= g.radius && top + kBatch <= min(row_end, g.rows - g.radius)) {
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) put_row(k, whole_weight);
-    } else {  // at the upper and the lower edge, and the last rows of a part
-#pragma unroll 1
-      for (int k = 0; k < kBatch && top + k < row_end; ++k) {
-        reg<float> weight[4];
-        const int rows = pixels_of(window_at(top + k, g.rows, g.radius));
-#pragma unroll
-        for (int j = 0; j < 4; ++j) weight[j] = 1.0f / static_cast<float>(rows * near[j]);
-        put_row(k, weight);
+        begins[j] = sums_before[from[j]];
+        ends[j] = sums_before[to[j]];
       }
     }
+    if (top < row_end) {
+      fetch_batch();
+      __pipeline_wait_prior(kBatchesAhead);
+      float4 fresh[kBatch] = {}, gone[kBatch] = {};
+      if (sums_up) {
+        if (batch % (kBlurRestart / kBatch) == 0) {
+          sum = make_float4(0, 0, 0, 0);
+#pragma unroll 1
+          for (int i = 0, at = oldest_at; i < 2 * g.radius; i += 2, at = next_pair(at)) {
+            const float4 one = *vector_cast<float4>(mine + at), two = *vector_cast<float4>(mine + at + width);
+            sum = plus(plus(sum, one), two);
+          }
+        }
+#pragma unroll
+        for (int k = 0; k < kBatch; k += 2) {
+          fresh[k] = *vector_cast<float4>(mine + newest_at);
+          fresh[k + 1] = *vector_cast<float4>(mine + newest_at + width);
+          gone[k] = *vector_cast<float4>(mine + oldest_at);
+          gone[k + 1] = *vector_cast<float4>(mine + oldest_at + width);
+          newest_at = next_pair(newest_at);
+          oldest_at = next_pair(oldest_at);
+        }
+      }
+      // Prefix sums of the thread's columns, then of the warp's.
+      float4 inner[kBatch];
+      reg<float> total[kBatch], base[kBatch];
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        sum = plus(sum, fresh[k]);
+        inner[k].x = sum.x;
+        inner[k].y = inner[k].x + sum.y;
+        inner[k].z = inner[k].y + sum.z;
+        base[k] = total[k] = inner[k].z + sum.w;
+        sum = minus(sum, gone[k]);
+      }
+#pragma unroll
+      for (int distance = 1; distance < 32; distance *= 2)
+#pragma unroll
+        for (int k = 0; k < kBatch; ++k) {
+          const reg<float> left = __shfl_up_sync(~0u, total[k], distance);
+          if (lane >= distance) total[k] += left;
+        }
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) base[k] = total[k] - base[k];
+      sums[thread] = make_float4(base[0], base[1], base[2], base[3]);
+      sums[threads + thread] =
+          make_float4(base[0] + inner[0].x, base[1] + inner[1].x, base[2] + inner[2].x, base[3] + inner[3].x);
+      sums[2 * threads + thread] =
+          make_float4(base[0] + inner[0].y, base[1] + inner[1].y, base[2] + inner[2].y, base[3] + inner[3].y);
+      sums[3 * threads + thread] =
+          make_float4(base[0] + inner[0].z, base[1] + inner[1].z, base[2] + inner[2].z, base[3] + inner[3].z);
+      if (lane == 31) sums[4 * threads + thread / 32] = make_float4(total[0], total[1], total[2], total[3]);
+    }
+    if (puts) {
+      const reg<float> crossing[kBatch] = {crossed.x, crossed.y, crossed.z, crossed.w};
+      reg<float> windows[kBatch][4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const reg<float> begin[kBatch] = {begins[j].x, begins[j].y, begins[j].z, begins[j].w};
+        const reg<float> end[kBatch] = {ends[j].x, ends[j].y, ends[j].z, ends[j].w};
+#pragma unroll
+        for (int k = 0; k < kBatch; ++k) windows[k][j] = (crosses[j] * crossing[k] - begin[k]) + end[k];
+      }
+      const int row = top - kBatch;  // the first of the batch before
+      const bool is_whole = row >= g.radius && row + kBatch <= min(row_end, g.rows - g.radius);
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k) {
+        if (!is_whole && row + k >= row_end) break;
+        reg<float> weight[4];
+        const int rows = is_whole ? 0 : pixels_of(window_at(row + k, g.rows, g.radius));
+#pragma unroll
+        for (int j = 0; j < 4; ++j) weight[j] = is_whole ? whole_weight[j] : 1.0f / static_cast<float>(rows * near[j]);
+        put<Elements>(target, mean_col, g,
+                      make_float4(windows[k][0] * weight[0], windows[k][1] * weight[1], windows[k][2] * weight[2],
+                                  windows[k][3] * weight[3]));
+        target += g.cols;
+      }
+    }
+    if (top >= row_end) break;
+    __syncthreads();
   }
 }
 
@@ -291,7 +340,7 @@ const bool added = add_gpu_kernel({
         "A block goes down a strip of columns, adds the row that comes in, subtracts the row that leaves, and takes "
         "windows as differences of prefix sums: the same cost at every radius, in one pass.",
     .source = {{"mcdonnell1981"}, {"cuda-guide", "asynchronous data copies"}},
-    .tunables = {{"ahead", Ahead::values()}, {"strip", {512, 256, 640}}},
+    .tunables = {{"ahead", {0, 16, 12, 8, 24}}, {"strip", {0, 512, 256, 1024}}},
     .gpu = {.min_compute_capability = 80,
             .launch =
                 [](const Params& p) {
@@ -311,10 +360,10 @@ const bool added = add_gpu_kernel({
     .run =
         [](const Call& call) {
           const bool has_quads = call.params.at("n") % 4 == 0;  // every row begins at a multiple of 16 bytes
-          Ahead::pick(call.params.at("ahead"), [&](auto ahead) {
+          const Cut cut = cut_of(call.params);
+          Ahead::pick(cut.ahead, [&](auto ahead) {
             launch(call, has_quads ? blur_running_sum<4, ahead> : blur_running_sum<1, ahead>,
-                   call.operand<const mem<float>>(0), call.operand<mem<float>>(1), blur_image(call.params),
-                   cut_of(call.params));
+                   call.operand<const mem<float>>(0), call.operand<mem<float>>(1), blur_image(call.params), cut);
           });
         },
 });
