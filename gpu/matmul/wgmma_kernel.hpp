@@ -26,7 +26,7 @@ struct Tiles {
   int rows, cols, tile, rank;  // rows and tiles of clusters
   __device__ Tiles(int rows_, int cols_, int rank_)
       : rows(rows_), cols(cols_), tile(blockIdx.x / kShape.cluster), rank(rank_) {}
-  __device__ bool next(Place& place) {
+  __device__ bool next(hopper::Place& place) {
     if (tile >= rows * cols) return false;
     place = grouped_place(tile, rows, cols);
     place.row = place.row * kShape.cluster + rank;
@@ -41,7 +41,7 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
                                            std::uint32_t full, std::uint32_t empty, Tiles<kShape> tiles, int steps) {
   int stage = 0;
   std::uint32_t phase = 1;  // all stages are empty at first
-  Place place;
+  hopper::Place place;
   while (tiles.next(place)) {
     const int row = place.row * kShape.rows(), col = place.col * kCols;
 #pragma unroll 1
@@ -108,7 +108,7 @@ __device__ __forceinline__ void multiply(const Output& out, std::uint32_t tiles_
   };
   int stage = 0;
   std::uint32_t phase = 0;
-  Place place;
+  hopper::Place place;
   float sum[128];
   while (tiles.next(place)) {
     int previous = -1;

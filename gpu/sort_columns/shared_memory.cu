@@ -23,7 +23,7 @@ struct Shared {
 
 /// Elements of shared memory that a thread's array takes.
 template <Layout layout>
-constexpr int pitch(int keys) {
+__host__ __device__ constexpr int pitch(int keys) {
   return layout == kPadded ? keys + 1 : keys;
 }
 
