@@ -24,6 +24,7 @@ constexpr double kUnit = 0x1p-24;  // the unit roundoff of float32
 constexpr double kFullWork = 0x1p31;     // cells times steps up to which every cell is compared
 constexpr double kSampledWork = 0x1p29;  // spent on windows beyond that
 constexpr int kTile = 256;               // rows and columns of the field that a thread steps at a time
+constexpr int kSharedCells = 1 << 16;    // of a window from which its rows are shared out to threads
 constexpr int kWindow = 32;              // rows and columns of a sampled window
 constexpr int kMostWindows = 64;
 
@@ -137,7 +138,7 @@ class Stepper {
 
   /// Where the window ends within the grid, what is wrong beyond its end comes in by a cell in each step.
   void step(double r) {
-#pragma omp parallel for
+#pragma omp parallel for if (window_.cells() > kSharedCells)
     for (int row = 0; row < window_.rows; ++row) {
       const double *north = at(now_, row - 1), *u = at(now_, row), *south = at(now_, row + 1);
       double* next = at(next_, row);
@@ -177,12 +178,17 @@ std::vector<float> step_field(const Params& sizes, const float* u) {
   std::vector<float> want(static_cast<std::size_t>(heat_cells(sizes)));
   const int tile = std::max(kTile, 8 * heat_steps(sizes));
   const int across = (grid.cols + tile - 1) / tile, tiles = across * ((grid.rows + tile - 1) / tile);
-#pragma omp parallel for schedule(dynamic) if (tiles > 1)  // a single tile is shared out row by row
-  for (int i = 0; i < tiles; ++i) {
+  const auto step_tile = [&](int i) {
     const int top = i / across * tile, left = i % across * tile;
     const Window window{top, left, std::min(tile, grid.rows - top), std::min(tile, grid.cols - left)};
     step_window(sizes, u, window, &want[top * grid.cols + left], grid.cols);
+  };
+  if (tiles == 1) {  // which is shared out row by row, in no parallel region: within one, libgomp starts new threads
+    step_tile(0);
+    return want;
   }
+#pragma omp parallel for schedule(dynamic)
+  for (int i = 0; i < tiles; ++i) step_tile(i);
   return want;
 }
 

@@ -30,18 +30,19 @@ __device__ __forceinline__ Word word_of(unsigned state, reg<float> sum) {
   return Word{state} << 32 | __float_as_uint(sum);
 }
 
-constexpr int kReach = 4;  // words that a lane reads at a time: as many times 32 tiles at the latency of one access
+constexpr int kMostReach = 4;
 
-/// The sum of all tiles before `tile`, by one warp, 32 kReach tiles at a time: lane 0 looks at the nearest.
-__device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words, int tile, States states) {
+/// The sum of all tiles before `tile`, by one warp. A lane reads `reach` words at a time, so that as many times 32
+/// tiles are looked at within the latency of one access; lane 0 looks at the nearest.
+__device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words, int tile, States states, int reach) {
   reg<float> sum = 0;
   for (int nearest = tile - 1; nearest >= 0;) {
-    Word seen[kReach];
-    for (int i = 0; i < kReach; ++i) {
+    Word seen[kMostReach];
+    for (int i = 0; i < kMostReach; ++i) {
       const int other = nearest - 32 * i - lane_index();
-      seen[i] = other >= 0 ? static_cast<Word>(words[other]) : Word{0};
+      seen[i] = i < reach && other >= 0 ? static_cast<Word>(words[other]) : Word{0};
     }
-    for (int i = 0; i < kReach; ++i) {  // from near to far, as far as is known
+    for (int i = 0; i < kMostReach; ++i) {  // from near to far, as far as is known
       const unsigned state = static_cast<unsigned>(seen[i] >> 32);
       const unsigned whole = __ballot_sync(kAllLanes, state == states.whole);
       const unsigned known = __ballot_sync(kAllLanes, state == states.whole || state == states.own);
@@ -58,8 +59,8 @@ __device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words,
 }
 
 template <int Threads, int Rows>
-__global__ void __launch_bounds__(Threads)
-    scan_look_back(const mem<float>* x, mem<float>* y, volatile mem<Word>* words, mem<Word>* tickets, int n) {
+__global__ void __launch_bounds__(Threads) scan_look_back(const mem<float>* x, mem<float>* y, volatile mem<Word>* words,
+                                                          mem<Word>* tickets, int n, int reach) {
   __shared__ mem<unsigned> tile_of_block, run_of_block;
   __shared__ mem<float> before_tile;
   if (threadIdx.x == 0) {
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(Threads)
   if (warp_index() == 0) {
     const States states(run_of_block);
     if (tile > 0 && lane_index() == 0) words[tile] = word_of(states.own, joined.total);
-    const reg<float> before = look_back(words, tile, states);
+    const reg<float> before = look_back(words, tile, states, reach);
     if (lane_index() == 0) {
       words[tile] = word_of(states.whole, before + joined.total);
       before_tile = before;
@@ -92,7 +93,7 @@ const bool added = add_gpu_kernel({
     .title = "decoupled look-back",
     .idea = "One pass: each block tells its sum at once and looks back over the sums of the tiles before its own.",
     .source = {{"merrill2016"}},
-    .tunables = {{"items", TileItems::values()}, {"threads", TileThreads::values()}},
+    .tunables = {{"items", TileItems::values()}, {"threads", TileThreads::values()}, {"reach", {1, 2, kMostReach}}},
     .scratch =
         [](const Params& p) {
           const auto zeroed = [](const char* name, std::size_t count) {
@@ -108,7 +109,7 @@ const bool added = add_gpu_kernel({
             .requested =
                 [](const Params& p) {  // where nobody waits, the tile just before ends the search
                   const double n = 4.0 * p.at("n"), tiles = tiles_of(p);
-                  const double reach = 32 * kReach, near = std::min(tiles, reach + 1);
+                  const double reach = 32.0 * p.at("reach"), near = std::min(tiles, reach + 1);
                   const double seen = near * (near - 1) / 2 + reach * (tiles - near);  // words
                   const double told = 2 * tiles - 1, tickets = tiles;
                   return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (told + tickets)};
@@ -118,7 +119,8 @@ const bool added = add_gpu_kernel({
         [](const Call& call) {
           with_tile(call.params, [&](auto threads, auto rows) {
             launch(call, scan_look_back<threads, rows>, call.operand<const mem<float>>(0), call.operand<mem<float>>(1),
-                   call.operand<mem<Word>>(2), call.operand<mem<Word>>(3), static_cast<int>(call.params.at("n")));
+                   call.operand<mem<Word>>(2), call.operand<mem<Word>>(3), static_cast<int>(call.params.at("n")),
+                   static_cast<int>(call.params.at("reach")));
           });
         },
 });

@@ -12,7 +12,7 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kRow = 128;  // elements: four for each lane
 
 /// The block sizes and the elements of a thread that the kernels are compiled for.
-using TileThreads = Choices<256, 128, 512>;
+using TileThreads = Choices<512, 256, 128>;
 using TileItems = Choices<16, 8, 24, 32>;
 
 __device__ __forceinline__ int lane_index() { return threadIdx.x % 32; }
