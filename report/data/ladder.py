@@ -125,17 +125,18 @@ def build(part: Part | None, family: str, type_: str, size: object = None) -> La
 
 def _at(points: Sequence[Point], size: object) -> tuple[list[Point], str]:
     """Points of the declared size, else of the largest one that most kernels have, with a note."""
-    wanted = [p for p in points if _is_size(p, size)]
-    if wanted:
-        key = max(p.size_key for p in wanted)
-        return [p for p in wanted if p.size_key == key], ""
+    found = [p for p in points if _is_size(p, size)]
+    if found:
+        key = max(p.size_key for p in found)
+        return [p for p in found if p.size_key == key], ""
     kernels: dict[tuple, set[str]] = {}
     for p in points:
         kernels.setdefault((p.n or 0, p.size_key), set()).add(p.kernel.name)
     most = max(map(len, kernels.values()))
     key = max(k for k, names in kernels.items() if len(names) >= MOST * most)[1]
     found = [p for p in points if p.size_key == key]
-    note = f"not at the declared size ({size}), which was not measured" if size else ""
+    wanted = size if isinstance(size, dict) else {"N": size}
+    note = f"{', '.join(f'{k} = {v}' for k, v in wanted.items())} was not measured" if size else ""
     return found, note
 
 

@@ -1,4 +1,7 @@
-"""The GPU against the CPU: joins the ladders of one problem and data type that both sides have, whoever built them."""
+"""The GPU against the CPU: joins the ladders of one problem and data type that two experiments measured, one on each side.
+
+An experiment that measures both sides compares them itself, and the crossover compares all problems.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +52,11 @@ class Comparison:
 
 
 def comparisons(ladders: Sequence[Ladder]) -> list[Comparison]:
-    """One for each problem and type with a ladder on both sides; of several CPUs the first."""
+    """One for each problem and type with a ladder on both sides, of different experiments; of several CPUs the first."""
     made = []
     for gpu in (x for x in ladders if x.part.side == "gpu"):
         cpu = next((x for x in ladders if x.part.side == "cpu" and (x.problem.family, x.type) ==
-                    (gpu.problem.family, gpu.type)), None)
+                    (gpu.problem.family, gpu.type) and x.part.run.experiment != gpu.part.run.experiment), None)
         if cpu and (sizes := _speed_ups(cpu, gpu)):
             made.append(Comparison(cpu, gpu, sizes))
     return made
