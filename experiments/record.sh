@@ -20,10 +20,7 @@ mkdir -p "$target"
 code=0
 for name in "${names[@]}"; do
   build/rung run "$name" --full --outdir "$runs" || code=$?
-  [ $code -le 1 ] || if [ -n "$has_gpu" ] && [ -x $faults ]; then
-  python3 tests/emulator/faulty/wrong_results.py $faults "$target/wrong_results.json"
-fi
-exit $code
+  [ $code -le 1 ] || exit $code
   newest=$(ls -d "$runs"/*-"$name" | tail -n 1)
   cp "$newest/$name.json" "$target/"
   [ "$name" != ceilings ] || cp "$newest"/ceilings-*.json "$target/"
