@@ -248,6 +248,11 @@ def _found(faults: Faults, tools: list[str]) -> list[str]:
     return [name for name, row in faults.items() if any(t in row.verdicts and row.verdicts[t].found for t in tools)]
 
 
+def _run(faults: Faults, tools: list[str]) -> list[str]:
+    """The kernels that one of these tools was run on, or that cannot be run at all."""
+    return [name for name, row in faults.items() if any(t in row.verdicts for t in tools)]
+
+
 def _split(faults: Faults) -> tuple[Faults, Faults]:
     """The faulty kernels, and their corrected versions."""
     return ({k: v for k, v in faults.items() if not v.is_right}, {k: v for k, v in faults.items() if v.is_right})
@@ -263,7 +268,9 @@ def _faults_text(faults: Faults) -> list[str]:
         found = len(_found(wrong, [OURS]))
         parts.append(f"the emulator finds {'all' if found == len(wrong) else f'{found} of the'} {len(wrong)} planted faults")
     if others:
-        parts.append(f"{words.joined(others)} {'together find' if len(others) > 1 else 'finds'} {len(_found(wrong, others))}")
+        told, several = len(_run(wrong, others)), len(others) > 1
+        of = "" if told == len(wrong) else f" of the {told} that {'they were' if several else 'it was'} run on"
+        parts.append(f"{words.joined(others)} {'together find' if several else 'finds'} {len(_found(wrong, others))}{of}")
     text = words.sentence("; ".join(parts))
     alarms = [f"{t} in {words.joined(names)}" for t in tools if (names := _found(right, [t]))]
     if right:
@@ -285,18 +292,21 @@ def _faults_figure(view: View, faults: Faults) -> Figure:
     groups: dict[str, Faults] = {}
     for name, row in wrong.items():
         groups.setdefault(row.group or "other", {})[name] = row
-    rows = [{"group": group, "faults": len(mine), **{t: len(_found(mine, [t])) for t in tools}} for group, mine in groups.items()]
+    rows = [{"group": group, "faults": len(mine), **{t: len(_found(mine, [t])) for t in tools},
+             **{f"{t} run": len(_run(mine, [t])) for t in tools}} for group, mine in groups.items()]
 
     def draw(fig) -> None:
         from report.draw import style
-        ax = style.axes(fig, 26, 4, 4, 11)
+        ax = style.axes(fig, 26, 4, 9, 11)
         ax.set_xlim(-0.5, len(tools) - 0.5)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         for i, row in enumerate(rows):
             for j, tool in enumerate(tools):
-                share = row[tool] / row["faults"]
+                run = row[f"{tool} run"]
+                share = row[tool] / max(run, 1)
                 ax.fill_between([j - 0.48, j + 0.48], i - 0.46, i + 0.46, color=style.mix("#f4f4f4", style.OWN, share), linewidth=0)
-                ax.text(j, i, f"{row[tool]}", ha="center", va="center_baseline", size=style.SMALL,
+                text = "–" if run == 0 else f"{row[tool]}" if run == row["faults"] else f"{row[tool]} of {run}"
+                ax.text(j, i, text, ha="center", va="center_baseline", size=style.SMALL,
                         color="white" if share > 0.5 else style.INK)
         ax.set_xticks(range(len(tools)), tools, rotation=22, ha="left", rotation_mode="anchor")
         ax.set_yticks(range(len(rows)), [f"{r['group']} ({r['faults']})" for r in rows])
@@ -305,7 +315,7 @@ def _faults_figure(view: View, faults: Faults) -> Figure:
         for side in ax.spines.values():
             side.set_visible(False)
     return Figure(f"{view.name}_faults", rows, draw, "Planted faults that each tool finds, by what the faults are about (their "
-                  f"number in brackets); every fault is a small kernel of its own. {_story(view)}.",
+                  f"number in brackets; –: not run); every fault is a small kernel of its own. {_story(view)}.",
                   "Table of the faults found by the emulator and by each tool of the sanitizer.", height=66, half=True)
 
 
