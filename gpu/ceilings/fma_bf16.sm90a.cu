@@ -99,6 +99,12 @@ const bool added = add_gpu_kernel({
             .launch =
                 [](const Params& p) {
                   return Launch{{blocks_for(p.at("chains"), kChainsOfBlock)}, {kGroups * 128}};
+                },
+            .requested =
+                [](const Params& p) {
+                  const double sums = 4.0 * kTileSums * p.at("chains");
+                  const double factors = sizeof(Bf16) * (kRows + 2 * kCols) * kTileDepth;  // of each block
+                  return Traffic{.loaded = sums + factors * blocks_for(p.at("chains"), kChainsOfBlock), .stored = sums};
                 }},
     .run = run,
 });
