@@ -1,10 +1,14 @@
-/// `rung list`: every kernel with its place on the ladder, what it adds and where it comes from.
+/// `rung list`: every kernel with its place on the ladder, what it adds and where it comes from; or what the sources
+/// teach, with the experiments and kernels that show it.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "common/harness/rows.hpp"
 #include "common/harness/sources.hpp"
 #include "common/program/commands.hpp"
 #include "common/registry.hpp"
@@ -22,9 +26,9 @@ std::string tunables_text(const Kernel& kernel) {
 }
 
 /// "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, 2022, section 5.4; …"
-std::string source_text(const Kernel& kernel) {
+std::string source_text(const std::vector<Citation>& source) {
   std::string text;
-  for (const Citation& citation : kernel.source) text += (text.empty() ? "" : "; ") + cited(citation);
+  for (const Citation& citation : source) text += (text.empty() ? "" : "; ") + cited(citation);
   return text;
 }
 
@@ -35,7 +39,7 @@ void print_json(const std::vector<const Kernel*>& chosen) {
                    {"order", kernel->order},
                    {"title", kernel->title},
                    {"idea", kernel->idea},
-                   {"source", source_text(*kernel)},
+                   {"source", source_text(kernel->source)},
                    {"type", type_name(kernel->type)},
                    {"is_library", kernel->is_library},
                    {"tunables", tunables_text(*kernel)},
@@ -46,11 +50,42 @@ void print_json(const std::vector<const Kernel*>& chosen) {
 void print_text(const std::vector<const Kernel*>& chosen) {
   for (const Kernel* kernel : chosen) {
     fmt::print("{:<28} {}\n", kernel->name, kernel->idea);
-    fmt::print("{:<28} source: {}\n", "", source_text(*kernel));
+    fmt::print("{:<28} source: {}\n", "", source_text(kernel->source));
     if (!kernel->tunables.empty()) fmt::print("{:<28} tunables: {}\n", "", tunables_text(*kernel));
     if (!kernel->gpu.not_emulated.empty()) fmt::print("{:<28} not emulated: {}\n", "", kernel->gpu.not_emulated);
   }
   fmt::print("{} kernels\n", chosen.size());
+}
+
+std::vector<std::string> names_of(const std::vector<const Kernel*>& kernels) {
+  std::vector<std::string> names;
+  for (const Kernel* kernel : kernels) names.push_back(kernel->name);
+  return names;
+}
+
+void print_rows_json(const std::vector<Row>& all) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Row& row : all)
+    list.push_back({{"id", row.id},
+                    {"what", row.what},
+                    {"source", source_text(row.source)},
+                    {"experiments", row.experiments},
+                    {"command", row.command},
+                    {"kernels", names_of(row.kernels)}});
+  fmt::print("{}\n", list.dump(1));
+}
+
+void print_rows(const std::vector<Row>& all) {
+  for (const Row& row : all) {
+    fmt::print("{:<5} {}\n", row.id, row.what);
+    if (!row.source.empty()) fmt::print("{:<5} source: {}\n", "", source_text(row.source));
+    if (!row.experiments.empty()) fmt::print("{:<5} experiments: {}\n", "", fmt::join(row.experiments, ", "));
+    if (!row.command.empty()) fmt::print("{:<5} command: {}\n", "", row.command);
+    if (!row.kernels.empty()) fmt::print("{:<5} kernels: {}\n", "", fmt::join(names_of(row.kernels), ", "));
+    if (row.is_missing()) fmt::print("{:<5} missing\n", "");
+  }
+  const auto missing = std::count_if(all.begin(), all.end(), [](const Row& row) { return row.is_missing(); });
+  fmt::print("{} rows, {} missing\n", all.size(), missing);
 }
 
 }  // namespace
@@ -58,13 +93,15 @@ void print_text(const std::vector<const Kernel*>& chosen) {
 void add_list_command(CLI::App& app) {
   struct Options {
     std::vector<std::string> patterns{"*"};
-    bool json = false;
+    bool json = false, rows = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("list", "every kernel: what it adds, where it comes from, its tunables");
   command->add_option("KERNEL", options->patterns, "names or globs, as gpu/matmul/*");
+  command->add_flag("--rows", options->rows, "what the sources teach, with the experiments and kernels that show it");
   command->add_flag("--json", options->json, "as JSON");
   command->callback([options] {
+    if (options->rows) return options->json ? print_rows_json(rows()) : print_rows(rows());
     std::vector<const Kernel*> chosen;
     for (const std::string& pattern : options->patterns)
       for (const Kernel* kernel : match_kernels(pattern)) chosen.push_back(kernel);

@@ -276,4 +276,16 @@ TEST(Program, ListsEveryKernelWithItsSource) {
   EXPECT_EQ(rung("list").code, 0);
 }
 
+TEST(Program, ListsWhatTheSourcesTeach) {
+  const Ended ended = rung("list --rows --json");
+  ASSERT_EQ(ended.code, 0) << ended.output;
+  std::set<std::string> ids;
+  for (const json& row : json::parse(ended.output)) {
+    ids.insert(row["id"]);
+    EXPECT_TRUE(!row["experiments"].empty() || row["command"] != "" || row["id"] == "A16") << row["id"];
+  }
+  EXPECT_EQ(ids.size(), 16u + 7u + 25u);
+  EXPECT_EQ(rung("list --rows").code, 0);
+}
+
 }  // namespace
