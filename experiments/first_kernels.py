@@ -147,7 +147,7 @@ def _figure(view: View, block: list[Point], grid: list[Point], cores: list[Point
     peak, many = share.roof.value if share else None, _processors(view) if view.gpu else 0
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 15, 9, 23, 2)
+        ax = style.axes(fig, 19, 9, 23, 2)
         values = [p.value for p in points] + ([peak] if peak else [])
         scale = numbers.scale(max(p.value for p in points), points[0].metric.unit)[0]
         lines.draw(ax, [lines.Series(name, [lines.dot(p, p.n) for p in x]) for name, x in series.items()], "N", "Performance", log_y=True,

@@ -368,7 +368,7 @@ def _little_figure(view: View, curves: list[Curve], what: str, unit: str) -> lis
             ax.plot(corners, [min(n / c.latency, _rate(c.best)) / factor for n in corners], color=style.SERIES[i]["color"],
                     linewidth=0.6, alpha=0.7, zorder=1)
         ax.set_ylim(low, high)
-        powers = [2**k for k in range(0, 20, 2) if ax.get_xlim()[0] <= 2**k <= ax.get_xlim()[1]]
+        powers = [2**k for k in range(0, 21, 3) if ax.get_xlim()[0] <= 2**k <= ax.get_xlim()[1]]
         style.plain_ticks(ax.xaxis, powers)
     story = " ".join(words.provenance(part, [p for c in some for p in c.points])
                      for part in view.timed_parts if (some := [c for c in curves if c.part is part]))

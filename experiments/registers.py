@@ -157,7 +157,7 @@ def _figure(view: View, capped: list[Point]) -> Figure:
 
     def draw(fig) -> None:
         from report.draw import style
-        left, gap = 12.0, 14.0
+        left, gap = 17.0, 14.0
         width = (style.WIDTH - left - 2 - 2 * gap) / 3
         for i, (name, dot) in enumerate(panels):
             at = left + i * (width + gap)

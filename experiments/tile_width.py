@@ -226,7 +226,7 @@ def _figure(view: View, timed: list[Point]) -> Figure:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        ax = style.axes(fig, 14, 9, 72, 3)
+        ax = style.axes(fig, 18, 9, 72, 3)
         lines.draw(ax, [lines.Series(title, [lines.dot(p, p.tunables[TILE]) for p in line]) for title, line in series.items()],
                    "Width of the tile", "Performance", limit=14, unit=points[0].metric.unit)
         known = [p for p in points if OCCUPANCY in p.counters]
