@@ -234,16 +234,8 @@ def _pictures(view: View) -> list[Figure]:
     points = sorted((p for of, p in found if of is part and p.kernel == kernel), key=lambda p: p.sizes["radius"])[:3]
 
     def draw(fig) -> None:
-        from report.draw import style
-        whole, high = (x / style.MM for x in fig.get_size_inches())
-        side = min(whole / len(points) - 2, high - 6)
-        for i, p in enumerate(points):
-            left = i * (side + 2)
-            ax = style.axes(fig, left, high - 5 - side, whole - left - side, 5)
-            ax.imshow(_pixels(p), cmap="gray", vmin=0, vmax=255, interpolation="nearest")
-            ax.set_title(f"R\u00a0=\u00a0{p.sizes['radius']:.0f}", size=style.SMALL, pad=2)
-            ax.set_xticks([])
-            ax.set_yticks([])
+        from report.draw import pictures
+        pictures.row(fig, [(f"R\u00a0=\u00a0{p.sizes['radius']:.0f}", _pixels(p)) for p in points], "gray", 0, 255)
     size = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f}"
     radii = words.joined([f"{p.sizes['radius']:.0f}" for p in points])
     caption = (f"A picture of {size} pixels at radius {radii}, every pixel as {kernel.title} on the {part.side.upper()} computed it; "

@@ -317,19 +317,8 @@ def _fields(view: View) -> list[Figure]:
     points = sorted((p for of, p in found if of is part and p.kernel == kernel), key=lambda p: p.sizes["steps"])[:3]
 
     def draw(fig) -> None:
-        from report.draw import style
-        whole, high = (x / style.MM for x in fig.get_size_inches())
-        side = min((whole - 12) / len(points) - 2, high - 6)
-        for i, p in enumerate(points):
-            left = i * (side + 2)
-            ax = style.axes(fig, left, high - 5 - side, whole - left - side, 5)
-            image = ax.imshow(_cells(p), cmap="cividis", vmin=-1, vmax=1, interpolation="nearest")
-            ax.set_title(f"{p.sizes['steps']:.0f} steps", size=style.SMALL, pad=2)
-            ax.set_xticks([])
-            ax.set_yticks([])
-        left = len(points) * (side + 2)
-        bar = fig.colorbar(image, cax=style.axes(fig, left, high - 5 - side, whole - left - 2.5, 5), ticks=[-1, 0, 1])
-        bar.outline.set_linewidth(0.4)
+        from report.draw import pictures
+        pictures.row(fig, [(f"{p.sizes['steps']:.0f} steps", _cells(p)) for p in points], "cividis", -1, 1, bar=(-1, 0, 1))
     size = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f}"
     caption = (f"Two hot discs and a cold one on a field of {size} cells whose edge is kept at 0, r\u00a0=\u00a0"
                f"{points[0].sizes['permille'] / 1000:g}: every cell as {kernel.title} on the {part.side.upper()} computed it. "

@@ -66,3 +66,29 @@ void run(const Call&) {
 }  // namespace absent
 }  // namespace rung::wgmma
 #endif
+
+namespace rung::wgmma {
+namespace {
+
+/// What TMA cannot read.
+inline std::string refuse(const Params& p) {
+  const auto [m, n, k] = matmul_shape(p);
+  return k % 8 || n % 8 ? "takes rows of A and of B that begin at multiples of 16 bytes: n and k divisible by 8" : "";
+}
+
+/// The record but for what a rung is called and how it differs.
+template <Type kType, Shape kShape>
+bool add_rung(Kernel kernel) {
+  kernel.source = {{"ptx-isa", "wgmma"}, {"cutlass", "warp specialisation"}};
+  kernel.type = kType;
+  kernel.refuse = refuse;
+  kernel.gpu.min_compute_capability = 90;
+  kernel.gpu.not_emulated = kNotEmulated;
+  kernel.gpu.launch = [](const Params& p) { return launch_of(kShape, p); };
+  kernel.gpu.requested = [](const Params& p) { return traffic_of(kShape, p); };
+  kernel.run = run<kType, kShape.groups, kShape.stages, kShape.persistent, kShape.cluster>;
+  return add_gpu_kernel(std::move(kernel));
+}
+
+}  // namespace
+}  // namespace rung::wgmma

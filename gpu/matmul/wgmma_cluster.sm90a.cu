@@ -9,35 +9,17 @@ namespace {
 
 constexpr wgmma::Shape kShape{.groups = 2, .stages = 4, .persistent = true, .cluster = 2};
 
-/// What TMA cannot read.
-std::string refuse(const Params& p) {
-  const auto [m, n, k] = matmul_shape(p);
-  return k % 8 || n % 8 ? "takes rows of A and of B that begin at multiples of 16 bytes: n and k divisible by 8" : "";
-}
-
 template <Type kType>
-bool add_matmul_wgmma_cluster(const char* name) {
-  return add_gpu_kernel({
+bool add(const char* name) {
+  return wgmma::add_rung<kType, kShape>({
       .name = name,
       .order = 350,
       .title = "wgmma, clusters",
       .idea = "Two blocks share each tile of B: each loads a half, and TMA writes it into both, so L2 is read less.",
-      .source = {{"ptx-isa", "wgmma"}, {"cutlass", "warp specialisation"}},
-      .type = kType,
-      .refuse = refuse,
-      .gpu = {.min_compute_capability = 90,
-              .not_emulated = wgmma::kNotEmulated,
-              .launch = [](const Params& p) { return wgmma::launch_of(kShape, p); },
-              .requested = [](const Params& p) { return wgmma::traffic_of(kShape, p); }},
-      .run =
-          [](const Call& call) {
-            wgmma::run<kType, kShape.groups, kShape.stages, kShape.persistent, kShape.cluster>(call);
-          },
   });
 }
 
-const bool added = add_matmul_wgmma_cluster<Type::bf16>("gpu/matmul/wgmma_cluster_bf16") &&
-                   add_matmul_wgmma_cluster<Type::fp16>("gpu/matmul/wgmma_cluster_fp16");
+const bool added = add<Type::bf16>("gpu/matmul/wgmma_cluster_bf16") && add<Type::fp16>("gpu/matmul/wgmma_cluster_fp16");
 
 }  // namespace
 }  // namespace rung
