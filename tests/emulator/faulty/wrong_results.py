@@ -1,7 +1,7 @@
 """How often the planted faults give wrong results on a GPU: ``python wrong_results.py PROGRAM WRONG_RESULTS.json [LAUNCHES]``.
 
 PROGRAM is ``faulty_kernels``, which launches a fault 1000 times, unless told otherwise, and compares each result with that of
-its right twin. Every fault runs in a process of its own, for a minute at most, so that a barrier at which some threads wait
+its right twin. Every fault runs in a process of its own, for ten seconds at most, so that a barrier at which some threads wait
 for ever ends nothing but that. Those that never end are left out.
 """
 
@@ -13,7 +13,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-LAUNCHES, SECONDS = 1000, 60
+LAUNCHES, SECONDS = 1000, 10
 
 
 def entry(program: str, name: str, launches: int, seconds: float = SECONDS) -> dict:
