@@ -113,7 +113,7 @@ def _experiment(one: Contribution, drawn: bool) -> list[dict]:
 
 def _body(section: Section, drawn: bool) -> list[dict]:
     """Finding, verdicts, figures, tables."""
-    return [blocks.paragraph(section.finding), *map(blocks.verdict, section.verdicts),
+    return [blocks.paragraph(section.finding, section.figures), *map(blocks.verdict, section.verdicts),
             *blocks.figures(section.figures, drawn), *map(blocks.table, section.tables)]
 
 

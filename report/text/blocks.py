@@ -46,8 +46,10 @@ def question(text: str) -> dict:
     return {"kind": "question", "text": clean(text)}
 
 
-def paragraph(text: str) -> dict:
-    return {"kind": "text", "text": clean(text)}
+def paragraph(text: str, figures: Sequence[Figure] = ()) -> dict:
+    """Ends with the numbers of the figures that show it, which may stand on another page."""
+    shown = {"figures": [safe_name(f.name) for f in (figures[0], figures[-1])]} if figures else {}
+    return {"kind": "text", "text": clean(text)} | shown
 
 
 def entries(items: Sequence[str]) -> dict:
@@ -71,7 +73,8 @@ def figures(shown: Sequence[Figure], drawn: bool) -> list[dict]:
 def _figure(figure: Figure, drawn: bool) -> dict:
     """Where matplotlib is missing its caption stands alone and says where the numbers are."""
     note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{safe_name(figure.name)}.csv.)"
-    return {"file": f"figures/{safe_name(figure.name)}.pdf" if drawn else "", "caption": clean(figure.caption + note),
+    name = safe_name(figure.name)
+    return {"name": name, "file": f"figures/{name}.pdf" if drawn else "", "caption": clean(figure.caption + note),
             "alt": clean(figure.alt), "half": figure.half}
 
 

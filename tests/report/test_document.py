@@ -87,6 +87,15 @@ def test_every_experiment_has_a_question_and_a_finding(whole):
         assert main[i + 2]["kind"] == "text" and main[i + 2]["text"].endswith(".")
 
 
+def test_every_finding_names_the_figures_that_show_it(whole):
+    """They may stand on another page; the names are those of the first and the last figure before the next heading."""
+    main = json.loads((whole / "report.json").read_text())["main"]
+    headings = [i for i, b in enumerate(main) if b["kind"] == "heading"] + [len(main)]
+    for begin, end in zip(headings, headings[1:]):
+        names = [item["name"] for b in main[begin:end] if b["kind"] == "figures" for item in b["items"]]
+        assert main[begin + 2].get("figures") == ([names[0], names[-1]] if names else None)
+
+
 def test_every_caption_says_where_it_is_from(whole):
     for b in blocks(json.loads((whole / "report.json").read_text()), "figures"):
         for item in b["items"]:
