@@ -91,7 +91,7 @@ def _rounds(rounds: list[Point], ratios: dict) -> str:
     if not base or not against:
         return ""
     each = [f"{numbers.times(r.value)}{'' if i else ' as fast'} with {p.kernel.title}"
-            f"{'' if r.is_significant else ' (not significantly)'}"
+            f"{f' ({r.doubt})' if r.doubt else ''}"
             for i, (p, r) in enumerate(sorted(against, key=lambda x: -x[1].value))]
     return (f"With {numbers.grouped(_n(base))} elements in blocks of {block:g} threads, a round with {base.kernel.title} "
             f"takes {numbers.seconds(_round(base))}; it is {words.joined(each)}.")

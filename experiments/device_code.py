@@ -99,7 +99,7 @@ def _largest(points: Sequence[Point], key: str) -> list[Point]:
 
 def _slower(r: Ratio, other: str) -> str:
     """'12× as long as …', of a time."""
-    doubt = "" if r.is_significant else " (not significantly different)"
+    doubt = f" ({r.doubt})" if r.doubt else ""
     return f"{numbers.times(1 / r.value)} as long as {other}{doubt}"
 
 

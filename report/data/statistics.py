@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy.special import bdtr
@@ -71,7 +72,8 @@ def ratio_interval(numerator: Summary, denominator: Summary, extra: float = 0.0)
 class Ratio:
     """How many times as fast one code is as another, for the same work.
 
-    `paired`: by the quotients of samples of the same turn. `p`: two-sided; `verdict` is set by `judge` alone.
+    `paired`: by the quotients of samples of the same turn. `p`: two-sided; `least_p`: the smallest that so many samples
+    can give. `verdict` is set by `judge` alone.
     """
 
     value: float
@@ -79,6 +81,7 @@ class Ratio:
     high: float | None
     paired: bool
     p: float | None
+    least_p: float | None = None
     verdict: str = ""
 
     @property
@@ -89,8 +92,14 @@ class Ratio:
     def is_significant(self) -> bool:
         return self.verdict in (FASTER, SLOWER)
 
+    @property
+    def doubt(self) -> str:
+        """What a sentence adds to a ratio that is not significant; empty for one that is."""
+        return "" if self.is_significant else TOO_FEW if self.verdict == TOO_FEW else "not a significant difference"
+
 
 FASTER, SLOWER, SAME = "significantly faster", "significantly slower", "not significantly different"
+TOO_FEW = "too few samples to tell"
 FEWEST_TURNS = 12
 """With fewer common turns the sign test could not reach significance among as many comparisons as a ladder has."""
 FEWEST_FOR_TEST = 4
@@ -108,9 +117,10 @@ def ratio(own, other) -> Ratio:
         quotients = [theirs[turn] / time for turn, time in zip(own.turns, own.times) if turn in theirs]
         if len(quotients) >= FEWEST_TURNS:
             found = summarise(quotients)
-            return Ratio(found.median, found.low, found.high, True, sign_test(quotients))
+            return Ratio(found.median, found.low, found.high, True, sign_test(quotients), sign_test([2.0] * len(quotients)))
     ends = ratio_interval(other.summary, own.summary) or (None, None)
-    return Ratio(other.summary.median / own.summary.median, *ends, False, rank_test(own.times, other.times))
+    return Ratio(other.summary.median / own.summary.median, *ends, False, rank_test(own.times, other.times),
+                 _least_of_rank_test(len(own.times), len(other.times)))
 
 
 def sign_test(quotients: Sequence[float]) -> float:
@@ -127,10 +137,17 @@ def rank_test(a: Sequence[float], b: Sequence[float]) -> float | None:
     return float(mannwhitneyu(a, b, alternative="two-sided").pvalue)
 
 
+@cache
+def _least_of_rank_test(a: int, b: int) -> float | None:
+    """Where every sample of one side is below all of the other."""
+    return rank_test(range(a), range(a, a + b))
+
+
 def judge(ratios: dict) -> dict:
     """The same ratios with their verdicts: Holm's correction over all of them, at 5 %.
 
-    All comparisons of one experiment are judged together. Those without a p are left out of the correction.
+    All comparisons of one experiment are judged together. Those without a p are left out of the correction. Where not
+    even the clearest outcome could be significant among so many comparisons, the samples are too few.
     """
     tested = sorted((r.p, str(key), key) for key, r in ratios.items() if r.p is not None)
     rejected, open_ = set(), True
@@ -138,10 +155,11 @@ def judge(ratios: dict) -> dict:
         open_ = open_ and p <= (1 - LEVEL) / (len(tested) - rank)
         if open_:
             rejected.add(key)
-    return {key: replace(r, verdict=_verdict(r, key in rejected)) for key, r in ratios.items()}
+    level = (1 - LEVEL) / max(len(tested), 1)
+    return {key: replace(r, verdict=_verdict(r, key in rejected, level)) for key, r in ratios.items()}
 
 
-def _verdict(r: Ratio, is_rejected: bool) -> str:
-    if not is_rejected:
-        return SAME
-    return FASTER if r.value > 1 else SLOWER
+def _verdict(r: Ratio, is_rejected: bool, level: float) -> str:
+    if is_rejected:
+        return FASTER if r.value > 1 else SLOWER
+    return TOO_FEW if r.least_p is None or r.least_p > level else SAME

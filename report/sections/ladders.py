@@ -70,7 +70,7 @@ def climb(ladder: Ladder, who: str) -> str:
     over = best.peers.get(peer.point.kernel.title) if peer else None
     if not over:
         return text
-    doubt = "" if over.is_significant else " (not a significant difference)"
+    doubt = f" ({over.doubt})" if over.doubt else ""
     return f"{text} and {numbers.times(over.value)} the rate of the fastest library, {peer.point.kernel.title}{doubt}"
 
 

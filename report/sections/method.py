@@ -33,7 +33,8 @@ def method(study: Study) -> list[dict]:
             "experiment. Where both were interleaved in the same run for at least "
             f"{FEWEST_TURNS} turns, the test is the sign test on the quotients of samples of the same turn, and the "
             "ratio given is the median quotient; otherwise it is the Mann–Whitney U test, and the ratio given is that "
-            "of the medians. Other differences are called not significant, whatever their size."),
+            "of the medians. Other differences are called not significant, whatever their size; where so many samples "
+            "could not have shown any difference among so many comparisons, the text says that they are too few."),
         blocks.paragraph(
             "Roofs (Williams and others, 2009; Yang and others, 2020). Each is the highest median that a kernel made for "
             "it reached, of reading, copying and triads for a level of memory, in the run of the points that it judges "

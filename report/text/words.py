@@ -100,5 +100,5 @@ def limit(use: Use, digits: bool = True) -> str:
 def speed(ratio: Ratio, other: str) -> str:
     """'1.17× as fast as cuBLAS (95 % interval [1.16, 1.18])', with the verdict where it is not significant."""
     ends = f" (95\u00a0% interval {numbers.interval(ratio.interval)})" if ratio.interval else ""
-    doubt = "" if ratio.is_significant else ", not a significant difference"
+    doubt = f", {ratio.doubt}" if ratio.doubt else ""
     return f"{numbers.times(ratio.value)} as fast as {other}{ends}{doubt}"

@@ -1,6 +1,7 @@
 """Statistics: ranks against a brute-force oracle, coverage by simulation, families of comparisons by simulation."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -86,12 +87,25 @@ def test_few_turns_are_not_paired():
 
 def test_holm_rejects_in_steps():
     def of(p):
-        return stats.Ratio(1.5, None, None, False, p)
+        return stats.Ratio(1.5, None, None, False, p, 1e-4)
     verdicts = {k: r.verdict for k, r in stats.judge({"a": of(0.012), "b": of(0.02), "c": of(0.03), "d": of(0.9)}).items()}
     assert verdicts == {"a": stats.FASTER, "b": stats.SAME, "c": stats.SAME, "d": stats.SAME}
     verdicts = [r.verdict for r in stats.judge({"a": of(0.012), "b": of(0.016), "c": of(0.02), "d": of(0.05)}).values()]
     assert verdicts == [stats.FASTER] * 4
-    assert stats.judge({"a": of(None)})["a"].verdict == stats.SAME
+    assert stats.judge({"a": replace(of(None), least_p=None)})["a"].verdict == stats.TOO_FEW
+
+
+def test_too_few_samples_are_called_so():
+    """Six against six can give p = 0.002 at the least: enough for one comparison, not for thirty."""
+    def point(times):
+        return SimpleNamespace(interleaved=False, run=None, times=times, summary=stats.summarise(times))
+
+    few, many = ([stats.ratio(point([1.0 + i / 100 for i in range(n)]), point([2.0 + i / 100 for i in range(n)]))] * 30
+                 for n in (6, 8))
+    assert stats.judge({"a": few[0]})["a"].verdict == stats.FASTER
+    assert {r.verdict for r in stats.judge(dict(enumerate(few))).values()} == {stats.TOO_FEW}
+    assert {r.doubt for r in stats.judge(dict(enumerate(few))).values()} == {"too few samples to tell"}
+    assert {r.verdict for r in stats.judge(dict(enumerate(many))).values()} == {stats.FASTER}
 
 
 def families(effect: float, is_paired: bool, number: int = 120, size: int = 8, count: int = 15) -> list[bool]:
