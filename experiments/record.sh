@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # Measures anew what experiments/recorded/MACHINE has, on this machine:
-#   bash experiments/record.sh MACHINE [EXPERIMENT…]
+#   bash experiments/record.sh MACHINE [EXPERIMENT…] [-- FLAGS OF rung run]
 # The full study of every experiment, or of those named; with ncu, hardware counters of their points; what the emulator
 # says of the planted faults and, with compute-sanitizer, what that says. A file is replaced when its part is done: after
-# an interruption, name the experiments that are missing. Builds nothing: `bash tests/run.sh` does. Commit first, since
-# the results carry the commit. Exit codes: those of `rung run`; 2 wrong usage.
+# an interruption, name the experiments that are missing. For the GPU's side alone: -- --benchmark_filter=gpu/
+# Builds nothing: `bash tests/run.sh` does. Commit first, since the results carry the commit. Exit codes: those of
+# `rung run`; 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -ge 1 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
 [ -x build/rung ] || { echo "record.sh: there is no build/rung: bash tests/run.sh builds it" >&2; exit 2; }
 target=experiments/recorded/$1 runs=results/record-$1
 shift
-names=("$@")
+names=() flags=()
+while [ $# -gt 0 ]; do
+  [ "$1" = -- ] && { shift; flags=("$@"); break; }
+  names+=("$1")
+  shift
+done
 if [ ${#names[@]} -eq 0 ]; then
   for file in experiments/*.toml; do grep -q '^question' "$file" && names+=("$(basename "$file" .toml)"); done
 fi
@@ -19,7 +25,7 @@ mkdir -p "$target"
 
 code=0
 for name in "${names[@]}"; do
-  build/rung run "$name" --full --outdir "$runs" || code=$?
+  build/rung run "$name" --full --outdir "$runs" "${flags[@]}" || code=$?
   [ $code -le 1 ] || exit $code
   newest=$(ls -d "$runs"/*-"$name" | tail -n 1)
   cp "$newest/$name.json" "$target/"
