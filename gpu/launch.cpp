@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "gpu/cuda_error.hpp"
+#include "gpu/device_facts.hpp"
 #include "gpu/simt/cuda.hpp"
 #include "gpu/timeline.hpp"
 
@@ -66,6 +67,14 @@ const Resources& resources_of(const void* kernel, const Launch& launch) {
   return known.emplace(key, resources).first->second;
 }
 
+/// Throws LaunchRefused if the GPU does not hold all blocks at once.
+void check_all_fit(const Extent& grid, const Resources& resources) {
+  const auto fit = static_cast<std::size_t>(resources.blocks_per_sm) * gpu_facts().sm_count;
+  if (grid.count() > fit)
+    throw LaunchRefused(
+        fmt::format("its {} blocks wait for each other, and this GPU holds {} of them at once", grid.count(), fit));
+}
+
 LaunchLog* current_log = nullptr;
 
 dim3 to_dim3(const Extent& extent) { return {extent.x, extent.y, extent.z}; }
@@ -81,21 +90,27 @@ std::optional<Resources> LaunchLog::resources_of(const Launch& launch) const {
   return std::nullopt;
 }
 
-void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early) {
+void launch_on_device(const Call& call, const void* kernel, void** arguments, LaunchKind kind) {
   const auto& [grid, block, shared] = call.launch;
   if (shared > 0) allow_shared(kernel, shared);
   const Resources& resources = resources_of(kernel, call.launch);
+  if (kind == LaunchKind::cooperative) check_all_fit(grid, resources);
   if (current_log) current_log->entries_.emplace_back(call.launch, resources);
-  cudaLaunchAttribute may_be_early{};
-  may_be_early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  may_be_early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attribute{};
+  if (kind == LaunchKind::early) {
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  } else {
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = to_dim3(grid);
   config.blockDim = to_dim3(block);
   config.dynamicSmemBytes = shared;
   config.stream = static_cast<cudaStream_t>(call.stream);
-  config.attrs = &may_be_early;
-  config.numAttrs = early ? 1 : 0;
+  config.attrs = &attribute;
+  config.numAttrs = kind == LaunchKind::ordinary ? 0 : 1;
   const Timeline::Entry entry("kernel", config.stream);
   check_cuda(cudaLaunchKernelExC(&config, kernel, arguments), "launch failed");
 }

@@ -9,6 +9,8 @@
 
 namespace rung {
 
+enum class LaunchKind;
+
 /// While one lives, launches are written down. One at a time.
 class LaunchLog {
  public:
@@ -22,7 +24,7 @@ class LaunchLog {
   std::optional<Resources> resources_of(const Launch& launch) const;
 
  private:
-  friend void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early);
+  friend void launch_on_device(const Call& call, const void* kernel, void** arguments, LaunchKind kind);
   std::vector<std::pair<Launch, Resources>> entries_;
 };
 

@@ -137,11 +137,19 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
   if (launch_->hazards) hazards_.begin_block(static_cast<std::uint32_t>(block));
 
   const auto size = static_cast<unsigned>(threads_.size());
+  Turns* const turns = launch_->turns;
+  if (turns && !turns->await(rank)) throw Stopped();
   do {
     for (const unsigned warp : permuted(warps_, 0, (size + kWarpSize - 1) / kWarpSize))
       run_warp(warp * kWarpSize, std::min(size, (warp + 1) * kWarpSize));
     interleave_requests();
-  } while (wake_yielded() || release_barrier());
+    if (!wake_yielded() && !release_barrier()) break;
+    if (turns && !turns->pass(rank)) {
+      unwind();
+      throw Stopped();
+    }
+  } while (true);
+  if (turns) turns->leave(rank);
   if (launch_->caches) launch_->caches->add_block(rank, std::move(stream_));
 }
 
@@ -500,8 +508,15 @@ void BlockRunner::fail(Finding finding) {
   if (!failure_) failure_ = std::make_unique<Finding>(std::move(finding));
 }
 
-/// Unwinds the suspended threads, so that their fibers can be reused, and throws the failure.
+/// Unwinds the suspended threads, and throws the failure.
 void BlockRunner::abandon_block() {
+  unwind();
+  const std::unique_ptr<Finding> failure = std::move(failure_);
+  throw Fault(*failure);
+}
+
+/// Ends the suspended threads, so that their fibers can be reused.
+void BlockRunner::unwind() {
   abandoning_ = true;
   for (unsigned t = 0; t < threads_.size(); ++t)
     if (threads_[t].state != State::fresh && threads_[t].state != State::exited) {
@@ -510,8 +525,6 @@ void BlockRunner::abandon_block() {
     }
   abandoning_ = false;
   to_run_ = {};
-  const std::unique_ptr<Finding> failure = std::move(failure_);
-  throw Fault(*failure);
 }
 
 /// The numbers from `first` to `last` - 1 in the launch's order; a new permutation at each call if it is random.

@@ -15,6 +15,7 @@
 #include "common/emulator/hazards.hpp"
 #include "common/emulator/log.hpp"
 #include "common/emulator/runtime.hpp"
+#include "common/emulator/turns.hpp"
 
 namespace rung {
 
@@ -28,7 +29,11 @@ struct GridLaunch {
   std::vector<Allocation> buffers{};  ///< all of global memory, by address
   GridHazards* hazards = nullptr;     ///< null if hazards are not checked
   CacheModel* caches = nullptr;       ///< null if caches are not modelled
+  Turns* turns = nullptr;             ///< null if blocks do not wait for later ones
 };
+
+/// Ends a block that waits for one that has failed.
+struct Stopped {};
 
 /// A fault of the running thread, which ends its block.
 struct Fault : Error {
@@ -55,7 +60,7 @@ class BlockRunner {
 
   void begin(const GridLaunch& launch);
   /// Runs a block; throws Fault. `block` is its linear index, `rank` its place in the order in which blocks are
-  /// started.
+  /// started. Throws Stopped if another block, with which it takes turns, has failed.
   void run(std::size_t block, std::size_t rank);
   /// What was counted since begin().
   Counts finish();
@@ -123,6 +128,7 @@ class BlockRunner {
   void fail(const Thread& thread, FindingKind kind, const std::string& what, const std::string& second = "");
   void fail(Finding finding);
   void abandon_block();
+  void unwind();
   std::span<const unsigned> permuted(std::vector<unsigned>& order, unsigned first, unsigned last);
 
   const GridLaunch* launch_ = nullptr;

@@ -94,11 +94,20 @@ class BlockOrder {
   std::size_t blocks_, first_ = 0, step_ = 1;
 };
 
-/// Runs every block of the launch on the OpenMP threads. If several fail, throws the failure of the one of least rank.
-Counts run_grid(const GridLaunch& launch) {
+constexpr std::size_t kMostTogether = 512;  // blocks that take turns: an OS thread each
+
+/// Runs every block of the launch on the OpenMP threads, or, if they wait for later ones, on a thread each, by turns.
+/// If several fail, throws the failure of the one of least rank.
+Counts run_grid(GridLaunch& launch) {
   const std::size_t blocks = launch.shape.grid.count();
   const BlockOrder order(blocks, launch.options);
-  const int threads = static_cast<int>(std::min<std::size_t>(blocks, omp_get_max_threads()));
+  const bool is_together = Together::is_asked_for();
+  if (is_together && blocks > kMostTogether)
+    throw Error("the emulator runs at most " + std::to_string(kMostTogether) +
+                " blocks that wait for each other; the launch has " + std::to_string(blocks));
+  const int threads = static_cast<int>(is_together ? blocks : std::min<std::size_t>(blocks, omp_get_max_threads()));
+  Turns turns(blocks);
+  launch.turns = is_together ? &turns : nullptr;
   std::atomic<std::size_t> next_rank{0}, failed_rank{blocks};
   std::exception_ptr failure;
   Counts counts;
@@ -108,8 +117,13 @@ Counts run_grid(const GridLaunch& launch) {
     BlockRunner& runner = BlockRunner::of_this_thread();
     runner.begin(launch);
     for (std::size_t rank; (rank = next_rank++) < failed_rank;) try {
+        if (is_together && omp_get_num_threads() < threads)
+          throw Error("OpenMP allows " + std::to_string(omp_get_num_threads()) + " threads; the " +
+                      std::to_string(blocks) + " blocks wait for each other and need one each");
         runner.run(order[rank], rank);
+      } catch (const Stopped&) {
       } catch (...) {
+        turns.fail();
         const std::scoped_lock lock(mutex);
         if (rank >= failed_rank) continue;
         failed_rank = rank;

@@ -12,11 +12,13 @@
 
 namespace rung {
 
-/// Launches `kernel` with the configuration call.launch, on call.stream. `early`: the kernel may start before the
-/// previous one on the stream has ended, as soon as all blocks of that allow it (programmatic dependent launch, compute
-/// capability 9.0). Throws LaunchRefused if no block fits on this GPU, and Error with CUDA's name for any other
-/// failure.
-void launch_on_device(const Call& call, const void* kernel, void** arguments, bool early = false);
+/// early: the kernel may start before the previous one on the stream has ended, as soon as all blocks of that allow it
+/// (programmatic dependent launch, compute capability 9.0). cooperative: all of its blocks are on the GPU at once.
+enum class LaunchKind { ordinary, early, cooperative };
+
+/// Launches `kernel` with the configuration call.launch, on call.stream. Throws LaunchRefused if no block fits on this
+/// GPU, or not all of a cooperative launch, and Error with CUDA's name for any other failure.
+void launch_on_device(const Call& call, const void* kernel, void** arguments, LaunchKind kind);
 
 inline namespace cuda {
 
@@ -52,19 +54,24 @@ void set_constant(const Call& call, const Symbol& symbol, const void* data, std:
 }
 
 template <typename... Parameters, typename... Arguments>
-void launch_after(bool early, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+void launch_as(LaunchKind kind, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
   std::tuple<Parameters...> values(arguments...);
   std::apply(
       [&](auto&... value) {
         void* addresses[] = {const_cast<void*>(static_cast<const void*>(&value))...};
-        launch_on_device(call, reinterpret_cast<const void*>(kernel), addresses, early);
+        launch_on_device(call, reinterpret_cast<const void*>(kernel), addresses, kind);
       },
       values);
 }
 
 template <typename... Parameters, typename... Arguments>
+void launch_after(bool early, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+  launch_as(early ? LaunchKind::early : LaunchKind::ordinary, call, kernel, arguments...);
+}
+
+template <typename... Parameters, typename... Arguments>
 void launch(const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
-  launch_after(false, call, kernel, arguments...);
+  launch_as(LaunchKind::ordinary, call, kernel, arguments...);
 }
 
 inline bool add_gpu_kernel(Kernel kernel) { return add_kernel(std::move(kernel)); }

@@ -1,0 +1,53 @@
+#include "common/emulator/turns.hpp"
+
+#include <algorithm>
+
+namespace rung {
+namespace {
+
+thread_local int asked_for = 0;
+
+}  // namespace
+
+inline namespace emulated {
+
+Together::Together() { ++asked_for; }
+Together::~Together() { --asked_for; }
+bool Together::is_asked_for() { return asked_for > 0; }
+
+}  // namespace emulated
+
+bool Turns::await(std::size_t rank) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return has_failed_ || now_ == rank; });
+  return !has_failed_;
+}
+
+bool Turns::pass(std::size_t rank) {
+  {
+    const std::scoped_lock lock(mutex_);
+    advance();
+  }
+  return await(rank);
+}
+
+void Turns::leave(std::size_t rank) {
+  const std::scoped_lock lock(mutex_);
+  has_ended_[rank] = true;
+  advance();
+}
+
+void Turns::fail() {
+  const std::scoped_lock lock(mutex_);
+  has_failed_ = true;
+  changed_.notify_all();
+}
+
+void Turns::advance() {
+  if (std::find(has_ended_.begin(), has_ended_.end(), false) == has_ended_.end()) return;
+  do now_ = (now_ + 1) % has_ended_.size();
+  while (has_ended_[now_]);
+  changed_.notify_all();
+}
+
+}  // namespace rung
