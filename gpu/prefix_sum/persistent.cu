@@ -9,13 +9,15 @@
 /// block reads the G words of the tiles in between, 2 KB of 64. Bytes on their way: 32 to 64 KB a multiprocessor and
 /// block, of the 31 KB that the rate of a copy takes at a latency of 1 us.
 /// Tiles are as long as makes the turns come out even: of 2^26 elements in 264 blocks, tiles of 64 rows would leave
-/// nearly all blocks idle in the last of 32 turns; of 63 rows, few.
+/// nearly all blocks idle in the last of 32 turns.
 ///
 /// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. Which sums are
 /// added, and in which order, depends on n and the GPU alone: every run gives the same bits.
 /// Blocks wait for later ones, so all must be on the GPU: the launch is cooperative, and refused where they do not fit.
 /// Nobody waits in a circle: a block tells the sums of its tiles up to turn t + lead once it has those it needs for
 /// turn t, and for turn t it needs others' of turn t at most.
+/// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (one pass); Yan, Long
+/// and Zhang, StreamScan, 2013 (sums handed on between blocks that run).
 #include "gpu/device_facts.hpp"
 #include "gpu/prefix_sum/tile.hpp"
 #include "gpu/simt/launch_together.hpp"
@@ -26,55 +28,58 @@ namespace {
 using Word = unsigned long long;
 
 using PersistentThreads = Choices<512, 256, 1024>;
-using PersistentItems = Choices<16, 8>;
-using Stages = Choices<3, 6, 4>;  // tiles in the ring
+using PersistentItems = Choices<16, 8, 32>;
+using Stages = Choices<3, 6>;  // tiles in the ring
 
-constexpr std::size_t kMostShared = std::size_t{227} << 10;           // of a block
-constexpr std::size_t kSharedPerMultiprocessor = kMostShared + 1024;  // and each block takes 1 KB for itself
+constexpr std::size_t kMostShared = std::size_t{227} << 10;  // of a block
+constexpr std::size_t kReserved = 1024;                      // of each block, by the system
+constexpr std::size_t kSums = 1024;                          // more than the sums of the warps take
 
-/// How many tiles ahead a block tells its sums. The tiles of the ring beyond that are still on their way.
+/// How many turns ahead a block tells its sums. The tiles of the ring beyond that are still on their way.
 __host__ __device__ constexpr int lead_of(int stages) { return stages < 6 ? 1 : 2; }
 
-/// The sums of the warps, in static shared memory, are less than 1 KB.
-__host__ __device__ constexpr std::size_t ring_bytes(int threads, int items, int stages) {
-  return sizeof(float) * threads * items * stages;
+/// What a kernel is compiled for.
+struct Shape {
+  int threads, items, stages;
+
+  constexpr std::size_t ring_bytes() const { return sizeof(float) * threads * items * stages; }
+  constexpr bool fits() const { return ring_bytes() + kSums <= kMostShared; }
+  /// How many blocks a multiprocessor holds that has `shared` bytes for one: with 64 registers for each thread.
+  constexpr int resident_blocks(std::size_t shared) const {
+    const int by_shared = static_cast<int>((shared + kReserved) / (ring_bytes() + kSums + kReserved));
+    return by_shared < 1024 / threads ? by_shared : 1024 / threads;
+  }
+};
+
+Shape shape_of(const Params& p) {
+  return {static_cast<int>(p.at("threads")), static_cast<int>(p.at("items")), static_cast<int>(p.at("stages"))};
 }
 
-/// Blocks of a multiprocessor: as many as its shared memory and 64 registers for each thread allow.
-__host__ __device__ constexpr int blocks_per_multiprocessor(int threads, int items, int stages) {
-  const int by_shared = static_cast<int>(kSharedPerMultiprocessor / (ring_bytes(threads, items, stages) + 2048));
-  const int by_threads = 1024 / threads;
-  return by_shared < by_threads ? by_shared : by_threads;
-}
-
-/// How the array is cut into tiles of so many rows of 128 elements, of which each warp has its share.
+/// How the array is cut: tiles of so many rows of 128 elements, of which each warp has its share.
 struct Tiles {
   int n = 0, rows = 0, count = 0;
 };
 
-Tiles tiles_of_rows(const Params& p) {
-  const int threads = static_cast<int>(p.at("threads")), items = static_cast<int>(p.at("items"));
-  const int blocks = gpu_facts().sm_count *
-                     blocks_per_multiprocessor(threads, items, static_cast<int>(p.at("stages")));
-  const int most = threads * items / kRow, least = threads / 32;
-  const int all = static_cast<int>(blocks_for(p.at("n"), kRow));
-  const int turns = static_cast<int>(blocks_for(all, blocks * most));
+/// The blocks that the GPU holds at once. Where not even one fits, the launch is refused.
+int most_blocks(const Params& p) {
+  const DeviceFacts gpu = gpu_facts();
+  return gpu.sm_count * std::max(shape_of(p).resident_blocks(gpu.shared_bytes_per_block), 1);
+}
+
+/// So few turns as the longest tile allows, and then the shortest tile; but a row for each warp.
+Tiles tiles_in_turns(const Params& p) {
+  const Shape shape = shape_of(p);
+  const std::int64_t all = blocks_for(p.at("n"), kRow), blocks = most_blocks(p);
+  const std::int64_t turns = blocks_for(all, blocks * shape.threads * shape.items / kRow);
   Tiles tiles{.n = static_cast<int>(p.at("n"))};
-  tiles.rows = std::max(static_cast<int>(blocks_for(all, blocks * turns)), least);
+  tiles.rows = std::max(static_cast<int>(blocks_for(all, blocks * turns)), shape.threads / 32);
   tiles.count = static_cast<int>(blocks_for(all, tiles.rows));
   return tiles;
 }
 
-int blocks_of(const Params& p) {
-  const int resident = gpu_facts().sm_count *
-                       blocks_per_multiprocessor(static_cast<int>(p.at("threads")), static_cast<int>(p.at("items")),
-                                                 static_cast<int>(p.at("stages")));
-  return std::min(resident, tiles_of_rows(p).count);
-}
+int blocks_of(const Params& p) { return std::min(most_blocks(p), tiles_in_turns(p).count); }
 
-__device__ __forceinline__ Word word_of(unsigned run, reg<float> sum) {
-  return Word{run} << 32 | __float_as_uint(sum);
-}
+__device__ __forceinline__ Word word_of(unsigned run, reg<float> sum) { return Word{run} << 32 | __float_as_uint(sum); }
 
 /// The sum in `word`, once it is of this run. `seen`: what was there before.
 __device__ __forceinline__ reg<float> await_sum(const volatile mem<Word>* word, Word seen, unsigned run) {
@@ -85,8 +90,8 @@ __device__ __forceinline__ reg<float> await_sum(const volatile mem<Word>* word, 
   return __uint_as_float(static_cast<unsigned>(seen));
 }
 
-/// A thread's four elements of the row that begins at `row`, to its place in shared memory; zeros beyond n.
-__device__ __forceinline__ void fetch(const mem<float>* x, mem<float>* to, int i, int n) {
+/// Copies a thread's four elements to its place in shared memory; zeros beyond n.
+__device__ __forceinline__ void fetch_end(const mem<float>* x, mem<float>* to, int i, int n) {
   if (i + 4 <= n) {
     __pipeline_memcpy_async(to, x + i, 16);
   } else {
@@ -95,125 +100,145 @@ __device__ __forceinline__ void fetch(const mem<float>* x, mem<float>* to, int i
   }
 }
 
-__device__ __forceinline__ void put(mem<float>* y, int i, int n, const float4& v, bool streams) {
-  if (i + 4 > n) {
-    if (i < n) y[i] = v.x;
-    if (i + 1 < n) y[i + 1] = v.y;
-    if (i + 2 < n) y[i + 2] = v.z;
-  } else if (streams) {
-    __stcs(vector_cast<float4>(y + i), v);
-  } else {
-    *vector_cast<float4>(y + i) = v;
-  }
+/// Stores as many of four elements as there are before n.
+__device__ __forceinline__ void put_end(mem<float>* y, int i, int n, const float4& v) {
+  if (i < n) y[i] = v.x;
+  if (i + 1 < n) y[i + 1] = v.y;
+  if (i + 2 < n) y[i + 2] = v.z;
+  if (i + 3 < n) y[i + 3] = v.w;
 }
 
 template <int Threads, int Rows, int Stages>
-__global__ void __launch_bounds__(Threads, blocks_per_multiprocessor(Threads, 4 * Rows, Stages))
+__global__ void __launch_bounds__(Threads, Shape{Threads, 4 * Rows, Stages}.resident_blocks(kMostShared))
     scan_persistent(const mem<float>* x, mem<float>* y, volatile mem<Word>* words, mem<Word>* tickets, Tiles tiles,
                     bool streams) {
   constexpr int kWarps = Threads / 32, kLead = lead_of(Stages);
-  // A warp may be a turn ahead of the others, as far as the next barrier: by the turn, each has a slot more.
-  __shared__ mem<float> warp_sums[kLead + 2][kWarps];  // of the tiles from the present one to the last one told
+  // A warp may be a turn ahead of the others, as far as the next barrier: so a slot more than turns are in use.
+  __shared__ mem<float> warp_sums[kLead + 2][kWarps];  // of the present tile and of those told ahead
   __shared__ mem<float> between_sums[2][kWarps];       // each warp's share of the tiles in between
   __shared__ mem<unsigned> run_of_block;
-  const int lane = lane_index(), warp = warp_index(), blocks = gridDim.x, thread = threadIdx.x;
+  const int lane = lane_index(), warp = warp_index(), thread = threadIdx.x;
+  const int blocks = gridDim.x, block = blockIdx.x;
 
   // The warp's rows of a tile, and the thread's place in the first of them.
   const int first_row = warp * tiles.rows / kWarps, rows = (warp + 1) * tiles.rows / kWarps - first_row;
-  const int own = first_row * kRow + 4 * lane;
+  const int own = first_row * kRow + 4 * lane, tile_elements = tiles.rows * kRow;
   mem<float>* const ring = dynamic_shared<mem<float>>() + warp * (Rows * kRow) + 4 * lane;
-  const auto tile_of = [&](int turn) { return turn * blocks + static_cast<int>(blockIdx.x); };
   const auto slot_of = [&](int turn) { return ring + turn % Stages * (Threads * Rows * 4); };
 
-  const auto fetch_tile = [&](int turn) __attribute__((always_inline)) {
-    if (const int tile = tile_of(turn); tile < tiles.count) {
-      mem<float>* const to = slot_of(turn);
-      const int i = tile * tiles.rows * kRow + own;
+  const auto fetch = [&](int turn) __attribute__((always_inline)) {
+    const int tile = turn * blocks + block, i = tile * tile_elements + own;
+    mem<float>* const to = slot_of(turn);
+    if ((tile + 1) * std::int64_t{tile_elements} <= tiles.n) {
 #pragma unroll
       for (int row = 0; row < Rows; ++row)
-        if (row < rows) fetch(x, to + row * kRow, i + row * kRow, tiles.n);
+        if (row < rows) __pipeline_memcpy_async(to + row * kRow, x + i + row * kRow, 16);
+    } else if (tile < tiles.count) {
+#pragma unroll 1
+      for (int row = 0; row < rows; ++row) fetch_end(x, to + row * kRow, i + row * kRow, tiles.n);
     }
     __pipeline_commit();
   };
-  const auto load_tile = [&](int turn, float4(&part)[Rows]) __attribute__((always_inline)) {
+  const auto load = [&](int turn, float4(&part)[Rows]) __attribute__((always_inline)) {
     const mem<float>* const from = slot_of(turn);
 #pragma unroll
     for (int row = 0; row < Rows; ++row)
       part[row] = row < rows ? static_cast<float4>(*vector_cast<float4>(from + row * kRow)) : make_float4(0, 0, 0, 0);
   };
+  const auto has_tile = [&](int turn) { return turn * blocks + block < tiles.count; };
+  // Of the tiles in between, from the block's own of the turn before on, each thread has one, or every Threads-th.
+  const auto other_tile = [&](int turn) { return (turn - 1) * blocks + block + thread; };
+  const auto reads = [&](int turn) { return turn >= 0 && has_tile(turn) && thread < blocks && other_tile(turn) >= 0; };
 
 #pragma unroll 1
-  for (int turn = 0; turn < Stages - kLead; ++turn) fetch_tile(turn);
+  for (int turn = 0; turn < Stages - kLead; ++turn) fetch(turn);
   // The number of this run; 0 is what words hold before the first.
   if (thread == 0) run_of_block = static_cast<unsigned>(atomicAdd(&tickets[0], Word{1}) / gridDim.x) + 1;
 
   reg<float> before = 0;  // the sum of all before the present tile
+  Word seen = 0;
 #pragma unroll 1
-  for (int turn = -kLead; tile_of(turn) < tiles.count; ++turn) {
-    const int tile = tile_of(turn), told = tile_of(turn + kLead);
-    const int oldest = tile - blocks;  // of the tiles in between
-    const bool reads = turn >= 0 && thread < blocks && oldest + thread >= 0;
-    const Word seen = reads ? static_cast<Word>(words[oldest + thread]) : Word{0};
-
-    __pipeline_wait_prior(Stages - 1 - kLead);
+  for (int turn = -kLead; has_tile(turn); ++turn) {
     mem<float>* const told_sums = warp_sums[(turn + kLead) % (kLead + 2)];
-    if (told < tiles.count) {
+    mem<float>* const between = between_sums[turn & 1];
+    __pipeline_wait_prior(Stages - 1 - kLead);  // the tile to be told is there
+    if (has_tile(turn + kLead)) {
       Part<Rows> part;
-      load_tile(turn + kLead, part.rows);
+      load(turn + kLead, part.rows);
       const reg<float> sum = part.total();
       if (lane == 0) told_sums[warp] = sum;
     }
-    mem<float>* const between = between_sums[turn & 1];
     if (turn >= 0) {
       const unsigned run = run_of_block;
       reg<float> sum = 0;
-      if (reads) sum = await_sum(&words[oldest + thread], seen, run);
-      for (int i = thread + Threads; i < blocks; i += Threads)
-        if (oldest + i >= 0) sum += await_sum(&words[oldest + i], words[oldest + i], run);
+      if (reads(turn)) sum = await_sum(words + other_tile(turn), seen, run);
+      for (int i = thread + Threads; i < blocks; i += Threads) {
+        const int other = (turn - 1) * blocks + block + i;
+        if (other >= 0) sum += await_sum(words + other, words[other], run);
+      }
       sum = warp_total(sum);
       if (lane == 0) between[warp] = sum;
     }
     __syncthreads();  // the sums of all warps are there
 
-    if (warp == 0 && told < tiles.count) {
+    if (warp == 0 && has_tile(turn + kLead)) {
       const reg<float> sum = warp_total(lane < kWarps ? told_sums[lane] : 0.0f);
-      if (lane == 0) words[told] = word_of(run_of_block, sum);
+      if (lane == 0) words[(turn + kLead) * blocks + block] = word_of(run_of_block, sum);
     }
-    if (turn >= 0) {
+    if (turn < 0) {
+      fetch(turn + Stages);
+    } else {
       before += warp_total(lane < kWarps ? between[lane] : 0.0f);
       const reg<float> left = warp_total(lane < warp ? warp_sums[turn % (kLead + 2)][lane] : 0.0f);
       Part<Rows> part;
-      load_tile(turn, part.rows);
+      load(turn, part.rows);
       part.scan();
-      const int i = tile * tiles.rows * kRow + own;
+      fetch(turn + Stages);  // into the slot that has just been read
+      const int tile = turn * blocks + block, i = tile * tile_elements + own;
+      const bool is_whole = (tile + 1) * std::int64_t{tile_elements} <= tiles.n;
 #pragma unroll
       for (int row = 0; row < Rows; ++row) {
         const reg<float> sum = before + left + part.before[row];
         const float4 v = part.rows[row];
-        if (row < rows)
-          put(y, i + row * kRow, tiles.n, make_float4(sum + v.x, sum + v.y, sum + v.z, sum + v.w), streams);
+        const float4 scanned = make_float4(sum + v.x, sum + v.y, sum + v.z, sum + v.w);
+        mem<float4>* const to = vector_cast<float4>(y + i + row * kRow);
+        if (row >= rows) continue;
+        if (!is_whole)
+          put_end(y, i + row * kRow, tiles.n, scanned);
+        else if (streams)
+          __stcs(to, scanned);
+        else
+          *to = scanned;
       }
     }
-    fetch_tile(turn + Stages);
+    // By now most are told; on its way while the copies are awaited.
+    if (reads(turn + 1)) seen = words[other_tile(turn + 1)];
   }
+}
+
+/// Calls run(threads, items, stages) with the tunables as constants.
+template <typename Run>
+void with_shape(const Params& p, const Run& run) {
+  PersistentThreads::pick(p.at("threads"), [&](auto threads) {
+    PersistentItems::pick(p.at("items"), [&](auto items) {
+      Stages::pick(p.at("stages"), [&](auto stages) { run(threads, items, stages); });
+    });
+  });
 }
 
 const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/persistent",
     .order = 50,
     .title = "persistent blocks",
-    .idea = "As many blocks as the GPU holds take every so manieth tile, tell the sums of their next ones ahead, and add "
-            "up what the others have told: nobody looks back.",
-    .source = {{"merrill2016"}},
+    .idea = "As many blocks as the GPU holds stay and share the tiles; each tells the sums of its next tiles ahead and "
+            "adds up what the others have told, so that nobody looks back.",
+    .source = {{"merrill2016"}, {"yan2013"}},
     .tunables = {{"threads", PersistentThreads::values()},
                  {"items", PersistentItems::values()},
                  {"stages", Stages::values()},
                  {"stores", words({"streaming", "ordinary"})}},
-    .refuse =
-        [](const Params& p) -> std::string {
-      const auto bytes = ring_bytes(static_cast<int>(p.at("threads")), static_cast<int>(p.at("items")),
-                                    static_cast<int>(p.at("stages")));
-      return bytes + 1024 <= kMostShared ? "" : "a ring of so many tiles is larger than shared memory";
+    .refuse = [](const Params& p) -> std::string {
+      return shape_of(p).fits() ? "" : "so many tiles are larger than the shared memory of any block";
     },
     .scratch =
         [](const Params& p) {
@@ -221,37 +246,32 @@ const bool added = add_gpu_kernel({
             return Operand{
                 .name = name, .elements = 2 * count, .type = Type::uint32, .role = Role::scratch, .is_zeroed = true};
           };
-          return std::vector{zeroed("words", tiles_of_rows(p).count), zeroed("tickets", 1)};
+          return std::vector{zeroed("words", tiles_in_turns(p).count), zeroed("tickets", 1)};
         },
     .gpu =
         {
             .min_compute_capability = 80,
             .launch =
                 [](const Params& p) {
-                  const int threads = static_cast<int>(p.at("threads"));
+                  const Shape shape = shape_of(p);
                   return Launch{{static_cast<unsigned>(blocks_of(p))},
-                                {static_cast<unsigned>(threads)},
-                                ring_bytes(threads, static_cast<int>(p.at("items")), static_cast<int>(p.at("stages")))};
+                                {static_cast<unsigned>(shape.threads)},
+                                shape.ring_bytes()};
                 },
             .requested =
                 [](const Params& p) {  // where nobody waits, a word is read once
-                  const double n = 4.0 * p.at("n"), tiles = tiles_of_rows(p).count, blocks = blocks_of(p);
+                  const double n = 4.0 * p.at("n"), tiles = tiles_in_turns(p).count, blocks = blocks_of(p);
                   const double seen = blocks * (blocks - 1) / 2 + blocks * (tiles - blocks);  // words
                   return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (tiles + blocks)};
                 },
         },
     .run =
         [](const Call& call) {
-          const Params& p = call.params;
-          PersistentThreads::pick(p.at("threads"), [&](auto threads) {
-            PersistentItems::pick(p.at("items"), [&](auto items) {
-              Stages::pick(p.at("stages"), [&](auto stages) {
-                if constexpr (ring_bytes(threads, items, stages) + 1024 <= kMostShared)
-                  launch_together(call, scan_persistent<threads, items / 4, stages>, call.operand<const mem<float>>(0),
-                                  call.operand<mem<float>>(1), call.operand<mem<Word>>(2), call.operand<mem<Word>>(3),
-                                  tiles_of_rows(p), p.at("stores") == 0);
-              });
-            });
+          with_shape(call.params, [&](auto threads, auto items, auto stages) {
+            if constexpr (Shape{threads, items, stages}.fits())
+              launch_together(call, scan_persistent<threads, items / 4, stages>, call.operand<const mem<float>>(0),
+                              call.operand<mem<float>>(1), call.operand<mem<Word>>(2), call.operand<mem<Word>>(3),
+                              tiles_in_turns(call.params), call.params.at("stores") == 0);
           });
         },
 });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/machine/target.hpp"
+#include "gpu/simt/launch_together.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
 namespace rung {
@@ -305,6 +306,86 @@ TEST(EmulatorRuns, ThreadsRunInTheOrderAskedFor) {
   std::sort(random.begin(), random.end());
   EXPECT_EQ(random, ascending);
 }
+
+// ---- Blocks that wait for later ones ----
+
+/// A ring of blocks: each turn a block tells its number, and then waits for that of the block behind it.
+__global__ void hand_round(volatile mem<int>* told, mem<int>* sums, int turns, int fails) {
+  __shared__ mem<int> number;
+  const int blocks = gridDim.x, behind = (blockIdx.x + 1) % blocks;
+  int sum = 0;
+  for (int turn = 1; turn <= turns; ++turn) {
+    if (threadIdx.x == 0) {
+      number = static_cast<int>(blockIdx.x) + turn;  // in shared memory of its own, whoever runs in between
+      told[blockIdx.x] = turn;
+      while (told[behind] < turn) {
+      }
+      sum += number;
+    }
+    __syncthreads();
+    if (static_cast<int>(blockIdx.x) == fails) throw std::out_of_range("no such element");
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+Counts counted_together(const Launch& shape, const EmulatorOptions& options, mem<int>* told, mem<int>* sums, int turns,
+                        int fails = -1) {
+  Recording recording(options);
+  const Call call{.launch = shape};
+  launch_together(call, hand_round, told, sums, turns, fails);
+  return recording.counts();
+}
+
+TEST(EmulatorTogether, BlocksWaitForLaterOnesInEveryOrderOnAnyNumberOfOsThreads) {
+  const int before = omp_get_max_threads();
+  for (const int threads : {1, 4}) {
+    omp_set_num_threads(threads);
+    for (const unsigned blocks : {1u, 2u, 7u})
+      for (const Order order : {Order::forward, Order::reverse, Order::random})
+        for (const bool hazards : {false, true}) {
+          Array<int> told(blocks), sums(blocks);
+          const Counts n = counted_together({{blocks}, {40}}, {.order = order, .hazards = hazards}, told.on_device(),
+                                            sums.on_device(), 5);
+          for (unsigned i = 0; i < blocks; ++i) EXPECT_EQ(sums[i], static_cast<int>(5 * i + 15));
+          EXPECT_TRUE(n.findings.empty()) << n.findings.front().text();
+          EXPECT_EQ(n.barriers, blocks * 2u * 5);
+        }
+  }
+  omp_set_num_threads(before);
+}
+
+TEST(EmulatorTogether, CountsAreTheSameInEveryRun) {
+  std::vector<Counts> all;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    Array<int> told(6), sums(6);
+    all.push_back(counted_together({{6}, {32}}, {}, told.on_device(), sums.on_device(), 4));
+    EXPECT_EQ(all.back().bytes_loaded, all.front().bytes_loaded);
+    EXPECT_EQ(all.back().accesses, all.front().accesses);
+  }
+}
+
+TEST(EmulatorTogether, AFailureEndsTheBlocksThatWaitForIt) {
+  for (const int fails : {0, 2, 3}) {
+    Array<int> told(4), sums(4);
+    try {
+      counted_together({{4}, {64}}, {}, told.on_device(), sums.on_device(), 1000, fails);
+      ADD_FAILURE() << "block " << fails << " has not failed";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "exception: block (" + std::to_string(fails) + ", 0, 0), thread (0, 0, 0): no such element");
+    }
+  }
+  Product64 product;  // afterwards the emulator is as good as new
+  EXPECT_EQ(product.run<16>().op_per_byte_loaded(), 4);
+  EXPECT_TRUE(product.is_right());
+}
+
+TEST(EmulatorTogether, MoreBlocksThanRunAtOnceAreRefused) {
+  Array<int> told(513), sums(513);
+  EXPECT_THROW(counted_together({{513}, {32}}, {}, told.on_device(), sums.on_device(), 1), Error);
+}
+
+// ---- Whole kernels ----
 
 TEST(EmulatorRuns, AWrongResultIsJudgedWrong) {
   Kernel idle = find_kernel("gpu/matmul/naive");
