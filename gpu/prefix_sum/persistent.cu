@@ -229,7 +229,7 @@ void with_shape(const Params& p, const Run& run) {
 const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/persistent",
     .order = 50,
-    .title = "persistent blocks",
+    .title = "persistent",
     .idea = "As many blocks as the GPU holds stay and share the tiles; each tells the sums of its next tiles ahead and "
             "adds up what the others have told, so that nobody looks back.",
     .source = {{"merrill2016"}, {"yan2013"}},
