@@ -5,17 +5,19 @@
 /// asynchronous copies bring them a number of rows ahead: DRAM reads each pixel once, except the columns beside a strip
 /// (most of them still in L2 from the neighbour) and the 2 R rows above a part.
 ///
-/// Floor: 8 bytes a pixel through DRAM; a multiprocessor of an H200 has 0.45 cycles a pixel for that at the rate of a
+/// Floor: 8 bytes a pixel through DRAM; a multiprocessor of an H200 has 0.51 cycles a pixel for that at the rate of a
 /// copy. A warp's row of 128 columns takes 33 cycles of shared memory, 128 bytes each (the ring 12, 5 shuffles, prefix
-/// sums 4 to write and 8 to read, the means 4), 0.26 a pixel, and 95 instructions, 0.19 cycles a pixel. What a strip
-/// loads beside itself comes on top: few pixels where R is small; at radius 32 a strip of 256 columns and 72 beside it
-/// is what lets two blocks share a multiprocessor, so that one computes while the other waits at its barrier. Bytes on
-/// their way: 20 to 90 KB a multiprocessor, of the 16 KB that half of DRAM's rate takes at a latency of 1 us.
+/// sums 4 to write and 8 to read, the means 4), 0.26 a pixel, and 75 to 85 instructions, 0.17 cycles a pixel. What a
+/// strip loads beside itself comes on top, 72 columns at radius 32, and so does the time in which all warps of a block
+/// wait: for shared memory, shuffles, the barrier. Where R is small, several blocks share a multiprocessor, and one
+/// computes while the other waits. At radius 32 the ring has 80 rows, and either two blocks of narrow strips fit or one
+/// of 504 columns, which loads less beside itself: it computes eight rows from one barrier to the next instead of four,
+/// in up to 255 registers, so it waits half as often. Bytes on their way: 18 to 90 KB a multiprocessor, of the 16 KB
+/// that half of DRAM's rate takes at a latency of 1 us.
 /// Whole sectors are written, and whole lines where a strip is a multiple of 32 columns: a thread computes other
 /// columns than it sums up.
 /// Rounding: a column's sum begins anew after 512 rows, and prefix sums are those of 128 columns, not of the image.
 /// Source: McDonnell, Box-filtering techniques, 1981 (running sums); CUDA C++ Programming Guide, asynchronous copies.
-#include <cmath>
 #include <limits>
 
 #include "gpu/blur/window.hpp"
@@ -71,17 +73,18 @@ int resident_blocks(const Cut& cut) {
                   blocks_by_registers(cut.batch) * kMostThreads / threads);
 }
 
-/// An estimate of the cycles that the busiest multiprocessor takes for its rows. It is the longest of three times:
-/// - its share of DRAM's bandwidth, 8 bytes a pixel, and of L2's for the columns beside a strip;
-/// - what a scheduler issues for its warps, and what a turn from barrier to barrier waits for beside that;
-/// - DRAM's latency, shared by the rows on their way.
+/// An estimate of the cycles that the busiest multiprocessor takes for its rows. A row of its blocks takes the longest
+/// of three times: its share of DRAM's bandwidth, 8 bytes a pixel, and of L2's for the columns beside a strip; what a
+/// scheduler issues for its warps; DRAM's latency, shared by the rows on their way. To the first two comes what a block
+/// waits from barrier to barrier, the less the more other blocks use that time. Fitted to times of an H200, to 10 %.
 double cycles_of(const Cut& cut, int radius, int multiprocessors) {
-  constexpr double kPixel = 0.55, kBeside = 0.1, kWait = 550, kLatency = 2000, kSchedulers = 4;
-  const double kIssue = cut.batch == 4 ? 85 : 75;  // instructions of a warp for a row
-  const double blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
+  constexpr double kPixel = 0.51, kBeside = 0.3, kTurn = 300, kLatency = 2000;
+  const double instructions = cut.batch == 4 ? 85 : 75;  // of a warp for a row
+  const int blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
+  const int warps = (blocks * threads_of(cut) / 32 + 3) / 4;  // of a scheduler
   const double memory = blocks * (kPixel * cut.strip + kBeside * (cut.before + cut.after));
-  const double compute = kIssue * std::ceil(blocks * threads_of(cut) / 32 / kSchedulers) + kWait / cut.batch;
-  return (cut.rows + 2 * radius) * std::max({memory, compute, kLatency / cut.ahead});
+  const double wait = kTurn / (cut.batch * blocks);
+  return (cut.rows + 2 * radius) * std::max(std::max(memory, warps * instructions) + wait, kLatency / cut.ahead);
 }
 
 /// The cut of so many strips with the least estimate, of those with so many rows ahead and in a batch.
@@ -105,23 +108,24 @@ Cut cut_into(int strips, int ahead, int batch, const BlurImage& g, double& cycle
   return best;
 }
 
-/// Strips in as many parts as fill the GPU once, of widths from the tunable down to half of it: the best by the
-/// estimate. If a tunable is 0, the estimate chooses.
+/// Strips in as many parts as fill the GPU once. If a tunable is 0, the estimate chooses; else it takes strips up to
+/// that width, the widest that fit.
 Cut cut_of(const Params& p) {
   constexpr int kNarrowest = 128, kWidest = 4 * kMostThreads;
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const BlurImage g = blur_image(p);
-  const int strip = static_cast<int>(p.at("strip")), ahead = static_cast<int>(p.at("ahead"));
-  const int batch = static_cast<int>(p.at("batch"));
-  const int widest = strip > 0 ? strip : kWidest, narrowest = strip > 0 ? strip / 2 : kNarrowest;
+  const auto given = [&](const char* name) { return static_cast<int>(p.at(name)); };
+  const auto is_allowed = [](int value, int wanted) { return wanted == 0 || value == wanted; };
+  const int strip = given("strip"), batch_given = given("batch"), ahead_given = given("ahead");
+  const int widest = strip > 0 ? strip : kWidest, narrowest = strip > 0 ? strip : kNarrowest;
   Cut best;
   double least = kNone;
   for (int strips = (g.cols + widest - 1) / widest; least == kNone || g.cols / strips >= narrowest; ++strips)
-    for (const Value& rows : Batch::values())
-      for (const Value& on_their_way : Ahead::values()) {
-        if ((batch > 0 && rows.number != batch) || (ahead > 0 && on_their_way.number != ahead)) continue;
+    for (const int batch : {4, 8})
+      for (const int ahead : {8, 12, 16}) {
+        if (!is_allowed(batch, batch_given) || !is_allowed(ahead, ahead_given)) continue;
         const double before = least;
-        const Cut cut = cut_into(strips, static_cast<int>(on_their_way.number), static_cast<int>(rows.number), g, least);
+        const Cut cut = cut_into(strips, ahead, batch, g, least);
         if (least < before) best = cut;
       }
   return best;
@@ -340,8 +344,7 @@ __global__ void __launch_bounds__(kMostThreads, blocks_by_registers(Batch))
           const reg<float> begin[kRows] = {begins[f][j].x, begins[f][j].y, begins[f][j].z, begins[f][j].w};
           const reg<float> end[kRows] = {ends[f][j].x, ends[f][j].y, ends[f][j].z, ends[f][j].w};
 #pragma unroll
-          for (int k = 0; k < kRows; ++k)
-            windows[kRows * f + k][j] = (crosses[j] * crossing[k] - begin[k]) + end[k];
+          for (int k = 0; k < kRows; ++k) windows[kRows * f + k][j] = (crosses[j] * crossing[k] - begin[k]) + end[k];
         }
       }
       const int row = top - Batch;  // the first of the batch before
@@ -372,7 +375,7 @@ const bool added = add_gpu_kernel({
         "A block goes down a strip of columns, adds the row that comes in, subtracts the row that leaves, and takes "
         "windows as differences of prefix sums: the same cost at every radius, in one pass.",
     .source = {{"mcdonnell1981"}, {"cuda-guide", "asynchronous data copies"}},
-    .tunables = {{"ahead", {0, 8, 12, 16}}, {"batch", {0, 4, 8}}, {"strip", {0, 504, 376, 256, 1024}}},
+    .tunables = {{"ahead", {0, 8, 12, 16}}, {"batch", {0, 4, 8}}, {"strip", {0, 504, 440, 376, 232}}},
     .gpu = {.min_compute_capability = 80,
             .launch =
                 [](const Params& p) {
