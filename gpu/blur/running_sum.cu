@@ -5,12 +5,15 @@
 /// asynchronous copies bring them a number of rows ahead: DRAM reads each pixel once, except the columns beside a strip
 /// (most of them still in L2 from the neighbour) and the 2 R rows above a part.
 ///
-/// Floor: 8 bytes a pixel through DRAM; a multiprocessor of an H200 has 0.45 cycles a pixel for that at the rate of a
+/// Floor: 8 bytes a pixel through DRAM; a multiprocessor of an H200 has 0.51 cycles a pixel for that at the rate of a
 /// copy. A warp's row of 128 columns takes 33 cycles of shared memory, 128 bytes each (the ring 12, 5 shuffles, prefix
-/// sums 4 to write and 8 to read, the means 4), 0.26 a pixel, and 95 instructions, 0.19 cycles a pixel. What a strip
-/// loads beside itself comes on top: few pixels where R is small; at radius 32 a strip of 256 columns and 72 beside it
-/// is what lets two blocks share a multiprocessor, so that one computes while the other waits at its barrier. Bytes on
-/// their way: 20 to 90 KB a multiprocessor, of the 16 KB that half of DRAM's rate takes at a latency of 1 us.
+/// sums 4 to write and 8 to read, the means 4), 0.26 a pixel, and 75 to 85 instructions, 0.17 cycles a pixel. What a
+/// strip loads beside itself comes on top, 72 columns at radius 32, and so does the time in which all warps of a block
+/// wait: for shared memory, shuffles, the barrier. Where R is small, several blocks share a multiprocessor, and one
+/// computes while the other waits. At radius 32 the ring has 80 rows, and either two blocks of narrow strips fit or one
+/// of 504 columns, which loads less beside itself: it computes eight rows from one barrier to the next instead of four,
+/// in up to 255 registers, so it waits half as often. Bytes on their way: 18 to 90 KB a multiprocessor, of the 16 KB
+/// that half of DRAM's rate takes at a latency of 1 us.
 /// Whole sectors are written, and whole lines where a strip is a multiple of 32 columns: a thread computes other
 /// columns than it sums up.
 /// Rounding: a column's sum begins anew after 512 rows, and prefix sums are those of 128 columns, not of the image.
@@ -23,64 +26,76 @@
 namespace rung {
 namespace {
 
-using Ahead = Choices<16, 12, 8, 24>;  // rows on their way from DRAM; the estimate chooses among the first three
+using Ahead = Choices<8, 12, 16>;  // rows on their way from DRAM
+using Batch = Choices<4, 8>;       // rows between two barriers: as many independent prefix sums
 
-constexpr int kBatch = 4;          // rows between two barriers: as many independent prefix sums
+constexpr int kRows = 4;           // of a float4 of prefix sums, and of a group of copies
 constexpr int kWarpColumns = 128;  // four a lane
 constexpr int kMostThreads = 256;
 constexpr int kSector = 8;                                            // columns: DRAM and L2 move no less
 constexpr int kMinRows = 32;                                          // of a part
 constexpr std::size_t kMostShared = std::size_t{227} << 10;           // of a block
 constexpr std::size_t kSharedPerMultiprocessor = kMostShared + 1024;  // and each block takes 1 KB for itself
-static_assert(kBatch == 4 && kBlurRestart % kBatch == 0);             // rows of a float4, fetched two by two
+static_assert(kRows % 2 == 0 && kBlurRestart % 8 == 0);               // rows are fetched two by two
 
 /// How the image is cut: a block computes `strip` columns of `rows` rows.
 struct Cut {
   int strip = 0, rows = 0;
   int strips = 0, parts = 0;
   int before = 0, after = 0;  // columns that it loads beside its own, whole quads
-  int ahead = 0, slots = 0;   // rows on their way; rows of the ring
+  int ahead = 0, batch = 0;   // rows on their way; rows between two barriers
+  int slots = 0;              // rows of the ring
 
   __host__ __device__ int width() const { return before + strip + after; }
+  __host__ __device__ int quads() const { return width() / 4; }
 };
 
 int sectors_up(std::int64_t n) { return static_cast<int>((n + kSector - 1) / kSector * kSector); }
 
-int threads_of(const Cut& cut) { return (cut.width() / 4 + 31) / 32 * 32; }
+int threads_of(const Cut& cut) { return (cut.quads() + 31) / 32 * 32; }
 
-/// Prefix sums of a batch: a float4 for each column, which has its four rows, and one for each warp's total.
-__host__ __device__ constexpr int exchange_size(int threads) { return 4 * threads + threads / 32; }
+/// Prefix sums of four rows: a float4 for each column, and one for each warp's total.
+__host__ __device__ constexpr int exchange_size(int quads) { return 4 * quads + (quads + 31) / 32; }
 
 std::size_t shared_bytes(const Cut& cut) {
-  return sizeof(float) * cut.slots * cut.width() + 2 * sizeof(float4) * exchange_size(threads_of(cut));
+  const int exchanged = 2 * (cut.batch / kRows) * exchange_size(cut.quads());
+  return sizeof(float) * cut.slots * cut.width() + sizeof(float4) * exchanged;
 }
+
+/// Blocks of kMostThreads that the registers of a multiprocessor are enough for.
+constexpr int blocks_by_registers(int batch) { return batch == 4 ? 2 : 1; }
 
 /// How many blocks a multiprocessor holds, by shared memory and by registers; none where a block is too large.
 int resident_blocks(const Cut& cut) {
   const int threads = threads_of(cut);
   if (threads > kMostThreads || shared_bytes(cut) > kMostShared) return 0;
-  return std::min(static_cast<int>(kSharedPerMultiprocessor / (shared_bytes(cut) + 1024)), 2 * kMostThreads / threads);
+  return std::min(static_cast<int>(kSharedPerMultiprocessor / (shared_bytes(cut) + 1024)),
+                  blocks_by_registers(cut.batch) * kMostThreads / threads);
 }
 
-/// An estimate of the cycles that the busiest multiprocessor takes for its rows: its share of DRAM's bandwidth, 8 bytes
-/// a pixel, and of L2's for the columns beside a strip; the cycles of shared memory, 36 for a warp; if it has few
-/// blocks, the time from barrier to barrier; DRAM's latency, shared by the rows on their way.
+/// An estimate of the cycles that the busiest multiprocessor takes for its rows. A row of its blocks takes the longest
+/// of three times: its share of DRAM's bandwidth, 8 bytes a pixel, and of L2's for the columns beside a strip; what a
+/// scheduler issues for its warps; DRAM's latency, shared by the rows on their way. To the first two comes what a block
+/// waits from barrier to barrier, the less the more other blocks use that time. Fitted to times of an H200, to 10 %.
 double cycles_of(const Cut& cut, int radius, int multiprocessors) {
-  constexpr double kPixel = 0.45, kBeside = 0.1, kShared = 36, kTurn = 500.0 / kBatch, kLatency = 2000;
-  const double blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
-  const double shared = kShared * threads_of(cut) / 32;
-  const double memory = kPixel * cut.strip + kBeside * (cut.before + cut.after);
-  return (cut.rows + 2 * radius) * std::max({blocks * memory, blocks * shared, shared + kTurn, kLatency / cut.ahead});
+  constexpr double kPixel = 0.51, kBeside = 0.3, kTurn = 300, kLatency = 2000;
+  const double instructions = cut.batch == 4 ? 85 : 75;  // of a warp for a row
+  const int blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
+  const int warps = (blocks * threads_of(cut) / 32 + 3) / 4;  // of a scheduler
+  const double memory = blocks * (kPixel * cut.strip + kBeside * (cut.before + cut.after));
+  const double wait = kTurn / (cut.batch * blocks);
+  return (cut.rows + 2 * radius) * std::max(std::max(memory, warps * instructions) + wait, kLatency / cut.ahead);
 }
 
-/// The cut of so many strips with the least estimate, of those with so many rows ahead.
-Cut cut_into(int strips, int ahead, const BlurImage& g, double& cycles) {
+/// The cut of so many strips with the least estimate, of those with so many rows ahead and in a batch.
+Cut cut_into(int strips, int ahead, int batch, const BlurImage& g, double& cycles) {
   const int multiprocessors = gpu_facts().sm_count, most = std::max(g.rows / kMinRows, 1);
   Cut best, cut{.strip = sectors_up((g.cols + strips - 1) / strips),
                 .before = sectors_up(g.radius),
                 .after = sectors_up(g.radius + 1),
                 .ahead = ahead,
-                .slots = 2 * g.radius + kBatch + ahead};
+                .batch = batch,
+                .slots = 2 * g.radius + batch + ahead};
   cut.strips = (g.cols + cut.strip - 1) / cut.strip;
   for (int blocks = 1; blocks <= resident_blocks(cut); ++blocks) {  // a multiprocessor
     const int parts = std::clamp(blocks * multiprocessors / cut.strips, 1, most);
@@ -93,22 +108,26 @@ Cut cut_into(int strips, int ahead, const BlurImage& g, double& cycles) {
   return best;
 }
 
-/// Strips in as many parts as fill the GPU once, of widths from the tunable down to half of it: the best by the
-/// estimate. If a tunable is 0, the estimate chooses.
+/// Strips in as many parts as fill the GPU once. If a tunable is 0, the estimate chooses; else it takes strips up to
+/// that width, the widest that fit.
 Cut cut_of(const Params& p) {
   constexpr int kNarrowest = 128, kWidest = 4 * kMostThreads;
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const BlurImage g = blur_image(p);
-  const int strip = static_cast<int>(p.at("strip")), ahead = static_cast<int>(p.at("ahead"));
-  const int widest = strip > 0 ? strip : kWidest, narrowest = strip > 0 ? strip / 2 : kNarrowest;
+  const auto given = [&](const char* name) { return static_cast<int>(p.at(name)); };
+  const auto is_allowed = [](int value, int wanted) { return wanted == 0 || value == wanted; };
+  const int strip = given("strip"), batch_given = given("batch"), ahead_given = given("ahead");
+  const int widest = strip > 0 ? strip : kWidest, narrowest = strip > 0 ? strip : kNarrowest;
   Cut best;
   double least = kNone;
   for (int strips = (g.cols + widest - 1) / widest; least == kNone || g.cols / strips >= narrowest; ++strips)
-    for (const int rows : {16, 12, 8}) {
-      const double before = least;
-      const Cut cut = cut_into(strips, ahead > 0 ? ahead : rows, g, least);
-      if (least < before) best = cut;
-    }
+    for (const int batch : {4, 8})
+      for (const int ahead : {8, 12, 16}) {
+        if (!is_allowed(batch, batch_given) || !is_allowed(ahead, ahead_given)) continue;
+        const double before = least;
+        const Cut cut = cut_into(strips, ahead, batch, g, least);
+        if (least < before) best = cut;
+      }
   return best;
 }
 
@@ -146,17 +165,17 @@ __device__ __forceinline__ float4 minus(const float4& a, const float4& b) {
 
 /// Where the prefix sums of column `c` are: the four columns of a thread lie in four planes, so that the lanes of a
 /// warp, which want columns four apart, meet no bank conflict.
-__device__ __forceinline__ int place_of(int c, int threads) { return c % 4 * threads + c / 4; }
+__device__ __forceinline__ int place_of(int c, int quads) { return c % 4 * quads + c / 4; }
 
 /// A thread has four neighbouring columns, from `before` columns left of the strip on, whose sums it keeps: it waits
 /// for no other thread's copies, since it reads its own alone. It has four others, from the strip's first on, whose
 /// means it computes from all threads' prefix sums: so a warp writes whole lines.
-template <int Elements, int Ahead>
-__global__ void __launch_bounds__(kMostThreads, 2)
+template <int Elements, int Ahead, int Batch>
+__global__ void __launch_bounds__(kMostThreads, blocks_by_registers(Batch))
     blur_running_sum(const mem<float>* x, mem<float>* y, BlurImage g, Cut cut) {
-  constexpr int kBatchesAhead = Ahead / kBatch;
+  constexpr int kFours = Batch / kRows, kGroupsAhead = Ahead / kRows;
   const int thread = threadIdx.x, lane = thread % 32;
-  const int width = cut.width(), local = 4 * thread;
+  const int width = cut.width(), quads = cut.quads(), local = 4 * thread;
   const int row_begin = blockIdx.y * cut.rows, row_end = min(row_begin + cut.rows, g.rows);
   const int first = blockIdx.x * cut.strip, col = first - cut.before + local, mean_col = first + local;
   const bool sums_up = local < width;                          // has columns of the strip or beside it
@@ -168,7 +187,7 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   const auto next_pair = [&](int at) { return at + 2 * width == ring_floats ? 0 : at + 2 * width; };
   mem<float>* const ring = dynamic_shared<mem<float>>();
   mem<float>* const mine = ring + local;
-  const int threads = blockDim.x, half = exchange_size(threads);
+  const int four = exchange_size(quads), half = kFours * four;  // of the exchange: four rows, a batch
   mem<float4>* const exchange = vector_cast<float4>(ring + ring_floats);
 
   // The window of column j begins at column j - R and ends before j + R + 1. Where it reaches from one warp's columns
@@ -181,15 +200,15 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   for (int j = 0; j < 4; ++j) {
     const int middle = computes ? cut.before + local + j : cut.before;
     const int begin = middle - g.radius, end = middle + g.radius + 1;
-    from[j] = place_of(begin, threads);
-    to[j] = place_of(end, threads);
+    from[j] = place_of(begin, quads);
+    to[j] = place_of(end, quads);
     crosses[j] = begin / kWarpColumns != end / kWarpColumns ? 1.0f : 0.0f;
     near[j] = pixels_of(window_at(min(mean_col + j, g.cols - 1), g.cols, g.radius));
     whole_weight[j] = 1.0f / static_cast<float>((2 * g.radius + 1) * near[j]);
   }
-  const int total_at = 4 * threads + (computes ? cut.before + local - g.radius : 0) / kWarpColumns;
+  const int total_at = 4 * quads + (computes ? cut.before + local - g.radius : 0) / kWarpColumns;
 
-  // A group of copies for the 2 R rows before the first batch, and one for each of the batches ahead.
+  // A group of copies for the 2 R rows before the first batch, and one for each four rows from there on.
   // Rows outside the image, and those that are not needed, are zeros.
   const int needed = min(row_end + g.radius, g.rows);
   int fetched = row_begin - g.radius, free_at = 0;
@@ -205,19 +224,19 @@ __global__ void __launch_bounds__(kMostThreads, 2)
     ++fetched;
     free_at = free_at + width == ring_floats ? 0 : free_at + width;
   };
-  const auto fetch_batch = [&] __attribute__((always_inline)) {
-    if (fetched >= 0 && fetched + kBatch <= needed) {
+  const auto fetch_group = [&] __attribute__((always_inline)) {
+    if (fetched >= 0 && fetched + kRows <= needed) {
 #pragma unroll
-      for (int k = 0; k < kBatch; k += 2) {
+      for (int k = 0; k < kRows; k += 2) {
         if (loads) fetch<Elements>(source, mine + free_at, col, g);
         if (loads) fetch<Elements>(source + g.cols, mine + free_at + width, col, g);
         source += 2 * std::int64_t{g.cols};
         free_at = next_pair(free_at);
       }
-      fetched += kBatch;
+      fetched += kRows;
     } else {
 #pragma unroll 1
-      for (int k = 0; k < kBatch; ++k) fetch_row();
+      for (int k = 0; k < kRows; ++k) fetch_row();
     }
     __pipeline_commit();
   };
@@ -227,7 +246,7 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   for (int i = 0; i < 2 * g.radius; ++i) fetch_row();
   __pipeline_commit();
 #pragma unroll 1
-  for (int i = 0; i < kBatchesAhead; ++i) fetch_batch();
+  for (int i = 0; i < kGroupsAhead; ++i) fetch_group();
 
   float4 sum = make_float4(0, 0, 0, 0);
   int newest_at = 2 * g.radius * width, oldest_at = 0;  // of the rows that come in and of those that leave
@@ -236,25 +255,31 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   // shuffles, the others are loaded. So one barrier a turn does: who writes a half of the exchange again has passed the
   // barrier behind all who read it.
 #pragma unroll 1
-  for (int top = row_begin, batch = 0;; top += kBatch, ++batch) {
+  for (int top = row_begin, batch = 0;; top += Batch, ++batch) {
     mem<float4>* const sums = exchange + batch % 2 * half;
     const mem<float4>* const sums_before = exchange + (batch + 1) % 2 * half;
     const bool puts = batch > 0 && computes;
-    float4 begins[4] = {}, ends[4] = {}, crossed = {};
+    float4 begins[kFours][4], ends[kFours][4], crossed[kFours] = {};
     if (puts) {
-      crossed = sums_before[total_at];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        begins[j] = sums_before[from[j]];
-        ends[j] = sums_before[to[j]];
+      for (int f = 0; f < kFours; ++f) {
+        crossed[f] = sums_before[f * four + total_at];
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          begins[f][j] = sums_before[f * four + from[j]];
+          ends[f][j] = sums_before[f * four + to[j]];
+        }
       }
     }
     if (top < row_end) {
-      fetch_batch();
-      __pipeline_wait_prior(kBatchesAhead);
-      float4 fresh[kBatch] = {}, gone[kBatch] = {};
+#pragma unroll
+      for (int f = 0; f < kFours; ++f) fetch_group();
+      __pipeline_wait_prior(kGroupsAhead);
+      // Prefix sums of the thread's columns.
+      float4 inner[Batch] = {};
+      reg<float> total[Batch] = {}, base[Batch] = {};
       if (sums_up) {
-        if (batch % (kBlurRestart / kBatch) == 0) {
+        if (batch % (kBlurRestart / Batch) == 0) {
           sum = make_float4(0, 0, 0, 0);
 #pragma unroll 1
           for (int i = 0, at = oldest_at; i < 2 * g.radius; i += 2, at = next_pair(at)) {
@@ -262,8 +287,9 @@ __global__ void __launch_bounds__(kMostThreads, 2)
             sum = plus(plus(sum, one), two);
           }
         }
+        float4 fresh[Batch], gone[Batch];
 #pragma unroll
-        for (int k = 0; k < kBatch; k += 2) {
+        for (int k = 0; k < Batch; k += 2) {
           fresh[k] = *vector_cast<float4>(mine + newest_at);
           fresh[k + 1] = *vector_cast<float4>(mine + newest_at + width);
           gone[k] = *vector_cast<float4>(mine + oldest_at);
@@ -271,51 +297,60 @@ __global__ void __launch_bounds__(kMostThreads, 2)
           newest_at = next_pair(newest_at);
           oldest_at = next_pair(oldest_at);
         }
-      }
-      // Prefix sums of the thread's columns, then of the warp's.
-      float4 inner[kBatch];
-      reg<float> total[kBatch], base[kBatch];
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        sum = plus(sum, fresh[k]);
-        inner[k].x = sum.x;
-        inner[k].y = inner[k].x + sum.y;
-        inner[k].z = inner[k].y + sum.z;
-        base[k] = total[k] = inner[k].z + sum.w;
-        sum = minus(sum, gone[k]);
+        for (int k = 0; k < Batch; ++k) {
+          sum = plus(sum, fresh[k]);
+          inner[k].x = sum.x;
+          inner[k].y = inner[k].x + sum.y;
+          inner[k].z = inner[k].y + sum.z;
+          base[k] = total[k] = inner[k].z + sum.w;
+          sum = minus(sum, gone[k]);
+        }
       }
+      // Then of the warp's.
 #pragma unroll
       for (int distance = 1; distance < 32; distance *= 2)
 #pragma unroll
-        for (int k = 0; k < kBatch; ++k) {
+        for (int k = 0; k < Batch; ++k) {
           const reg<float> left = __shfl_up_sync(~0u, total[k], distance);
           if (lane >= distance) total[k] += left;
         }
+      if (sums_up) {
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k) base[k] = total[k] - base[k];
-      sums[thread] = make_float4(base[0], base[1], base[2], base[3]);
-      sums[threads + thread] =
-          make_float4(base[0] + inner[0].x, base[1] + inner[1].x, base[2] + inner[2].x, base[3] + inner[3].x);
-      sums[2 * threads + thread] =
-          make_float4(base[0] + inner[0].y, base[1] + inner[1].y, base[2] + inner[2].y, base[3] + inner[3].y);
-      sums[3 * threads + thread] =
-          make_float4(base[0] + inner[0].z, base[1] + inner[1].z, base[2] + inner[2].z, base[3] + inner[3].z);
-      if (lane == 31) sums[4 * threads + thread / 32] = make_float4(total[0], total[1], total[2], total[3]);
+        for (int f = 0; f < kFours; ++f) {
+          const int k = kRows * f;
+          mem<float4>* const to_own = sums + f * four + thread;
+          const float4 left = make_float4(total[k] - base[k], total[k + 1] - base[k + 1], total[k + 2] - base[k + 2],
+                                          total[k + 3] - base[k + 3]);
+          to_own[0] = left;
+          to_own[quads] = plus(left, make_float4(inner[k].x, inner[k + 1].x, inner[k + 2].x, inner[k + 3].x));
+          to_own[2 * quads] = plus(left, make_float4(inner[k].y, inner[k + 1].y, inner[k + 2].y, inner[k + 3].y));
+          to_own[3 * quads] = plus(left, make_float4(inner[k].z, inner[k + 1].z, inner[k + 2].z, inner[k + 3].z));
+        }
+      }
+      if (lane == 31)
+#pragma unroll
+        for (int f = 0; f < kFours; ++f)
+          sums[f * four + 4 * quads + thread / 32] =
+              make_float4(total[4 * f], total[4 * f + 1], total[4 * f + 2], total[4 * f + 3]);
     }
     if (puts) {
-      const reg<float> crossing[kBatch] = {crossed.x, crossed.y, crossed.z, crossed.w};
-      reg<float> windows[kBatch][4];
+      reg<float> windows[Batch][4];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const reg<float> begin[kBatch] = {begins[j].x, begins[j].y, begins[j].z, begins[j].w};
-        const reg<float> end[kBatch] = {ends[j].x, ends[j].y, ends[j].z, ends[j].w};
+      for (int f = 0; f < kFours; ++f) {
+        const reg<float> crossing[kRows] = {crossed[f].x, crossed[f].y, crossed[f].z, crossed[f].w};
 #pragma unroll
-        for (int k = 0; k < kBatch; ++k) windows[k][j] = (crosses[j] * crossing[k] - begin[k]) + end[k];
+        for (int j = 0; j < 4; ++j) {
+          const reg<float> begin[kRows] = {begins[f][j].x, begins[f][j].y, begins[f][j].z, begins[f][j].w};
+          const reg<float> end[kRows] = {ends[f][j].x, ends[f][j].y, ends[f][j].z, ends[f][j].w};
+#pragma unroll
+          for (int k = 0; k < kRows; ++k) windows[kRows * f + k][j] = (crosses[j] * crossing[k] - begin[k]) + end[k];
+        }
       }
-      const int row = top - kBatch;  // the first of the batch before
-      const bool is_whole = row >= g.radius && row + kBatch <= min(row_end, g.rows - g.radius);
+      const int row = top - Batch;  // the first of the batch before
+      const bool is_whole = row >= g.radius && row + Batch <= min(row_end, g.rows - g.radius);
 #pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
+      for (int k = 0; k < Batch; ++k) {
         if (!is_whole && row + k >= row_end) break;
         reg<float> weight[4];
         const int rows = is_whole ? 0 : pixels_of(window_at(row + k, g.rows, g.radius));
@@ -340,7 +375,7 @@ const bool added = add_gpu_kernel({
         "A block goes down a strip of columns, adds the row that comes in, subtracts the row that leaves, and takes "
         "windows as differences of prefix sums: the same cost at every radius, in one pass.",
     .source = {{"mcdonnell1981"}, {"cuda-guide", "asynchronous data copies"}},
-    .tunables = {{"ahead", {0, 16, 12, 8, 24}}, {"strip", {0, 512, 256, 1024}}},
+    .tunables = {{"ahead", {0, 8, 12, 16}}, {"batch", {0, 4, 8}}, {"strip", {0, 504, 440, 376, 232}}},
     .gpu = {.min_compute_capability = 80,
             .launch =
                 [](const Params& p) {
@@ -361,9 +396,14 @@ const bool added = add_gpu_kernel({
         [](const Call& call) {
           const bool has_quads = call.params.at("n") % 4 == 0;  // every row begins at a multiple of 16 bytes
           const Cut cut = cut_of(call.params);
+          const auto run = [&](auto kernel) {
+            launch(call, kernel, call.operand<const mem<float>>(0), call.operand<mem<float>>(1),
+                   blur_image(call.params), cut);
+          };
           Ahead::pick(cut.ahead, [&](auto ahead) {
-            launch(call, has_quads ? blur_running_sum<4, ahead> : blur_running_sum<1, ahead>,
-                   call.operand<const mem<float>>(0), call.operand<mem<float>>(1), blur_image(call.params), cut);
+            Batch::pick(cut.batch, [&](auto batch) {
+              has_quads ? run(blur_running_sum<4, ahead, batch>) : run(blur_running_sum<1, ahead, batch>);
+            });
           });
         },
 });
