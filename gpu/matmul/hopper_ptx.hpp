@@ -99,6 +99,11 @@ __device__ __forceinline__ void named_arrive() {
 
 // ---- Memory ----
 
+/// Fetches a tensor map, which the first load that uses it would otherwise wait for.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
 /// Loads the box of a matrix that begins at column x of row y.
 __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
                                          int y) {

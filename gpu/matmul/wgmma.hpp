@@ -26,6 +26,7 @@ struct Shape {
   int cols = 256;      ///< of C
   int parts = 1;       ///< blocks that compute a tile together, each with a part of k
   int lead = 0;        ///< steps by which the first multiplying warpgroup is ahead of the second
+  bool share = false;  ///< the last tiles are divided along k among all blocks, through memory (stream-K)
   bool early = false;  ///< starts before the previous kernel has ended, and waits for its end when set up
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
@@ -49,18 +50,19 @@ struct Shape {
     return cols % kBoxCols == 0 && (boxes() * kDepth / box_rows()) % cluster == 0 && lead < stages &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
-           (lead == 0 || groups == 2) && cluster_blocks() <= 8;
+           (lead == 0 || groups == 2) && (!share || (persistent && parts == 1 && groups <= 2)) && cluster_blocks() <= 8;
   }
 };
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
-template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kEarly>
+template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
+          bool kEarly>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols, kParts, kLead, kEarly};
+  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols, kParts, kLead, kShare, kEarly};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
-using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.early>;
+using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early>;
 
 /// Tiles, or pairs of tiles where two blocks load B together.
 inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
@@ -68,15 +70,38 @@ inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
 }
 
 inline Launch launch_of(const Shape& s, const Params& params) {
-  const std::int64_t tiles = tiles_of(s, matmul_shape(params));
+  const MatmulShape p = matmul_shape(params);
+  const std::int64_t tiles = tiles_of(s, p), pieces = s.share ? tiles * blocks_for(p.k, kDepth) : tiles;
   const std::int64_t most = std::max(1, gpu_facts().sm_count / s.cluster_blocks());
-  const std::int64_t blocks = s.cluster_blocks() * (s.persistent ? std::min(tiles, most) : tiles);
+  const std::int64_t blocks = s.cluster_blocks() * (s.persistent ? std::min(pieces, most) : tiles);
   return {{static_cast<unsigned>(blocks)}, {static_cast<unsigned>(s.threads())}, std::size_t(s.shared_bytes())};
+}
+
+/// Tiles that are not shared, the first ones: all but the last, partial wave and the one before it.
+__host__ __device__ inline int dense_tiles(int tiles, int clusters) {
+  const int waves = tiles / clusters;
+  return tiles % clusters == 0 ? tiles : waves > 1 ? (waves - 1) * clusters : 0;
+}
+
+/// Clusters whose share of the last tiles begins within a tile, so that their sums of it go through memory.
+inline int partial_tiles(const Shape& s, const Params& params) {
+  const MatmulShape p = matmul_shape(params);
+  const auto tiles = static_cast<int>(tiles_of(s, p));
+  const int clusters = static_cast<int>(launch_of(s, params).grid.x) / s.cluster_blocks();
+  const std::int64_t steps = blocks_for(p.k, kDepth), units = (tiles - dense_tiles(tiles, clusters)) * steps;
+  int partial = 0;
+  for (std::int64_t cluster = 0; cluster < clusters; ++cluster) {
+    const std::int64_t first = units * cluster / clusters;
+    partial += first % steps != 0 && first < units * (cluster + 1) / clusters;
+  }
+  return partial;
 }
 
 /// Each cluster loads its rows of A and its columns of B once.
 inline Traffic traffic_of(const Shape& s, const Params& p) {
-  return tiled_traffic(p, s.rows() * s.cluster, s.cols, sizeof(Bits16));
+  Traffic traffic = tiled_traffic(p, s.rows() * s.cluster, s.cols, sizeof(Bits16));
+  const double partial = s.share ? 4.0 * s.rows() * s.cluster * s.cols * partial_tiles(s, p) : 0;
+  return {.loaded = traffic.loaded + partial, .stored = traffic.stored + partial};
 }
 
 }  // namespace rung::wgmma

@@ -8,39 +8,71 @@
 #include "gpu/matmul/wgmma.hpp"
 #include "gpu/matmul/wgmma_ptx.hpp"
 #include "gpu/tensor_map.hpp"
+#include "gpu/workspace.hpp"
 
 namespace rung::wgmma {
 
 using namespace hopper;
 
+/// C and its size, and where partial sums go. n is divisible by 8, and C's rows begin at multiples of 32 bytes.
 struct Output {
   float* c;
-  int m, n, k, ldc;
-  float alpha, beta;
-  bool pairs, quads;  // C's rows begin at multiples of 8 bytes, of 16
-  int group_rows;     // of tiles, or of pairs of them: tiles are taken in groups of so many
+  int m, n, k;
+  int group_rows;   // of tiles, or of pairs of them: tiles are taken in groups of so many
+  float* partials;  // stream-K: a tile of sums for each block
+  unsigned* flags;  // one for each of a block's warpgroups; equal to epoch once its partial sums are written
+  unsigned epoch;
 };
 
-/// The steps in k of a block: all, or its part of them.
-struct Steps {
-  int first, count;
+/// A piece of work of a block: of a tile of C, some steps in k.
+struct Piece {
+  hopper::Place place;
+  int tile, first, count;
 };
 
-/// The tiles of a block, one after the other; those of a cluster's blocks are one below the other.
+/// The pieces of a block, one after the other. The tiles of a cluster's blocks are one below the other, or the same one
+/// with different parts of k.
 template <Shape kShape>
-struct Tiles {
-  int rows, cols, group_rows, tile, rank;  // rows and tiles of clusters
-  __device__ Tiles(const Output& out, int rank_)
+struct Pieces {
+  int rows, cols, group_rows, steps;  // in tiles of clusters; the steps in k of a tile
+  int clusters, rank, part;           // of the blocks that load B together, this one's place; of the parts of k
+  int dense, tile, unit = 0, end = 0;
+
+  __device__ Pieces(const Output& out, int block)
       : rows((out.m + kShape.rows() * kShape.cluster - 1) / (kShape.rows() * kShape.cluster)),
         cols((out.n + kShape.cols - 1) / kShape.cols),
         group_rows(out.group_rows),
-        tile(blockIdx.x / kShape.cluster_blocks()),
-        rank(rank_) {}
-  __device__ bool next(hopper::Place& place) {
-    if (tile >= rows * cols) return false;
-    place = grouped_place(tile, rows, cols, group_rows);
-    place.row = place.row * kShape.cluster + rank;
-    tile = kShape.persistent ? tile + gridDim.x / kShape.cluster_blocks() : rows * cols;
+        steps((out.k + kDepth - 1) / kDepth),
+        clusters(gridDim.x / kShape.cluster_blocks()),
+        rank(block % kShape.cluster),
+        part(block / kShape.cluster),
+        dense(rows * cols),
+        tile(blockIdx.x / kShape.cluster_blocks()) {
+    if constexpr (kShape.share) {
+      dense = dense_tiles(rows * cols, clusters);
+      unit = first_unit(tile);
+      end = first_unit(tile + 1);
+    }
+  }
+  /// The first step of a cluster's share of the tiles after the dense ones, counted through all of them. These are
+  /// fewer than two waves, so that the product is below 2^31: 2 x 128 clusters x 512 steps x 128.
+  __device__ int first_unit(int cluster) const {
+    return static_cast<int>(static_cast<unsigned>((rows * cols - dense) * steps * cluster) /
+                            static_cast<unsigned>(clusters));
+  }
+  __device__ bool next(Piece& piece) {
+    if (tile < dense) {
+      const int first = steps * part / kShape.parts;
+      piece = {{}, tile, first, steps * (part + 1) / kShape.parts - first};
+      tile = kShape.persistent ? tile + clusters : dense;
+    } else {
+      if (!kShape.share || unit >= end) return false;
+      const int first = unit % steps;
+      piece = {{}, dense + unit / steps, first, min(steps - first, end - unit)};
+      unit += piece.count;
+    }
+    piece.place = grouped_place(piece.tile, rows, cols, group_rows);
+    piece.place.row = piece.place.row * kShape.cluster + rank;
     return true;
   }
 };
@@ -48,15 +80,15 @@ struct Tiles {
 /// One thread issues all loads. `sharers`: the blocks that load B together, a bit each.
 template <Shape kShape>
 __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
-                                           std::uint32_t full, std::uint32_t empty, Tiles<kShape> tiles, Steps steps,
+                                           std::uint32_t full, std::uint32_t empty, Pieces<kShape> pieces,
                                            std::uint16_t sharers) {
   int stage = 0;
   std::uint32_t phase = 1;  // all stages are empty at first
-  hopper::Place place;
-  while (tiles.next(place)) {
-    const int row = place.row * kShape.rows(), col = place.col * kShape.cols;
+  Piece piece;
+  while (pieces.next(piece)) {
+    const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
 #pragma unroll 1
-    for (int step = steps.first; step < steps.first + steps.count; ++step) {
+    for (int step = piece.first; step < piece.first + piece.count; ++step) {
       const std::uint32_t a_at = tiles_at + stage * kShape.stage_bytes(), b_at = a_at + kShape.a_bytes();
       const std::uint32_t barrier = full + stage * 8;
       barrier_wait(empty + stage * 8, phase);
@@ -67,7 +99,7 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
         constexpr int kLoads = kShape.boxes() * (kDepth / kBoxRows) / kShape.cluster;  // of B, by this block
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) {
-          const int load = tiles.rank * kLoads + i, box = load % kShape.boxes(), k = load / kShape.boxes() * kBoxRows;
+          const int load = pieces.rank * kLoads + i, box = load % kShape.boxes(), k = load / kShape.boxes() * kBoxRows;
           const int to = b_at + (box * kDepth + k) * kBoxCols * 2;
           if constexpr (kShape.cluster > 1)
             tma_multicast(to, map_b, barrier, col + box * kBoxCols, step * kDepth + k, sharers);
@@ -85,43 +117,21 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
 __device__ __forceinline__ int first_row_of_thread() { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4; }
 __device__ __forceinline__ int first_col_of_thread() { return threadIdx.x % 4 * 2; }
 
-/// C = alpha sum + beta C, for a thread's elements of a warpgroup's 64 rows.
+/// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
+/// L2.
 template <int kCols>
 __device__ __forceinline__ void store_sums(const Output& out, int first_row, int first_col,
                                            const float (&sum)[kCols / 2]) {
-  const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread();
-  if (out.pairs && out.beta == 0 && first_row + kRowsOfGroup <= out.m && first_col + kCols <= out.n) {
-    // Without a test: with them the stores of a tile take as long as several steps in k.
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float* line = out.c + static_cast<std::size_t>(row + 8 * half) * out.ldc + col;
-#pragma unroll
-      for (int j = 0; j < kCols / 8; ++j)
-        __stcs(reinterpret_cast<float2*>(line + 8 * j),
-               make_float2(out.alpha * sum[4 * j + 2 * half], out.alpha * sum[4 * j + 2 * half + 1]));
-    }
-    return;
-  }
+  const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int y = row + 8 * half;
     if (y >= out.m) continue;
-    float* line = out.c + static_cast<std::size_t>(y) * out.ldc;
+    float* to = out.c + static_cast<std::size_t>(y) * out.n + col;
 #pragma unroll
-    for (int j = 0; j < kCols / 8; ++j) {
-      const int x = col + 8 * j;
-      float2 pair = make_float2(out.alpha * sum[4 * j + 2 * half], out.alpha * sum[4 * j + 2 * half + 1]);
-      if (out.pairs && x + 1 < out.n) {
-        if (out.beta != 0) {
-          const float2 old = *reinterpret_cast<const float2*>(line + x);
-          pair.x += out.beta * old.x, pair.y += out.beta * old.y;
-        }
-        *reinterpret_cast<float2*>(line + x) = pair;
-      } else {
-        if (x < out.n) line[x] = out.beta == 0 ? pair.x : pair.x + out.beta * line[x];
-        if (x + 1 < out.n) line[x + 1] = out.beta == 0 ? pair.y : pair.y + out.beta * line[x + 1];
-      }
-    }
+    for (int j = 0; j < kCols / 8; ++j)
+      if (8 * j < left)
+        __stcs(reinterpret_cast<float2*>(to + 8 * j), make_float2(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]));
   }
 }
 
@@ -157,31 +167,67 @@ __device__ __forceinline__ void add_partials(const Output& out, std::uint32_t pa
 #pragma unroll
     for (int i = 0; i < kQuads; ++i) of[i][p] = read_cluster(there + (row(i) * kShape.partial_pitch() + col) * 4);
   }
-  const int x = first_col + col;
+  if (first_col + col >= out.n) return;
 #pragma unroll
   for (int i = 0; i < kQuads; ++i) {
-    float sum[4] = {of[i][0].x, of[i][0].y, of[i][0].z, of[i][0].w};
+    float4 sum = of[i][0];
 #pragma unroll
     for (int p = 1; p < kShape.parts; ++p)
-      sum[0] += of[i][p].x, sum[1] += of[i][p].y, sum[2] += of[i][p].z, sum[3] += of[i][p].w;
+      sum.x += of[i][p].x, sum.y += of[i][p].y, sum.z += of[i][p].z, sum.w += of[i][p].w;
     const int y = first_row + row(i);
-    if (y >= out.m) continue;
-    float* to = out.c + static_cast<std::size_t>(y) * out.ldc + x;
-    if (out.quads && out.beta == 0 && x + 3 < out.n) {
-      *reinterpret_cast<float4*>(to) =
-          make_float4(out.alpha * sum[0], out.alpha * sum[1], out.alpha * sum[2], out.alpha * sum[3]);
-    } else {
+    if (y < out.m)
+      __stcs(reinterpret_cast<float4*>(out.c + static_cast<std::size_t>(y) * out.n + first_col + col), sum);
+  }
+}
+
+/// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
+/// interleaved.
+template <Shape kShape>
+__device__ __forceinline__ float4* partial_of_group(const Output& out, int block, int group) {
+  constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
+  return reinterpret_cast<float4*>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads +
+         threadIdx.x % 128;
+}
+
+/// Publishes a warpgroup's sums of the last steps of a tile for the block that has the first ones.
+template <Shape kShape>
+__device__ __forceinline__ void publish_partial(const Output& out, int group, const float (&sum)[kShape.cols / 2]) {
+  float4* to = partial_of_group<kShape>(out, blockIdx.x, group);
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
-        if (x + e < out.n) to[e] = out.alpha * sum[e] + (out.beta == 0 ? 0 : out.beta * to[e]);
+  for (int i = 0; i < kShape.cols / 8; ++i)
+    __stcg(to + i * 128, make_float4(sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]));
+  __threadfence();
+  if (group == 0)
+    named_barrier<3, 128>();
+  else
+    named_barrier<4, 128>();
+  if (threadIdx.x % 128 == 0) hopper::release(out.flags + blockIdx.x * kShape.groups + group, out.epoch);
+}
+
+/// Adds the sums that the following clusters have of a tile, in their order, so that results are reproducible. Each of
+/// them computes that piece before it waits for anybody, so the wait terminates.
+template <Shape kShape>
+__device__ __forceinline__ void add_published(const Output& out, const Pieces<kShape>& pieces, int tile, int group,
+                                              float (&sum)[kShape.cols / 2]) {
+  const int cluster = blockIdx.x / kShape.cluster_blocks(), end = (tile - pieces.dense + 1) * pieces.steps;
+  for (int other = cluster + 1; other < pieces.clusters && pieces.first_unit(other) < end; ++other) {
+    if (pieces.first_unit(other) == pieces.first_unit(other + 1)) continue;
+    const int block = other * kShape.cluster_blocks() + pieces.rank;
+    while (acquire(out.flags + block * kShape.groups + group) != out.epoch) {
+    }
+    const float4* from = partial_of_group<kShape>(out, block, group);
+#pragma unroll
+    for (int i = 0; i < kShape.cols / 8; ++i) {
+      const float4 quad = __ldcg(from + i * 128);
+      sum[4 * i] += quad.x, sum[4 * i + 1] += quad.y, sum[4 * i + 2] += quad.z, sum[4 * i + 3] += quad.w;
     }
   }
 }
 
-/// A warpgroup's share of each tile. Calls finish(place, sum) with the sums of each.
+/// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
 template <Type kType, Shape kShape, class Finish>
 __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty,
-                                         Tiles<kShape> tiles, Steps steps, int first_sharer, int group, Finish finish) {
+                                         Pieces<kShape> pieces, int first_sharer, int group, Finish finish) {
   const int lane = threadIdx.x % 32;
   const auto release = [&](int read) {
     if constexpr (kShape.cluster > 1) {
@@ -193,23 +239,23 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
   int until_follow = 0;  // steps of the first warpgroup until the second one may begin
   if constexpr (kShape.lead > 0) {
     if (group == 0)
-      until_follow = min(kShape.lead, steps.count);
+      until_follow = kShape.lead;
     else
       named_barrier<2, 256>();
   }
   int stage = 0;
   std::uint32_t phase = 0;
-  hopper::Place place;
+  Piece piece;
   float sum[kShape.cols / 2];
-  while (tiles.next(place)) {
+  while (pieces.next(piece)) {
     int previous = -1;
     if constexpr (kShape.parts > 1) {
-      if (steps.count == 0)
+      if (piece.count == 0)
 #pragma unroll
         for (float& one : sum) one = 0;
     }
 #pragma unroll 1
-    for (int step = 0; step < steps.count; ++step) {
+    for (int step = 0; step < piece.count; ++step) {
       barrier_wait(full + stage * 8, phase);
       const std::uint32_t a_at = tiles_at + stage * kShape.stage_bytes() + group * kRowsOfGroup * kDepth * 2;
       const std::uint32_t b_at = tiles_at + stage * kShape.stage_bytes() + kShape.a_bytes();
@@ -229,8 +275,10 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
     }
     wgmma_wait<0>();
     if (previous >= 0) release(previous);
-    finish(place, sum);
+    finish(piece, sum);
   }
+  if constexpr (kShape.lead > 0)
+    if (until_follow > 0) named_arrive<2, 256>();  // fewer steps than that in all
 }
 
 /// Registers move from the loading threads to the multiplying ones where these have too few of their own. (The compiler
@@ -255,6 +303,8 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   const std::uint32_t tiles_at = (shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u;
   const std::uint32_t full = tiles_at + kShape.stages * kShape.stage_bytes(), empty = full + kShape.stages * 8;
   if (threadIdx.x == 0) {
+    prefetch_map(&map_a);
+    prefetch_map(&map_b);
     for (int s = 0; s < kShape.stages; ++s) {
       barrier_init(full + s * 8, 1);
       barrier_init(empty + s * 8, kShape.groups * 4 * kShape.cluster);
@@ -267,17 +317,13 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     wait_for_previous_kernel();
     allow_next_kernel();
   }
-  const int block = kTogether ? block_in_cluster() : 0, rank = block % kShape.cluster, part = block / kShape.cluster;
-  const int first_sharer = part * kShape.cluster;
-  const Tiles<kShape> tiles(out, rank);
-  const int all_steps = (out.k + kDepth - 1) / kDepth, first_step = all_steps * part / kShape.parts;
-  const Steps steps{first_step, all_steps * (part + 1) / kShape.parts - first_step};
+  const int block = kTogether ? block_in_cluster() : 0, first_sharer = block / kShape.cluster * kShape.cluster;
   const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
   using Registers = wgmma::Registers<kShape>;
   if (group == kShape.groups) {
     if constexpr (Registers::kMoved) fewer_registers<Registers::kFew>();
     if (threadIdx.x % 128 < 32)
-      load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, tiles, steps,
+      load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, Pieces<kShape>(out, block),
                          static_cast<std::uint16_t>(((1 << kShape.cluster) - 1) << first_sharer));
     if constexpr (kShape.parts > 1) {
       __syncwarp();
@@ -285,22 +331,32 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     }
   } else {
     if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
-    multiply<kType, kShape>(tiles_at, full, empty, tiles, steps, first_sharer, group,
-                            [&](const hopper::Place& place, const float(&sum)[Tile::kShape.cols / 2]) {
+    const Pieces<kShape> pieces(out, block);
+    multiply<kType, kShape>(tiles_at, full, empty, pieces, first_sharer, group,
+                            [&](const Piece& piece, float(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
-                              const int row = place.row * kShape.rows(), col = place.col * kShape.cols;
+                              const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
                               if constexpr (kShape.parts > 1) {
                                 leave_partial<kShape>(tiles_at, group, sum);
                                 cluster_barrier();  // all parts are there
-                                add_partials<kShape>(out, tiles_at, row, col, part, rank);
+                                add_partials<kShape>(out, tiles_at, row, col, pieces.part, pieces.rank);
                               } else {
+                                if constexpr (kShape.share) {
+                                  if (piece.first > 0) return publish_partial<kShape>(out, group, sum);
+                                  if (piece.count < pieces.steps)
+                                    add_published<kShape>(out, pieces, piece.tile, group, sum);
+                                }
                                 store_sums<kShape.cols>(out, row + group * kRowsOfGroup, col, sum);
                               }
                             });
   }
   if constexpr (kTogether) {
     __syncwarp();
-    cluster_meeting();  // no block ends while another one still uses its memory or arrives at its barriers
+    // No block ends while another one still uses its memory, or while arrivals at its barriers are under way.
+    if constexpr (kShape.cluster > 1)
+      cluster_barrier();
+    else
+      cluster_meeting();
   }
 }
 
@@ -314,16 +370,19 @@ void run(const Call& call) {
   a.box_cols = kDepth, a.box_rows = kShape.rows(), a.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
   BoxedMatrix b{.at = g.b.at, .type = kType, .cols = g.n, .rows = g.k, .pitch = g.b.ld};
   b.box_cols = kBoxCols, b.box_rows = kShape.box_rows(), b.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
-  const Output out{.c = g.c,
-                   .m = g.m,
-                   .n = g.n,
-                   .k = g.k,
-                   .ldc = static_cast<int>(g.ldc),
-                   .alpha = g.alpha,
-                   .beta = g.beta,
-                   .pairs = reinterpret_cast<std::uintptr_t>(g.c) % 8 == 0 && g.ldc % 2 == 0,
-                   .quads = g.c_quads,
-                   .group_rows = static_cast<int>(call.params.get("group_rows", 8))};
+  Output out{.c = g.c,
+             .m = g.m,
+             .n = g.n,
+             .k = g.k,
+             .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
+             .partials = nullptr,
+             .flags = nullptr,
+             .epoch = 0};
+  if constexpr (kShape.share) {
+    const std::size_t blocks = call.launch.grid.x;
+    const Workspace& space = workspace(0, 0, blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
+    out.partials = space.partials, out.flags = space.flags, out.epoch = space.epoch;
+  }
   launch_after(kShape.early, call, matmul_wgmma<kType, Tile>, tensor_map(a), tensor_map(b), out);
 }
 

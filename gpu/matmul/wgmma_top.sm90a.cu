@@ -15,7 +15,7 @@ bool add(const char* name) {
       .name = name,
       .order = 380,
       .title = "wgmma, top",
-      .idea = "Of eleven shapes a call takes the one with the least expected time.",
+      .idea = "Of twelve shapes a call takes the one with the least expected time.",
       .source = {{"williams2009"}},
   });
 }
