@@ -53,6 +53,10 @@ __device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, int blo
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+/// The same where no thread reads what another one wrote before: .release would wait for all its writes to memory.
+__device__ __forceinline__ void cluster_meeting() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
 __device__ __forceinline__ int block_in_cluster() {
   int rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -87,7 +91,18 @@ __device__ __forceinline__ void named_barrier() {
   asm volatile("bar.sync %0, %1;" ::"n"(kId), "n"(kThreads) : "memory");
 }
 
+/// Arrives at a named barrier without waiting for the others.
+template <int kId, int kThreads>
+__device__ __forceinline__ void named_arrive() {
+  asm volatile("bar.arrive %0, %1;" ::"n"(kId), "n"(kThreads) : "memory");
+}
+
 // ---- Memory ----
+
+/// Fetches a tensor map, which the first load that uses it would otherwise wait for.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
 
 /// Loads the box of a matrix that begins at column x of row y.
 __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
@@ -124,6 +139,23 @@ __device__ __forceinline__ void write_shared(std::uint32_t address, const float*
   asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(quad[0]), "f"(quad[1]), "f"(quad[2]),
                "f"(quad[3])
                : "memory");
+}
+
+/// The same address in another block of the cluster, and a quad there.
+__device__ __forceinline__ std::uint32_t address_in(int block, std::uint32_t address) {
+  std::uint32_t there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
+  return there;
+}
+__device__ __forceinline__ float4 read_cluster(std::uint32_t address) {
+  float4 quad;
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(quad.x), "=f"(quad.y), "=f"(quad.z), "=f"(quad.w)
+               : "r"(address));
+  return quad;
+}
+__device__ __forceinline__ void write_shared_pair(std::uint32_t address, float2 pair) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(pair.x), "f"(pair.y) : "memory");
 }
 
 __device__ __forceinline__ void release(unsigned* flag, unsigned value) {

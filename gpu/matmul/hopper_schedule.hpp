@@ -23,14 +23,13 @@ struct Place {
   int row, col;  ///< in tiles
 };
 
-/// Tiles in groups of 8 rows of tiles, column by column: blocks that run at the same time need few rows of A and
+/// Tiles in groups of `most` rows of tiles, column by column: blocks that run at the same time need few rows of A and
 /// columns of B, which L2 then holds for all of them.
-__device__ __forceinline__ Place grouped_place(int tile, int rows, int cols) {
-  constexpr int kGroup = 8;
-  const int group = tile / (kGroup * cols);
-  const int height = min(kGroup, rows - group * kGroup);
-  const int within = tile - group * kGroup * cols;
-  return {group * kGroup + within % height, within / height};
+__device__ __forceinline__ Place grouped_place(int tile, int rows, int cols, int most = 8) {
+  const int group = tile / (most * cols);
+  const int height = min(most, rows - group * most);
+  const int within = tile - group * most * cols;
+  return {group * most + within % height, within / height};
 }
 
 /// The schedule of persistent blocks. Whole tiles in waves: block b computes tiles b, b + blocks, b + 2 blocks … If

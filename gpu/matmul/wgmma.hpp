@@ -1,10 +1,10 @@
-/// The rungs that multiply with wgmma, of compute capability 9.0: the shape of a compiled kernel, the kernel and its
-/// launch. A rung is a shape and an order of tiles.
+/// The rungs that multiply with wgmma, of compute capability 9.0: the shape of a compiled kernel, its launch and its
+/// record. A rung is a shape, or a choice among some (wgmma_shapes.hpp); the kernel is in wgmma_kernel.hpp.
 ///
 /// One warpgroup issues the loads: TMA writes tiles of A (rows x 64) and of B (64 x columns) into a ring of stages.
-/// Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and keeps 64 x 256 sums
-/// in its registers. Sources: NVIDIA PTX ISA (wgmma, cp.async.bulk.tensor, mbarrier, setmaxnreg); CUTLASS,
-/// warp-specialised persistent kernels; Shankhdhar, fast.cu (2024).
+/// Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and keeps its sums in
+/// registers. Sources: NVIDIA PTX ISA (wgmma, cp.async.bulk.tensor, mbarrier, setmaxnreg); CUTLASS, warp-specialised
+/// persistent kernels; Shankhdhar, fast.cu (2024).
 #pragma once
 
 #include "gpu/device_facts.hpp"
@@ -15,39 +15,93 @@ namespace rung::wgmma {
 
 inline constexpr const char* kNotEmulated = "wgmma, TMA and mbarriers are instructions of compute capability 9.0";
 
-constexpr int kRowsOfGroup = 64, kCols = 256, kDepth = 64;  // of C, of C, in k
-constexpr int kBoxCols = 64;                                // of B: 128 bytes, the width of TMA's swizzle
+constexpr int kRowsOfGroup = 64, kDepth = 64;  // of C, in k
+constexpr int kBoxCols = 64;                   // of B: 128 bytes, the width of TMA's swizzle
 
 struct Shape {
-  int groups;       ///< warpgroups that multiply
-  int stages;       ///< of the ring
-  bool persistent;  ///< one block a multiprocessor, which computes tile after tile
-  int cluster;      ///< blocks, one below the other, that load each tile of B together: 1 or 2
+  int groups;          ///< warpgroups that multiply
+  int stages;          ///< of the ring
+  bool persistent;     ///< one block a multiprocessor, which computes tile after tile
+  int cluster;         ///< blocks, one below the other, that load each tile of B together: 1 or 2
+  int cols = 256;      ///< of C
+  int parts = 1;       ///< blocks that compute a tile together, each with a part of k
+  int lead = 0;        ///< steps by which the first multiplying warpgroup is ahead of the second
+  bool share = false;  ///< the last tiles are divided along k among all blocks, through memory (stream-K)
+  bool early = false;  ///< starts before the previous kernel has ended, and waits for its end when set up
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
+  __host__ __device__ constexpr int cluster_blocks() const { return cluster * parts; }
+  __host__ __device__ constexpr int boxes() const { return cols / kBoxCols; }
+  /// Rows of a box of B: blocks that load B together have some boxes each, or else a part of every box.
+  __host__ __device__ constexpr int box_rows() const { return boxes() % cluster == 0 ? kDepth : kDepth / cluster; }
   __host__ __device__ constexpr int a_bytes() const { return rows() * kDepth * 2; }
-  __host__ __device__ constexpr int b_bytes() const { return kDepth * kCols * 2; }
+  __host__ __device__ constexpr int b_bytes() const { return kDepth * cols * 2; }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// Of the ring, aligned to 1024 bytes, and of two mbarriers for each stage.
   __host__ __device__ constexpr int shared_bytes() const { return stages * stage_bytes() + 1024 + stages * 16; }
+  /// Floats from one row of a partial tile to the next in shared memory. 8 more than it has: no two of the 32 pairs
+  /// that a warp writes are in the same banks.
+  __host__ __device__ constexpr int partial_pitch() const { return cols + 8; }
+  /// Blocks that fit on a multiprocessor, which has 228 KB and takes 1 KB for each; two are enough.
+  __host__ __device__ constexpr int resident() const { return 2 * (shared_bytes() + 1024) <= 228 * 1024 ? 2 : 1; }
+
+  __host__ __device__ constexpr bool is_possible() const {
+    return cols % kBoxCols == 0 && (boxes() * kDepth / box_rows()) % cluster == 0 && lead < stages &&
+           (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
+                           rows() * cols / 4 % (parts * groups * 128) == 0)) &&
+           (lead == 0 || groups == 2) && (!share || (persistent && parts == 1 && groups <= 2)) && cluster_blocks() <= 8;
+  }
 };
 
-/// Tiles, or pairs of tiles where two blocks work together.
-inline std::int64_t clusters_of(const Shape& s, const MatmulShape& p) {
-  return std::int64_t{blocks_for(p.m, s.rows() * s.cluster)} * blocks_for(p.n, kCols);
+/// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
+template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
+          bool kEarly>
+struct Tile {
+  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols, kParts, kLead, kShare, kEarly};
+  static_assert(kShape.is_possible());
+};
+template <Shape s>
+using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early>;
+
+/// Tiles, or pairs of tiles where two blocks load B together.
+inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
+  return std::int64_t{blocks_for(p.m, s.rows() * s.cluster)} * blocks_for(p.n, s.cols);
 }
 
 inline Launch launch_of(const Shape& s, const Params& params) {
-  const std::int64_t clusters = clusters_of(s, matmul_shape(params));
-  const std::int64_t most = std::max(1, gpu_facts().sm_count / s.cluster);
-  const std::int64_t blocks = s.cluster * (s.persistent ? std::min(clusters, most) : clusters);
+  const MatmulShape p = matmul_shape(params);
+  const std::int64_t tiles = tiles_of(s, p), pieces = s.share ? tiles * blocks_for(p.k, kDepth) : tiles;
+  const std::int64_t most = std::max(1, gpu_facts().sm_count / s.cluster_blocks());
+  const std::int64_t blocks = s.cluster_blocks() * (s.persistent ? std::min(pieces, most) : tiles);
   return {{static_cast<unsigned>(blocks)}, {static_cast<unsigned>(s.threads())}, std::size_t(s.shared_bytes())};
+}
+
+/// Tiles that are not shared, the first ones: all but the last, partial wave and the one before it.
+__host__ __device__ inline int dense_tiles(int tiles, int clusters) {
+  const int waves = tiles / clusters;
+  return tiles % clusters == 0 ? tiles : waves > 1 ? (waves - 1) * clusters : 0;
+}
+
+/// Clusters whose share of the last tiles begins within a tile, so that their sums of it go through memory.
+inline int partial_tiles(const Shape& s, const Params& params) {
+  const MatmulShape p = matmul_shape(params);
+  const auto tiles = static_cast<int>(tiles_of(s, p));
+  const int clusters = static_cast<int>(launch_of(s, params).grid.x) / s.cluster_blocks();
+  const std::int64_t steps = blocks_for(p.k, kDepth), units = (tiles - dense_tiles(tiles, clusters)) * steps;
+  int partial = 0;
+  for (std::int64_t cluster = 0; cluster < clusters; ++cluster) {
+    const std::int64_t first = units * cluster / clusters;
+    partial += first % steps != 0 && first < units * (cluster + 1) / clusters;
+  }
+  return partial;
 }
 
 /// Each cluster loads its rows of A and its columns of B once.
 inline Traffic traffic_of(const Shape& s, const Params& p) {
-  return tiled_traffic(p, s.rows() * s.cluster, kCols, sizeof(Bits16));
+  Traffic traffic = tiled_traffic(p, s.rows() * s.cluster, s.cols, sizeof(Bits16));
+  const double partial = s.share ? 4.0 * s.rows() * s.cluster * s.cols * partial_tiles(s, p) : 0;
+  return {.loaded = traffic.loaded + partial, .stored = traffic.stored + partial};
 }
 
 }  // namespace rung::wgmma
@@ -58,7 +112,7 @@ inline Traffic traffic_of(const Shape& s, const Params& p) {
 namespace rung::wgmma {
 inline namespace absent {  // distinct from the GPU build of the same file, which is linked into the same program
 
-template <Type kType, int kGroups, int kStages, bool kPersistent, int kCluster>
+template <Type kType, class Tile>
 void run(const Call&) {
   throw Error("this program has no code for sm_90a: build it with CUDA 12.5 or later and CMAKE_CUDA_ARCHITECTURES=90");
 }
@@ -76,17 +130,23 @@ inline std::string refuse(const Params& p) {
   return k % 8 || n % 8 ? "takes rows of A and of B that begin at multiples of 16 bytes: n and k divisible by 8" : "";
 }
 
-/// The record but for what a rung is called and how it differs.
-template <Type kType, Shape kShape>
-bool add_rung(Kernel kernel) {
-  kernel.source = {{"ptx-isa", "wgmma"}, {"cutlass", "warp specialisation"}};
-  kernel.type = kType;
+/// Adds what all records have in common.
+inline Kernel common_record(Kernel kernel, Type type) {
+  if (kernel.source.empty()) kernel.source = {{"ptx-isa", "wgmma"}, {"cutlass", "warp specialisation"}};
+  kernel.type = type;
   kernel.refuse = refuse;
   kernel.gpu.min_compute_capability = 90;
   kernel.gpu.not_emulated = kNotEmulated;
+  return kernel;
+}
+
+/// The record of a rung of one shape, but for what it is called and how it differs.
+template <Type kType, Shape kShape>
+bool add_rung(Kernel kernel) {
+  kernel = common_record(std::move(kernel), kType);
   kernel.gpu.launch = [](const Params& p) { return launch_of(kShape, p); };
   kernel.gpu.requested = [](const Params& p) { return traffic_of(kShape, p); };
-  kernel.run = run<kType, kShape.groups, kShape.stages, kShape.persistent, kShape.cluster>;
+  kernel.run = run<kType, TileOf<kShape>>;
   return add_gpu_kernel(std::move(kernel));
 }
 

@@ -8,58 +8,103 @@
 #include "gpu/matmul/wgmma.hpp"
 #include "gpu/matmul/wgmma_ptx.hpp"
 #include "gpu/tensor_map.hpp"
+#include "gpu/workspace.hpp"
 
 namespace rung::wgmma {
 
 using namespace hopper;
 
+/// C and its size, and where partial sums go. n is divisible by 8, and C's rows begin at multiples of 32 bytes.
 struct Output {
   float* c;
-  int m, n, k, ldc;
-  float alpha, beta;
-  bool pairs;  // C's rows begin at multiples of 8 bytes
+  int m, n, k;
+  int group_rows;   // of tiles, or of pairs of them: tiles are taken in groups of so many
+  float* partials;  // stream-K: a tile of sums for each block
+  unsigned* flags;  // one for each of a block's warpgroups; equal to epoch once its partial sums are written
+  unsigned epoch;
 };
 
-/// The tiles of a block, one after the other; those of a cluster's blocks are one below the other.
+/// A piece of work of a block: of a tile of C, some steps in k.
+struct Piece {
+  hopper::Place place;
+  int tile, first, count;
+};
+
+/// The pieces of a block, one after the other. The tiles of a cluster's blocks are one below the other, or the same one
+/// with different parts of k.
 template <Shape kShape>
-struct Tiles {
-  int rows, cols, tile, rank;  // rows and tiles of clusters
-  __device__ Tiles(int rows_, int cols_, int rank_)
-      : rows(rows_), cols(cols_), tile(blockIdx.x / kShape.cluster), rank(rank_) {}
-  __device__ bool next(hopper::Place& place) {
-    if (tile >= rows * cols) return false;
-    place = grouped_place(tile, rows, cols);
-    place.row = place.row * kShape.cluster + rank;
-    tile = kShape.persistent ? tile + gridDim.x / kShape.cluster : rows * cols;
+struct Pieces {
+  int rows, cols, group_rows, steps;  // in tiles of clusters; the steps in k of a tile
+  int clusters, rank, part;           // of the blocks that load B together, this one's place; of the parts of k
+  int dense, tile, unit = 0, end = 0;
+
+  __device__ Pieces(const Output& out, int block)
+      : rows((out.m + kShape.rows() * kShape.cluster - 1) / (kShape.rows() * kShape.cluster)),
+        cols((out.n + kShape.cols - 1) / kShape.cols),
+        group_rows(out.group_rows),
+        steps((out.k + kDepth - 1) / kDepth),
+        clusters(gridDim.x / kShape.cluster_blocks()),
+        rank(block % kShape.cluster),
+        part(block / kShape.cluster),
+        dense(rows * cols),
+        tile(blockIdx.x / kShape.cluster_blocks()) {
+    if constexpr (kShape.share) {
+      dense = dense_tiles(rows * cols, clusters);
+      unit = first_unit(tile);
+      end = first_unit(tile + 1);
+    }
+  }
+  /// The first step of a cluster's share of the tiles after the dense ones, counted through all of them. These are
+  /// fewer than two waves, so that the product is below 2^31: 2 x 128 clusters x 512 steps x 128.
+  __device__ int first_unit(int cluster) const {
+    return static_cast<int>(static_cast<unsigned>((rows * cols - dense) * steps * cluster) /
+                            static_cast<unsigned>(clusters));
+  }
+  __device__ bool next(Piece& piece) {
+    if (tile < dense) {
+      const int first = steps * part / kShape.parts;
+      piece = {{}, tile, first, steps * (part + 1) / kShape.parts - first};
+      tile = kShape.persistent ? tile + clusters : dense;
+    } else {
+      if (!kShape.share || unit >= end) return false;
+      const int first = unit % steps;
+      piece = {{}, dense + unit / steps, first, min(steps - first, end - unit)};
+      unit += piece.count;
+    }
+    piece.place = grouped_place(piece.tile, rows, cols, group_rows);
+    piece.place.row = piece.place.row * kShape.cluster + rank;
     return true;
   }
 };
 
-/// One thread issues all loads.
+/// One thread issues all loads. `sharers`: the blocks that load B together, a bit each.
 template <Shape kShape>
 __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
-                                           std::uint32_t full, std::uint32_t empty, Tiles<kShape> tiles, int steps) {
+                                           std::uint32_t full, std::uint32_t empty, Pieces<kShape> pieces,
+                                           std::uint16_t sharers) {
   int stage = 0;
   std::uint32_t phase = 1;  // all stages are empty at first
-  hopper::Place place;
-  while (tiles.next(place)) {
-    const int row = place.row * kShape.rows(), col = place.col * kCols;
+  Piece piece;
+  while (pieces.next(piece)) {
+    const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
 #pragma unroll 1
-    for (int step = 0; step < steps; ++step) {
+    for (int step = piece.first; step < piece.first + piece.count; ++step) {
       const std::uint32_t a_at = tiles_at + stage * kShape.stage_bytes(), b_at = a_at + kShape.a_bytes();
       const std::uint32_t barrier = full + stage * 8;
       barrier_wait(empty + stage * 8, phase);
       if (elect_one()) {
         barrier_expect(barrier, kShape.stage_bytes());
         tma_load(a_at, map_a, barrier, step * kDepth, row);
-        constexpr int kBoxes = kCols / kBoxCols / kShape.cluster;  // of B that this block loads
+        constexpr int kBoxRows = kShape.box_rows();
+        constexpr int kLoads = kShape.boxes() * (kDepth / kBoxRows) / kShape.cluster;  // of B, by this block
 #pragma unroll
-        for (int i = 0; i < kBoxes; ++i) {
-          const int box = tiles.rank * kBoxes + i, to = b_at + box * kBoxCols * kDepth * 2;
+        for (int i = 0; i < kLoads; ++i) {
+          const int load = pieces.rank * kLoads + i, box = load % kShape.boxes(), k = load / kShape.boxes() * kBoxRows;
+          const int to = b_at + (box * kDepth + k) * kBoxCols * 2;
           if constexpr (kShape.cluster > 1)
-            tma_multicast(to, map_b, barrier, col + box * kBoxCols, step * kDepth, (1 << kShape.cluster) - 1);
+            tma_multicast(to, map_b, barrier, col + box * kBoxCols, step * kDepth + k, sharers);
           else
-            tma_load(to, map_b, barrier, col + box * kBoxCols, step * kDepth);
+            tma_load(to, map_b, barrier, col + box * kBoxCols, step * kDepth + k);
         }
       }
       if (++stage == kShape.stages) stage = 0, phase ^= 1;
@@ -67,126 +112,278 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
   }
 }
 
-/// C = alpha sum + beta C, for a thread's elements of a warpgroup's 64 x 256.
-__device__ __forceinline__ void store_sums(const Output& out, int first_row, int first_col, const float (&sum)[128]) {
-  const int thread = threadIdx.x % 128, lane = thread % 32;
-  const int row = first_row + thread / 32 * 16 + lane / 4, col = first_col + lane % 4 * 2;
+/// A thread's first row in a warpgroup's part of a tile, and its first column. It has pairs of columns, 8 apart, of
+/// this row and of the 8th below it: sum[4 j + 2 half] and the next one.
+__device__ __forceinline__ int first_row_of_thread() { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4; }
+__device__ __forceinline__ int first_col_of_thread() { return threadIdx.x % 4 * 2; }
+
+/// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
+/// L2.
+template <int kCols>
+__device__ __forceinline__ void store_sums(const Output& out, int first_row, int first_col,
+                                           const float (&sum)[kCols / 2]) {
+  const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int y = row + 8 * half;
     if (y >= out.m) continue;
-    float* line = out.c + static_cast<std::size_t>(y) * out.ldc;
+    float* to = out.c + static_cast<std::size_t>(y) * out.n + col;
 #pragma unroll
-    for (int j = 0; j < kCols / 8; ++j) {
-      const int x = col + 8 * j;
-      float2 pair = make_float2(out.alpha * sum[4 * j + 2 * half], out.alpha * sum[4 * j + 2 * half + 1]);
-      if (out.pairs && x + 1 < out.n) {
-        if (out.beta != 0) {
-          const float2 old = *reinterpret_cast<const float2*>(line + x);
-          pair.x += out.beta * old.x, pair.y += out.beta * old.y;
-        }
-        *reinterpret_cast<float2*>(line + x) = pair;
-      } else {
-        if (x < out.n) line[x] = out.beta == 0 ? pair.x : pair.x + out.beta * line[x];
-        if (x + 1 < out.n) line[x + 1] = out.beta == 0 ? pair.y : pair.y + out.beta * line[x + 1];
-      }
+    for (int j = 0; j < kCols / 8; ++j)
+      if (8 * j < left)
+        __stcs(reinterpret_cast<float2*>(to + 8 * j), make_float2(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]));
+  }
+}
+
+/// Writes a warpgroup's partial sums over the ring, whose last tiles have been multiplied.
+template <Shape kShape>
+__device__ __forceinline__ void leave_partial(std::uint32_t partial, int group, const float (&sum)[kShape.cols / 2]) {
+  __syncwarp();
+  named_barrier<1, kShape.groups * 128>();  // all warpgroups have read the ring
+  const int row = group * kRowsOfGroup + first_row_of_thread();
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const std::uint32_t line = partial + ((row + 8 * half) * kShape.partial_pitch() + first_col_of_thread()) * 4;
+#pragma unroll
+    for (int j = 0; j < kShape.cols / 8; ++j)
+      write_shared_pair(line + 32 * j, make_float2(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]));
+  }
+}
+
+/// Adds the partial sums of this block's share of a tile's rows, those of all parts in their order, so that results are
+/// reproducible. The blocks of a part are `cluster` apart, beginning with `rank`.
+template <Shape kShape>
+__device__ __forceinline__ void add_partials(const Output& out, std::uint32_t partial, int first_row, int first_col,
+                                             int part, int rank) {
+  constexpr int kThreads = kShape.groups * 128, kRows = kShape.rows() / kShape.parts, kQuadsOfRow = kShape.cols / 4;
+  constexpr int kQuads = kRows * kQuadsOfRow / kThreads;  // of a thread
+  const auto row = [&](int i) { return part * kRows + (i * kThreads + static_cast<int>(threadIdx.x)) / kQuadsOfRow; };
+  const int col = threadIdx.x % kQuadsOfRow * 4;  // in every row
+  static_assert(kThreads % kQuadsOfRow == 0);
+  float4 of[kQuads][kShape.parts];  // all on their way before the first is added
+#pragma unroll
+  for (int p = 0; p < kShape.parts; ++p) {
+    const std::uint32_t there = address_in(p * kShape.cluster + rank, partial);
+#pragma unroll
+    for (int i = 0; i < kQuads; ++i) of[i][p] = read_cluster(there + (row(i) * kShape.partial_pitch() + col) * 4);
+  }
+  if (first_col + col >= out.n) return;
+#pragma unroll
+  for (int i = 0; i < kQuads; ++i) {
+    float4 sum = of[i][0];
+#pragma unroll
+    for (int p = 1; p < kShape.parts; ++p)
+      sum.x += of[i][p].x, sum.y += of[i][p].y, sum.z += of[i][p].z, sum.w += of[i][p].w;
+    const int y = first_row + row(i);
+    if (y < out.m)
+      __stcs(reinterpret_cast<float4*>(out.c + static_cast<std::size_t>(y) * out.n + first_col + col), sum);
+  }
+}
+
+/// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
+/// interleaved.
+template <Shape kShape>
+__device__ __forceinline__ float4* partial_of_group(const Output& out, int block, int group) {
+  constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
+  return reinterpret_cast<float4*>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads +
+         threadIdx.x % 128;
+}
+
+/// Publishes a warpgroup's sums of the last steps of a tile for the block that has the first ones.
+template <Shape kShape>
+__device__ __forceinline__ void publish_partial(const Output& out, int group, const float (&sum)[kShape.cols / 2]) {
+  float4* to = partial_of_group<kShape>(out, blockIdx.x, group);
+#pragma unroll
+  for (int i = 0; i < kShape.cols / 8; ++i)
+    __stcg(to + i * 128, make_float4(sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]));
+  __threadfence();
+  if (group == 0)
+    named_barrier<3, 128>();
+  else
+    named_barrier<4, 128>();
+  if (threadIdx.x % 128 == 0) hopper::release(out.flags + blockIdx.x * kShape.groups + group, out.epoch);
+}
+
+/// Adds the sums that the following clusters have of a tile, in their order, so that results are reproducible. Each of
+/// them computes that piece before it waits for anybody, so the wait terminates.
+template <Shape kShape>
+__device__ __forceinline__ void add_published(const Output& out, const Pieces<kShape>& pieces, int tile, int group,
+                                              float (&sum)[kShape.cols / 2]) {
+  const int cluster = blockIdx.x / kShape.cluster_blocks(), end = (tile - pieces.dense + 1) * pieces.steps;
+  for (int other = cluster + 1; other < pieces.clusters && pieces.first_unit(other) < end; ++other) {
+    if (pieces.first_unit(other) == pieces.first_unit(other + 1)) continue;
+    const int block = other * kShape.cluster_blocks() + pieces.rank;
+    while (acquire(out.flags + block * kShape.groups + group) != out.epoch) {
+    }
+    const float4* from = partial_of_group<kShape>(out, block, group);
+#pragma unroll
+    for (int i = 0; i < kShape.cols / 8; ++i) {
+      const float4 quad = __ldcg(from + i * 128);
+      sum[4 * i] += quad.x, sum[4 * i + 1] += quad.y, sum[4 * i + 2] += quad.z, sum[4 * i + 3] += quad.w;
     }
   }
 }
 
-/// A warpgroup's share of each tile.
-template <Type kType, Shape kShape>
-__device__ __forceinline__ void multiply(const Output& out, std::uint32_t tiles_at, std::uint32_t full,
-                                         std::uint32_t empty, Tiles<kShape> tiles, int steps, int group) {
+/// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
+template <Type kType, Shape kShape, class Finish>
+__device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty,
+                                         Pieces<kShape> pieces, int first_sharer, int group, Finish finish) {
   const int lane = threadIdx.x % 32;
   const auto release = [&](int read) {
     if constexpr (kShape.cluster > 1) {
-      if (lane < kShape.cluster) barrier_arrive_at(empty + read * 8, lane);
+      if (lane < kShape.cluster) barrier_arrive_at(empty + read * 8, first_sharer + lane);
     } else {
       if (lane == 0) barrier_arrive(empty + read * 8);
     }
   };
+  int until_follow = 0;  // steps of the first warpgroup until the second one may begin
+  if constexpr (kShape.lead > 0) {
+    if (group == 0)
+      until_follow = kShape.lead;
+    else
+      named_barrier<2, 256>();
+  }
   int stage = 0;
   std::uint32_t phase = 0;
-  hopper::Place place;
-  float sum[128];
-  while (tiles.next(place)) {
+  Piece piece;
+  float sum[kShape.cols / 2];
+  while (pieces.next(piece)) {
     int previous = -1;
+    if constexpr (kShape.parts > 1) {
+      if (piece.count == 0)
+#pragma unroll
+        for (float& one : sum) one = 0;
+    }
 #pragma unroll 1
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < piece.count; ++step) {
       barrier_wait(full + stage * 8, phase);
       const std::uint32_t a_at = tiles_at + stage * kShape.stage_bytes() + group * kRowsOfGroup * kDepth * 2;
       const std::uint32_t b_at = tiles_at + stage * kShape.stage_bytes() + kShape.a_bytes();
       wgmma_fence();
 #pragma unroll
       for (int k = 0; k < kDepth; k += 16)
-        wgmma_64x256<kType>(sum, tile_descriptor(a_at + k * 2, 1024, 16),
-                            tile_descriptor(b_at + k * kBoxCols * 2, 1024, kBoxCols * kDepth * 2), step + k > 0);
+        wgmma_64<kType, kShape.cols>(sum, tile_descriptor(a_at + k * 2, 1024, 16),
+                                     tile_descriptor(b_at + k * kBoxCols * 2, 1024, kBoxCols * kDepth * 2),
+                                     step + k > 0);
       wgmma_commit();
       wgmma_wait<1>();  // the previous step has been multiplied
       if (previous >= 0) release(previous);
       previous = stage;
       if (++stage == kShape.stages) stage = 0, phase ^= 1;
+      if constexpr (kShape.lead > 0)
+        if (--until_follow == 0) named_arrive<2, 256>();
     }
     wgmma_wait<0>();
     if (previous >= 0) release(previous);
-    store_sums(out, place.row * kShape.rows() + group * kRowsOfGroup, place.col * kCols, sum);
+    finish(piece, sum);
   }
+  if constexpr (kShape.lead > 0)
+    if (until_follow > 0) named_arrive<2, 256>();  // fewer steps than that in all
 }
 
-template <Type kType, int kGroups, int kStages, bool kPersistent, int kCluster>
-__global__ void __cluster_dims__(kCluster, 1, 1) __launch_bounds__((kGroups + 1) * 128, 1)
-    matmul_wgmma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-                 const Output out) {
-  constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster};
+/// Registers move from the loading threads to the multiplying ones where these have too few of their own. (The compiler
+/// heeds that only if a block may have the whole multiprocessor.)
+template <Shape kShape>
+struct Registers {
+  static constexpr int kEven = 65536 / (kShape.threads() * kShape.resident()) / 8 * 8;  // of a thread, at the start
+  static constexpr bool kMoved = kShape.cols / 2 + 48 > kEven;  // too few for the sums and what is beside them
+  static constexpr int kFew = kShape.groups == 2 && kShape.resident() == 1 ? 40 : 24;
+  static constexpr int kMost = ((kShape.groups + 1) * kEven - kFew) / kShape.groups / 8 * 8;
+  static constexpr int kMany = kMost < 248 ? kMost : 248;
+  static_assert(!kMoved || kShape.resident() == 1);
+};
+
+template <Type kType, class Tile>
+__global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
+    __launch_bounds__(Tile::kShape.threads(), Tile::kShape.resident())
+        matmul_wgmma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+                     const Output out) {
+  constexpr Shape kShape = Tile::kShape;
+  constexpr bool kTogether = kShape.cluster_blocks() > 1;
   const std::uint32_t tiles_at = (shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u;
-  const std::uint32_t full = tiles_at + kStages * kShape.stage_bytes(), empty = full + kStages * 8;
+  const std::uint32_t full = tiles_at + kShape.stages * kShape.stage_bytes(), empty = full + kShape.stages * 8;
   if (threadIdx.x == 0) {
-    for (int s = 0; s < kStages; ++s) {
+    prefetch_map(&map_a);
+    prefetch_map(&map_b);
+    for (int s = 0; s < kShape.stages; ++s) {
       barrier_init(full + s * 8, 1);
-      barrier_init(empty + s * 8, kGroups * 4 * kCluster);
+      barrier_init(empty + s * 8, kShape.groups * 4 * kShape.cluster);
     }
     publish_barriers();
   }
   __syncthreads();
-  if constexpr (kCluster > 1) cluster_barrier();  // the other block's barriers are initialised, too
-  constexpr int kRows = kShape.rows() * kCluster;
-  const Tiles<kShape> tiles((out.m + kRows - 1) / kRows, (out.n + kCols - 1) / kCols,
-                            kCluster > 1 ? block_in_cluster() : 0);
-  const int steps = (out.k + kDepth - 1) / kDepth;
-  const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
-  if (group == kGroups) {
-    fewer_registers<kGroups == 1 ? 56 : 40>();
-    if (threadIdx.x % 128 < 32) load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, tiles, steps);
-  } else {
-    more_registers<kGroups == 1 ? 256 - 8 : 232>();
-    multiply<kType, kShape>(out, tiles_at, full, empty, tiles, steps, group);
+  if constexpr (kTogether) cluster_meeting();  // the other blocks' barriers are initialised, too
+  if constexpr (kShape.early) {
+    wait_for_previous_kernel();
+    allow_next_kernel();
   }
-  if constexpr (kCluster > 1) {
+  const int block = kTogether ? block_in_cluster() : 0, first_sharer = block / kShape.cluster * kShape.cluster;
+  const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
+  using Registers = wgmma::Registers<kShape>;
+  if (group == kShape.groups) {
+    if constexpr (Registers::kMoved) fewer_registers<Registers::kFew>();
+    if (threadIdx.x % 128 < 32)
+      load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, Pieces<kShape>(out, block),
+                         static_cast<std::uint16_t>(((1 << kShape.cluster) - 1) << first_sharer));
+    if constexpr (kShape.parts > 1) {
+      __syncwarp();
+      cluster_barrier();
+    }
+  } else {
+    if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
+    const Pieces<kShape> pieces(out, block);
+    multiply<kType, kShape>(tiles_at, full, empty, pieces, first_sharer, group,
+                            [&](const Piece& piece, float(&sum)[Tile::kShape.cols / 2]) {
+                              constexpr Shape kShape = Tile::kShape;
+                              const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
+                              if constexpr (kShape.parts > 1) {
+                                leave_partial<kShape>(tiles_at, group, sum);
+                                cluster_barrier();  // all parts are there
+                                add_partials<kShape>(out, tiles_at, row, col, pieces.part, pieces.rank);
+                              } else {
+                                if constexpr (kShape.share) {
+                                  if (piece.first > 0) return publish_partial<kShape>(out, group, sum);
+                                  if (piece.count < pieces.steps)
+                                    add_published<kShape>(out, pieces, piece.tile, group, sum);
+                                }
+                                store_sums<kShape.cols>(out, row + group * kRowsOfGroup, col, sum);
+                              }
+                            });
+  }
+  if constexpr (kTogether) {
     __syncwarp();
-    cluster_barrier();  // no block ends while the other one still writes to its memory or arrives at its barriers
+    // No block ends while another one still uses its memory, or while arrivals at its barriers are under way.
+    if constexpr (kShape.cluster > 1)
+      cluster_barrier();
+    else
+      cluster_meeting();
   }
 }
 
 inline namespace sm90a {
 
-template <Type kType, int kGroups, int kStages, bool kPersistent, int kCluster>
+template <Type kType, class Tile>
 void run(const Call& call) {
-  constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster};
+  constexpr Shape kShape = Tile::kShape;
   const auto g = general<Bits16, float, Bits16>(call);
   BoxedMatrix a{.at = g.a.at, .type = kType, .cols = g.k, .rows = g.m, .pitch = g.a.ld};
   a.box_cols = kDepth, a.box_rows = kShape.rows(), a.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
   BoxedMatrix b{.at = g.b.at, .type = kType, .cols = g.n, .rows = g.k, .pitch = g.b.ld};
-  b.box_cols = kBoxCols, b.box_rows = kDepth, b.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
-  const Output out{.c = g.c,
-                   .m = g.m,
-                   .n = g.n,
-                   .k = g.k,
-                   .ldc = static_cast<int>(g.ldc),
-                   .alpha = g.alpha,
-                   .beta = g.beta,
-                   .pairs = reinterpret_cast<std::uintptr_t>(g.c) % 8 == 0 && g.ldc % 2 == 0};
-  launch(call, matmul_wgmma<kType, kGroups, kStages, kPersistent, kCluster>, tensor_map(a), tensor_map(b), out);
+  b.box_cols = kBoxCols, b.box_rows = kShape.box_rows(), b.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+  Output out{.c = g.c,
+             .m = g.m,
+             .n = g.n,
+             .k = g.k,
+             .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
+             .partials = nullptr,
+             .flags = nullptr,
+             .epoch = 0};
+  if constexpr (kShape.share) {
+    const std::size_t blocks = call.launch.grid.x;
+    const Workspace& space = workspace(0, 0, blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
+    out.partials = space.partials, out.flags = space.flags, out.epoch = space.epoch;
+  }
+  launch_after(kShape.early, call, matmul_wgmma<kType, Tile>, tensor_map(a), tensor_map(b), out);
 }
 
 }  // namespace sm90a

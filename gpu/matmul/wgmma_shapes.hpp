@@ -1,0 +1,128 @@
+/// The compiled shapes among which the rungs on wgmma select, and the time that each is expected to take.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "gpu/matmul/wgmma.hpp"
+
+namespace rung::wgmma {
+
+/// A compiled shape and its name: rows x columns of C that a block computes; `pair`: two blocks, one below the other,
+/// load B together; `split`: so many blocks share k.
+struct Named {
+  const char* name;
+  Shape shape;
+};
+
+constexpr Shape large(int cols, int lead, bool share = false) {
+  return {.groups = 2,
+          .stages = 4,
+          .persistent = true,
+          .cluster = 2,
+          .cols = cols,
+          .lead = lead,
+          .share = share,
+          .early = true};
+}
+/// If the registers allow it, two blocks fit on a multiprocessor, so that the next launch can be set up beside this
+/// one.
+constexpr Shape small(int groups, int cols, int cluster, int parts) {
+  const int stage = Shape{.groups = groups, .cluster = cluster, .cols = cols}.stage_bytes();
+  const int ring = (groups * cols > 128 ? 192 : 96) * 1024;
+  return {.groups = groups, .stages = ring / stage, .cluster = cluster, .cols = cols, .parts = parts, .early = true};
+}
+
+inline constexpr Named kShapes[] = {
+    {"64x64", small(1, 64, 1, 1)},
+    {"64x64_split2", small(1, 64, 1, 2)},
+    {"64x64_split4", small(1, 64, 1, 4)},
+    {"128x64", small(2, 64, 1, 1)},
+    {"128x64_split2", small(2, 64, 1, 2)},
+    {"128x64_split4", small(2, 64, 1, 4)},
+    {"128x128_split2", small(2, 128, 1, 2)},
+    {"128x128_pair", small(2, 128, 2, 1)},
+    {"128x128_pair_split2", small(2, 128, 2, 2)},
+    {"128x192_pair", large(192, 2)},
+    {"128x256_pair", large(256, 2)},
+    {"128x256_pair_stream_k", large(256, 2, true)},
+};
+constexpr int kShapeCount = std::size(kShapes);
+
+/// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 2048 pairs
+/// of numbers in a cycle; the other rates are rough, and only the order of the shapes matters.
+inline double expected_cycles(const Shape& s, const MatmulShape& p, int multiprocessors) {
+  constexpr double kPairs = 2048, kLoaded = 40, kStored = 32;  // a cycle: of factors, bytes from L2, bytes to it
+  constexpr double kBegin = 1500, kExchange = 1500;            // until the first tile is there, for the partial sums
+  const int clusters = std::max(1, multiprocessors / s.cluster_blocks());
+  const double filled = static_cast<double>(tiles_of(s, p)) / clusters, waves = s.share ? filled : std::ceil(filled);
+  const double steps = std::ceil(std::ceil(p.k / double{kDepth}) / s.parts);
+  const double multiplied = s.rows() * s.cols * kDepth / kPairs;
+  const double loaded = (s.a_bytes() + s.b_bytes() / s.cluster) / kLoaded;
+  const double both = multiplied * multiplied * multiplied * multiplied + loaded * loaded * loaded * loaded;
+  const double step = std::sqrt(std::sqrt(both));             // somewhat above the larger
+  const bool stores_beside = s.lead > 0 || s.resident() > 1;  // while another warpgroup multiplies
+  const double store = s.rows() * s.cols * 4.0 / s.parts / kStored;
+  const double exchange = s.parts > 1 ? kExchange : s.share && filled != std::ceil(filled) ? kExchange + 2 * store : 0;
+  return waves * steps * step + store * (stores_beside ? 1 : waves) + kBegin + exchange;
+}
+
+/// Which of the compiled shapes a rung has.
+enum class Some { all, split };
+constexpr bool is_among(const Shape& s, Some some) { return some == Some::all || s.parts > 1; }
+
+/// The one that is expected to take least: its place among kShapes.
+inline int best_shape(Some some, const MatmulShape& p) {
+  const int multiprocessors = gpu_facts().sm_count;
+  int best = -1;
+  for (int i = 0; i < kShapeCount; ++i)
+    if (is_among(kShapes[i].shape, some) && (best < 0 || expected_cycles(kShapes[i].shape, p, multiprocessors) <
+                                                             expected_cycles(kShapes[best].shape, p, multiprocessors)))
+      best = i;
+  return best;
+}
+
+namespace {
+
+template <Type kType, Some kSome, int kWhich>
+void run_one(const Call& call) {
+  constexpr Shape kShape = kShapes[kWhich].shape;
+  if constexpr (is_among(kShape, kSome)) run<kType, TileOf<kShape>>(call);
+}
+
+template <Type kType, Some kSome, int... Which>
+void run_one_of(int which, const Call& call, std::integer_sequence<int, Which...>) {
+  ((which == Which ? run_one<kType, kSome, Which>(call) : void()), ...);
+}
+
+/// The record of a rung that selects among shapes, but for what it is called and how it differs.
+template <Type kType, Some kSome>
+bool add_choice(Kernel kernel) {
+  std::vector<Value> names{{-1, "best"}};
+  for (int i = 0; i < kShapeCount; ++i)
+    if (is_among(kShapes[i].shape, kSome)) names.push_back({i, kShapes[i].name});
+  kernel = common_record(std::move(kernel), kType);
+  kernel.tunables = {{"shape", names}};
+  const auto shape_of = [](const Params& p) {
+    if (const std::int64_t wanted = p.get("shape", -1); wanted >= 0) return static_cast<int>(wanted);
+    struct Known {
+      int m, n, k, best;
+    };
+    static thread_local Known last{};  // the calls between two timed launches must cost nothing
+    const auto [m, n, k] = matmul_shape(p);
+    if (last.m != m || last.n != n || last.k != k) last = {m, n, k, best_shape(kSome, {m, n, k})};
+    return last.best;
+  };
+  kernel.gpu.launch = [=](const Params& p) { return launch_of(kShapes[shape_of(p)].shape, p); };
+  kernel.gpu.requested = [=](const Params& p) { return traffic_of(kShapes[shape_of(p)].shape, p); };
+  kernel.run = [=](const Call& call) {
+    run_one_of<kType, kSome>(shape_of(call.params), call, std::make_integer_sequence<int, kShapeCount>());
+  };
+  return add_gpu_kernel(std::move(kernel));
+}
+
+}  // namespace
+}  // namespace rung::wgmma
