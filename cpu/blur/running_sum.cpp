@@ -4,8 +4,9 @@
 /// chain of one addition a vector. The rows' windows wait in a ring of 2 R + 1 rows, which L2 holds; a row that comes
 /// in takes the place of the one that leaves, and both go into the columns' sums, which L1 holds. So DRAM reads each
 /// pixel once, and a vector of pixels costs the same at every radius. Where no cache holds the image, means are written
-/// by streaming stores, and the next rows are prefetched: a strip's row is short, and the processor's own prefetcher
-/// would begin anew with each.
+/// by streaming stores. Pixels are prefetched 1024 columns before they come in, at the end of a strip's row those of
+/// the next one: the processor's own prefetcher would begin anew with each row. A whole row ahead would take the room
+/// in L1 that the columns' sums need, and narrower strips cost bandwidth: DRAM is read and written in shorter pieces.
 ///
 /// Floor: 8 bytes a pixel at the bandwidth of a copy. With AVX-512 a vector of 16 pixels takes 13 operations on two
 /// ports (a difference, 4 shuffles, 5 additions, 2 more down the columns and a factor): 6.5 cycles, 0.4 a pixel; 7
@@ -64,16 +65,24 @@ class Windows {
  public:
   /// Those of the columns whose first window begins at `x`.
   FloatVector begin(const float* x, int radius) {
-    FloatVector sum = load(x);
-    for (int k = 1; k <= 2 * radius; ++k) sum += load(x + k);
+    const float before = sum_of(x - 1, 2 * radius + 1);  // the window at the column before
     std::fill_n(last_, kLevels, FloatVector{});
-    difference(x, radius);
-    return sums_ = sum;
+    return sums_ = before + difference(x, radius);
   }
 
   FloatVector next(const float* x, int radius) { return sums_ += difference(x, radius); }
 
  private:
+  static float sum_of(const float* x, int n) {
+    FloatVector sums = {};
+    int i = 0;
+    for (; i + kLanes <= n; i += kLanes) sums += load(x + i);
+    float sum = 0;
+    for (int lane = 0; lane < kLanes; ++lane) sum += sums[lane];
+    for (; i < n; ++i) sum += x[i];
+    return sum;
+  }
+
   /// By how much the windows differ from those kLanes columns before.
   FloatVector difference(const float* x, int radius) {
     return added_up(load(x + 2 * radius) - load(x - 1), std::make_integer_sequence<int, kLevels>());
@@ -94,14 +103,8 @@ class Windows {
 template <Store kStore>
 class Descent {
  public:
-  Descent(const BlurImage& g, const Piece& piece, const Lines& lines, int rows_ahead, const float* x, float* y)
-      : g_(g),
-        piece_(piece),
-        lines_(lines),
-        rows_ahead_(rows_ahead),
-        x_(x),
-        y_(y),
-        columns_(whole_vectors(piece.columns())) {
+  Descent(const BlurImage& g, const Piece& piece, const Lines& lines, int ahead, const float* x, float* y)
+      : g_(g), piece_(piece), lines_(lines), ahead_(ahead), x_(x), y_(y), columns_(whole_vectors(piece.columns())) {
     std::fill_n(lines.shares, lines.pitch, 0.0f);
     fill_shares(g, piece, lines.shares);
     std::fill_n(lines.ring, std::size_t(lines.slots) * lines.pitch, 0.0f);
@@ -125,17 +128,18 @@ class Descent {
   template <typename Use>
   void each_window(int row, const Use& use) {
     const float* const from = x_ + std::int64_t{row} * g_.cols + piece_.begin;
-    const float* const ahead = from + (row + rows_ahead_ < g_.rows ? std::int64_t{rows_ahead_} * g_.cols : 0);
+    const int radius = g_.radius, ahead = std::min(ahead_, columns_), turn = columns_ - ahead;
+    const float* const below = from + (row + 1 < g_.rows ? g_.cols : 0) - turn;  // prefetched from column `turn` on
     Windows windows;
     const auto go_on = [&](const float* line, int begin, int end) __attribute__((always_inline)) {
       for (int i = begin; i < end;) {
         if (i % restart() == 0) {
-          use(i, windows.begin(line + i - g_.radius, g_.radius));
+          use(i, windows.begin(line + i - radius, radius));
           i += kLanes;
         }
         for (const int stop = std::min(end, (i / restart() + 1) * restart()); i < stop; i += kLanes) {
-          __builtin_prefetch(ahead + i);
-          use(i, windows.next(line + i - g_.radius, g_.radius));
+          __builtin_prefetch((i < turn ? from + ahead : below) + i);
+          use(i, windows.next(line + i - radius, radius));
         }
       }
     };
@@ -169,10 +173,15 @@ class Descent {
   void put_row(int row) {
     const int coming = row + g_.radius, top = std::max(row - g_.radius, 0), bottom = std::min(coming + 1, g_.rows);
     const float row_share = 1.0f / static_cast<float>(bottom - top);
+    const float whole_share = row_share / static_cast<float>(2 * g_.radius + 1);
+    const int left = left_, right = right_;
     float* const slot = lines_.slot(coming);  // of the row that leaves, too
     float* const to = y_ + std::int64_t{row} * g_.cols + piece_.begin;
     const auto put_means = [&](int i) __attribute__((always_inline)) {
-      const FloatVector means = load(lines_.sums + i) * (load(lines_.shares + i) * row_share);
+      FloatVector share = FloatVector{} + whole_share;
+      if (i < left || i >= right) [[unlikely]]
+        share = load(lines_.shares + i) * row_share;
+      const FloatVector means = load(lines_.sums + i) * share;
       if constexpr (kStore == Store::streaming)
         store<kStore>(reinterpret_cast<FloatVector*>(to + i), means);
       else if (i + kLanes <= piece_.columns())
@@ -195,7 +204,7 @@ class Descent {
   const BlurImage& g_;
   const Piece& piece_;
   const Lines& lines_;
-  int rows_ahead_;  // prefetched
+  int ahead_;  // columns from a pixel to the one that is prefetched with it
   const float* x_;
   float* y_;
   int columns_, left_, right_;
@@ -219,7 +228,7 @@ const bool added = add_kernel({
     .idea = "All threads; running sums along rows in vectors, a ring of these that L2 holds, running sums down its "
             "columns, streaming stores: the same cost at every radius.",
     .source = {{"mcdonnell1981"}, {"datta2008"}},
-    .tunables = {{"strip", {2048, 1024, 4096, 8192}}, {"ahead", {1, 2, 4}}},
+    .tunables = {{"strip", {4096, 2048, 3072, 8192}}, {"ahead", {1024, 2048, 512}}},
     .scratch = [](const Params& p) { return thread_scratch(Lines::all_floats(blur_image(p), p.at("strip"))); },
     .run = run,
 });
