@@ -1,5 +1,5 @@
 /// For a small C: of its tiles of 128 x 256 there are fewer than multiprocessors (32 at N = 1024, of 132). Smaller
-/// tiles are more, but load more: a tile of r x c needs (1/r + 1/c) bytes of L2 for each product, and L2 gives a
+/// tiles are more, but load more: a tile of r x c needs 2/r + 2/c bytes of L2 for each product, and L2 gives a
 /// multiprocessor about 40 bytes in a clock. So the blocks of a cluster share a tile of 128 x 128 and divide k among
 /// them; each then adds a part of the rows, which it reads from the shared memory of the others, in a fixed order.
 /// No partial sum passes through memory, and there is one launch, which is set up while the previous kernel ends.
