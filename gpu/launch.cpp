@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "gpu/cuda_error.hpp"
-#include "gpu/device_facts.hpp"
 #include "gpu/simt/cuda.hpp"
 #include "gpu/timeline.hpp"
 
@@ -67,9 +66,16 @@ const Resources& resources_of(const void* kernel, const Launch& launch) {
   return known.emplace(key, resources).first->second;
 }
 
+int multiprocessors() {
+  int device = 0, count = 0;
+  check_cuda(cudaGetDevice(&device), "asking for the current GPU");
+  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "asking for its multiprocessors");
+  return count;
+}
+
 /// Throws LaunchRefused if the GPU does not hold all blocks at once.
 void check_all_fit(const Extent& grid, const Resources& resources) {
-  const auto fit = static_cast<std::size_t>(resources.blocks_per_sm) * gpu_facts().sm_count;
+  const auto fit = static_cast<std::size_t>(resources.blocks_per_sm) * multiprocessors();
   if (grid.count() > fit)
     throw LaunchRefused(
         fmt::format("its {} blocks wait for each other, and this GPU holds {} of them at once", grid.count(), fit));
