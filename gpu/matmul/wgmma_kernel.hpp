@@ -160,23 +160,27 @@ __device__ __forceinline__ void add_partials(const Output& out, std::uint32_t pa
   const auto row = [&](int i) { return part * kRows + (i * kThreads + static_cast<int>(threadIdx.x)) / kQuadsOfRow; };
   const int col = threadIdx.x % kQuadsOfRow * 4;  // in every row
   static_assert(kThreads % kQuadsOfRow == 0);
+  if (first_col + col >= out.n) return;
+  // Only what is added is read: a block may end when all have passed the barrier behind this, and a load whose value
+  // nobody waits for could still be on its way to it.
+  const auto is_inside = [&](int i) { return first_row + row(i) < out.m; };
   float4 of[kQuads][kShape.parts];  // all on their way before the first is added
 #pragma unroll
   for (int p = 0; p < kShape.parts; ++p) {
     const std::uint32_t there = address_in(p * kShape.cluster + rank, partial);
 #pragma unroll
-    for (int i = 0; i < kQuads; ++i) of[i][p] = read_cluster(there + (row(i) * kShape.partial_pitch() + col) * 4);
+    for (int i = 0; i < kQuads; ++i)
+      if (is_inside(i)) of[i][p] = read_cluster(there + (row(i) * kShape.partial_pitch() + col) * 4);
   }
-  if (first_col + col >= out.n) return;
 #pragma unroll
   for (int i = 0; i < kQuads; ++i) {
+    if (!is_inside(i)) continue;
     float4 sum = of[i][0];
 #pragma unroll
     for (int p = 1; p < kShape.parts; ++p)
       sum.x += of[i][p].x, sum.y += of[i][p].y, sum.z += of[i][p].z, sum.w += of[i][p].w;
-    const int y = first_row + row(i);
-    if (y < out.m)
-      __stcs(reinterpret_cast<float4*>(out.c + static_cast<std::size_t>(y) * out.n + first_col + col), sum);
+    __stcs(reinterpret_cast<float4*>(out.c + static_cast<std::size_t>(first_row + row(i)) * out.n + first_col + col),
+           sum);
   }
 }
 
