@@ -175,7 +175,7 @@ def _draw(fig, rows: list[dict], key: str, name: str, unit: str) -> None:
     high = max(r[k] for r in rows for k in (key, "predicted") if r[k])
     low = min(r[k] for r in rows for k in (key, "predicted") if r[k])
     factor, unit = numbers.scale(high, unit) if unit else (1.0, "")
-    left, room = 14.0, style.WIDTH - 14.0 - 2.0 - 4.0 * (len(panels) - 1)
+    left, room = 16.0, style.WIDTH - 16.0 - 2.0 - 4.0 * (len(panels) - 1)
     for i, panel in enumerate(panels):
         width = room * shares[i] / sum(shares)
         ax = style.axes(fig, left, 9, style.WIDTH - left - width, 5, yscale="log")

@@ -73,7 +73,7 @@ def _spread(view: View, part: Part, name: str) -> Figure:
         for i, (roofs, unit) in enumerate(zip(both, ("GB/s", "GFLOP/s"))):
             if not roofs:
                 continue
-            ax = style.axes(fig, (36, 118)[i], 9, (84, 2)[i], 2)
+            ax = style.axes(fig, (36, 116)[i], 9, (84, 6)[i], 2)
             ax.set_xscale("log")
             ax.set_ylim(most - 0.4, -0.6)
             ax.set_xlim(min(r.minimum for r in roofs) / 1.4, max(r.maximum for r in roofs) * 1.4)
@@ -83,7 +83,7 @@ def _spread(view: View, part: Part, name: str) -> Figure:
                 ax.plot([r.value], [y], "o", color=style.OWN, markersize=3.6, zorder=3)
             ax.set_yticks(range(len(roofs)), [labels.wrap(r.label, 30) for r in roofs])
             ax.tick_params(axis="y", length=0)
-            style.rate_ticks(ax.xaxis, *ax.get_xlim())
+            style.rate_ticks(ax.xaxis, *ax.get_xlim(), spread=25)
             ax.xaxis.set_minor_locator(NullLocator())
             ax.set_xlabel(f"{('Bandwidth', 'Arithmetic')[i]} [{unit}]")
     return Figure(name, _rows(part), draw, "Every roof: median, 95\u00a0% interval (dark) and range of its samples (pale). "

@@ -211,7 +211,7 @@ def _places(view: View, branches: dict, counted: dict) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        ax = style.axes(fig, 14, 9, 18, 2)
+        ax = style.axes(fig, 16, 9, 18, 2)
         series = [lines.Series(PLACES[group], [lines.dot(p, 100 * taken / 32) for taken, p in dots]) for group, dots in timed.items()]
         top = max([p.value for p in points] + ([roof.value] if roof else []))
         unit = points[0].metric.unit
@@ -259,7 +259,7 @@ def _bodies(view: View, branches: dict) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        ax = style.axes(fig, 14, 9, 22, 2)
+        ax = style.axes(fig, 16, 9, 22, 2)
         lines.draw(ax, [lines.Series(name, [lines.dot(p, body) for body, p in dots]) for name, dots in lines_.items()],
                    "Steps on either way", "Performance", limit=13, unit=points[0].metric.unit)
     caption = (f"The same number of steps in all, by how many follow each branch; every other lane, or block, takes the other way. "
@@ -286,7 +286,7 @@ def _shares(view: View, function: dict[str, list[Point]]) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines, style
-        ax = style.axes(fig, 14, 9, 22, 2)
+        ax = style.axes(fig, 16, 9, 22, 2)
         lines.draw(ax, [lines.Series(name, [lines.dot(p, x) for x, p in dots]) for name, dots in lines_.items()], "Negative elements [%]",
                    "Rate", log_x=False, log_y=True, limit=13, unit=shown[0].metric.unit, xlim=(-4, 104))
     times = f", each evaluated {numbers.grouped(most)} times" if most > 1 else ""

@@ -242,7 +242,7 @@ def _depths(view: View, part: Part) -> list[Figure]:
     bound = _bound(part)
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 19, 2)
+        ax = style.axes(fig, 14, 9, 22, 2)
         made = [lines.Series(name, [lines.dot(p, _depth(p)) for p in line]) for name, line in series.items()]
         dashed = {"color": style.ALERT, "linestyle": (0, (2, 1)), "marker": ","}
         made += [lines.Series("bound, times steps", [lines.Dot(d, bound * d) for d in depths], dashed)] if bound else []
@@ -351,7 +351,7 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
     caption = (f"Rates on the {ladder.part.side.upper()} over the side of the field, {steps:.0f} steps, each kernel in its fastest variant. "
                f"{words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p) | {"n": p.n} for p in points],
-                   lambda fig: lines.draw(style.axes(fig, 14, 9, 19, 2), [
+                   lambda fig: lines.draw(style.axes(fig, 14, 9, 22, 2), [
                        lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
                        "Side of the field, N", "Rate", log_y=True, limit=13, unit=points[0].metric.unit),
                    caption, "Line plot of rates over the side of the field.", height=55, half=True)]
@@ -366,7 +366,7 @@ def _threads(view: View, ladder: Ladder) -> list[Figure]:
         return []
     caption = f"Rates over the number of threads, {swept[0].size_text}. {words.provenance(ladder.part, swept)}"
     return [Figure(f"{view.name}_threads", [_row(ladder.part, p) for p in swept],
-                   lambda fig: lines.draw(style.axes(fig, 14, 9, 19, 2), [
+                   lambda fig: lines.draw(style.axes(fig, 14, 9, 22, 2), [
                        lines.Series(name, [lines.dot(p, p.threads) for p in line]) for name, line in series.items()],
                        "Threads", "Rate", log_y=True, limit=13, unit=swept[0].metric.unit),
                    caption, "Line plot of rates over the number of threads.", height=55, half=True)]

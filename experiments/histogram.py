@@ -103,7 +103,7 @@ def _figure(view: View, made: Ladder) -> Figure:
     series = list(_by_kernel(points).values())[:style.MOST]
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 23, 2)
+        ax = style.axes(fig, 16, 9, 23, 2)
         values = [p.value for some in series for p in some] + ([top.value] if top else [])
         shares = sorted({p.sizes.get(SHARE, 0) for some in series for p in some})
         lines.draw(ax, [lines.Series(some[0].kernel.title, [lines.dot(p, p.sizes.get(SHARE, 0)) for p in some]) for some in series],

@@ -12,7 +12,7 @@ from report.text import numbers, words
 
 ROW, MOST = 3.9, 72.0
 """Millimetres of a line, and of the whole figure: a third of a page is left for its caption and no more."""
-RIGHT, ABOVE, BELOW = 69.0, 5.0, 9.0
+RIGHT, ABOVE, BELOW = 73.0, 5.0, 9.0
 GAP, WIDEST = 3.0, 62.0
 """Between the names and the bars; the most room for names."""
 

@@ -89,9 +89,9 @@ def thinned(ticks: list, ratio: float = 1.5) -> list:
     return kept[::-1]
 
 
-def rate_ticks(axis, low: float, high: float) -> None:
-    """Decades; where there are fewer than two, 1, 2 and 5 of each."""
-    if high / low > 100:
+def rate_ticks(axis, low: float, high: float, spread: float = 100) -> None:
+    """Decades; where the ends are not further apart than `spread`, 1, 2 and 5 of each."""
+    if high / low > spread:
         decade_ticks(axis)
     else:
         plain_ticks(axis, [t for e in range(-9, 10) for m in (1, 2, 5) if low <= (t := m * 10.0**e) <= high])

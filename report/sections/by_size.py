@@ -80,7 +80,7 @@ def figure(view: View, made: Ladder, word: str, what: str) -> Figure:
     shown = {title: line for title, line in series.items() if title not in left_out}
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 23, 2)
+        ax = style.axes(fig, 16, 9, 23, 2)
         values = [p.value for line in shown.values() for p in line] + ([top.value] if top else [])
         lines.draw(ax, [lines.Series(title, [lines.dot(p, p.n) for p in line]) for title, line in shown.items()],
                    "Elements", "Bandwidth", log_y=True, limit=15, unit=points[0].metric.unit, ylim=(min(values) / 1.5, 2.5 * max(values)))

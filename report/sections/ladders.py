@@ -205,7 +205,7 @@ def over_peers(stem: str, ladder: Ladder) -> list[Figure]:
                + words.provenance(ladder.part, [p for p, _ in ladder.over], hollow=False))
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 12, 9, 22, 2)
+        ax = style.axes(fig, 12, 9, 25, 2)
         high = max(d.high or d.y for s in series for d in s.dots)
         low = min(d.low or d.y for s in series for d in s.dots)
         lines.draw(ax, series, "N", "Speed over the library", limit=13, ylim=(min(0.9, low / 1.05), high * 1.05))

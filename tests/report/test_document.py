@@ -69,6 +69,15 @@ def test_no_type_3_fonts(whole):
         assert found and "Type3" not in found, path.name
 
 
+def test_nothing_is_cut_off_at_the_edge_of_a_figure(whole):
+    """Labels that are too long for their margin would leave ink there."""
+    image = pytest.importorskip("matplotlib.image")
+    for path in sorted((whole / "figures").glob("*.png")):
+        pixels = image.imread(path)[..., :3]
+        edges = {"left": pixels[:, 0], "right": pixels[:, -1], "top": pixels[0], "bottom": pixels[-1]}
+        assert not [side for side, line in edges.items() if (line < 0.9).any()], path.name
+
+
 def test_the_first_page_answers_the_question_with_two_figures(whole):
     data = json.loads((whole / "report.json").read_text())
     page = data["page"]
