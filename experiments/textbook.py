@@ -96,7 +96,7 @@ def section(view: View) -> Section | None:
     if not every:
         return None
     base = _base(measured)
-    texts = [*(_here(view, base) or _model_here(view, every)), *_path(base), *_most(view, measured), *_old(view, every)]
+    texts = [*(_here(view, base) or _model_here(view, every)), *_path(base), *_most(view, base, measured), *_old(view, every)]
     shown = [s for s in every if s.left]
     return Section(" ".join(texts), figures=[_figure(view, shown)] if shown else [],
                    tables=[_table(view, f"{view.name}_shares", _telling(every), "In the textbook’s blocks. ")],
@@ -107,23 +107,34 @@ def section(view: View) -> Section | None:
 
 
 def _block(p: Point) -> str:
-    return str(p.tunables.get("block", "16x16"))
+    block = p.tunables.get("block", "16x16")
+    return block if isinstance(block, str) else f"{block:g}x{block:g}"
 
 
-def _pairs(view: View, points: list[Point]) -> list[tuple[Point, Point]]:
+def _pairs(view: View, points: list[Point], names: str = "kernels") -> list[tuple[Point, Point]]:
     """Each naive point with the tiled one of the same sizes, mode, loads and modelled device."""
     def key(p: Point) -> tuple:
         return p.size_key, p.mode, str(p.tunables.get("loads", "usual")), p.labels.get("model_device", "")
-    tiled = {key(p): p for p in points if p.kernel.name == view.settings["tiled"]}
-    return [(p, tiled[key(p)]) for p in points if p.kernel.name == view.settings["naive"] and key(p) in tiled]
+    naive, tiled = view.settings[names]
+    width = view.settings["width"]
+    second = {key(p): p for p in points if p.kernel.name == tiled and p.tunables.get("tile", width) == width}
+    return [(p, second[key(p)]) for p in points if p.kernel.name == naive and key(p) in second]
 
 
 def _measured(view: View) -> list[Setting]:
-    if not view.gpu:
-        return []
-    pairs = _pairs(view, [p for p in view.gpu.points if p.is_timed and not p.kernel.is_ceiling])
+    """Of this experiment; where it was not measured, the same two kernels on the ladder, in the blocks of the textbook."""
+    parts = [(view.gpu, "kernels")] if view.gpu else [(one.gpu, "ladder") for one in view.suite if one.gpu]
+    for part, names in parts:
+        pairs = _pairs(view, [p for p in part.points if p.is_timed and not p.kernel.is_ceiling], names)
+        pairs = [pair for pair in pairs if names == "kernels" or _block(pair[0]) == "16x16"]
+        if pairs:
+            return _timed(part, pairs)
+    return []
+
+
+def _timed(part: Part, pairs: list[tuple[Point, Point]]) -> list[Setting]:
     ratios = judge({i: ratio(tiled, naive) for i, (naive, tiled) in enumerate(pairs)})
-    made = [Setting(view.gpu, naive, tiled, ratios[i].value, ratios[i], tuple(use(view.gpu, p).limit or "" for p in (naive, tiled)))
+    made = [Setting(part, naive, tiled, ratios[i].value, ratios[i], tuple(use(part, p).limit or "" for p in (naive, tiled)))
             for i, (naive, tiled) in enumerate(pairs)]
     return sorted(made, key=lambda s: (s.naive.n or 0, s.is_past_l1, s.naive.name))
 
@@ -162,10 +173,12 @@ def _bytes(part: Part, p: Point) -> Bytes | None:
         sectors, fetched = c.get("model_l1_load_sectors"), c.get("model_l2_load_sectors", 0.0)
         return Bytes(requested, SECTOR * sectors, SECTOR * fetched, dram) if sectors else Bytes(requested, dram, dram, dram)
     c, requested = part.counters_of(p), p.counters.get("bytes_declared_loaded")
-    fetched = SECTOR * c["l2_load_sectors"] if c.get("l2_load_sectors") else c.get("l2_bytes")
-    if not requested or not fetched or not c.get("l1_load_sectors") or c.get("dram_bytes_read") is None:
+    if not requested or not c.get("l1_load_sectors") or c.get("dram_bytes_read") is None:
         return None
-    return Bytes(requested, SECTOR * c["l1_load_sectors"], fetched, c["dram_bytes_read"])
+    merged = SECTOR * c["l1_load_sectors"]
+    # All bytes of the L2 include those between its parts: where only these were read, the L1 asked for no more than this.
+    fetched = SECTOR * c["l2_load_sectors"] if c.get("l2_load_sectors") else min(c.get("l2_bytes", 0.0), merged)
+    return Bytes(requested, merged, fetched, c["dram_bytes_read"]) if fetched else None
 
 
 def _base(measured: list[Setting]) -> Setting | None:
@@ -194,22 +207,15 @@ def _served(found: Bytes) -> str:
             f"L2 {numbers.percent(s['L2'])} and DRAM {numbers.percent(s['DRAM'])}")
 
 
-def _fewer(naive: Bytes, tiled: Bytes) -> str:
-    if not naive.dram:
-        return ""
-    return (f" The tiled kernel requests {numbers.significant(naive.requested / tiled.requested)} times fewer bytes, but DRAM reads "
-            f"{numbers.significant(tiled.dram / naive.dram)} times as many for it.")
-
-
 def _here(view: View, base: Setting | None) -> list[str]:
     if not base:
         return []
     doubt = f" ({base.ratio.doubt})" if base.ratio.doubt else ""
     texts = [f"Where the textbook’s model promises a factor of {view.settings['width']}, tiles of 16 × 16 are {numbers.times(base.factor)} as fast as "
              f"the naive kernel on {base.device}{doubt}, at {base.naive.size_text}."]
-    naive, tiled = base.bytes
+    naive = base.bytes[0]
     if naive:
-        texts.append(f"Of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(base)}." + (_fewer(naive, tiled) if tiled else ""))
+        texts.append(f"Of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(base)}.")
     return texts
 
 
@@ -255,9 +261,9 @@ def _path(base: Setting | None) -> list[str]:
     return [f"They keep the L1’s data path, which serves shared memory as well, {both} busy."]
 
 
-def _most(view: View, measured: list[Setting]) -> list[str]:
+def _most(view: View, base: Setting | None, measured: list[Setting]) -> list[str]:
     best = max(measured, key=lambda s: s.factor, default=None)
-    if not best or len(measured) < 2:
+    if not best or best is base:
         return []
     wanted = RETURNS * view.settings["width"]
     text = f"Of {words.counted(len(measured), 'measured setting')} the factor is largest, {numbers.times(best.factor)}, with {best.name}"
@@ -271,10 +277,11 @@ def _old(view: View, modelled: list[Setting]) -> list[str]:
     old = [s for s in modelled if _is_old(s) and s.is_plain]
     if not old:
         return []
-    each = [f"{numbers.times(s.factor)} on {s.device}, where half warps’ transactions fetch {numbers.percent(s.left)} of the naive kernel’s requested bytes"
-            for s in old]
+    each = words.joined([f"{numbers.times(s.factor)} on {s.device}" for s in old])
+    fetched = words.joined([numbers.percent(s.left) for s in old])
     back = all(s.factor >= RETURNS * view.settings["width"] for s in old)
-    return [f"Without caches for global memory {'the factor is there' if back else 'it is another one'}: by the model it is {words.joined(each)}."]
+    return [f"Without caches for global memory the factor is {'there, or a larger one' if back else 'another one'}: by the model {each}, where half "
+            f"warps’ transactions fetch {fetched} of the naive kernel’s requested bytes."]
 
 
 # Verdicts
@@ -342,20 +349,26 @@ def _figure(view: View, shown: list[Setting]) -> Figure:
         line = lines.Series("the textbook’s model", [lines.Dot(100 * x, max(1.0, width * x)) for x in ends],
                             {"color": style.GREY, "marker": ",", "linestyle": "--"})
         made = [lines.Series(name, [_dot(s) for s in sorted(group, key=lambda s: s.left)], style.SERIES[i] | {
-            "marker": "o" if group[0].is_measured else ("x", "+", "1", "2", "3")[i % 5]}, joined=False)
+            "marker": "o" if group[0].is_measured else ("s", "^", "D")[i % 3]}, joined=False)
             for i, (name, group) in enumerate(list(groups.items())[:style.MOST - 1])]
         ax = style.axes(fig, 16, 9, 40)
         lines.draw(ax, [*made, line], "Requested bytes of the naive kernel that leave the multiprocessors [%]",
                    "Speed of tiled over naive", log_y=True, xlim=(100 * low, 100 * high))
         style.plain_ticks(ax.xaxis, [x for x in TICKS if low <= x / 100 <= high])
-    measured = [p for s in shown if s.is_measured for p in (s.naive, s.tiled)]
     caption = (f"How many times as fast tiles of 16 × 16 are, beside the part of the naive kernel’s requested bytes that neither merging nor L1 serves; one "
-               f"point a setting. Circles: measured. Crosses: modelled, the longest of the bytes over the bandwidth of memory, the operations over the "
+               f"point a setting. Circles: measured. Other marks: modelled, the longest of the bytes over the bandwidth of memory, the operations over the "
                f"peak and the wavefronts of the L1’s data path. Dashed: the textbook’s model, {view.settings['width']} times that part, and 1 from where "
                "caches do the tiles’ work. ")
-    caption += words.provenance(view.gpu, measured) if measured else words.sentence(f"modelled; {view.counts.label}")
+    caption += _provenance(view, shown)
     return Figure(f"{view.name}_factor", [_row(s) for s in shown], draw, caption,
                   "Scatter plot of the factor over the part of the bytes that leave the multiprocessors, with the textbook’s line.", height=66)
+
+
+def _provenance(view: View, settings: list[Setting]) -> str:
+    timed = [s for s in settings if s.is_measured]
+    if timed:
+        return words.provenance(timed[0].part, [p for s in timed for p in (s.naive, s.tiled)], hollow=False)
+    return words.sentence(f"modelled; {view.counts.label}")
 
 
 def _dot(s: Setting):
@@ -379,10 +392,9 @@ def _slashed(found: Bytes | None) -> str | None:
 
 
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
-    measured = [p for s in settings if s.is_measured for p in (s.naive, s.tiled)]
     caption = (f"{what}Who serves the requested bytes, in per cent: merging in a request / L1 / L2 / DRAM; below 0 where more is fetched than was asked for. "
                "Limits: of the naive and of the tiled kernel. ")
-    caption += words.provenance(view.gpu, measured, hollow=False) if measured else words.sentence(f"modelled; {view.counts.label}")
+    caption += _provenance(view, settings)
     return Table(name, caption, (
         Column("setting", "setting", right=False, wide=True), Column("where", "GPU", right=False), Column("factor", "factor", numbers.times),
         Column("naive_shares", "naive"), Column("tiled_shares", "tiled"), Column("limits", "limits", right=False)), [_row(s) for s in settings])

@@ -421,7 +421,7 @@ TEST(Caches, WithoutAnyEachHalfWarpReadsItsOwn) {
   EXPECT_EQ(fetched("GT200", in_order), 4u);
   EXPECT_EQ(fetched("GT200", swapped), 4u);
   EXPECT_EQ(fetched("GT200", one_word), 2u);
-  EXPECT_EQ(fetched("GT200", shifted), 4u + 4u + 1u);  // 128 bytes; 128 and, in the next line, 32
+  EXPECT_EQ(fetched("GT200", shifted), 4u + 2u + 1u);  // 128 bytes; the next 64 and, in another line, 32
   EXPECT_EQ(fetched("GT200", rows), 32u);
 }
 

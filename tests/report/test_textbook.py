@@ -57,7 +57,6 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
     assert "6.0 % leave the multiprocessors, as many bytes as the tiled kernel requests" in text
-    assert "requests 16.0 times fewer bytes, but DRAM reads 1.00 times as many for it" in text
     found = verdicts(section)
     assert found == {"accesses": PARTLY, "speed": FAILS, "naive": FAILS, "tiled": FAILS}
     assert "those that DRAM serves are as many" in evidence(section, "accesses").replace("\u00a0", " ")
@@ -76,7 +75,7 @@ def test_bytes_that_all_come_from_memory_bring_it_back(tmp_path):
 
 def test_without_caches_the_model_has_it(tmp_path):
     section = section_of(tmp_path, modelled())
-    assert "the factor is there: by the model it is 12× on GTX 280 (GT200)" in section.finding
+    assert "the factor is there, or a larger one: by the model 12× on GTX 280 (GT200)" in section.finding
     assert "fetch 75\u00a0% of the naive kernel’s requested bytes" in section.finding
     assert verdicts(section) == {"accesses": PARTLY, "speed": HOLDS, "naive": UNTESTED, "tiled": UNTESTED}
     assert section.figures[0].rows[0]["naive_limit"] == "memory"
@@ -107,3 +106,14 @@ def test_times_alone_and_half_of_a_pair(tmp_path):
     run.benchmarks = [b for b in run.benchmarks if b["kernel"] != TILED]
     run.save(tmp_path)
     assert contributions(collect([tmp_path], [])) == []
+
+
+def test_the_ladders_kernels_stand_in_where_these_were_not_measured(tmp_path):
+    ladder = Run("matmul_ladder")
+    ladder.roofs("gpu")
+    for name, rate, tunables in (("naive", 100, {"block": 16}), ("naive", 120, {"block": 32}), ("tiled", 170, {"tile": 16}), ("tiled", 300, {"tile": 32})):
+        ladder.rate(f"gpu/matmul/{name}", rate, tunables=tunables)
+    ladder.save(tmp_path)
+    modelled().save(tmp_path)
+    section = next(c.section for c in contributions(collect([tmp_path], [])) if c.view.name == "textbook")
+    assert "1.70× as fast as the naive kernel" in section.finding and len(section.tables[0].rows) == 2
