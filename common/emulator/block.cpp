@@ -156,7 +156,7 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
 /// Runs a warp until each of its threads waits at a barrier, has yielded or has exited.
 void BlockRunner::run_warp(unsigned first, unsigned last) {
   const std::span<const unsigned> order = permuted(lanes_, first, last);
-  log_.feed_to(launch_->caches ? &warp_streams_[first / kWarpSize] : nullptr);
+  log_.feed_to(launch_->caches ? &warp_streams_[first / kWarpSize] : nullptr, launch_->options.caches);
   for (;;) {
     to_run_ = order;
     run_ready();
@@ -186,7 +186,7 @@ void BlockRunner::interleave_requests() {
     left = 0;
     for (const RequestStream& warp : warp_streams_)
       if (i < warp.size()) {
-        stream_.add(warp.line(i), warp.sectors(i), warp.is_store(i));
+        stream_.add(warp, i);
         ++left;
       }
   }

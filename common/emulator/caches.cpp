@@ -156,9 +156,11 @@ class SecondLevel {
   CacheCounts& counts_;
 };
 
+bool has_caches(const Device& device) { return device.l2_bytes > 0; }
+
 void require_caches(const Device& device) {
   const std::string name(device.name);
-  if (device.l2_bytes == 0) throw Error(name + " has no cache for global memory");
+  if (!has_caches(device)) throw Error(name + " has no cache for global memory");
   if (device.major < 7)
     throw Error("the caches of " + name + " are not modelled: that requires compute capability 7.0 or later");
 }
@@ -169,6 +171,7 @@ double CacheCounts::l1_hit_rate() const { return rate(l1_load_hits, l1_load_sect
 double CacheCounts::l2_hit_rate() const { return rate(l2_load_hits, l2_load_sectors); }
 
 CacheCounts& CacheCounts::operator+=(const CacheCounts& other) {
+  l1_load_lines += other.l1_load_lines;
   l1_load_sectors += other.l1_load_sectors;
   l1_load_hits += other.l1_load_hits;
   l2_load_sectors += other.l2_load_sectors;
@@ -223,8 +226,20 @@ struct CacheModel::State {
       : blocks(launched),
         part_bytes(buffered_bytes / 2),
         per_wave(static_cast<std::size_t>(device.sm_count) * static_cast<std::size_t>(blocks_per_sm)),
+        is_cached(has_caches(device)),
         l1s(static_cast<std::size_t>(device.sm_count), Cache(l1)),
         l2(device, counts) {}
+
+  /// A transaction of a device without caches.
+  void access_dram(unsigned sectors, bool is_store) {
+    (is_store ? counts.dram_written_sectors : counts.dram_read_sectors) += count(sectors);
+  }
+
+  void load_past_l1(std::size_t sm, std::uint64_t number, unsigned sectors) {
+    ++counts.l1_load_lines;
+    counts.l1_load_sectors += count(sectors);
+    l2.load(side_of(sm), number, sectors);
+  }
 
   void access(std::size_t sm, std::uint64_t number, unsigned sectors, bool is_store) {
     Line evicted;  // dropped: an L1 is write-through
@@ -235,10 +250,25 @@ struct CacheModel::State {
       l2.store(number, sectors);
       return;
     }
+    ++counts.l1_load_lines;
     counts.l1_load_sectors += count(sectors);
     counts.l1_load_hits += count(sectors & ~missing);
-    // The two SMs of a TPC are on the same side.
-    if (missing != 0) l2.load(sm / 2 % 2, number, missing);
+    if (missing != 0) l2.load(side_of(sm), number, missing);
+  }
+
+  /// The two SMs of a TPC are on the same side.
+  static unsigned side_of(std::size_t sm) { return sm / 2 % 2; }
+
+  void access(const Resident& block, std::size_t i) {
+    const RequestStream& requests = block.requests;
+    const std::uint64_t number = requests.line(i);
+    const unsigned sectors = requests.sectors(i);
+    if (!is_cached)
+      access_dram(sectors, requests.is_store(i));
+    else if (requests.is_past_l1(i))
+      load_past_l1(block.sm, number, sectors);
+    else
+      access(block.sm, number, sectors, requests.is_store(i));
   }
 
   void prefetch(const Resident& block) const {
@@ -257,12 +287,10 @@ struct CacheModel::State {
     while (!wave.empty()) {
       bool some_ended = false;
       for (std::size_t b = 0; b < wave.size(); ++b) {
-        if (b + kPrefetchDistance < wave.size()) prefetch(wave[b + kPrefetchDistance]);
+        if (is_cached && b + kPrefetchDistance < wave.size()) prefetch(wave[b + kPrefetchDistance]);
         Resident& block = wave[b];
-        const RequestStream& requests = block.requests;
-        const std::size_t i = block.next++;
-        access(block.sm, requests.line(i), requests.sectors(i), requests.is_store(i));
-        some_ended |= block.next == requests.size();
+        access(block, block.next++);
+        some_ended |= block.next == block.requests.size();
       }
       if (some_ended) std::erase_if(wave, [](const Resident& block) { return block.next == block.requests.size(); });
     }
@@ -299,6 +327,7 @@ struct CacheModel::State {
   std::mutex mutex;
   CacheCounts counts;
   std::size_t blocks, part_bytes, per_wave;
+  bool is_cached;
   std::vector<Cache> l1s;
   SecondLevel l2;
 
@@ -312,8 +341,9 @@ struct CacheModel::State {
 
 CacheModel::CacheModel(const Device& device, std::size_t blocks, int blocks_per_sm, std::size_t shared_bytes_per_block,
                        std::size_t buffered_bytes) {
-  const std::size_t l1 = l1_bytes(device, blocks_per_sm, shared_bytes_per_block);
-  if (device.sm_count < 1 || device.l2_bytes < 2 * kWays * kLineBytes)
+  const bool is_cached = has_caches(device);
+  const std::size_t l1 = is_cached ? l1_bytes(device, blocks_per_sm, shared_bytes_per_block) : 0;
+  if (device.sm_count < 1 || (is_cached && device.l2_bytes < 2 * kWays * kLineBytes))
     throw Error(std::string(device.name) + " has no multiprocessors, or its L2 is too small for the cache model");
   state_ = std::make_unique<State>(device, blocks, blocks_per_sm, l1, buffered_bytes);
 }

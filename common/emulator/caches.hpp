@@ -1,5 +1,7 @@
 /// A model of the caches of a GPU: one L1 for each multiprocessor, one L2, and the traffic to DRAM. Its input are the
 /// requests that the emulator counts. It has no clock: the requests of resident blocks are interleaved round-robin.
+/// Devices of compute capability 1.x have no cache for global memory: each transaction that their half warps make
+/// (half_warps.hpp) goes to DRAM.
 ///
 /// Both levels have lines of 128 bytes in four sectors of 32 bytes, sixteen ways and LRU replacement. Both are empty at
 /// the start of a launch, as with Nsight Compute's --cache-control all.
@@ -7,7 +9,8 @@
 /// L1. Its size is what the carve-out for shared memory leaves of the multiprocessor's memory (l1_bytes). A load
 /// fetches the missing sectors only. Stores are written through to the L2 and allocate in the L1 without a fetch.
 /// Source: GPGPU-Sim's configuration SM90_H200 (dl1 …,L:T:m:L:L: write-through, lazy fetch on read). An H200 agrees:
-/// the next load hits a stored sector, and stores evict loaded lines.
+/// the next load hits a stored sector, and stores evict loaded lines. A load past the L1 (__ldcg) looks nothing up
+/// there and leaves nothing.
 ///
 /// L2. A load miss fetches the aligned 64 bytes around the sector; this was observed on an H200 and is assumed for all
 /// devices. A store allocates without a fetch. DRAM is written when a dirty line is evicted, and when more than half of
@@ -33,6 +36,7 @@ namespace rung {
 
 /// Sectors of 32 bytes at each level.
 struct CacheCounts {
+  std::uint64_t l1_load_lines = 0;  ///< lines of the requests of loads: each takes the L1's data path one cycle
   std::uint64_t l1_load_sectors = 0, l1_load_hits = 0;    ///< lookups by loads in the L1s, and hits
   std::uint64_t l2_load_sectors = 0, l2_load_hits = 0;    ///< lookups by L1 load misses in the L2, and hits
   std::uint64_t l2_store_sectors = 0, l2_store_hits = 0;  ///< lookups by stores in the L2, and hits
@@ -46,16 +50,18 @@ struct CacheCounts {
 /// The global-memory requests of one block, in order. An entry is a 128-byte line and the requested sectors of it.
 class RequestStream {
  public:
-  /// `line`: address / 128, below 2^56; `sectors`: bit i for the i-th sector of the line.
-  void add(std::uint64_t line, unsigned sectors, bool is_store) {
-    entries_.push_back(line << 5 | std::uint64_t{is_store} << 4 | sectors);
+  /// `line`: address / 128, below 2^56; `sectors`: bit i for the i-th sector of the line; `is_past_l1`: of a load.
+  void add(std::uint64_t line, unsigned sectors, bool is_store, bool is_past_l1 = false) {
+    entries_.push_back(line << 6 | std::uint64_t{is_past_l1} << 5 | std::uint64_t{is_store} << 4 | sectors);
   }
+  void add(const RequestStream& other, std::size_t i) { entries_.push_back(other.entries_[i]); }
   void clear() { entries_.clear(); }
   std::size_t size() const { return entries_.size(); }
   std::size_t bytes() const { return entries_.size() * sizeof(entries_[0]); }
-  std::uint64_t line(std::size_t i) const { return entries_[i] >> 5; }
+  std::uint64_t line(std::size_t i) const { return entries_[i] >> 6; }
   unsigned sectors(std::size_t i) const { return entries_[i] & 15; }
   bool is_store(std::size_t i) const { return entries_[i] >> 4 & 1; }
+  bool is_past_l1(std::size_t i) const { return entries_[i] >> 5 & 1; }
 
  private:
   std::vector<std::uint64_t> entries_;
@@ -68,7 +74,7 @@ int resident_blocks(const Device& device, const Launch& launch, std::size_t stat
 
 /// Bytes of an SM's L1: its memory less the smallest carve-out that holds the shared memory of `blocks_per_sm` blocks.
 /// The driver may carve out more than is needed. Throws Error for devices older than compute capability 7.0, whose L1
-/// works differently, and for blocks that do not fit.
+/// works differently or is missing, and for blocks that do not fit.
 std::size_t l1_bytes(const Device& device, int blocks_per_sm, std::size_t shared_bytes_per_block);
 
 /// The caches of one device during one launch. Blocks are added by several OS threads.
@@ -83,8 +89,8 @@ std::size_t l1_bytes(const Device& device, int blocks_per_sm, std::size_t shared
 class CacheModel {
  public:
   /// `blocks`: of the launch; `blocks_per_sm`: resident at once on a multiprocessor, at least 1;
-  /// `shared_bytes_per_block`: static and dynamic. Throws Error if the device has no cache for global memory, and where
-  /// l1_bytes does.
+  /// `shared_bytes_per_block`: static and dynamic. Throws Error where l1_bytes does, unless the device has no cache for
+  /// global memory.
   CacheModel(const Device& device, std::size_t blocks, int blocks_per_sm, std::size_t shared_bytes_per_block,
              std::size_t buffered_bytes = std::size_t{512} << 20);
   ~CacheModel();

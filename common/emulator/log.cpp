@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "common/emulator/half_warps.hpp"
+
 namespace rung {
 namespace {
 
@@ -214,7 +216,7 @@ void WarpLog::count(const Group& group, int steps, int threads, SiteTable& sites
       site.accesses += group.size;
       site.divergent += group.size != threads;
       site.transactions += transactions(group, offset + i, block, i, key);
-      if (stream_ && site.is_global()) feed(group, offset + i, site.is_store);
+      if (stream_ && site.is_global()) feed(group, offset + i, key);
     }
   }
 }
@@ -228,7 +230,16 @@ std::uint64_t WarpLog::transactions(const Group& group, int step, const Block& b
 }
 
 /// Adds the lines and sectors of a request to the stream for the cache model.
-void WarpLog::feed(const Group& group, int step, bool is_store) const {
+void WarpLog::feed(const Group& group, int step, std::uint64_t kind) const {
+  const bool is_store = (kind & AccessKind::kStore) != 0, is_past_l1 = (kind & AccessKind::kPastL1) != 0;
+  if (makes_half_warps(*device_)) {
+    HalfWarps lanes;
+    for (int i = 0; i < group.size; ++i) {
+      const Row& row = rows_[group.lanes[i]];
+      lanes.set(group.lanes[i], row.words[row.head + step]);
+    }
+    return lanes.add_to(*stream_, 1 << (kind & AccessKind::kSizeMask), is_store, *device_);
+  }
   std::int32_t sectors[kWarpSize];
   for (int i = 0; i < group.size; ++i) {
     const Row& row = rows_[group.lanes[i]];
@@ -239,7 +250,7 @@ void WarpLog::feed(const Group& group, int step, bool is_store) const {
     const std::int32_t line = sectors[i] / kSectorsPerLine;
     unsigned mask = 0;
     for (; i < group.size && sectors[i] / kSectorsPerLine == line; ++i) mask |= 1u << sectors[i] % kSectorsPerLine;
-    stream_->add(line, mask, is_store);
+    stream_->add(line, mask, is_store, is_past_l1);
   }
 }
 

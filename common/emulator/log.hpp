@@ -54,8 +54,11 @@ class WarpLog {
 
   /// Drops what is left of the previous block.
   void clear();
-  /// From now on, every request to global memory is also added there; null: nowhere.
-  void feed_to(RequestStream* stream) { stream_ = stream; }
+  /// From now on, every request to global memory is also added there, as this device makes it; null: nowhere.
+  void feed_to(RequestStream* stream, const Device* device) {
+    stream_ = stream;
+    device_ = device;
+  }
   /// From now on, trace appends to the lane's row.
   void open(int lane);
   /// Ends the row where trace has stopped.
@@ -93,7 +96,7 @@ class WarpLog {
   bool earliest(std::uint32_t unfinished, Group& group) const;
   int common_steps(const Group& group, int most) const;
   void count(const Group& group, int steps, int threads, SiteTable& sites) const;
-  void feed(const Group& group, int step, bool is_store) const;
+  void feed(const Group& group, int step, std::uint64_t kind) const;
   std::uint64_t transactions(const Group& group, int step, const Block& block, int i, std::uint64_t kind) const;
   std::uint64_t distinct_words(const Group& group, int step) const;
   std::uint64_t distinct_sectors(const Group& group, int step) const;
@@ -103,6 +106,7 @@ class WarpLog {
   std::unique_ptr<Row[]> rows_;
   std::uint64_t waits_at_[kWarpSize];
   RequestStream* stream_ = nullptr;
+  const Device* device_ = nullptr;
   int window_ = kBlock;
 };
 

@@ -23,10 +23,11 @@ struct AccessKind {
   static constexpr std::uint64_t kShared = 0x10;
   static constexpr std::uint64_t kConstant = 0x20;
   static constexpr std::uint64_t kAtomic = 0x40;
-  static constexpr std::uint64_t kAsync = 0x80;  ///< the load or the store of an asynchronous copy
+  static constexpr std::uint64_t kAsync = 0x80;    ///< the load or the store of an asynchronous copy
+  static constexpr std::uint64_t kPastL1 = 0x100;  ///< a load that no L1 serves or keeps
   /// Not an access but a backward branch. Greater than any access at the same place.
-  static constexpr std::uint64_t kLoop = 0x100;
-  static constexpr int kBits = 9;
+  static constexpr std::uint64_t kLoop = 0x200;
+  static constexpr int kBits = 10;
 };
 
 /// Addresses in the log are word addresses modulo 8 GiB: enough to distinguish the addresses of one request.

@@ -11,8 +11,12 @@ namespace {
 /// What the model of a device's caches says; every key begins with "model_", so that none is taken for a measured one.
 void add_modelled(const CacheCounts& caches, const Device& device, Json& entry) {
   entry["model_device"] = device.name;
+  entry["model_device_gflops"] = device.peak_fp32_gflops;
+  entry["model_device_gbytes_per_s"] = device.dram_gbytes_per_s;
+  entry["model_device_wavefronts_per_s"] = device.sm_count * device.boost_mhz * 1e6;
   entry["model_l1_hit_rate"] = caches.l1_hit_rate();
   entry["model_l2_hit_rate"] = caches.l2_hit_rate();
+  entry["model_l1_load_lines"] = caches.l1_load_lines;
   entry["model_l1_load_sectors"] = caches.l1_load_sectors;
   entry["model_l1_load_hits"] = caches.l1_load_hits;
   entry["model_l2_load_sectors"] = caches.l2_load_sectors;

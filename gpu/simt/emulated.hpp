@@ -72,23 +72,24 @@ RUNG_INLINE T* dynamic_shared() {
   return reinterpret_cast<T*>(dynamic_shared_memory);
 }
 
-// Loads and stores with cache hints, which do not change any count.
-#define RUNG_LOAD(name)                            \
+// Loads and stores with cache hints, which do not change any count; __ldcg, which no L1 serves, changes what the model
+// of the caches says.
+#define RUNG_LOAD(name, from)                      \
   template <typename T>                            \
   RUNG_INLINE reg<T> name(const mem<T>* element) { \
-    return load_from(element);                     \
+    return from(element);                          \
   }
 #define RUNG_STORE(name)                                                       \
   template <typename T>                                                        \
   RUNG_INLINE void name(mem<T>* element, std::type_identity_t<reg<T>> value) { \
     store_to(element, static_cast<T>(value));                                  \
   }
-RUNG_LOAD(__ldg)
-RUNG_LOAD(__ldca)
-RUNG_LOAD(__ldcg)
-RUNG_LOAD(__ldcs)
-RUNG_LOAD(__ldcv)
-RUNG_LOAD(__ldlu)
+RUNG_LOAD(__ldg, load_from)
+RUNG_LOAD(__ldca, load_from)
+RUNG_LOAD(__ldcg, load_past_l1_from)
+RUNG_LOAD(__ldcs, load_from)
+RUNG_LOAD(__ldcv, load_from)
+RUNG_LOAD(__ldlu, load_from)
 RUNG_STORE(__stcg)
 RUNG_STORE(__stcs)
 RUNG_STORE(__stwb)

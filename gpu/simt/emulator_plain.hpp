@@ -52,6 +52,10 @@ template <typename T>
 RUNG_INLINE T load_from(const T* element) {
   return *element;
 }
+template <typename T>
+RUNG_INLINE T load_past_l1_from(const T* element) {
+  return *element;
+}
 
 template <typename T>
 RUNG_INLINE void store_to(T* element, T value) {

@@ -27,6 +27,10 @@ template <typename T>
 RUNG_INLINE reg<T> load_from(const mem<T>* element) {
   return element->load();
 }
+template <typename T>
+RUNG_INLINE reg<T> load_past_l1_from(const mem<T>* element) {
+  return element->load_past_l1();
+}
 
 template <typename T>
 RUNG_INLINE void store_to(mem<T>* element, T value) {

@@ -155,6 +155,10 @@ class mem {
     record(this, kSize, __builtin_return_address(0));
     return element_;
   }
+  RUNG_UNTRACED T load_past_l1() const {
+    record(this, kSize | AccessKind::kPastL1, __builtin_return_address(0));
+    return element_;
+  }
   /// Of a flag that another thread may write concurrently.
   RUNG_UNTRACED T load() const volatile {
     record(const_cast<const mem*>(this), kSize, __builtin_return_address(0), Ordering::is_volatile);

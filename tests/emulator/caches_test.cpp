@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/emulator/half_warps.hpp"
+
 namespace rung {
 namespace {
 
@@ -363,7 +365,7 @@ TEST(Caches, TheL1IsWhatTheCarveOutLeaves) {
 
 TEST(Caches, EveryDeviceIsModelledOrRefused) {
   for (const Device& device : devices()) {
-    if (device.major < 7)
+    if (device.major < 7 && device.l2_bytes > 0)
       EXPECT_THROW(CacheModel(device, 1, 1, 0), Error) << device.name;
     else
       EXPECT_NO_THROW(CacheModel(device, 1, 1, 0)) << device.name;
@@ -379,6 +381,61 @@ TEST(Caches, EveryDeviceIsModelledOrRefused) {
   Device unknown = h200;
   unknown.minor = 7;
   EXPECT_THROW(CacheModel(unknown, 1, 1, 0), Error);
+}
+
+// ---- Devices without caches ----
+
+/// The sectors that 32 lanes read from DRAM, lane i at the word word_of(i), bytes each.
+template <typename WordOf>
+std::uint64_t fetched(const char* name, const WordOf& word_of, int bytes = 4, int first = 0, int last = 32) {
+  const Device& device = find_device(name);
+  HalfWarps lanes;
+  for (int lane = first; lane < last; ++lane) lanes.set(lane, word_of(lane));
+  RequestStream requests;
+  lanes.add_to(requests, bytes, false, device);
+  CacheModel caches(device, 1, 1, 0);
+  caches.add_block(0, std::move(requests));
+  const CacheCounts n = caches.finish();
+  EXPECT_EQ(n.l2_load_sectors + n.l1_load_sectors + n.dram_written_sectors, 0u);
+  return n.dram_read_sectors;
+}
+
+TEST(Caches, WithoutAnyEachHalfWarpReadsItsOwn) {
+  const auto in_order = [](int lane) { return 64 + lane; };
+  const auto one_word = [](int) { return 70; };
+  const auto shifted = [](int lane) { return 65 + lane; };
+  const auto rows = [](int lane) { return 4096 * lane; };
+  const auto swapped = [](int lane) { return 64 + (lane ^ 1); };
+  EXPECT_EQ(fetched("G80", in_order), 4u);  // two segments of 64 bytes
+  EXPECT_EQ(fetched("G80", in_order, 4, 3, 5), 2u);
+  EXPECT_EQ(fetched("G80", one_word), 32u);
+  EXPECT_EQ(fetched("G80", shifted), 32u);
+  EXPECT_EQ(fetched("G80", swapped), 32u);
+  EXPECT_EQ(fetched("G80", rows), 32u);
+  EXPECT_EQ(fetched(
+                "G80", [](int lane) { return 128 + 2 * lane; }, 8),
+            8u);
+  EXPECT_EQ(fetched(
+                "G80", [](int lane) { return 128 + 4 * lane; }, 16),
+            16u);
+  EXPECT_EQ(fetched("GT200", in_order), 4u);
+  EXPECT_EQ(fetched("GT200", swapped), 4u);
+  EXPECT_EQ(fetched("GT200", one_word), 2u);
+  EXPECT_EQ(fetched("GT200", shifted), 4u + 2u + 1u);  // 128 bytes; the next 64 and, in another line, 32
+  EXPECT_EQ(fetched("GT200", rows), 32u);
+}
+
+TEST(Caches, ALoadPastTheL1FindsNothingThereAndLeavesNothing) {
+  RequestStream requests;
+  for (const bool is_past_l1 : {true, false, true, false}) requests.add(7, kAll, false, is_past_l1);
+  CacheModel caches(small_device(1), 1, 1, 0);
+  caches.add_block(0, std::move(requests));
+  const CacheCounts n = caches.finish();
+  EXPECT_EQ(n.l1_load_lines, 4u);
+  EXPECT_EQ(n.l1_load_sectors, 16u);
+  EXPECT_EQ(n.l1_load_hits, 4u);  // of the last request alone
+  EXPECT_EQ(n.l2_load_sectors, 12u);
+  EXPECT_EQ(n.dram_read_sectors, 4u);
 }
 
 TEST(Caches, ResidentBlocksByThreadsAndSharedMemory) {

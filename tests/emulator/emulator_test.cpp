@@ -395,5 +395,25 @@ TEST(EmulatorConstant, WaysAreCountedOnceForEachThatAWarpWalks) {
         << group;
 }
 
+__global__ void loads_twice(const mem<float>* from, mem<float>* to, bool is_past_l1) {
+  const int i = threadIdx.x;
+  for (int round = 0; round < 2; ++round)
+    if (is_past_l1)
+      to[i] = __ldcg(from + i);
+    else
+      to[i] = from[i];
+}
+
+TEST(EmulatorMemory, ALoadPastTheL1IsNotServedThere) {
+  Array<float> from(32), to(32);
+  const EmulatorOptions h200{.caches = &find_device("H200")};
+  const Counts usual = counted(kOneWarp, h200, loads_twice, from.on_device(), to.on_device(), false);
+  const Counts past = counted(kOneWarp, h200, loads_twice, from.on_device(), to.on_device(), true);
+  EXPECT_EQ(usual.caches.l1_load_hits, 4u);
+  EXPECT_EQ(past.caches.l1_load_hits, 0u);
+  EXPECT_EQ(past.caches.l2_load_sectors, 8u);
+  EXPECT_EQ(past.load_sectors, usual.load_sectors);
+}
+
 }  // namespace
 }  // namespace rung

@@ -94,7 +94,7 @@ TEST(Experiment, RefusesCachesThatCannotBeModelled) {
            {"mode = 'count'\ncaches = 'H20O'\n", "'caches'"},     // no such device
            {"mode = 'count'\ncaches = 'H20O'\n", "H200"},         // the nearest one
            {"mode = 'count'\ncaches = 'GTX 780'\n", "'caches'"},  // too old to be modelled
-           {"mode = 'count'\ncaches = 'G80'\n", "no cache"},      // has none
+           {"mode = 'count'\ncaches = 'K40'\n", "not modelled"},
            {"mode = 'count'\ncaches = ''\n", "'caches'"},
            {"mode = 'count'\ncaches = 3\n", "'caches'"},
            {"mode = 'count'\ncaches = ['H200']\n", "'caches'"},

@@ -1,0 +1,24 @@
+/// The matrix product again, for kernels that differ in who serves their loads. Rows may lie apart (lda, ldb, ldc),
+/// which here every kernel takes. Judged as any product (common/problem/matmul.cpp).
+#include "common/problem/matmul.hpp"
+#include "common/problem/problem.hpp"
+
+namespace rung {
+namespace {
+
+Problem textbook_problem() {
+  Problem problem = matmul_problem({});
+  problem.family = "textbook";
+  problem.title = "Matrix multiplication with and without caches";
+  problem.size_names = {"n", "m", "k", "lda", "ldb", "ldc"};
+  problem.general_names.clear();
+  problem.unusual = nullptr;
+  problem.test_sizes.push_back({{"n", 64}, {"lda", 80}, {"ldb", 65}, {"ldc", 97}});
+  problem.test_sizes.push_back({{"m", 31}, {"n", 270}, {"k", 33}, {"lda", 40}, {"ldb", 300}, {"ldc", 271}});
+  return problem;
+}
+
+const bool added = add_problem(textbook_problem());
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,400 @@
+"""The textbook's factor: what the tiled product gains over the naive one in each setting, beside who serves the bytes.
+
+The textbook's model has one level: a kernel takes the longer of its bytes over the bandwidth of memory and its operations
+over the peak. While memory is the longer for both, and all that the tiled kernel requests comes from there, the factor is
+the width of the tile times the part of the naive kernel's bytes that come from there, too.
+"""
+
+from dataclasses import dataclass
+
+from report.experiment import (COLD, FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Ratio, Section, Table, Verdict, View, claim,
+                               judge, numbers, ratio, use, words)
+
+SECTOR = 32
+RETURNS = 0.7
+"""The factor is there from this part of it on."""
+NEAR = 0.1
+"""A rate is the predicted one if it differs by no more than this part."""
+LEVELS = ("merged", "L1", "L2", "DRAM")
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+MEMORY, ARITHMETIC, PATH = "memory", "arithmetic", "the L1’s data path"
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Of one kernel's loads: the bytes requested, and those that are left behind each that serves some."""
+
+    requested: float
+    merged: float
+    """In the sectors of the warps' requests, or the transactions of half warps: what merging leaves."""
+    l1: float
+    dram: float
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of the requested bytes. Below 0 where more are fetched than were asked for."""
+        left = (self.requested, self.merged, self.l1, self.dram, 0.0)
+        return {level: (a - b) / self.requested for level, a, b in zip(LEVELS, left, left[1:])}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Both kernels in one setting; `factor`: how many times as fast the tiled one is."""
+
+    part: Part
+    naive: Point
+    tiled: Point
+    factor: float
+    ratio: Ratio | None = None
+    """Of measured times; else the factor is the model's."""
+    limits: tuple[str, str] = ("", "")
+
+    @property
+    def is_measured(self) -> bool:
+        return self.ratio is not None
+
+    @property
+    def device(self) -> str:
+        return self.part.machine.name if self.is_measured else self.naive.labels.get("model_device", "")
+
+    @property
+    def bytes(self) -> tuple[Bytes | None, Bytes | None]:
+        return _bytes(self.part, self.naive), _bytes(self.part, self.tiled)
+
+    @property
+    def left(self) -> float | None:
+        """The part of the naive kernel's requested bytes that leaves the multiprocessors."""
+        found = self.bytes[0]
+        return found.l1 / found.requested if found else None
+
+    @property
+    def is_past_l1(self) -> bool:
+        return self.naive.tunables.get("loads") == "past_l1"
+
+    @property
+    def has_factor(self) -> bool:
+        """The model knows no bandwidth of an L2, on which loads past the L1 depend."""
+        return self.is_measured or not self.is_past_l1
+
+    @property
+    def is_plain(self) -> bool:
+        """As the textbook has it: blocks like the tiles, loads as usual, rows without gaps, hot."""
+        return _block(self.naive) == "16x16" and not self.is_past_l1 and "lda" not in self.naive.sizes and self.naive.mode != COLD
+
+    @property
+    def name(self) -> str:
+        p = self.naive
+        gap = f"rows {numbers.binary(4 * p.sizes['lda'])} apart" if "lda" in p.sizes else ""
+        size = f"N\u00a0=\u00a0{p.n:g}" if p.n else p.size_text
+        return ", ".join(x for x in (_block(p).replace("x", " × "), "past L1" if self.is_past_l1 else "", "cold" if p.mode == COLD else "",
+                                     gap, size) if x)
+
+
+def section(view: View) -> Section | None:
+    measured, modelled = _measured(view), _modelled(view)
+    every = [*measured, *(s for s in modelled if s.has_factor)]
+    if not every:
+        return None
+    base = _base(measured)
+    texts = [*(_here(view, base) or _model_here(view, every)), *_path(base), *_most(view, base, measured), *_old(view, every)]
+    shown = [s for s in every if s.left]
+    return Section(" ".join(texts), figures=[_figure(view, shown)] if shown else [],
+                   tables=[_table(view, f"{view.name}_shares", _telling(every), "In the textbook’s blocks. ")],
+                   verdicts=_verdicts(view, base, every), appendix=[_table(view, f"{view.name}_settings", [*measured, *modelled], "Every setting. ")])
+
+
+# Settings
+
+
+def _block(p: Point) -> str:
+    block = p.tunables.get("block", "16x16")
+    return block if isinstance(block, str) else f"{block:g}x{block:g}"
+
+
+def _pairs(view: View, points: list[Point], names: str = "kernels") -> list[tuple[Point, Point]]:
+    """Each naive point with the tiled one of the same sizes, mode, loads and modelled device."""
+    def key(p: Point) -> tuple:
+        return p.size_key, p.mode, str(p.tunables.get("loads", "usual")), p.labels.get("model_device", "")
+    naive, tiled = view.settings[names]
+    width = view.settings["width"]
+    second = {key(p): p for p in points if p.kernel.name == tiled and p.tunables.get("tile", width) == width}
+    return [(p, second[key(p)]) for p in points if p.kernel.name == naive and key(p) in second]
+
+
+def _measured(view: View) -> list[Setting]:
+    """Of this experiment; where it was not measured, the same two kernels on the ladder, in the blocks of the textbook."""
+    parts = [(view.gpu, "kernels")] if view.gpu else [(one.gpu, "ladder") for one in view.suite if one.gpu]
+    for part, names in parts:
+        pairs = _pairs(view, [p for p in part.points if p.is_timed and not p.kernel.is_ceiling], names)
+        pairs = [pair for pair in pairs if names == "kernels" or _block(pair[0]) == "16x16"]
+        if pairs:
+            return _timed(part, pairs)
+    return []
+
+
+def _timed(part: Part, pairs: list[tuple[Point, Point]]) -> list[Setting]:
+    ratios = judge({i: ratio(tiled, naive) for i, (naive, tiled) in enumerate(pairs)})
+    made = [Setting(part, naive, tiled, ratios[i].value, ratios[i], tuple(use(part, p).limit or "" for p in (naive, tiled)))
+            for i, (naive, tiled) in enumerate(pairs)]
+    return sorted(made, key=lambda s: (s.naive.n or 0, s.is_past_l1, s.naive.name))
+
+
+def _modelled(view: View) -> list[Setting]:
+    made = []
+    for naive, tiled in _pairs(view, [p for p in view.counts.points if p.is_counted] if view.counts else []):
+        times = _times(naive), _times(tiled)
+        if all(times):
+            slowest = [max(t, key=t.get) for t in times]
+            made.append(Setting(view.counts, naive, tiled, times[0][slowest[0]] / times[1][slowest[1]], None, tuple(slowest)))
+    return sorted(made, key=lambda s: (s.device, s.is_past_l1, s.naive.name))
+
+
+def _times(p: Point) -> dict[str, float]:
+    """Seconds that a counted point takes of each resource of the modelled device, by its data sheet; shared memory has its
+    wavefronts on the L1's path."""
+    c = p.counters
+    known = "model_dram_bytes", "model_device_gbytes_per_s", "model_device_gflops"
+    if not all(c.get(key) for key in known) or not p.flops:
+        return {}
+    times = {MEMORY: c["model_dram_bytes"] / c["model_device_gbytes_per_s"] / 1e9, ARITHMETIC: p.flops / c["model_device_gflops"] / 1e9}
+    if c.get("model_l1_load_lines") and c.get("model_device_wavefronts_per_s"):
+        waves = c["model_l1_load_lines"] + c.get("shared_load_wavefronts", 0.0) + c.get("shared_store_wavefronts", 0.0)
+        times[PATH] = waves / c["model_device_wavefronts_per_s"]
+    return times
+
+
+def _bytes(part: Part, p: Point) -> Bytes | None:
+    """By hardware counters of a timed point, by the model of the caches of a counted one."""
+    if p.is_counted:
+        c = p.counters
+        requested, dram = c.get("bytes_executed_loaded"), c.get("model_dram_bytes_read")
+        if not requested or dram is None:
+            return None
+        sectors, fetched = c.get("model_l1_load_sectors"), c.get("model_l2_load_sectors", 0.0)
+        return Bytes(requested, SECTOR * sectors, SECTOR * fetched, dram) if sectors else Bytes(requested, dram, dram, dram)
+    c, requested = part.counters_of(p), p.counters.get("bytes_declared_loaded")
+    if not requested or not c.get("l1_load_sectors") or c.get("dram_bytes_read") is None:
+        return None
+    merged = SECTOR * c["l1_load_sectors"]
+    # All bytes of the L2 include those between its parts: where only these were read, the L1 asked for no more than this.
+    fetched = SECTOR * c["l2_load_sectors"] if c.get("l2_load_sectors") else min(c.get("l2_bytes", 0.0), merged)
+    return Bytes(requested, merged, fetched, c["dram_bytes_read"]) if fetched else None
+
+
+def _base(measured: list[Setting]) -> Setting | None:
+    """The plain one whose bytes are known, at the largest size; else any plain one."""
+    plain = [s for s in measured if s.is_plain]
+    return max((s for s in plain if all(s.bytes)), key=lambda s: s.naive.n or 0, default=max(plain, key=lambda s: s.naive.n or 0, default=None))
+
+
+def _telling(settings: list[Setting]) -> list[Setting]:
+    """Those in blocks like the tiles; all if there are none."""
+    return [s for s in settings if _block(s.naive) == "16x16"] or settings
+
+
+def _is_old(s: Setting) -> bool:
+    """Modelled, on a device without caches."""
+    return not s.is_measured and bool(s.bytes[0]) and PATH not in _times(s.naive)
+
+
+# Words
+
+
+def _served(found: Bytes) -> str:
+    """'merging in a warp’s request serves 50 %, L1 44 %, L2 4.1 % and DRAM 1.9 %'."""
+    s = found.shares
+    return (f"merging in a warp’s request serves {numbers.percent(s['merged'])}, L1 {numbers.percent(s['L1'])}, "
+            f"L2 {numbers.percent(s['L2'])} and DRAM {numbers.percent(s['DRAM'])}")
+
+
+def _here(view: View, base: Setting | None) -> list[str]:
+    if not base:
+        return []
+    doubt = f" ({base.ratio.doubt})" if base.ratio.doubt else ""
+    texts = [f"Where the textbook’s model promises a factor of {view.settings['width']}, tiles of 16 × 16 are {numbers.times(base.factor)} as fast as "
+             f"the naive kernel on {base.device}{doubt}, at {base.naive.size_text}."]
+    naive = base.bytes[0]
+    if naive:
+        texts.append(f"Of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(base)}.")
+    return texts
+
+
+def _model_here(view: View, modelled: list[Setting]) -> list[str]:
+    """Of a GPU with caches where nothing was measured; of any if there is none with caches."""
+    cached = [s for s in modelled if not _is_old(s)]
+    s = next((s for s in cached or modelled if s.is_plain), next(iter(cached or modelled), None))
+    if not s:
+        return []
+    width, naive = view.settings["width"], s.bytes[0]
+    texts = [f"Where the textbook’s model promises a factor of {width}, the model of {s.device} gives {numbers.times(s.factor)} ({s.name}): {_slowest(s)}."]
+    if naive and not _is_old(s):
+        texts.append(f"Of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(s)}.")
+    most = max(cached, key=lambda s: s.factor, default=s)
+    if most.factor >= RETURNS * width:
+        texts.append(f"The factor is {numbers.times(most.factor)} where requests do not merge ({most.name}), since each then takes a cycle of that path for "
+                     "each line.")
+    return texts
+
+
+def _slowest(s: Setting) -> str:
+    if s.limits[0] == s.limits[1]:
+        return f"what takes either kernel longest is {s.limits[0]}"
+    return f"what takes longest is {s.limits[0]} for the naive kernel and {s.limits[1]} for the tiled one"
+
+
+def _like_tiles(s: Setting) -> str:
+    """Where merging and L1 leave as many bytes as the tiled kernel asks for."""
+    naive, tiled = s.bytes
+    if not tiled or abs(naive.l1 / tiled.requested - 1) > 2 * NEAR:
+        return ""
+    return f"; {numbers.percent(naive.l1 / naive.requested)} leave the multiprocessors, as many bytes as the tiled kernel requests: merging and L1 do the tiles’ work"
+
+
+def _path(base: Setting | None) -> list[str]:
+    """What both kernels fill."""
+    shares = [use(base.part, p).shares.get("L1") for p in (base.naive, base.tiled)] if base else []
+    if not shares or None in shares:
+        return []
+    both = f"{numbers.percent(shares[0])} and {numbers.percent(shares[1])}"
+    if min(shares) >= 0.8:
+        return [f"Both are limited by the L1’s data path, which serves shared memory as well: they keep it {both} busy."]
+    return [f"They keep the L1’s data path, which serves shared memory as well, {both} busy."]
+
+
+def _most(view: View, base: Setting | None, measured: list[Setting]) -> list[str]:
+    best = max(measured, key=lambda s: s.factor, default=None)
+    if not best or best is base:
+        return []
+    wanted = RETURNS * view.settings["width"]
+    text = f"Of {words.counted(len(measured), 'measured setting')} the factor is largest, {numbers.times(best.factor)}, with {best.name}"
+    back = [s for s in measured if s.factor >= wanted]
+    return [f"{text}: {len(back)} reach {numbers.percent(RETURNS)} of the textbook’s." if back else
+            f"{text}: none reaches {numbers.percent(RETURNS)} of the textbook’s."]
+
+
+def _old(view: View, modelled: list[Setting]) -> list[str]:
+    """Where there are no caches, by the model."""
+    old = [s for s in modelled if _is_old(s) and s.is_plain]
+    if not old:
+        return []
+    each = words.joined([f"{numbers.times(s.factor)} on {s.device}" for s in old])
+    fetched = words.joined([numbers.percent(s.left) for s in old])
+    back = all(s.factor >= RETURNS * view.settings["width"] for s in old)
+    return [f"Without caches for global memory the factor is {'there, or a larger one' if back else 'another one'}: by the model {each}, where half "
+            f"warps’ transactions fetch {fetched} of the naive kernel’s requested bytes."]
+
+
+# Verdicts
+
+
+def _verdicts(view: View, base: Setting | None, every: list[Setting]) -> list[Verdict]:
+    return [_accesses(view, base, every), _speed(view, every), _rate(view, base, "naive"), _rate(view, base, "tiled")]
+
+
+def _accesses(view: View, base: Setting | None, every: list[Setting]) -> Verdict:
+    said, width = claim(view, "accesses"), view.settings["width"]
+    s = max((s for s in every if all(s.bytes)), key=lambda s: (s is base, s.is_measured, s.is_plain, not _is_old(s)), default=None)
+    if not s:
+        return Verdict(said, UNTESTED)
+    naive, tiled = s.bytes
+    requested = naive.requested / tiled.requested
+    text = f"Requested bytes fall by a factor of {numbers.significant(requested)}"
+    if abs(requested - width) > 0.01 * width:
+        return Verdict(said, FAILS, f"{text} ({s.name}).")
+    dram = naive.dram / tiled.dram if tiled.dram else width
+    change = "are as many" if abs(dram - 1) < 0.01 else f"{'fall' if dram > 1 else 'rise'} by {numbers.significant(max(dram, 1 / dram))}"
+    text += f"; those that DRAM serves {change} ({_how(s)})"
+    return Verdict(said, HOLDS if dram >= (1 - NEAR) * width else PARTLY, f"{text}.")
+
+
+def _how(s: Setting) -> str:
+    return f"{s.name}, {'measured on' if s.is_measured else 'by the model of'} {s.device}"
+
+
+def _speed(view: View, every: list[Setting]) -> Verdict:
+    said, wanted = claim(view, "speed"), RETURNS * view.settings["width"]
+    there, not_there = [s for s in every if s.factor >= wanted], [s for s in every if s.factor < wanted]
+    text = "; ".join(f"{numbers.times(s.factor)} ({_how(s)})" for s in (max(some, key=lambda s: (s.is_measured, s.is_plain, s.factor))
+                                                                         for some in (not_there, there) if some))
+    return Verdict(said, (PARTLY if not_there else HOLDS) if there else FAILS, f"The factor is {text}.")
+
+
+def _rate(view: View, base: Setting | None, which: str) -> Verdict:
+    """The source's bound is bandwidth times operations per byte; what was measured stands beside that of the measured GPU."""
+    said, entry = claim(view, which), next(c for c in view.settings["claims"] if c.get("id") == which)
+    point = getattr(base, which) if base else None
+    bound = base.part.roofs.bound(point.requested_intensity, point.kernel.type) if point and point.requested_intensity else None
+    if not bound or not point.gflops:
+        return Verdict(said, UNTESTED)
+    per_byte = entry["gflops"] / entry["gbytes_per_s"]
+    share = point.gflops / bound
+    text = (f"{numbers.significant(per_byte)} OP/B times the bandwidth are {numbers.flops(bound)} on {base.device}; the kernel reaches "
+            f"{numbers.flops(point.gflops)}, {numbers.percent(share)} of that")
+    return Verdict(said, HOLDS if abs(share - 1) <= NEAR else FAILS, f"{text}.")
+
+
+# Figure and tables
+
+
+def _figure(view: View, shown: list[Setting]) -> Figure:
+    groups: dict[str, list[Setting]] = {}
+    for s in shown:
+        groups.setdefault(("measured, past L1" if s.is_past_l1 else "measured") if s.is_measured else f"{s.device}, model", []).append(s)
+
+    def draw(fig) -> None:
+        from report.draw import lines, style
+        width = view.settings["width"]
+        low, high = min(s.left for s in shown) / 1.3, max(s.left for s in shown) * 1.3
+        ends = sorted({low, min(max(1 / width, low), high), high})
+        line = lines.Series("the textbook’s model", [lines.Dot(100 * x, max(1.0, width * x)) for x in ends],
+                            {"color": style.GREY, "marker": ",", "linestyle": "--"})
+        made = [lines.Series(name, [_dot(s) for s in sorted(group, key=lambda s: s.left)], style.SERIES[i] | {
+            "marker": "o" if group[0].is_measured else ("s", "^", "D")[i % 3]}, joined=False)
+            for i, (name, group) in enumerate(list(groups.items())[:style.MOST - 1])]
+        ax = style.axes(fig, 16, 9, 40)
+        lines.draw(ax, [*made, line], "Requested bytes of the naive kernel that leave the multiprocessors [%]",
+                   "Speed of tiled over naive", log_y=True, xlim=(100 * low, 100 * high))
+        style.plain_ticks(ax.xaxis, [x for x in TICKS if low <= x / 100 <= high])
+    caption = (f"How many times as fast tiles of 16 × 16 are, beside the part of the naive kernel’s requested bytes that neither merging nor L1 serves; one "
+               f"point a setting. Circles: measured. Other marks: modelled, the longest of the bytes over the bandwidth of memory, the operations over the "
+               f"peak and the wavefronts of the L1’s data path. Dashed: the textbook’s model, {view.settings['width']} times that part, and 1 from where "
+               "caches do the tiles’ work. ")
+    caption += _provenance(view, shown)
+    return Figure(f"{view.name}_factor", [_row(s) for s in shown], draw, caption,
+                  "Scatter plot of the factor over the part of the bytes that leave the multiprocessors, with the textbook’s line.", height=66)
+
+
+def _provenance(view: View, settings: list[Setting]) -> str:
+    timed = [s for s in settings if s.is_measured]
+    if timed:
+        return words.provenance(timed[0].part, [p for s in timed for p in (s.naive, s.tiled)], hollow=False)
+    return words.sentence(f"modelled; {view.counts.label}")
+
+
+def _dot(s: Setting):
+    from report.draw import lines
+    ends = s.ratio.interval if s.ratio else None
+    return lines.Dot(100 * s.left, s.factor, *(ends or (None, None)))
+
+
+def _row(s: Setting) -> dict:
+    row = {"setting": s.name, "where": f"{s.device}{'' if s.is_measured else ' (model)'}", "factor": s.factor if s.has_factor else None, "left": s.left,
+           "naive_gflops": s.naive.gflops if s.is_measured else None, "tiled_gflops": s.tiled.gflops if s.is_measured else None,
+           "naive_limit": s.limits[0], "tiled_limit": s.limits[1], "limits": " / ".join(x or "–" for x in dict.fromkeys(s.limits)) if s.has_factor else "–"}
+    for who, found in zip(("naive", "tiled"), s.bytes):
+        row[f"{who}_shares"] = _slashed(found)
+        row |= {f"{who}_{level}": found.shares[level] if found else None for level in LEVELS}
+    return row
+
+
+def _slashed(found: Bytes | None) -> str | None:
+    return " / ".join(f"{100 * share:.3g}" for share in found.shares.values()) if found else None
+
+
+def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
+    caption = (f"{what}Who serves the requested bytes, in per cent: merging in a request / L1 / L2 / DRAM; below 0 where more is fetched than was asked for. "
+               "Limits: of the naive and of the tiled kernel. ")
+    caption += _provenance(view, settings)
+    return Table(name, caption, (
+        Column("setting", "setting", right=False, wide=True), Column("where", "GPU", right=False), Column("factor", "factor", numbers.times),
+        Column("naive_shares", "naive"), Column("tiled_shares", "tiled"), Column("limits", "limits", right=False)), [_row(s) for s in settings])

@@ -1,0 +1,119 @@
+"""The textbook's factor, from invented data: what is said of a GPU with caches, of one without, and of either alone."""
+
+import pytest
+from synthetic import DRAM, GPU, Run, write
+from test_experiments import evidence, section_of, verdicts
+
+from report.data.collect import collect
+from report.experiment import FAILS, HOLDS, PARTLY, UNTESTED
+from report.sections.contributions import contributions
+
+NAIVE, TILED = "gpu/textbook/naive", "gpu/textbook/tiled"
+
+
+def requested(kernel, n):
+    return 8 * n**3 / (16 if kernel == TILED else 1)
+
+
+def timed(rates, n=4096, loads="usual", run=None, count=12, **fields):
+    run = run or Run("textbook")
+    if not any(b["kernel"].startswith("gpu/ceiling") for b in run.benchmarks):
+        run.roofs("gpu")
+    for kernel, rate in zip((NAIVE, TILED), rates):
+        tunables = ({"block": "16x16"} if kernel == NAIVE else {}) | {"loads": loads}
+        run.rate(kernel, rate, n, tunables=tunables, count=count, interleaved_with=1, bytes_declared_loaded=requested(kernel, n),
+                 op_per_byte_declared=2 * n**3 / requested(kernel, n), **fields)
+    return run
+
+
+def counters(folder, run, dram=0.02):
+    """Half merged, L1 leaves 6 % of the naive kernel's bytes; the tiled kernel's DRAM bytes are those of the naive one."""
+    points = {}
+    for b in run.benchmarks:
+        if b["kernel"] in (NAIVE, TILED):
+            naive = requested(NAIVE, b["sizes"]["n"])
+            sectors = naive / 2 / 32 if b["kernel"] == NAIVE else naive / 16 / 32
+            points[b["name"]] = {"l1_load_sectors": sectors, "l2_load_sectors": 0.06 * naive / 32, "dram_bytes_read": dram * naive,
+                                 "dram_bytes": dram * naive, "ffma": b["sizes"]["n"] ** 3}
+    write(folder / "counters.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": points})
+
+
+def modelled(run=None, bytes_of=lambda kernel, n: requested(kernel, n) * (0.75 if kernel == NAIVE else 1), n=128, lines=0, **more):
+    run = run or Run("textbook")
+    for kernel in (NAIVE, TILED):
+        read = bytes_of(kernel, n)
+        run.count(kernel, n, ({"block": "16x16"} if kernel == NAIVE else {}) | {"loads": "usual"}, **({
+            "flops_useful": 2 * n**3, "bytes_executed_loaded": requested(kernel, n), "model_device": "GTX 280 (GT200)",
+            "model_dram_bytes_read": read, "model_dram_bytes": read, "model_device_gflops": 622, "model_device_gbytes_per_s": 141.7,
+            "model_l1_load_lines": lines, "model_l1_load_sectors": 0, "model_l2_load_sectors": 0} | more))
+    return run
+
+
+def test_caches_that_serve_take_the_factor(tmp_path):
+    run = timed((100, 160))
+    counters(tmp_path, run)
+    section = section_of(tmp_path, run)
+    text = section.finding.replace("\u00a0", " ")
+    assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
+    assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
+    assert "6.0 % leave the multiprocessors, as many bytes as the tiled kernel requests" in text
+    found = verdicts(section)
+    assert found == {"accesses": PARTLY, "speed": FAILS, "naive": FAILS, "tiled": FAILS}
+    assert "those that DRAM serves are as many" in evidence(section, "accesses").replace("\u00a0", " ")
+    assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
+
+
+def test_bytes_that_all_come_from_memory_bring_it_back(tmp_path):
+    run = timed((DRAM / 4, 4 * DRAM))
+    write(tmp_path / "counters.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": {
+        b["name"]: {"l1_load_sectors": (r := requested(b["kernel"], 4096)) / 32, "l2_load_sectors": r / 32, "dram_bytes_read": r, "ffma": 4096**3}
+        for b in run.benchmarks if b["kernel"] in (NAIVE, TILED)}})
+    section = section_of(tmp_path, run)
+    assert verdicts(section) == {"accesses": HOLDS, "speed": HOLDS, "naive": HOLDS, "tiled": HOLDS}
+    assert "16× as fast" in section.finding
+
+
+def test_without_caches_the_model_has_it(tmp_path):
+    section = section_of(tmp_path, modelled())
+    assert "the factor is there, or a larger one: by the model 12× on GTX 280 (GT200)" in section.finding
+    assert "fetch 75\u00a0% of the naive kernel’s requested bytes" in section.finding
+    assert verdicts(section) == {"accesses": PARTLY, "speed": HOLDS, "naive": UNTESTED, "tiled": UNTESTED}
+    assert section.figures[0].rows[0]["naive_limit"] == "memory"
+
+
+def test_arithmetic_and_the_data_path_end_the_models_factor(tmp_path):
+    section = section_of(tmp_path, modelled(bytes_of=lambda kernel, n: 8 * n * n, model_device_gflops=10))
+    assert section.figures[0].rows[0]["factor"] == 1 and section.figures[0].rows[0]["tiled_limit"] == "arithmetic"
+    section = section_of(tmp_path, modelled(bytes_of=lambda kernel, n: 8 * n * n, lines=1e9, model_l1_load_sectors=4,
+                                             model_l2_load_sectors=2, model_device_wavefronts_per_s=1e9))
+    assert "data path" in section.figures[0].rows[0]["naive_limit"] and "the model of GTX 280 (GT200) gives 1×" in section.finding
+
+
+def test_measured_and_modelled_settings_stand_together(tmp_path):
+    run = modelled(timed((50, 150), loads="past_l1", run=timed((100, 160))))
+    counters(tmp_path, run)
+    section = section_of(tmp_path, run)
+    assert "Of 2 measured settings the factor is largest, 3" in section.finding and "past L1" in section.finding
+    assert verdicts(section)["speed"] == PARTLY
+    assert len(section.figures[0].rows) == 3 and len(section.tables[0].rows) == 3
+
+
+def test_times_alone_and_half_of_a_pair(tmp_path):
+    section = section_of(tmp_path, timed((100, 160)))
+    assert "1.60× as fast" in section.finding and not section.figures
+    assert verdicts(section)["accesses"] == UNTESTED
+    run = timed((100, 160))
+    run.benchmarks = [b for b in run.benchmarks if b["kernel"] != TILED]
+    run.save(tmp_path)
+    assert contributions(collect([tmp_path], [])) == []
+
+
+def test_the_ladders_kernels_stand_in_where_these_were_not_measured(tmp_path):
+    ladder = Run("matmul_ladder")
+    ladder.roofs("gpu")
+    for name, rate, tunables in (("naive", 100, {"block": 16}), ("naive", 120, {"block": 32}), ("tiled", 170, {"tile": 16}), ("tiled", 300, {"tile": 32})):
+        ladder.rate(f"gpu/matmul/{name}", rate, tunables=tunables)
+    ladder.save(tmp_path)
+    modelled().save(tmp_path)
+    section = next(c.section for c in contributions(collect([tmp_path], [])) if c.view.name == "textbook")
+    assert "1.70× as fast as the naive kernel" in section.finding and len(section.tables[0].rows) == 2
