@@ -46,11 +46,13 @@ double matmul_op_per_byte(int tile) {
   return kOperations / kLoadedBytes * tile;
 }
 
+Bound bound(double peak_gflops, double gbytes_per_s, double op_per_byte) {
+  const double gflops = attainable_gflops(peak_gflops, gbytes_per_s, op_per_byte);
+  return {.gflops = gflops, .fraction_of_peak = gflops / peak_gflops, .memory_bound = gflops < peak_gflops};
+}
+
 Bound bound(const Device& device, double op_per_byte) {
-  const double gflops = attainable_gflops(device.peak_fp32_gflops, device.dram_gbytes_per_s, op_per_byte);
-  return {.gflops = gflops,
-          .fraction_of_peak = gflops / device.peak_fp32_gflops,
-          .memory_bound = gflops < device.peak_fp32_gflops};
+  return bound(device.peak_fp32_gflops, device.dram_gbytes_per_s, op_per_byte);
 }
 
 }  // namespace rung

@@ -26,7 +26,10 @@ double required_gbytes_per_s(double gflops, double op_per_byte);
 /// 4 bytes, each load shared by `tile` threads. Tile 1 is the naive kernel: 0.25. Throws Error unless positive.
 double matmul_op_per_byte(int tile);
 
-/// The bound of `device` by its data sheet. Throws as attainable_gflops does.
+/// min(peak, ratio x bandwidth) with its place on the roofline. Throws as attainable_gflops does.
+Bound bound(double peak_gflops, double gbytes_per_s, double op_per_byte);
+
+/// The bound of `device` in FP32 by its data sheet. Throws as attainable_gflops does.
 Bound bound(const Device& device, double op_per_byte);
 
 }  // namespace rung

@@ -1,17 +1,23 @@
 /// `rung occupancy`: how many blocks an SM holds, and what limits them, on one device or on all of the catalogue.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "common/model/devices.hpp"
+#include "common/model/next_step.hpp"
 #include "common/model/occupancy.hpp"
+#include "common/program/catalogue.hpp"
 #include "common/program/commands.hpp"
+#include "common/program/occupancy_plot.hpp"
+#include "common/program/quantity.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -22,9 +28,14 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kTableWidth = 90;  // leaves room for the longest list of limiters
 
 struct Options {
-  std::string device, compute_capability;
-  BlockNeeds block;
+  std::vector<std::string> devices;
+  std::string compute_capability, threads, shared = "0", plot;
+  std::int64_t registers = 0;
   bool json = false;
+
+  BlockNeeds block() const {
+    return {.threads = parse_threads(threads), .registers_per_thread = registers, .shared_bytes = parse_bytes(shared)};
+  }
 };
 
 /// An SM to ask about, and the name to show for it.
@@ -55,25 +66,17 @@ std::vector<Subject> subjects(const Options& options) {
     const SmLimits sm = parse_compute_capability(options.compute_capability);
     return {{"compute capability " + version(sm), sm}};
   }
-  if (!options.device.empty()) {
-    const Device& device = find_device(options.device);
-    return {{std::string(device.name), sm_limits(device.major, device.minor)}};
-  }
   std::vector<Subject> all;
-  for (const Device& device : devices())
-    all.push_back({std::string(device.name), sm_limits(device.major, device.minor)});
+  for (const Device* device : chosen_devices(options.devices))
+    all.push_back({std::string(device->name), sm_limits(device->major, device->minor)});
   return all;
-}
-
-std::string bytes_text(std::int64_t bytes) {
-  return bytes > 0 && bytes % 1024 == 0 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} B", bytes);
 }
 
 std::string block_text(const BlockNeeds& block) {
   return fmt::format("{} {}, {}, {} of shared memory", block.threads, block.threads == 1 ? "thread" : "threads",
                      block.registers_per_thread == 0 ? "registers not given"
                                                      : fmt::format("{} registers a thread", block.registers_per_thread),
-                     bytes_text(block.shared_bytes));
+                     echoed_bytes(block.shared_bytes));
 }
 
 std::string rule(std::size_t width) {
@@ -118,6 +121,29 @@ std::string one_a_line(std::string reasons, const std::string& separator) {
   return reasons;
 }
 
+/// "at most 32 registers a thread (now 40)", for what differs.
+std::string change_text(const BlockNeeds& now, const BlockNeeds& then) {
+  std::vector<std::string> changes;
+  if (then.threads != now.threads)
+    changes.push_back(fmt::format("blocks of {} threads (now {})", then.threads, now.threads));
+  if (then.registers_per_thread != now.registers_per_thread)
+    changes.push_back(
+        fmt::format("at most {} registers a thread (now {})", then.registers_per_thread, now.registers_per_thread));
+  if (then.shared_bytes != now.shared_bytes)
+    changes.push_back(
+        fmt::format("at most {} B of shared memory a block (now {})", then.shared_bytes, now.shared_bytes));
+  return fmt::format("{}", fmt::join(changes, " and "));
+}
+
+void print_steps(const Subject& subject, const BlockNeeds& block, const Occupancy& now) {
+  if (now.warps == now.max_warps) return;
+  const std::vector<NextStep> steps = next_steps(subject.sm, block);
+  fmt::print("\n{}\n", steps.empty() ? "No change of one resource brings more warps." : "More warps, with one of:");
+  for (const NextStep& step : steps)
+    fmt::print("  {:>3} warps, {:5.1f} %   {}\n", step.occupancy.warps, 100 * step.occupancy.fraction(),
+               change_text(block, step.block));
+}
+
 void print_one(const Subject& subject, const BlockNeeds& block) {
   const Occupancy o = occupancy(subject.sm, block);
   fmt::print("Occupancy on {}{}\n", subject.name,
@@ -131,6 +157,7 @@ void print_one(const Subject& subject, const BlockNeeds& block) {
   else
     fmt::print("  cannot run       {}\n", one_a_line(o.reason, "\n                   "));
   print_limits(subject.sm, o);
+  print_steps(subject, block, o);
   print_notes(subject.sm, o);
 }
 
@@ -150,6 +177,17 @@ void print_all(const std::vector<Subject>& all, const BlockNeeds& block) {
 
 Json limit_json(int blocks) { return blocks == kUnlimited ? Json() : Json(blocks); }
 
+Json steps_json(const Subject& subject, const BlockNeeds& block) {
+  Json steps = Json::array();
+  for (const NextStep& step : next_steps(subject.sm, block))
+    steps.push_back({{"threads", step.block.threads},
+                     {"registers_per_thread", step.block.registers_per_thread},
+                     {"shared_bytes", step.block.shared_bytes},
+                     {"warps", step.occupancy.warps},
+                     {"occupancy", step.occupancy.fraction()}});
+  return steps;
+}
+
 Json to_json(const Subject& subject, const BlockNeeds& block) {
   const Occupancy o = occupancy(subject.sm, block);
   return {{"device", subject.name},
@@ -168,20 +206,35 @@ Json to_json(const Subject& subject, const BlockNeeds& block) {
            {{"threads", limit_json(o.blocks_by_threads)},
             {"blocks", limit_json(o.blocks_by_slots)},
             {"registers", limit_json(o.blocks_by_registers)},
-            {"shared_memory", limit_json(o.blocks_by_shared)}}}};
+            {"shared_memory", limit_json(o.blocks_by_shared)}}},
+          {"next_steps", steps_json(subject, block)}};
+}
+
+void write_plot(const std::string& file, const Subject& subject, const BlockNeeds& block) {
+  std::ofstream out(file, std::ios::binary);
+  out << occupancy_plot(subject.name, subject.sm, block);
+  out.close();
+  if (!out) throw OutputError("cannot write " + file);
 }
 
 void run(const Options& options) {
+  if (asks_for_list(options.devices)) return print_catalogue(options.json);
+  if (options.threads.empty()) throw Error("--threads is required: the threads of a block, as 256 or 16x16");
   const std::vector<Subject> all = subjects(options);
+  const BlockNeeds block = options.block();
+  occupancy(all.front().sm, block);  // refuses a senseless block before anything is printed
+  if (!options.plot.empty()) {
+    if (all.size() != 1) throw Error("--plot draws one device: choose it with --device NAME or --cc 9.0");
+    write_plot(options.plot, all.front(), block);
+  }
   if (options.json) {
     Json out = Json::array();
-    for (const Subject& subject : all) out.push_back(to_json(subject, options.block));
+    for (const Subject& subject : all) out.push_back(to_json(subject, block));
     fmt::print("{}\n", out.dump(2));
     return;
   }
-  occupancy(all.front().sm, options.block);  // refuses a senseless block before anything is printed
-  if (all.size() == 1) return print_one(all.front(), options.block);
-  print_all(all, options.block);
+  if (all.size() == 1) return print_one(all.front(), block);
+  print_all(all, block);
 }
 
 }  // namespace
@@ -189,11 +242,16 @@ void run(const Options& options) {
 void add_occupancy_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("occupancy", "How many blocks an SM holds at once, and what limits them");
-  command->add_option("--threads", options->block.threads, "Threads in a block")->required();
-  command->add_option("--registers", options->block.registers_per_thread, "Registers a thread (default: no limit)");
-  command->add_option("--shared", options->block.shared_bytes, "Bytes of shared memory in a block, static and dynamic");
-  CLI::Option* device = command->add_option("--device", options->device, "A device of the catalogue (default: all)");
+  command->add_option("--threads", options->threads, "Threads in a block, as 256 or 16x16");
+  command->add_option("--registers", options->registers, "Registers a thread (default: no limit)");
+  command->add_option("--shared", options->shared,
+                      "Shared memory in a block, static and dynamic: bytes, or as 32KiB or 32KB (of 1024 B)");
+  CLI::Option* device = command->add_option("--device", options->devices,
+                                            "Devices of the catalogue, \"local\" for this machine's GPU, or \"list\" "
+                                            "for the catalogue itself (default: all)");
   command->add_option("--cc", options->compute_capability, "A compute capability, e.g. 9.0")->excludes(device);
+  command->add_option("--plot", options->plot,
+                      "Draw occupancy against block size, registers and shared memory into this SVG file");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options] { run(*options); });
 }

@@ -14,6 +14,7 @@ void add_check_command(CLI::App& app);
 void add_ceilings_command(CLI::App& app);
 void add_occupancy_command(CLI::App& app);
 void add_bound_command(CLI::App& app);
+void add_tile_command(CLI::App& app);
 void add_blur_command(CLI::App& app);
 
 }  // namespace rung
