@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/harness/sources.hpp"
 #include "common/model/bound.hpp"
 #include "common/model/devices.hpp"
 #include "common/model/occupancy.hpp"
@@ -184,9 +185,73 @@ TEST(Devices, EntriesAreComplete) {
     EXPECT_GE(d.dram_gbytes_per_s, 20) << d.name;
     EXPECT_GE(d.dram_bytes, std::size_t{512} << 20) << d.name;
     EXPECT_EQ(d.l2_bytes == 0, d.major == 1) << d.name;
-    EXPECT_FALSE(d.source.empty()) << d.name;
+    for (std::size_t i = 0; i < d.sources.size(); ++i)
+      EXPECT_TRUE(d.sources[i].id.empty() ? i > 0 : sources().contains(std::string(d.sources[i].id))) << d.name;
     EXPECT_EQ(error_of([&] { sm_limits(d.major, d.minor); }), "") << d.name;
   }
+}
+
+/// Operations of FP16 a clock that the tensor units of one SM do at most, with sums in FP32; 0: there are none.
+int tensor_fp16(const Device& d) {
+  const bool is_geforce = d.name.starts_with("RTX");  // half the rate where sums are of 32 bits
+  switch (10 * d.major + d.minor) {
+    case 70:
+    case 75:
+    case 89:
+      return is_geforce ? 512 : 1024;
+    case 80:
+      return 2048;
+    case 86:
+    case 120:
+      return 512;
+    case 90:
+      return 4096;
+    case 100:
+      return 8192;
+    default:
+      return 0;
+  }
+}
+
+TEST(Devices, TensorPeaksAreDenseAndFollowFromUnitsAndClock) {
+  for (const Device& d : devices()) {
+    // Under load some run their tensor units at a lower clock than boost; a sparse rate would be twice this.
+    const double computed = 1e-3 * tensor_fp16(d) * d.sm_count * d.boost_mhz;
+    const double fp16 = peak_gflops(d, "fp16").value();
+    EXPECT_LE(fp16, 1.03 * computed) << d.name;
+    EXPECT_GE(fp16, 0.9 * computed) << d.name;
+    for (const auto& [kind, times] : {std::pair{"tf32", 0.5}, {"bf16", 1.0}, {"fp8", 2.0}}) {
+      const double peak = peak_gflops(d, kind).value();
+      EXPECT_TRUE(peak == 0 || std::abs(peak / fp16 - times) < 0.02 * times) << d.name << ' ' << kind;
+    }
+  }
+}
+
+TEST(Devices, DifferencesFromTheDriverAreSaid) {
+  const Device& h200 = find_device("H200");
+  DriverFacts driver{.name = "NVIDIA H200",
+                     .major = 9,
+                     .minor = 0,
+                     .sm_count = 132,
+                     .l2_bytes = 60 << 20,
+                     .dram_bytes = 150109880320,
+                     .boost_mhz = 1980,
+                     .dram_gbytes_per_s = 4814.3,
+                     .shared_per_sm = 228 * kKiB,
+                     .shared_per_block_optin = 227 * kKiB};
+  EXPECT_TRUE(differences(h200, driver).empty());
+  driver.sm_count = 114;
+  driver.l2_bytes = 50 << 20;
+  const std::vector<std::string> said = differences(h200, driver);
+  ASSERT_EQ(said.size(), 2u);
+  EXPECT_EQ(said[0], "SMs: 132 in the catalogue, 114 by the driver");
+  EXPECT_TRUE(has(said[1], "L2: 60 MiB"));
+}
+
+TEST(Devices, PeaksByKind) {
+  EXPECT_EQ(peak_gflops(find_device("A100"), "TF32"), 156000);
+  EXPECT_EQ(peak_gflops(find_device("V100"), "bf16"), 0);
+  EXPECT_TRUE(has(error_of([] { peak_kind("fp12"); }), "fp8, int8"));
 }
 
 // --- occupancy: the documents' numbers -------------------------------------------------------------------------------

@@ -72,8 +72,7 @@ TEST(PmppChapter4, Exercise8) {  // 2048 threads, 32 blocks, 65536 registers
 }
 
 TEST(PmppChapter4, Exercise9) {  // 32x32 threads where a block has at most 512: it cannot run
-  const Occupancy o = occupancy(
-      sm(2048, 8, 512), make_tile(32, 4).threads() == 1024 ? BlockNeeds{.threads = 1024} : BlockNeeds{.threads = 1});
+  const Occupancy o = tile_occupancy(sm(2048, 8, 512), make_tile(32, 4));
   EXPECT_FALSE(o.runs());
   EXPECT_EQ(o.limiter, "threads");
 }

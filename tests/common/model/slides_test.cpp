@@ -35,8 +35,8 @@ TEST(Zhou2015, MatrixMultiplyOnK40) {
 }
 
 TEST(Zhou2015, TiledOnG80IsAtThePeak) {
-  // 345.6 of "346.5": the peak is 128 units x 2 x 1.35 GHz = 345.6, so the slide has two digits swapped, and the ratio
-  // of the tiles is the ridge.
+  // The slide calls 345.6 close to the peak of 346.5. 128 units x 2 x 1.35 GHz are 345.6: the tiles' ratio is the
+  // ridge.
   EXPECT_DOUBLE_EQ(find_device("G80").peak_fp32_gflops, 345.6);
   EXPECT_NEAR(ridge_op_per_byte(345.6, 86.4), 4, 1e-12);
 }

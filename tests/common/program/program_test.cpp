@@ -90,17 +90,63 @@ TEST(Program, HonoursTheFlagsOfGoogleBenchmark) {
 }
 
 TEST(Program, TellsWrongUsageInOneLineWithCode2) {
-  for (const char* arguments :
-       {"", "runn", "run no_such_experiment", "run -k cpu/matmul/nave -a n=4", "run -k cpu/matmul/naive -a n=0",
-        "run -k cpu/matmul/naive -a n=99999999999", "run -k cpu/matmul/naive -a nn=4", "run -a n=4",
-        "run -k gpu/matmul/tiled -a n=64 -a tile=24", "run --benchmark_repetitions=0", "run --no-such-flag",
-        "count gpu/matmul/nave --n 8", "count cpu/matmul/naive --n 8", "count gpu/matmul/tiled --n 20",
-        "bound no_such_device", "occupancy --cc 99.9 --threads 128"}) {
+  for (const char* arguments : {"",
+                                "runn",
+                                "run no_such_experiment",
+                                "run -k cpu/matmul/nave -a n=4",
+                                "run -k cpu/matmul/naive -a n=0",
+                                "run -k cpu/matmul/naive -a n=99999999999",
+                                "run -k cpu/matmul/naive -a nn=4",
+                                "run -a n=4",
+                                "run -k gpu/matmul/tiled -a n=64 -a tile=24",
+                                "run --benchmark_repetitions=0",
+                                "run --no-such-flag",
+                                "count gpu/matmul/nave --n 8",
+                                "count cpu/matmul/naive --n 8",
+                                "count gpu/matmul/tiled --n 20",
+                                "bound no_such_device",
+                                "bound --type fp12",
+                                "bound --ratio 4GB",
+                                "occupancy --cc 99.9 --threads 128",
+                                "occupancy",
+                                "occupancy --threads 16y16",
+                                "occupancy --threads 64 --shared 32KX",
+                                "occupancy --threads 64 --plot a.svg",
+                                "tile --tile 0",
+                                "tile --type fp12",
+                                "tile --side -1"}) {
     const Ended ended = rung(arguments);
     EXPECT_EQ(ended.code, 2) << arguments << ": " << ended.output;
     EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << arguments << ": " << ended.output;
   }
   EXPECT_NE(rung("run -k cpu/matmul/nave -a n=4").output.find("cpu/matmul/naive"), std::string::npos);
+}
+
+TEST(Program, TakesAmountsInUnitsAndEchoesThem) {
+  for (const char* shared : {"32KiB", "32KB", "'32 kb'", "32768", "32768B"}) {
+    const Ended ended = rung(std::string("occupancy --device A100 --threads 16x16 --shared ") + shared);
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    EXPECT_NE(ended.output.find("32 KiB (32768 B)"), std::string::npos) << ended.output;
+    EXPECT_NE(ended.output.find("256 threads"), std::string::npos) << ended.output;
+  }
+}
+
+TEST(Program, CalculatorsPrintJson) {
+  const json bound = json::parse(rung("bound A100 --type tf32 --json --ratio 4OP/B").output);
+  EXPECT_EQ(bound[0]["peak_gflops"], 156000);
+  EXPECT_EQ(bound[0]["bounds"][0]["gflops"], 6220);
+  EXPECT_EQ(json::parse(rung("tile --device G80 --json").output)[0]["widest_tile"], 22);
+  EXPECT_GT(json::parse(rung("occupancy --device list --json").output)["devices"].size(), 20u);
+}
+
+TEST(Program, PlotsOccupancy) {
+  TemporaryFolder folder;
+  const std::string file = (folder / "stairs.svg").string();
+  ASSERT_EQ(rung("occupancy --device A100 --threads 256 --registers 40 --plot " + file).code, 0);
+  const std::string svg = file_text(file);
+  EXPECT_EQ(svg.find("<svg"), 0u);
+  EXPECT_NE(svg.find("registers a thread"), std::string::npos);
+  EXPECT_EQ(rung("occupancy --device A100 --threads 256 --plot /no/such/folder/a.svg").code, 4);
 }
 
 TEST(Program, SkipsWhatDoesNotFitIntoMemory) {
