@@ -16,8 +16,11 @@ unsigned char guard_byte(std::size_t buffer, bool after) {
   return static_cast<unsigned char>(0x51 + 2 * buffer + (after ? 1 : 0));
 }
 
-/// The operands of the problem, then the kernel's scratch, each where the kernel has it.
-std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, const Params& params) {
+int threads_or_as_now(int threads) { return threads > 0 ? threads : omp_get_max_threads(); }
+
+/// The operands of the problem, then the kernel's scratch for so many threads, each where the kernel has it.
+std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, const Params& params, int threads = 0) {
+  const UseThreads own(threads_or_as_now(threads));
   std::vector<Operand> buffers = problem.operands(params);
   if (kernel.scratch)
     for (const Operand& scratch : kernel.scratch(params)) buffers.push_back(scratch);
@@ -25,8 +28,6 @@ std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, co
     if (kernel.gpu.pins_host && buffer.place == Place::pageable) buffer.place = Place::pinned;
   return buffers;
 }
-
-int threads_or_as_now(int threads) { return threads > 0 ? threads : omp_get_max_threads(); }
 
 std::string cache_key(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   return problem.family + "/" + type_name(problem.type) + "/" + sizes.text() + "/" + data.name + "/" +
@@ -72,7 +73,7 @@ std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const 
 Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call, int threads)
     : target_(target),
       kernel_(kernel),
-      buffers_(buffers_of(kernel, problem, call.params)),
+      buffers_(buffers_of(kernel, problem, call.params, threads)),
       operands_(problem.operands(call.params).size()),
       call_(std::move(call)),
       threads_(threads) {

@@ -8,7 +8,9 @@
 #include "common/harness/experiment.hpp"
 #include "common/harness/point_runner.hpp"
 #include "common/harness/results.hpp"
+#include "common/harness/workload.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "tests/every_kernel.hpp"
 
 namespace rung {
 namespace {
@@ -54,6 +56,23 @@ TEST(Threads, AndInterleaveRefuseOtherValues) {
     EXPECT_THROW(adhoc_experiment({"cpu/matmul/naive"}, {"n=4", axis}), Error) << axis;
   EXPECT_EQ(adhoc_experiment({"cpu/matmul/naive"}, {"n=4", "interleave=true"}).points.at(0).group, 1);
   EXPECT_EQ(adhoc_experiment({"cpu/matmul/naive"}, {"n=4", "interleave=false"}).points.at(0).group, 0);
+}
+
+/// What threads have each in a kernel's scratch is there for all of them, also where they are more than cores.
+TEST(Threads, HaveScratchForAsManyAsThePointHas) {
+  const std::unique_ptr<Target> host = open_host();
+  int checked = 0;
+  for (const Kernel* kernel : match_kernels("cpu/*")) {
+    if (!kernel->scratch) continue;
+    const Problem& problem = problem_of(*kernel);
+    for (const Point& point : cases_of(*kernel)) {
+      Workload work(*host, *kernel, problem, {.params = point.params()}, 3 * cpu_threads() + 1);
+      const Check check = work.verify(HostInputs(problem, point.sizes, problem.data.front(), 1));
+      EXPECT_TRUE(check.passed()) << kernel->name << " " << point.params().text() << ": " << check.failure;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 0);
 }
 
 /// A kernel that notes how many threads it had, while it was verified and while it was timed.
