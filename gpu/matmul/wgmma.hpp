@@ -177,10 +177,11 @@ inline Kernel common_record(Kernel kernel, Type type) {
 /// The record of a rung of one shape, but for what it is called and how it differs.
 template <Type kType, Shape kShape>
 bool add_rung(Kernel kernel) {
+  static constexpr Shape kOfType = shape_for(kType, kShape);
   kernel = common_record(std::move(kernel), kType);
-  kernel.gpu.launch = [](const Params& p) { return launch_of(kShape, p); };
-  kernel.gpu.requested = [](const Params& p) { return traffic_of(kShape, p); };
-  kernel.run = run<kType, TileOf<kShape>>;
+  kernel.gpu.launch = [](const Params& p) { return launch_of(kOfType, p); };
+  kernel.gpu.requested = [](const Params& p) { return traffic_of(kOfType, p); };
+  kernel.run = run<kType, TileOf<kOfType>>;
   return add_gpu_kernel(std::move(kernel));
 }
 

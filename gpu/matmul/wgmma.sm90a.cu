@@ -18,7 +18,8 @@ bool add(const char* name) {
   });
 }
 
-const bool added = add<Type::bf16>("gpu/matmul/wgmma_bf16") && add<Type::fp16>("gpu/matmul/wgmma_fp16");
+const bool added = add<Type::bf16>("gpu/matmul/wgmma_bf16") && add<Type::fp16>("gpu/matmul/wgmma_fp16") &&
+                   add<Type::tf32>("gpu/matmul/wgmma_tf32");
 
 }  // namespace
 }  // namespace rung

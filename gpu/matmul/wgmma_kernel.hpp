@@ -54,7 +54,7 @@ struct Pieces {
         dense(rows * cols),
         tile(blockIdx.x / kShape.cluster_blocks()) {
     if constexpr (kShape.share) {
-      dense = dense_tiles(rows * cols, clusters);
+      if (steps > 0) dense = dense_tiles(rows * cols, clusters);
       unit = first_unit(tile);
       end = first_unit(tile + 1);
     }

@@ -133,7 +133,6 @@ bool add_choice(Kernel kernel) {
   kernel = common_record(std::move(kernel), kType);
   kernel.tunables = {{"shape", names}};
   const auto which_of = [](const Params& p) {
-    if (p.get("alpha", 1) == 0) return 0;  // no steps in k, which cannot be shared
     if (const std::int64_t wanted = p.get("shape", -1); wanted >= 0) return static_cast<int>(wanted);
     struct Known {
       int m, n, k, best;

@@ -11,12 +11,14 @@
 namespace rung {
 namespace {
 
-constexpr wgmma::Shape kAny = wgmma::large(256, 0);  // its launch is the same for each lead
+/// Its launch is the same for each lead.
+template <Type kType>
+constexpr wgmma::Shape kAny = wgmma::shape_for(kType, wgmma::large(256, 0));
 using Leads = Choices<2, 1, 3, 0>;
 
 template <Type kType, int kLead>
 void run_with(const Call& call) {
-  constexpr wgmma::Shape kShape = wgmma::large(256, kLead);
+  constexpr wgmma::Shape kShape = wgmma::shape_for(kType, wgmma::large(256, kLead));
   wgmma::run<kType, wgmma::TileOf<kShape>>(call);
 }
 
@@ -32,16 +34,17 @@ bool add(const char* name) {
           .tunables = {{"lead", Leads::values()}, {"group_rows", {8, 4, 16}}},
       },
       kType);
-  kernel.gpu.launch = [](const Params& p) { return wgmma::launch_of(kAny, p); };
-  kernel.gpu.requested = [](const Params& p) { return wgmma::traffic_of(kAny, p); };
+  kernel.gpu.launch = [](const Params& p) { return wgmma::launch_of(kAny<kType>, p); };
+  kernel.gpu.requested = [](const Params& p) { return wgmma::traffic_of(kAny<kType>, p); };
   kernel.run = [](const Call& call) {
     Leads::pick(call.params.at("lead"), [&](auto lead) { run_with<kType, decltype(lead)::value>(call); });
   };
   return add_gpu_kernel(std::move(kernel));
 }
 
-const bool added =
-    add<Type::bf16>("gpu/matmul/wgmma_staggered_bf16") && add<Type::fp16>("gpu/matmul/wgmma_staggered_fp16");
+const bool added = add<Type::bf16>("gpu/matmul/wgmma_staggered_bf16") &&
+                   add<Type::fp16>("gpu/matmul/wgmma_staggered_fp16") &&
+                   add<Type::tf32>("gpu/matmul/wgmma_staggered_tf32");
 
 }  // namespace
 }  // namespace rung

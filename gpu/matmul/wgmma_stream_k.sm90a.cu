@@ -22,8 +22,9 @@ bool add(const char* name) {
   });
 }
 
-const bool added =
-    add<Type::bf16>("gpu/matmul/wgmma_stream_k_bf16") && add<Type::fp16>("gpu/matmul/wgmma_stream_k_fp16");
+const bool added = add<Type::bf16>("gpu/matmul/wgmma_stream_k_bf16") &&
+                   add<Type::fp16>("gpu/matmul/wgmma_stream_k_fp16") &&
+                   add<Type::tf32>("gpu/matmul/wgmma_stream_k_tf32");
 
 }  // namespace
 }  // namespace rung
