@@ -132,7 +132,8 @@ float same(float x) { return x; }
 std::int8_t to_int8(float x) { return static_cast<std::int8_t>(x); }
 float from_int8(std::int8_t x) { return x; }
 
-const bool added = add(Unit<Bf16>{Type::bf16, to_bf16, from_bf16}) && add(Unit<float>{Type::tf32, to_tf32, same}) &&
+const bool added = add(Unit<Bf16>{Type::bf16, to_bf16, from_bf16}) && add(Unit<Fp16>{Type::fp16, to_fp16, from_fp16}) &&
+                   add(Unit<float>{Type::tf32, to_tf32, same}) &&
                    add(Unit<Fp8>{Type::fp8, to_fp8, from_fp8, 0x1p-13}) &&
                    add(Unit<std::int8_t, std::int32_t>{Type::int8, to_int8, from_int8});
 

@@ -1,6 +1,6 @@
-/// "fma" in TF32, bfloat16, FP8 and INT8: independent chains of small matrix products, summed in float32 (INT8: in
-/// int32) in the tile registers of a CPU's or the registers of a GPU's matrix unit, to measure its peak rate. One step
-/// is a tile of 16 rows times one of 16 columns, 64 bytes deep: 32 in bfloat16.
+/// "fma" in TF32, bfloat16, binary16, FP8 and INT8: independent chains of small matrix products, summed in float32
+/// (INT8: in int32) in the tile registers of a CPU's or the registers of a GPU's matrix unit, to measure its peak rate.
+/// One step is a tile of 16 rows times one of 16 columns, 64 bytes deep: 32 in bfloat16.
 ///
 /// Sizes     chains: how many 16 x 16 tiles of sums are iterated, any count (a kernel may refuse one that is no
 ///           multiple of its group); iterations: products added to each, a multiple of 2, <= 2^16.

@@ -9,6 +9,7 @@ namespace rung {
 namespace {
 
 const bool added = fma_tensor::add<Type::bf16>("gpu/fma/bf16", "BF16 tensor cores", 8192) &&
+                   fma_tensor::add<Type::fp16>("gpu/fma/fp16", "FP16 tensor cores", 8192) &&
                    fma_tensor::add<Type::tf32>("gpu/fma/tf32", "TF32 tensor cores", 8192) &&
                    fma_tensor::add<Type::fp8>("gpu/fma/fp8", "FP8 tensor cores", 4096) &&
                    fma_tensor::add<Type::int8>("gpu/fma/int8", "INT8 tensor cores", 8192);

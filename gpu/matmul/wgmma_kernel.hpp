@@ -436,7 +436,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   }
 }
 
-inline namespace sm90a {
+namespace {
 
 /// Copies rows of `row_bytes` bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
 __global__ void __launch_bounds__(256) align_rows(const unsigned char* from, std::int64_t from_pitch, unsigned char* to,
@@ -447,14 +447,14 @@ __global__ void __launch_bounds__(256) align_rows(const unsigned char* from, std
 }
 
 /// Floats of a copy that TMA can read, of a matrix that it cannot; else 0.
-inline std::size_t floats_of_copy(const BoxedMatrix& x) {
+std::size_t floats_of_copy(const BoxedMatrix& x) {
   const std::int64_t bytes = type_bytes(x.type);
   const bool readable = reinterpret_cast<std::uintptr_t>(x.at) % 16 == 0 && x.pitch * bytes % 16 == 0;
   return readable ? 0 : std::size_t(x.rows) * (blocks_for(x.cols * bytes, 16) * 4);
 }
 
 /// Copies a matrix whose rows do not begin at multiples of 16 bytes to rows that do.
-inline void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
+void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   if (floats_of_copy(x) == 0) return;
   const std::int64_t bytes = type_bytes(x.type), pitch = std::int64_t{blocks_for(x.cols * bytes, 16)} * 16;
   Call copying = call;
@@ -464,6 +464,10 @@ inline void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   x.at = copy;
   x.pitch = pitch / bytes;
 }
+
+}  // namespace
+
+inline namespace sm90a {
 
 template <Type kType, class Tile>
 void run(const Call& call) {
