@@ -34,6 +34,7 @@ CUtensorMap encoded(const BoxedMatrix& of) {
   const CUtensorMapDataType type = of.type == Type::bf16      ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
                                    : of.type == Type::fp16    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
                                    : type_bytes(of.type) == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                   : of.type == Type::int32   ? CU_TENSOR_MAP_DATA_TYPE_INT32
                                                               : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   const CUresult result =
       encode(&map, type, 2, const_cast<void*>(of.at), size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,

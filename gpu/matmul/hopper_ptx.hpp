@@ -125,6 +125,21 @@ __device__ __forceinline__ void tma_multicast(std::uint32_t to, const CUtensorMa
       : "memory");
 }
 
+/// Stores a box from shared memory, which must not be written again until the wait below. Of the issuing thread.
+__device__ __forceinline__ void tma_store(const CUtensorMap* map, std::uint32_t from, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
+               "r"(x), "r"(y)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+/// Waits until all but `kLeft` of the thread's stores have read shared memory.
+template <int kLeft>
+__device__ __forceinline__ void tma_store_wait() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kLeft) : "memory");
+}
+/// Makes what this thread wrote to shared memory visible to TMA.
+__device__ __forceinline__ void publish_to_tma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
 // These two are volatile, so that the compiler's front end keeps their order.
 __device__ __forceinline__ void read_shared(float (&to)[4], std::uint32_t address) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -156,6 +171,10 @@ __device__ __forceinline__ float4 read_cluster(std::uint32_t address) {
 }
 __device__ __forceinline__ void write_shared_pair(std::uint32_t address, float2 pair) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(pair.x), "f"(pair.y) : "memory");
+}
+
+__device__ __forceinline__ void write_shared_pair(std::uint32_t address, int2 pair) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(pair.x), "r"(pair.y) : "memory");
 }
 
 __device__ __forceinline__ void release(unsigned* flag, unsigned value) {

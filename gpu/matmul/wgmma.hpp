@@ -17,9 +17,11 @@ namespace rung::wgmma {
 
 inline constexpr const char* kNotEmulated = "wgmma, TMA and mbarriers are instructions of compute capability 9.0";
 
-constexpr int kRowsOfGroup = 64;  // of C
-constexpr int kStepBytes = 128;   // in k, of a row: the width of TMA's swizzle
-constexpr int kBoxCols = 64;      // of B stored by rows of n: 128 bytes of 16-bit numbers
+constexpr int kRowsOfGroup = 64;                   // of C
+constexpr int kStepBytes = 128;                    // in k, of a row: the width of TMA's swizzle
+constexpr int kStoredRows = 16, kStoredCols = 32;  // of C, that a warp stores by TMA at a time: rows of 128 bytes
+constexpr int kStoreBytes = kStoredRows * kStoredCols * 4;
+constexpr int kBoxCols = 64;  // of B stored by rows of n: 128 bytes of 16-bit numbers
 
 struct Shape {
   int groups;             ///< warpgroups that multiply
@@ -32,6 +34,7 @@ struct Shape {
   bool share = false;     ///< the last tiles are divided along k among all blocks, through memory (stream-K)
   bool early = false;     ///< starts before the previous kernel has ended, and waits for its end when set up
   int input_bytes = 2;    ///< of a number of A or B
+  bool staged = false;    ///< C is stored by TMA from shared memory: two boxes of each warp are on their way
   bool promotes = false;  ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
@@ -48,8 +51,11 @@ struct Shape {
   __host__ __device__ constexpr int a_bytes() const { return rows() * kStepBytes; }
   __host__ __device__ constexpr int b_bytes() const { return cols * kStepBytes; }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
-  /// Of the ring, aligned to 1024 bytes, and of two mbarriers for each stage.
-  __host__ __device__ constexpr int shared_bytes() const { return stages * stage_bytes() + 1024 + stages * 16; }
+  __host__ __device__ constexpr int staged_bytes() const { return staged ? groups * 4 * 2 * kStoreBytes : 0; }
+  /// Of the ring, aligned to 1024 bytes, of what is to be stored, and of two mbarriers for each stage.
+  __host__ __device__ constexpr int shared_bytes() const {
+    return stages * stage_bytes() + staged_bytes() + 1024 + stages * 16;
+  }
   /// Floats from one row of a partial tile to the next in shared memory. 8 more than it has: no two of the 32 pairs
   /// that a warp writes are in the same banks.
   __host__ __device__ constexpr int partial_pitch() const { return cols + 8; }
@@ -69,15 +75,15 @@ struct Shape {
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
-          bool kEarly, int kInputBytes, bool kPromotes>
+          bool kEarly, int kInputBytes, bool kStaged, bool kPromotes>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster,    kCols,    kParts,
-                                kLead,   kShare,  kEarly,      kInputBytes, kPromotes};
+  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster,    kCols,   kParts,
+                                kLead,   kShare,  kEarly,      kInputBytes, kStaged, kPromotes};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
 using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early,
-                    s.input_bytes, s.promotes>;
+                    s.input_bytes, s.staged, s.promotes>;
 
 /// The same shape for inputs of another type.
 constexpr Shape shape_for(Type type, Shape shape) {

@@ -21,6 +21,7 @@ struct Output {
   std::int64_t ldc;
   int m, n, k;  // k is 0 where alpha is
   Element alpha, beta;
+  bool by_tma;      // as below, and TMA can write C
   bool is_plain;    // alpha is 1 and beta 0, n is even, and C's rows begin at multiples of 8 bytes
   int group_rows;   // of tiles, or of pairs of them: tiles are taken in groups of so many
   float* partials;  // stream-K: a tile of sums for each block
@@ -153,6 +154,32 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
   }
 }
 
+/// The same by TMA, which writes whole rows of 128 bytes and waits for nobody: a warp puts 16 rows of 32 columns into
+/// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: two
+/// boxes of this warp.
+template <int kCols, typename Element>
+__device__ __forceinline__ void store_sums_by_tma(const CUtensorMap* map_c, std::uint32_t buffers, int first_row,
+                                                  int first_col, const Element (&sum)[kCols / 2]) {
+  const int lane = threadIdx.x % 32, row = lane / 4, y = first_row + threadIdx.x % 128 / 32 * 16;
+#pragma unroll
+  for (int box = 0; box < kCols / kStoredCols; ++box) {
+    const std::uint32_t buffer = buffers + box % 2 * kStoreBytes;
+    if (lane == 0) tma_store_wait<1>();  // the box before the last has been read
+    __syncwarp();
+#pragma unroll
+    for (int group = 0; group < kStoredCols / 8; ++group) {
+      const int j = box * (kStoredCols / 8) + group, chunk = (2 * group + lane % 4 / 2) ^ row;
+      const std::uint32_t to = buffer + row * 128 + chunk * 16 + lane % 2 * 8;
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        write_shared_pair(to + half * 8 * 128, pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]));
+    }
+    publish_to_tma();
+    __syncwarp();
+    if (lane == 0) tma_store(map_c, buffer, first_col + box * kStoredCols, y);
+  }
+}
+
 /// The same with factors, for any n and any place of C.
 template <int kCols, typename Element>
 __device__ __forceinline__ void store_any_sums(const Output<Element>& out, int first_row, int first_col,
@@ -222,30 +249,23 @@ __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint
   }
 }
 
-// Partial sums pass through memory as float32, int32 sums as their bits.
-__device__ __forceinline__ float as_bits_of_float(float x) { return x; }
-__device__ __forceinline__ float as_bits_of_float(int x) { return __int_as_float(x); }
-__device__ __forceinline__ void add_bits(float& sum, float bits) { sum += bits; }
-__device__ __forceinline__ void add_bits(int& sum, float bits) { sum += __float_as_int(bits); }
-
 /// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
 /// interleaved.
-template <Shape kShape, typename Element>
-__device__ __forceinline__ float4* partial_of_group(const Output<Element>& out, int block, int group) {
+template <Shape kShape>
+__device__ __forceinline__ float4* partial_of_group(const Output<float>& out, int block, int group) {
   constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
   return reinterpret_cast<float4*>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads +
          threadIdx.x % 128;
 }
 
 /// Publishes a warpgroup's sums of the last steps of a tile for the block that has the first ones.
-template <Shape kShape, typename Element>
-__device__ __forceinline__ void publish_partial(const Output<Element>& out, int group,
-                                                const Element (&sum)[kShape.cols / 2]) {
+template <Shape kShape>
+__device__ __forceinline__ void publish_partial(const Output<float>& out, int group,
+                                                const float (&sum)[kShape.cols / 2]) {
   float4* to = partial_of_group<kShape>(out, blockIdx.x, group);
 #pragma unroll
   for (int i = 0; i < kShape.cols / 8; ++i)
-    __stcg(to + i * 128, make_float4(as_bits_of_float(sum[4 * i]), as_bits_of_float(sum[4 * i + 1]),
-                                     as_bits_of_float(sum[4 * i + 2]), as_bits_of_float(sum[4 * i + 3])));
+    __stcg(to + i * 128, make_float4(sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]));
   __threadfence();
   if (group == 0)
     named_barrier<3, 128>();
@@ -256,9 +276,9 @@ __device__ __forceinline__ void publish_partial(const Output<Element>& out, int 
 
 /// Adds the sums that the following clusters have of a tile, in their order, so that results are reproducible. Each of
 /// them computes that piece before it waits for anybody, so the wait terminates.
-template <Shape kShape, typename Element>
-__device__ __forceinline__ void add_published(const Output<Element>& out, const Pieces<kShape>& pieces, int tile,
-                                              int group, Element (&sum)[kShape.cols / 2]) {
+template <Shape kShape>
+__device__ __forceinline__ void add_published(const Output<float>& out, const Pieces<kShape>& pieces, int tile,
+                                              int group, float (&sum)[kShape.cols / 2]) {
   const int cluster = blockIdx.x / kShape.cluster_blocks(), end = (tile - pieces.dense + 1) * pieces.steps;
   for (int other = cluster + 1; other < pieces.clusters && pieces.first_unit(other) < end; ++other) {
     if (pieces.first_unit(other) == pieces.first_unit(other + 1)) continue;
@@ -269,8 +289,7 @@ __device__ __forceinline__ void add_published(const Output<Element>& out, const 
 #pragma unroll
     for (int i = 0; i < kShape.cols / 8; ++i) {
       const float4 quad = __ldcg(from + i * 128);
-      add_bits(sum[4 * i], quad.x), add_bits(sum[4 * i + 1], quad.y), add_bits(sum[4 * i + 2], quad.z),
-          add_bits(sum[4 * i + 3], quad.w);
+      sum[4 * i] += quad.x, sum[4 * i + 1] += quad.y, sum[4 * i + 2] += quad.z, sum[4 * i + 3] += quad.w;
     }
   }
 }
@@ -369,11 +388,12 @@ template <Type kType, class Tile>
 __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     __launch_bounds__(Tile::kShape.threads(), Tile::kShape.resident())
         matmul_wgmma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-                     const Output<Sum<kType>> out) {
+                     const __grid_constant__ CUtensorMap map_c, const Output<Sum<kType>> out) {
   constexpr Shape kShape = Tile::kShape;
   constexpr bool kTogether = kShape.cluster_blocks() > 1;
   const std::uint32_t tiles_at = (shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u;
-  const std::uint32_t full = tiles_at + kShape.stages * kShape.stage_bytes(), empty = full + kShape.stages * 8;
+  const std::uint32_t staged_at = tiles_at + kShape.stages * kShape.stage_bytes(),
+                      full = staged_at + kShape.staged_bytes(), empty = full + kShape.stages * 8;
   if (threadIdx.x == 0) {
     prefetch_map(&map_a);
     prefetch_map(&map_b);
@@ -419,12 +439,18 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                     add_published<kShape>(out, pieces, piece.tile, group, sum);
                                 }
                                 const int first_row = row + group * kRowsOfGroup;
-                                if (!kShape.b_by_columns() || out.is_plain)
+                                if (kShape.staged && out.by_tma)
+                                  store_sums_by_tma<kShape.cols>(&map_c, staged_at + threadIdx.x / 32 * 2 * kStoreBytes,
+                                                                 first_row, col, sum);
+                                else if (!kShape.b_by_columns() || out.is_plain)
                                   store_sums<kShape.cols>(out, first_row, col, sum);
                                 else
                                   store_any_sums<kShape.cols>(out, first_row, col, sum);
                               }
                             });
+  }
+  if constexpr (kShape.staged) {
+    if (threadIdx.x % 32 == 0) tma_store_wait<0>();  // shared memory must stay until all is read
   }
   if constexpr (kTogether) {
     __syncwarp();
@@ -489,11 +515,20 @@ void run(const Call& call) {
                          .k = it.alpha == 0 ? 0 : it.k,
                          .alpha = static_cast<Sum<kType>>(it.alpha),
                          .beta = static_cast<Sum<kType>>(it.beta),
+                         .by_tma = false,
                          .is_plain = it.alpha == 1 && it.beta == 0 && has_pairs,
                          .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
                          .partials = nullptr,
                          .flags = nullptr,
                          .epoch = 0};
+  BoxedMatrix c;
+  if constexpr (kShape.staged) {
+    out.by_tma = out.is_plain && it.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 16 == 0;
+    if (out.by_tma) {
+      c = {.at = it.c, .type = kType == Type::int8 ? Type::int32 : Type::fp32, .cols = it.n, .rows = it.m};
+      c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kStoredRows, c.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+    }
+  }
   if constexpr (kShape.share || kByColumns) {
     const std::size_t blocks = kShape.share ? call.launch.grid.x : 0;
     const Workspace& space =
@@ -502,7 +537,8 @@ void run(const Call& call) {
     make_readable(call, a, space.a);
     make_readable(call, b, space.b);
   }
-  launch_after(kShape.early, call, matmul_wgmma<kType, Tile>, tensor_map(a), tensor_map(b), out);
+  const CUtensorMap map_a = tensor_map(a), map_b = tensor_map(b), map_c = out.by_tma ? tensor_map(c) : map_a;
+  launch_after(kShape.early, call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
 }
 
 }  // namespace sm90a

@@ -29,9 +29,10 @@ constexpr Shape large(int cols, int lead, bool share = false) {
           .share = share,
           .early = true};
 }
-/// As many stages as fit into the 227 KB of a block.
-constexpr Shape deep(Shape shape) {
-  shape.stages = (226 * 1024 - 1024) / (shape.stage_bytes() + 16);
+/// Stores C by TMA, and has as many stages as then fit into the 227 KB of a block.
+constexpr Shape staged(Shape shape) {
+  shape.staged = true;
+  shape.stages = (226 * 1024 - shape.staged_bytes()) / (shape.stage_bytes() + 16);
   return shape;
 }
 /// If the registers allow it, two blocks fit on a multiprocessor, so that the next launch can be set up beside this
@@ -61,19 +62,20 @@ inline constexpr Named kSplitShapes[] = {
     {"128x64_split2", small(2, 64, 1, 2)},   {"128x64_split4", small(2, 64, 1, 4)},
     {"128x128_split2", small(2, 128, 1, 2)}, {"128x128_pair_split2", small(2, 128, 2, 2)},
 };
-/// For inputs of 8 or 32 bits.
+/// For inputs of 8 or 32 bits. Dividing the last tiles along k gained at most 1 % on an H200, and lost up to a sixth.
 inline constexpr Named kWholeShapes[] = {
-    {"64x64", small(1, 64, 1, 1)},         {"128x64", small(2, 64, 1, 1)},
-    {"128x128_pair", small(2, 128, 2, 1)}, {"128x192_pair", deep(large(192, 2))},
-    {"128x256_pair", large(256, 2)},       {"128x256_pair_stream_k", large(256, 2, true)},
+    {"64x64", small(1, 64, 1, 1)},
+    {"128x64", small(2, 64, 1, 1)},
+    {"128x128_pair", staged(small(2, 128, 2, 1))},
+    {"128x192_pair", staged(large(192, 2))},
+    {"128x256_pair", staged(large(256, 2))},
 };
 /// For sums that need twice the registers: no tile is wider than 192.
 inline constexpr Named kPromotedShapes[] = {
     {"64x64", small(1, 64, 1, 1)},
     {"128x64", small(2, 64, 1, 1, 64)},
-    {"128x128_pair", small(2, 128, 2, 1)},
-    {"128x192_pair", deep(large(192, 1))},
-    {"128x192_pair_stream_k", deep(large(192, 1, true))},
+    {"128x128_pair", staged(large(128, 1))},
+    {"128x192_pair", staged(large(192, 1))},
 };
 
 /// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 4096 pairs

@@ -266,9 +266,9 @@ TEST_P(TensorSass, MultipliesInItsTypeAndSpillsNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kernels, TensorSass,
-    testing::Values(Typed{"int8", "Li256ELi1ELi2ELb0E", kIgmma}, Typed{"int8", "Li256ELi1ELi2ELb1E", kIgmma},
-                    Typed{"fp8", "Li192ELi1ELi1ELb0E", kQgmma}, Typed{"fp8", "Li192ELi1ELi1ELb1E", kQgmma},
-                    Typed{"tf32", "Li256ELi1ELi2ELb0E", kHgmma}, Typed{"tf32", "Li256ELi1ELi2ELb1E", kHgmma}),
+    testing::Values(Typed{"int8", "Li256ELi1ELi2ELb0E", kIgmma}, Typed{"int8", "Li192ELi1ELi2ELb0E", kIgmma},
+                    Typed{"fp8", "Li192ELi1ELi1ELb0E", kQgmma}, Typed{"fp8", "Li128ELi1ELi1ELb0E", kQgmma},
+                    Typed{"tf32", "Li256ELi1ELi2ELb0E", kHgmma}, Typed{"tf32", "Li192ELi1ELi2ELb0E", kHgmma}),
     [](const auto& info) { return info.param.type + "_" + std::to_string(info.index); });
 
 #else
