@@ -40,10 +40,10 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}
     suite = tuple(views.values()) if view.settings.get("collects") else ()
-    made[view.name] = _module(view).section(replace(view, joined=joined, suite=suite))
+    made[view.name] = module(view).section(replace(view, joined=joined, suite=suite))
 
 
-def _module(view: View) -> ModuleType:
+def module(view: View) -> ModuleType:
     """experiments/NAME.py, or the generic section, of a ladder that of ladders."""
     name = view.name
     path = declaration.FOLDER / f"{name}.py"
@@ -52,5 +52,5 @@ def _module(view: View) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look their annotations up
-    spec.loader.exec_module(module)
+    spec.loader.execmodule(module)
     return module

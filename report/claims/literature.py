@@ -1,0 +1,73 @@
+"""All claims on all machines: the findings that the report and `rung claims` show."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from report.claims.check import Checked, check, model_lines, sides
+from report.claims.data import Data, Machine
+from report.claims.entries import Entry
+from report.claims.model import Model
+from report.claims.values import Comparison
+from report.claims.verdict import Finding, finding, untested
+from report.data import statistics
+
+ANYWHERE = "any"
+"""In place of a machine's name where nothing depends on the machine."""
+Judge = Callable[[Entry, Machine], tuple[str, str] | None]
+"""Verdict and reason of a claim that names a function; None where it has no data."""
+
+
+def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding]:
+    """One or more of each claim, in their order: of each machine that has data for it. Comparisons of one experiment on one
+    machine are judged together."""
+    entries, machines = list(entries), data.machines()
+    model = Model(model_lines(entries, [m.gpu for m in machines if m.gpu]))
+    checked = {entry.id: [] if entry.untested or entry.judge else [
+        check(entry, machine, data, model) for machine in _machines(entry, machines)] for entry in entries}
+    judged = _judged(c for each in checked.values() for c in each)
+    made = []
+    for entry in entries:
+        told = [finding(c, judged) for c in checked[entry.id]] or _told(entry, machines, judge)
+        made += _merged(entry, told)
+    return made
+
+
+def _machines(entry: Entry, machines: list[Machine]) -> list[Machine]:
+    wanted = sides(entry)
+    found = [m for m in machines if m.side in wanted]
+    return found or [Machine(ANYWHERE if not wanted else "")]
+
+
+def _told(entry: Entry, machines: list[Machine], judge: Judge) -> list[Finding]:
+    """Of a claim without expressions."""
+    if entry.untested:
+        return [untested(entry, entry.untested)]
+    made = []
+    for machine in machines:
+        if found := judge(entry, machine):
+            made.append(Finding(entry, machine.label, found[0], found[0], found[1]))
+    return made or [untested(entry, f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it")]
+
+
+def _judged(checked: Iterable[Checked]) -> Mapping[Comparison, statistics.Ratio]:
+    families: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
+    for one in checked:
+        families[one.entry.experiment, one.machine.label] += [c for c in one.comparisons() if c.ratio and c.ratio.p is not None]
+    made: dict[Comparison, statistics.Ratio] = {}
+    for family in families.values():
+        found = statistics.judge({f"{i:06d}": c.ratio for i, c in enumerate(family)})
+        made |= {c: found[f"{i:06d}"] for i, c in enumerate(family)}
+    return made
+
+
+def _merged(entry: Entry, told: list[Finding]) -> list[Finding]:
+    """Machines without data are left out where another has some; those of whom the same is said are one."""
+    some = [f for f in told if not f.missing or f.measured or f.verdict not in ("not tested",)] or told[:1]
+    made: dict[tuple, Finding] = {}
+    for f in some:
+        key = (f.words, f.why.replace(f.machine, ""), f.modelled, f.counted, f.measured)
+        made[key] = replace(made[key], machine=f"{made[key].machine}, {f.machine}") if key in made else f
+    return list(made.values())

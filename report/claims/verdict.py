@@ -1,0 +1,208 @@
+"""Verdicts: each claim on each machine, in words, from comparisons that were judged together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from report.claims.check import AT_HOME, Case, Checked, Result
+from report.claims.entries import KINDS, OTHERWISE, Entry
+from report.claims.values import Comparison, Logic, Value, comparisons
+from report.data.statistics import Ratio
+from report.text import numbers, words
+
+HOLDS, ONLY_THERE, FAILS, ERRATUM, UNTESTED = "holds", "holds on that GPU only", *OTHERWISE, "not tested"
+IN_PART = "holds in part"
+"""Some of the cases hold and some do not; which ones is said in words."""
+ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
+NOISE, FEW = "within the noise of the measurement", "too few samples to tell"
+RATES = ("GFLOP/s", "GB/s", "s", "FLOP/s")
+MOST_CASES = 6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim on a machine. `verdict` is one of ORDER, `words` says it with its cases; texts are as tables print them."""
+
+    entry: Entry
+    machine: str
+    verdict: str
+    words: str
+    why: str
+    modelled: str = ""
+    counted: str = ""
+    measured: str = ""
+    missing: tuple[str, ...] = ()
+    cases: tuple[dict, ...] = ()
+    """Each case with its values and its own verdict, for machines to read."""
+
+
+def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
+    entry, told = checked.entry, [_of_case(checked.entry, case, judged) for case in checked.cases]
+    found = [verdict for verdict, _ in told]
+    verdict = _overall(found)
+    said = _in_words(verdict, found, [case.of for case in checked.cases])
+    reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons))
+    texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases]) for kind in KINDS}
+    missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
+    return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, checked, texts), **texts, missing=missing,
+                   cases=tuple(_as_data(case, verdict) for case, verdict in zip(checked.cases, found)))
+
+
+def untested(entry: Entry, why: str, machine: str = "") -> Finding:
+    return Finding(entry, machine, UNTESTED, UNTESTED, words.sentence(why))
+
+
+# One case
+
+
+def _of_case(entry: Entry, case: Case, judged: Mapping) -> tuple[str, tuple[str, ...]]:
+    """Its verdict, with reasons if it is not tested."""
+    outcome = {kind: r.test.outcome(judged) for kind, r in case.results.items() if r.test}
+    missing = tuple(m for kind, r in case.results.items() if kind != AT_HOME for m in r.missing)
+    if outcome.get("modelled") is False or outcome.get("counted") is False:
+        return entry.otherwise, ()
+    at_home = outcome.get(AT_HOME) is False
+    only_there = entry.is_of_one and outcome.get("modelled") and (at_home or outcome.get("measured") is False)
+    if only_there:
+        return ONLY_THERE, ()
+    if outcome.get("measured") is False:
+        return entry.otherwise, ()
+    if missing:
+        return UNTESTED, missing
+    open_ = [kind for kind, found in outcome.items() if found is None]
+    return (UNTESTED, tuple(_doubt(case.results[kind], judged) for kind in open_)) if open_ else (HOLDS, ())
+
+
+def _doubt(result: Result, judged: Mapping) -> str:
+    return FEW if any(c.is_short_of_samples(judged) for c in comparisons(result.test)) else NOISE
+
+
+# All cases
+
+
+def _overall(found: Sequence[str]) -> str:
+    tested = [v for v in found if v != UNTESTED]
+    kinds = set(tested)
+    if not tested:
+        return UNTESTED
+    return tested[0] if len(kinds) == 1 else IN_PART if HOLDS in kinds else max(kinds, key=ORDER.index)
+
+
+def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict]) -> str:
+    """'holds up to n = 512, does not hold here from n = 1024'; one verdict of all cases is said once."""
+    shown = [(v, c) for v, c in zip(found, cases) if v != UNTESTED or verdict == UNTESTED]
+    kinds = sorted({v for v, _ in shown}, key=ORDER.index)
+    if len(kinds) == 1:
+        left_out = [c for v, c in zip(found, cases) if v == UNTESTED and verdict != UNTESTED]
+        where = _where([c for _, c in shown], [c for _, c in shown] + left_out)
+        return f"{kinds[0]}{f' {where}' if left_out else ''}"
+    every = [c for _, c in shown]
+    return ", ".join(f"{kind} {_where([c for v, c in shown if v == kind], every)}" for kind in kinds)
+
+
+def _where(mine: Sequence[dict], every: Sequence[dict]) -> str:
+    """'up to n = 512', 'from n = 1024', 'for mode = cold', 'for 3 of 8 cases'."""
+    key = _telling(mine, every)
+    if key is None:
+        listed = [", ".join(f"{k} = {_plain(v)}" for k, v in case.items()) for case in mine]
+        return f"for {'; '.join(listed)}" if len(listed) <= 3 else f"for {len(mine)} of {len(every)} cases"
+    values = list(dict.fromkeys(c[key] for c in every))
+    chosen = [v for v in values if any(c[key] == v for c in mine)]
+    if all(isinstance(v, (int, float)) for v in values) and len(values) > 2:
+        ordered, picked = sorted(values), sorted(chosen)
+        if len(picked) > 1 and picked == ordered[:len(picked)]:
+            return f"up to {key} = {_plain(picked[-1])}"
+        if len(picked) > 1 and picked == ordered[-len(picked):]:
+            return f"from {key} = {_plain(picked[0])}"
+    return f"for {key} = {words.listed([_plain(v) for v in chosen], MOST_CASES)}"
+
+
+def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
+    """The key whose values alone tell which cases are meant."""
+    others = [c for c in every if c not in mine]
+    for key in every[0]:
+        if not {c[key] for c in mine} & {c[key] for c in others}:
+            return key
+    return None
+
+
+def _plain(value: object) -> str:
+    return str(value) if isinstance(value, str) else f"{value:g}" if abs(value) < 1e5 else numbers.grouped(value)
+
+
+# Texts
+
+
+def figure(value: float, unit: str, digits: int = 3) -> str:
+    """A number of a claim in its unit: exact ones are given more digits."""
+    if unit in RATES and digits <= 3:
+        return numbers.quantity(value, unit)
+    if unit.startswith("share"):
+        return numbers.percent(value)
+    text = numbers.grouped(value) if value == round(value) and abs(value) >= 1e4 else (
+        f"{value:.{max(digits, 6)}g}" if digits > 3 else f"{value:.0f}" if value == round(value) else numbers.significant(value, digits))
+    return f"{text}×" if unit == "times" else f"{text}{numbers.NB}{unit}".rstrip()
+
+
+def stated(entry: Entry) -> str:
+    """'at least 0.95 …'."""
+    if entry.stated is None:
+        return ""
+    sign = {"at_least": "≥ ", "at_most": "≤ "}.get(entry.rule, "")
+    return f"{sign}{figure(entry.stated, entry.unit, 6)}"
+
+
+def _text(entry: Entry, results: Sequence[Result]) -> str:
+    """The value, the range of all cases, or how many cases are true."""
+    values = [r.value for r in results if r.value is not None]
+    plain = [v for v in values if isinstance(v, Value)]
+    if plain:
+        digits = 3 if any(v.is_measured for v in plain) else 6
+        ends = list(dict.fromkeys(figure(v, entry.unit, digits) for v in (min(p.number for p in plain), max(p.number for p in plain))))
+        return " to ".join(ends)
+    if len(values) == 1:
+        return _sides(values[0])
+    return ""
+
+
+def _sides(value: object) -> str:
+    """'31.2 > 4.1', 'yes' or 'no'; of several comparisons the first two."""
+    found = comparisons(value)
+    if len(found) > 2 or (isinstance(value, Logic) and value.word == "not"):
+        return ""
+    return " and ".join(f"{_side(c.left)} {c.sign} {_side(c.right)}" for c in found)
+
+
+def _side(value: Value) -> str:
+    n = value.number
+    return numbers.grouped(n) if n == round(n) and abs(n) >= 1e4 else f"{n:.3g}" if abs(n) < 1e6 else f"{n:.4g}"
+
+
+def _why(entry: Entry, verdict: str, reasons: Sequence[str], checked: Checked, texts: dict) -> str:
+    """What is missing, or how the values compare; then the note."""
+    if verdict == UNTESTED:
+        first = words.sentence("; ".join(reasons[:2]) + (f"; and {len(reasons) - 2} more" if len(reasons) > 2 else ""))
+        return f"{first} {words.sentence(entry.note)}".strip()
+    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
+    parts = [f"The model gives {home} for {checked.machine.label}." if home else "", words.sentence(entry.note)]
+    return " ".join(p for p in parts if p) or _agreement(verdict, texts)
+
+
+def _agreement(verdict: str, texts: dict) -> str:
+    if verdict != HOLDS:
+        return ""
+    by = [name for kind, name in (("modelled", "the model"), ("counted", "the emulator’s counts"), ("measured", "the measurement")) if texts[kind]]
+    return words.sentence(f"{words.joined(by)} agree{'s' if by == ['the model'] or by == ['the measurement'] else ''}") if by else ""
+
+
+def _as_data(case: Case, verdict: str) -> dict:
+    made = {**case.of, "verdict": verdict}
+    for kind, result in case.results.items():
+        if isinstance(result.value, Value):
+            made[kind.replace(" ", "_")] = result.value.number
+            if result.value.is_measured:
+                made[f"{kind}_low"], made[f"{kind}_high"] = result.value.low, result.value.high
+        elif result.value is not None:
+            made[kind.replace(" ", "_")] = _sides(result.value)
+    return made
