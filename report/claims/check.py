@@ -157,11 +157,12 @@ def _there(entry: Entry, name: str, machine: Machine, data: Data, which: str) ->
 
 
 def _values(call: Call, name: str, entry: Entry, machine: Machine, data: Data) -> set:
-    """Of one call: the values of the keys that take the case's."""
-    key = next(k for k, v in call.keys if v == name)
+    """Of one call: the values of the key that takes the case's; of several such keys the values that they share."""
+    keys = [k for k, v in call.keys if v == name]
     open_ = [k for k, v in call.keys if isinstance(v, str) and v in (entry.cases or {})]
     for run in data_of.runs_for(machine, entry.experiment, data, call.name == "count"):
         points = data_of.matching(call, run, data, open_)
-        if found := {data_of.of_key(p, key) for p in points} - {None}:
+        each = [{data_of.of_key(p, key) for key in keys} for p in points]
+        if found := {value for values in each if len(values) == 1 for value in values} - {None}:
             return found
     return set()

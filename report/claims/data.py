@@ -15,7 +15,7 @@ from report.data.view import whole_machine
 
 SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "bytes_stored": "bytes_executed_stored"}
 """Shorter names of fields of counted points."""
-EMULATOR = "emulator"
+EMULATOR, SKIPPED = "emulator", "skipped"
 
 
 class Missing(Exception):
@@ -65,8 +65,8 @@ class Data:
 
 
 def _short(name: str) -> str:
-    """'H200' of 'NVIDIA H200'."""
-    return re.sub(r"^NVIDIA (GeForce |Tesla )?", "", name)
+    """'H200' of 'NVIDIA H200', 'H100' of 'NVIDIA H100 80GB HBM3'."""
+    return re.sub(r"^NVIDIA (?:GeForce |Tesla )?| \d+GB HBM\w+$", "", name)
 
 
 def runs_for(machine: Machine, experiment: str, data: Data, is_count: bool) -> list[Run]:
@@ -92,20 +92,20 @@ def value(call: Call, machine: Machine, experiment: str, data: Data) -> Value:
 def matching(call: Call, run: Run, data: Data, leave_out: Iterable[str] = ()) -> list[Point]:
     """The points of a run that a call means; what it leaves out is hot, of the usual data, on all threads."""
     keys = {k: v for k, v in call.keys if k not in leave_out}
-    found = [p for p in data.points(run, call.subject) if _is_asked(call, p) and all(
-        _same(p, k, v) for k, v in keys.items())]
-    if "mode" not in keys and call.name != "count":
+    found = [p for p in data.points(run, call.subject) if _is_asked(call, p) and not _is_oblong(call, p) and all(
+        of_key(p, k) == v for k, v in keys.items())]
+    named = {k for k, _ in call.keys}
+    if "mode" not in named and call.name != "count":
         found = _preferred(found, lambda p: p.mode == HOT)
-    if "data" not in keys:
+    if "data" not in named:
         found = _preferred(found, lambda p: "data:" not in p.name)
-    return whole_machine(found) if call.subject.startswith("cpu/") and "threads" not in keys else found
+    return whole_machine(found) if call.subject.startswith("cpu/") and "threads" not in named else found
 
 
 def _is_asked(call: Call, point: Point) -> bool:
-    if call.name == "count":
-        return point.mode == COUNT and not point.failed and not point.skipped
-    if call.name == "run":
-        return point.mode != COUNT and not point.failed
+    if call.name in ("count", "run"):
+        return (point.mode == COUNT) == (call.name == "count") and not point.failed and (
+            not point.skipped or call.field == SKIPPED)
     return point.is_timed
 
 
@@ -114,7 +114,7 @@ def _preferred(points: list[Point], is_preferred) -> list[Point]:
 
 
 def of_key(point: Point, key: str) -> float | str | None:
-    """A size or tunable of a point, its mode, data or threads; n of a product that names neither m nor k is its side."""
+    """A size or tunable of a point, its mode, data or threads."""
     if key in point.tunables:
         return point.tunables[key]
     if key in point.sizes:
@@ -122,20 +122,16 @@ def of_key(point: Point, key: str) -> float | str | None:
     return {"mode": point.mode, "data": point.data, "threads": point.threads}.get(key)
 
 
-def _same(point: Point, key: str, value: float | str) -> bool:
-    return of_key(point, key) == value
-
-
-def _is_square(call: Call, point: Point) -> bool:
-    named = {k for k, _ in call.keys}
-    return not ({"m", "k"} & named) and "n" in named and SQUARE <= point.sizes.keys()
+def _is_oblong(call: Call, point: Point) -> bool:
+    """Whether the point's matrix is not square, though the call names n alone of its sides."""
+    sides = SQUARE & point.sizes.keys()
+    return SQUARE & {k for k, _ in call.keys} == {"n"} and len({point.sizes[k] for k in sides}) > 1
 
 
 def _point(call: Call, machine: Machine, experiment: str, data: Data) -> Point:
     """The fastest of the points that fit, of the first run that has any."""
     for run in runs_for(machine, experiment, data, call.name == "count"):
-        found = [p for p in matching(call, run, data) if not _is_square(call, p) or p.n is not None]
-        if found:
+        if found := matching(call, run, data):
             return _best(call, found)
     raise Missing(f"{call}")
 
@@ -154,10 +150,8 @@ def _field(call: Call, point: Point, machine: Machine, data: Data) -> float:
     if call.name == "counters":
         known = _counters(point, machine, data)
     else:
-        known = {"skipped": float(point.skipped is not None), "threads": float(point.threads), **point.counters, **point.judged,
+        known = {SKIPPED: float(point.skipped is not None), "threads": float(point.threads), **point.counters, **point.judged,
                  **{k: v for k, v in (point.sizes | point.tunables).items() if not isinstance(v, str)}}
-        if point.skipped and call.field != "skipped":
-            raise Missing(f"{call}: {point.skipped}")
     name = SHORT.get(call.field, call.field) if call.name == "count" else call.field
     if name not in known:
         raise Missing(f"the field {call.field} of {call}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from report.claims.expression import Binary, Call, Function, Number, Unary, Word
 from report.data.records import Point
@@ -71,6 +71,8 @@ class Comparison:
     sign: str
     right: Value
     ratio: Ratio | None
+    is_truth: bool = False
+    """Of a number that stands for yes or no."""
 
     def outcome(self, judged: Mapping[Comparison, Ratio]) -> bool | None:
         """None: not decided, since noise could have made it."""
@@ -206,7 +208,7 @@ def as_logic(of: object) -> object:
     """A number counts as true if it is not 0."""
     if not isinstance(of, Value):
         return of
-    return Logic("not", (compare(of, "==", exact(0.0)),))
+    return Logic("not", (replace(compare(of, "==", exact(0.0)), is_truth=True),))
 
 
 def _function(name: str, parts: list[Value]) -> Value:

@@ -169,8 +169,8 @@ def _text(entry: Entry, results: Sequence[Result]) -> str:
 def _sides(value: object) -> str:
     """'31.2 > 4.1', 'yes' or 'no'; of several comparisons the first two."""
     found = comparisons(value)
-    if len(found) > 2 or (isinstance(value, Logic) and value.word == "not"):
-        return ""
+    if len(found) > 2 or any(c.is_truth for c in found) or (isinstance(value, Logic) and value.word == "not"):
+        return {True: "yes", False: "no"}.get(value.outcome({}), "")
     return " and ".join(f"{_side(c.left)} {c.sign} {_side(c.right)}" for c in found)
 
 

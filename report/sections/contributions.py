@@ -52,5 +52,5 @@ def module(view: View) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look their annotations up
-    spec.loader.execmodule(module)
+    spec.loader.exec_module(module)
     return module
