@@ -1,6 +1,5 @@
 """From which size the GPU is faster than the best CPU code, with and without copies: one row for every problem."""
 
-from __future__ import annotations
 
 import re
 from collections import defaultdict
@@ -9,8 +8,8 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import median
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim,
-                               fastest, numbers, whole_machine, words)
+from report.experiment import (FAILS, HOLDS, PARTLY, Column, Figure, Part, Point, Section, Table, View, fastest,
+                               numbers, whole_machine, words)
 
 SIDE = {"m", "n", "k"}
 """Sizes that are equal in a square problem: what is swept. All others belong to what is asked."""
@@ -107,7 +106,7 @@ def section(view: View) -> Section | None:
     best = _of_families(every)
     if not best:
         return None
-    return Section(_finding(best), figures=[_figure(view, best)], verdicts=_verdicts(view, best, every), answer=[_answer(best)],
+    return Section(_finding(best), figures=[_figure(view, best)], answer=[_answer(best)],
                    appendix=[_table(view, every)])
 
 
@@ -233,37 +232,35 @@ def _text(c: Crossover, found: Start | None) -> str:
     return f"≤\u2009{_rounded(c.sizes[0])}" if found.kind == ALWAYS else "never"
 
 
-# Verdicts
+# Judges of claims
 
 
-def _verdicts(view: View, best: list[Crossover], every: list[Crossover]) -> list[Verdict]:
-    return [_one_to_one(view, best), _minimise(view, every)]
-
-
-def _one_to_one(view: View, best: list[Crossover]) -> Verdict:
+def one_to_one(view: View) -> tuple[str, str] | None:
+    """Judges the claim of that name: the copies decide where operations do not grow faster than elements."""
+    best = _of_families(_crossovers(view))
     flat, steep = (next((c for c in best if c.family == view.settings.get(key) and c.type == "fp32" and c.gain(c.sizes[-1], True)), None)
                    for key in ("one_to_one", "growing"))
     if not flat or not steep or len(steep.sizes) < 2:
-        return Verdict(claim(view, "one_to_one"), UNTESTED)
+        return None
     small, large = (steep.gain(steep.sizes[i], True) for i in (0, -1))
     there = flat.gain(flat.sizes[-1], True)
     holds = [there < 1, large > max(1, small)]
     evidence = (f"With the copies the GPU is {numbers.times(there)} as fast in {_name(flat)} of {numbers.binary(flat.volume(flat.sizes[-1]))}, and "
                 f"{numbers.times(small)} in {_name(steep)} at N\u00a0=\u00a0{_rounded(steep.sizes[0])}, "
                 f"{numbers.times(large)} at N\u00a0=\u00a0{_rounded(steep.sizes[-1])}.")
-    return Verdict(claim(view, "one_to_one"), HOLDS if all(holds) else PARTLY if any(holds) else FAILS, evidence)
+    return HOLDS if all(holds) else PARTLY if any(holds) else FAILS, evidence
 
 
-def _minimise(view: View, every: list[Crossover]) -> Verdict:
-    """At sizes where the GPU gains little or nothing: its time against that of copies and CPU together."""
-    close = [(c, n) for c in every if not c.included for n in c.sizes if c.copy_seconds(n) and c.gain(n, False) < 2]
+def minimise(view: View) -> tuple[str, str] | None:
+    """Judges the claim of that name, at sizes where the GPU gains little: its time against copies and CPU together."""
+    close = [(c, n) for c in _crossovers(view) if not c.included for n in c.sizes if c.copy_seconds(n) and c.gain(n, False) < 2]
     if not close:
-        return Verdict(claim(view, "minimise"), UNTESTED)
+        return None
     won = [c for c, n in close if c.gpu_seconds(n) < c.cpu_seconds(n) + c.copy_seconds(n)]
     evidence = (f"Of {words.counted(len(close), 'size')} at which the GPU is less than twice as fast as the CPU or slower, it is faster than "
                 f"copies and CPU together at {len(won) if len(won) < len(close) else 'all'}.")
     share = len(won) / len(close)
-    return Verdict(claim(view, "minimise"), HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, evidence)
+    return HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, evidence
 
 
 # Figure and table

@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 
-from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Ladder, Part, Point, Ratio, Section, Table, Verdict, View,
-                               build, claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, build, fastest, judge,
+                               numbers, ratio, whole_machine, words)
 from report.sections import ladders
 
 WIDTH, LOADS = "width", "loads"
@@ -18,8 +18,7 @@ def section(view: View) -> Section | None:
     made = [x for part in parts if (x := build(part, s["family"], s["type"], s.get("size")))]
     if not made:
         return None
-    return Section(" ".join([*map(_finding, made), *_width(view)]), ladders=made, verdicts=_verdicts(view),
-                   figures=[_figure(view, part) for part in parts],
+    return Section(" ".join([*map(_finding, made), *_width(view)]), ladders=made, figures=[_figure(view, part) for part in parts],
                    appendix=[x for ladder in made for x in (ladders.table(f"{view.name}_{ladder.part.side}", ladder),
                                                            *ladders.missing(ladder), *_launches(view, ladder))])
 
@@ -78,19 +77,6 @@ def _width(view: View) -> list[str]:
     alone = f"; one load of 4 bytes reaches {numbers.rate(fastest(single))}" if single else ""
     return [f"Not the width of an access but the bytes that a thread has in flight decide: one load of 16 bytes from each array "
             f"({numbers.rate(wide)}) is {words.speed(gain, 'four loads of 4 bytes')}{alone}."]
-
-
-def _verdicts(view: View) -> list[Verdict]:
-    """By the emulator's counts: requests, and operations of a thread."""
-    counted = {p.tunables[WIDTH]: p for p in (view.counts.points if view.counts else ()) if WIDTH in p.tunables and p.is_counted}
-    if not {4, 16} <= counted.keys():
-        return [Verdict(claim(view, "vector_types"), UNTESTED)]
-    narrow, wide = counted[4].counters, counted[16].counters
-    fewer = narrow["load_requests"] / wide["load_requests"]
-    evidence = (f"With elements of 16 bytes the emulator counts {numbers.times(fewer)} fewer requests of loads than with 4 bytes, "
-                f"and as many additions ({numbers.grouped(wide['flops_executed'])}).")
-    holds = fewer > 1 and narrow["flops_executed"] == wide["flops_executed"]
-    return [Verdict(claim(view, "vector_types"), HOLDS if holds else FAILS, evidence)]
 
 
 # Figures

@@ -71,8 +71,9 @@ def _short(name: str) -> str:
 
 def runs_for(machine: Machine, experiment: str, data: Data, is_count: bool) -> list[Run]:
     """Those of the claim's own experiment first. Counts are the same wherever the emulator ran."""
-    runs = [*machine.runs, *(r for r in data.runs if r not in machine.runs)] if is_count else machine.runs
-    return sorted(runs, key=lambda r: r.experiment != experiment)
+    own = {id(run) for run in machine.runs}
+    runs = [*machine.runs, *(run for run in data.runs if id(run) not in own)] if is_count else machine.runs
+    return sorted(runs, key=lambda run: run.experiment != experiment)
 
 
 def value(call: Call, machine: Machine, experiment: str, data: Data) -> Value:

@@ -11,7 +11,7 @@ from report.claims.data import Data, Machine
 from report.claims.entries import Entry
 from report.claims.model import Model
 from report.claims.values import Comparison
-from report.claims.verdict import Finding, finding, untested
+from report.claims.verdict import ERRATUM, UNTESTED, Finding, finding, untested
 from report.data import statistics
 
 ANYWHERE = "any"
@@ -31,7 +31,7 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
     made = []
     for entry in entries:
         told = [finding(c, judged) for c in checked[entry.id]] or _told(entry, machines, judge)
-        made += _merged(entry, told)
+        made += _merged(told)
     return made
 
 
@@ -63,11 +63,13 @@ def _judged(checked: Iterable[Checked]) -> Mapping[Comparison, statistics.Ratio]
     return made
 
 
-def _merged(entry: Entry, told: list[Finding]) -> list[Finding]:
-    """Machines without data are left out where another has some; those of whom the same is said are one."""
-    some = [f for f in told if not f.missing or f.measured or f.verdict not in ("not tested",)] or told[:1]
+def _merged(told: list[Finding]) -> list[Finding]:
+    """Machines without data are left out where another has some; those of which the same is said are one."""
+    some = [f for f in told if f.verdict != UNTESTED or f.measured] or [replace(told[0], machine="")]
     made: dict[tuple, Finding] = {}
     for f in some:
-        key = (f.words, f.why.replace(f.machine, ""), f.modelled, f.counted, f.measured)
-        made[key] = replace(made[key], machine=f"{made[key].machine}, {f.machine}") if key in made else f
+        f = f if f.measured or f.verdict != ERRATUM else replace(f, machine=ANYWHERE)
+        key = (f.words, f.why, f.modelled, f.counted, f.measured)
+        known = made.get(key)
+        made[key] = f if known is None or known.machine == f.machine else replace(known, machine=f"{known.machine}, {f.machine}")
     return list(made.values())

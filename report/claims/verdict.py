@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
 NOISE, FEW = "within the noise of the measurement", "too few samples to tell"
 RATES = ("GFLOP/s", "GB/s", "s", "FLOP/s")
 MOST_CASES = 6
+EXACT = 5
+"""Digits of stated, modelled and counted numbers."""
+SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,8 @@ def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict]) -> str:
     shown = [(v, c) for v, c in zip(found, cases) if v != UNTESTED or verdict == UNTESTED]
     kinds = sorted({v for v, _ in shown}, key=ORDER.index)
     if len(kinds) == 1:
-        left_out = [c for v, c in zip(found, cases) if v == UNTESTED and verdict != UNTESTED]
-        where = _where([c for _, c in shown], [c for _, c in shown] + left_out)
-        return f"{kinds[0]}{f' {where}' if left_out else ''}"
+        left_out = len(cases) - len(shown)
+        return f"{kinds[0]}{f' ({left_out} of {len(cases)} cases not tested)' if left_out else ''}"
     every = [c for _, c in shown]
     return ", ".join(f"{kind} {_where([c for v, c in shown if v == kind], every)}" for kind in kinds)
 
@@ -135,13 +138,15 @@ def _plain(value: object) -> str:
 
 
 def figure(value: float, unit: str, digits: int = 3) -> str:
-    """A number of a claim in its unit: exact ones are given more digits."""
+    """A number of a claim in its unit: with so many digits if that is all of it, else with three."""
     if unit in RATES and digits <= 3:
         return numbers.quantity(value, unit)
     if unit.startswith("share"):
         return numbers.percent(value)
-    text = numbers.grouped(value) if value == round(value) and abs(value) >= 1e4 else (
-        f"{value:.{max(digits, 6)}g}" if digits > 3 else f"{value:.0f}" if value == round(value) else numbers.significant(value, digits))
+    if value == round(value):
+        text = numbers.grouped(value) if abs(value) >= 1e4 else f"{value:.0f}"
+    else:
+        text = f"{value:.{digits}g}" if math.isclose(float(f"{value:.{digits}g}"), value) else numbers.significant(value)
     return f"{text}×" if unit == "times" else f"{text}{numbers.NB}{unit}".rstrip()
 
 
@@ -150,7 +155,7 @@ def stated(entry: Entry) -> str:
     if entry.stated is None:
         return ""
     sign = {"at_least": "≥ ", "at_most": "≤ "}.get(entry.rule, "")
-    return f"{sign}{figure(entry.stated, entry.unit, 6)}"
+    return f"{sign}{figure(entry.stated, entry.unit, EXACT)}"
 
 
 def _text(entry: Entry, results: Sequence[Result]) -> str:
@@ -158,7 +163,7 @@ def _text(entry: Entry, results: Sequence[Result]) -> str:
     values = [r.value for r in results if r.value is not None]
     plain = [v for v in values if isinstance(v, Value)]
     if plain:
-        digits = 3 if any(v.is_measured for v in plain) else 6
+        digits = 3 if any(v.is_measured for v in plain) else EXACT
         ends = list(dict.fromkeys(figure(v, entry.unit, digits) for v in (min(p.number for p in plain), max(p.number for p in plain))))
         return " to ".join(ends)
     if len(values) == 1:
@@ -171,21 +176,21 @@ def _sides(value: object) -> str:
     found = comparisons(value)
     if len(found) > 2 or any(c.is_truth for c in found) or (isinstance(value, Logic) and value.word == "not"):
         return {True: "yes", False: "no"}.get(value.outcome({}), "")
-    return " and ".join(f"{_side(c.left)} {c.sign} {_side(c.right)}" for c in found)
+    return " and ".join(f"{_side(c.left)} {SIGNS.get(c.sign, c.sign)} {_side(c.right)}" for c in found)
 
 
 def _side(value: Value) -> str:
     n = value.number
-    return numbers.grouped(n) if n == round(n) and abs(n) >= 1e4 else f"{n:.3g}" if abs(n) < 1e6 else f"{n:.4g}"
+    return figure(n, "") if n == round(n) or 1e-3 <= abs(n) < 1e6 else f"{n:.2g}"
 
 
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], checked: Checked, texts: dict) -> str:
     """What is missing, or how the values compare; then the note."""
     if verdict == UNTESTED:
         first = words.sentence("; ".join(reasons[:2]) + (f"; and {len(reasons) - 2} more" if len(reasons) > 2 else ""))
-        return f"{first} {words.sentence(entry.note)}".strip()
+        return first
     home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
-    parts = [f"The model gives {home} for {checked.machine.label}." if home else "", words.sentence(entry.note)]
+    parts = [f"For the GPU here the model gives {home}." if home else "", words.sentence(entry.note)]
     return " ".join(p for p in parts if p) or _agreement(verdict, texts)
 
 
