@@ -115,16 +115,16 @@ def _cleaned(value: object) -> object:
 
 
 def _experiment(one: Contribution, drawn: bool) -> list[dict]:
-    """Half a page: title, question with its source, finding, claims, figures."""
+    """Half a page: title, question with its source, finding, figures, claims."""
     source = sources.cite_all(one.view.references)
     return [blocks.heading(one.view.title), blocks.question(f"{one.view.question}{f' ({source})' if source else ''}"),
             *_body(one.section, drawn)]
 
 
 def _body(section: Section, drawn: bool) -> list[dict]:
-    """Finding, claims, figures, tables."""
-    return [blocks.paragraph(section.finding, section.figures), *map(blocks.verdict, section.claims),
-            *blocks.figures(section.figures, drawn), *map(blocks.table, section.tables)]
+    """Finding, figures, claims, tables: text after the figures fills a page that they leave half empty."""
+    return [blocks.paragraph(section.finding, section.figures), *blocks.figures(section.figures, drawn),
+            *map(blocks.verdict, section.claims), *map(blocks.table, section.tables)]
 
 
 def _literature(found: Sequence[Finding]) -> list[dict]:

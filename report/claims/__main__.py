@@ -45,8 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (InputError, Fault) as error:
         print(f"rung claims: {error}", file=sys.stderr)
         return BAD
+    for f in found:
+        if f.fault:
+            print(f"rung claims: {entries.FILE}:{_line(f)}: [{f.entry.id}] {f.fault}", file=sys.stderr)
     print(json.dumps([_as_data(f) for f in found], ensure_ascii=False, indent=1) if options.json else _table(found))
-    return OK
+    return BAD if any(f.fault for f in found) else OK
+
+
+def _line(f: Finding) -> int:
+    return entries.line_of(entries.FILE.read_text(encoding="utf-8"), f.entry.id)
 
 
 def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries.Entry]:
@@ -81,8 +88,8 @@ def _table(found: Sequence[Finding]) -> str:
         lines += textwrap.wrap(f"{f.machine or 'no machine'}: {f.words}. {'; '.join(values)}", width, initial_indent="    ",
                                subsequent_indent="      ")
         lines += textwrap.wrap(f.why, width, initial_indent="      ", subsequent_indent="      ")
-    counts = Counter(f.verdict for f in found)
-    number = len({f.entry.id for f in found})
+    counts = Counter({f.entry.id: f.verdict for f in reversed(found)}.values())
+    number = counts.total()
     return "\n".join([*lines[1:], "", f"{number} claim{'s' * (number != 1)}: " + ", ".join(
         f"{counts[v]} {v}" for v in ORDER if counts[v])])
 

@@ -201,7 +201,7 @@ class _Parser:
     def call(self, name: str, column: int) -> Call:
         kind, subject = self.next
         if name in KERNEL_CALLS and kind != "kernel":
-            raise self.fault(f"{name}() asks for a kernel, as gpu/matmul/naive")
+            raise self.fault(f"{name}() asks for a kernel, as gpu/FAMILY/NAME")
         if kind not in ("kernel", "word", "text"):
             raise self.fault(f"{name}() asks for a name")
         self.at += 1

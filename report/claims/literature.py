@@ -10,8 +10,8 @@ from report.claims.check import Checked, check, model_lines, sides
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry
 from report.claims.model import Model
-from report.claims.values import Comparison
-from report.claims.verdict import ERRATUM, UNTESTED, Finding, finding, untested
+from report.claims.values import Comparison, Fault
+from report.claims.verdict import ERRATUM, UNTESTED, Finding, faulty, finding, untested
 from report.data import statistics
 
 ANYWHERE = "any"
@@ -25,13 +25,20 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
     machine are judged together."""
     entries, machines = list(entries), data.machines()
     model = Model(model_lines(entries, [m.gpu for m in machines if m.gpu]))
-    checked = {entry.id: [] if entry.untested or entry.judge else [
-        check(entry, machine, data, model) for machine in _machines(entry, machines)] for entry in entries}
+    checked, faults = {}, {}
+    for entry in entries:
+        try:
+            checked[entry.id] = [] if entry.untested or entry.judge else [
+                check(entry, machine, data, model) for machine in _machines(entry, machines)]
+        except Fault as error:
+            faults[entry.id] = str(error)
     judged = _judged(c for each in checked.values() for c in each)
     made = []
     for entry in entries:
-        told = [finding(c, judged) for c in checked[entry.id]] or _told(entry, machines, judge)
-        made += _merged(told)
+        if entry.id in faults:
+            made.append(faulty(entry, faults[entry.id]))
+        else:
+            made += _merged([finding(c, judged) for c in checked[entry.id]] or _told(entry, machines, judge))
     return made
 
 

@@ -19,6 +19,8 @@ ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
 NOISE, FEW = "within the noise of the measurement", "too few samples to tell"
 RATES = ("GFLOP/s", "GB/s", "s", "FLOP/s")
 MOST_CASES = 6
+LARGE = 4096
+"""From so many bytes on whole kibibytes are told in them."""
 EXACT = 5
 """Digits of stated, modelled and counted numbers."""
 SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
@@ -39,6 +41,8 @@ class Finding:
     missing: tuple[str, ...] = ()
     cases: tuple[dict, ...] = ()
     """Each case with its values and its own verdict, for machines to read."""
+    fault: str = ""
+    """Why it cannot be evaluated, whatever is measured."""
 
 
 def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
@@ -55,6 +59,10 @@ def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
     return Finding(entry, machine, UNTESTED, UNTESTED, words.sentence(why))
+
+
+def faulty(entry: Entry, what: str) -> Finding:
+    return Finding(entry, "", UNTESTED, UNTESTED, words.sentence(f"it cannot be evaluated: {what}"), fault=what)
 
 
 # One case
@@ -141,6 +149,8 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
     """A number of a claim in its unit: with so many digits if that is all of it, else with three."""
     if unit in RATES and digits <= 3:
         return numbers.quantity(value, unit)
+    if unit == "B" and value >= LARGE and value % 1024 == 0:
+        return numbers.binary(value)
     if unit.startswith("share"):
         return numbers.percent(value)
     if value == round(value):
@@ -172,11 +182,11 @@ def _text(entry: Entry, results: Sequence[Result]) -> str:
 
 
 def _sides(value: object) -> str:
-    """'31.2 > 4.1', 'yes' or 'no'; of several comparisons the first two."""
+    """'31.2 > 4.1' of one comparison, else 'yes' or 'no'."""
     found = comparisons(value)
-    if len(found) > 2 or any(c.is_truth for c in found) or (isinstance(value, Logic) and value.word == "not"):
+    if isinstance(value, Logic) or found[0].is_truth:
         return {True: "yes", False: "no"}.get(value.outcome({}), "")
-    return " and ".join(f"{_side(c.left)} {SIGNS.get(c.sign, c.sign)} {_side(c.right)}" for c in found)
+    return f"{_side(found[0].left)} {SIGNS.get(found[0].sign, found[0].sign)} {_side(found[0].right)}"
 
 
 def _side(value: Value) -> str:
@@ -187,7 +197,7 @@ def _side(value: Value) -> str:
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], checked: Checked, texts: dict) -> str:
     """What is missing, or how the values compare; then the note."""
     if verdict == UNTESTED:
-        first = words.sentence("; ".join(reasons[:2]) + (f"; and {len(reasons) - 2} more" if len(reasons) > 2 else ""))
+        first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
         return first
     home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
     parts = [f"For the GPU here the model gives {home}." if home else "", words.sentence(entry.note)]

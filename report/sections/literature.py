@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from report.claims.verdict import HOLDS, IN_PART, ORDER, UNTESTED, Finding, stated
-from report.experiment import Column, Table, words
+from report.experiment import Column, Table, numbers, words
 from report.text import sources
 
 TITLE = "The literature, checked"
@@ -16,7 +16,6 @@ MOST = 6
 """Claims that an experiment's section shows; the documents' tables have all of them."""
 FEWEST = 10
 """A document with fewer claims stands in the table of further documents."""
-SHOWN = ("claim", "stated", "modelled", "counted", "machine", "measured", "verdict", "why")
 
 
 def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
@@ -76,9 +75,10 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     rows = [_row(f, is_first=i == 0, several=several) for group in groups for i, f in enumerate(group)]
     return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and what was measured (median; of several cases "
                  "the range). ‘Any’: it depends on no machine.", (
-                     Column("claim", "claim", right=False, wide=3), Column("stated", "stated"), Column("modelled", "model"),
-                     Column("counted", "counted"), Column("machine", "machine", right=False, wide=1), Column("measured", "measured", wide=1.4),
-                     Column("verdict", "verdict", right=False, wide=1.8), Column("why", "why", right=False, wide=3)), rows, most=len(rows))
+                     Column("claim", "claim", right=False, wide=4), Column("stated", "stated", wide=1.8), Column("modelled", "model", wide=1.2),
+                     Column("counted", "counted", wide=1.3), Column("machine", "machine", right=False, wide=1.3),
+                     Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2),
+                     Column("why", "why", right=False, wide=4)), rows, most=len(rows))
 
 
 def _row(f: Finding, is_first: bool, several: bool) -> dict:
@@ -86,6 +86,13 @@ def _row(f: Finding, is_first: bool, several: bool) -> dict:
     e = f.entry
     where = sources.cite(e.source, e.where) if several else e.where
     claim = f"{e.text}{f' ({where})' if where else ''}"
-    own = {"claim": claim, "stated": stated(e), "modelled": f.modelled, "counted": f.counted} if is_first else dict.fromkeys(SHOWN[:4], "\u00a0")
-    return {"id": e.id} | own | {"machine": f.machine, "measured": f.measured, "verdict": f.words, "why": f.why, "source": e.source, "where": e.where,
+    own = {"claim": claim, "stated": stated(e), "modelled": _bare(f, f.modelled), "counted": _bare(f, f.counted)}
+    own = own if is_first else dict.fromkeys(own, "\u00a0")
+    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": f.words, "why": f.why, "source": e.source, "where": e.where,
                                  "scope": e.scope}
+
+
+def _bare(f: Finding, text: str) -> str:
+    """Without a unit that the stated number has, too."""
+    _, _, unit = stated(f.entry).partition(numbers.NB)
+    return text.replace(f"{numbers.NB}{unit}", "") if unit and unit != "%" else text
