@@ -72,7 +72,8 @@ def _judged(checked: Iterable[Checked]) -> Mapping[Comparison, statistics.Ratio]
 
 def _merged(told: list[Finding]) -> list[Finding]:
     """Machines without data are left out where another has some; those of which the same is said are one."""
-    some = [f for f in told if f.verdict != UNTESTED or f.measured] or [replace(told[0], machine="")]
+    measured = [f for f in told if any("measured" in case for case in f.cases)]
+    some = measured or [f for f in told if f.verdict != UNTESTED] or [replace(told[0], machine="")]
     made: dict[tuple, Finding] = {}
     for f in some:
         f = f if f.measured or f.verdict != ERRATUM else replace(f, machine=ANYWHERE)

@@ -18,6 +18,7 @@ IN_PART = "holds in part"
 ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
 NOISE, FEW = "within the noise of the measurement", "too few samples to tell"
 RATES = ("GFLOP/s", "GB/s", "s", "FLOP/s")
+AGREE = {"modelled": "the model", "counted": "the emulator’s counts", "measured": "the measurement"}
 MOST_CASES = 6
 LARGE = 4096
 """From so many bytes on whole kibibytes are told in them."""
@@ -201,14 +202,16 @@ def _why(entry: Entry, verdict: str, reasons: Sequence[str], checked: Checked, t
         return first
     home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
     parts = [f"For the GPU here the model gives {home}." if home else "", words.sentence(entry.note)]
-    return " ".join(p for p in parts if p) or _agreement(verdict, texts)
+    return " ".join(p for p in parts if p) or _agreement(entry, verdict, texts)
 
 
-def _agreement(verdict: str, texts: dict) -> str:
-    if verdict != HOLDS:
-        return ""
-    by = [name for kind, name in (("modelled", "the model"), ("counted", "the emulator’s counts"), ("measured", "the measurement")) if texts[kind]]
-    return words.sentence(f"{words.joined(by)} agree{'s' if by == ['the model'] or by == ['the measurement'] else ''}") if by else ""
+def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
+    """Of a claim without a note."""
+    by = [kind for kind in KINDS if texts[kind]]
+    if verdict == HOLDS:
+        return words.sentence(f"{words.joined([AGREE[kind] for kind in by])} agree{'s' * (by in (['modelled'], ['measured']))}") if by else ""
+    stated_ = stated(entry)
+    return words.sentence(f"{words.joined([f'{kind} {texts[kind]}' for kind in by])}, where {stated_} is stated") if by and stated_ else ""
 
 
 def _as_data(case: Case, verdict: str) -> dict:
