@@ -147,7 +147,7 @@ def _plain(value: object) -> str:
 
 
 def figure(value: float, unit: str, digits: int = 3) -> str:
-    """A number of a claim in its unit: with so many digits if that is all of it, else with three."""
+    """A number of a claim in its unit: with so many digits if that is all of it, else with at most four."""
     if unit in RATES and digits <= 3:
         return numbers.quantity(value, unit)
     if unit == "B" and value >= LARGE and value % 1024 == 0:
@@ -157,7 +157,7 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
     if value == round(value):
         text = numbers.grouped(value) if abs(value) >= 1e4 else f"{value:.0f}"
     else:
-        text = f"{value:.{digits}g}" if math.isclose(float(f"{value:.{digits}g}"), value) else numbers.significant(value)
+        text = f"{value:.{digits}g}" if math.isclose(float(f"{value:.{digits}g}"), value) else numbers.significant(value, min(digits, 4))
     return f"{text}×" if unit == "times" else f"{text}{numbers.NB}{unit}".rstrip()
 
 
@@ -165,7 +165,7 @@ def stated(entry: Entry) -> str:
     """'at least 0.95 …'."""
     if entry.stated is None:
         return ""
-    sign = {"at_least": "≥ ", "at_most": "≤ "}.get(entry.rule, "")
+    sign = {"at_least": "≥\u202f", "at_most": "≤\u202f"}.get(entry.rule, "")
     return f"{sign}{figure(entry.stated, entry.unit, EXACT)}"
 
 

@@ -25,7 +25,7 @@ def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
 def of_experiment(found: Sequence[Finding], name: str) -> list[list[Finding]]:
     """The claims that this experiment decided by counting or measuring, those that do not simply hold first."""
     mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == name]
-    decided = [group for group in mine if any(f.counted or f.measured or f.entry.judge for f in group)]
+    decided = [group for group in mine if group and (group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "measured"})]
     return sorted(decided, key=lambda group: group[0].verdict == HOLDS)[:MOST]
 
 
