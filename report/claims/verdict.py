@@ -151,7 +151,7 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
     if unit in RATES and digits <= 3:
         return numbers.quantity(value, unit)
     if unit == "B" and value >= LARGE and value % 1024 == 0:
-        return numbers.binary(value)
+        return numbers.binary(value).replace(f".0{numbers.NB}", numbers.NB)
     if unit.startswith("share"):
         return numbers.percent(value)
     if value == round(value):
@@ -162,7 +162,7 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
 
 
 def stated(entry: Entry) -> str:
-    """'at least 0.95 …'."""
+    """'≥ 95 %': the stated number with its rule."""
     if entry.stated is None:
         return ""
     sign = {"at_least": "≥\u202f", "at_most": "≤\u202f"}.get(entry.rule, "")
