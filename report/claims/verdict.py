@@ -209,9 +209,14 @@ def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
     """Of a claim without a note."""
     by = [kind for kind in KINDS if texts[kind]]
     if verdict == HOLDS:
-        return words.sentence(f"{words.joined([AGREE[kind] for kind in by])} agree{'s' * (by in (['modelled'], ['measured']))}") if by else ""
+        return words.sentence(f"{words.joined([_name(entry, kind) for kind in by])} agree{'s' * (by in (['modelled'], ['measured']))}") if by else ""
     stated_ = stated(entry)
     return words.sentence(f"{words.joined([f'{kind} {texts[kind]}' for kind in by])}, where {stated_} is stated") if by and stated_ else ""
+
+
+def _name(entry: Entry, kind: str) -> str:
+    finds_faults = kind == "counted" and any(call.name == "fault" for call in entry.calls(kind))
+    return "the emulator’s findings" if finds_faults else AGREE[kind]
 
 
 def _as_data(case: Case, verdict: str) -> dict:

@@ -166,7 +166,7 @@ def test_missing_points_are_named_with_what_measures_them(tmp_path):
     assert "in the brief study: rung run ratio --full" in found.why
     found, = claims(tmp_path, products({"naive": {64: 100}}), **keys)
     assert "in the recorded run of ratio" in found.why
-    for expression, what in (("counters(gpu/matmul/naive).ffma", "experiments/profile.sh ratio"), ("context(gpu_warp_size)", "a new run has it"),
+    for expression, what in (("counters(gpu/matmul/naive).ffma", "experiments/profile.sh reads them"), ("context(gpu_warp_size)", "a new run has it"),
                              ("fault(no_such_fault)", "no_such_fault"), ("run(gpu/matmul/naive).no_field", "the field no_field of gpu/matmul/naive")):
         assert what in claims(tmp_path, products({"naive": {64: 100}}), measured=f"{expression} > 1")[0].why
 
