@@ -44,6 +44,8 @@ class Finding:
     """Each case with its values and its own verdict, for machines to read."""
     fault: str = ""
     """Why it cannot be evaluated, whatever is measured."""
+    at_home: str = ""
+    """What the model gives for the GPU at hand, where that decides."""
 
 
 def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
@@ -54,8 +56,9 @@ def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
     reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons))
     texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases]) for kind in KINDS}
     missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
-    return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, checked, texts), **texts, missing=missing,
-                   cases=tuple(_as_data(case, verdict) for case, verdict in zip(checked.cases, found)))
+    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
+    return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
+                   cases=tuple(_as_data(case, verdict) for case, verdict in zip(checked.cases, found)), at_home=home)
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -195,14 +198,12 @@ def _side(value: Value) -> str:
     return figure(n, "") if n == round(n) or 1e-3 <= abs(n) < 1e6 else f"{n:.2g}"
 
 
-def _why(entry: Entry, verdict: str, reasons: Sequence[str], checked: Checked, texts: dict) -> str:
-    """What is missing, or how the values compare; then the note."""
+def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
+    """What is missing, else the note, else how the values compare."""
     if verdict == UNTESTED:
         first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
         return first
-    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
-    parts = [f"For the GPU here the model gives {home}." if home else "", words.sentence(entry.note)]
-    return " ".join(p for p in parts if p) or _agreement(entry, verdict, texts)
+    return words.sentence(entry.note) or _agreement(entry, verdict, texts)
 
 
 def _agreement(entry: Entry, verdict: str, texts: dict) -> str:

@@ -233,3 +233,12 @@ def test_the_model_is_asked_once_and_understood(tmp_path, monkeypatch):
     monkeypatch.setenv("RUNG", str(tmp_path / "absent"))
     with pytest.raises(Unknown, match="not built"):
         Model([question(good, None)]).value(good)
+
+
+def test_what_the_model_gives_for_each_gpu_is_told_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(LIMITS, "Synthetic A", 1024)
+    monkeypatch.setitem(LIMITS, "Synthetic B", 2048)
+    runs = [products({"naive": {64: 100}}, gpu_name=f"Synthetic {name}", gpu_uuid=f"GPU-{name}") for name in "AB"]
+    found, = claims(tmp_path, *runs, stated=512, scope="old ones", modelled="occupancy(Old).threads", note="so it was")
+    assert found.verdict == ONLY_THERE and {"Synthetic A", "Synthetic B"} == set(found.machine.split(", "))
+    assert "1024 (Synthetic A)" in found.why and "2048 (Synthetic B)" in found.why and found.why.endswith(". So it was.")
