@@ -107,7 +107,7 @@ def _in_case(call: Call, case: dict) -> Call:
 def _remedy(call: Call, what: str, entry: Entry, machine: Machine) -> str:
     """What is missing, and what measures it."""
     if call.name == "counters":
-        return f"no {what}: {PROFILED} {entry.experiment} reads them"
+        return f"no {what}: {PROFILED} reads them"
     if call.name == "context":
         return f"no {what}: {RECORDED_AGAIN}"
     if call.name == "fault":

@@ -13,6 +13,7 @@ from report.claims.model import Model
 from report.claims.values import Comparison, Fault
 from report.claims.verdict import ERRATUM, UNTESTED, Finding, faulty, finding, untested
 from report.data import statistics
+from report.text import words
 
 ANYWHERE = "any"
 """In place of a machine's name where nothing depends on the machine."""
@@ -72,11 +73,19 @@ def _judged(checked: Iterable[Checked]) -> Mapping[Comparison, statistics.Ratio]
 
 def _merged(told: list[Finding]) -> list[Finding]:
     """Machines without data are left out where another has some; those of which the same is said are one."""
-    some = [f for f in told if f.verdict != UNTESTED or f.measured] or [replace(told[0], machine="")]
-    made: dict[tuple, Finding] = {}
+    measured = [f for f in told if any("measured" in case for case in f.cases)]
+    some = measured or [f for f in told if f.verdict != UNTESTED] or [replace(told[0], machine="")]
+    made: dict[tuple, list[Finding]] = defaultdict(list)
     for f in some:
         f = f if f.measured or f.verdict != ERRATUM else replace(f, machine=ANYWHERE)
-        key = (f.words, f.why, f.modelled, f.counted, f.measured)
-        known = made.get(key)
-        made[key] = f if known is None or known.machine == f.machine else replace(known, machine=f"{known.machine}, {f.machine}")
-    return list(made.values())
+        made[f.words, f.why, f.modelled, f.counted, f.measured].append(f)
+    return [_joined(alike) for alike in made.values()]
+
+
+def _joined(alike: list[Finding]) -> Finding:
+    """One of all their machines; what the model gives for their GPUs stands before the note."""
+    machines = list(dict.fromkeys(f.machine for f in alike))
+    homes = list(dict.fromkeys(f.at_home for f in alike if f.at_home))
+    said = [home if len(homes) == 1 else f"{home} ({', '.join(f.machine for f in alike if f.at_home == home)})" for home in homes]
+    first = f"For the GPU here the model gives {words.joined(said)}. " if said else ""
+    return replace(alike[0], machine=", ".join(machines), why=f"{first}{alike[0].why}".strip())

@@ -18,6 +18,7 @@ IN_PART = "holds in part"
 ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
 NOISE, FEW = "within the noise of the measurement", "too few samples to tell"
 RATES = ("GFLOP/s", "GB/s", "s", "FLOP/s")
+AGREE = {"modelled": "the model", "counted": "the emulator’s counts", "measured": "the measurement"}
 MOST_CASES = 6
 LARGE = 4096
 """From so many bytes on whole kibibytes are told in them."""
@@ -43,6 +44,8 @@ class Finding:
     """Each case with its values and its own verdict, for machines to read."""
     fault: str = ""
     """Why it cannot be evaluated, whatever is measured."""
+    at_home: str = ""
+    """What the model gives for the GPU at hand, where that decides."""
 
 
 def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
@@ -53,8 +56,9 @@ def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
     reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons))
     texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases]) for kind in KINDS}
     missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
-    return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, checked, texts), **texts, missing=missing,
-                   cases=tuple(_as_data(case, verdict) for case, verdict in zip(checked.cases, found)))
+    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
+    return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
+                   cases=tuple(_as_data(case, verdict) for case, verdict in zip(checked.cases, found)), at_home=home)
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -146,25 +150,25 @@ def _plain(value: object) -> str:
 
 
 def figure(value: float, unit: str, digits: int = 3) -> str:
-    """A number of a claim in its unit: with so many digits if that is all of it, else with three."""
+    """A number of a claim in its unit: with so many digits if that is all of it, else with at most four."""
     if unit in RATES and digits <= 3:
         return numbers.quantity(value, unit)
     if unit == "B" and value >= LARGE and value % 1024 == 0:
-        return numbers.binary(value)
+        return numbers.binary(value).replace(f".0{numbers.NB}", numbers.NB)
     if unit.startswith("share"):
         return numbers.percent(value)
     if value == round(value):
         text = numbers.grouped(value) if abs(value) >= 1e4 else f"{value:.0f}"
     else:
-        text = f"{value:.{digits}g}" if math.isclose(float(f"{value:.{digits}g}"), value) else numbers.significant(value)
+        text = f"{value:.{digits}g}" if math.isclose(float(f"{value:.{digits}g}"), value) else numbers.significant(value, min(digits, 4))
     return f"{text}×" if unit == "times" else f"{text}{numbers.NB}{unit}".rstrip()
 
 
 def stated(entry: Entry) -> str:
-    """'at least 0.95 …'."""
+    """'≥ 95 %': the stated number with its rule."""
     if entry.stated is None:
         return ""
-    sign = {"at_least": "≥ ", "at_most": "≤ "}.get(entry.rule, "")
+    sign = {"at_least": "≥\u202f", "at_most": "≤\u202f"}.get(entry.rule, "")
     return f"{sign}{figure(entry.stated, entry.unit, EXACT)}"
 
 
@@ -194,21 +198,26 @@ def _side(value: Value) -> str:
     return figure(n, "") if n == round(n) or 1e-3 <= abs(n) < 1e6 else f"{n:.2g}"
 
 
-def _why(entry: Entry, verdict: str, reasons: Sequence[str], checked: Checked, texts: dict) -> str:
-    """What is missing, or how the values compare; then the note."""
+def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
+    """What is missing, else the note, else how the values compare."""
     if verdict == UNTESTED:
         first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
         return first
-    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
-    parts = [f"For the GPU here the model gives {home}." if home else "", words.sentence(entry.note)]
-    return " ".join(p for p in parts if p) or _agreement(verdict, texts)
+    return words.sentence(entry.note) or _agreement(entry, verdict, texts)
 
 
-def _agreement(verdict: str, texts: dict) -> str:
-    if verdict != HOLDS:
-        return ""
-    by = [name for kind, name in (("modelled", "the model"), ("counted", "the emulator’s counts"), ("measured", "the measurement")) if texts[kind]]
-    return words.sentence(f"{words.joined(by)} agree{'s' if by == ['the model'] or by == ['the measurement'] else ''}") if by else ""
+def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
+    """Of a claim without a note."""
+    by = [kind for kind in KINDS if texts[kind]]
+    if verdict == HOLDS:
+        return words.sentence(f"{words.joined([_name(entry, kind) for kind in by])} agree{'s' * (by in (['modelled'], ['measured']))}") if by else ""
+    stated_ = stated(entry)
+    return words.sentence(f"{words.joined([f'{kind} {texts[kind]}' for kind in by])}, where {stated_} is stated") if by and stated_ else ""
+
+
+def _name(entry: Entry, kind: str) -> str:
+    finds_faults = kind == "counted" and any(call.name == "fault" for call in entry.calls(kind))
+    return "the emulator’s findings" if finds_faults else AGREE[kind]
 
 
 def _as_data(case: Case, verdict: str) -> dict:

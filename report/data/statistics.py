@@ -103,6 +103,7 @@ TOO_FEW = "too few samples to tell"
 FEWEST_TURNS = 12
 """With fewer common turns the sign test could not reach significance among as many comparisons as a ladder has."""
 FEWEST_FOR_TEST = 4
+ROUNDING = 1e-12
 
 
 def ratio(own, other, scale: float = 1.0) -> Ratio:
@@ -127,8 +128,8 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
 
 
 def sign_test(quotients: Sequence[float]) -> float:
-    """Two-sided p that the median of the quotients is 1; quotients of exactly 1 are left out."""
-    above, below = sum(q > 1 for q in quotients), sum(q < 1 for q in quotients)
+    """Two-sided p that the median of the quotients is 1; quotients of 1, but for rounding, are left out."""
+    above, below = sum(q > 1 + ROUNDING for q in quotients), sum(q < 1 - ROUNDING for q in quotients)
     return min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5))) if above + below else 1.0
 
 

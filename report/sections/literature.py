@@ -25,7 +25,7 @@ def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
 def of_experiment(found: Sequence[Finding], name: str) -> list[list[Finding]]:
     """The claims that this experiment decided by counting or measuring, those that do not simply hold first."""
     mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == name]
-    decided = [group for group in mine if any(f.counted or f.measured or f.entry.judge for f in group)]
+    decided = [group for group in mine if group and (group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "measured"})]
     return sorted(decided, key=lambda group: group[0].verdict == HOLDS)[:MOST]
 
 
@@ -40,11 +40,13 @@ def summary(found: Sequence[Finding]) -> tuple[str, Table] | None:
         rows.append({"document": title, "claims": len(mine)} | {v: counts[v] or None for v in ORDER})
     counts = Counter(group[0].verdict for group in groups)
     tested = len(groups) - counts[UNTESTED]
-    text = (f"Of {len(groups)} claims of the literature {tested} could be tested: {counts[HOLDS]} hold, {counts[IN_PART]} hold for some sizes or "
-            f"settings, {words.joined([f'{counts[v]} {_plural(v, counts[v])}' for v in ORDER[2:-1]])}. A claim of a certain GPU holds on that GPU only where the same "
-            "model, asked about the GPU at hand, or the measurement gives another number. The appendix has every claim.")
-    return text, Table("literature", "Claims by document and verdict; where several machines were measured, of the first. In part: for some sizes or "
-                       "settings, which the tables of the appendix name. Erratum: what fails does not depend on a machine.", (
+    others = words.joined([f"{counts[v]} {_plural(v, counts[v])}" for v in ORDER[2:-1]])
+    text = (f"Of {len(groups)} claims of the literature {tested} could be tested: {counts[HOLDS]} hold, {counts[IN_PART]} hold "
+            f"for some sizes or settings, {others}. A claim of a certain GPU holds on that GPU only where the same model, asked "
+            "about the GPU at hand, or the measurement gives another number. The appendix has every claim.")
+    return text, Table("literature", "Claims by document and verdict; where several machines were measured, of the first. In "
+                       "part: for some sizes or settings, which the tables of the appendix name. Erratum: what fails does not "
+                       "depend on a machine.", (
                            Column("document", "document", right=False, wide=True), Column("claims", "claims"),
                            *(Column(v, v) for v in ORDER)), rows)
 
@@ -73,8 +75,8 @@ def tables(found: Sequence[Finding]) -> list[Table]:
 def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     several = len({group[0].entry.source for group in groups}) > 1
     rows = [_row(f, is_first=i == 0, several=several) for group in groups for i, f in enumerate(group)]
-    return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and what was measured (median; of several cases "
-                 "the range). ‘Any’: it depends on no machine.", (
+    return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
+                 "what was measured (median; of several cases the range). ‘Any’: it depends on no machine.", (
                      Column("claim", "claim", right=False, wide=4), Column("stated", "stated", wide=1.8), Column("modelled", "model", wide=1.2),
                      Column("counted", "counted", wide=1.3), Column("machine", "machine", right=False, wide=1.3),
                      Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2),
@@ -88,8 +90,8 @@ def _row(f: Finding, is_first: bool, several: bool) -> dict:
     claim = f"{e.text}{f' ({where})' if where else ''}"
     own = {"claim": claim, "stated": stated(e), "modelled": _bare(f, f.modelled), "counted": _bare(f, f.counted)}
     own = own if is_first else dict.fromkeys(own, "\u00a0")
-    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": f.words, "why": f.why, "source": e.source, "where": e.where,
-                                 "scope": e.scope}
+    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": f.words, "why": f.why,
+                                 "source": e.source, "where": e.where, "scope": e.scope}
 
 
 def _bare(f: Finding, text: str) -> str:
