@@ -171,13 +171,13 @@ def _ratios(view: View) -> list[Figure]:
                    "Radius R", "Operations per byte loaded", log_y=True, limit=13)
         for line in kept.values():
             ax.plot([p.sizes["radius"] for p in line if _formula(view, p)], [f for p in line if (f := _formula(view, p))], linestyle="none",
-                    marker="o", markersize=7, markerfacecolor="none", markeredgecolor=style.GREY, markeredgewidth=0.8, zorder=2)
+                    color=style.GREY, marker="o", markersize=7, markerfacecolor="none", markeredgewidth=0.8, zorder=2)
         style.plain_ticks(ax.xaxis, sorted({p.sizes["radius"] for p in points}))
     agree = [abs(f / _executed(p) - 1) for line in kept.values() for p in line if (f := _formula(view, p))]
     circles = (f"; circles: the additions of the textbook’s loop over the declared bytes, within {numbers.percent(max(agree))} of the count"
                if agree else "")
     caption = (f"Compute-to-global-memory ratio over the radius, {points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels: operations and "
-               f"bytes as the emulator counted them{circles}.")
+               f"bytes as the emulator counted them{circles}. {words.sentence(view.counts.label)}")
     rows = [{"kernel": p.kernel.name, "title": p.title, "radius": p.sizes["radius"], "counted": _executed(p), "formula": _formula(view, p)}
             for line in kept.values() for p in line]
     return [Figure(f"{view.name}_ratio", rows, draw, caption,

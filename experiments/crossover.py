@@ -105,9 +105,34 @@ def section(view: View) -> Section | None:
     every = _crossovers(view)
     best = _of_families(every)
     if not best:
-        return None
+        return _one_side(view)
     return Section(_finding(best), figures=[_figure(view, best)], answer=[_answer(best)],
                    appendix=[_table(view, every)])
+
+
+def _one_side(view: View) -> Section | None:
+    """Where the other side is missing: the times that it would have to beat."""
+    sides = {side: found for side in ("cpu", "gpu") if (found := _points(view, side))}
+    if len(sides) != 1:
+        return None
+    (side, found), = sides.items()
+    rows = []
+    for (family, type_, rest), measured in sorted(found.items(), key=str):
+        if family in view.settings.get("left_out", ()):
+            continue
+        part, by_size = _one_machine(measured)
+        largest = max(by_size)
+        best = fastest(by_size[largest])
+        problem = part.run.problems.get(family)
+        rows.append({"problem": problem.title if problem else family, "type": type_, "question": _question(rest), "largest": largest,
+                     "kernel": best.title, "seconds": best.summary.median})
+    missing = "GPU" if side == "cpu" else "CPU"
+    return Section(f"Only the {side.upper()} was measured, so it cannot be said from which size the GPU is faster. {words.sentence(words.counted(len(rows), 'problem'))} "
+                   f"stand in the table with the times that a {missing} would have to beat.",
+                   tables=[Table(f"{view.name}_{side}", f"The fastest kernel on the {side.upper()} for each problem at the largest size measured.", (
+                       Column("problem", "problem", right=False, wide=True), Column("type", "type", words.type_name, right=False),
+                       Column("question", "question", right=False), Column("largest", "largest N", numbers.grouped),
+                       Column("kernel", "fastest", right=False), Column("seconds", "time", numbers.seconds)), rows)])
 
 
 # Data
@@ -266,8 +291,12 @@ def minimise(view: View) -> tuple[str, str] | None:
 # Figure and table
 
 
+def _question(rest: tuple) -> str:
+    return ", ".join(f"{k} {v}" for k, v in rest)
+
+
 def _row(c: Crossover) -> dict:
-    row = {"problem": c.title, "family": c.family, "type": c.type, "question": ", ".join(f"{k} {v}" for k, v in c.rest),
+    row = {"problem": c.title, "family": c.family, "type": c.type, "question": _question(c.rest),
            "smallest": c.sizes[0], "largest": c.sizes[-1], "cpu": c.cpu[max(c.cpu)].title, "gpu": c.gpu[max(c.gpu)].title,
            "cpu_machine": c.parts[0].label, "gpu_machine": c.parts[1].label}
     for name, copies in (("without", False), ("with", True)):

@@ -276,13 +276,13 @@ def _order_figure(view: View, function: dict[str, list[Point]]) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines
-        ax = style.axes(fig, 11, 9, 29, 2)
+        ax = style.axes(fig, 13, 12, 29, 2)
         series = [lines.Series(name, [lines.Dot(sets.index(data) + 0.08 * (i - (len(lines_) - 1) / 2), p.value / some["sorted"].value)
                                       for data, p in some.items()], joined=False) for i, (name, some) in enumerate(lines_.items())]
         lines.draw(ax, series, "Order of the signs", "Rate over that of sorted", log_x=False, limit=18, xlim=(-0.5, len(sets) - 0.5),
                    ylim=(0, 1.3 * max(d.y for s in series for d in s.dots)))
         style.plain_ticks(ax.xaxis, list(range(len(sets))))
-        ax.set_xticks(range(len(sets)), sets)
+        ax.set_xticks(range(len(sets)), [data.replace("alternating", "alter-\nnating") for data in sets])
     rows = [_row(p) | {"over_sorted": p.value / some["sorted"].value} for some in lines_.values() for p in some.values()]
     stories = [f"{part.side.upper()}: {words.provenance(part, [p for p in shown if p.kernel.side == part.side], hollow=False)}"
                for part in view.timed_parts if any(p.kernel.side == part.side for p in shown)]

@@ -186,10 +186,14 @@ def test_different_hosts_are_told(tmp_path):
     assert "this compares two machines" in section_of(tmp_path, other, gpu).finding
 
 
-def test_without_a_gpu_there_is_nothing_to_say(tmp_path):
+def test_without_a_gpu_the_times_to_beat_are_told(tmp_path):
     run = suite()
     run.benchmarks = [e for e in run.benchmarks if e["kernel"].startswith("cpu/")]
-    assert section_of(tmp_path, run) is None
+    section = section_of(tmp_path, run)
+    assert section.finding.startswith("Only the CPU was measured") and not section.figures and not section.answer
+    table, = section.tables
+    assert [r["problem"] for r in table.rows] == ["Heat", "Matrix multiplication", "Pipeline", "Vector addition"]
+    assert {r["largest"] for r in table.rows} == {4.0**12}
 
 
 def test_gains_that_are_lost_again_do_not_count(tmp_path):
