@@ -198,7 +198,7 @@ def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
     def draw(fig) -> None:
         from report.draw import lines, style
         series = [lines.Series(name, [_dot(p, _n(p), MICRO) for p in points]) for name, points in shown.items()]
-        ax = style.axes(fig, 17, 9, 25, 2)
+        ax = style.axes(fig, 17, 9, 25, 4)
         lines.draw(ax, series, "Numbers added", "Time [µs]", log_y=True, limit=16)
         ax.xaxis.set_major_formatter(lambda v, _: _binary(v))
         ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points})[::2])

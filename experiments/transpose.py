@@ -198,7 +198,7 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
     caption = (f"Rates on the {ladder.part.side.upper()} over the side of a square matrix, each kernel in its fastest variant. "
                f"{words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p, []) | {"n": p.n} for p in points],
-                   lambda fig: lines.draw(style.axes(fig, 14, 9, 24, 2), [
+                   lambda fig: lines.draw(style.axes(fig, 14, 9, 30, 2), [
                        lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
                        "Side of the matrix, N", "Bandwidth", log_y=True, limit=16, unit=points[0].metric.unit),
                    caption, "Line plot of rates over the side of the matrix.", height=55, half=True)]

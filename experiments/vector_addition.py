@@ -113,7 +113,7 @@ def _figure(view: View, part: Part) -> Figure:
     roof = part.roofs.dram()
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 20, 2)
+        ax = style.axes(fig, 14, 9, 26, 2)
         top = max([p.value for p in points] + [roof.value if roof else 0])
         caches = bool(roof) and top > 3 * roof.value  # then memory would be lost at the foot of a linear axis
         lines.draw(ax, [lines.Series(label, [lines.dot(p, p.n) for p in line]) for label, line in series.items()],
