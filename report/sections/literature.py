@@ -90,7 +90,7 @@ def _row(f: Finding, is_first: bool, several: bool) -> dict:
     claim = f"{e.text}{f' ({where})' if where else ''}"
     own = {"claim": claim, "stated": stated(e), "modelled": _bare(f, f.modelled), "counted": _bare(f, f.counted)}
     own = own if is_first else dict.fromkeys(own, "\u00a0")
-    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": f.words, "why": f.why,
+    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": f.words.replace(" = ", f"{numbers.NB}={numbers.NB}"), "why": f.why,
                                  "source": e.source, "where": e.where, "scope": e.scope}
 
 
