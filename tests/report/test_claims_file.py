@@ -68,7 +68,7 @@ def test_what_is_known_for_certain(found):
 def test_without_the_program_what_is_modelled_is_untested(known, monkeypatch, tmp_path):
     monkeypatch.setenv("RUNG", str(tmp_path / "absent"))
     told = {f.entry.id: f for f in study_claims.findings(collect([RECORDED], []), [known[i] for i in ("g80_threads", "naive_ratio")])}
-    assert told["g80_threads"].verdict == UNTESTED and told["g80_threads"].why == "Rung is not built."
+    assert told["g80_threads"].verdict == UNTESTED and "not built" in told["g80_threads"].why
     assert told["naive_ratio"].verdict == HOLDS
 
 
