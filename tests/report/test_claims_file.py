@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import RECORDED, ROOT
 
-from report.claims import __main__ as command
-from report.claims import entries, study_claims
+from report.claims import command, entries, study_claims
 from report.claims.entries import KINDS, line_of, load
 from report.claims.expression import KERNEL_CALLS
 from report.claims.model import program
