@@ -1,4 +1,4 @@
-"""The command line of `rung claims`: python -m report.claims [ID…] [--json] [--results DIR…].
+"""The command line of `rung claims`: python -m report.claims [ID…] [--json] [--results DIR]….
 
 Exit codes: 0 done, 2 unknown claim, bad results, or an entry of experiments/claims.toml that cannot be evaluated.
 """
@@ -32,8 +32,8 @@ def parser() -> argparse.ArgumentParser:
                                    epilog="exit codes: 0 done, 2 unknown claim, bad results or an entry that cannot be evaluated")
     made.add_argument("ids", nargs="*", metavar="ID", help="claims, or ids of their sources (default: all)")
     made.add_argument("--json", action="store_true", help="print JSON")
-    made.add_argument("--results", nargs="+", type=Path, default=[RECORDED], metavar="DIR",
-                      help="folders of results (default: the recorded ones)")
+    made.add_argument("--results", action="append", type=Path, metavar="DIR",
+                      help="a folder of results; may be given several times (default: the recorded ones)")
     return made
 
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         chosen = _chosen(entries.load(), options.ids)
-        found = study_claims.findings(collect(options.results, []), chosen)
+        found = study_claims.findings(collect(options.results or [RECORDED], []), chosen)
     except (InputError, Fault) as error:
         print(f"rung claims: {error}", file=sys.stderr)
         return BAD

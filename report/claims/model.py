@@ -80,7 +80,9 @@ class Model:
 
     def _device(self, answer: dict, name: str, gpu: str | None) -> dict:
         line = question(Call("bound", name), None)
-        known = self.answers.get(line, {"error": NOT_BUILT})
+        if line not in self.answers:
+            raise Unknown(NOT_BUILT)
+        known = self.answers[line]
         if "error" in known:
             raise (Unknown if gpu else Fault)(known["error"])
         return next(d for d in answer["devices"] if d["device"] == known[0]["device"])

@@ -181,6 +181,16 @@ def test_machines_stand_side_by_side(tmp_path):
     assert found.machine in ("Synthetic A, Synthetic B", "Synthetic B, Synthetic A")
 
 
+def test_the_gpu_at_hand(tmp_path):
+    keys = {"stated": 1024, "measured": "occupancy(here).threads"}
+    assert claims(tmp_path, products({"naive": {64: 100}}), **keys)[0].verdict == HOLDS
+    run = Run("ratio", gpu_name="")
+    run.rate("cpu/matmul/naive", 1.0)
+    (tmp_path / "c").mkdir()
+    found, = claims(tmp_path / "c", run, **keys)
+    assert found.verdict == UNTESTED and found.why == "No GPU was measured." and not found.fault
+
+
 def test_counts_faults_and_counters(tmp_path):
     run = products({"naive": {64: 100}})
     run.count("gpu/matmul/naive", 64, {}, flops_executed=512, bytes_executed_loaded=2048)
