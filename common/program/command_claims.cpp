@@ -45,7 +45,7 @@ void add_claims_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("claims", "What the literature states, checked: verdicts for each machine");
   command->prefix_command();
   command->set_help_flag();  // Python has the options and their help
-  command->footer("rung claims [ID…] [--json] [--results DIR…]");
+  command->footer("rung claims [ID…] [--json] [--results DIR]…");
   command->callback([command] { run(command->remaining()); });
 }
 

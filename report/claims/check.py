@@ -85,8 +85,8 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
     for call in entry.calls(kind):
         asked = _in_case(call, case)
         try:
-            found[call] = (exact(model.value(asked, gpu or (machine.gpu if asked.subject == HERE else None)))
-                           if call.name in MODEL_CALLS else data_of.value(asked, machine, entry.experiment, data))
+            found[call] = (exact(_modelled(asked, machine, model, gpu)) if call.name in MODEL_CALLS
+                           else data_of.value(asked, machine, entry.experiment, data))
         except Unknown as error:
             missing.append(str(error))
         except Missing as error:
@@ -96,6 +96,12 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
     value = evaluate(entry.trees[kind], found, case)
     test = _test(entry, value)
     return Result(test if entry.rule == "true" else value, test)
+
+
+def _modelled(call: Call, machine: Machine, model: Model, gpu: str) -> float:
+    if call.subject == HERE and not machine.gpu:
+        raise Unknown("no GPU was measured")
+    return model.value(call, gpu or (machine.gpu if call.subject == HERE else None))
 
 
 def _in_case(call: Call, case: dict) -> Call:

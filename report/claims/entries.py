@@ -13,7 +13,7 @@ from pathlib import Path
 from report.claims.expression import KERNEL_CALLS, Call, SyntaxFault, calls, parse, words
 from report.claims.model import kernels
 from report.data.declaration import FOLDER
-from report.data.reading import InputError
+from report.data.reading import InputError, is_number
 from report.text import sources
 
 FILE = FOLDER / "claims.toml"
@@ -129,8 +129,10 @@ def _check_keys(place: _Place, record: dict) -> None:
             raise place.fault(key, f"there is no such key{nearest(key, KEYS)}")
         if key in TEXTS and not isinstance(value, str):
             raise place.fault(key, f"{value!r} is not a text")
-        if key in NUMBERS and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if key in NUMBERS and not is_number(value):
             raise place.fault(key, f"{value!r} is not a number")
+    if record.get("tolerance", 0) < 0:
+        raise place.fault("tolerance", "negative")
     for key in NEEDED:
         if not record.get(key):
             raise place.fault("", f"'{key}' is missing")
@@ -169,8 +171,10 @@ def _check_cases(place: _Place, made: Entry) -> None:
     if not all(isinstance(t, dict) for t in tables):
         raise place.fault("cases", "neither a table of lists nor a list of tables")
     for name, value in (item for t in tables for item in t.items()):
-        if isinstance(made.cases, dict) and not (isinstance(value, list) or value in ("all", "largest")):
-            raise place.fault("cases", f"{name}: neither a list nor 'all' nor 'largest'")
+        is_open = isinstance(made.cases, dict) and value in ("all", "largest")
+        values = value if isinstance(made.cases, dict) else [value]
+        if not is_open and not (isinstance(values, list) and values and all(isinstance(v, str) or is_number(v) for v in values)):
+            raise place.fault("cases", f"{name}: neither numbers or texts nor, in a table of lists, 'all' or 'largest'")
     for kind, tree in made.trees.items():
         if unknown := sorted(words(tree) - {name for t in tables for name in t}):
             raise place.fault(kind, f"'{unknown[0]}' is neither a call nor a name of cases")

@@ -77,7 +77,8 @@ def _merged(told: list[Finding]) -> list[Finding]:
     some = measured or [f for f in told if f.verdict != UNTESTED] or [replace(told[0], machine="")]
     made: dict[tuple, list[Finding]] = defaultdict(list)
     for f in some:
-        f = f if f.measured or f.verdict != ERRATUM else replace(f, machine=ANYWHERE)
+        depends = f.machine or f.verdict == UNTESTED
+        f = f if depends and (f.measured or f.verdict != ERRATUM) else replace(f, machine=ANYWHERE)
         made[f.words, f.why, f.modelled, f.counted, f.measured].append(f)
     return [_joined(alike) for alike in made.values()]
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = "bound list"
 HERE = "here"
 """As a device: the GPU of the machine at hand."""
-NOT_BUILT = "rung is not built"
+NOT_BUILT = "rung is not built, or is out of date"
 SECONDS = 60
 
 
@@ -42,11 +42,20 @@ def question(call: Call, gpu: str | None) -> str:
 
 @cache
 def kernels() -> frozenset[str]:
-    """The names of all kernels; none if rung is not built."""
-    if not program().is_file():
-        return frozenset()
-    done = subprocess.run([program(), "list", "--json"], capture_output=True, text=True, timeout=SECONDS, check=True)
-    return frozenset(kernel["name"] for kernel in json.loads(done.stdout))
+    """The names of all kernels; none without the program."""
+    text = _output(["list", "--json"], "")
+    return frozenset(kernel["name"] for kernel in json.loads(text)) if text else frozenset()
+
+
+def _output(arguments: list[str], said: str) -> str:
+    """What the program prints; nothing where there is none or it fails."""
+    if not os.access(program(), os.X_OK):
+        return ""
+    try:
+        done = subprocess.run([program(), *arguments], input=said, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
 
 
 class Model:
@@ -54,7 +63,8 @@ class Model:
 
     def __init__(self, lines: Iterable[str]):
         lines = list(dict.fromkeys(lines))
-        self.answers = dict(zip(lines, _ask(lines))) if lines and program().is_file() else {}
+        answers = _ask(lines) if lines else []
+        self.answers = dict(zip(lines, answers)) if len(answers) == len(lines) else {}
 
     def value(self, call: Call, gpu: str | None = None) -> float:
         """The field of an answer. Unknown without the program or for a GPU that is in no catalogue; Fault for what no
@@ -70,7 +80,9 @@ class Model:
 
     def _device(self, answer: dict, name: str, gpu: str | None) -> dict:
         line = question(Call("bound", name), None)
-        known = self.answers.get(line, {"error": NOT_BUILT})
+        if line not in self.answers:
+            raise Unknown(NOT_BUILT)
+        known = self.answers[line]
         if "error" in known:
             raise (Unknown if gpu else Fault)(known["error"])
         return next(d for d in answer["devices"] if d["device"] == known[0]["device"])
@@ -83,11 +95,12 @@ def questions(call: Call, gpu: str | None) -> list[str]:
 
 
 def _ask(lines: list[str]) -> list:
-    done = subprocess.run([program(), "model"], input="".join(f"{line}\n" for line in lines), capture_output=True,
-                          text=True, timeout=SECONDS, check=False)
-    decoder, text, found = json.JSONDecoder(), done.stdout.strip(), []
+    decoder, text, found = json.JSONDecoder(), _output(["model"], "".join(f"{line}\n" for line in lines)).strip(), []
     while text:
-        answer, end = decoder.raw_decode(text)
+        try:
+            answer, end = decoder.raw_decode(text)
+        except json.JSONDecodeError:
+            return []
         found.append(answer)
         text = text[end:].lstrip()
     return found

@@ -101,7 +101,9 @@ class Logic:
 
 
 def comparisons(of: object) -> list[Comparison]:
-    return [of] if isinstance(of, Comparison) else [c for part in of.parts for c in comparisons(part)] if isinstance(of, Logic) else []
+    if isinstance(of, Comparison):
+        return [of]
+    return [c for part in of.parts for c in comparisons(part)] if isinstance(of, Logic) else []
 
 
 def _holds(sign: str, left: float, right: float) -> bool:

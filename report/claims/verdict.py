@@ -211,8 +211,9 @@ def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
     by = [kind for kind in KINDS if texts[kind]]
     if verdict == HOLDS:
         return words.sentence(f"{words.joined([_name(entry, kind) for kind in by])} agree{'s' * (by in (['modelled'], ['measured']))}") if by else ""
-    stated_ = stated(entry)
-    return words.sentence(f"{words.joined([f'{kind} {texts[kind]}' for kind in by])}, where {stated_} is stated") if by and stated_ else ""
+    if verdict not in (FAILS, ERRATUM) or not by or entry.stated is None:
+        return ""
+    return words.sentence(f"{words.joined([f'{kind} {texts[kind]}' for kind in by])}, where {stated(entry)} is stated")
 
 
 def _name(entry: Entry, kind: str) -> str:

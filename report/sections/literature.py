@@ -25,7 +25,8 @@ def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
 def of_experiment(found: Sequence[Finding], name: str) -> list[list[Finding]]:
     """The claims that this experiment decided by counting or measuring, those that do not simply hold first."""
     mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == name]
-    decided = [group for group in mine if group and (group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "measured"})]
+    decided = [group for group in mine if group and (
+        group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "measured"})]
     return sorted(decided, key=lambda group: group[0].verdict == HOLDS)[:MOST]
 
 
@@ -77,7 +78,8 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     rows = [_row(f, is_first=i == 0, several=several) for group in groups for i, f in enumerate(group)]
     return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
                  "what was measured (median; of several cases the range). ‘Any’: it depends on no machine.", (
-                     Column("claim", "claim", right=False, wide=4), Column("stated", "stated", wide=1.8), Column("modelled", "model", wide=1.2),
+                     Column("claim", "claim", right=False, wide=4), Column("stated", "stated", wide=1.8),
+                     Column("modelled", "model", wide=1.2),
                      Column("counted", "counted", wide=1.3), Column("machine", "machine", right=False, wide=1.3),
                      Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2),
                      Column("why", "why", right=False, wide=4)), rows, most=len(rows))
@@ -90,7 +92,8 @@ def _row(f: Finding, is_first: bool, several: bool) -> dict:
     claim = f"{e.text}{f' ({where})' if where else ''}"
     own = {"claim": claim, "stated": stated(e), "modelled": _bare(f, f.modelled), "counted": _bare(f, f.counted)}
     own = own if is_first else dict.fromkeys(own, "\u00a0")
-    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": f.words, "why": f.why,
+    said = f.words.replace(" = ", f"{numbers.NB}={numbers.NB}")
+    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": said, "why": f.why,
                                  "source": e.source, "where": e.where, "scope": e.scope}
 
 

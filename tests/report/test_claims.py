@@ -181,6 +181,16 @@ def test_machines_stand_side_by_side(tmp_path):
     assert found.machine in ("Synthetic A, Synthetic B", "Synthetic B, Synthetic A")
 
 
+def test_the_gpu_at_hand(tmp_path):
+    keys = {"stated": 1024, "measured": "occupancy(here).threads"}
+    assert claims(tmp_path, products({"naive": {64: 100}}), **keys)[0].verdict == HOLDS
+    run = Run("ratio", gpu_name="")
+    run.rate("cpu/matmul/naive", 1.0)
+    (tmp_path / "c").mkdir()
+    found, = claims(tmp_path / "c", run, **keys)
+    assert found.verdict == UNTESTED and found.why == "No GPU was measured." and not found.fault
+
+
 def test_counts_faults_and_counters(tmp_path):
     run = products({"naive": {64: 100}})
     run.count("gpu/matmul/naive", 64, {}, flops_executed=512, bytes_executed_loaded=2048)
@@ -242,3 +252,15 @@ def test_what_the_model_gives_for_each_gpu_is_told_once(tmp_path, monkeypatch):
     found, = claims(tmp_path, *runs, stated=512, scope="old ones", modelled="occupancy(Old).threads", note="so it was")
     assert found.verdict == ONLY_THERE and {"Synthetic A", "Synthetic B"} == set(found.machine.split(", "))
     assert "1024 (Synthetic A)" in found.why and "2048 (Synthetic B)" in found.why and found.why.endswith(". So it was.")
+
+
+@pytest.mark.parametrize("body", ["exit 1", "echo nonsense", "echo '[]'; echo '[]'", "true"])
+def test_a_program_that_does_not_answer_is_none(tmp_path, monkeypatch, body):
+    program = write_text(tmp_path / "rung", f"#!/bin/sh\n{body}\n")
+    monkeypatch.setenv("RUNG", str(program))
+    from report.claims.expression import parse
+    asked = parse("bound(A, ratio=4).gflops")
+    for mode in (0o644, 0o755):
+        program.chmod(mode)
+        with pytest.raises(Unknown, match="not built"):
+            Model([question(asked, None)]).value(asked)
