@@ -465,17 +465,12 @@ inline void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   x.pitch = pitch / bytes;
 }
 
-template <Type kType>
-using InputOf = std::conditional_t<
-    kType == Type::tf32, float,
-    std::conditional_t<kType == Type::fp8, Fp8, std::conditional_t<kType == Type::int8, std::int8_t, Bits16>>>;
-
 template <Type kType, class Tile>
 void run(const Call& call) {
   constexpr Shape kShape = Tile::kShape;
   constexpr bool kByColumns = kShape.b_by_columns();
   static_assert(kByColumns == stores_b_by_columns(kType));
-  const auto it = matmul_of<InputOf<kType>, Sum<kType>>(call, kByColumns);
+  const auto it = matmul_of<StoredAs<kType>, Sum<kType>>(call, kByColumns);
   BoxedMatrix a{.at = it.a, .type = kType, .cols = it.k, .rows = it.m, .pitch = it.lda};
   a.box_cols = kShape.depth(), a.box_rows = kShape.rows(), a.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
   BoxedMatrix b{

@@ -81,7 +81,12 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_END_FLOAT(order) ", 1, 1"
 #define RUNG_END_INT(order) ""
 
-/// The sums of products of numbers of a type.
+/// A number of a type as it is stored, and the sums of their products.
+template <Type kType>
+using StoredAs =
+    std::conditional_t<kType == Type::tf32, float,
+                       std::conditional_t<kType == Type::int8, std::int8_t,
+                                          std::conditional_t<kType == Type::fp8, std::uint8_t, std::uint16_t>>>;
 template <Type kType>
 using Sum = std::conditional_t<kType == Type::int8, int, float>;
 
