@@ -113,9 +113,15 @@ inline int best_shape(std::span<const Named> shapes, Type type, const MatmulShap
 
 namespace {
 
+template <Type kType, const auto& kShapes, int kWhich>
+void run_one(const Call& call) {
+  constexpr Shape kShape = shape_for(kType, kShapes[kWhich].shape);
+  run<kType, TileOf<kShape>>(call);
+}
+
 template <Type kType, const auto& kShapes, int... Which>
 void run_one_of(int which, const Call& call, std::integer_sequence<int, Which...>) {
-  ((which == Which ? run<kType, TileOf<shape_for(kType, kShapes[Which].shape)>>(call) : void()), ...);
+  ((which == Which ? run_one<kType, kShapes, Which>(call) : void()), ...);
 }
 
 /// The record of a rung that selects among shapes, but for what it is called and how it differs.
