@@ -20,6 +20,7 @@
 
 #include <cstdint>
 
+#include "common/host_device.hpp"
 #include "common/problem/matmul.hpp"
 
 namespace rung {
@@ -29,7 +30,7 @@ constexpr int kTileRows = 16, kTileCols = 16;
 constexpr int kTileSums = kTileRows * kTileCols;
 
 /// The length of a tile's dot products: 64 bytes.
-constexpr int tile_depth(Type type) {
+RUNG_ANYWHERE constexpr int tile_depth(Type type) {
   return type == Type::tf32 ? 16 : type == Type::fp8 || type == Type::int8 ? 64 : 32;
 }
 constexpr int kTileDepth = tile_depth(Type::bf16);
