@@ -17,7 +17,7 @@ bool add_cublas(const char* name, Type type) {
       .source = {{"cublas", "cublasSgemm, cublasGemmEx"}},
       .type = type,
       .is_library = true,
-      .is_general = true,
+      .is_general = library_unit(type) == 1,
       .refuse = [type](const Params& p) { return refuse_by_library(p, type); },
       .gpu = {.not_emulated = "a closed library"},
       .run =

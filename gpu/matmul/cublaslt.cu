@@ -18,7 +18,7 @@ bool add_cublaslt(const char* name, Type type) {
       .source = {{"cublas", "cublasLtMatmul"}},
       .type = type,
       .is_library = true,
-      .is_general = true,
+      .is_general = library_unit(type) == 1,
       .refuse = [type](const Params& p) { return refuse_by_library(p, type); },
       .gpu = {.not_emulated = "a closed library"},
       .run =

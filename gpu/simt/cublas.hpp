@@ -17,16 +17,14 @@ void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 /// shape times them, writing to a separate C. Throws Error as above, or if none is proposed.
 void cublaslt_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 
-/// What the libraries do not take: products of 8-bit numbers whose rows are not aligned to 16 bytes (FP8) or 4 bytes
-/// (INT8), INT8 with other factors than 0 and 1. Empty if they take it.
+/// Of what the libraries take n and k must be multiples: FP8's rows are of whole 16 bytes, INT8's of whole 4. Products
+/// in these types have no leading dimensions, shifts or factors here, which the libraries take in part.
+constexpr int library_unit(Type type) { return type == Type::fp8 ? 16 : type == Type::int8 ? 4 : 1; }
+
 inline std::string refuse_by_library(const Params& p, Type type) {
-  const int unit = type == Type::fp8 ? 16 : type == Type::int8 ? 4 : 1;
-  const auto it = matmul_sizes(p, stores_b_by_columns(type));
-  if (it.n % unit || it.k % unit || it.lda % unit || it.ldb % unit || it.ldc % unit || p.get("shift", 0) % unit)
-    return "the library takes n, k and rows that are multiples of " + std::to_string(unit);
-  if (type == Type::int8 && (it.alpha != 1 || (it.beta != 0 && it.beta != 1)))
-    return "the library takes alpha = 1 and beta = 0 or 1 only";
-  return "";
+  const auto [m, n, k] = matmul_shape(p);
+  const int unit = library_unit(type);
+  return n % unit || k % unit ? "the library takes n and k that are multiples of " + std::to_string(unit) : "";
 }
 
 /// B = A^T in row-major float32, A of rows x cols, with cuBLAS on call.stream. Throws Error as cublas_sgemm does.
