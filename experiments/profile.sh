@@ -3,8 +3,8 @@
 #   bash experiments/profile.sh EXPERIMENT COUNTERS.json ['REGEX over point names']
 # Without a REGEX, for all that are counted, to set the two beside each other, and for sweeps that say counters = true.
 # Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
-# Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are.
-# All points of a kernel share one run of the program if each is one launch; if not, each has a run of its own.
+# Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are. All points
+# share one run of the program, which launches an empty kernel between them to tell them apart.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -eq 2 ] || [ $# -eq 3 ] || { sed -n '2,4p' "$0" | sed 's/^# //'; exit 2; }
@@ -50,41 +50,14 @@ for metric in "${if_known[@]}"; do
 done
 [ ${#left_out[@]} -eq 0 ] || echo "this ncu does not list, so they are left out: ${left_out[*]}"
 
-# profile LOG POINT…: these points in one run of the program; LOG.points has those that it ran, in order.
-profile() {
-  local log=$logs/$1 names
-  names=$(IFS='|'; echo "${*:2}")
-  ncu --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
-    --log-file "$log.csv" "$rung" run "$experiment" --full --profile --benchmark_filter="^($names)\$" \
-    </dev/null >"$log.out" 2>&1 || return
-  grep -E '^(count/)?gpu/' "$log.out" >"$log.points"
-}
-
-# What the report can read: one point, or one kernel (a row that begins with its number) for each of several.
-is_assignable() {
-  local points=$(wc -l <"$logs/$1.points")
-  [ "$points" = 1 ] || [ "$points" = "$(grep -c '^"[0-9]' "$logs/$1.csv")" ]
-}
-
 experiment=$1
 selection=(--profile)
 [ $# -eq 2 ] || selection+=(--benchmark_filter="$3")
-# Points that differ in their mode alone are one.
-mapfile -t points < <("$rung" run "$experiment" --full --benchmark_list_tests "${selection[@]}" |
-  { grep -E '^(count/)?gpu/' || true; } | { grep -v '/mode:' || true; })
-[ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
-mapfile -t kernels < <(printf '%s\n' "${points[@]}" | sed -E 's,^((count/)?[^/]*/[^/]*/[^/]*)/.*,\1,' | sort -u)
-number=0
-for kernel in "${kernels[@]}"; do
-  mapfile -t own < <(printf '%s\n' "${points[@]}" | grep "^$kernel/")
-  echo "$kernel: ${#own[@]} points"
-  number=$((number + 1))
-  profile $number "${own[@]}" && is_assignable $number && continue
-  rm -f "$logs/$number".*
-  for point in "${own[@]}"; do
-    number=$((number + 1))
-    profile $number "$point" && continue
-    echo "profile.sh: no counters for $point:"; tail -qn 2 "$logs/$number.csv" "$logs/$number.out" 2>/dev/null || true
-  done
-done
-"$python" -m report.counters "$logs" "$2"
+points=$("$rung" run "$experiment" --full --benchmark_list_tests "${selection[@]}" | { grep -cE '^(count/)?gpu/' || true; })
+[ "$points" -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
+echo "$experiment: $points points"
+code=0
+ncu --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
+  --log-file "$logs/csv" "$rung" run "$experiment" --full "${selection[@]}" </dev/null >"$logs/points" || code=$?
+[ $code = 0 ] || { echo "profile.sh: ncu ended with code $code:" >&2; tail -qn 2 "$logs/csv" "$logs/points" >&2 || true; }
+"$python" -m report.counters "$logs/points" "$logs/csv" "$2"

@@ -17,6 +17,7 @@
 #include "gpu/host_buffers.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/point_marker.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/staged_copy.hpp"
 #include "gpu/stopwatch.hpp"
@@ -142,6 +143,8 @@ class Gpu : public Target {
     run(kernel, call);
     return timeline.spans();
   }
+
+  void mark_point() override { rung::mark_point(stream_); }
 
   DeviceState state() override { return nvml_.state(); }
 

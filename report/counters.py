@@ -1,9 +1,9 @@
 """Merges Nsight Compute's CSV files into one table of hardware counters, ``counters.json``.
 
-Run by ``experiments/profile.sh``: ``python -m report.counters LOGS COUNTERS.json``. LOGS holds pairs
-of files: ``i.points``, one point's name a line, and ``i.csv``, ncu's raw page: the kernels of the one point, or one for
-each of several, in their order. Points that ncu could not read are left out; points already in COUNTERS.json from the
-same machine are kept unless they were read anew.
+Run by ``experiments/profile.sh``: ``python -m report.counters POINTS CSV COUNTERS.json``. POINTS is what ``rung run
+--profile`` printed: each point's name when it began, and "FAILED NAME: why" if it failed. CSV is ncu's raw page: the
+kernels of all points in order, with the kernel MARKER before those of each. Points that failed or launched no kernel
+are left out; points already in COUNTERS.json from the same machine are kept unless they were read anew.
 """
 
 from __future__ import annotations
@@ -74,6 +74,9 @@ TOTALS = {
 }
 """Counters that are sums of others; absent unless all of those are there."""
 
+MARKER = "rung_point_begins"
+"""The empty kernel that is launched where a point begins (gpu/point_marker.hpp)."""
+
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 
 STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
@@ -121,38 +124,43 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
     return counters
 
 
-def rows_by_point(names: Path) -> dict[str, list[dict[str, str]]]:
-    """Each point's name and the rows of its kernels; none where they cannot be told apart."""
-    points, path = names.read_text().split(), names.with_suffix(".csv")
-    rows = kernel_rows(path) if path.exists() else []
-    if len(points) == 1:
-        return {points[0]: rows}
-    if len(rows) != len(points):
-        print(f"{names.name}: {len(rows)} kernels were launched for {len(points)} points", file=sys.stderr)
-        return {point: [] for point in points}
-    return {point: [row] for point, row in zip(points, rows)}
+def rows_by_point(points: Path, csv_file: Path) -> dict[str, list[dict[str, str]]]:
+    """The rows of the kernels of each point that did not fail."""
+    lines = points.read_text(errors="replace").splitlines()
+    names = [line for line in lines if line.startswith(("gpu/", "count/gpu/"))]
+    failed = {line.split()[1].rstrip(":") for line in lines if line.startswith("FAILED ")}
+    groups: list[list[dict[str, str]]] = []
+    for row in kernel_rows(csv_file) if csv_file.exists() else []:
+        if MARKER in row.get("Kernel Name", ""):
+            groups.append([])
+        elif groups:
+            groups[-1].append(row)
+    groups += [[] for _ in names[len(groups):]]
+    return {name: rows for name, rows in zip(names, groups) if name not in failed}
 
 
-def collect(logs: Path) -> tuple[str, dict[str, dict[str, float]]]:
+def collect(points: Path, csv_file: Path) -> tuple[str, dict[str, dict[str, float]]]:
     """The machine's name and the counters of every point that was read."""
-    machine, points = "", {}
-    for names in sorted(logs.glob("*.points")):
-        for point, rows in rows_by_point(names).items():
-            if not rows:
-                print(f"no counters for {point}", file=sys.stderr)
-                continue
-            machine = rows[0].get("device__attribute_display_name", machine) or machine
-            points[point] = point_counters(rows)
-    return machine, points
+    machine, read = "", {}
+    for point, rows in rows_by_point(points, csv_file).items():
+        if not rows:
+            print(f"no counters for {point}", file=sys.stderr)
+            continue
+        machine = rows[0].get("device__attribute_display_name", machine) or machine
+        read[point] = point_counters(rows)
+    for line in points.read_text(errors="replace").splitlines():
+        if line.startswith("FAILED "):
+            print(f"no counters for {line.removeprefix('FAILED ')}", file=sys.stderr)
+    return machine, read
 
 
 def main(arguments: list[str]) -> int:
     """Exit codes: 0 done, 2 nothing was read or wrong usage."""
-    if len(arguments) != 2:
+    if len(arguments) != 3:
         print(__doc__, file=sys.stderr)
         return 2
-    logs, target = Path(arguments[0]), Path(arguments[1])
-    machine, points = collect(logs)
+    target = Path(arguments[2])
+    machine, points = collect(Path(arguments[0]), Path(arguments[1]))
     if not points:
         print("counters: ncu gave no values (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
         return 2

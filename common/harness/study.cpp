@@ -247,14 +247,25 @@ std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const 
   return newest;
 }
 
+bool can_be_profiled(const Point& point) {
+  return point.kernel->side() == "gpu" && point.way != Way::cold && point.skip.empty();
+}
+
 void profile_study(const Experiment& experiment, const StudyOptions& options) {
   PointRunner runner(options.device, options.seed, options.overrides);
   if (!runner.machine().gpu()) throw Error("--profile needs a GPU: " + runner.machine().gpu_unavailable());
   for (const Point* point : selected_points(experiment, options.filter)) {
-    if (point->kernel->side() != "gpu" || point->way == Way::cold || !point->skip.empty()) continue;
+    if (!can_be_profiled(*point)) continue;
     fmt::print("{}\n", point->name());
     std::fflush(stdout);
-    runner.run_once(*point);
+    runner.machine().gpu()->mark_point();
+    try {
+      runner.run_once(*point);
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const Error& error) {
+      fmt::print("FAILED {}: {}\n", point->name(), error.what());
+    }
   }
 }
 

@@ -41,8 +41,12 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
 /// The newest run of the experiment below `outdir` that did not end; empty if there is none.
 std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const std::string& experiment);
 
+/// Whether a profiler can watch this point: one of the GPU's, with warm caches, that this build can run.
+bool can_be_profiled(const Point& point);
+
 /// Runs each selected GPU point once on the GPU, untimed, for a profiler to watch (also those that are to be counted,
-/// so that both can be compared); prints its name before.
+/// so that both can be compared). Prints its name and marks it in the profiler's list of kernels, before it runs; a
+/// point that fails gets a line "FAILED NAME: why".
 void profile_study(const Experiment& experiment, const StudyOptions& options);
 
 /// The points that `filter` selects, in the order of the file. Throws Error if there are none.

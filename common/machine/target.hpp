@@ -105,6 +105,8 @@ class Target {
   }
   /// Runs the kernel once more and tells when each of its copies and launches ran; nothing where none is told.
   virtual std::vector<Span> timeline(const Kernel&, const Call&) { return {}; }
+  /// Tells a profiler that what is launched from now on is another point's.
+  virtual void mark_point() {}
   virtual DeviceState state() { return {}; }
   /// Joules that the last time() took by the machine's own counters; nothing where these cannot be read, for cold runs,
   /// and if the interval was shorter than energy_seconds().

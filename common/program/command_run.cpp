@@ -149,17 +149,19 @@ void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options)
   if (first != chosen.end()) chosen.erase(chosen.begin(), first);
 }
 
-/// Leaves the points of which an experiment wants counters, and no experiment without any.
-void keep_counted(std::vector<Experiment>& chosen) {
+/// Leaves the points that a profiler can watch, unless `all` only those of which an experiment wants counters, and no
+/// experiment without any.
+void keep_profiled(std::vector<Experiment>& chosen, bool all) {
   for (Experiment& experiment : chosen)
-    std::erase_if(experiment.points, [](const Point& point) { return !point.has_counters; });
+    std::erase_if(experiment.points,
+                  [&](const Point& point) { return !can_be_profiled(point) || (!all && !point.has_counters); });
   std::erase_if(chosen, [](const Experiment& experiment) { return experiment.points.empty(); });
 }
 
 void run_all(RunOptions& options) {
   if (!options.axes.empty() && options.kernels.empty()) throw Error("--axis needs --kernels");
   std::vector<Experiment> chosen = chosen_experiments(options);
-  if (options.profile && options.study.filter.empty()) keep_counted(chosen);
+  if (options.profile) keep_profiled(chosen, !options.study.filter.empty());
   complete_options(options);
   if (options.study.resume) drop_finished(chosen, options.study);
   Progress progress;

@@ -10,10 +10,9 @@
 /// sums 4 to write and 8 to read, the means 4), 0.26 a pixel, and 75 to 85 instructions, 0.17 cycles a pixel. What a
 /// strip loads beside itself comes on top, 72 columns at radius 32, and so does the time in which all warps of a block
 /// wait: for shared memory, shuffles, the barrier. Where R is small, several blocks share a multiprocessor, and one
-/// computes while the other waits. At radius 32 the ring has 80 rows, and either two blocks of narrow strips fit or one
-/// of 504 columns, which loads less beside itself: it computes eight rows from one barrier to the next instead of four,
-/// in up to 255 registers, so it waits half as often. Bytes on their way: 18 to 90 KB a multiprocessor, of the 16 KB
-/// that half of DRAM's rate takes at a latency of 1 us.
+/// computes while the other waits. At radius 32 the ring has 84 rows, and either two blocks of narrow strips fit or one
+/// of 504 columns, which loads less beside itself and has 16 rows on their way; it is the faster one. Bytes on their
+/// way: 18 to 90 KB a multiprocessor, of the 16 KB that half of DRAM's rate takes at a latency of 1 us.
 /// Whole sectors are written, and whole lines where a strip is a multiple of 32 columns: a thread computes other
 /// columns than it sums up.
 /// Rounding: a column's sum begins anew after 512 rows, and prefix sums are those of 128 columns, not of the image.
@@ -76,15 +75,20 @@ int resident_blocks(const Cut& cut) {
 /// An estimate of the cycles that the busiest multiprocessor takes for its rows. A row of its blocks takes the longest
 /// of three times: its share of DRAM's bandwidth, 8 bytes a pixel, and of L2's for the columns beside a strip; what a
 /// scheduler issues for its warps; DRAM's latency, shared by the rows on their way. To the first two comes what a block
-/// waits from barrier to barrier, the less the more other blocks use that time. Fitted to times of an H200, to 10 %.
+/// waits from barrier to barrier, the less the more other blocks use that time. A block that has its multiprocessor for
+/// itself waits for DRAM instead, the less the more rows are on their way, or for its own chain of exchanges, which
+/// takes as long however narrow the strip is. Fitted to times of an H200, to 10 %.
 double cycles_of(const Cut& cut, int radius, int multiprocessors) {
-  constexpr double kPixel = 0.51, kBeside = 0.3, kTurn = 300, kLatency = 2000;
+  constexpr double kPixel = 0.51, kBeside = 0.3, kTurn = 300, kLatency = 2000, kAlone = 1;
   const double instructions = cut.batch == 4 ? 85 : 75;  // of a warp for a row
   const int blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
   const int warps = (blocks * threads_of(cut) / 32 + 3) / 4;  // of a scheduler
   const double memory = blocks * (kPixel * cut.strip + kBeside * (cut.before + cut.after));
-  const double wait = kTurn / (cut.batch * blocks);
-  return (cut.rows + 2 * radius) * std::max(std::max(memory, warps * instructions) + wait, kLatency / cut.ahead);
+  const double wait = kTurn / (cut.batch * blocks * blocks);
+  const int rows = cut.rows + 2 * radius;
+  if (blocks == 1)
+    return rows * std::max({memory * (1 + kAlone / cut.ahead), warps * instructions, cut.batch == 4 ? 279.0 : 251.0});
+  return rows * std::max(std::max(memory, warps * instructions) + wait, kLatency / cut.ahead);
 }
 
 /// The cut of so many strips with the least estimate, of those with so many rows ahead and in a batch.

@@ -27,7 +27,7 @@ namespace {
 
 using Word = unsigned long long;
 
-using PersistentThreads = Choices<512, 256, 1024>;
+using PersistentThreads = Choices<1024, 512, 256>;
 using PersistentItems = Choices<16, 8, 32>;
 using Stages = Choices<3, 6>;  // tiles in the ring
 
@@ -53,6 +53,14 @@ struct Shape {
 
 Shape shape_of(const Params& p) {
   return {static_cast<int>(p.at("threads")), static_cast<int>(p.at("items")), static_cast<int>(p.at("stages"))};
+}
+
+/// The most threads whose ring of 3 tiles, 16 items a thread, fits into the shared memory of this GPU's blocks. One
+/// large block a multiprocessor is faster than two of half the size: it has half as many sums to read.
+std::int64_t preferred_threads() {
+  for (const int threads : {1024, 512})
+    if (Shape{threads, 16, 3}.ring_bytes() + kSums <= gpu_facts().shared_bytes_per_block) return threads;
+  return 256;
 }
 
 /// How the array is cut: tiles of so many rows of 128 elements, of which each warp has its share.
@@ -233,7 +241,7 @@ const bool added = add_gpu_kernel({
     .idea = "As many blocks as the GPU holds stay and share the tiles; each tells the sums of its next tiles ahead and "
             "adds up what the others have told, so that nobody looks back.",
     .source = {{"merrill2016"}, {"yan2013"}},
-    .tunables = {{"threads", PersistentThreads::values()},
+    .tunables = {{"threads", PersistentThreads::values(), preferred_threads},
                  {"items", PersistentItems::values()},
                  {"stages", Stages::values()},
                  {"stores", words({"streaming", "ordinary"})}},

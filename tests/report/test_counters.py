@@ -16,13 +16,15 @@ RUNG = """#!/bin/bash
 case "$*" in *filter=*) filter=$(sed 's/.*filter=//' <<<"$*") ;; *) filter=two ;; esac  # "two": what --profile alone is
 names() { printf '%s\\n' $NAMES | grep -E "$filter"; }
 case "$*" in
-  *--benchmark_list_tests*) names; echo gpu/b/two/n:8/mode:cold; echo cpu/c/x/n:1 ;;
-  *) echo "b: a title"; names ;;
+  *--benchmark_list_tests*) names; echo "b: 4 points" ;;
+  *) echo "b: a title"
+    for name in $(names); do echo "$name"; [ "$name" = "$FAILING" ] && echo "FAILED $name: too large"; done; true ;;
 esac
 """
 
 NCU = """#!/bin/bash
-# Knows one metric more than those that are asked for without a look; points of b launch $KERNELS_OF_B kernels.
+# Knows one metric more than those that are asked for without a look; points of b launch $KERNELS_OF_B kernels, and the
+# program one before the first point.
 [ "$1" = --query-metrics ] && { printf 'lts__t_sectors_srcunit_tex_op_read   Counter  x\\n'; exit; }
 args="$*"
 [[ $args == *srcunit_tex_op_write* ]] && { echo "==ERROR== Failed to find metric" >&2; exit 1; }
@@ -32,19 +34,21 @@ echo run >>"$RUNS"
 "$@"
 {
   echo '==PROF== Connected'
-  echo '"ID","device__attribute_display_name","lts__t_bytes.sum","lts__t_sectors_srcunit_tex_op_read.sum"'
-  echo '"","","byte","sector"'
-  id=0
+  echo '"ID","Kernel Name","device__attribute_display_name","lts__t_bytes.sum","lts__t_sectors_srcunit_tex_op_read.sum"'
+  echo '"","","","byte","sector"'
+  echo '"0","early()","GPU X","1","1"'
+  id=1
   while read -r name; do
-    [[ $name == *gpu/* ]] || continue
+    [[ $name == gpu/* || $name == count/gpu/* ]] || continue
     times=1; [[ $name == gpu/b* ]] && times=$KERNELS_OF_B
-    for _ in $(seq "$times"); do echo "\\"$((id++))\\",\\"GPU X\\",\\"1,${#name}00\\",\\"${name##*:}\\""; done
+    echo "\\"$((id++))\\",\\"rung::rung_point_begins()\\",\\"GPU X\\",\\"7\\",\\"7\\""
+    for _ in $(seq "$times"); do echo "\\"$((id++))\\",\\"work<4>(int)\\",\\"GPU X\\",\\"1,${#name}00\\",\\"${name##*:}\\""; done
   done < <("$@")
 } >"$log"
 """
 
 
-def profiled(folder, kernels_of_b, filter="gpu"):
+def profiled(folder, kernels_of_b, filter="gpu", failing=""):
     """Runs profile.sh where ncu and rung are such scripts; its counters.json, what it said, how often ncu ran."""
     (folder / "bin").mkdir()
     for name, text in (("ncu", NCU), ("rung", RUNG)):
@@ -53,7 +57,7 @@ def profiled(folder, kernels_of_b, filter="gpu"):
     runs = folder / "runs"
     runs.touch()
     environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "RUNG": str(folder / "bin" / "rung"),
-                                "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES)}
+                                "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES), "FAILING": failing}
     command = ["bash", str(ROOT / "experiments" / "profile.sh"), "b", str(folder / "counters.json"),
                *([filter] if filter else [])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
@@ -61,10 +65,10 @@ def profiled(folder, kernels_of_b, filter="gpu"):
     return json.loads(file.read_text()) if file.exists() else None, done, len(runs.read_text().split())
 
 
-def test_one_run_reads_all_points_of_a_kernel(tmp_path):
+def test_one_run_reads_all_points(tmp_path):
     data, done, runs = profiled(tmp_path, kernels_of_b=1)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert runs == 2
+    assert runs == 1
     assert data["machine"] == "GPU X" and list(data["points"]) == NAMES
     assert [p["l2_load_sectors"] for p in data["points"].values()] == [4, 5, 8, 9]
     assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 11300.0, "l2_load_sectors": 8.0, "kernels_launched": 1}
@@ -76,10 +80,10 @@ def test_without_a_filter_those_that_profile_names_are_read(tmp_path):
     assert list(data["points"]) == ["gpu/b/two/n:8", "gpu/b/two/n:9"] and runs == 1
 
 
-def test_points_of_several_launches_have_runs_of_their_own(tmp_path):
+def test_kernels_of_a_point_of_several_launches_add_up(tmp_path):
     data, done, runs = profiled(tmp_path, kernels_of_b=2)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert runs == 4
+    assert runs == 1
     assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 22600.0, "l2_load_sectors": 16.0, "kernels_launched": 2}
     assert data["points"]["gpu/b/two/n:9"]["l2_load_sectors"] == 18
     assert data["points"]["count/gpu/a/one/n:4"]["kernels_launched"] == 1
@@ -91,12 +95,12 @@ def test_a_point_without_kernels_is_left_out_and_named(tmp_path):
     assert list(data["points"]) == NAMES[:2] and "no counters for gpu/b/two/n:8" in done.stderr
 
 
-def test_counted_and_measured_points_of_a_kernel_are_told_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr("test_counters.NAMES", ["count/gpu/b/two/n:4", "gpu/b/two/n:5"])
-    data, done, runs = profiled(tmp_path, kernels_of_b=1)
+def test_a_point_that_failed_is_left_out_and_its_reason_told(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, failing="count/gpu/a/one/n:5")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert runs == 2 and list(data["points"]) == ["count/gpu/b/two/n:4", "gpu/b/two/n:5"]
-    assert "\ngpu/b/two: 1 points\n" in done.stdout
+    assert list(data["points"]) == [name for name in NAMES if name != "count/gpu/a/one/n:5"]
+    assert data["points"]["gpu/b/two/n:9"]["l2_load_sectors"] == 9
+    assert "no counters for count/gpu/a/one/n:5: too large" in done.stderr
 
 
 def test_metrics_that_ncu_does_not_list_are_left_out_and_named(tmp_path):
@@ -148,10 +152,10 @@ def test_states_of_warps_are_those_of_the_kernel_with_the_most_ffma():
 
 
 def test_states_of_warps_reach_the_file(tmp_path):
-    (tmp_path / "1.points").write_text("gpu/a/x/n:1\n")
-    csv(tmp_path / "1.csv", ["0", "GPU X", "12.5", "1"],
-        columns=("ID", "device__attribute_display_name", stalled("long_scoreboard"), stalled("selected")))
-    assert counters.main([str(tmp_path), str(tmp_path / "counters.json")]) == 0
+    (tmp_path / "points").write_text("gpu/a/x/n:1\n")
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X", "12.5", "1"],
+        columns=("ID", "Kernel Name", "device__attribute_display_name", stalled("long_scoreboard"), stalled("selected")))
+    assert read(tmp_path) == 0
     assert json.loads((tmp_path / "counters.json").read_text())["points"]["gpu/a/x/n:1"] == {
         "warps_long_scoreboard": 12.5, "warps_selected": 1.0, "kernels_launched": 1}
 
@@ -161,7 +165,14 @@ def test_no_point_is_an_error_and_writes_nothing(tmp_path):
     assert done.returncode == 2 and data is None and runs == 0
 
 
-def csv(path, *rows, columns=("ID", "device__attribute_display_name", counters.SUMS["ffma"])):
+MARK = ["0", "rung_point_begins()", "GPU X", "0", "0"]
+
+
+def read(folder):
+    return counters.main([str(folder / name) for name in ("points", "csv", "counters.json")])
+
+
+def csv(path, *rows, columns=("ID", "Kernel Name", "device__attribute_display_name", counters.SUMS["ffma"])):
     lines = [",".join(f'"{c}"' for c in columns), ",".join('""' for _ in columns)]
     path.write_text("\n".join(["==PROF== noise", *lines, *(",".join(f'"{c}"' for c in row) for row in rows)]) + "\n")
 
@@ -172,23 +183,30 @@ def test_sums_need_all_of_their_parts():
     assert found["atomic_requests"] == 7 and "atomic_sectors" not in found and "dram_bytes" not in found
 
 
-@pytest.mark.parametrize("kernels", [0, 1, 3])
-def test_one_log_with_another_number_of_kernels_is_refused(tmp_path, kernels):
-    (tmp_path / "1.points").write_text("gpu/a/x/n:1\ngpu/a/x/n:2\n")
-    csv(tmp_path / "1.csv", *([str(i), "GPU X", "7"] for i in range(kernels)))
-    target = tmp_path / "counters.json"
-    assert counters.main([str(tmp_path), str(target)]) == 2
-    assert not target.exists()
+def test_points_that_the_program_did_not_come_to_are_left_out(tmp_path, capsys):
+    (tmp_path / "points").write_text("gpu/a/x/n:1\ngpu/a/x/n:2\n")
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X", "7"])
+    assert read(tmp_path) == 0
+    assert list(json.loads((tmp_path / "counters.json").read_text())["points"]) == ["gpu/a/x/n:1"]
+    assert "no counters for gpu/a/x/n:2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rows", [[], [MARK], [["1", "f()", "GPU X", "7"]]])
+def test_without_any_kernel_of_a_point_nothing_is_written(tmp_path, rows):
+    (tmp_path / "points").write_text("gpu/a/x/n:1\n")
+    csv(tmp_path / "csv", *rows)
+    assert read(tmp_path) == 2
+    assert not (tmp_path / "counters.json").exists()
 
 
 def test_points_of_the_same_machine_are_kept(tmp_path):
-    (tmp_path / "1.points").write_text("gpu/a/x/n:1\n")
-    csv(tmp_path / "1.csv", ["0", "GPU X", "1,007"])
+    (tmp_path / "points").write_text("gpu/a/x/n:1\n")
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X", "1,007"])
     target = tmp_path / "counters.json"
     target.write_text(json.dumps({"machine": "GPU X", "points": {"old": {"ffma": 1}, "gpu/a/x/n:1": {"ffma": 2}}}))
-    assert counters.main([str(tmp_path), str(target)]) == 0
+    assert read(tmp_path) == 0
     points = json.loads(target.read_text())["points"]
     assert points["old"] == {"ffma": 1} and points["gpu/a/x/n:1"]["ffma"] == 1007
     target.write_text(json.dumps({"machine": "another", "points": {"old": {"ffma": 1}}}))
-    assert counters.main([str(tmp_path), str(target)]) == 0
+    assert read(tmp_path) == 0
     assert "old" not in json.loads(target.read_text())["points"]
