@@ -10,7 +10,7 @@
 #pragma once
 
 #include "gpu/device_facts.hpp"
-#include "gpu/matmul/fragments.hpp"
+#include "gpu/matmul/general.hpp"
 #include "gpu/matmul/hopper_schedule.hpp"
 
 namespace rung::wgmma {

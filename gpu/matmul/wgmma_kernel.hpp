@@ -222,30 +222,23 @@ __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint
   }
 }
 
-// Partial sums pass through memory as float32, int32 sums as their bits.
-__device__ __forceinline__ float as_bits_of_float(float x) { return x; }
-__device__ __forceinline__ float as_bits_of_float(int x) { return __int_as_float(x); }
-__device__ __forceinline__ void add_bits(float& sum, float bits) { sum += bits; }
-__device__ __forceinline__ void add_bits(int& sum, float bits) { sum += __float_as_int(bits); }
-
 /// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
 /// interleaved.
-template <Shape kShape, typename Element>
-__device__ __forceinline__ float4* partial_of_group(const Output<Element>& out, int block, int group) {
+template <Shape kShape>
+__device__ __forceinline__ float4* partial_of_group(const Output<float>& out, int block, int group) {
   constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
   return reinterpret_cast<float4*>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads +
          threadIdx.x % 128;
 }
 
 /// Publishes a warpgroup's sums of the last steps of a tile for the block that has the first ones.
-template <Shape kShape, typename Element>
-__device__ __forceinline__ void publish_partial(const Output<Element>& out, int group,
-                                                const Element (&sum)[kShape.cols / 2]) {
+template <Shape kShape>
+__device__ __forceinline__ void publish_partial(const Output<float>& out, int group,
+                                                const float (&sum)[kShape.cols / 2]) {
   float4* to = partial_of_group<kShape>(out, blockIdx.x, group);
 #pragma unroll
   for (int i = 0; i < kShape.cols / 8; ++i)
-    __stcg(to + i * 128, make_float4(as_bits_of_float(sum[4 * i]), as_bits_of_float(sum[4 * i + 1]),
-                                     as_bits_of_float(sum[4 * i + 2]), as_bits_of_float(sum[4 * i + 3])));
+    __stcg(to + i * 128, make_float4(sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]));
   __threadfence();
   if (group == 0)
     named_barrier<3, 128>();
@@ -256,9 +249,9 @@ __device__ __forceinline__ void publish_partial(const Output<Element>& out, int 
 
 /// Adds the sums that the following clusters have of a tile, in their order, so that results are reproducible. Each of
 /// them computes that piece before it waits for anybody, so the wait terminates.
-template <Shape kShape, typename Element>
-__device__ __forceinline__ void add_published(const Output<Element>& out, const Pieces<kShape>& pieces, int tile,
-                                              int group, Element (&sum)[kShape.cols / 2]) {
+template <Shape kShape>
+__device__ __forceinline__ void add_published(const Output<float>& out, const Pieces<kShape>& pieces, int tile,
+                                              int group, float (&sum)[kShape.cols / 2]) {
   const int cluster = blockIdx.x / kShape.cluster_blocks(), end = (tile - pieces.dense + 1) * pieces.steps;
   for (int other = cluster + 1; other < pieces.clusters && pieces.first_unit(other) < end; ++other) {
     if (pieces.first_unit(other) == pieces.first_unit(other + 1)) continue;
@@ -269,8 +262,7 @@ __device__ __forceinline__ void add_published(const Output<Element>& out, const 
 #pragma unroll
     for (int i = 0; i < kShape.cols / 8; ++i) {
       const float4 quad = __ldcg(from + i * 128);
-      add_bits(sum[4 * i], quad.x), add_bits(sum[4 * i + 1], quad.y), add_bits(sum[4 * i + 2], quad.z),
-          add_bits(sum[4 * i + 3], quad.w);
+      sum[4 * i] += quad.x, sum[4 * i + 1] += quad.y, sum[4 * i + 2] += quad.z, sum[4 * i + 3] += quad.w;
     }
   }
 }
@@ -436,7 +428,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   }
 }
 
-inline namespace sm90a {
+namespace {
 
 /// Copies rows of `row_bytes` bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
 __global__ void __launch_bounds__(256) align_rows(const unsigned char* from, std::int64_t from_pitch, unsigned char* to,
@@ -447,14 +439,14 @@ __global__ void __launch_bounds__(256) align_rows(const unsigned char* from, std
 }
 
 /// Floats of a copy that TMA can read, of a matrix that it cannot; else 0.
-inline std::size_t floats_of_copy(const BoxedMatrix& x) {
+std::size_t floats_of_copy(const BoxedMatrix& x) {
   const std::int64_t bytes = type_bytes(x.type);
   const bool readable = reinterpret_cast<std::uintptr_t>(x.at) % 16 == 0 && x.pitch * bytes % 16 == 0;
   return readable ? 0 : std::size_t(x.rows) * (blocks_for(x.cols * bytes, 16) * 4);
 }
 
 /// Copies a matrix whose rows do not begin at multiples of 16 bytes to rows that do.
-inline void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
+void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   if (floats_of_copy(x) == 0) return;
   const std::int64_t bytes = type_bytes(x.type), pitch = std::int64_t{blocks_for(x.cols * bytes, 16)} * 16;
   Call copying = call;
@@ -464,6 +456,10 @@ inline void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   x.at = copy;
   x.pitch = pitch / bytes;
 }
+
+}  // namespace
+
+inline namespace sm90a {
 
 template <Type kType, class Tile>
 void run(const Call& call) {

@@ -13,6 +13,7 @@ const bool added = wgmma::add_choice<Type::fp8, wgmma::kPromotedShapes>({
     .order = 380,
     .title = "wgmma, top",
     .idea = "Every 128 steps in k, one warpgroup adds its sums in float32 while the other one multiplies.",
+    .source = {{"deepseek2024", "section 3.3.2"}, {"cutlass", "FP8 accumulation"}},
 });
 
 }  // namespace
