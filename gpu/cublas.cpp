@@ -62,29 +62,45 @@ Library& library() {
 cudaDataType cuda_type(Type type) {
   switch (type) {
     case Type::fp32:
+    case Type::tf32:
       return CUDA_R_32F;
     case Type::bf16:
       return CUDA_R_16BF;
     case Type::fp16:
       return CUDA_R_16F;
+    case Type::fp8:
+      return CUDA_R_8F_E4M3;
+    case Type::int8:
+      return CUDA_R_8I;
+    case Type::int32:
+      return CUDA_R_32I;
     default:
       throw Error(std::string("cuBLAS is not called for ") + type_name(type));
   }
 }
 
-void cublas_matmul(const Call& call, const Matmul<void>& it, Type type) {
+cublasComputeType_t compute_type(Type type) {
+  return type == Type::int8   ? CUBLAS_COMPUTE_32I
+         : type == Type::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                              : CUBLAS_COMPUTE_32F;
+}
+
+void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type) {
   Library& cublas = library();
   if (auto* stream = static_cast<cudaStream_t>(call.stream); stream != cublas.stream) cublas.use(stream);
   // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition.
   const auto lda = static_cast<int>(it.lda), ldb = static_cast<int>(it.ldb), ldc = static_cast<int>(it.ldc);
   if (type == Type::fp32)
-    return check(
-        cublasSgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha,
-                    static_cast<const float*>(it.b), ldb, static_cast<const float*>(it.a), lda, &it.beta, it.c, ldc),
-        "sgemm");
-  const cudaDataType inputs = cuda_type(type);
-  check(cublasGemmEx(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha, it.b, inputs, ldb, it.a,
-                     inputs, lda, &it.beta, it.c, CUDA_R_32F, ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+    return check(cublasSgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha,
+                             static_cast<const float*>(it.b), ldb, static_cast<const float*>(it.a), lda, &it.beta,
+                             static_cast<float*>(it.c), ldc),
+                 "sgemm");
+  // B stored by columns is B itself to cuBLAS, whose product needs B^T.
+  const cublasOperation_t order_of_b = stores_b_by_columns(type) ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cudaDataType inputs = cuda_type(type), output = type == Type::int8 ? CUDA_R_32I : CUDA_R_32F;
+  const Factors factors(it, type);
+  check(cublasGemmEx(cublas.handle, order_of_b, CUBLAS_OP_N, it.n, it.m, it.k, factors.alpha(), it.b, inputs, ldb, it.a,
+                     inputs, lda, factors.beta(), it.c, output, ldc, compute_type(type), CUBLAS_GEMM_DEFAULT),
         "multiply");
 }
 

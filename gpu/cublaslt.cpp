@@ -54,7 +54,7 @@ Library& library() {
 /// read.
 using Question = std::array<std::int64_t, 11>;
 
-Question question_of(const Matmul<void>& it, Type type) {
+Question question_of(const Matmul<void, void>& it, Type type) {
   return {static_cast<std::int64_t>(type),
           it.m,
           it.n,
@@ -71,11 +71,19 @@ Question question_of(const Matmul<void>& it, Type type) {
 /// A product as cublasLt sees it, transposed: C^T = B^T A^T, column-major.
 class Described {
  public:
-  Described(const Matmul<void>& it, Type type) {
-    check(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe");
+  Described(const Matmul<void, void>& it, Type type) : type_(type), by_columns_(stores_b_by_columns(type)) {
+    const cudaDataType output = type == Type::int8 ? CUDA_R_32I : CUDA_R_32F;
+    check(cublasLtMatmulDescCreate(&operation_, compute_type(type), output), "describe");
+    if (by_columns_) {  // B stored by columns is B itself to cublasLt, whose product needs B^T
+      const cublasOperation_t transposed = CUBLAS_OP_T;
+      check(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed),
+            "transpose B");
+    }
     check(cublasLtMatrixLayoutCreate(&a_, cuda_type(type), it.k, it.m, it.lda), "describe A");
-    check(cublasLtMatrixLayoutCreate(&b_, cuda_type(type), it.n, it.k, it.ldb), "describe B");
-    check(cublasLtMatrixLayoutCreate(&c_, CUDA_R_32F, it.n, it.m, it.ldc), "describe C");
+    check(
+        cublasLtMatrixLayoutCreate(&b_, cuda_type(type), by_columns_ ? it.k : it.n, by_columns_ ? it.n : it.k, it.ldb),
+        "describe B");
+    check(cublasLtMatrixLayoutCreate(&c_, output, it.n, it.m, it.ldc), "describe C");
   }
   Described(const Described&) = delete;
   Described& operator=(const Described&) = delete;
@@ -86,20 +94,23 @@ class Described {
     cublasLtMatmulDescDestroy(operation_);
   }
 
-  std::vector<cublasLtMatmulAlgo_t> proposals(const Matmul<void>& it) const;
+  std::vector<cublasLtMatmulAlgo_t> proposals(const Matmul<void, void>& it) const;
 
-  void run(const Matmul<void>& it, float* c, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) const {
-    check(cublasLtMatmul(library().handle, operation_, &it.alpha, it.b, b_, it.a, a_, &it.beta, c, c_, c, c_,
-                         &algorithm, library().workspace, kWorkspaceBytes, stream),
+  void run(const Matmul<void, void>& it, void* c, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) const {
+    const Factors factors(it, type_);
+    check(cublasLtMatmul(library().handle, operation_, factors.alpha(), it.b, b_, it.a, a_, factors.beta(), c, c_, c,
+                         c_, &algorithm, library().workspace, kWorkspaceBytes, stream),
           "multiply");
   }
 
  private:
+  Type type_;
+  bool by_columns_;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
 };
 
-std::vector<cublasLtMatmulAlgo_t> Described::proposals(const Matmul<void>& it) const {
+std::vector<cublasLtMatmulAlgo_t> Described::proposals(const Matmul<void, void>& it) const {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "make a preference");
   const std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>, decltype(&cublasLtMatmulPreferenceDestroy)>
@@ -141,7 +152,7 @@ double seconds_of(const std::function<void()>& run, double flops, cudaStream_t s
 /// Memory for a C that nobody looks at, with C's alignment.
 class OtherC {
  public:
-  explicit OtherC(const Matmul<void>& it) {
+  explicit OtherC(const Matmul<void, void>& it) {
     check_cuda(cudaMalloc(&memory_, it.m * it.ldc * sizeof(float) + kMostAlignment),
                "a C for trying cublasLt's kernels");
     check_cuda(cudaMemset(memory_, 0, it.m * it.ldc * sizeof(float) + kMostAlignment), "clearing it");
@@ -162,7 +173,7 @@ struct Chosen {
   Described described;
   cublasLtMatmulAlgo_t algorithm{};
 
-  Chosen(const Matmul<void>& it, Type type, cudaStream_t stream) : described(it, type) {
+  Chosen(const Matmul<void, void>& it, Type type, cudaStream_t stream) : described(it, type) {
     const OtherC other(it);
     double least = std::numeric_limits<double>::infinity();
     for (const cublasLtMatmulAlgo_t& proposal : described.proposals(it)) {
@@ -177,7 +188,7 @@ struct Chosen {
 
 }  // namespace
 
-void cublaslt_matmul(const Call& call, const Matmul<void>& it, Type type) {
+void cublaslt_matmul(const Call& call, const Matmul<void, void>& it, Type type) {
   static auto* const known = new std::map<Question, std::unique_ptr<Chosen>>;
   auto* stream = static_cast<cudaStream_t>(call.stream);
   auto& chosen = (*known)[question_of(it, type)];

@@ -12,7 +12,7 @@ namespace rung::hopper {
 /// A row-major matrix that TMA loads in boxes, with zeros beyond its edges.
 struct BoxedMatrix {
   const void* at = nullptr;  ///< aligned to 16 bytes
-  Type type = Type::fp32;    ///< or bf16 or fp16
+  Type type = Type::fp32;    ///< or tf32, of 16 or of 8 bits
   int cols = 0, rows = 0;
   std::int64_t pitch = 0;  ///< elements from one row to the next: a multiple of 16 bytes
   int box_cols = 0, box_rows = 0;

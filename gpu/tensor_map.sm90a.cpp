@@ -31,9 +31,10 @@ CUtensorMap encoded(const BoxedMatrix& of) {
   const cuuint64_t stride[1] = {static_cast<cuuint64_t>(of.pitch) * type_bytes(of.type)};
   const cuuint32_t box[2] = {static_cast<cuuint32_t>(of.box_cols), static_cast<cuuint32_t>(of.box_rows)};
   const cuuint32_t step[2] = {1, 1};
-  const CUtensorMapDataType type = of.type == Type::bf16   ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                                   : of.type == Type::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                                                           : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  const CUtensorMapDataType type = of.type == Type::bf16      ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                   : of.type == Type::fp16    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                   : type_bytes(of.type) == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                                              : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   const CUresult result =
       encode(&map, type, 2, const_cast<void*>(of.at), size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
              of.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

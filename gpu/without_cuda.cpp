@@ -11,7 +11,7 @@ GpuTarget open_gpu(int /*device*/) { return {nullptr, "built without CUDA: nvcc 
 
 DeviceFacts gpu_facts() { return {}; }
 
-void cublas_matmul(const Call&, const Matmul<void>&, Type) {
+void cublas_matmul(const Call&, const Matmul<void, void>&, Type) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");
 }
 
@@ -19,7 +19,7 @@ void cublas_transpose(const Call&, const float*, float*, int, int) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");
 }
 
-void cublaslt_matmul(const Call&, const Matmul<void>&, Type) {
+void cublaslt_matmul(const Call&, const Matmul<void, void>&, Type) {
   throw Error("cublasLt is not in this program: it was built without CUDA");
 }
 

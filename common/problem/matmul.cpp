@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kSizeLimit = 32768;     // so that every element's index fits a 32-bit int,
 constexpr std::int64_t kLeadingLimit = 65535;  // with rows this far apart, too
 constexpr std::int64_t kFactorLimit = 8;       // keeps the integers exact: 8 x 64 k is at most 2^24
+constexpr std::size_t kOutputBytes = 4;        // of an element of C, float32 or int32
 constexpr int kFullCompare = 256;              // up to this size every element is compared
 
 /// A matrix of `rows` rows of `width` elements, `ld` apart, behind `shift` elements.
@@ -37,16 +38,22 @@ struct Product {
   int m = 0, n = 0, k = 0;
   double alpha = 1, beta = 0;
   Layout a, b, c;
+  bool b_by_columns = false;
+
+  /// Where element (row, col) of B is.
+  std::size_t at_b(std::int64_t row, std::int64_t col) const { return b_by_columns ? b.at(col, row) : b.at(row, col); }
 };
 
 /// The value of each size that can be left out.
-Params defaults(const MatmulShape& s) {
-  return {{"lda", s.k}, {"ldb", s.n}, {"ldc", s.n}, {"alpha", 1}, {"beta", 0}, {"shift", 0}};
+Params defaults(const MatmulShape& s, Type type) {
+  return {{"lda", s.k}, {"ldb", stores_b_by_columns(type) ? s.k : s.n}, {"ldc", s.n}, {"alpha", 1}, {"beta", 0},
+          {"shift", 0}};
 }
 
-Product product_of(const Params& sizes) {
+Product product_of(const Params& sizes, Type type) {
   const auto [m, n, k] = matmul_shape(sizes);
-  const Params plain = defaults({m, n, k});
+  const Params plain = defaults({m, n, k}, type);
+  const bool by_columns = stores_b_by_columns(type);
   const auto value = [&](const char* name) { return sizes.get(name, plain.at(name)); };
   const std::int64_t shift = value("shift");
   return {.m = m,
@@ -55,8 +62,9 @@ Product product_of(const Params& sizes) {
           .alpha = static_cast<double>(value("alpha")),
           .beta = static_cast<double>(value("beta")),
           .a = {m, k, value("lda"), shift},
-          .b = {k, n, value("ldb"), shift},
-          .c = {m, n, value("ldc"), shift}};
+          .b = {by_columns ? n : k, by_columns ? k : n, value("ldb"), shift},
+          .c = {m, n, value("ldc"), shift},
+          .b_by_columns = by_columns};
 }
 
 void require_range(const std::string& name, std::int64_t value, std::int64_t least, std::int64_t most) {
@@ -66,11 +74,11 @@ void require_range(const std::string& name, std::int64_t value, std::int64_t lea
 }
 
 /// The shape, then what was given and differs from the plain product's.
-Params complete(const Params& given) {
+Params complete(const Params& given, Type type) {
   Params sizes{{"m", positive_size(given, "m", "n", kSizeLimit)},
                {"n", positive_size(given, "n", "n", kSizeLimit)},
                {"k", positive_size(given, "k", "n", kSizeLimit)}};
-  for (const auto& [name, usual_value] : defaults(matmul_shape(sizes))) {
+  for (const auto& [name, usual_value] : defaults(matmul_shape(sizes), type)) {
     const std::int64_t usual = usual_value.number, value = given.get(name, usual);
     if (name == "shift")
       require_range(name, value, 0, kMostShift);
@@ -83,52 +91,66 @@ Params complete(const Params& given) {
   return sizes;
 }
 
-Params brief(const Params& sizes) {
+Params brief(const Params& sizes, Type type) {
   const auto [m, n, k] = matmul_shape(sizes);
   Params shown = m == n && n == k ? Params{{"n", n}} : Params{{"m", m}, {"n", n}, {"k", k}};
-  for (const auto& [name, usual] : defaults({m, n, k}))
+  for (const auto& [name, usual] : defaults({m, n, k}, type))
     if (sizes.get(name, usual.number) != usual.number) shown.set(name, sizes.at(name));
   return shown;
 }
 
 /// "lda, beta": the sizes given that differ from a plain product's.
-std::string unusual(const Params& sizes) {
+std::string unusual(const Params& sizes, Type type) {
   std::string names;
-  for (const auto& [name, usual] : defaults(matmul_shape(sizes)))
+  for (const auto& [name, usual] : defaults(matmul_shape(sizes), type))
     if (sizes.get(name, usual.number) != usual.number) names += (names.empty() ? "" : ", ") + name;
   return names;
 }
 
-std::vector<Operand> operands(const Params& sizes, Type inputs) {
-  const Product p = product_of(sizes);
-  return {{"A", p.a.elements(), inputs},
-          {"B", p.b.elements(), inputs},
-          {"C", p.c.elements(), Type::fp32, p.beta == 0 ? Role::output : Role::in_out}};
+std::vector<Operand> operands(const Params& sizes, const MatmulInputs& format) {
+  const Product p = product_of(sizes, format.type);
+  return {{"A", p.a.elements(), format.type},
+          {p.b_by_columns ? "B^T" : "B", p.b.elements(), format.type},
+          {"C", p.c.elements(), format.output, p.beta == 0 ? Role::output : Role::in_out}};
 }
 
 /// Operations of the product, of scaling it, and of scaling C and adding it.
 double useful_flops(const Params& sizes) {
-  const Product p = product_of(sizes);
+  const Product p = product_of(sizes, Type::fp32);
   const double elements = double(p.m) * p.n;
   return (p.alpha == 0 ? 0 : matmul_flops({p.m, p.n, p.k})) + (p.alpha == 0 || p.alpha == 1 ? 0 : elements) +
          (p.beta == 0 ? 0 : 2 * elements);
 }
 
 double compulsory_bytes(const Params& sizes, std::size_t input_bytes) {
-  const Product p = product_of(sizes);
+  const Product p = product_of(sizes, Type::fp32);
   const double inputs = p.alpha == 0 ? 0 : double(p.m) * p.k + double(p.k) * p.n;
   return static_cast<double>(input_bytes) * inputs + sizeof(float) * double(p.m) * p.n * (p.beta == 0 ? 1 : 2);
 }
 
-/// Numbers in the matrix, in the format of the inputs or as float32, and NaN around them.
+/// Whole numbers from `least` to `most`.
+void fill_whole(std::span<float> out, int least, int most, std::uint64_t seed) {
+  const auto count = static_cast<std::int64_t>(out.size());
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<float>(least + static_cast<int>(random_bits(seed, i) % (most - least + 1)));
+}
+
+/// Numbers in the matrix, in the format of the inputs or as float32, and NaN around them (or, in int8, -1).
 void fill_matrix(const Layout& layout, const MatmulInputs& format, void* to, const DataSet& data, std::uint64_t seed) {
   const std::size_t count = layout.elements();
+  const auto fill = [&](std::span<float> numbers) {
+    if (data.is_exact && (format.least != -8 || format.most != 8))
+      fill_whole(numbers, format.least, format.most, seed);
+    else
+      fill_float(numbers, data, seed);
+  };
   if (format.round) {
     std::vector<float> numbers(count);
-    fill_float(numbers, data, seed);
+    fill(numbers);
     format.round(numbers, to);
   } else {
-    fill_float({static_cast<float*>(to), count}, data, seed);
+    fill({static_cast<float*>(to), count});
   }
   layout.each_gap([&](std::size_t first, std::size_t gap) {
     std::memset(static_cast<char*>(to) + first * type_bytes(format.type), kPoisonByte, gap * type_bytes(format.type));
@@ -139,7 +161,13 @@ void fill_operands(const Product& p, const MatmulInputs& format, const DataSet& 
                    std::span<void* const> host) {
   fill_matrix(p.a, format, host[0], data, seed * 2);
   fill_matrix(p.b, format, host[1], data, seed * 2 + 1);
-  if (p.beta != 0) fill_matrix(p.c, {}, host[2], data, ~seed);
+  if (p.beta == 0) return;
+  MatmulInputs output{.type = format.output};
+  if (format.output == Type::int32)
+    output.round = [](std::span<const float> from, void* to) {
+      std::transform(from.begin(), from.end(), static_cast<std::int32_t*>(to), [](float x) { return std::int32_t(x); });
+    };
+  fill_matrix(p.c, output, host[2], data, ~seed);
 }
 
 /// Rows (or columns) to compare: all of a small matrix, else the first, the last, both sides of the borders of tiles
@@ -159,16 +187,31 @@ std::vector<int> sampled_lines(int count, std::uint64_t seed) {
 }
 
 /// y = M x in float64.
-std::vector<double> times_vector(const float* matrix, const Layout& layout, const std::vector<double>& x) {
+template <typename Element>
+std::vector<double> times_vector(const Element* matrix, const Layout& layout, const std::vector<double>& x) {
   std::vector<double> y(layout.rows);
 #pragma omp parallel for
   for (std::int64_t row = 0; row < layout.rows; ++row) {
-    const float* line = matrix + layout.at(row, 0);
+    const Element* line = matrix + layout.at(row, 0);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t col = 0; col < layout.width; ++col) sum += double(line[col]) * x[col];
     y[row] = sum;
   }
+  return y;
+}
+
+/// y = M^T x in float64. Each thread adds up columns of its own, row after row.
+std::vector<double> transposed_times_vector(const float* matrix, const Layout& layout, const std::vector<double>& x) {
+  constexpr std::int64_t kColumns = 512;
+  std::vector<double> y(layout.width);
+#pragma omp parallel for
+  for (std::int64_t first = 0; first < layout.width; first += kColumns)
+    for (std::int64_t row = 0; row < layout.rows; ++row) {
+      const float* line = matrix + layout.at(row, 0);
+      for (std::int64_t col = first; col < std::min(layout.width, first + kColumns); ++col)
+        y[col] += double(line[col]) * x[row];
+    }
   return y;
 }
 
@@ -181,8 +224,15 @@ std::string element(int row, int col, double got, double want) {
 /// comparison with it. With alpha = 0 or beta = 0 what it multiplies is not read.
 class Samples {
  public:
-  Samples(const Product& p, std::uint64_t seed, const float* a, const float* b, const float* c, double slack)
-      : p_(p), slack_(slack), rows_(sampled_lines(p.m, seed)), cols_(sampled_lines(p.n, seed + 1)) {
+  template <typename Output>
+  Samples(const Product& p, std::uint64_t seed, const float* a, const float* b, const Output* c,
+          const MatmulInputs& format)
+      : p_(p),
+        slack_(format.slack),
+        unit_(format.unit),
+        terms_(format.terms),
+        rows_(sampled_lines(p.m, seed)),
+        cols_(sampled_lines(p.n, seed + 1)) {
     want_.assign(rows_.size() * cols_.size(), 0);
     product_magnitude_ = output_magnitude_ = want_;
     if (p.alpha != 0) add_product(a, b);
@@ -193,10 +243,17 @@ class Samples {
   /// bound, growing with k, lets pass: |error|_F stays below the unit roundoff times sqrt(k + 2) |alpha||A||B|_F +
   /// 2 |beta||C|_F. That holds for what roundings are on average, so of a few elements it is not asked. Exact inputs:
   /// equal. What is not finite must be the same, or NaN where NaN is due.
-  Check judge(const float* c, bool is_exact) const {
+  ///
+  /// A unit that rounds short sums more coarsely truncates each of their terms, and the sum itself with every
+  /// instruction of 32 terms or more, to `unit` of what is no larger than the sum of the terms' sizes: terms + 8 times
+  /// at most. Short sums have the size of the result on average; truncation within 128 terms adds up to about 1 unit of
+  /// it, within 512 to 2.3, and over all 8192 to 16.
+  template <typename Output>
+  Check judge(const Output* c, bool is_exact) const {
     Check check;
-    const double gamma = is_exact ? 0 : slack_ * gamma_fp32(p_.k + 2.0);
-    double error_square = 0, product_square = 0, output_square = 0;
+    const double coarse = unit_ > 0 ? std::min(p_.k, terms_) + 8.0 : 0;
+    const double gamma = is_exact ? 0 : slack_ * gamma_fp32(p_.k + 2.0) + unit_ * coarse;
+    double error_square = 0, product_square = 0, output_square = 0, want_square = 0;
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (std::size_t j = 0; j < cols_.size(); ++j) {
         const std::size_t i = r * cols_.size() + j;
@@ -215,23 +272,26 @@ class Samples {
         error_square += error * error;
         product_square += product_magnitude_[i] * product_magnitude_[i];
         output_square += output_magnitude_[i] * output_magnitude_[i];
+        want_square += want * want;
       }
     const double scale = std::sqrt((p_.k + 2.0) * product_square) + 2 * std::sqrt(output_square);
-    const double roundoffs = std::sqrt(error_square) / std::max(scale, 1e-300) * 0x1p24;
-    if (want_.size() >= kNormElements && !(roundoffs < slack_))
-      check.failure =
-          "the norm of the error is " + std::to_string(roundoffs) + " times the unit roundoff: less than FP32 was used";
+    const double allowed = slack_ * scale * 0x1p-24 + kUnitsByNorm * unit_ * std::sqrt(want_square);
+    const double share = std::sqrt(error_square) / std::max(allowed, 1e-300);
+    if (want_.size() >= kNormElements && !(share < 1))
+      check.failure = "the norm of the error is " + std::to_string(share) + " times what " +
+                      (unit_ > 0 ? "sums of this precision" : "sums in FP32") + " have";
     return check;
   }
 
  private:
   static constexpr std::size_t kNormElements = 64;
+  static constexpr double kUnitsByNorm = 3;
 
   void add_product(const float* a, const float* b) {
     const std::size_t width = cols_.size();
     std::vector<double> columns(std::size_t(p_.k) * width);  // the sampled columns of B, contiguous
     for (int i = 0; i < p_.k; ++i)
-      for (std::size_t j = 0; j < width; ++j) columns[i * width + j] = b[p_.b.at(i, cols_[j])];
+      for (std::size_t j = 0; j < width; ++j) columns[i * width + j] = b[p_.at_b(i, cols_[j])];
 #pragma omp parallel for
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (int i = 0; i < p_.k; ++i) {
@@ -244,7 +304,8 @@ class Samples {
       }
   }
 
-  void add_output(const float* c) {
+  template <typename Output>
+  void add_output(const Output* c) {
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (std::size_t j = 0; j < cols_.size(); ++j) {
         const double term = p_.beta * c[p_.c.at(rows_[r], cols_[j])];
@@ -254,24 +315,30 @@ class Samples {
   }
 
   Product p_;
-  double slack_;
+  double slack_, unit_;
+  int terms_;
   std::vector<int> rows_, cols_;
   std::vector<double> want_, product_magnitude_, output_magnitude_;
 };
 
 /// Freivalds' check, exact for integers: C x = alpha A (B x) + beta (C x). A wrong element anywhere in a row changes
 /// the row's sum for all but one in 2^20 of the vectors x. The sums are exact: at most 512 k n 2^19, typically far
-/// less, against 2^53.
+/// less, against 2^53. (Numbers up to 128 are 256 times as much, 2^46 typically at the largest sizes.)
 class RowSums {
  public:
-  RowSums(const Product& p, std::uint64_t seed, const float* a, const float* b, const float* c)
+  template <typename Output>
+  RowSums(const Product& p, std::uint64_t seed, const float* a, const float* b, const Output* c)
       : p_(p), x_(p.n), expected_(p.m) {
     for (int i = 0; i < p.n; ++i) x_[i] = double(random_bits(seed, i) >> 44) - 0x1p19;
-    if (p.alpha != 0) add(p.alpha, times_vector(a, p.a, times_vector(b, p.b, x_)));
+    const auto times_b = [&] {
+      return p.b_by_columns ? transposed_times_vector(b, p.b, x_) : times_vector(b, p.b, x_);
+    };
+    if (p.alpha != 0) add(p.alpha, times_vector(a, p.a, times_b()));
     if (p.beta != 0) add(p.beta, times_vector(c, p.c, x_));
   }
 
-  Check judge(const float* c) const {
+  template <typename Output>
+  Check judge(const Output* c) const {
     const std::vector<double> sums = times_vector(c, p_.c, x_);
     for (int row = 0; row < p_.m; ++row)
       if (!(sums[row] == expected_[row])) return {.failure = "row " + std::to_string(row) + " of C is wrong"};
@@ -288,14 +355,14 @@ class RowSums {
 };
 
 /// Where something was written between the rows of C or before them; empty if nowhere.
-std::string gap_failure(const Layout& layout, const float* c) {
+std::string gap_failure(const Layout& layout, const void* c) {
   std::string failure;
   layout.each_gap([&](std::size_t first, std::size_t count) {
-    const auto* bytes = reinterpret_cast<const unsigned char*>(c + first);
-    const auto* end = bytes + count * sizeof(float);
+    const auto* bytes = static_cast<const unsigned char*>(c) + first * kOutputBytes;
+    const auto* end = bytes + count * kOutputBytes;
     const auto* wrong = std::find_if(bytes, end, [](unsigned char byte) { return byte != kPoisonByte; });
     if (wrong != end && failure.empty())
-      failure = "wrote to C outside its rows: element " + std::to_string(first + (wrong - bytes) / sizeof(float)) +
+      failure = "wrote to C outside its rows: element " + std::to_string(first + (wrong - bytes) / kOutputBytes) +
                 " of its memory";
   });
   return failure;
@@ -309,22 +376,29 @@ const float* as_float(const MatmulInputs& format, const Layout& layout, const vo
   return kept.data();
 }
 
-Judge reference(const Params& sizes, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
-                std::span<const void* const> host) {
-  const Product p = product_of(sizes);
+template <typename Output>
+Judge judge_of(const Params& sizes, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
+               std::span<const void* const> host) {
+  const Product p = product_of(sizes, format.type);
   std::vector<float> wide_a, wide_b;
   const float *a = as_float(format, p.a, host[0], wide_a), *b = as_float(format, p.b, host[1], wide_b);
-  const auto* before = static_cast<const float*>(host[2]);
-  auto samples = std::make_shared<Samples>(p, seed, a, b, before, format.slack);
+  const auto* before = static_cast<const Output*>(host[2]);
+  auto samples = std::make_shared<Samples>(p, seed, a, b, before, format);
   std::shared_ptr<RowSums> sums;
   if (data.is_exact) sums = std::make_shared<RowSums>(p, seed + 2, a, b, before);
   return [=](std::span<const void* const> outputs) {
-    const auto* c = static_cast<const float*>(outputs[2]);
+    const auto* c = static_cast<const Output*>(outputs[2]);
     Check check = samples->judge(c, data.is_exact);
     if (check.passed() && sums) check = sums->judge(c);
     if (check.failure.empty()) check.failure = gap_failure(p.c, c);
     return check;
   };
+}
+
+Judge reference(const Params& sizes, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
+                std::span<const void* const> host) {
+  return format.output == Type::int32 ? judge_of<std::int32_t>(sizes, format, data, seed, host)
+                                      : judge_of<float>(sizes, format, data, seed, host);
 }
 
 /// One past the last byte of each range is not part of it.
@@ -337,28 +411,17 @@ const bool added = add_problem(matmul_problem({}));
 
 }  // namespace
 
-MatmulInputs narrow_inputs(Type type, std::uint16_t (*narrow)(float), float (*widen)(std::uint16_t)) {
-  const auto round_all = [narrow](std::span<const float> from, void* to) {
-    auto* stored = static_cast<std::uint16_t*>(to);
-    const auto count = static_cast<std::int64_t>(from.size());
-#pragma omp parallel for
-    for (std::int64_t i = 0; i < count; ++i) stored[i] = narrow(from[i]);
-  };
-  const auto widen_all = [widen](const void* from, std::span<float> to) {
-    const auto* stored = static_cast<const std::uint16_t*>(from);
-    const auto count = static_cast<std::int64_t>(to.size());
-#pragma omp parallel for
-    for (std::int64_t i = 0; i < count; ++i) to[i] = widen(stored[i]);
-  };
-  return {.type = type, .round = round_all, .widen = widen_all, .slack = 2};
-}
-
 Problem matmul_problem(const MatmulInputs& inputs) {
   const Type type = inputs.type;
+  const DataSet whole{
+      .name = inputs.only_whole ? "random" : integers().name,
+      .what = "whole numbers from " + std::to_string(inputs.least) + " to " + std::to_string(inputs.most),
+      .is_exact = true};
   return {
       .family = "matmul",
       .type = type,
       .title = "Matrix multiplication",
+      .data = inputs.only_whole ? std::vector{whole} : std::vector{whole, random_reals()},
       .size_names = {"n", "m", "k", "lda", "ldb", "ldc", "alpha", "beta", "shift"},
       .general_names = {"lda", "ldb", "ldc", "alpha", "beta", "shift"},
       .test_sizes = {{{"n", 1}},
@@ -374,14 +437,14 @@ Problem matmul_problem(const MatmulInputs& inputs) {
                      {{"m", 31}, {"n", 270}, {"k", 33}},
                      {{"m", 1}, {"n", 33}, {"k", 16}},
                      {{"m", 67}, {"n", 515}, {"k", 16}}},
-      .complete = complete,
-      .brief = brief,
-      .unusual = unusual,
-      .operands = [=](const Params& sizes) { return operands(sizes, type); },
+      .complete = [=](const Params& given) { return complete(given, type); },
+      .brief = [=](const Params& sizes) { return brief(sizes, type); },
+      .unusual = [=](const Params& sizes) { return unusual(sizes, type); },
+      .operands = [=](const Params& sizes) { return operands(sizes, inputs); },
       .flops = useful_flops,
       .bytes_min = [=](const Params& sizes) { return compulsory_bytes(sizes, type_bytes(type)); },
       .fill = [=](const Params& sizes, const DataSet& data, std::uint64_t seed,
-                  std::span<void* const> host) { fill_operands(product_of(sizes), inputs, data, seed, host); },
+                  std::span<void* const> host) { fill_operands(product_of(sizes, type), inputs, data, seed, host); },
       .reference = [=](const Params& sizes, const DataSet& data, std::uint64_t seed,
                        std::span<const void* const> host) { return reference(sizes, inputs, data, seed, host); },
   };

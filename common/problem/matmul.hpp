@@ -1,13 +1,16 @@
 /// C = alpha A B + beta C in row-major order: A is m x k, B is k x n, C is m x n (the textbook's P = M N of j x k and
 /// k x l, with alpha = 1 and beta = 0).
 ///
-/// In fp32, A, B and C are float32; in bf16 and fp16, A and B have 16 bits, C and its sums are float32.
+/// In fp32, A, B and C are float32; in bf16 and fp16, A and B have 16 bits, C and its sums are float32. In tf32 and
+/// fp8, too, C and its sums are float32, in int8 int32; in these three B is stored by columns (stores_b_by_columns), as
+/// a matrix of n rows of k, since tensor cores take no other order of them.
 ///
 /// Sizes     n, m, k: up to 32768; m and k are n if not given. And, for general kernels (unusual() names those given):
-///           lda, ldb, ldc: elements from one row to the next, at least the row's length and up to 65535, which keeps
+///           lda, ldb, ldc: elements from one stored row to the next, at least its length and up to 65535, which keeps
 ///           every index in 31 bits; alpha (1), beta (0): whole numbers from -8 to 8, so that sums of integers stay
 ///           exact; shift (0): every operand's first element lies that many elements from its 256-byte-aligned start.
-/// Operand 0 `A`, input; operand 1 `B`, input: shift + (rows - 1) ld + width elements.
+/// Operand 0 `A`, input; operand 1 `B`, or `B^T` where it is stored by columns, input: shift + (rows - 1) ld + width
+/// elements.
 /// Operand 2 `C`, output, of as many; read as well if beta is not 0.
 /// What lies before the shift and between the rows is NaN (kPoisonByte): it may not reach C, and C's must stay as it
 /// is.
@@ -33,14 +36,19 @@ inline MatmulShape matmul_shape(const Params& p) {
   return {static_cast<int>(p.at("m")), static_cast<int>(p.at("n")), static_cast<int>(p.at("k"))};
 }
 
+/// Whether the product of inputs of this type has B stored by columns, a column after the other.
+constexpr bool stores_b_by_columns(Type inputs) {
+  return inputs == Type::tf32 || inputs == Type::fp8 || inputs == Type::int8;
+}
+
 /// What a call of a general kernel computes, as BLAS's gemm has it. With alpha = 0 neither A nor B is read, with beta =
 /// 0 C is not: a NaN there does not show.
-template <typename Input = float>
+template <typename Input = float, typename Output = float>
 struct Matmul {
   int m = 0, n = 0, k = 0;
   const Input* a = nullptr;
   const Input* b = nullptr;
-  float* c = nullptr;
+  Output* c = nullptr;
   std::int64_t lda = 0, ldb = 0, ldc = 0;  ///< leading dimensions: elements from one row to the next
   float alpha = 1, beta = 0;
 };
@@ -53,32 +61,33 @@ void refuse_aliasing(const void* a, std::size_t a_bytes, const void* b, std::siz
                      std::size_t c_bytes);
 
 /// Sizes, leading dimensions and factors; no operands.
-template <typename Input = float>
-Matmul<Input> matmul_sizes(const Params& params) {
+template <typename Input = float, typename Output = float>
+Matmul<Input, Output> matmul_sizes(const Params& params, bool b_by_columns = false) {
   const auto [m, n, k] = matmul_shape(params);
   return {.m = m,
           .n = n,
           .k = k,
           .lda = params.get("lda", k),
-          .ldb = params.get("ldb", n),
+          .ldb = params.get("ldb", b_by_columns ? k : n),
           .ldc = params.get("ldc", n),
           .alpha = static_cast<float>(params.get("alpha", 1)),
           .beta = static_cast<float>(params.get("beta", 0))};
 }
 
 /// The same with a call's operands. Throws Error if the output overlaps an input.
-template <typename Input = float>
-Matmul<Input> matmul_of(const Call& call) {
-  Matmul<Input> it = matmul_sizes<Input>(call.params);
+template <typename Input = float, typename Output = float>
+Matmul<Input, Output> matmul_of(const Call& call, bool b_by_columns = false) {
+  auto it = matmul_sizes<Input, Output>(call.params, b_by_columns);
   const std::int64_t shift = call.params.get("shift", 0);
   it.a = call.operand<const Input>(0) + shift;
   it.b = call.operand<const Input>(1) + shift;
-  it.c = call.operand<float>(2) + shift;
+  it.c = call.operand<Output>(2) + shift;
   const auto bytes = [](std::int64_t rows, std::int64_t ld, std::int64_t width, std::size_t element) {
     return static_cast<std::size_t>((rows - 1) * ld + width) * element;
   };
-  refuse_aliasing(it.a, bytes(it.m, it.lda, it.k, sizeof(Input)), it.b, bytes(it.k, it.ldb, it.n, sizeof(Input)), it.c,
-                  bytes(it.m, it.ldc, it.n, sizeof(float)));
+  const int b_rows = b_by_columns ? it.n : it.k, b_width = b_by_columns ? it.k : it.n;
+  refuse_aliasing(it.a, bytes(it.m, it.lda, it.k, sizeof(Input)), it.b, bytes(b_rows, it.ldb, b_width, sizeof(Input)),
+                  it.c, bytes(it.m, it.ldc, it.n, sizeof(Output)));
   return it;
 }
 
@@ -92,9 +101,9 @@ void scale_output(const Matmul<Input>& it) {
     }
 }
 
-/// The same product for code that learns the type of the inputs at run time.
-template <typename Input>
-Matmul<void> untyped(const Matmul<Input>& it) {
+/// The same product for code that learns the types at run time.
+template <typename Input, typename Output>
+Matmul<void, void> untyped(const Matmul<Input, Output>& it) {
   return {.m = it.m,
           .n = it.n,
           .k = it.k,
@@ -116,18 +125,40 @@ inline std::string refuse_rectangular(const MatmulShape& s) {
   return s.m == s.n && s.n == s.k ? "" : "takes square matrices only: give --n alone, or use a rectangular kernel";
 }
 
-/// How the inputs of a product are stored. Without `round` and `widen` they are float32.
+/// How the matrices of a product are stored. Without `round` and `widen` A and B are float32.
 struct MatmulInputs {
   Type type = Type::fp32;
   std::function<void(std::span<const float> from, void* to)> round = {};  ///< stores numbers in this format
-  std::function<void(const void* from, std::span<float> to)> widen = {};  ///< the float32 of what is stored, exactly
-  double slack = 1;  ///< by which the rounding-error bound of float32 sums is multiplied
+  std::function<void(const void* from, std::span<float> to)> widen = {};  ///< the float32 of what is stored, exactly;
+                                                                          ///< empty if that is what is stored
+  Type output = Type::fp32;                                               ///< of C: fp32 or int32
+  bool only_whole = false;   ///< has no reals: whole numbers are timed, too
+  int least = -8, most = 8;  ///< of the whole numbers
+  double slack = 1;          ///< by which the rounding-error bound of float32 sums is multiplied
+  /// The matrix unit may round to `unit` each sum of up to `terms` terms; only these are then added in float32.
+  double unit = 0;
+  int terms = 0;
 };
 
-/// Numbers of 16 bits, by their conversions; products are exact in float32, sums not: the bound has a factor of 2,
-/// since the adders of matrix units may truncate (Blanchard, Higham, Lopez, Mary, Pranesh: Mixed Precision Block Fused
-/// Multiply-Add, SISC 2020).
-MatmulInputs narrow_inputs(Type type, std::uint16_t (*narrow)(float), float (*widen)(std::uint16_t));
+/// Numbers that are stored as `Stored`, by their conversions; products are exact in float32, sums not: the bound has a
+/// factor of 2, since the adders of matrix units may truncate (Blanchard, Higham, Lopez, Mary, Pranesh: Mixed Precision
+/// Block Fused Multiply-Add, SISC 2020).
+template <typename Stored>
+MatmulInputs narrow_inputs(Type type, Stored (*narrow)(float), float (*widen)(Stored)) {
+  const auto round_all = [narrow](std::span<const float> from, void* to) {
+    auto* stored = static_cast<Stored*>(to);
+    const auto count = static_cast<std::int64_t>(from.size());
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < count; ++i) stored[i] = narrow(from[i]);
+  };
+  const auto widen_all = [widen](const void* from, std::span<float> to) {
+    const auto* stored = static_cast<const Stored*>(from);
+    const auto count = static_cast<std::int64_t>(to.size());
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < count; ++i) to[i] = widen(stored[i]);
+  };
+  return {.type = type, .round = round_all, .widen = widen_all, .slack = 2};
+}
 
 /// The product of matrices that are stored like this, to be added with add_problem().
 Problem matmul_problem(const MatmulInputs& inputs);

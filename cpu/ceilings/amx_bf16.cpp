@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #include <omp.h>
 
-#include "common/problem/fma_bf16.hpp"
+#include "common/problem/fma_tiles.hpp"
 #include "cpu/amx.hpp"
 
 namespace rung {

@@ -7,7 +7,7 @@
 namespace rung {
 namespace {
 
-template <typename Input>
+template <typename Input, typename Output = float>
 bool add_cublas(const char* name, Type type) {
   return add_gpu_kernel({
       .name = name,
@@ -17,15 +17,20 @@ bool add_cublas(const char* name, Type type) {
       .source = {{"cublas", "cublasSgemm, cublasGemmEx"}},
       .type = type,
       .is_library = true,
-      .is_general = true,
+      .is_general = library_unit(type) == 1,
+      .refuse = [type](const Params& p) { return refuse_by_library(p, type); },
       .gpu = {.not_emulated = "a closed library"},
-      .run = [type](const Call& call) { cublas_matmul(call, untyped(matmul_of<Input>(call)), type); },
+      .run =
+          [type](const Call& call) {
+            cublas_matmul(call, untyped(matmul_of<Input, Output>(call, stores_b_by_columns(type))), type);
+          },
   });
 }
 
-const bool added = add_cublas<float>("gpu/matmul/cublas", Type::fp32) &&
-                   add_cublas<Bf16>("gpu/matmul/cublas_bf16", Type::bf16) &&
-                   add_cublas<Fp16>("gpu/matmul/cublas_fp16", Type::fp16);
+const bool added =
+    add_cublas<float>("gpu/matmul/cublas", Type::fp32) && add_cublas<Bf16>("gpu/matmul/cublas_bf16", Type::bf16) &&
+    add_cublas<Fp16>("gpu/matmul/cublas_fp16", Type::fp16) && add_cublas<float>("gpu/matmul/cublas_tf32", Type::tf32) &&
+    add_cublas<std::int8_t, std::int32_t>("gpu/matmul/cublas_int8", Type::int8);
 
 }  // namespace
 }  // namespace rung

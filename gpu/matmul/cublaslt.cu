@@ -8,7 +8,7 @@
 namespace rung {
 namespace {
 
-template <typename Input>
+template <typename Input, typename Output = float>
 bool add_cublaslt(const char* name, Type type) {
   return add_gpu_kernel({
       .name = name,
@@ -18,15 +18,22 @@ bool add_cublaslt(const char* name, Type type) {
       .source = {{"cublas", "cublasLtMatmul"}},
       .type = type,
       .is_library = true,
-      .is_general = true,
+      .is_general = library_unit(type) == 1,
+      .refuse = [type](const Params& p) { return refuse_by_library(p, type); },
       .gpu = {.not_emulated = "a closed library"},
-      .run = [type](const Call& call) { cublaslt_matmul(call, untyped(matmul_of<Input>(call)), type); },
+      .run =
+          [type](const Call& call) {
+            cublaslt_matmul(call, untyped(matmul_of<Input, Output>(call, stores_b_by_columns(type))), type);
+          },
   });
 }
 
 const bool added = add_cublaslt<float>("gpu/matmul/cublaslt", Type::fp32) &&
                    add_cublaslt<Bf16>("gpu/matmul/cublaslt_bf16", Type::bf16) &&
-                   add_cublaslt<Fp16>("gpu/matmul/cublaslt_fp16", Type::fp16);
+                   add_cublaslt<Fp16>("gpu/matmul/cublaslt_fp16", Type::fp16) &&
+                   add_cublaslt<float>("gpu/matmul/cublaslt_tf32", Type::tf32) &&
+                   add_cublaslt<Fp8>("gpu/matmul/cublaslt_fp8", Type::fp8) &&
+                   add_cublaslt<std::int8_t, std::int32_t>("gpu/matmul/cublaslt_int8", Type::int8);
 
 }  // namespace
 }  // namespace rung

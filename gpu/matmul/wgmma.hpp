@@ -1,53 +1,66 @@
 /// The rungs that multiply with wgmma, of compute capability 9.0: the shape of a compiled kernel, its launch and its
 /// record. A rung is a shape, or a choice among some (wgmma_shapes.hpp); the kernel is in wgmma_kernel.hpp.
 ///
-/// One warpgroup issues the loads: TMA writes tiles of A (rows x 64) and of B (64 x columns) into a ring of stages.
-/// Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and keeps its sums in
-/// registers. Sources: NVIDIA PTX ISA (wgmma, cp.async.bulk.tensor, mbarrier, setmaxnreg); CUTLASS, warp-specialised
-/// persistent kernels; Shankhdhar, fast.cu (2024).
+/// One warpgroup issues the loads: TMA writes tiles of A (rows x 128 bytes of k) and of B (as deep, x columns) into a
+/// ring of stages. Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and
+/// keeps its sums in registers. B is stored by rows of n in types of 16 bits, else by columns, as A is by rows: TMA
+/// then loads it as it does A. All types have the same bytes in a step, and tensor cores take as long for it. Sources:
+/// NVIDIA PTX ISA (wgmma, cp.async.bulk.tensor, mbarrier, setmaxnreg); CUTLASS, warp-specialised persistent kernels;
+/// Shankhdhar, fast.cu (2024).
 #pragma once
 
 #include "gpu/device_facts.hpp"
-#include "gpu/matmul/fragments.hpp"
+#include "gpu/matmul/general.hpp"
 #include "gpu/matmul/hopper_schedule.hpp"
 
 namespace rung::wgmma {
 
 inline constexpr const char* kNotEmulated = "wgmma, TMA and mbarriers are instructions of compute capability 9.0";
 
-constexpr int kRowsOfGroup = 64, kDepth = 64;  // of C, in k
-constexpr int kBoxCols = 64;                   // of B: 128 bytes, the width of TMA's swizzle
+constexpr int kRowsOfGroup = 64;  // of C
+constexpr int kStepBytes = 128;   // in k, of a row: the width of TMA's swizzle
+constexpr int kBoxCols = 64;      // of B stored by rows of n: 128 bytes of 16-bit numbers
 
 struct Shape {
-  int groups;          ///< warpgroups that multiply
-  int stages;          ///< of the ring
-  bool persistent;     ///< one block a multiprocessor, which computes tile after tile
-  int cluster;         ///< blocks, one below the other, that load each tile of B together: 1 or 2
-  int cols = 256;      ///< of C
-  int parts = 1;       ///< blocks that compute a tile together, each with a part of k
-  int lead = 0;        ///< steps by which the first multiplying warpgroup is ahead of the second
-  bool share = false;  ///< the last tiles are divided along k among all blocks, through memory (stream-K)
-  bool early = false;  ///< starts before the previous kernel has ended, and waits for its end when set up
+  int groups;             ///< warpgroups that multiply
+  int stages;             ///< of the ring
+  bool persistent;        ///< one block a multiprocessor, which computes tile after tile
+  int cluster;            ///< blocks, one below the other, that load each tile of B together: 1 or 2
+  int cols = 256;         ///< of C
+  int parts = 1;          ///< blocks that compute a tile together, each with a part of k
+  int lead = 0;           ///< steps by which the first multiplying warpgroup is ahead of the second
+  bool share = false;     ///< the last tiles are divided along k among all blocks, through memory (stream-K)
+  bool early = false;     ///< starts before the previous kernel has ended, and waits for its end when set up
+  int input_bytes = 2;    ///< of a number of A or B
+  bool promotes = false;  ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
   __host__ __device__ constexpr int cluster_blocks() const { return cluster * parts; }
-  __host__ __device__ constexpr int boxes() const { return cols / kBoxCols; }
+  __host__ __device__ constexpr int depth() const { return kStepBytes / input_bytes; }  ///< of a step, in k
+  __host__ __device__ constexpr bool b_by_columns() const { return input_bytes != 2; }
+  __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : cols / kBoxCols; }
   /// Rows of a box of B: blocks that load B together have some boxes each, or else a part of every box.
-  __host__ __device__ constexpr int box_rows() const { return boxes() % cluster == 0 ? kDepth : kDepth / cluster; }
-  __host__ __device__ constexpr int a_bytes() const { return rows() * kDepth * 2; }
-  __host__ __device__ constexpr int b_bytes() const { return kDepth * cols * 2; }
+  __host__ __device__ constexpr int box_rows() const {
+    const int most = b_by_columns() ? cols : depth();
+    return boxes() % cluster == 0 ? most : most / cluster;
+  }
+  __host__ __device__ constexpr int a_bytes() const { return rows() * kStepBytes; }
+  __host__ __device__ constexpr int b_bytes() const { return cols * kStepBytes; }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// Of the ring, aligned to 1024 bytes, and of two mbarriers for each stage.
   __host__ __device__ constexpr int shared_bytes() const { return stages * stage_bytes() + 1024 + stages * 16; }
   /// Floats from one row of a partial tile to the next in shared memory. 8 more than it has: no two of the 32 pairs
   /// that a warp writes are in the same banks.
   __host__ __device__ constexpr int partial_pitch() const { return cols + 8; }
+  /// Registers of a thread for sums.
+  __host__ __device__ constexpr int sums() const { return promotes ? cols : cols / 2; }
   /// Blocks that fit on a multiprocessor, which has 228 KB and takes 1 KB for each; two are enough.
   __host__ __device__ constexpr int resident() const { return 2 * (shared_bytes() + 1024) <= 228 * 1024 ? 2 : 1; }
 
   __host__ __device__ constexpr bool is_possible() const {
-    return cols % kBoxCols == 0 && (boxes() * kDepth / box_rows()) % cluster == 0 && lead < stages &&
+    return cols % kBoxCols == 0 && (b_by_columns() || (boxes() * depth() / box_rows()) % cluster == 0) &&
+           box_rows() <= 256 && (!b_by_columns() || parts == 1) && lead < stages &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
            (lead == 0 || groups == 2) && (!share || (persistent && parts == 1 && groups <= 2)) && cluster_blocks() <= 8;
@@ -56,13 +69,22 @@ struct Shape {
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
-          bool kEarly>
+          bool kEarly, int kInputBytes, bool kPromotes>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols, kParts, kLead, kShare, kEarly};
+  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster,    kCols,    kParts,
+                                kLead,   kShare,  kEarly,      kInputBytes, kPromotes};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
-using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early>;
+using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early,
+                    s.input_bytes, s.promotes>;
+
+/// The same shape for inputs of another type.
+constexpr Shape shape_for(Type type, Shape shape) {
+  shape.input_bytes = type == Type::tf32 ? 4 : type == Type::fp8 || type == Type::int8 ? 1 : 2;
+  shape.promotes = type == Type::fp8;
+  return shape;
+}
 
 /// Tiles, or pairs of tiles where two blocks load B together.
 inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
@@ -71,7 +93,7 @@ inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
 
 inline Launch launch_of(const Shape& s, const Params& params) {
   const MatmulShape p = matmul_shape(params);
-  const std::int64_t tiles = tiles_of(s, p), pieces = s.share ? tiles * blocks_for(p.k, kDepth) : tiles;
+  const std::int64_t tiles = tiles_of(s, p), pieces = s.share ? tiles * blocks_for(p.k, s.depth()) : tiles;
   const std::int64_t most = std::max(1, gpu_facts().sm_count / s.cluster_blocks());
   const std::int64_t blocks = s.cluster_blocks() * (s.persistent ? std::min(pieces, most) : tiles);
   return {{static_cast<unsigned>(blocks)}, {static_cast<unsigned>(s.threads())}, std::size_t(s.shared_bytes())};
@@ -88,7 +110,7 @@ inline int partial_tiles(const Shape& s, const Params& params) {
   const MatmulShape p = matmul_shape(params);
   const auto tiles = static_cast<int>(tiles_of(s, p));
   const int clusters = static_cast<int>(launch_of(s, params).grid.x) / s.cluster_blocks();
-  const std::int64_t steps = blocks_for(p.k, kDepth), units = (tiles - dense_tiles(tiles, clusters)) * steps;
+  const std::int64_t steps = blocks_for(p.k, s.depth()), units = (tiles - dense_tiles(tiles, clusters)) * steps;
   int partial = 0;
   for (std::int64_t cluster = 0; cluster < clusters; ++cluster) {
     const std::int64_t first = units * cluster / clusters;
@@ -97,11 +119,22 @@ inline int partial_tiles(const Shape& s, const Params& params) {
   return partial;
 }
 
+/// Bytes of A and of B that are copied first, since TMA reads only rows that begin at multiples of 16 bytes.
+inline double copied_bytes(const Shape& s, const Params& p) {
+  if (!s.b_by_columns()) return 0;
+  const auto [m, n, k] = matmul_shape(p);
+  const auto is_readable = [&](const char* ld) {
+    return p.get(ld, k) * s.input_bytes % 16 == 0 && p.get("shift", 0) * s.input_bytes % 16 == 0;
+  };
+  return double(s.input_bytes) * k * ((is_readable("lda") ? 0.0 : m) + (is_readable("ldb") ? 0.0 : n));
+}
+
 /// Each cluster loads its rows of A and its columns of B once.
 inline Traffic traffic_of(const Shape& s, const Params& p) {
-  Traffic traffic = tiled_traffic(p, s.rows() * s.cluster, s.cols, sizeof(Bits16));
+  Traffic traffic = tiled_traffic(p, s.rows() * s.cluster, s.cols, s.input_bytes);
   const double partial = s.share ? 4.0 * s.rows() * s.cluster * s.cols * partial_tiles(s, p) : 0;
-  return {.loaded = traffic.loaded + partial, .stored = traffic.stored + partial};
+  const double besides = partial + copied_bytes(s, p);
+  return {.loaded = traffic.loaded + besides, .stored = traffic.stored + besides};
 }
 
 }  // namespace rung::wgmma
@@ -124,7 +157,7 @@ void run(const Call&) {
 namespace rung::wgmma {
 namespace {
 
-/// What TMA cannot read.
+/// What TMA cannot read, of 16-bit inputs; the other types' rungs copy it first.
 inline std::string refuse(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
   return k % 8 || n % 8 ? "takes rows of A and of B that begin at multiples of 16 bytes: n and k divisible by 8" : "";
@@ -134,7 +167,8 @@ inline std::string refuse(const Params& p) {
 inline Kernel common_record(Kernel kernel, Type type) {
   if (kernel.source.empty()) kernel.source = {{"ptx-isa", "wgmma"}, {"cutlass", "warp specialisation"}};
   kernel.type = type;
-  kernel.refuse = refuse;
+  kernel.is_general = stores_b_by_columns(type);
+  if (!kernel.is_general) kernel.refuse = refuse;
   kernel.gpu.min_compute_capability = 90;
   kernel.gpu.not_emulated = kNotEmulated;
   return kernel;

@@ -14,10 +14,14 @@ namespace rung::wgmma {
 
 using namespace hopper;
 
-/// C and its size, and where partial sums go. n is divisible by 8, and C's rows begin at multiples of 32 bytes.
+/// C and its size, what is to be stored, and where partial sums go.
+template <typename Element>
 struct Output {
-  float* c;
-  int m, n, k;
+  Element* c;
+  std::int64_t ldc;
+  int m, n, k;  // k is 0 where alpha is
+  Element alpha, beta;
+  bool is_plain;    // alpha is 1 and beta 0, n is even, and C's rows begin at multiples of 8 bytes
   int group_rows;   // of tiles, or of pairs of them: tiles are taken in groups of so many
   float* partials;  // stream-K: a tile of sums for each block
   unsigned* flags;  // one for each of a block's warpgroups; equal to epoch once its partial sums are written
@@ -38,11 +42,12 @@ struct Pieces {
   int clusters, rank, part;           // of the blocks that load B together, this one's place; of the parts of k
   int dense, tile, unit = 0, end = 0;
 
-  __device__ Pieces(const Output& out, int block)
+  template <typename Element>
+  __device__ Pieces(const Output<Element>& out, int block)
       : rows((out.m + kShape.rows() * kShape.cluster - 1) / (kShape.rows() * kShape.cluster)),
         cols((out.n + kShape.cols - 1) / kShape.cols),
         group_rows(out.group_rows),
-        steps((out.k + kDepth - 1) / kDepth),
+        steps((out.k + kShape.depth() - 1) / kShape.depth()),
         clusters(gridDim.x / kShape.cluster_blocks()),
         rank(block % kShape.cluster),
         part(block / kShape.cluster),
@@ -94,17 +99,25 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
       barrier_wait(empty + stage * 8, phase);
       if (elect_one()) {
         barrier_expect(barrier, kShape.stage_bytes());
+        constexpr int kDepth = kShape.depth(), kBoxRows = kShape.box_rows();
         tma_load(a_at, map_a, barrier, step * kDepth, row);
-        constexpr int kBoxRows = kShape.box_rows();
-        constexpr int kLoads = kShape.boxes() * (kDepth / kBoxRows) / kShape.cluster;  // of B, by this block
-#pragma unroll
-        for (int i = 0; i < kLoads; ++i) {
-          const int load = pieces.rank * kLoads + i, box = load % kShape.boxes(), k = load / kShape.boxes() * kBoxRows;
-          const int to = b_at + (box * kDepth + k) * kBoxCols * 2;
+        const auto load_b = [&](int to, int x, int y) {
           if constexpr (kShape.cluster > 1)
-            tma_multicast(to, map_b, barrier, col + box * kBoxCols, step * kDepth + k, sharers);
+            tma_multicast(b_at + to, map_b, barrier, x, y, sharers);
           else
-            tma_load(to, map_b, barrier, col + box * kBoxCols, step * kDepth + k);
+            tma_load(b_at + to, map_b, barrier, x, y);
+        };
+        if constexpr (kShape.b_by_columns()) {
+          const int first = pieces.rank * kBoxRows;  // of the columns that this block loads
+          load_b(first * kStepBytes, step * kDepth, col + first);
+        } else {
+          constexpr int kLoads = kShape.boxes() * (kDepth / kBoxRows) / kShape.cluster;  // of B, by this block
+#pragma unroll
+          for (int i = 0; i < kLoads; ++i) {
+            const int load = pieces.rank * kLoads + i, box = load % kShape.boxes(),
+                      k = load / kShape.boxes() * kBoxRows;
+            load_b((box * kDepth + k) * kStepBytes, col + box * kBoxCols, step * kDepth + k);
+          }
         }
       }
       if (++stage == kShape.stages) stage = 0, phase ^= 1;
@@ -117,21 +130,47 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
 __device__ __forceinline__ int first_row_of_thread() { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4; }
 __device__ __forceinline__ int first_col_of_thread() { return threadIdx.x % 4 * 2; }
 
+__device__ __forceinline__ float2 pair_of(float x, float y) { return make_float2(x, y); }
+__device__ __forceinline__ int2 pair_of(int x, int y) { return make_int2(x, y); }
+
 /// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
 /// L2.
-template <int kCols>
-__device__ __forceinline__ void store_sums(const Output& out, int first_row, int first_col,
-                                           const float (&sum)[kCols / 2]) {
+template <int kCols, typename Element>
+__device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
+                                           const Element (&sum)[kCols / 2]) {
   const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int y = row + 8 * half;
     if (y >= out.m) continue;
-    float* to = out.c + static_cast<std::size_t>(y) * out.n + col;
+    Element* to = out.c + y * out.ldc + col;
 #pragma unroll
     for (int j = 0; j < kCols / 8; ++j)
-      if (8 * j < left)
-        __stcs(reinterpret_cast<float2*>(to + 8 * j), make_float2(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]));
+      if (8 * j < left) {
+        const auto pair = pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
+        __stcs(reinterpret_cast<decltype(pair_of(Element{}, Element{}))*>(to + 8 * j), pair);
+      }
+  }
+}
+
+/// The same with factors, for any n and any place of C.
+template <int kCols, typename Element>
+__device__ __forceinline__ void store_any_sums(const Output<Element>& out, int first_row, int first_col,
+                                               const Element (&sum)[kCols / 2]) {
+  const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int y = row + 8 * half;
+    if (y >= out.m) continue;
+    Element* to = out.c + y * out.ldc + col;
+#pragma unroll
+    for (int j = 0; j < kCols / 8; ++j)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        if (8 * j + e >= left) continue;
+        const Element product = out.alpha * sum[4 * j + 2 * half + e];
+        to[8 * j + e] = out.beta == 0 ? product : product + out.beta * to[8 * j + e];
+      }
   }
 }
 
@@ -153,8 +192,8 @@ __device__ __forceinline__ void leave_partial(std::uint32_t partial, int group, 
 /// Adds the partial sums of this block's share of a tile's rows, those of all parts in their order, so that results are
 /// reproducible. The blocks of a part are `cluster` apart, beginning with `rank`.
 template <Shape kShape>
-__device__ __forceinline__ void add_partials(const Output& out, std::uint32_t partial, int first_row, int first_col,
-                                             int part, int rank) {
+__device__ __forceinline__ void add_partials(const Output<float>& out, std::uint32_t partial, int first_row,
+                                             int first_col, int part, int rank) {
   constexpr int kThreads = kShape.groups * 128, kRows = kShape.rows() / kShape.parts, kQuadsOfRow = kShape.cols / 4;
   constexpr int kQuads = kRows * kQuadsOfRow / kThreads;  // of a thread
   const auto row = [&](int i) { return part * kRows + (i * kThreads + static_cast<int>(threadIdx.x)) / kQuadsOfRow; };
@@ -179,15 +218,14 @@ __device__ __forceinline__ void add_partials(const Output& out, std::uint32_t pa
 #pragma unroll
     for (int p = 1; p < kShape.parts; ++p)
       sum.x += of[i][p].x, sum.y += of[i][p].y, sum.z += of[i][p].z, sum.w += of[i][p].w;
-    __stcs(reinterpret_cast<float4*>(out.c + static_cast<std::size_t>(first_row + row(i)) * out.n + first_col + col),
-           sum);
+    __stcs(reinterpret_cast<float4*>(out.c + (first_row + row(i)) * out.ldc + first_col + col), sum);
   }
 }
 
 /// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
 /// interleaved.
 template <Shape kShape>
-__device__ __forceinline__ float4* partial_of_group(const Output& out, int block, int group) {
+__device__ __forceinline__ float4* partial_of_group(const Output<float>& out, int block, int group) {
   constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
   return reinterpret_cast<float4*>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads +
          threadIdx.x % 128;
@@ -195,7 +233,8 @@ __device__ __forceinline__ float4* partial_of_group(const Output& out, int block
 
 /// Publishes a warpgroup's sums of the last steps of a tile for the block that has the first ones.
 template <Shape kShape>
-__device__ __forceinline__ void publish_partial(const Output& out, int group, const float (&sum)[kShape.cols / 2]) {
+__device__ __forceinline__ void publish_partial(const Output<float>& out, int group,
+                                                const float (&sum)[kShape.cols / 2]) {
   float4* to = partial_of_group<kShape>(out, blockIdx.x, group);
 #pragma unroll
   for (int i = 0; i < kShape.cols / 8; ++i)
@@ -211,8 +250,8 @@ __device__ __forceinline__ void publish_partial(const Output& out, int group, co
 /// Adds the sums that the following clusters have of a tile, in their order, so that results are reproducible. Each of
 /// them computes that piece before it waits for anybody, so the wait terminates.
 template <Shape kShape>
-__device__ __forceinline__ void add_published(const Output& out, const Pieces<kShape>& pieces, int tile, int group,
-                                              float (&sum)[kShape.cols / 2]) {
+__device__ __forceinline__ void add_published(const Output<float>& out, const Pieces<kShape>& pieces, int tile,
+                                              int group, float (&sum)[kShape.cols / 2]) {
   const int cluster = blockIdx.x / kShape.cluster_blocks(), end = (tile - pieces.dense + 1) * pieces.steps;
   for (int other = cluster + 1; other < pieces.clusters && pieces.first_unit(other) < end; ++other) {
     if (pieces.first_unit(other) == pieces.first_unit(other + 1)) continue;
@@ -226,6 +265,24 @@ __device__ __forceinline__ void add_published(const Output& out, const Pieces<kS
       sum[4 * i] += quad.x, sum[4 * i + 1] += quad.y, sum[4 * i + 2] += quad.z, sum[4 * i + 3] += quad.w;
     }
   }
+}
+
+/// One step of a warpgroup: issues the products of the tiles in a stage.
+template <Type kType, Shape kShape>
+__device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, bool adds,
+                                               Sum<kType> (&sum)[kShape.cols / 2]) {
+  const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes, b_at = stage_at + kShape.a_bytes();
+  wgmma_fence();
+#pragma unroll
+  for (int byte = 0; byte < kStepBytes; byte += 32) {  // of k, those of an instruction
+    const std::uint64_t a = tile_descriptor(a_at + byte, 1024, 16);
+    if constexpr (kShape.b_by_columns())
+      wgmma_64<kType, kShape.cols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
+    else
+      wgmma_64<kType, kShape.cols>(
+          sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()), adds || byte > 0);
+  }
+  wgmma_commit();
 }
 
 /// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
@@ -250,29 +307,32 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
   int stage = 0;
   std::uint32_t phase = 0;
   Piece piece;
-  float sum[kShape.cols / 2];
+  Sum<kType> sum[kShape.cols / 2];
   while (pieces.next(piece)) {
     int previous = -1;
-    if constexpr (kShape.parts > 1) {
-      if (piece.count == 0)
+    if constexpr (kShape.parts > 1 || kShape.b_by_columns()) {
+      if (kShape.promotes || piece.count == 0)
 #pragma unroll
-        for (float& one : sum) one = 0;
+        for (auto& one : sum) one = 0;
     }
 #pragma unroll 1
     for (int step = 0; step < piece.count; ++step) {
       barrier_wait(full + stage * 8, phase);
-      const std::uint32_t a_at = tiles_at + stage * kShape.stage_bytes() + group * kRowsOfGroup * kDepth * 2;
-      const std::uint32_t b_at = tiles_at + stage * kShape.stage_bytes() + kShape.a_bytes();
-      wgmma_fence();
+      const std::uint32_t stage_at = tiles_at + stage * kShape.stage_bytes();
+      if constexpr (kShape.promotes) {
+        Sum<kType> of_step[kShape.cols / 2];
+        multiply_stage<kType, kShape>(stage_at, group, false, of_step);
+        wgmma_wait<0>();
+        keep_in_order(of_step);
+        release(stage);
 #pragma unroll
-      for (int k = 0; k < kDepth; k += 16)
-        wgmma_64<kType, kShape.cols>(sum, tile_descriptor(a_at + k * 2, 1024, 16),
-                                     tile_descriptor(b_at + k * kBoxCols * 2, 1024, kBoxCols * kDepth * 2),
-                                     step + k > 0);
-      wgmma_commit();
-      wgmma_wait<1>();  // the previous step has been multiplied
-      if (previous >= 0) release(previous);
-      previous = stage;
+        for (int i = 0; i < kShape.cols / 2; ++i) sum[i] += of_step[i];
+      } else {
+        multiply_stage<kType, kShape>(stage_at, group, step > 0, sum);
+        wgmma_wait<1>();  // the previous step has been multiplied
+        if (previous >= 0) release(previous);
+        previous = stage;
+      }
       if (++stage == kShape.stages) stage = 0, phase ^= 1;
       if constexpr (kShape.lead > 0)
         if (--until_follow == 0) named_arrive<2, 256>();
@@ -290,7 +350,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
 template <Shape kShape>
 struct Registers {
   static constexpr int kEven = 65536 / (kShape.threads() * kShape.resident()) / 8 * 8;  // of a thread, at the start
-  static constexpr bool kMoved = kShape.cols / 2 + 48 > kEven;  // too few for the sums and what is beside them
+  static constexpr bool kMoved = kShape.sums() + 48 > kEven;  // too few for the sums and what is beside them
   static constexpr int kFew = kShape.groups == 2 && kShape.resident() == 1 ? 40 : 24;
   static constexpr int kMost = ((kShape.groups + 1) * kEven - kFew) / kShape.groups / 8 * 8;
   static constexpr int kMany = kMost < 248 ? kMost : 248;
@@ -301,7 +361,7 @@ template <Type kType, class Tile>
 __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     __launch_bounds__(Tile::kShape.threads(), Tile::kShape.resident())
         matmul_wgmma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-                     const Output out) {
+                     const Output<Sum<kType>> out) {
   constexpr Shape kShape = Tile::kShape;
   constexpr bool kTogether = kShape.cluster_blocks() > 1;
   const std::uint32_t tiles_at = (shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u;
@@ -337,7 +397,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
     const Pieces<kShape> pieces(out, block);
     multiply<kType, kShape>(tiles_at, full, empty, pieces, first_sharer, group,
-                            [&](const Piece& piece, float(&sum)[Tile::kShape.cols / 2]) {
+                            [&](const Piece& piece, Sum<kType>(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
                               const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
                               if constexpr (kShape.parts > 1) {
@@ -350,7 +410,11 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                   if (piece.count < pieces.steps)
                                     add_published<kShape>(out, pieces, piece.tile, group, sum);
                                 }
-                                store_sums<kShape.cols>(out, row + group * kRowsOfGroup, col, sum);
+                                const int first_row = row + group * kRowsOfGroup;
+                                if (!kShape.b_by_columns() || out.is_plain)
+                                  store_sums<kShape.cols>(out, first_row, col, sum);
+                                else
+                                  store_any_sums<kShape.cols>(out, first_row, col, sum);
                               }
                             });
   }
@@ -364,28 +428,71 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   }
 }
 
+namespace {
+
+/// Copies rows of `row_bytes` bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
+__global__ void __launch_bounds__(256) align_rows(const unsigned char* from, std::int64_t from_pitch, unsigned char* to,
+                                                  std::int64_t to_pitch, int row_bytes, int rows) {
+  for (int row = blockIdx.y; row < rows; row += gridDim.y)
+    for (int byte = blockIdx.x * blockDim.x + threadIdx.x; byte < row_bytes; byte += gridDim.x * blockDim.x)
+      to[row * to_pitch + byte] = from[row * from_pitch + byte];
+}
+
+/// Floats of a copy that TMA can read, of a matrix that it cannot; else 0.
+std::size_t floats_of_copy(const BoxedMatrix& x) {
+  const std::int64_t bytes = type_bytes(x.type);
+  const bool readable = reinterpret_cast<std::uintptr_t>(x.at) % 16 == 0 && x.pitch * bytes % 16 == 0;
+  return readable ? 0 : std::size_t(x.rows) * (blocks_for(x.cols * bytes, 16) * 4);
+}
+
+/// Copies a matrix whose rows do not begin at multiples of 16 bytes to rows that do.
+void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
+  if (floats_of_copy(x) == 0) return;
+  const std::int64_t bytes = type_bytes(x.type), pitch = std::int64_t{blocks_for(x.cols * bytes, 16)} * 16;
+  Call copying = call;
+  copying.launch = Launch{{16, 264}, {256}};
+  launch(copying, align_rows, static_cast<const unsigned char*>(x.at), x.pitch * bytes,
+         reinterpret_cast<unsigned char*>(copy), pitch, static_cast<int>(x.cols * bytes), x.rows);
+  x.at = copy;
+  x.pitch = pitch / bytes;
+}
+
+}  // namespace
+
 inline namespace sm90a {
 
 template <Type kType, class Tile>
 void run(const Call& call) {
   constexpr Shape kShape = Tile::kShape;
-  const auto g = general<Bits16, float, Bits16>(call);
-  BoxedMatrix a{.at = g.a.at, .type = kType, .cols = g.k, .rows = g.m, .pitch = g.a.ld};
-  a.box_cols = kDepth, a.box_rows = kShape.rows(), a.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
-  BoxedMatrix b{.at = g.b.at, .type = kType, .cols = g.n, .rows = g.k, .pitch = g.b.ld};
-  b.box_cols = kBoxCols, b.box_rows = kShape.box_rows(), b.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
-  Output out{.c = g.c,
-             .m = g.m,
-             .n = g.n,
-             .k = g.k,
-             .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
-             .partials = nullptr,
-             .flags = nullptr,
-             .epoch = 0};
-  if constexpr (kShape.share) {
-    const std::size_t blocks = call.launch.grid.x;
-    const Workspace& space = workspace(0, 0, blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
+  constexpr bool kByColumns = kShape.b_by_columns();
+  static_assert(kByColumns == stores_b_by_columns(kType));
+  const auto it = matmul_of<StoredAs<kType>, Sum<kType>>(call, kByColumns);
+  BoxedMatrix a{.at = it.a, .type = kType, .cols = it.k, .rows = it.m, .pitch = it.lda};
+  a.box_cols = kShape.depth(), a.box_rows = kShape.rows(), a.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+  BoxedMatrix b{
+      .at = it.b, .type = kType, .cols = kByColumns ? it.k : it.n, .rows = kByColumns ? it.n : it.k, .pitch = it.ldb};
+  b.box_cols = kByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
+  b.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+  const bool has_pairs = it.n % 2 == 0 && it.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 8 == 0;
+  Output<Sum<kType>> out{.c = it.c,
+                         .ldc = it.ldc,
+                         .m = it.m,
+                         .n = it.n,
+                         .k = it.alpha == 0 ? 0 : it.k,
+                         .alpha = static_cast<Sum<kType>>(it.alpha),
+                         .beta = static_cast<Sum<kType>>(it.beta),
+                         .is_plain = it.alpha == 1 && it.beta == 0 && has_pairs,
+                         .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
+                         .partials = nullptr,
+                         .flags = nullptr,
+                         .epoch = 0};
+  if constexpr (kShape.share || kByColumns) {
+    const std::size_t blocks = kShape.share ? call.launch.grid.x : 0;
+    const Workspace& space =
+        workspace(floats_of_copy(a), floats_of_copy(b), blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
     out.partials = space.partials, out.flags = space.flags, out.epoch = space.epoch;
+    make_readable(call, a, space.a);
+    make_readable(call, b, space.b);
   }
   launch_after(kShape.early, call, matmul_wgmma<kType, Tile>, tensor_map(a), tensor_map(b), out);
 }

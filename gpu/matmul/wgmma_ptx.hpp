@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/registry.hpp"
 
@@ -48,50 +49,77 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_REGISTERS_96                                                                        \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define RUNG_SUMS_4(i) "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3])
-#define RUNG_SUMS_16(i) RUNG_SUMS_4(i), RUNG_SUMS_4(i + 4), RUNG_SUMS_4(i + 8), RUNG_SUMS_4(i + 12)
-#define RUNG_SUMS_32(i) RUNG_SUMS_16(i), RUNG_SUMS_16(i + 16)
-/// `a`, `b`, `adds`, `order`: the numbers of the operands after the sums.
-#define RUNG_WGMMA(cols, type, registers, a, b, adds_at, order, ...)                                             \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" adds_at                                                      \
-               ", 0;\n"                                                                                          \
-               "wgmma.mma_async.sync.aligned.m64n" cols "k16.f32." type "." type " {" registers "}, %" a ", %" b \
-               ", p, 1, 1, 0, %" order ";\n}"                                                                    \
-               : __VA_ARGS__                                                                                     \
+#define RUNG_SUMS_4(c, i) c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3])
+#define RUNG_SUMS_16(c, i) RUNG_SUMS_4(c, i), RUNG_SUMS_4(c, i + 4), RUNG_SUMS_4(c, i + 8), RUNG_SUMS_4(c, i + 12)
+#define RUNG_SUMS_32(c, i) RUNG_SUMS_16(c, i), RUNG_SUMS_16(c, i + 16)
+/// `a`, `b`, `adds`, `order`: the numbers of the operands after the sums. `kind`: the depth and the types. `end`: what
+/// follows, factors of 1 for A and B and, for 16 bits, the orders of A and of B. `c`: "+f", or "+r" for int32 sums.
+#define RUNG_WGMMA(cols, kind, registers, a, b, adds_at, end, ...)                                            \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" adds_at                                                   \
+               ", 0;\n"                                                                                       \
+               "wgmma.mma_async.sync.aligned.m64n" cols kind " {" registers "}, %" a ", %" b ", p" end ";\n}" \
+               : __VA_ARGS__                                                                                  \
                : "l"(a_tile), "l"(b_tile), "r"(adds), "n"(kBByRowsOfN ? 1 : 0))
-#define RUNG_WGMMA_64(type) RUNG_WGMMA("64", type, RUNG_REGISTERS_0, "32", "33", "34", "35", RUNG_SUMS_32(0))
-#define RUNG_WGMMA_128(type)                                                                                \
-  RUNG_WGMMA("128", type, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32, "64", "65", "66", "67", RUNG_SUMS_32(0), \
-             RUNG_SUMS_32(32))
-#define RUNG_WGMMA_192(type)                                                                                      \
-  RUNG_WGMMA("192", type, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64, "96", "97", "98", "99", \
-             RUNG_SUMS_32(0), RUNG_SUMS_32(32), RUNG_SUMS_32(64))
-#define RUNG_WGMMA_256(type)                                                                                     \
-  RUNG_WGMMA("256", type, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64 ", " RUNG_REGISTERS_96, \
-             "128", "129", "130", "131", RUNG_SUMS_32(0), RUNG_SUMS_32(32), RUNG_SUMS_32(64), RUNG_SUMS_32(96))
+#define RUNG_WGMMA_64(kind, end, c) \
+  RUNG_WGMMA("64", kind, RUNG_REGISTERS_0, "32", "33", "34", end("35"), RUNG_SUMS_32(c, 0))
+#define RUNG_WGMMA_128(kind, end, c)                                                                                \
+  RUNG_WGMMA("128", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32, "64", "65", "66", end("67"), RUNG_SUMS_32(c, 0), \
+             RUNG_SUMS_32(c, 32))
+#define RUNG_WGMMA_192(kind, end, c)                                                                                   \
+  RUNG_WGMMA("192", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64, "96", "97", "98", end("99"), \
+             RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_32(c, 64))
+#define RUNG_WGMMA_256(kind, end, c)                                                                             \
+  RUNG_WGMMA("256", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64 ", " RUNG_REGISTERS_96, \
+             "128", "129", "130", end("131"), RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_32(c, 64),      \
+             RUNG_SUMS_32(c, 96))
+#define RUNG_WGMMA_ANY(kind, end, c)                        \
+  if constexpr (kCols == 64) RUNG_WGMMA_64(kind, end, c);   \
+  if constexpr (kCols == 128) RUNG_WGMMA_128(kind, end, c); \
+  if constexpr (kCols == 192) RUNG_WGMMA_192(kind, end, c); \
+  if constexpr (kCols == 256) RUNG_WGMMA_256(kind, end, c)
+#define RUNG_END_16(order) ", 1, 1, 0, %" order
+#define RUNG_END_FLOAT(order) ", 1, 1"
+#define RUNG_END_INT(order) ""
 
-/// sum (64 x kCols) = A (64 x 16) B (16 x kCols), + sum if `adds`. A is stored by rows of k, B by rows of n or,
-/// if told so, of k. A thread holds kCols / 2 sums.
+/// A number of a type as it is stored, and the sums of their products.
+template <Type kType>
+using StoredAs =
+    std::conditional_t<kType == Type::tf32, float,
+                       std::conditional_t<kType == Type::int8, std::int8_t,
+                                          std::conditional_t<kType == Type::fp8, std::uint8_t, std::uint16_t>>>;
+template <Type kType>
+using Sum = std::conditional_t<kType == Type::int8, int, float>;
+
+/// sum (64 x kCols) = A (64 x k) B (k x kCols), + sum if `adds`, where k numbers are 32 bytes. A is stored by rows of
+/// k, B by rows of n or, if told so, of k; in types of 16 bits alone there is a choice. A thread holds kCols / 2 sums.
 template <Type kType, int kCols, bool kBByRowsOfN = true>
-__device__ __forceinline__ void wgmma_64(float (&sum)[kCols / 2], std::uint64_t a_tile, std::uint64_t b_tile,
+__device__ __forceinline__ void wgmma_64(Sum<kType> (&sum)[kCols / 2], std::uint64_t a_tile, std::uint64_t b_tile,
                                          int adds) {
-  static_assert(kType == Type::bf16 || kType == Type::fp16);
+  constexpr bool kHas16Bits = kType == Type::bf16 || kType == Type::fp16;
+  static_assert(kHas16Bits || !kBByRowsOfN);
+  static_assert(kHas16Bits || kType == Type::tf32 || kType == Type::fp8 || kType == Type::int8);
   static_assert(kCols == 64 || kCols == 128 || kCols == 192 || kCols == 256);
-  constexpr bool kBf16 = kType == Type::bf16;
-  if constexpr (kCols == 64 && kBf16) RUNG_WGMMA_64("bf16");
-  if constexpr (kCols == 64 && !kBf16) RUNG_WGMMA_64("f16");
-  if constexpr (kCols == 128 && kBf16) RUNG_WGMMA_128("bf16");
-  if constexpr (kCols == 128 && !kBf16) RUNG_WGMMA_128("f16");
-  if constexpr (kCols == 192 && kBf16) RUNG_WGMMA_192("bf16");
-  if constexpr (kCols == 192 && !kBf16) RUNG_WGMMA_192("f16");
-  if constexpr (kCols == 256 && kBf16) RUNG_WGMMA_256("bf16");
-  if constexpr (kCols == 256 && !kBf16) RUNG_WGMMA_256("f16");
+  if constexpr (kType == Type::bf16) {
+    RUNG_WGMMA_ANY("k16.f32.bf16.bf16", RUNG_END_16, "+f");
+  } else if constexpr (kType == Type::fp16) {
+    RUNG_WGMMA_ANY("k16.f32.f16.f16", RUNG_END_16, "+f");
+  } else if constexpr (kType == Type::tf32) {
+    RUNG_WGMMA_ANY("k8.f32.tf32.tf32", RUNG_END_FLOAT, "+f");
+  } else if constexpr (kType == Type::fp8) {
+    RUNG_WGMMA_ANY("k32.f32.e4m3.e4m3", RUNG_END_FLOAT, "+f");
+  } else {
+    RUNG_WGMMA_ANY("k32.s32.s8.s8", RUNG_END_INT, "+r");
+  }
 }
 #undef RUNG_WGMMA_64
 #undef RUNG_WGMMA_128
 #undef RUNG_WGMMA_192
 #undef RUNG_WGMMA_256
+#undef RUNG_WGMMA_ANY
 #undef RUNG_WGMMA
+#undef RUNG_END_16
+#undef RUNG_END_FLOAT
+#undef RUNG_END_INT
 #undef RUNG_SUMS_32
 #undef RUNG_SUMS_16
 #undef RUNG_SUMS_4
@@ -101,8 +129,21 @@ __device__ __forceinline__ void wgmma_64(float (&sum)[kCols / 2], std::uint64_t 
 #undef RUNG_REGISTERS_96
 
 template <Type kType, bool kBByRowsOfN = true>
-__device__ __forceinline__ void wgmma_64x256(float (&sum)[128], std::uint64_t a, std::uint64_t b, int adds) {
+__device__ __forceinline__ void wgmma_64x256(Sum<kType> (&sum)[128], std::uint64_t a, std::uint64_t b, int adds) {
   wgmma_64<kType, 256, kBByRowsOfN>(sum, a, b, adds);
+}
+
+/// Keeps the compiler from reading sums before a wait for them, or writing them after: it does not know that the
+/// instructions in between go on using the registers.
+template <typename T, int kCount>
+__device__ __forceinline__ void keep_in_order(T (&sum)[kCount]) {
+#pragma unroll
+  for (T& one : sum) {
+    if constexpr (std::is_same_v<T, float>)
+      asm volatile("" : "+f"(one)::"memory");
+    else
+      asm volatile("" : "+r"(one)::"memory");
+  }
 }
 
 }  // namespace rung::hopper

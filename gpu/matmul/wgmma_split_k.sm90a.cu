@@ -13,7 +13,7 @@ namespace {
 
 template <Type kType>
 bool add(const char* name) {
-  return wgmma::add_choice<kType, wgmma::Some::split>({
+  return wgmma::add_choice<kType, wgmma::kSplitShapes>({
       .name = name,
       .order = 370,
       .title = "wgmma, split k",

@@ -11,7 +11,7 @@ namespace {
 
 template <Type kType>
 bool add(const char* name) {
-  return wgmma::add_choice<kType, wgmma::Some::all>({
+  return wgmma::add_choice<kType, wgmma::kAllShapes>({
       .name = name,
       .order = 380,
       .title = "wgmma, top",

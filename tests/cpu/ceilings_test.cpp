@@ -14,7 +14,7 @@
 #include "common/harness/workload.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/machine/target.hpp"
-#include "common/problem/fma_bf16.hpp"
+#include "common/problem/fma_tiles.hpp"
 #include "tests/quiet_machine.hpp"
 
 namespace rung {

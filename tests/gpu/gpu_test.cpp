@@ -11,6 +11,7 @@
 
 #include "common/harness/workload.hpp"
 #include "common/machine/target.hpp"
+#include "common/problem/matmul.hpp"
 #include "gpu/device_facts.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
@@ -113,7 +114,7 @@ TEST_P(EveryGpuKernel, IsRightAtAwkwardSizes) {
 
 /// Products with leading dimensions, factors and shifts: rows that begin at multiples of 16 bytes and rows that do not,
 /// in one matrix and in all; C read and not; A and B not read; one row, one column, one step in k.
-std::vector<Params> general_products() {
+std::vector<Params> general_products(Type type) {
   std::vector<Params> all;
   for (const auto& [m, n, k] : {std::array{129, 257, 33},
                                 {300, 310, 515},
@@ -123,11 +124,12 @@ std::vector<Params> general_products() {
                                 {517, 1031, 1},
                                 {1003, 1037, 260}}) {
     const Params shape{{"m", m}, {"n", n}, {"k", k}};
+    const int row_of_b = stores_b_by_columns(type) ? k : n;
     for (const Params& more :
          {Params{{"alpha", -1}, {"beta", 2}}, Params{{"alpha", 0}, {"beta", -3}}, Params{{"alpha", 0}, {"beta", 0}},
-          Params{{"lda", k + 3}, {"ldb", n + 8}, {"ldc", n + 5}, {"beta", 1}},
-          Params{{"lda", (k + 7) / 4 * 4}, {"ldb", (n + 7) / 4 * 4}, {"ldc", (n + 7) / 4 * 4}, {"alpha", 2}},
-          Params{{"shift", 1}, {"beta", 1}}, Params{{"shift", 4}}, Params{{"shift", 63}, {"ldb", n + 1}}}) {
+          Params{{"lda", k + 3}, {"ldb", row_of_b + 8}, {"ldc", n + 5}, {"beta", 1}},
+          Params{{"lda", (k + 7) / 4 * 4}, {"ldb", (row_of_b + 7) / 4 * 4}, {"ldc", (n + 7) / 4 * 4}, {"alpha", 2}},
+          Params{{"shift", 1}, {"beta", 1}}, Params{{"shift", 4}}, Params{{"shift", 63}, {"ldb", row_of_b + 1}}}) {
       all.push_back(shape);
       for (const auto& [name, value] : more) all.back().set(name, value);
     }
@@ -142,12 +144,12 @@ TEST_P(EveryGpuKernel, TakesGeneralProducts) {
   Target& gpu = *the_gpu().target;
   const Problem& problem = problem_of(kernel);
   for (const Params& tunables : variants_of(kernel))
-    for (const Params& given : general_products()) {
+    for (const Params& given : general_products(kernel.type)) {
       const Call call = call_of(kernel, given, tunables);
       ASSERT_EQ(gpu.refuse(kernel, call), "") << call.params.text();
       const Params sizes = problem.complete(given);
       Workload work(gpu, kernel, problem, call);
-      for (const DataSet& fill : {integers(), random_reals()}) {
+      for (const DataSet& fill : problem.data) {
         const Check check = work.verify(HostInputs(problem, sizes, fill, kSeed));
         ASSERT_TRUE(check.passed()) << kernel.name << "/" << call.params.text() << ": " << check.failure
                                     << ", error ratio " << check.max_error_ratio;

@@ -103,7 +103,15 @@ TEST(Sass, DifferencesAreTold) {
 // --- the main loop of a kernel ----------------------------------------------------------------------------------
 
 /// The instructions of compute capability 7.0 to 9.0, by the low 12 bits of their 16 bytes.
-enum Opcode : unsigned { kFfma = 0x223, kLoadShared = 0x984, kLoadLocal = 0x983, kStoreLocal = 0x387 };
+enum Opcode : unsigned {
+  kFfma = 0x223,
+  kLoadShared = 0x984,
+  kLoadLocal = 0x983,
+  kStoreLocal = 0x387,
+  kHgmma = 0x9f0,  // a warpgroup's product in 16 bits or TF32
+  kIgmma = 0x9f1,  // INT8
+  kQgmma = 0x9f3   // FP8
+};
 
 struct Instruction {
   unsigned opcode, target, first, second, third;  // registers
@@ -228,6 +236,44 @@ INSTANTIATE_TEST_SUITE_P(Kernels, HopperSass,
 #else
 
 TEST(HopperSass, TheLoopHoldsFfmasAndNothingIsSpilled) {
+  GTEST_SKIP() << "built without code for sm_90a: no machine code to look at";
+}
+
+#endif
+
+#ifdef RUNG_TENSOR_NVCC_COMMAND
+
+struct Typed {
+  std::string type, tile;  // the tile's number of columns, and what follows it in the kernel's name
+  Opcode product;
+  friend std::ostream& operator<<(std::ostream& out, const Typed& typed) { return out << typed.type << typed.tile; }
+};
+
+class TensorSass : public testing::TestWithParam<Typed> {};
+
+/// A kernel that the compiler serialised or spilled would be right as well, only slow.
+TEST_P(TensorSass, MultipliesInItsTypeAndSpillsNothing) {
+  if (std::system(RUNG_TENSOR_NVCC_COMMAND " --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "the compiler that built rung is not on this machine";
+  const auto& [type, tile, product] = GetParam();
+  const std::string source = "gpu/matmul/wgmma_top_" + type + ".sm90a.cu";
+  const std::vector<Instruction> code = instructions(kernel_code(cubin_of(RUNG_TENSOR_NVCC_COMMAND, source), tile));
+  ASSERT_FALSE(code.empty()) << "no one kernel has the tile " << tile;
+  for (const Opcode one : {kHgmma, kIgmma, kQgmma}) EXPECT_EQ(number_of(one, code), one == product ? 4 : 0);
+  EXPECT_EQ(number_of(kLoadLocal, code), 0);
+  EXPECT_EQ(number_of(kStoreLocal, code), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, TensorSass,
+    testing::Values(Typed{"int8", "Li256ELi1ELi2ELb0E", kIgmma}, Typed{"int8", "Li192ELi1ELi2ELb0E", kIgmma},
+                    Typed{"fp8", "Li192ELi1ELi1ELb0E", kQgmma}, Typed{"fp8", "Li128ELi1ELi0ELb0E", kQgmma},
+                    Typed{"tf32", "Li256ELi1ELi2ELb0E", kHgmma}, Typed{"tf32", "Li192ELi1ELi2ELb0E", kHgmma}),
+    [](const auto& info) { return info.param.type + "_" + std::to_string(info.index); });
+
+#else
+
+TEST(TensorSass, MultipliesInItsTypeAndSpillsNothing) {
   GTEST_SKIP() << "built without code for sm_90a: no machine code to look at";
 }
 
