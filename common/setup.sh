@@ -24,11 +24,12 @@ install_packages() {
   local options=(-qq -o Acquire::Retries=2 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30)
   export DEBIAN_FRONTEND=noninteractive
   # python3-venv brings ca-certificates, which replaces a bundle that the site put there (a proxy's): pip still needs it.
+  # Kept in this tree: nobody else can have put a file of that name there.
   local bundle=/etc/ssl/certs/ca-certificates.crt
-  [ -f $bundle ] && cp $bundle /tmp/rung-certificates.crt && export PIP_CERT=/tmp/rung-certificates.crt
+  [ -f $bundle ] && mkdir -p build && cp $bundle build/certificates.crt && export PIP_CERT=$top/build/certificates.crt
   if ! { as_root apt-get "${options[@]}" update &&
-         as_root apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}"; } >/tmp/rung-apt.log 2>&1; then
-    say "could not install them (offline, or no rights; see /tmp/rung-apt.log): going on with what is there"
+         as_root apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}"; } >packages.log 2>&1; then
+    say "could not install them (offline, or no rights; see packages.log): going on with what is there"
   fi
 }
 
@@ -42,8 +43,8 @@ find_python() {
   if python3 -m venv --system-site-packages .venv &&
      "$python" -m pip install --quiet --disable-pip-version-check --timeout 30 -r report/requirements.txt; then
     return 0
-  fi >/tmp/rung-pip.log 2>&1
-  say "could not install all of them (offline? see /tmp/rung-pip.log): the report has what the rest allows"
+  fi >python.log 2>&1
+  say "could not install all of them (offline? see python.log): the report has what the rest allows"
   "$python" -c 'import numpy' 2>/dev/null || python=python3  # what is installed is used
 }
 

@@ -2,8 +2,7 @@
 
 from statistics import median
 
-from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim,
-                               judge, numbers, ratio, words)
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, judge, numbers, ratio, words
 
 KEEPS = 0.95
 """A stride keeps the full rate if so large a part of the best one is left."""
@@ -24,7 +23,7 @@ def section(view: View) -> Section | None:
     plain, padded = ({r["stride"]: r for r in narrow if r["padding"] == padding} for padding in (0, 1))
     is_timed = bool(timed)
     return Section(_finding(plain, padded, is_timed) + _prediction(rows), figures=[_figure(view, rows, timed)],
-                   verdicts=_verdicts(view, plain, is_timed), appendix=[_table(view, rows, timed)])
+                   appendix=[_table(view, rows, timed)])
 
 
 def _is_strided(p: Point) -> bool:
@@ -128,22 +127,6 @@ def _prediction(rows: list[dict]) -> str:
     return (f" The wavefronts that the emulator counts predict the {len(errors)} measured rates with a median error of "
             f"{numbers.percent(median(e for e, _ in errors))} and of {numbers.percent(worst)} at most (stride "
             f"{row['stride']:g}, {row['width']:g}-byte accesses{padded}).")
-
-
-def _verdicts(view: View, plain: dict, is_timed: bool) -> list[Verdict]:
-    if not any(c.get("id") == "random" for c in view.settings.get("claims", ())):
-        return []
-    said, kept, worst = claim(view, "random"), _kept(plain), _worst(plain)
-    if len(plain) < 2:
-        return [Verdict(said, UNTESTED)]
-    if len(kept) == len(plain):
-        return [Verdict(said, HOLDS, f"All {len(plain)} strides are equally fast.")]
-    free = [s for s in kept if (plain[s]["wavefronts_per_request"] or 0) == 1]
-    text = f"It holds for the {len(kept)} strides that are free of bank conflicts" if len(free) == len(kept) else (
-        f"It holds for {len(kept)} of {len(plain)} strides")
-    waves = worst["wavefronts_per_request"]
-    text += f"; at stride {worst['stride']:g} a request takes {waves:g} wavefronts instead of one" if waves else ""
-    return [Verdict(said, FAILS, f"{text}{'' if is_timed else ' (counted)'}.")]
 
 
 # Figure and table

@@ -1,7 +1,6 @@
 """What waiting costs: barriers of a block and of a warp, shuffles, fences, and the ways in which blocks join results."""
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Claim, Column, Figure, Point, Ratio, Section, Table,
-                               Verdict, View, claim, judge, numbers, ratio, words)
+from report.experiment import (Column, Figure, Point, Ratio, Section, Table, View, judge, numbers, ratio, words)
 from report.data.view import order
 
 WARP = 32
@@ -23,12 +22,10 @@ def section(view: View) -> Section | None:
     counted = [p for p in view.counts.points if p.is_counted and p.kernel.family == s.get("exchange")] if view.counts else []
     ratios = _ratios(rounds, sums.get("gpu", []), str(s.get("base", "")))
     finding = " ".join(filter(None, (_rounds(rounds, ratios), _latency(rounds), _sums(sums.get("gpu", [])))))
-    verdicts = _verdicts(view, rounds, ratios)
-    if not finding and not counted and all(v.verdict == UNTESTED for v in verdicts):
+    if not finding and not counted:
         return None
     figures = [*([_round_figure(view, rounds, ratios)] if rounds else []), *([_sum_figure(view, sums)] if sums else [])]
-    return Section(finding or "The kernels were counted by the emulator; none was timed.", figures=figures, verdicts=verdicts,
-                   appendix=[*_round_table(view, rounds, counted), *([_sum_table(view, sums)] if sums else []),
+    return Section(finding or "The kernels were counted by the emulator; none was timed.", figures=figures, appendix=[*_round_table(view, rounds, counted), *([_sum_table(view, sums)] if sums else []),
                              *_fault_table(view)])
 
 
@@ -128,71 +125,6 @@ def _sums(points: list[Point]) -> str:
     return f"{text}."
 
 
-# Verdicts
-
-
-def _verdicts(view: View, rounds: list[Point], ratios: dict) -> list[Verdict]:
-    made = []
-    for entry in view.settings.get("claims", ()):
-        said = claim(view, entry["id"])
-        if entry["id"] == "visible":
-            made.append(_visible(said, rounds, ratios))
-        elif entry.get("faults"):
-            made.append(_faulty(said, _findings(view, entry["faults"]), _wrong_text(view, entry["faults"]),
-                                str(entry.get("lacking") or "that lack one of them"), is_refuted=entry["id"] == "warp"))
-    return made
-
-
-def _findings(view: View, names: list[str]) -> dict[str, set[str]]:
-    """Fault → the tools that find it."""
-    found: dict[str, set[str]] = {}
-    for file in view.companions.hazards:
-        for name in names:
-            if name in file.kernels:
-                found.setdefault(name, set()).update(t for t, v in file.kernels[name].verdicts.items() if v.found)
-    return found
-
-
-def _wrong_text(view: View, names: list[str]) -> str:
-    """How often these faults gave wrong results on a GPU: a fault need not show to be one."""
-    file = view.companions.wrong_results
-    counts = [n for name in names if file and (n := file.wrong.get(name)) is not None]
-    if not counts:
-        return ""
-    return (f" Launched {numbers.grouped(file.launches)} times on the {file.machine} without any tool, they gave "
-            f"{words.joined([numbers.grouped(n) for n in counts])} wrong results.")
-
-
-def _faulty(said: Claim, found: dict[str, set[str]], wrong: str, lacking: str, is_refuted: bool) -> Verdict:
-    """A claim that something is not needed is refuted, one that it is needed is supported, by faults found without it."""
-    if not found:
-        return Verdict(said, UNTESTED)
-    seen = sum(map(bool, found.values()))
-    tools = sorted({t for names in found.values() for t in names}, key=lambda t: (t != "emulator", t))
-    counts = [f"{'the emulator' if t == 'emulator' else t} in {sum(t in names for names in found.values())}" for t in tools]
-    kind = "in which such a barrier is missing or incomplete" if is_refuted else lacking
-    text = words.sentence(f"races are reported by {words.joined(counts)}" if counts else "no race is reported")
-    text = f"{text[:-1]} of {words.counted(len(found), 'kernel')} {kind}.{wrong}"
-    if is_refuted:
-        return Verdict(said, FAILS if seen else UNTESTED, text + (
-            " Since Volta the lanes of a warp are scheduled independently." if seen else ""))
-    return Verdict(said, HOLDS if seen == len(found) else PARTLY if seen else UNTESTED, text)
-
-
-def _visible(said: Claim, rounds: list[Point], ratios: dict) -> Verdict:
-    """Results without a fence are verified before and after timing; a fence adds nothing but its price."""
-    fenced = [p for p in rounds if _fence(p) and ("fence", p.name) in ratios]
-    without = {p.name for p in rounds if not _fence(p) and p.kernel.name in {q.kernel.name for q in fenced}}
-    if not without:
-        return Verdict(said, UNTESTED)
-    costs = []
-    for fence in dict.fromkeys(_fence(p) for p in fenced):
-        factors = [1 / ratios["fence", p.name].value for p in fenced if _fence(p) == fence]
-        costs.append(f"{numbers.significant(min(factors))} to {numbers.significant(max(factors))} times as long with {FENCES.get(fence, fence)}")
-    return Verdict(said, HOLDS, f"Without a fence the exchange through global memory gives the verified result in all "
-                   f"{words.counted(len(without), 'configuration')}; a round takes {words.joined(costs)}.")
-
-
 # Figures
 
 
@@ -266,7 +198,7 @@ def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
     def draw(fig) -> None:
         from report.draw import lines, style
         series = [lines.Series(name, [_dot(p, _n(p), MICRO) for p in points]) for name, points in shown.items()]
-        ax = style.axes(fig, 17, 9, 25, 2)
+        ax = style.axes(fig, 17, 9, 25, 4)
         lines.draw(ax, series, "Numbers added", "Time [µs]", log_y=True, limit=16)
         ax.xaxis.set_major_formatter(lambda v, _: _binary(v))
         ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points})[::2])

@@ -3,16 +3,12 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
-                               best_variants, build, claim, numbers, whole_machine, words)
+from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, best_variants, build, numbers,
+                               whole_machine, words)
 from report.sections import ladders
 
 PIXEL_BYTES = 8
 """That a pass over the image moves for a pixel: read once, written once."""
-LEVEL = 1.25
-"""A cost that varies by no more than this over the radii does not depend on them."""
-SAME = 0.01
-"""Two ratios of operations to bytes so near to each other are the same."""
 
 
 def section(view: View) -> Section | None:
@@ -20,8 +16,7 @@ def section(view: View) -> Section | None:
     if not made:
         return None
     return Section(
-        " ".join(map(_finding, made)), ladders=made, verdicts=[_ratio_verdict(view), _radius_verdict(view, made)],
-        figures=[*_rates(view, made), *_ratios(view), *_pictures(view)],
+        " ".join(map(_finding, made)), ladders=made, figures=[*_rates(view, made), *_ratios(view), *_pictures(view)],
         appendix=[*(x for ladder in made for x in _appendix(view, ladder)), *_counted(view)])
 
 
@@ -123,35 +118,6 @@ def _at(p: Point) -> str:
     return f"{numbers.rate(p)} at radius {p.sizes['radius']:.0f}"
 
 
-def _ratio_verdict(view: View) -> Verdict:
-    """By the emulator's counts at the largest radius that both kernels have."""
-    told, found = claim(view, "ratio"), defaultdict(dict)
-    for p in _counts(view):
-        found[p.sizes["radius"]][p.kernel.name.split("/")[-1]] = p
-    both = [radius for radius, points in found.items() if {"naive", "shared_tile"} <= points.keys()]
-    if not both:
-        return Verdict(told, UNTESTED)
-    naive, tiled = (_executed(found[max(both)][name]) for name in ("naive", "shared_tile"))
-    exact = abs(naive - 0.25) <= SAME * 0.25
-    return Verdict(told, HOLDS if exact and tiled > naive else PARTLY if exact or tiled > naive else FAILS,
-                   f"At radius {max(both):.0f} the emulator counts {numbers.significant(naive)} operations per byte for the naive kernel "
-                   f"and {numbers.significant(tiled)} with tiles in shared memory.")
-
-
-def _radius_verdict(view: View, made: list[Ladder]) -> Verdict:
-    """Whether the slowest radius of the running sum is nearly as fast as the fastest one."""
-    told, spread = claim(view, "radius"), {}
-    for ladder in made:
-        for line in _lines(ladder).values():
-            if line[0].kernel.name.endswith("/running_sum") and len(line) > 1:
-                spread[ladder.part.side] = max(p.value for p in line) / min(p.value for p in line)
-    if not spread:
-        return Verdict(told, UNTESTED)
-    level = [ratio <= LEVEL for ratio in spread.values()]
-    evidence = [f"on the {side.upper()} the slowest radius takes {numbers.times(ratio)} as long as the fastest" for side, ratio in spread.items()]
-    return Verdict(told, HOLDS if all(level) else PARTLY if any(level) else FAILS, words.sentence(words.listed(evidence)))
-
-
 # Figures
 
 
@@ -205,13 +171,13 @@ def _ratios(view: View) -> list[Figure]:
                    "Radius R", "Operations per byte loaded", log_y=True, limit=13)
         for line in kept.values():
             ax.plot([p.sizes["radius"] for p in line if _formula(view, p)], [f for p in line if (f := _formula(view, p))], linestyle="none",
-                    marker="o", markersize=7, markerfacecolor="none", markeredgecolor=style.GREY, markeredgewidth=0.8, zorder=2)
+                    color=style.GREY, marker="o", markersize=7, markerfacecolor="none", markeredgewidth=0.8, zorder=2)
         style.plain_ticks(ax.xaxis, sorted({p.sizes["radius"] for p in points}))
     agree = [abs(f / _executed(p) - 1) for line in kept.values() for p in line if (f := _formula(view, p))]
     circles = (f"; circles: the additions of the textbook’s loop over the declared bytes, within {numbers.percent(max(agree))} of the count"
                if agree else "")
     caption = (f"Compute-to-global-memory ratio over the radius, {points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels: operations and "
-               f"bytes as the emulator counted them{circles}.")
+               f"bytes as the emulator counted them{circles}. {words.sentence(view.counts.label)}")
     rows = [{"kernel": p.kernel.name, "title": p.title, "radius": p.sizes["radius"], "counted": _executed(p), "formula": _formula(view, p)}
             for line in kept.values() for p in line]
     return [Figure(f"{view.name}_ratio", rows, draw, caption,

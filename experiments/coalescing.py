@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View,
-                               claim, fastest, numbers, whole_machine, words)
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, numbers, whole_machine, words
 
 STRIDED, MATRIX, GATHER = "copy_strided", "index_2d", "gather"
 SECTOR, LANES = 32, 32
@@ -16,8 +15,6 @@ HIDES = 0.7
 """A size hides a pattern if so small a part of the slow-down is left."""
 KEEPS, BEATS = 0.85, 1.2
 """A misaligned copy keeps nearly all from here on; caches help from so many times the rate on that the sectors allow."""
-EIGHTFOLD = 6.0
-"""From here on a loss is one of about eight."""
 DASHED = (0, (2, 1.2))
 
 
@@ -62,7 +59,7 @@ def section(view: View) -> Section | None:
                *_cpu(view, cpu)]
     return Section(" ".join([*_stride_words(view, counts, beyond), *_trap(view, counts, beyond, within), *_block_words(counts, beyond),
                              *_order_words(view, counts, beyond), *_cpu_words(view, cpu)]),
-                   figures=figures, verdicts=_verdicts(view, counts, beyond), appendix=_tables(view, counts))
+                   figures=figures, appendix=_tables(view, counts))
 
 
 # Data
@@ -132,10 +129,6 @@ def _by_lines(part: Part, p: Point) -> float | None:
     """Useful GB/s on a CPU if only the bytes of the lines count."""
     roof, moved = part.roofs.dram(), p.counters.get("bytes_dram_model")
     return roof.value * p.counters["bytes_min"] / moved if roof and moved else None
-
-
-def _kernel(points: Iterable[Access], family: str, variant: str = "") -> str:
-    return next((a.kernel for a in points if f"/{family}/{variant}" in a.kernel), "")
 
 
 def _over_stride(found: Iterable[Access], width: float) -> list[Access]:
@@ -240,82 +233,6 @@ def _cpu_words(view: View, cpu: dict) -> list[str]:
     if {"identity", "random"} <= orders.keys():
         text += (f", and from {numbers.rate(orders['identity'])} to {numbers.rate(orders['random'])} when it gathers at random")
     return [f"{text}."]
-
-
-# Verdicts
-
-
-def _verdicts(view: View, counts: dict, beyond: dict) -> list[Verdict]:
-    strided = _kernel((*counts, *beyond), STRIDED)
-    base, off, two = Access(strided), Access(strided, offset=1), Access(strided, stride=2)
-    return [_misaligned(view, counts, base, off), _neighbours(view, beyond, base, off), _half(view, counts, beyond, base, two),
-            _order(view, counts, beyond), *_sixteen(view, counts, beyond)]
-
-
-def _misaligned(view: View, counts: dict, base: Access, off: Access) -> Verdict:
-    if not {base, off} <= counts.keys():
-        return Verdict(claim(view, "misaligned"), UNTESTED)
-    aligned, shifted = counts[base].sectors, counts[off].sectors
-    return Verdict(claim(view, "misaligned"), HOLDS if (round(aligned), round(shifted)) == (4, 5) else FAILS,
-                   f"The emulator counts {_few(aligned)} sectors for an aligned request and "
-                   f"{_few(shifted)} for one that is an element off.")
-
-
-def _neighbours(view: View, beyond: dict, base: Access, off: Access) -> Verdict:
-    if not {base, off} <= beyond.keys() or beyond[base].sizes["n"] != beyond[off].sizes["n"]:
-        return Verdict(claim(view, "neighbours"), UNTESTED)
-    left = beyond[off].value / beyond[base].value
-    return Verdict(claim(view, "neighbours"), HOLDS if left >= KEEPS else FAILS,
-                   f"An element off, {numbers.rate(beyond[off])} of {numbers.rate(beyond[base])} are left: {numbers.percent(left)}.")
-
-
-def _half(view: View, counts: dict, beyond: dict, base: Access, two: Access) -> Verdict:
-    if not {base, two} <= counts.keys():
-        return Verdict(claim(view, "half"), UNTESTED)
-    more = counts[two].sectors / counts[base].sectors
-    text = f"At a stride of two a request takes {numbers.times(more)} the sectors"
-    if {base, two} <= beyond.keys():
-        text += f"; {numbers.percent(beyond[two].value / beyond[base].value)} of the useful bandwidth is left, stores included"
-    return Verdict(claim(view, "half"), HOLDS if more == 2 else FAILS, f"{text}.")
-
-
-def _order(view: View, counts: dict, beyond: dict) -> Verdict:
-    gather = _kernel((*counts, *beyond), GATHER)
-    same, lanes = Access(gather, data="identity"), Access(gather, data="lanes")
-    if not {same, lanes} <= counts.keys():
-        return Verdict(claim(view, "order"), UNTESTED)
-    text = (f"A request takes {_few(counts[lanes].sectors)} sectors with the lanes of each warp shuffled and "
-            f"{_few(counts[same].sectors)} in order")
-    if {same, lanes} <= beyond.keys():
-        text += f"; the rate is {numbers.percent(beyond[lanes].value / beyond[same].value)} of that in order"
-    return Verdict(claim(view, "order"), HOLDS if counts[lanes].sectors == counts[same].sectors else FAILS, f"{text}.")
-
-
-def _sixteen(view: View, counts: dict, beyond: dict) -> list[Verdict]:
-    """The textbook's array of 16 columns: what is asked for, and what it costs."""
-    every = (*counts, *beyond)
-    names = {how: _kernel(every, MATRIX, how) for how in ("rows", "columns")}
-    rows, square, whole = (Access(names[how], block=block, columns=16) for how, block in (
-        ("rows", "16x16"), ("columns", "16x16"), ("columns", "32x8")))
-    if not {rows, square, whole} <= counts.keys():
-        return [Verdict(claim(view, id_), UNTESTED) for id_ in ("factor", "cached")]
-    factors = [counts[a].sectors / counts[rows].sectors for a in (square, whole)]
-    text = (f"Down the columns a request takes {numbers.times(factors[0])} the sectors in blocks of 16 × 16, where two lanes share each, and "
-            f"{numbers.times(factors[1])} where all 32 lanes are on one column")
-    if not {rows, whole} <= beyond.keys():
-        return [Verdict(claim(view, "factor"), PARTLY if 8 in factors else FAILS, f"{text} (counted; nothing was timed)."),
-                Verdict(claim(view, "cached"), UNTESTED)]
-    slowest = min((a for a in (square, whole) if a in beyond), key=lambda a: beyond[a].value)
-    loss = beyond[rows].value / beyond[slowest].value
-    verdicts = [Verdict(claim(view, "factor"), HOLDS if loss >= EIGHTFOLD else FAILS if loss < EIGHTFOLD / 4 else PARTLY,
-                        f"{text}; measured, {numbers.rate(beyond[rows])} along rows become {numbers.rate(beyond[slowest])}, "
-                        f"{numbers.times(loss)} less.")]
-    allowed = _predicted(view.gpu, slowest, counts)
-    if not allowed:
-        return [*verdicts, Verdict(claim(view, "cached"), UNTESTED)]
-    return [*verdicts, Verdict(claim(view, "cached"), HOLDS if beyond[slowest].value >= BEATS * allowed else FAILS,
-                               f"Down the columns of 16 the kernel reaches {numbers.rate(beyond[slowest])}; the sectors that it asks for, all "
-                               f"from memory, would allow {numbers.bandwidth(allowed)}.")]
 
 
 # Figures

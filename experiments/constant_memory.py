@@ -1,14 +1,11 @@
 """What constant memory shows: reads a second and the time of one read by how many addresses a warp has, beside global and shared memory; and
 what it costs to choose a solver at run time."""
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Point, Ratio, Section, Table, Verdict, View, claim, judge,
-                               numbers, ratio, words)
+from report.experiment import Column, Figure, Point, Ratio, Section, Table, View, judge, numbers, ratio, words
 
 WARP = 32
 ROW, SECTORS = 128, 4
 """Bytes of a row of the table, and of a line of the L1; sectors of a line."""
-NEAR = 0.1
-"""Two times are alike if they differ by less."""
 
 
 def section(view: View) -> Section | None:
@@ -17,8 +14,7 @@ def section(view: View) -> Section | None:
         return None
     ratios = _ratios(view, solvers)
     finding = " ".join(filter(None, (_rates(view, reads), _latencies(view, reads), _choice(solvers, ratios))))
-    return Section(finding or _only_counted(view, counted), verdicts=_verdicts(view, reads),
-                   figures=[*_rate_figure(view, reads, counted), *_latency_figure(view, reads), *_levels_figure(view, reads)],
+    return Section(finding or _only_counted(view, counted), figures=[*_rate_figure(view, reads, counted), *_latency_figure(view, reads), *_levels_figure(view, reads)],
                    tables=_solver_table(view, solvers, ratios), appendix=_reads_table(view, reads, counted))
 
 
@@ -161,46 +157,6 @@ def _only_counted(view: View, counted: dict) -> str:
             if (name, most) in counted]
     return (f"Nothing was timed; counted, a request of {most:g} addresses takes so many passes: {words.joined(told)}." if told else
             "Nothing was timed.")
-
-
-# Verdicts
-
-
-def _verdicts(view: View, reads: list[Point]) -> list[Verdict]:
-    makers = {"latency": _latency, "bandwidth": _bandwidth, "linear": _linear}
-    return [makers[entry["id"]](view, claim(view, entry["id"]), reads) for entry in view.settings.get("claims", ()) if entry["id"] in makers]
-
-
-def _against(view: View, told, points: list[Point], what, is_better, text) -> Verdict:
-    """Constant memory with one address against the others: better than all, than some, than none."""
-    own = next((p for p in points if _is_constant(view, p) and p.sizes["distinct"] == 1), None)
-    others = _others(view, points, own) if own else []
-    if not others:
-        return Verdict(told, UNTESTED)
-    better = [is_better(what(own), what(p)) for p in others]
-    beside = [f"{p.kernel.title} {text(p)}" for p in others]
-    return Verdict(told, HOLDS if all(better) else PARTLY if any(better) else FAILS, words.sentence(
-        f"With one address {own.kernel.title} takes {text(own)}, {words.joined(beside)}"))
-
-
-def _latency(view: View, told, reads: list[Point]) -> Verdict:
-    return _against(view, told, _alone_by_addresses(reads), _time, lambda own, other: own <= (1 + NEAR) * other,
-                    lambda p: f"{numbers.seconds(_time(p))} a read")
-
-
-def _bandwidth(view: View, told, reads: list[Point]) -> Verdict:
-    verdict = _against(view, told, _full(reads, "independent"), lambda p: p.value, lambda own, other: own >= (1 - NEAR) * other, numbers.rate)
-    return Verdict(told, verdict.verdict, verdict.evidence.replace(" takes ", " gives ", 1))
-
-
-def _linear(view: View, told, reads: list[Point]) -> Verdict:
-    ends = _ends(view, _full(reads, "independent"))
-    if not ends:
-        return Verdict(told, UNTESTED)
-    one, many = ends
-    factor, more = one.value / many.value, many.sizes["distinct"] / one.sizes["distinct"]
-    text = f"{more:g} times the addresses take {numbers.significant(factor)} times as long"
-    return Verdict(told, HOLDS if abs(factor / more - 1) < 0.25 else PARTLY if factor > 2 else FAILS, words.sentence(text))
 
 
 # Figures

@@ -1,6 +1,5 @@
 """From which size the GPU is faster than the best CPU code, with and without copies: one row for every problem."""
 
-from __future__ import annotations
 
 import re
 from collections import defaultdict
@@ -9,8 +8,8 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import median
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim,
-                               fastest, numbers, whole_machine, words)
+from report.experiment import (FAILS, HOLDS, PARTLY, Column, Figure, Part, Point, Section, Table, View, fastest,
+                               numbers, whole_machine, words)
 
 SIDE = {"m", "n", "k"}
 """Sizes that are equal in a square problem: what is swept. All others belong to what is asked."""
@@ -106,9 +105,34 @@ def section(view: View) -> Section | None:
     every = _crossovers(view)
     best = _of_families(every)
     if not best:
-        return None
-    return Section(_finding(best), figures=[_figure(view, best)], verdicts=_verdicts(view, best, every), answer=[_answer(best)],
+        return _one_side(view)
+    return Section(_finding(best), figures=[_figure(view, best)], answer=[_answer(best)],
                    appendix=[_table(view, every)])
+
+
+def _one_side(view: View) -> Section | None:
+    """Where the other side is missing: the times that it would have to beat."""
+    sides = {side: found for side in ("cpu", "gpu") if (found := _points(view, side))}
+    if len(sides) != 1:
+        return None
+    (side, found), = sides.items()
+    rows = []
+    for (family, type_, rest), measured in sorted(found.items(), key=str):
+        if family in view.settings.get("left_out", ()):
+            continue
+        part, by_size = _one_machine(measured)
+        largest = max(by_size)
+        best = fastest(by_size[largest])
+        problem = part.run.problems.get(family)
+        rows.append({"problem": problem.title if problem else family, "type": type_, "question": _question(rest), "largest": largest,
+                     "kernel": best.title, "seconds": best.summary.median})
+    missing = "GPU" if side == "cpu" else "CPU"
+    return Section(f"Only the {side.upper()} was measured, so it cannot be said from which size the GPU is faster. {words.sentence(words.counted(len(rows), 'problem'))} "
+                   f"stand in the table with the times that a {missing} would have to beat.",
+                   tables=[Table(f"{view.name}_{side}", f"The fastest kernel on the {side.upper()} for each problem at the largest size measured.", (
+                       Column("problem", "problem", right=False, wide=True), Column("type", "type", words.type_name, right=False),
+                       Column("question", "question", right=False), Column("largest", "largest N", numbers.grouped),
+                       Column("kernel", "fastest", right=False), Column("seconds", "time", numbers.seconds)), rows)])
 
 
 # Data
@@ -233,44 +257,46 @@ def _text(c: Crossover, found: Start | None) -> str:
     return f"≤\u2009{_rounded(c.sizes[0])}" if found.kind == ALWAYS else "never"
 
 
-# Verdicts
+# Judges of claims
 
 
-def _verdicts(view: View, best: list[Crossover], every: list[Crossover]) -> list[Verdict]:
-    return [_one_to_one(view, best), _minimise(view, every)]
-
-
-def _one_to_one(view: View, best: list[Crossover]) -> Verdict:
+def one_to_one(view: View) -> tuple[str, str] | None:
+    """Judges the claim of that name: the copies decide where operations do not grow faster than elements."""
+    best = _of_families(_crossovers(view))
     flat, steep = (next((c for c in best if c.family == view.settings.get(key) and c.type == "fp32" and c.gain(c.sizes[-1], True)), None)
                    for key in ("one_to_one", "growing"))
     if not flat or not steep or len(steep.sizes) < 2:
-        return Verdict(claim(view, "one_to_one"), UNTESTED)
+        return None
     small, large = (steep.gain(steep.sizes[i], True) for i in (0, -1))
     there = flat.gain(flat.sizes[-1], True)
     holds = [there < 1, large > max(1, small)]
     evidence = (f"With the copies the GPU is {numbers.times(there)} as fast in {_name(flat)} of {numbers.binary(flat.volume(flat.sizes[-1]))}, and "
                 f"{numbers.times(small)} in {_name(steep)} at N\u00a0=\u00a0{_rounded(steep.sizes[0])}, "
                 f"{numbers.times(large)} at N\u00a0=\u00a0{_rounded(steep.sizes[-1])}.")
-    return Verdict(claim(view, "one_to_one"), HOLDS if all(holds) else PARTLY if any(holds) else FAILS, evidence)
+    return HOLDS if all(holds) else PARTLY if any(holds) else FAILS, evidence
 
 
-def _minimise(view: View, every: list[Crossover]) -> Verdict:
-    """At sizes where the GPU gains little or nothing: its time against that of copies and CPU together."""
-    close = [(c, n) for c in every if not c.included for n in c.sizes if c.copy_seconds(n) and c.gain(n, False) < 2]
+def minimise(view: View) -> tuple[str, str] | None:
+    """Judges the claim of that name, at sizes where the GPU gains little: its time against copies and CPU together."""
+    close = [(c, n) for c in _crossovers(view) if not c.included for n in c.sizes if c.copy_seconds(n) and c.gain(n, False) < 2]
     if not close:
-        return Verdict(claim(view, "minimise"), UNTESTED)
+        return None
     won = [c for c, n in close if c.gpu_seconds(n) < c.cpu_seconds(n) + c.copy_seconds(n)]
     evidence = (f"Of {words.counted(len(close), 'size')} at which the GPU is less than twice as fast as the CPU or slower, it is faster than "
                 f"copies and CPU together at {len(won) if len(won) < len(close) else 'all'}.")
     share = len(won) / len(close)
-    return Verdict(claim(view, "minimise"), HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, evidence)
+    return HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, evidence
 
 
 # Figure and table
 
 
+def _question(rest: tuple) -> str:
+    return ", ".join(f"{k} {v}" for k, v in rest)
+
+
 def _row(c: Crossover) -> dict:
-    row = {"problem": c.title, "family": c.family, "type": c.type, "question": ", ".join(f"{k} {v}" for k, v in c.rest),
+    row = {"problem": c.title, "family": c.family, "type": c.type, "question": _question(c.rest),
            "smallest": c.sizes[0], "largest": c.sizes[-1], "cpu": c.cpu[max(c.cpu)].title, "gpu": c.gpu[max(c.gpu)].title,
            "cpu_machine": c.parts[0].label, "gpu_machine": c.parts[1].label}
     for name, copies in (("without", False), ("with", True)):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Ratio, Section, Table, Verdict,
-                               View, claim, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, judge, numbers, ratio,
+                               whole_machine, words)
 from report.data.view import order
 
 LENGTH, DEPTH, LAYOUT, ROUNDING, LAUNCHES = "length", "depth", "layout", "rounding", "launches"
@@ -24,8 +24,7 @@ def section(view: View) -> Section | None:
     if not texts:
         return None
     return Section(" ".join(texts), figures=[*_array_figure(view, arrays), *_tree_figure(view, trees)],
-                   tables=_shared_table(view, shared), verdicts=[*_verdicts(view, arrays, trees, of_arrays, of_trees), _launch_verdict(view, steps, of_steps), _both(view, shared)],
-                   appendix=[*_table(view, "arrays", LENGTH, arrays, of_arrays), *_table(view, "trees", DEPTH, trees, of_trees),
+                   tables=_shared_table(view, shared), appendix=[*_table(view, "arrays", LENGTH, arrays, of_arrays), *_table(view, "trees", DEPTH, trees, of_trees),
                              *_step_table(view, steps, of_steps), *_count_table(view, counts), _limits()])
 
 
@@ -101,11 +100,6 @@ def _slower(r: Ratio, other: str) -> str:
     """'12× as long as …', of a time."""
     doubt = f" ({r.doubt})" if r.doubt else ""
     return f"{numbers.times(1 / r.value)} as long as {other}{doubt}"
-
-
-def _range(values: Sequence[float]) -> str:
-    """'3×', or '3× to 12×'."""
-    return " to ".join(dict.fromkeys(map(numbers.times, (min(values), max(values)))))
 
 
 def _array_text(view: View, points: list[Point], ratios: dict[str, Ratio]) -> list[str]:
@@ -206,60 +200,6 @@ def _limits() -> str:
             "1 KiB unless cudaLimitStackSize says otherwise; here it has 8 KiB. A kernel that exceeds the first gets a null pointer, one that "
             "exceeds the second fails. Of launches by kernels 2048 may wait (cudaLimitDevRuntimePendingLaunchCount). A kernel that makes them is "
             "compiled to relocatable device code and linked with the device’s runtime library; the other kernels are not.")
-
-
-# Verdicts
-
-
-def _verdicts(view: View, arrays: dict, trees: dict, of_arrays: dict, of_trees: dict) -> list[Verdict]:
-    s, gpu, walks = view.settings, arrays.get("gpu", []), trees.get("gpu", [])
-    thread, recursive = _named(gpu, s["by_thread"]), _named(walks, s["recursion"])
-    allocating = [*thread, *_named(gpu, s["by_block"])]
-    capability = ".".join(str(view.gpu.run.context.get(f"gpu_compute_capability_{x}", "?")) for x in ("major", "minor")) if view.gpu else ""
-    on_gpu = f"on the GPU (compute capability {capability})" if "?" not in capability else "on the GPU"
-    loops = [of_trees[p.name] for p in _named(walks, s["loop"]) if p.name in of_trees]
-
-    malloc, host = claim(view, "malloc"), claim(view, "on_the_host")
-    slower = [of_arrays[p.name] for p in thread if p.name in of_arrays]
-    made = [Verdict(malloc, UNTESTED), Verdict(host, UNTESTED)]
-    if slower:
-        worse = sum(r.value < 1 and r.is_significant for r in slower)
-        made[0] = Verdict(malloc, HOLDS if worse == len(slower) else PARTLY if worse else FAILS, (
-            f"malloc by each thread gives the right results and takes {_range([1 / r.value for r in slower])} as long as a buffer of the "
-            f"same layout, significantly so in {worse} of {words.counted(len(slower), 'case')}."))
-    if allocating:
-        made[1] = Verdict(host, FAILS, f"{words.counted(len(allocating), 'point')} that call malloc in a kernel are right {on_gpu}; what limits them is its price.")
-    no, yes, stack = claim(view, "no_recursion"), claim(view, "recursion"), claim(view, "stack")
-    if recursive:
-        deepest = max(_size(p, DEPTH) for p in recursive)
-        text = f"A function that calls itself up to {deepest:.0f} levels deep gives the right sums {on_gpu}."
-        made += [Verdict(no, FAILS, text), Verdict(yes, HOLDS, text)]
-    else:
-        made += [Verdict(no, UNTESTED), Verdict(yes, UNTESTED)]
-    if loops:
-        faster = sum(r.value > 1 and r.is_significant for r in loops)
-        made.append(Verdict(stack, HOLDS if faster == len(loops) else PARTLY if faster else FAILS, (
-            f"A loop without a stack is {_range([r.value for r in loops])} as fast as recursion, significantly faster at {faster} of "
-            f"{words.counted(len(loops), 'depth')}.")))
-    else:
-        made.append(Verdict(stack, UNTESTED))
-    return made
-
-
-def _launch_verdict(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> Verdict:
-    found = [(p, ratios[p.name]) for p in steps if p.name in ratios and _from_kernel(p, view)]
-    if not found:
-        return Verdict(claim(view, "launch"), UNTESTED)
-    slower = sum(r.value < 1 and r.is_significant for _, r in found)
-    return Verdict(claim(view, "launch"), HOLDS if slower == len(found) else PARTLY if slower else FAILS, (
-        f"Steps launched by kernels give the right results and take {_range([1 / r.value for _, r in found])} as long as those launched by the host, "
-        f"significantly longer in {slower} of {words.counted(len(found), 'case')}."))
-
-
-def _both(view: View, shared: list[Point]) -> Verdict:
-    if {p.kernel.side for p in shared} != {"cpu", "gpu"}:
-        return Verdict(claim(view, "both"), UNTESTED)
-    return Verdict(claim(view, "both"), HOLDS, f"The same lines are compiled for both sides, and {words.counted(len(shared), 'point')} of them are right.")
 
 
 # Figures and tables

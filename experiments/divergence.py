@@ -1,8 +1,7 @@
 """What divergence shows: the rate of a branch by who takes which way and by what is behind it, and the textbook's function with two
 branches on both sides, by the order of its arguments."""
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, judge,
-                               numbers, ratio, words)
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
 
 WARP = 32
 ALIKE = 0.95
@@ -20,8 +19,7 @@ def section(view: View) -> Section | None:
         return None
     finding = [*_parting(branches, counted), *_short(branches), *_textbook(view, function)]
     figures = [*_places(view, branches, counted), *_bodies(view, branches), *_shares(view, function), *_order_figure(view, function)]
-    return Section(" ".join(finding) or "Nothing was timed.", figures=figures, tables=_orders(view, function), verdicts=_verdicts(view, branches),
-                   appendix=[*_ways_table(view, branches, counted), *_machine_code(view, branches)])
+    return Section(" ".join(finding) or "Nothing was timed.", figures=figures, tables=_orders(view, function), appendix=[*_ways_table(view, branches, counted), *_machine_code(view, branches)])
 
 
 # Data
@@ -148,45 +146,6 @@ def _textbook(view: View, function: dict[str, list[Point]]) -> list[str]:
                      "on the GPU, read from memory once," if most == 1 else f"on the GPU, evaluated {numbers.grouped(most)} times,")
             said.append(f"{where} sorting makes it {numbers.times(ordered.value / random.value)} as fast as random order")
     return [f"The textbook’s function of two branches: {words.joined(said)}."] if said else []
-
-
-# Verdicts
-
-
-def _verdicts(view: View, branches: dict) -> list[Verdict]:
-    body = _main_body(branches)
-    lanes, warps, blocks = (_half(branches, "if_else", body, group) for group in (LANES, WARPS, BLOCKS))
-    one_way = branches.get(("if_else", body, BLOCKS, 32)) or branches.get(("if_else", body, BLOCKS, 0))
-    found = judge({key: ratio(p, blocks) for key, p in (("lanes", lanes), ("one", one_way)) if p and blocks})
-    made = []
-    for entry in view.settings.get("claims", ()):
-        told = claim(view, entry["id"])
-        if told.id == "serial" and "lanes" in found:
-            factor = 1 / found["lanes"].value
-            text = f"A branch on neighbouring lanes takes {numbers.times(factor)} as long as one on blocks, with {body:g} steps on either way"
-            made.append(Verdict(told, HOLDS if factor > 1.8 else PARTLY if factor > 1.1 else FAILS, words.sentence(text)))
-        elif told.id == "blocks" and "one" in found:
-            factor = 1 / found["one"].value
-            text = f"It runs at {numbers.percent(factor)} of the rate of the same kernel when all go one way"
-            made.append(Verdict(told, HOLDS if factor >= ALIKE else FAILS, words.sentence(text)))
-        elif told.id == "many" and "lanes" in found:
-            made.append(_many(told, branches, body, lanes, warps, blocks))
-        else:
-            made.append(Verdict(told, UNTESTED))
-    return made
-
-
-def _many(told, branches: dict, body: float, lanes: Point, warps: Point | None, blocks: Point) -> Verdict:
-    """A branch costs where lanes part and the ways are long; else it should be near to the kernel without one."""
-    plain = _half(branches, "select", body, BLOCKS)
-    kept = blocks.value / plain.value if plain else None
-    if kept is None:
-        return Verdict(told, UNTESTED)
-    text = f"With a branch every {body:g} steps on which blocks part, {numbers.percent(kept)} of the rate without a branch is left"
-    text += f", on which warps part {numbers.percent(warps.value / plain.value)}" if warps else ""
-    text += f", on which lanes part {numbers.percent(lanes.value / plain.value)}"
-    uniform, parted = kept >= ALIKE, lanes.value < ALIKE * plain.value
-    return Verdict(told, PARTLY if uniform and parted else HOLDS if parted else FAILS, words.sentence(text))
 
 
 # Figures
@@ -317,13 +276,13 @@ def _order_figure(view: View, function: dict[str, list[Point]]) -> list[Figure]:
 
     def draw(fig) -> None:
         from report.draw import lines
-        ax = style.axes(fig, 11, 9, 29, 2)
+        ax = style.axes(fig, 13, 12, 29, 2)
         series = [lines.Series(name, [lines.Dot(sets.index(data) + 0.08 * (i - (len(lines_) - 1) / 2), p.value / some["sorted"].value)
                                       for data, p in some.items()], joined=False) for i, (name, some) in enumerate(lines_.items())]
         lines.draw(ax, series, "Order of the signs", "Rate over that of sorted", log_x=False, limit=18, xlim=(-0.5, len(sets) - 0.5),
                    ylim=(0, 1.3 * max(d.y for s in series for d in s.dots)))
         style.plain_ticks(ax.xaxis, list(range(len(sets))))
-        ax.set_xticks(range(len(sets)), sets)
+        ax.set_xticks(range(len(sets)), [data.replace("alternating", "alter-\nnating") for data in sets])
     rows = [_row(p) | {"over_sorted": p.value / some["sorted"].value} for some in lines_.values() for p in some.values()]
     stories = [f"{part.side.upper()}: {words.provenance(part, [p for p in shown if p.kernel.side == part.side], hollow=False)}"
                for part in view.timed_parts if any(p.kernel.side == part.side for p in shown)]

@@ -1,7 +1,7 @@
 """A product by one block beside one by many, and the tiled product on views beside sums of indices."""
 
-from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Part, Point, Ratio, Section, Table, Verdict, View,
-                               best_variants, claim, fastest, judge, numbers, ratio, words)
+from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, best_variants, fastest, judge,
+                               numbers, ratio, words)
 
 TILE = "tile"
 
@@ -14,8 +14,7 @@ def section(view: View) -> Section | None:
     texts = [*_block_text(view, block), *_grid_text(block, grid), *_core_text(block, cores), *_views_text(pairs), *_counted_text(view, counted)]
     if not texts:
         return None
-    return Section(" ".join(texts), figures=_figure(view, block, grid, cores), verdicts=_verdicts(view, block),
-                   appendix=[*_block_table(view, block), *_views_table(view, pairs)])
+    return Section(" ".join(texts), figures=_figure(view, block, grid, cores), appendix=[*_block_table(view, block), *_views_table(view, pairs)])
 
 
 # Points
@@ -96,27 +95,6 @@ def _counted_text(view: View, counted: list[Point]) -> list[str]:
         return []
     same = sum(all(a.counters.get(k) == b.counters.get(k) for k in keys) for a, b in pairs)
     return [f"By the emulator’s count, views ask for the same operations, bytes, sectors and wavefronts in {same} of {words.counted(len(pairs), 'case')}."]
-
-
-# Verdicts
-
-
-def _verdicts(view: View, block: list[Point]) -> list[Verdict]:
-    limit, one = claim(view, "limit"), claim(view, "one_sm")
-    if not block:
-        return [Verdict(limit, UNTESTED), Verdict(one, UNTESTED)]
-    refused = [p for p in view.gpu.run.points if p.kernel.name == view.settings["block"] and p.skipped and p.n]
-    threads = max(p.counters.get("threads_per_block", p.n * p.n) for p in block)
-    first = min((p.n for p in refused), default=None)
-    text = f"The product of width {block[-1].n:.0f} is right, with {numbers.grouped(threads)} threads in its block"
-    text += f"; a width of {first:.0f} is refused" if first else "; no larger one was tried"
-    made = [Verdict(limit, HOLDS if first and first > block[-1].n and threads <= 1024 else UNTESTED if not first else FAILS, f"{text}.")]
-    best, many = max(block, key=lambda p: p.value), _processors(view)
-    share = _share(view, best)
-    if not share or not many:
-        return [*made, Verdict(one, UNTESTED)]
-    return [*made, Verdict(one, HOLDS if share * many <= 1 else FAILS, f"Its best rate, {numbers.rate(best)}, is {numbers.percent(share * many)} of "
-                           f"the peak of one of {many} multiprocessors.")]
 
 
 # Figures and tables

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import log10, log2
 from statistics import linear_regression
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
-                               build, claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (FAILS, HOLDS, Column, Figure, Ladder, Part, Point, Section, Table, View, build, fastest,
+                               numbers, whole_machine, words)
 from report.sections import ladders
 
 DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"
@@ -27,8 +27,7 @@ def section(view: View) -> Section | None:
     deep = [f for part in view.timed_parts for f in _depths(view, part)]
     fields = _fields(view)
     return Section(
-        " ".join([*map(_finding, made), *_order_words(orders)]), ladders=made, verdicts=_verdicts(view, made, orders),
-        figures=[_rates(view, made), *deep[:1], *([_error(view, orders)] if orders else []), *fields],
+        " ".join([*map(_finding, made), *_order_words(orders)]), ladders=made, figures=[_rates(view, made), *deep[:1], *([_error(view, orders)] if orders else []), *fields],
         appendix=[*deep[1:], *(x for ladder in made for x in _appendix(view, ladder)), *_requests(view)])
 
 
@@ -129,33 +128,15 @@ def _order_words(orders: list[Order]) -> list[str]:
             f"{ends[0]:.0f} to {ends[-1]:.0f}."]
 
 
-def _verdicts(view: View, made: list[Ladder], orders: list[Order]) -> list[Verdict]:
-    return [_cached(view, made), _second_order(view, orders)]
-
-
-def _cached(view: View, made: list[Ladder]) -> Verdict:
-    """Whether a kernel without shared memory is as fast as the one that has it."""
-    told = claim(view, "cached")
-    found = {name: next((p for x in made if (p := x.find(f"gpu/{view.settings['family']}/{name}"))), None)
-             for name in ("naive", "shared_tile", "register_tile")}
-    if not all(found.values()):
-        return Verdict(told, UNTESTED)
-    naive, shared, registers = found.values()
-    gains = judge({"shared": ratio(shared, naive), "registers": ratio(registers, shared)})
-    evidence = (f"The {shared.kernel.title} is {words.speed(gains['shared'], naive.kernel.title)}; without shared memory the "
-                f"{registers.kernel.title} is {words.speed(gains['registers'], f'the {shared.kernel.title}')}.")
-    beaten = gains["registers"].value >= 1
-    return Verdict(told, HOLDS if beaten and gains["shared"].value < 2 else PARTLY if beaten else FAILS, evidence)
-
-
-def _second_order(view: View, orders: list[Order]) -> Verdict:
-    known = [o for o in orders if o.order is not None]
+def second_order(view: View) -> tuple[str, str] | None:
+    """Judges the claim heat_order, by the errors at halved distances."""
+    known = [o for part in view.timed_parts for o in _orders(view, part) if o.order is not None]
     if not known:
-        return Verdict(claim(view, "order"), UNTESTED)
+        return None
     worst = max(known, key=lambda o: abs(o.order - 2))
     kernels = words.counted(len({o.points[0].kernel.name for o in known}), "kernel")
-    return Verdict(claim(view, "order"), HOLDS if abs(worst.order - 2) <= NEAR else FAILS,
-                   f"Measured from the results of {kernels}, the order farthest from 2 is {worst.order:.3f}.")
+    return HOLDS if abs(worst.order - 2) <= NEAR else FAILS, (
+        f"Measured from the results of {kernels}, the order farthest from 2 is {worst.order:.3f}.")
 
 
 # Figures

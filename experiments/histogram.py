@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
-                               best_variants, build, claim, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, best_variants, build, numbers,
+                               whole_machine, words)
 from report.sections import by_size, ladders
 
 ROOF, SHARE = "read", "percent"
@@ -14,7 +14,7 @@ def section(view: View) -> Section | None:
     if not made:
         return None
     return Section(" ".join([*map(_finding, made), *(_spread(view, x) for x in made)]).strip(), ladders=made,
-                   verdicts=[_privatisation(view)], figures=[_figure(view, x) for x in made],
+                   figures=[_figure(view, x) for x in made],
                    tables=[by_size.table(view, x, ROOF) for x in made],
                    appendix=[*(x for ladder in made for x in ladders.missing(ladder)), *(t for x in made for t in _data(view, x))])
 
@@ -72,22 +72,6 @@ def _spread(view: View, made: Ladder) -> str:
     text = (f"On the {made.part.side.upper()}, as the share of one value goes from {ends[0].sizes[SHARE]:.0f}\u00a0% to "
             f"{ends[-1].sizes[SHARE]:.0f}\u00a0%, the rate varies by a factor of {numbers.significant(falls[most])} with {most}")
     return f"{text}." if most == least else f"{text} and of {numbers.significant(falls[least])} with {least}."
-
-
-def _privatisation(view: View) -> Verdict:
-    told = claim(view, "privatisation")
-    lines = _by_kernel(_swept(view, view.gpu)) if view.gpu else {}
-    near, far = ({p.sizes.get(SHARE, 0): p for p in lines.get(view.settings[key], ())} for key in ("private", "global"))
-    shares = sorted(near.keys() & far.keys())
-    if not shares:
-        return Verdict(told, UNTESTED)
-    gains = judge({share: ratio(near[share], far[share]) for share in shares})
-    first, last = gains[shares[0]], gains[shares[-1]]
-    text = f"{near[shares[0]].kernel.title} is {words.speed(first, far[shares[0]].kernel.title)} with {shares[0]:.0f}\u00a0% of one value"
-    text += f" and {words.speed(last, 'it')} with {shares[-1]:.0f}\u00a0%" if len(shares) > 1 else ""
-    faster = all(g.value > 1 and g.is_significant for g in gains.values())
-    grows = len(shares) > 1 and last.value > first.value
-    return Verdict(told, HOLDS if faster and grows else PARTLY if faster or grows else FAILS, words.sentence(text))
 
 
 # Figures and tables

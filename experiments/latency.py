@@ -4,8 +4,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View,
-                               claim, numbers, words)
+from report.experiment import FAILS, HOLDS, PARTLY, Column, Figure, Part, Point, Section, Table, View, numbers, words
 
 CHASE, CHAINS = "chase", "chains"
 PAGE = 1 << 20
@@ -14,9 +13,6 @@ NEAR = 0.5
 """Up to this part of the best rate, operations do not yet wait for each other."""
 CLOSE = 0.25
 """So far may a rate be from what the latency of one promises."""
-HUNDREDS = (100, 1000)
-HIDES = 10.0
-"""Threads hide latency where so many times the rate of one is reached, and in part from twice on."""
 LINE = {"cpu": 64, "gpu": 32}
 """Bytes that one load moves from the cache or memory that has them: a line, or a sector."""
 
@@ -58,8 +54,7 @@ def section(view: View) -> Section | None:
     texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves)]
     figures = [*_latency_figure(view, walks), *_little_figure(view, [c for c in curves if _is_walk(c)], "loads", "load/s"),
                *_little_figure(view, [c for c in curves if not _is_walk(c)], "multiply-adds", "FMA/s")]
-    return Section(" ".join(texts) or "Nothing was timed that tells a latency.", figures=figures, verdicts=_verdicts(view, walks, curves),
-                   tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
+    return Section(" ".join(texts) or "Nothing was timed that tells a latency.", figures=figures, tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
 
 
 # Data
@@ -230,60 +225,7 @@ def _page_words(view: View) -> list[str]:
     return [f"With one node in every two mebibytes a step grows {words.joined(texts)}."] if texts else []
 
 
-# Verdicts
-
-
-def _verdicts(view: View, walks: dict, curves: list[Curve]) -> list[Verdict]:
-    return [_global(view, walks), _shared(view, walks), _design(view, walks), _threads(view, curves), _little(view, curves)]
-
-
-def _global(view: View, walks: dict) -> Verdict:
-    told, points = claim(view, "global"), _memory(walks.get("gpu", {}))
-    cycles = _cycles(view.gpu, points[-1]) if points else None
-    if not cycles or points[-1].sizes["bytes"] <= view.settings["cached"]:
-        return Verdict(told, UNTESTED)
-    return Verdict(told, HOLDS if HUNDREDS[0] <= cycles < HUNDREDS[1] else FAILS,
-                   f"A load from an array of {numbers.binary(points[-1].sizes['bytes'])} takes {cycles:.0f} cycles; "
-                   f"from one of {numbers.binary(points[0].sizes['bytes'])}, which a cache holds, {_cycles(view.gpu, points[0]):.0f}.")
-
-
-def _shared(view: View, walks: dict) -> Verdict:
-    told, points = claim(view, "shared"), _memory(walks.get("gpu", {}))
-    shared = [p for line in walks.get("gpu", {}).values() for p in line if _is_shared(p)]
-    if not shared or not points:
-        return Verdict(told, UNTESTED)
-    here, near, far = _seconds(shared[0]), _seconds(points[0]), _seconds(points[-1])
-    verdict = HOLDS if here < near else PARTLY if here < far else FAILS
-    return Verdict(told, verdict, f"A step takes {_of_step(view.gpu, shared[0])} in shared memory, {_of_step(view.gpu, points[0])} in L1 and "
-                                  f"{numbers.times(far / here)} as long as in shared memory in {numbers.binary(points[-1].sizes['bytes'])}.")
-
-
-def _design(view: View, walks: dict) -> Verdict:
-    """Latency: one walker. Throughput: the roofs of the whole machines."""
-    told = claim(view, "design")
-    cpu, gpu = (_by_bytes(_memory(walks.get(side, {}))) for side in ("cpu", "gpu"))
-    both = sorted(cpu.keys() & gpu.keys())
-    peaks = [part.roofs.peak("fp32") if part else None for part in (view.cpu, view.gpu)]
-    if not both or not all(peaks):
-        return Verdict(told, UNTESTED)
-    slower = [n for n in both if _seconds(gpu[n]) > _seconds(cpu[n])]
-    more = peaks[1].value / peaks[0].value
-    verdict = HOLDS if len(slower) == len(both) and more > 1 else PARTLY if slower or more > 1 else FAILS
-    return Verdict(told, verdict, f"A thread of the GPU waits longer for its load in {len(slower)} of {words.counted(len(both), 'array')} that "
-                                  f"both sides walked; the whole GPU does {numbers.times(more)} the multiply-adds of the whole CPU.")
-
-
-def _threads(view: View, curves: list[Curve]) -> Verdict:
-    """More threads, each with one load that waits for the one before: the time of one is hidden."""
-    told = claim(view, "threads")
-    curve = next((c for c in curves if c.part.side == "gpu" and _is_walk(c) and c.title.endswith("memory")), None)
-    points = [p for p in curve.points if p.tunables.get("each", 1) == 1] if curve else []
-    if len(points) < 2:
-        return Verdict(told, UNTESTED)
-    gain, more = _rate(points[-1]) / _rate(points[0]), _under_way(points[-1]) / _under_way(points[0])
-    return Verdict(told, HOLDS if gain >= HIDES else PARTLY if gain > 2 else FAILS,
-                   f"{numbers.times(more)} as many threads on one multiprocessor, each waiting for its own load from memory, make "
-                   f"{numbers.times(gain)} as many loads.")
+# Judges of claims
 
 
 def _near(curve: Curve) -> list[Point]:
@@ -291,15 +233,15 @@ def _near(curve: Curve) -> list[Point]:
     return [p for p in curve.points[1:] if _rate(p) <= NEAR * _rate(curve.best)]
 
 
-def _little(view: View, curves: list[Curve]) -> Verdict:
-    """Under way over latency is the rate, as long as one more does not make the others wait."""
-    told = claim(view, "little")
+def little(view: View) -> tuple[str, str] | None:
+    """Judges the claim of that name: under way over latency is the rate, while one more does not make the others wait."""
+    curves = [c for part in view.timed_parts for c in _curves(view, part)]
     errors = [(round(abs(_rate(p) * c.latency / _under_way(p) - 1), 4), p, c) for c in curves for p in _near(c)]
     if not errors:
-        return Verdict(told, UNTESTED)
+        return None
     worst = max(errors, key=lambda e: e[0])
     share = sum(e[0] <= CLOSE for e in errors) / len(errors)
-    return Verdict(told, HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS,
+    return HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, (
                    f"Of {len(errors)} rates up to half of the best ones, {sum(e[0] <= CLOSE for e in errors)} are within {numbers.percent(CLOSE)} of the "
                    f"number under way over the latency of one; the median is off by {numbers.percent(median(e[0] for e in errors))}, the "
                    f"worst by {numbers.percent(worst[0])} ({worst[2].title}, {_under_way(worst[1]):.0f} under way).")

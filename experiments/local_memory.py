@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest,
-                               judge, numbers, ratio, words)
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, words
 
 KEYS, LAYOUT, LOCAL, USED = "keys", "layout", "local_bytes_per_thread", "registers_per_thread"
 ELEMENT = 4
@@ -17,8 +16,7 @@ def section(view: View) -> Section | None:
     if not timed and not counted:
         return None
     return Section(" ".join(filter(None, (_rates(view, timed), _compiled(view, timed), _layouts(counted)))) or "Nothing was timed.",
-                   figures=[_figure(view, timed)] if timed else [], verdicts=[_automatic(view, timed), _global(view, timed, counted)],
-                   **{"appendix" if timed else "tables": [_table(view, timed, counted)]})
+                   figures=[_figure(view, timed)] if timed else [], **{"appendix" if timed else "tables": [_table(view, timed, counted)]})
 
 
 def _keys(p: Point) -> float:
@@ -97,41 +95,6 @@ def _layouts(counted: dict) -> str:
         return ""
     said = [f"{w:g} laid out {' or '.join(names)}" for w, names in sorted(groups.items())]
     return f"Wavefronts that an access of a warp takes in shared memory: {words.joined(said)} (counted)."
-
-
-def _automatic(view: View, timed: list[Point]) -> Verdict:
-    """By the compiler's own figures of the two kernels that differ in their indices alone."""
-    said = claim(view, "automatic")
-    pairs = []
-    for keys in sorted({_keys(p) for p in timed}):
-        here = [p for p in timed if _keys(p) == keys and LOCAL in p.counters]
-        constant, run_time = (_best_of(here, view.settings[name]) for name in ("constant", "run_time"))
-        pairs += [(keys, constant, run_time)] if constant and run_time else []
-    if not pairs:
-        return Verdict(said, UNTESTED)
-    holds = [c.counters[LOCAL] == 0 and r.counters[LOCAL] >= ELEMENT * keys for keys, c, r in pairs]
-    texts = [f"{r.counters[LOCAL]:.0f}\u00a0B for {keys:.0f} elements" for keys, _, r in pairs]
-    none = all(c.counters[LOCAL] == 0 for _, c, _ in pairs)
-    return Verdict(said, HOLDS if all(holds) else PARTLY if any(holds) else FAILS,
-                   f"With indices of run time the compiler gives a thread {words.joined(texts)} of local memory; with constant ones "
-                   f"{'none' if none else 'it still gives some'}.")
-
-
-def _global(view: View, timed: list[Point], counted: dict) -> Verdict:
-    """If each access went to DRAM, its bandwidth would bound the rate: does it?"""
-    said = claim(view, "global")
-    roof = view.gpu.roofs.dram() if view.gpu else None
-    local = _best_of(_longest(timed), view.settings["run_time"]) if timed else None
-    same = [p for (_, _, keys), p in counted.items() if local and keys == _keys(local) and LAYOUT in p.tunables]
-    if not roof or not same:
-        return Verdict(said, UNTESTED)
-    accesses = _accesses(same[0])
-    bound = roof.value / (ELEMENT * accesses + 2 * ELEMENT)
-    text = (f"The code accesses its array {accesses:.0f} times for each key (counted where it is in shared memory): from DRAM that would allow "
-            f"{numbers.in_metric(bound, local.metric)}, and {numbers.rate(local)} are reached")
-    if local.value <= bound:
-        return Verdict(said, HOLDS, f"{text}.")
-    return Verdict(said, PARTLY, f"{text}: its addresses are in global memory, but the caches keep nearly all accesses from it.")
 
 
 # Figure and table

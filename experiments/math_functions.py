@@ -3,14 +3,12 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Ratio, Section, Table, Verdict, View,
-                               claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, fastest, judge, numbers, ratio,
+                               whole_machine, words)
 
 FUNCTION, ULP = "function", "max_ulp"
 ROUNDED = 0.5
 """Units in the last place that a correctly rounded result may be off."""
-LOOP = "none"
-"""The function that is none: the loop around all others."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,7 @@ def section(view: View) -> Section | None:
     if not spots:
         return None
     gains = _gains(spots)
-    return Section(_finding(view, spots, gains), figures=[_pareto(view, spots)], verdicts=_verdicts(view, gains),
-                   appendix=[_table(view, part, spots) for part in view.timed_parts if any(s.part is part for s in spots)]
+    return Section(_finding(view, spots, gains), figures=[_pareto(view, spots)], appendix=[_table(view, part, spots) for part in view.timed_parts if any(s.part is part for s in spots)]
                    + [table for part in view.timed_parts for table in _slow(view, part)])
 
 
@@ -142,19 +139,6 @@ def _scaled(usual: Point, other: Point) -> Point:
     factor = (other.amount or 1) / (usual.amount or 1)
     times = tuple(t * factor for t in usual.times)
     return replace(usual, times=times, summary=summarise(times), amount=other.amount)
-
-
-def _verdicts(view: View, gains: dict) -> list[Verdict]:
-    mine = [g for (side, _, _), g in gains.items() if side == "gpu" and g[0].speed.kernel.name.endswith("/intrinsic")]
-    if not mine:
-        return [Verdict(claim(view, "intrinsics"), UNTESTED)]
-    faster = [s for s, _, gain in mine if gain.is_significant and gain.value > 1]
-    worse = [s for s, first, _ in mine if s.ulps > first.ulps]
-    evidence = (f"Of {words.counted(len(mine), 'function')} the intrinsic is faster in {len(faster)} and less accurate in "
-                f"{len(worse)}; speed-ups from {numbers.times(min(g.value for _, _, g in mine))} to "
-                f"{numbers.times(max(g.value for _, _, g in mine))}.")
-    both = len(faster) == len(worse) == len(mine)
-    return [Verdict(claim(view, "intrinsics"), HOLDS if both else PARTLY if faster and worse else FAILS, evidence)]
 
 
 # Figures

@@ -1,6 +1,6 @@
 """What the GPU's ladder shows: each rung's rate, gain and nearest roof; its intensities; the top against the peers."""
 
-from report.experiment import FAILS, HOLDS, Figure, Ladder, Point, Section, Verdict, View, build, claim, numbers, use, words
+from report.experiment import Figure, Ladder, Point, Section, View, build, numbers, use, words
 from report.sections import ladders
 
 
@@ -16,7 +16,7 @@ def section(view: View) -> Section | None:
     return Section(
         ladders.finding(ladder),
         figures=[ladders.rungs_figure(view.name, ladder), *([levels] if levels else []), *ladders.over_peers(view.name, ladder)],
-        verdicts=_verdicts(view, ladder, pair), answer=[f"{ladders.climb(ladder, 'the GPU’s kernels')}.", *_why(ladder, pair)],
+        answer=[f"{ladders.climb(ladder, 'the GPU’s kernels')}.", *_why(ladder, pair)],
         first=_roofline(view, ladder, pair), ladders=[ladder],
         appendix=[ladders.table(view.name, ladder), *ladders.cold(view.name, ladder), *ladders.missing(ladder)])
 
@@ -42,22 +42,6 @@ def _why(ladder: Ladder, pair: list[Point]) -> list[str]:
 def _served(point: Point, dram: float) -> str:
     """The part of the requested bytes that DRAM does not move: '98.4 %'."""
     return f"{100 * (1 - point.requested_intensity / dram):.3g}\u00a0%"
-
-
-def _verdicts(view: View, ladder: Ladder, pair: list[Point]) -> list[Verdict]:
-    if not pair:
-        return []
-    naive = pair[0]
-    bound = ladder.part.roofs.bound(naive.requested_intensity, ladder.type)
-    if not bound:
-        return []
-    dram = ladder.part.dram_intensity(naive)
-    evidence = (f"The naive kernel ({numbers.significant(naive.requested_intensity)} OP/B) reaches "
-                f"{numbers.rate(naive)}; the measured bandwidth would allow {numbers.flops(bound)}.")
-    if dram and naive.value > bound:
-        evidence += (f" Caches serve {_served(naive, dram)} of the requests; per byte that DRAM moves it does "
-                     f"{numbers.significant(dram)} operations.")
-    return [Verdict(claim(view, "bound"), FAILS if naive.value > bound else HOLDS, evidence)]
 
 
 def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:

@@ -1,10 +1,9 @@
 """What parallelism is worth: threads from one to many waves, blocks beside whole numbers of them, chains of a thread."""
 
 import math
-from collections.abc import Iterable
 
-from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Part, Point, Section, SWEPT, Table, Verdict,
-                               View, claim, fastest, numbers, words)
+from report.experiment import (FAILS, HOLDS, Column, Figure, Part, Point, Section, SWEPT, Table, View, fastest,
+                               numbers, words)
 
 CHAINS, SLICES = "chains", "slices"
 WARP = 32
@@ -21,8 +20,7 @@ def section(view: View) -> Section | None:
     if not texts:
         return None
     figures = [*_growth_figure(view, growth), *_chain_figure(view, chains), *_wave_figure(view, waves), *_core_figure(view, core)]
-    return Section(" ".join(texts), figures=figures, verdicts=_verdicts(view, chains, waves),
-                   appendix=[*_team_words(team), *_team_figure(view, team), *_tables(view)])
+    return Section(" ".join(texts), figures=figures, appendix=[*_team_words(team), *_team_figure(view, team), *_tables(view)])
 
 
 # Data
@@ -210,53 +208,39 @@ def _team_words(team: dict[str, list[Point]]) -> list[str]:
     return [f"All {last} threads of the CPU are worth, over one: {words.joined(gains)}."]
 
 
-# Verdicts
+# Judges of claims
 
 
-def _verdicts(view: View, chains: dict, waves: dict) -> list[Verdict]:
-    return [_lack(view), _occupancy(view, chains), _blocks(view, waves)]
-
-
-def _lack(view: View) -> Verdict:
-    """One thread on either side, each with the chains that suit it."""
-    told = claim(view, "lack")
-    alone = [p for p in _of(view.gpu, CHAINS) if _threads(p) == 1] if view.gpu else []
-    core = [p for p in _of(view.cpu, CHAINS) if p.threads == 1 and p.sizes["block"] == 1] if view.cpu else []
-    if not alone or not core:
-        return Verdict(told, UNTESTED)
-    gpu, cpu = max(alone, key=lambda p: p.value), max(core, key=lambda p: p.value)
-    return Verdict(told, HOLDS if gpu.value < cpu.value else FAILS,
-                   f"One thread of the GPU reaches {numbers.rate(gpu)}, one of the CPU {numbers.rate(cpu)} with scalar "
-                   f"code, {numbers.times(cpu.value / gpu.value)} as much.")
-
-
-def _occupancy(view: View, chains: dict[float, list[Point]]) -> Verdict:
-    told, needed = claim(view, "occupancy"), _needed(view.gpu, chains) if view.gpu and len(chains) > 1 else {}
-    if len(chains) < 2 or not needed:
-        return Verdict(told, UNTESTED)
+def occupancy(view: View) -> tuple[str, str] | None:
+    """Judges the claim fewer_threads: the fewest warps that reach the roof, by the chains in each thread."""
+    chains = _by_chains(view.gpu) if view.gpu else {}
+    needed = _needed(view.gpu, chains) if len(chains) > 1 else {}
+    if not needed:
+        return None
     one, most = min(chains), max(needed)
     few, all_ = needed[most], max(_warps(view.gpu, p) for p in chains[one])
     best = max(p.value for p in chains[one])
     reached = next(p for p in chains[most] if _warps(view.gpu, p) == few)
     holds = most > one and few < all_ and reached.value >= KEEPS * SATURATES * best and few < needed.get(one, math.inf)
-    return Verdict(told, HOLDS if holds else FAILS,
+    return HOLDS if holds else FAILS, (
                    f"With {words.counted(int(most), 'chain')} in each thread, {few:.0f} warps a multiprocessor reach "
                    f"{numbers.rate(reached)}; with {words.counted(int(one), 'chain')}, up to {all_:.0f} warps reach {numbers.rate(max(chains[one], key=lambda p: p.value))}.")
 
 
-def _blocks(view: View, waves: dict[bool, list[Point]]) -> Verdict:
-    told = claim(view, "blocks")
+def blocks(view: View) -> tuple[str, str] | None:
+    """Judges the claim parallelism_blocks: a grid of one block for each multiprocessor against larger ones."""
+    waves = _waves(view, view.gpu) if view.gpu else {}
     sms, points = _sms(view.gpu) if view.gpu else None, {p.sizes["blocks"]: p for p in waves.get(False, ())}
     exact = points.get(sms)
     if not exact or len(points) < 2:
-        return Verdict(told, UNTESTED)
+        return None
     best, more = max(p.value for p in points.values()), points.get(sms + 1)
     text = f"{sms:.0f} blocks, one on each multiprocessor, reach {numbers.percent(exact.value / best)} of the best rate"
     if more:
         text += f"; one more leaves {numbers.percent(more.value / best)}"
     if exact.value < KEEPS * best:
-        return Verdict(told, HOLDS, f"{text}.")
-    return Verdict(told, FAILS, f"{text}. Blocks that keep a multiprocessor busy need no others; what counts is that the last "
+        return HOLDS, f"{text}."
+    return FAILS, (f"{text}. Blocks that keep a multiprocessor busy need no others; what counts is that the last "
                                 f"wave is full, or that there are many.")
 
 

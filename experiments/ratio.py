@@ -2,8 +2,7 @@
 
 from report.data.counted import operations
 from report.data.view import order
-from report.experiment import (FAILS, HOLDS, UNTESTED, Claim, Column, Figure, Part, Point, Section, Table, Verdict,
-                               View, claim, numbers, words)
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
 
 ROW, LEFT, RIGHT, ABOVE, BELOW = 4.0, 52.0, 66.0, 5.0, 9.0
 """Millimetres of a line of the figure, and of the room around its axes."""
@@ -18,7 +17,7 @@ def section(view: View) -> Section | None:
         return None
     here = _at(points, view.settings.get("size"))
     return Section(_finding(view.counts, points, _claimed(view, here)), figures=[_figure(view, here)],
-                   verdicts=_verdicts(view, points, here), appendix=[*_padding(points), _table(view, points)])
+                   appendix=[*_padding(points), _table(view, points)])
 
 
 def _points(part: Part | None) -> list[Point]:
@@ -120,52 +119,6 @@ def _claimed(view: View, here: list[Point]) -> list[tuple[Point, float]]:
 
 def _setting(view: View, id_: str) -> dict:
     return next((c for c in view.settings.get("claims", ()) if c.get("id") == id_), {})
-
-
-def _verdicts(view: View, points: list[Point], here: list[Point]) -> list[Verdict]:
-    made = []
-    if claimed := _claimed(view, here):
-        made.append(_value(claim(view, "value"), view.counts, claimed))
-    if setting := _setting(view, "reduction"):
-        made.append(_reduction(claim(view, "reduction"), points, setting))
-    return made
-
-
-def _value(said: Claim, part: Part, claimed: list[tuple[Point, float]]) -> Verdict:
-    """Judged by every way that is known of each point."""
-    ways = [{"formula": _formula(p), "counted": _counted(p), "measured": _measured(part, p)} for p, _ in claimed]
-    wrong = [(p, v) for (p, value), found in zip(claimed, ways) for v in found.values()
-             if v is not None and not _equal(v, value)]
-    if wrong:
-        texts = [f"{numbers.significant(v)} for {p.title}" for p, v in wrong]
-        return Verdict(said, FAILS, f"At {wrong[0][0].size_text}: {words.joined(texts)}.")
-    seen = all(found["measured"] is not None for found in ways)
-    return Verdict(said, HOLDS, f"At {claimed[0][0].size_text} the formula{',' if seen else ' and'} the executed "
-                   f"instructions{' and the GPU’s counters' if seen else ''} give these values. Stores are not included "
-                   f"({_with_stores(claimed)} with them).")
-
-
-def _with_stores(claimed: list[tuple[Point, float]]) -> str:
-    c = [p.counters for p, _ in claimed]
-    return words.joined([numbers.significant(x["flops_executed"] / (
-        x["bytes_executed_loaded"] + x.get("bytes_executed_stored", 0.0))) for x in c])
-
-
-def _reduction(said: Claim, points: list[Point], setting: dict) -> Verdict:
-    """Bytes loaded by the base over those of each variant, at every size that both have."""
-    base = {p.size_key: p for p in _named(points, setting["base"])}
-    pairs = [(base[p.size_key].counters["bytes_executed_loaded"] / p.counters["bytes_executed_loaded"],
-              p.tunables.get(setting["tunable"]), p) for p in _named(points, setting["kernel"]) if p.size_key in base]
-    pairs = [(factor, width, p) for factor, width, p in pairs if width]
-    if not pairs:
-        return Verdict(said, UNTESTED)
-    wrong = [f"{numbers.times(f)} for {p.title} at {p.size_text}" for f, width, p in pairs if not _equal(f, width)]
-    if wrong:
-        return Verdict(said, FAILS, f"Counted: {words.listed(wrong)}.")
-    widths = sorted({width for _, width, _ in pairs})
-    sizes = list(dict.fromkeys(p.size_text for _, _, p in pairs))
-    return Verdict(said, HOLDS, f"Exactly so for widths {words.joined([f'{w:g}' for w in widths])} at "
-                   f"{words.joined(sizes)}. It says nothing about the time; see the GPU’s ladder.")
 
 
 # Figure

@@ -1,7 +1,6 @@
 """Registers capped: what a thread gets, what it spills, how many stay resident, and how fast the product is."""
 
-from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest, judge,
-                               numbers, ratio, words)
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, words
 
 CAP, USED, SPILLED, OCCUPANCY, BLOCKS, THREADS = ("registers", "registers_per_thread", "local_bytes_per_thread", "occupancy_theoretical",
                                                   "blocks_per_sm", "threads_per_block")
@@ -13,8 +12,7 @@ def section(view: View) -> Section | None:
     capped = _capped(view)
     if not capped:
         return None
-    return Section(_finding(view, capped), figures=[_figure(view, capped)], verdicts=_verdicts(view, capped),
-                   appendix=[_table(view)])
+    return Section(_finding(view, capped), figures=[_figure(view, capped)], appendix=[_table(view)])
 
 
 def _timed(view: View) -> list[Point]:
@@ -91,38 +89,6 @@ def _others(view: View, best: Point) -> list[str]:
         return []
     gain = judge({"": ratio(best, other)})[""]
     return [f"With the best cap the kernel is {words.speed(gain, other.title)}, which loads nothing ahead ({_said(other)})."]
-
-
-def _verdicts(view: View, capped: list[Point]) -> list[Verdict]:
-    return [_by_block(view, capped), _lower(view, capped)]
-
-
-def _by_block(view: View, capped: list[Point]) -> Verdict:
-    """Resident blocks fall with registers, in steps: some more registers cost no block, others a whole one."""
-    said = claim(view, "by_block")
-    known = sorted((p for p in capped if {BLOCKS, THREADS} <= p.counters.keys()), key=lambda p: p.counters[USED])
-    pairs = [(a, b) for a, b in zip(known, known[1:]) if b.counters[USED] > a.counters[USED]]
-    falls = [(a, b) for a, b in pairs if b.counters[BLOCKS] < a.counters[BLOCKS]]
-    if not falls:
-        return Verdict(said, UNTESTED)
-    a, b = falls[-1]
-    text = (f"From {a.counters[USED]:.0f} to {b.counters[USED]:.0f} registers an SM holds {b.counters[BLOCKS]:.0f} instead of "
-            f"{a.counters[BLOCKS]:.0f} blocks of {b.counters[THREADS]:.0f} threads")
-    kept = [(x, y) for x, y in pairs if y.counters[BLOCKS] == x.counters[BLOCKS]]
-    if kept:
-        text += f"; from {kept[-1][0].counters[USED]:.0f} to {kept[-1][1].counters[USED]:.0f} it loses none"
-    rises = any(b.counters[BLOCKS] > a.counters[BLOCKS] for a, b in pairs)
-    return Verdict(said, FAILS if rises else HOLDS, f"{text}.")
-
-
-def _lower(view: View, capped: list[Point]) -> Verdict:
-    said = claim(view, "lower_occupancy")
-    best, full = fastest(capped), _fullest(capped)
-    if len({p.counters[OCCUPANCY] for p in capped}) < 2:
-        return Verdict(said, UNTESTED)
-    holds = best.counters[OCCUPANCY] < full.counters[OCCUPANCY]
-    return Verdict(said, HOLDS if holds else FAILS, f"The best of {words.counted(len(capped), 'cap')} gives {_said(best)}; the highest "
-                   f"occupancy is {numbers.percent(full.counters[OCCUPANCY])}.")
 
 
 # Figure and table

@@ -1,12 +1,10 @@
 """The skinny product: what each tile in shared memory gains, in the source's bandwidth and in ours."""
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Claim, Column, Figure, Part, Point, Ratio, Section, Table,
-                               Verdict, View, best_variants, claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, best_variants, fastest, judge,
+                               numbers, ratio, whole_machine, words)
 from report.sections import by_size
 
 GIB = 2**30
-NEAR = 1.25
-"""A gain is the source's if neither is larger than the other by more than this factor."""
 DEPTH = 16
 BOTH = "by the source’s formula, in units of 2³⁰ bytes"
 
@@ -19,8 +17,7 @@ def section(view: View) -> Section | None:
     gains = _gains(view, gpu, steps)
     texts = [*_steps_text(view, steps, gains), *_best_text(view, gpu, steps), *_cpu_text(view, cpu), *_counted_text(view, counts)]
     return Section(" ".join(texts[:4]), figures=[*_figure(view, view.gpu, gpu), *_figure(view, view.cpu, cpu)],
-                   tables=_step_table(view, gpu, steps, gains), verdicts=_verdicts(view, steps, gains),
-                   appendix=[*_count_table(view, counts), *_all_table(view, view.gpu, gpu), *_all_table(view, view.cpu, cpu)])
+                   tables=_step_table(view, gpu, steps, gains), appendix=[*_count_table(view, counts), *_all_table(view, view.gpu, gpu), *_all_table(view, view.cpu, cpu)])
 
 
 # Points
@@ -124,39 +121,6 @@ def _loaded(p: Point) -> float:
     return p.counters["bytes_executed_loaded"] / p.counters["bytes_min"]
 
 
-# Verdicts
-
-
-def _verdicts(view: View, steps: list[Point], gains: dict[str, Ratio]) -> list[Verdict]:
-    made = []
-    for entry in view.settings.get("claims", ()):
-        said, told = claim(view, entry["id"]), entry.get("steps")
-        if not steps or not told:
-            made.append(Verdict(said, UNTESTED))
-            continue
-        ours = [gains[p.kernel.name] for p in steps[1:]]
-        theirs = [x / told[0] for x in told[1:]]
-        made.append(_once(said, ours, theirs) if entry["id"] == "caches" else _like(said, ours, theirs, str(entry.get("gpu", "")), steps))
-    return made
-
-
-def _like(said: Claim, ours: list[Ratio], theirs: list[float], gpu: str, steps: list[Point]) -> Verdict:
-    near = [max(r.value / t, t / r.value) <= NEAR for r, t in zip(ours, theirs)]
-    better = [r.value > 1 and r.is_significant for r in ours]
-    text = (f"Relative to the first step, {gpu} gained {words.joined([numbers.times(t) for t in theirs])}; here it is "
-            f"{words.joined([numbers.times(r.value) for r in ours])}, at {words.joined([numbers.significant(_binary(p)) for p in steps])}"
-            "\u00a0GB/s by the same formula.")
-    return Verdict(said, HOLDS if all(near) else PARTLY if all(better) else FAILS, text)
-
-
-def _once(said: Claim, ours: list[Ratio], theirs: list[float]) -> Verdict:
-    """The factors of then: of the first tile, and of the second over it."""
-    first, second = ours[0].value, ours[1].value / ours[0].value
-    less = first < theirs[0] and second < theirs[1] / theirs[0]
-    return Verdict(said, HOLDS if less else FAILS, f"Here A’s tile gains {numbers.times(first)} and B’s {numbers.times(second)} over it, in place "
-                   f"of {numbers.times(theirs[0])} and {numbers.times(theirs[1] / theirs[0])}.")
-
-
 # Figures and tables
 
 
@@ -214,18 +178,18 @@ def _step_table(view: View, points: list[Point], steps: list[Point], gains: dict
     here = sorted(_here(points, steps), key=lambda p: (p.kernel.is_library, p.kernel.order))
     if not here:
         return []
-    names, claims = view.settings["steps"], [e for e in view.settings.get("claims", ()) if e.get("gpu")]
+    names, published = view.settings["steps"], view.settings.get("published", ())
     rows = []
     for p in here:
         gain = gains.get(p.kernel.name)
         place = names.index(p.kernel.name) if p.kernel.name in names else None
         rows.append(_row(view.gpu, p) | {"gain": gain.value if gain else None, "gain verdict": gain.verdict if gain else None,
                                          "registers": p.counters.get("registers_per_thread"),
-                                         **{e["gpu"]: None if place is None else e["steps"][place] for e in claims}})
+                                         **{e["gpu"]: None if place is None else e["steps"][place] for e in published}})
     columns = [Column("title", "kernel", right=False, wide=True), Column("gib_per_s", "2³⁰ B/s", numbers.significant),
                Column("gbytes_per_s", "GB/s", numbers.significant), Column("dram_gbytes_per_s", "DRAM GB/s", numbers.significant),
                Column("requested", "loaded", numbers.significant), Column("gain", "gain", numbers.times),
-               *(Column(e["gpu"], e["gpu"], numbers.significant) for e in claims)]
+               *(Column(e["gpu"], e["gpu"], numbers.significant) for e in published)]
     known = [c for c in columns if any(r.get(c.key) is not None for r in rows)]
     return [Table(f"{view.name}_steps", f"The product at {here[0].size_text}. 2³⁰ B/s: the source’s formula, which divides by 1024³. GB/s: the same bytes in "
                   "decimal units, each matrix counted once. DRAM GB/s: what memory really moved, by hardware counters. Loaded: bytes that "

@@ -7,8 +7,8 @@ the width of the tile times the part of the naive kernel's bytes that come from 
 
 from dataclasses import dataclass
 
-from report.experiment import (COLD, FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Ratio, Section, Table, Verdict, View, claim,
-                               judge, numbers, ratio, use, words)
+from report.experiment import (COLD, Column, Figure, Part, Point, Ratio, Section, Table, View, judge, numbers, ratio,
+                               use, words)
 
 SECTOR = 32
 RETURNS = 0.7
@@ -100,7 +100,7 @@ def section(view: View) -> Section | None:
     shown = [s for s in every if s.left]
     return Section(" ".join(texts), figures=[_figure(view, shown)] if shown else [],
                    tables=[_table(view, f"{view.name}_shares", _telling(every), "In the textbook’s blocks. ")],
-                   verdicts=_verdicts(view, base, every), appendix=[_table(view, f"{view.name}_settings", [*measured, *modelled], "Every setting. ")])
+                   appendix=[_table(view, f"{view.name}_settings", [*measured, *modelled], "Every setting. ")])
 
 
 # Settings
@@ -282,55 +282,6 @@ def _old(view: View, modelled: list[Setting]) -> list[str]:
     back = all(s.factor >= RETURNS * view.settings["width"] for s in old)
     return [f"Without caches for global memory the factor is {'there, or a larger one' if back else 'another one'}: by the model {each}, where half "
             f"warps’ transactions fetch {fetched} of the naive kernel’s requested bytes."]
-
-
-# Verdicts
-
-
-def _verdicts(view: View, base: Setting | None, every: list[Setting]) -> list[Verdict]:
-    return [_accesses(view, base, every), _speed(view, every), _rate(view, base, "naive"), _rate(view, base, "tiled")]
-
-
-def _accesses(view: View, base: Setting | None, every: list[Setting]) -> Verdict:
-    said, width = claim(view, "accesses"), view.settings["width"]
-    s = max((s for s in every if all(s.bytes)), key=lambda s: (s is base, s.is_measured, s.is_plain, not _is_old(s)), default=None)
-    if not s:
-        return Verdict(said, UNTESTED)
-    naive, tiled = s.bytes
-    requested = naive.requested / tiled.requested
-    text = f"Requested bytes fall by a factor of {numbers.significant(requested)}"
-    if abs(requested - width) > 0.01 * width:
-        return Verdict(said, FAILS, f"{text} ({s.name}).")
-    dram = naive.dram / tiled.dram if tiled.dram else width
-    change = "are as many" if abs(dram - 1) < 0.01 else f"{'fall' if dram > 1 else 'rise'} by {numbers.significant(max(dram, 1 / dram))}"
-    text += f"; those that DRAM serves {change} ({_how(s)})"
-    return Verdict(said, HOLDS if dram >= (1 - NEAR) * width else PARTLY, f"{text}.")
-
-
-def _how(s: Setting) -> str:
-    return f"{s.name}, {'measured on' if s.is_measured else 'by the model of'} {s.device}"
-
-
-def _speed(view: View, every: list[Setting]) -> Verdict:
-    said, wanted = claim(view, "speed"), RETURNS * view.settings["width"]
-    there, not_there = [s for s in every if s.factor >= wanted], [s for s in every if s.factor < wanted]
-    text = "; ".join(f"{numbers.times(s.factor)} ({_how(s)})" for s in (max(some, key=lambda s: (s.is_measured, s.is_plain, s.factor))
-                                                                         for some in (not_there, there) if some))
-    return Verdict(said, (PARTLY if not_there else HOLDS) if there else FAILS, f"The factor is {text}.")
-
-
-def _rate(view: View, base: Setting | None, which: str) -> Verdict:
-    """The source's bound is bandwidth times operations per byte; what was measured stands beside that of the measured GPU."""
-    said, entry = claim(view, which), next(c for c in view.settings["claims"] if c.get("id") == which)
-    point = getattr(base, which) if base else None
-    bound = base.part.roofs.bound(point.requested_intensity, point.kernel.type) if point and point.requested_intensity else None
-    if not bound or not point.gflops:
-        return Verdict(said, UNTESTED)
-    per_byte = entry["gflops"] / entry["gbytes_per_s"]
-    share = point.gflops / bound
-    text = (f"{numbers.significant(per_byte)} OP/B times the bandwidth are {numbers.flops(bound)} on {base.device}; the kernel reaches "
-            f"{numbers.flops(point.gflops)}, {numbers.percent(share)} of that")
-    return Verdict(said, HOLDS if abs(share - 1) <= NEAR else FAILS, f"{text}.")
 
 
 # Figure and tables

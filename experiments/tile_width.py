@@ -3,8 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Table, Verdict, View, claim, fastest, judge,
-                               numbers, ratio, words)
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, words
 
 TILE, OCCUPANCY, SHARED, REGISTERS = "tile", "occupancy_theoretical", "shared_bytes_per_block", "registers_per_thread"
 ON = "occupancy_on:", "limiter_on:", "registers_on:"
@@ -34,8 +33,7 @@ def section(view: View) -> Section | None:
         return None
     texts = [*_rates(view, timed), *_beside(view, timed), *_fits(catalogue)]
     figures = [*([_figure(view, timed)] if timed else []), *([_fits_figure(view, catalogue)] if catalogue else [])]
-    return Section(" ".join(texts), figures=figures, verdicts=_verdicts(view, catalogue),
-                   appendix=[*([_table(view, timed)] if timed else []), *([_fits_table(view, catalogue)] if catalogue else [])])
+    return Section(" ".join(texts), figures=figures, appendix=[*([_table(view, timed)] if timed else []), *([_fits_table(view, catalogue)] if catalogue else [])])
 
 
 def _catalogue(view: View) -> Catalogue:
@@ -112,99 +110,6 @@ def _fits(catalogue: Catalogue) -> list[str]:
         text += f"; shared memory becomes the limit on {len(some)}, " + (
             f"at widths from {min(some):.0f} to {max(some):.0f}" if min(some) != max(some) else f"at a width of {min(some):.0f}")
     return [f"{text}."]
-
-
-def _verdicts(view: View, catalogue: Catalogue) -> list[Verdict]:
-    return [_threads(view, catalogue), _shared(view, catalogue), _ten_registers(view, catalogue), _not_limited(view, catalogue), _per_sm(view),
-            _offset(view)]
-
-
-def _settings(view: View, id_: str) -> dict:
-    return next(c for c in view.settings["claims"] if c.get("id") == id_)
-
-
-def _threads(view: View, catalogue: Catalogue) -> Verdict:
-    """The widest tile of a thread an element that runs has as many threads as the claim says, and the next one fails by threads."""
-    said, told = claim(view, "threads"), _settings(view, "threads")["values"]
-    texts, holds = [], []
-    for name, most in told.items():
-        tiles = {t: fit for t, fit in catalogue.get(name, {}).items() if t <= THREADS}
-        fitting, failing = ([t for t, fit in tiles.items() if bool(fit.occupancy) == runs] for runs in (True, False))
-        if not fitting:
-            continue
-        holds.append(max(fitting) ** 2 <= most and all(t * t > most and "threads" in tiles[t].limiter for t in failing))
-        texts.append(f"{name} runs tiles up to {max(fitting):.0f} ({max(fitting) ** 2:.0f} threads)"
-                     + (f" and none of {min(failing):.0f} ({min(failing) ** 2:.0f})" if failing else ""))
-    if len(holds) < len(told):
-        return Verdict(said, UNTESTED)
-    return Verdict(said, HOLDS if all(holds) else FAILS, f"By the model {words.joined(texts)}.")
-
-
-def _one(view: View, catalogue: Catalogue, id_: str) -> tuple[float, Fit] | None:
-    """The fit of the claim's tile on the claim's device."""
-    entry = _settings(view, id_)
-    fit = catalogue.get(entry["device"], {}).get(entry["tile"])
-    return (entry["tile"], fit) if fit else None
-
-
-def _shared(view: View, catalogue: Catalogue) -> Verdict:
-    said, found = claim(view, "shared"), _one(view, catalogue, "shared")
-    if not found:
-        return Verdict(said, UNTESTED)
-    tile, fit = found
-    if "shared memory" in fit.limiter:
-        return Verdict(said, HOLDS, f"By the model {fit.limiter} limit the resident blocks at a width of {tile:.0f}.")
-    wider = [t for t, f in catalogue[_settings(view, "shared")["device"]].items() if t > tile and f.occupancy and "shared memory" in f.limiter]
-    return Verdict(said, PARTLY, f"The bytes are right, but by the model {fit.limiter}, not shared memory, limit the resident blocks at a width of "
-                   f"{tile:.0f}" + (f"; shared memory does from {min(wider):.0f} on." if wider else ", and at every wider one that runs."))
-
-
-def _ten_registers(view: View, catalogue: Catalogue) -> Verdict:
-    said, found = claim(view, "ten_registers"), _one(view, catalogue, "ten_registers")
-    if not found:
-        return Verdict(said, UNTESTED)
-    tile, fit = found
-    return Verdict(said, HOLDS if fit.registers == _settings(view, "ten_registers")["value"] else FAILS,
-                   f"By the model blocks of {tile * tile:.0f} threads may use {fit.registers:.0f} registers a thread before one block less fits.")
-
-
-def _not_limited(view: View, catalogue: Catalogue) -> Verdict:
-    said, device = claim(view, "not_limited"), _settings(view, "not_limited")["device"]
-    tiles = catalogue.get(device, {})
-    single = {t: fit for t, fit in tiles.items() if t <= THREADS}
-    if not single:
-        return Verdict(said, UNTESTED)
-    limited = [t for t, fit in single.items() if "shared memory" in fit.limiter]
-    wide = [t for t, fit in tiles.items() if t > THREADS and "shared memory" in fit.limiter]
-    text = (f"By the model it limits {len(limited) or 'none'} of {words.counted(len(single), 'width')} up to {max(single):.0f} on "
-            f"{device}")
-    text += f"; with several elements a thread it does from {min(wide):.0f} on" if wide and not limited else ""
-    return Verdict(said, FAILS if limited else HOLDS, f"{text}.")
-
-
-def _per_sm(view: View) -> Verdict:
-    said, context = claim(view, "per_sm"), view.gpu.run.context if view.gpu else {}
-    block, most, sm = (context.get(f"gpu_shared_bytes_per_{key}") for key in ("block", "block_optin", "sm"))
-    if not block or not sm:
-        return Verdict(said, UNTESTED)
-    text = f"It is {numbers.binary(block)} on {view.gpu.machine.label}, what a block gets without asking"
-    text += f"; a block may ask for {numbers.binary(most)}" if most else ""
-    return Verdict(said, HOLDS if block == sm else FAILS, f"{text}, and an SM has {numbers.binary(sm)} (sharedMemPerMultiprocessor).")
-
-
-def _offset(view: View) -> Verdict:
-    """What the emulator says of the planted fault that has this offset, and of its right twin."""
-    said, name = claim(view, "offset"), view.settings["fault"]
-    for file in view.companions.hazards:
-        seen, right = ({v for v in file.kernels[n].verdicts.items()} if n in file.kernels else set() for n in (name, f"{name}_right"))
-        for tool, verdict in sorted(seen, key=lambda item: item[0]):
-            if verdict.found:
-                quiet = any(t == tool and not v.found for t, v in right)
-                return Verdict(said, FAILS, f"An offset of a pointer counts elements, so the tile begins four times too far: {file.tool} reports "
-                               f"“{verdict.message}”" + ("; with the size in elements it finds nothing." if quiet else ".")
-                               + " Nor does the listing compile: its array is declared with two element types.")
-            return Verdict(said, HOLDS, f"{file.tool} finds no fault in it.")
-    return Verdict(said, UNTESTED)
 
 
 # Figures and tables

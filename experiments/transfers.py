@@ -3,8 +3,8 @@
 from collections import defaultdict
 from math import exp, log
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Part, Point, Section, Span, Table, Verdict, View,
-                               claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Part, Point, Section, Span, Table, View, fastest, judge, numbers, ratio,
+                               whole_machine, words)
 
 TO, FROM, BOTH = "to_gpu", "from_gpu", "both"
 WAYS = {TO: "to the GPU", FROM: "from the GPU", BOTH: "both ways at once"}
@@ -13,10 +13,6 @@ STREAMS, CHUNK, STEPS = "streams", "chunk", "steps"
 ELEMENT = 4
 """Bytes."""
 MS = 1e-3
-OVERLAPS = 1.2
-"""Two things that take so much less time together than one after the other go on at the same time."""
-SMALL = 0.5
-"""A rate below this share of another is much lower."""
 SHOWN = (4, 24)
 """Chunks of a timeline in which each can be told from the next."""
 
@@ -29,8 +25,7 @@ def section(view: View) -> Section | None:
     figures = [*(_rate_figures(view, part, copies) if copies else ()), *(_chunk_figures(view, part, chunks) if chunks else ()),
                *([_work_figure(view, works)] if works else ()), *(_timeline_figure(view, part, chunks) if chunks else ())]
     finding = " ".join(filter(None, (_copy_words(view, copies), _chunk_words(chunks), _work_words(works))))
-    return Section(finding, figures=figures, verdicts=_verdicts(view, copies, chunks),
-                   appendix=[*([_copy_table(view, part, copies)] if copies else ()), *_counts(view)])
+    return Section(finding, figures=figures, appendix=[*([_copy_table(view, part, copies)] if copies else ()), *_counts(view)])
 
 
 # Data
@@ -191,72 +186,6 @@ def _size(p: Point) -> str:
 
 def _bytes(elements: float) -> str:
     return numbers.binary(ELEMENT * elements)
-
-
-# Verdicts
-
-
-def _verdicts(view: View, copies: dict, chunks: list[Point]) -> list[Verdict]:
-    return [_pinned(view, copies), _batch(view, copies), _overlap(view, copies, chunks), _asynchronous(view, copies)]
-
-
-def _pinned(view: View, copies: dict) -> Verdict:
-    pairs = {w: (p, q) for w in (TO, FROM) if (p := _largest(copies, view.settings["engines"], w))
-             and (q := _largest(copies, view.settings["staged"], w)) and p.n == q.n}
-    if not pairs:
-        return Verdict(claim(view, "pinned"), UNTESTED)
-    gains = judge({w: ratio(p, q) for w, (p, q) in pairs.items()})
-    won = [g.is_significant and g.value > 1 for g in gains.values()]
-    size = _size(next(iter(pairs.values()))[0])
-    evidence = f"At {size} pinned memory is {words.joined([f'{numbers.times(g.value)} as fast {WAYS[w]}' for w, g in gains.items()])}."
-    return Verdict(claim(view, "pinned"), HOLDS if all(won) else PARTLY if any(won) else FAILS, evidence)
-
-
-def _batch(view: View, copies: dict) -> Verdict:
-    line = sorted((p for (k, w, _), p in copies.items() if (k, w) == (view.settings["engines"], TO)), key=lambda p: p.n)
-    if len(line) < 2:
-        return Verdict(claim(view, "batch"), UNTESTED)
-    small, large = line[0], line[-1]
-    evidence = (f"Copies of {_size(small)} one after the other reach {numbers.rate(small)}, {numbers.percent(small.value / large.value)} "
-                f"of the rate of one of {_size(large)}.")
-    return Verdict(claim(view, "batch"), HOLDS if small.value < SMALL * large.value else FAILS, evidence)
-
-
-def _overlap(view: View, copies: dict, chunks: list[Point]) -> Verdict:
-    """Both ways at once against one after the other, and several streams against one."""
-    found, texts = [], []
-    gain = _together(copies, view.settings["engines"])
-    if gain:
-        found.append(gain >= OVERLAPS)
-        texts.append(f"copies both ways take {numbers.times(gain)} as long one after the other as at once")
-    one, best = (fastest([p for p in chunks if (p.tunables[STREAMS] == 1) == alone]) for alone in (True, False))
-    if one and best:
-        speed = judge({"": ratio(best, one)})[""]
-        found.append(speed.is_significant and speed.value >= OVERLAPS)
-        texts.append(f"the array in chunks is {words.speed(speed, 'on one stream')} on {_streams(best)}")
-    if not found:
-        return Verdict(claim(view, "overlap"), UNTESTED)
-    return Verdict(claim(view, "overlap"), HOLDS if all(found) else PARTLY if any(found) else FAILS,
-                   words.sentence("; ".join(texts)))
-
-
-def _asynchronous(view: View, copies: dict) -> Verdict:
-    gain = _together(copies, view.settings["staged"])
-    if not gain:
-        return Verdict(claim(view, "asynchronous"), UNTESTED)
-    if gain >= OVERLAPS:
-        return Verdict(claim(view, "asynchronous"), HOLDS,
-                       f"Copies of ordinary memory both ways take {numbers.times(gain)} as long one after the other as queued by one thread on two streams.")
-    return Verdict(claim(view, "asynchronous"), FAILS,
-                   f"Copies of ordinary memory both ways, queued by cudaMemcpyAsync on two streams, take {numbers.times(1 / gain)} as long as one "
-                   "after the other: the host is busy with each until it is done.")
-
-
-def _together(copies: dict, kernel: str) -> float | None:
-    """How many times as long both ways take one after the other as at once, at the largest size."""
-    both = _largest(copies, kernel, BOTH)
-    alone = [copies.get((kernel, w, both.n)) for w in (TO, FROM)] if both else []
-    return sum(p.summary.median for p in alone) / both.summary.median if alone and all(alone) else None
 
 
 # Figures
@@ -473,4 +402,4 @@ def _counted(view: View) -> Section | None:
     tables = _counts(view)
     widest = max((r["bytes_per_request"] or 0 for r in tables[0].rows), default=0) if tables else 0
     return Section(f"No copy was timed. A kernel that reads the host’s memory asks for up to {widest:.0f} bytes with each request of a warp.",
-                   tables=tables, verdicts=_verdicts(view, {}, [])) if tables and widest else None
+                   tables=tables) if tables and widest else None

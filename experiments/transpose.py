@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Point, Section, Table, Verdict, View,
-                               build, claim, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, numbers, whole_machine,
+                               words)
 from report.sections import ladders
 
 NEAR, FAR = 0.9, 0.8
@@ -20,7 +20,7 @@ def section(view: View) -> Section | None:
     if not made and not requests:
         return None
     return Section(" ".join([*map(_finding, made), *_counted_words(requests, made)]), ladders=made,
-                   verdicts=_verdicts(view, made, requests), figures=[_rates(view, made, requests)] if made else [],
+                   figures=[_rates(view, made, requests)] if made else [],
                    tables=[] if made else _table(view, requests),
                    appendix=[*(_table(view, requests) if made else []), *(x for ladder in made for x in _appendix(view, ladder))])
 
@@ -55,14 +55,6 @@ def _over(c: dict, what: str, of: str) -> float | None:
 def _of(requests: list[dict], p: Point) -> dict:
     """The counts of a timed point's variant."""
     return next((r for r in requests if r["kernel"] == p.kernel.name and r["tunables"] == p.tunables), {})
-
-
-def _counted(requests: list[dict], view: View, name: str) -> dict:
-    return next((r for r in requests if r["kernel"] == f"gpu/{view.settings['family']}/{name}"), {})
-
-
-def _gpu(view: View, made: list[Ladder], name: str) -> Point | None:
-    return next((p for x in made if (p := x.find(f"gpu/{view.settings['family']}/{name}"))), None)
 
 
 # Words
@@ -100,54 +92,6 @@ def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
     most = max(scattered["sectors_per_load_request"] or 0, scattered["sectors_per_store_request"] or 0)
     return [f"On the GPU (counted; nothing was timed) a request of {scattered['title']} takes up to {_few(most)} sectors, and "
             f"one to the shared memory of {worst['title']} {_few(worst['wavefronts_per_shared_load'])} wavefronts."]
-
-
-# Verdicts
-
-
-def _verdicts(view: View, made: list[Ladder], requests: list[dict]) -> list[Verdict]:
-    return [_conflicts(view, requests), _tile(view, made), *_near_copy(view, made)]
-
-
-def _conflicts(view: View, requests: list[dict]) -> Verdict:
-    tile, padded = (_counted(requests, view, name).get("wavefronts_per_shared_load") for name in ("tile", "padded"))
-    if not tile or not padded:
-        return Verdict(claim(view, "conflicts"), UNTESTED)
-    swizzled = _counted(requests, view, "swizzled").get("wavefronts_per_shared_load")
-    text = (f"The emulator counts {_few(tile)} wavefronts for a request that reads the tile across and "
-            f"{_few(padded)} with padding")
-    text += f"; swizzled, without padding, {_few(swizzled)}" if swizzled else ""
-    return Verdict(claim(view, "conflicts"), HOLDS if (tile, padded) == (32, 1) else FAILS, f"{text}.")
-
-
-def _tile(view: View, made: list[Ladder]) -> Verdict:
-    tile, naive = _gpu(view, made, "tile"), _gpu(view, made, "reads_rows")
-    if not tile or not naive:
-        return Verdict(claim(view, "tile"), UNTESTED)
-    gains = {"naive": ratio(tile, naive)}
-    other = _gpu(view, made, "writes_rows")
-    if other:
-        gains["other"] = ratio(tile, other)
-    gains = judge(gains)
-    text = f"The {tile.kernel.title} is {words.speed(gains['naive'], naive.kernel.title)}"
-    text += f" and {words.speed(gains['other'], other.kernel.title)}" if other else ""
-    more = gains["naive"].value
-    return Verdict(claim(view, "tile"), HOLDS if more >= 2 else PARTLY if more > 1 and gains["naive"].is_significant else FAILS, f"{text}.")
-
-
-def _near_copy(view: View, made: list[Ladder]) -> list[Verdict]:
-    """The padded tile beside the rate of a copy, for two documents that expect different things of it."""
-    padded = _gpu(view, made, "padded")
-    copy = _copy(view.gpu) if view.gpu else None
-    if not padded or not copy:
-        return [Verdict(claim(view, id_), UNTESTED) for id_ in ("copy", "camping")]
-    share = padded.value / copy
-    text = f"The {padded.kernel.title} reaches {numbers.rate(padded)}, {_share(padded.value, copy)} the copy’s {numbers.bandwidth(copy)}"
-    best = max((r.point for x in made if x.part is view.gpu for r in x.own), key=lambda p: p.value)
-    more = f"; {best.kernel.title} reaches {numbers.percent(best.value / copy)}" if best.kernel != padded.kernel else ""
-    return [Verdict(claim(view, "copy"), HOLDS if share >= NEAR else PARTLY if best.value / copy >= NEAR else FAILS, f"{text}{more}."),
-            Verdict(claim(view, "camping"), HOLDS if share < FAR / 2 else PARTLY if share < FAR else FAILS,
-                    f"{text}, with its blocks in the order of rows.")]
 
 
 # Figures and tables
@@ -254,7 +198,7 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
     caption = (f"Rates on the {ladder.part.side.upper()} over the side of a square matrix, each kernel in its fastest variant. "
                f"{words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p, []) | {"n": p.n} for p in points],
-                   lambda fig: lines.draw(style.axes(fig, 14, 9, 24, 2), [
+                   lambda fig: lines.draw(style.axes(fig, 14, 9, 30, 2), [
                        lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
                        "Side of the matrix, N", "Bandwidth", log_y=True, limit=16, unit=points[0].metric.unit),
                    caption, "Line plot of rates over the side of the matrix.", height=55, half=True)]

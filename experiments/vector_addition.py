@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 
-from report.experiment import (FAILS, HOLDS, UNTESTED, Column, Figure, Ladder, Part, Point, Ratio, Section, Table, Verdict, View,
-                               build, claim, fastest, judge, numbers, ratio, whole_machine, words)
+from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, build, fastest, judge,
+                               numbers, ratio, whole_machine, words)
 from report.sections import ladders
 
 WIDTH, LOADS = "width", "loads"
@@ -18,8 +18,7 @@ def section(view: View) -> Section | None:
     made = [x for part in parts if (x := build(part, s["family"], s["type"], s.get("size")))]
     if not made:
         return None
-    return Section(" ".join([*map(_finding, made), *_width(view)]), ladders=made, verdicts=_verdicts(view),
-                   figures=[_figure(view, part) for part in parts],
+    return Section(" ".join([*map(_finding, made), *_width(view)]), ladders=made, figures=[_figure(view, part) for part in parts],
                    appendix=[x for ladder in made for x in (ladders.table(f"{view.name}_{ladder.part.side}", ladder),
                                                            *ladders.missing(ladder), *_launches(view, ladder))])
 
@@ -80,19 +79,6 @@ def _width(view: View) -> list[str]:
             f"({numbers.rate(wide)}) is {words.speed(gain, 'four loads of 4 bytes')}{alone}."]
 
 
-def _verdicts(view: View) -> list[Verdict]:
-    """By the emulator's counts: requests, and operations of a thread."""
-    counted = {p.tunables[WIDTH]: p for p in (view.counts.points if view.counts else ()) if WIDTH in p.tunables and p.is_counted}
-    if not {4, 16} <= counted.keys():
-        return [Verdict(claim(view, "vector_types"), UNTESTED)]
-    narrow, wide = counted[4].counters, counted[16].counters
-    fewer = narrow["load_requests"] / wide["load_requests"]
-    evidence = (f"With elements of 16 bytes the emulator counts {numbers.times(fewer)} fewer requests of loads than with 4 bytes, "
-                f"and as many additions ({numbers.grouped(wide['flops_executed'])}).")
-    holds = fewer > 1 and narrow["flops_executed"] == wide["flops_executed"]
-    return [Verdict(claim(view, "vector_types"), HOLDS if holds else FAILS, evidence)]
-
-
 # Figures
 
 
@@ -127,7 +113,7 @@ def _figure(view: View, part: Part) -> Figure:
     roof = part.roofs.dram()
 
     def draw(fig) -> None:
-        ax = style.axes(fig, 14, 9, 20, 2)
+        ax = style.axes(fig, 14, 9, 26, 2)
         top = max([p.value for p in points] + [roof.value if roof else 0])
         caches = bool(roof) and top > 3 * roof.value  # then memory would be lost at the foot of a linear axis
         lines.draw(ax, [lines.Series(label, [lines.dot(p, p.n) for p in line]) for label, line in series.items()],

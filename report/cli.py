@@ -36,6 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(BAD_INPUT, str(error))
     try:
         return render(study, options.output, _again(options))
+    except InputError as error:
+        return _fail(BAD_INPUT, str(error))
     except OSError as error:
         return _fail(BAD_OUTPUT, f"{error.filename or options.output}: cannot be written: {error.strerror or error}")
 

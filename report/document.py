@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from report.claims import study_claims
+from report.claims.verdict import Finding
 from report.data.collect import Study
 from report.experiment import Figure, Section, Table
-from report.sections import comparison, first_page, machines, method, provenance, references
+from report.sections import comparison, first_page, literature, machines, method, provenance, references
 from report.sections.contributions import Contribution, contributions
 from report.text import blocks, sources
 
@@ -34,6 +36,8 @@ class Document:
     found: Sequence[Contribution]
     joined: Sequence[Section]
     first: Sequence[Figure]
+    claims: Sequence[Finding] = ()
+    """Of a study of several experiments: of all claims of the literature."""
 
     @property
     def sections(self) -> list[Section]:
@@ -46,6 +50,8 @@ class Document:
 
     def tables(self) -> list[Table]:
         own = [t for s in self.sections for t in (*s.tables, *(x for x in s.appendix if isinstance(x, Table)))]
+        summary = literature.summary(self.claims)
+        own += [summary[1], *literature.tables(self.claims)] if summary else []
         return _unique([*own, *machines.section(self.study)[1], *provenance.section(self.study)[1]])
 
 
@@ -60,11 +66,14 @@ def _unique(items: list) -> list:
 
 def make(study: Study) -> Document:
     """Composes every experiment's section once, then what joins them."""
-    found = contributions(study)
+    told = study_claims.of_study(study)
+    found = [replace(c, section=replace(c.section, claims=literature.of_experiment(told, c.view.name)))
+             for c in contributions(study)]
     first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
     return Document(study, [replace(c, section=_without(c.section, first)) for c in found],
-                    [comparison.section(x) for x in comparison.comparisons(ladders)], _paired(first))
+                    [comparison.section(x) for x in comparison.comparisons(ladders)], _paired(first),
+                    [] if first_page.is_single(found) else told)
 
 
 def _without(section: Section, first: Sequence[Figure]) -> Section:
@@ -93,10 +102,11 @@ def data(document: Document, drawn: bool) -> dict:
     main = [] if single else [block for c in found for block in _experiment(c, drawn)]
     for section in document.joined:
         main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, drawn)]
+    main += _literature(document.claims)
     first = _body(replace(found[0].section, figures=document.first), drawn)[1:] if single else blocks.figures(
         document.first, drawn)
     return {"page": {k: _cleaned(v) for k, v in page.items()}, "first": first, "main": main,
-            "method": method.method(study) + method.validity(study) + references.section(found),
+            "method": method.method(study) + method.validity(study) + references.section(found, document.claims),
             "appendix": _appendix(document, drawn)}
 
 
@@ -105,16 +115,24 @@ def _cleaned(value: object) -> object:
 
 
 def _experiment(one: Contribution, drawn: bool) -> list[dict]:
-    """Half a page: title, question with its source, finding, verdicts, figures."""
+    """Half a page: title, question with its source, finding, figures, claims."""
     source = sources.cite_all(one.view.references)
     return [blocks.heading(one.view.title), blocks.question(f"{one.view.question}{f' ({source})' if source else ''}"),
             *_body(one.section, drawn)]
 
 
 def _body(section: Section, drawn: bool) -> list[dict]:
-    """Finding, verdicts, figures, tables."""
-    return [blocks.paragraph(section.finding, section.figures), *map(blocks.verdict, section.verdicts),
-            *blocks.figures(section.figures, drawn), *map(blocks.table, section.tables)]
+    """Finding, figures, claims, tables: text after the figures fills a page that they leave half empty."""
+    return [blocks.paragraph(section.finding, section.figures), *blocks.figures(section.figures, drawn),
+            *map(blocks.verdict, section.claims), *map(blocks.table, section.tables)]
+
+
+def _literature(found: Sequence[Finding]) -> list[dict]:
+    summary = literature.summary(found)
+    if not summary:
+        return []
+    text, table = summary
+    return [blocks.heading(literature.TITLE), blocks.question(literature.QUESTION), blocks.paragraph(text), blocks.table(table)]
 
 
 def _appendix(document: Document, drawn: bool) -> list[dict]:
@@ -123,6 +141,8 @@ def _appendix(document: Document, drawn: bool) -> list[dict]:
     for title, section in zip(titles, document.sections):
         if section.appendix:
             made += [blocks.heading(title), *_extras(section.appendix, drawn)]
+    if document.claims:
+        made += [blocks.heading(literature.TITLE), *map(blocks.table, literature.tables(document.claims))]
     texts, tables = machines.section(document.study)
     made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)] if texts or tables else []
     texts, tables = provenance.section(document.study)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from report.claims.verdict import FAILS, HOLDS, Finding
+from report.claims.verdict import IN_PART as PARTLY
 from report.data.ladder import Ladder, Rung, build
 from report.data.limits import Use, use
 from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference
@@ -16,12 +18,9 @@ from report.data.timeline import Span
 from report.data.view import Part, View, best_variants, fastest, whole_machine
 from report.text import numbers, sources, words
 
-__all__ = ["COLD", "HOT", "SWEPT", "Claim", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
-           "Reference", "Rung", "Section", "Span", "Table", "Use", "Verdict", "View", "FAILS", "HOLDS", "PARTLY", "UNTESTED",
-           "best_variants", "build", "claim",
-           "fastest", "judge", "numbers", "ratio", "sources", "use", "whole_machine", "words"]
-
-HOLDS, FAILS, PARTLY, UNTESTED = "holds", "does not hold", "holds in part", "not tested here"
+__all__ = ["COLD", "HOT", "SWEPT", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
+           "Reference", "Rung", "Section", "Span", "Table", "Use", "View", "FAILS", "HOLDS", "PARTLY",
+           "best_variants", "build", "fastest", "judge", "numbers", "ratio", "sources", "use", "whole_machine", "words"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ class Column:
     title: str
     text: Callable[[object], str] = str
     right: bool = True
-    wide: bool = False
-    """Takes the room that is left."""
+    wide: float = 0
+    """Takes so large a part of the room that is left (True is 1)."""
 
 
 @dataclass(frozen=True)
@@ -65,32 +64,15 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What a document says, in the experiment's TOML: `[report] claims = [{id, text, source, where}]`."""
-
-    id: str
-    text: str
-    reference: Reference
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A claim and what the data say of it: HOLDS, FAILS, PARTLY or UNTESTED, with the evidence in one sentence."""
-
-    claim: Claim
-    verdict: str
-    evidence: str = ""
-
-
-@dataclass(frozen=True)
 class Section:
-    """What an experiment contributes. The main part has `finding`, `verdicts`, `figures` and `tables`: half a page."""
+    """What an experiment contributes. The main part has `finding`, `figures` and `tables`: half a page."""
 
     finding: str
     """One to three sentences that answer the experiment's question."""
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
-    verdicts: Sequence[Verdict] = ()
+    claims: Sequence[Sequence[Finding]] = ()
+    """The literature's claims of this experiment, each on every machine; the report fills them in."""
     appendix: Sequence[Figure | Table | str] = ()
     """Further figures, tables and paragraphs, for the appendix."""
     answer: Sequence[str] = ()
@@ -100,12 +82,3 @@ class Section:
     ladders: Sequence[Ladder] = ()
     warnings: Sequence[str] = field(default_factory=tuple)
     """What makes these results doubtful, for the first page."""
-
-
-def claim(view: View, id_: str) -> Claim:
-    """The claim of that id; KeyError if the experiment's TOML has none."""
-    for entry in view.settings.get("claims", ()):
-        if entry.get("id") == id_:
-            return Claim(id_, str(entry["text"]), Reference(str(entry.get("source") or ""),
-                                                            str(entry.get("where") or "")))
-    raise KeyError(f"experiments/{view.name}.toml: [report] claims has no '{id_}'")

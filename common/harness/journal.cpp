@@ -31,7 +31,7 @@ Json record_of(const std::string& line) {
   return Json::parse(line.substr(space + 1), nullptr, false);
 }
 
-void write_all(int descriptor, const std::string& text, const std::filesystem::path& file) {
+void write_text(int descriptor, const std::string& text, const std::filesystem::path& file) {
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
@@ -39,7 +39,25 @@ void write_all(int descriptor, const std::string& text, const std::filesystem::p
     if (wrote <= 0) output_error(file, "write");
     done += static_cast<std::size_t>(wrote);
   }
+}
+
+/// Waits until it is on the disk.
+void write_all(int descriptor, const std::string& text, const std::filesystem::path& file) {
+  write_text(descriptor, text, file);
   if (::fsync(descriptor) != 0) output_error(file, "write");
+}
+
+/// To a device or a pipe, which must not be replaced by a file.
+void write_in_place(const std::filesystem::path& file, const std::string& text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) output_error(file, "write");
+  try {
+    write_text(descriptor, text, file);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  ::close(descriptor);
 }
 
 }  // namespace
@@ -53,27 +71,39 @@ Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::mo
     ::close(descriptor_);
     throw OutputError("another run is measuring into " + file_.parent_path().string() + "; wait for it to end");
   }
-  std::ifstream in(file_);
-  std::string line;
-  std::size_t good = 0;  // bytes of whole records
-  while (std::getline(in, line) && !in.eof()) {
-    Json record = record_of(line);
-    if (record.is_null() || record.is_discarded()) break;
-    if (good == 0) {
-      header_ = record;
-    } else {
-      records_.push_back(std::move(record));
-    }
-    good += line.size() + 1;
+  const std::size_t whole = read_lines();
+  if (whole > 0 && header_.is_null()) {
+    ::close(descriptor_);
+    throw Error("the first line of " + file_.string() +
+                ", which says what run it is, is damaged: it cannot be resumed; start anew without --resume");
   }
-  if (good > 0 && header_.value("identity", "") != header.value("identity", "")) {
+  if (whole > 0 && header_.value("identity", "") != header.value("identity", "")) {
     ::close(descriptor_);
     throw Error("the run in " + file_.parent_path().string() +
                 " is of another experiment, program or seed: it cannot be resumed; start anew without --resume");
   }
-  if (::ftruncate(descriptor_, static_cast<off_t>(good)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
+  if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
     output_error(file_, "write");
-  if (good == 0) write_line(line_of(header_));
+  if (whole == 0) write_line(line_of(header_));
+}
+
+/// Takes the records from the file. Returns the bytes of its whole lines; without any, the header stays as it is.
+std::size_t Journal::read_lines() {
+  std::ifstream in(file_);
+  std::string line;
+  std::size_t whole = 0;
+  while (std::getline(in, line) && !in.eof()) {
+    Json record = record_of(line);
+    const bool is_damaged = record.is_null() || record.is_discarded();
+    if (whole == 0)
+      header_ = is_damaged ? Json() : std::move(record);
+    else if (is_damaged)
+      ++damaged_;
+    else
+      records_.push_back(std::move(record));
+    whole += line.size() + 1;
+  }
+  return whole;
 }
 
 Journal::~Journal() { ::close(descriptor_); }
@@ -85,21 +115,58 @@ void Journal::append(const Json& record) {
 
 void Journal::write_line(const std::string& line) { write_all(descriptor_, line, file_); }
 
-void write_file(const std::filesystem::path& file, const std::string& text) {
-  const std::filesystem::path temporary = file.string() + ".part";
+namespace {
+
+/// A file that will take the place of `file` in one step.
+std::filesystem::path part_of(const std::filesystem::path& file) { return file.string() + ".part"; }
+
+/// Opens a file beside `file`, whose folder is made.
+int open_part(const std::filesystem::path& file) {
   std::error_code ignored;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int descriptor = ::open(part_of(file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) output_error(file, "write");
+  return descriptor;
+}
+
+/// Where what is written to `named` ends up: not to replace a link.
+std::filesystem::path followed(const std::filesystem::path& named) {
+  std::error_code ignored;
+  const std::filesystem::path file = std::filesystem::canonical(named, ignored);
+  return file.empty() ? named : file;
+}
+
+bool is_written_in_place(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return exists(file, ignored) && !is_regular_file(file, ignored);
+}
+
+}  // namespace
+
+void check_writable(const std::filesystem::path& named) {
+  const std::filesystem::path file = followed(named);
+  if (is_written_in_place(file)) {
+    if (is_directory(file)) errno = EISDIR;
+    if (is_directory(file) || ::access(file.c_str(), W_OK) != 0) output_error(file, "write");
+    return;
+  }
+  ::close(open_part(file));
+  ::unlink(part_of(file).c_str());
+}
+
+void write_file(const std::filesystem::path& named, const std::string& text) {
+  const std::filesystem::path file = followed(named);
+  if (is_written_in_place(file)) return write_in_place(file, text);
+  const int descriptor = open_part(file);
   try {
     write_all(descriptor, text, file);
   } catch (...) {
     ::close(descriptor);
-    ::unlink(temporary.c_str());
+    ::unlink(part_of(file).c_str());
     throw;
   }
   ::close(descriptor);
-  if (::rename(temporary.c_str(), file.c_str()) != 0) output_error(file, "write");
+  if (::rename(part_of(file).c_str(), file.c_str()) != 0) output_error(file, "write");
 }
 
 std::string checksum(const std::string& text) {

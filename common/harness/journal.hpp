@@ -13,9 +13,10 @@ using Json = nlohmann::ordered_json;
 /// The journal of one run. Its first record says what run it is; the others are the points done.
 class Journal {
  public:
-  /// Starts a new journal, or goes on with the one in `file`: whole records are kept, a torn last line is cut off.
-  /// Holds a lock on it: throws Error when another process measures into the same folder, when the folder cannot be
-  /// written, or when the journal there is of another experiment, program or seed than `header` says.
+  /// Starts a new journal, or goes on with the one in `file`: whole records are kept, damaged lines among them are
+  /// passed over, a torn last line is cut off. Holds a lock on it: throws Error when another process measures into the
+  /// same folder, when the folder cannot be written, or when the journal there is of another experiment, program or
+  /// seed than `header` says or does not tell.
   Journal(std::filesystem::path file, const Json& header);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -24,20 +25,28 @@ class Journal {
   /// The header as it was written when the run began.
   const Json& header() const { return header_; }
   const std::vector<Json>& records() const { return records_; }
+  /// How many lines were passed over because their checksum did not fit.
+  int damaged() const { return damaged_; }
   /// Appends and waits until it is on the disk. Throws Error when it cannot be.
   void append(const Json& record);
 
  private:
+  std::size_t read_lines();
   void write_line(const std::string& line);
 
   std::filesystem::path file_;
   int descriptor_ = -1;
   Json header_;
   std::vector<Json> records_;
+  int damaged_ = 0;
 };
 
-/// Replaces `file` by `text` in one step: a reader sees the old file or the new one, whole. Throws Error.
-void write_file(const std::filesystem::path& file, const std::string& text);
+/// Replaces the file `named`, or the one that it links to, by `text` in one step: a reader sees the old file or the new
+/// one, whole. A device or a pipe is written to. Throws Error.
+void write_file(const std::filesystem::path& named, const std::string& text);
+
+/// Throws OutputError if write_file() could not write there.
+void check_writable(const std::filesystem::path& named);
 
 /// 64-bit FNV-1a, in hexadecimal: notices a torn or edited line; it is no protection against forgery.
 std::string checksum(const std::string& text);

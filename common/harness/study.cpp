@@ -205,10 +205,14 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
 StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options) {
   std::vector<const Point*> points = selected_points(experiment, options.filter);
   shuffle(points, options.seed);
+  if (!options.copy_to.empty()) check_writable(options.copy_to);
   PointRunner runner(options.device, options.seed, options.overrides);
   StudyOutcome outcome{.folder = run_folder(experiment, options)};
   Journal journal(outcome.folder / "journal.jsonl",
                   {{"identity", identity(points, options)}, {"context", opening_context(experiment, options)}});
+  if (journal.damaged() > 0)
+    fmt::print("{} lines of {} are damaged: what they had is measured again\n", journal.damaged(),
+               (outcome.folder / "journal.jsonl").string());
   say_oversubscribed(points);
   Progress own;
   Progress& progress = options.progress ? *options.progress : own;

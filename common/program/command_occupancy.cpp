@@ -207,6 +207,15 @@ Json to_json(const Subject& subject, const BlockNeeds& block) {
             {"blocks", limit_json(o.blocks_by_slots)},
             {"registers", limit_json(o.blocks_by_registers)},
             {"shared_memory", limit_json(o.blocks_by_shared)}}},
+          {"limits",
+           {{"threads_per_block", subject.sm.threads_per_block},
+            {"threads_per_sm", subject.sm.threads_per_sm},
+            {"blocks_per_sm", subject.sm.blocks_per_sm},
+            {"registers_per_sm", subject.sm.registers_per_sm},
+            {"registers_per_thread", subject.sm.registers_per_thread},
+            {"shared_per_sm", subject.sm.shared_per_sm},
+            {"shared_per_block", subject.sm.shared_per_block},
+            {"shared_per_block_optin", subject.sm.shared_per_block_optin}}},
           {"next_steps", steps_json(subject, block)}};
 }
 

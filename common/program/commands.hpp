@@ -16,5 +16,7 @@ void add_occupancy_command(CLI::App& app);
 void add_bound_command(CLI::App& app);
 void add_tile_command(CLI::App& app);
 void add_blur_command(CLI::App& app);
+void add_model_command(CLI::App& app);
+void add_claims_command(CLI::App& app);
 
 }  // namespace rung

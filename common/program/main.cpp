@@ -1,5 +1,6 @@
 /// The program `rung`. Exit codes: 0 done; 1 a kernel gave a wrong result or failed; 2 wrong usage or bad input;
 /// 3 a GPU was required and there is none; 4 the results cannot be written; 130 interrupted, what was done is kept.
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -40,6 +41,15 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, -1);
 }
 
+/// Where a standard stream was closed (>&-), the next file to be opened would get its number, and what is printed.
+void fill_standard_streams() {
+  for (int descriptor = open("/dev/null", O_RDWR); descriptor >= 0; descriptor = dup(descriptor))
+    if (descriptor > STDERR_FILENO) {
+      close(descriptor);
+      return;
+    }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"GPU against CPU, measured: kernels from the textbook to the roof, counted, verified and timed."};
   app.name("rung");
@@ -49,7 +59,8 @@ int run(int argc, char** argv) {
       "Exit codes: 0 done, 1 a wrong result, 2 wrong usage or input, 3 no GPU though one was required,\n"
       "4 results cannot be written, 130 interrupted (what was measured is kept).");
   for (const auto add : {add_list_command, add_run_command, add_count_command, add_check_command, add_ceilings_command,
-                         add_occupancy_command, add_bound_command, add_tile_command, add_blur_command})
+                         add_occupancy_command, add_bound_command, add_tile_command, add_model_command,
+                         add_claims_command, add_blur_command})
     add(app);
   try {
     app.parse(argc, argv);
@@ -63,6 +74,7 @@ int run(int argc, char** argv) {
 }  // namespace rung
 
 int main(int argc, char** argv) {
+  rung::fill_standard_streams();
   rung::help_openblas(argv);
   rung::keep_freed_memory();
   rung::catch_interrupts();

@@ -29,6 +29,10 @@ class Study:
     flags: tuple[Flag, ...]
     warnings: tuple[str, ...]
     date: str
+    runs: tuple[Run, ...] = ()
+    """Every run that was found, on any machine: those to prefer first."""
+    counters: tuple[CounterFile, ...] = ()
+    hazards: tuple[HazardFile, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
@@ -68,7 +72,10 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
     return Study(tuple(views), tuple(_sources(live, stored, views, used)),
                  tuple(flag for run in used.values() for flag in run.flags),
                  tuple(f"{f.path.name} is left out of this report: {f.what}." for f in faults),
-                 max(run.date for run in used.values()))
+                 max(run.date for run in used.values()),
+                 tuple(run for found in (live, stored) for run in sorted(
+                     found.runs, key=lambda r: (r.complete, r.date, str(r.path)), reverse=True)),
+                 tuple(live.counters + stored.counters), tuple(live.hazards + stored.hazards))
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:

@@ -103,10 +103,12 @@ TOO_FEW = "too few samples to tell"
 FEWEST_TURNS = 12
 """With fewer common turns the sign test could not reach significance among as many comparisons as a ladder has."""
 FEWEST_FOR_TEST = 4
+ROUNDING = 1e-12
 
 
-def ratio(own, other) -> Ratio:
-    """Speed of one timed point over another's, for the same work: other's time over own time.
+def ratio(own, other, scale: float = 1.0) -> Ratio:
+    """Speed of one timed point over another's, for the same work: other's time over own time (times `scale`, to compare
+    it with another number than 1).
 
     Where both were sampled in turns of the same run: the median of the quotients turn by turn, with its rank interval
     and the sign test, which what the machine did to both at once does not touch. Else the ratio of the medians, with
@@ -114,18 +116,20 @@ def ratio(own, other) -> Ratio:
     """
     if own.interleaved and other.interleaved and own.run == other.run:
         theirs = dict(zip(other.turns, other.times))
-        quotients = [theirs[turn] / time for turn, time in zip(own.turns, own.times) if turn in theirs]
+        quotients = [scale * theirs[turn] / time for turn, time in zip(own.turns, own.times) if turn in theirs]
         if len(quotients) >= FEWEST_TURNS:
             found = summarise(quotients)
             return Ratio(found.median, found.low, found.high, True, sign_test(quotients), sign_test([2.0] * len(quotients)))
-    ends = ratio_interval(other.summary, own.summary) or (None, None)
-    return Ratio(other.summary.median / own.summary.median, *ends, False, rank_test(own.times, other.times),
+    low, high = ratio_interval(other.summary, own.summary) or (None, None)
+    ends = (None, None) if low is None else (scale * low, scale * high)
+    return Ratio(scale * other.summary.median / own.summary.median, *ends, False,
+                 rank_test(own.times, [scale * time for time in other.times]),
                  _least_of_rank_test(len(own.times), len(other.times)))
 
 
 def sign_test(quotients: Sequence[float]) -> float:
-    """Two-sided p that the median of the quotients is 1; quotients of exactly 1 are left out."""
-    above, below = sum(q > 1 for q in quotients), sum(q < 1 for q in quotients)
+    """Two-sided p that the median of the quotients is 1; quotients of 1, but for rounding, are left out."""
+    above, below = sum(q > 1 + ROUNDING for q in quotients), sum(q < 1 - ROUNDING for q in quotients)
     return min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5))) if above + below else 1.0
 
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import ModuleType
 
-from report.data import declaration
 from report.data.collect import Study
 from report.data.view import View
 from report.experiment import Section
-from report.sections import generic, ladders
-
-LADDER = "ladder"
-"""The kind of experiment that needs no .py to be shown as a ladder."""
+from report.sections import module
 
 
 @dataclass(frozen=True)
@@ -40,17 +33,4 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}
     suite = tuple(views.values()) if view.settings.get("collects") else ()
-    made[view.name] = _module(view).section(replace(view, joined=joined, suite=suite))
-
-
-def _module(view: View) -> ModuleType:
-    """experiments/NAME.py, or the generic section, of a ladder that of ladders."""
-    name = view.name
-    path = declaration.FOLDER / f"{name}.py"
-    if not declaration.is_name(name) or not path.is_file():
-        return ladders if view.settings.get("kind") == LADDER and view.settings.get("family") else generic
-    spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look their annotations up
-    spec.loader.exec_module(module)
-    return module
+    made[view.name] = module.of(view).section(replace(view, joined=joined, suite=suite))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from report.experiment import Figure, Table, Verdict
+from report.claims.verdict import Finding, stated
+from report.experiment import Figure, Table
 from report.output import safe_name
-from report.text import sources
+from report.text import sources, words
 
 ZERO_WIDTH_SPACE = "\u200b"
 UNBROKEN = (" ", "\u00a0")
@@ -84,7 +85,7 @@ def table(shown: Table) -> dict:
     note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{safe_name(shown.name)}.csv." if rest > 0 else ""
     return {"kind": "table", "caption": clean(shown.caption + note), "columns": [clean(c.title) for c in shown.columns],
             "align": ["r" if c.right else "l" for c in shown.columns],
-            "widths": ["1fr" if c.wide else "auto" for c in shown.columns],
+            "widths": [f"{float(c.wide):g}fr" if c.wide else "auto" for c in shown.columns],
             "rows": [[_cell(c.text, row.get(c.key)) for c in shown.columns]
                      for row in shown.rows[:shown.most]]}
 
@@ -93,10 +94,20 @@ def _cell(text, value: object) -> str:
     return "–" if value is None or value == "" else clean(text(value))
 
 
-def verdict(shown: Verdict) -> dict:
-    return {"kind": "verdict", "claim": clean(shown.claim.text), "verdict": clean(shown.verdict),
-            "source": clean(sources.cite(shown.claim.reference.id, shown.claim.reference.where)),
-            "evidence": clean(shown.evidence)}
+def verdict(found: Sequence[Finding]) -> dict:
+    """One claim with its verdict, on each machine if they differ, and what it rests on."""
+    entry, same = found[0].entry, len({f.words for f in found}) == 1
+    said = found[0].words if same else "; ".join(f"{f.words} ({f.machine})" for f in found)
+    evidence = " ".join(f"{f'{f.machine}: ' if len(found) > 1 else ''}{values(f)}" for f in found)
+    why = dict.fromkeys(f.why for f in found)
+    return {"kind": "verdict", "claim": clean(entry.text), "verdict": clean(said), "source": clean(sources.cite(entry.source, entry.where)),
+            "evidence": clean(" ".join([evidence, *why]))}
+
+
+def values(found: Finding) -> str:
+    """'Stated 16×, counted 16×, measured 1.41×.'"""
+    named = (("stated", stated(found.entry)), ("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
+    return words.sentence(", ".join(f"{name} {text}" for name, text in named if text))
 
 
 def pairs(rows: Sequence[tuple[str, object]]) -> dict:

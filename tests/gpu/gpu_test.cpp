@@ -301,10 +301,33 @@ TEST_F(Gpu, TransfersTakeTime) {
 
 TEST_F(Gpu, ContextDescribesTheDevice) {
   const nlohmann::json context = gpu().context();
-  for (const char* key :
-       {"gpu_name", "gpu_sm_count", "gpu_clock_khz", "gpu_mem_clock_khz", "gpu_mem_bus_width_bits", "gpu_l2_bytes",
-        "gpu_compute_capability_major", "gpu_compute_capability_minor", "gpu_memory_bytes", "gpu_shared_bytes_per_sm",
-        "gpu_uuid", "gpu_driver", "gpu_cuda_driver", "gpu_cuda_runtime", "gpu_cublas_version", "gpu_ecc"})
+  for (const char* key : {"gpu_name",
+                          "gpu_sm_count",
+                          "gpu_clock_khz",
+                          "gpu_mem_clock_khz",
+                          "gpu_mem_bus_width_bits",
+                          "gpu_l2_bytes",
+                          "gpu_compute_capability_major",
+                          "gpu_compute_capability_minor",
+                          "gpu_memory_bytes",
+                          "gpu_shared_bytes_per_sm",
+                          "gpu_threads_per_sm",
+                          "gpu_threads_per_block",
+                          "gpu_block_x",
+                          "gpu_block_y",
+                          "gpu_block_z",
+                          "gpu_grid_x",
+                          "gpu_grid_y",
+                          "gpu_grid_z",
+                          "gpu_warp_size",
+                          "gpu_constant_bytes",
+                          "gpu_kernel_timeout",
+                          "gpu_uuid",
+                          "gpu_driver",
+                          "gpu_cuda_driver",
+                          "gpu_cuda_runtime",
+                          "gpu_cublas_version",
+                          "gpu_ecc"})
     EXPECT_TRUE(context.contains(key)) << key;
   EXPECT_EQ(context["gpu_sm_count"], gpu_facts().sm_count);
   EXPECT_EQ(context["gpu_l2_bytes"], gpu_facts().l2_bytes);

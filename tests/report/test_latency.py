@@ -7,7 +7,7 @@ import pytest
 from synthetic import Run
 
 from report.data.collect import collect
-from report.experiment import FAILS, HOLDS, PARTLY, UNTESTED, Table
+from report.experiment import Table
 from report.sections.contributions import contributions
 
 MIB = 1 << 20
@@ -74,14 +74,6 @@ def section_of(folder, run):
     return found[0].section if found else None
 
 
-def verdicts(section) -> dict[str, str]:
-    return {v.claim.id: v.verdict for v in section.verdicts}
-
-
-def evidence(section, id_) -> str:
-    return next(v.evidence for v in section.verdicts if v.claim.id == id_)
-
-
 def drawn(section) -> list[str]:
     """Draws every figure; one that cannot be drawn raises. Returns their names."""
     for figure in section.figures:
@@ -94,7 +86,6 @@ def drawn(section) -> list[str]:
 def test_everything_is_told_and_drawn(tmp_path):
     section = section_of(tmp_path, latency())
     assert drawn(section) == ["latency_walk", "latency_loads", "latency_multiply_adds"]
-    assert verdicts(section) == {"global": HOLDS, "shared": HOLDS, "design": HOLDS, "threads": HOLDS, "little": HOLDS}
     assert "On the GPU a load that waits for the one before takes 20.0\u00a0ns (40 cycles) in the nearest cache and 400\u00a0ns (801 cycles)" in section.finding
     assert "shared memory takes 12.0\u00a0ns" in section.finding
     assert "waits 4× to 26× as long as one of the CPU" in section.finding
@@ -118,22 +109,9 @@ def test_orders_and_pages(tmp_path):
     assert any(r["stride"] > MIB for t in section.appendix if isinstance(t, Table) for r in t.rows)
 
 
-def test_a_fast_gpu_refutes_the_design(tmp_path):
-    found = verdicts(section_of(tmp_path, latency(factor=0.01)))
-    assert found["global"] == FAILS and found["shared"] == FAILS and found["design"] == PARTLY
-
-
-def test_rates_below_what_the_latency_promises_refute_the_law(tmp_path):
-    assert verdicts(section_of(tmp_path, latency(off=2.0)))["little"] == FAILS
-
-
 def test_without_a_clock_there_are_no_cycles(tmp_path):
     section = section_of(tmp_path, latency(clock=False))
-    assert "cycles" not in section.finding and verdicts(section)["global"] == UNTESTED
-
-
-def test_without_many_walkers_threads_are_untested(tmp_path):
-    assert verdicts(section_of(tmp_path, latency(many=False)))["threads"] == UNTESTED
+    assert "cycles" not in section.finding
 
 
 @pytest.mark.parametrize("less", ({"gpu": False}, {"cpu": False}, {"roofs": False}, {"counts": False}, {"one": True}, {"shared": False},
@@ -141,7 +119,7 @@ def test_without_many_walkers_threads_are_untested(tmp_path):
 def test_what_is_missing_is_left_out(tmp_path, less):
     section = section_of(tmp_path, latency(**less))
     drawn(section)
-    assert section.finding and len(section.verdicts) == 5
+    assert section.finding
 
 
 def test_counts_alone_say_nothing(tmp_path):

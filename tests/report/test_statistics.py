@@ -135,3 +135,22 @@ def test_ratio_interval_holds_the_ratio():
     assert stats.ratio_interval(a, b) == (10 / 6, 15 / 1)
     assert stats.ratio_interval(a, b, extra=4) == (1.0, 3.0)
     assert stats.ratio_interval(a, stats.summarise([1.0] * 5)) is None
+
+
+def test_quotients_of_one_but_for_rounding_are_ties():
+    for off in (1e-16, -1e-16, 1e-15, -1e-15):
+        assert stats.sign_test([1 + off] * 20) == 1.0
+    assert stats.sign_test([1 + 1e-9] * 20) < 1e-5 > stats.sign_test([1 - 1e-9] * 20)
+
+
+def test_a_ratio_is_compared_with_another_number_by_its_scale(tmp_path):
+    own, other = (stats_point([1.0 + i / 1000 for i in range(12)]), stats_point([3.0 + i / 1000 for i in range(12)]))
+    assert stats.ratio(own, other).value == pytest.approx(3, rel=1e-2) and stats.ratio(own, other, 1 / 3.5).value < 1
+    assert stats.judge({"x": stats.ratio(own, other, 1 / 3.5)})["x"].verdict == stats.SLOWER
+    assert stats.judge({"x": stats.ratio(own, other, 1 / 2.5)})["x"].verdict == stats.FASTER
+
+
+def stats_point(times):
+    """All that ratio() looks at."""
+    from types import SimpleNamespace
+    return SimpleNamespace(times=times, summary=stats.summarise(times), interleaved=False, turns=(), run="")

@@ -2,10 +2,9 @@
 
 import pytest
 from synthetic import DRAM, GPU, Run, write
-from test_experiments import evidence, section_of, verdicts
+from test_experiments import section_of
 
 from report.data.collect import collect
-from report.experiment import FAILS, HOLDS, PARTLY, UNTESTED
 from report.sections.contributions import contributions
 
 NAIVE, TILED = "gpu/textbook/naive", "gpu/textbook/tiled"
@@ -57,9 +56,6 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
     assert "6.0 % leave the multiprocessors, as many bytes as the tiled kernel requests" in text
-    found = verdicts(section)
-    assert found == {"accesses": PARTLY, "speed": FAILS, "naive": FAILS, "tiled": FAILS}
-    assert "those that DRAM serves are as many" in evidence(section, "accesses").replace("\u00a0", " ")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
 
 
@@ -69,7 +65,6 @@ def test_bytes_that_all_come_from_memory_bring_it_back(tmp_path):
         b["name"]: {"l1_load_sectors": (r := requested(b["kernel"], 4096)) / 32, "l2_load_sectors": r / 32, "dram_bytes_read": r, "ffma": 4096**3}
         for b in run.benchmarks if b["kernel"] in (NAIVE, TILED)}})
     section = section_of(tmp_path, run)
-    assert verdicts(section) == {"accesses": HOLDS, "speed": HOLDS, "naive": HOLDS, "tiled": HOLDS}
     assert "16× as fast" in section.finding
 
 
@@ -77,7 +72,6 @@ def test_without_caches_the_model_has_it(tmp_path):
     section = section_of(tmp_path, modelled())
     assert "the factor is there, or a larger one: by the model 12× on GTX 280 (GT200)" in section.finding
     assert "fetch 75\u00a0% of the naive kernel’s requested bytes" in section.finding
-    assert verdicts(section) == {"accesses": PARTLY, "speed": HOLDS, "naive": UNTESTED, "tiled": UNTESTED}
     assert section.figures[0].rows[0]["naive_limit"] == "memory"
 
 
@@ -94,14 +88,12 @@ def test_measured_and_modelled_settings_stand_together(tmp_path):
     counters(tmp_path, run)
     section = section_of(tmp_path, run)
     assert "Of 2 measured settings the factor is largest, 3" in section.finding and "past L1" in section.finding
-    assert verdicts(section)["speed"] == PARTLY
     assert len(section.figures[0].rows) == 3 and len(section.tables[0].rows) == 3
 
 
 def test_times_alone_and_half_of_a_pair(tmp_path):
     section = section_of(tmp_path, timed((100, 160)))
     assert "1.60× as fast" in section.finding and not section.figures
-    assert verdicts(section)["accesses"] == UNTESTED
     run = timed((100, 160))
     run.benchmarks = [b for b in run.benchmarks if b["kernel"] != TILED]
     run.save(tmp_path)

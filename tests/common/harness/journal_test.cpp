@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "common/registry.hpp"
 #include "tests/temporary_folder.hpp"
@@ -47,8 +50,8 @@ TEST(Journal, CutsATornLineAtEveryLength) {
   EXPECT_EQ(Journal(file, kHeader).records().size(), 2u);
 }
 
-TEST(Journal, DropsAChangedRecordAndWhatFollows) {
-  TemporaryFolder folder;
+/// A journal of two records, in which `from` was replaced by as many letters.
+std::filesystem::path damaged_journal(const TemporaryFolder& folder, const std::string& from, const std::string& to) {
   const auto file = folder / "journal.jsonl";
   {
     Journal journal(file, kHeader);
@@ -56,9 +59,30 @@ TEST(Journal, DropsAChangedRecordAndWhatFollows) {
     journal.append({{"gflops", 20}});
   }
   std::string text = file_text(file);
-  text.replace(text.find("10}"), 2, "99");
+  text.replace(text.find(from), from.size(), to);
   folder.write("journal.jsonl", text);
-  EXPECT_EQ(Journal(file, kHeader).records().size(), 0u);
+  return file;
+}
+
+TEST(Journal, PassesOverADamagedRecordAndKeepsWhatFollows) {
+  TemporaryFolder folder;
+  const auto file = damaged_journal(folder, "10}", "99}");
+  {
+    Journal journal(file, kHeader);
+    ASSERT_EQ(journal.records().size(), 1u);
+    EXPECT_EQ(journal.records()[0]["gflops"], 20);
+    EXPECT_EQ(journal.damaged(), 1);
+    journal.append({{"gflops", 30}});
+  }
+  EXPECT_EQ(Journal(file, kHeader).records().size(), 2u);
+}
+
+TEST(Journal, IsNotResumedWhenItsFirstLineIsDamaged) {
+  TemporaryFolder folder;
+  const auto file = damaged_journal(folder, "identity", "idontity");
+  const std::string before = file_text(file);
+  EXPECT_THROW(Journal(file, kHeader), Error);
+  EXPECT_EQ(file_text(file), before);
 }
 
 TEST(Journal, RefusesAnotherRunsFolder) {
@@ -106,6 +130,41 @@ TEST(Journal, LosesNoAcknowledgedPointWhenKilled) {
     for (std::size_t i = 0; i < journal.records().size(); ++i) ASSERT_EQ(journal.records()[i]["point"], i);
     std::filesystem::remove(file);
   }
+}
+
+TEST(WriteFile, WritesThroughALinkAndLeavesIt) {
+  TemporaryFolder folder;
+  const auto file = folder.write("result.json", "old");
+  create_symlink(file, folder / "link.json");
+  write_file(folder / "link.json", "new");
+  EXPECT_TRUE(is_symlink(folder / "link.json"));
+  EXPECT_EQ(file_text(file), "new");
+}
+
+TEST(WriteFile, WritesToADeviceAndAPipe) {
+  write_file("/dev/null", "text");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  TemporaryFolder folder;
+  const auto pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = file_text(pipe); });
+  write_file(pipe, "text");
+  reader.join();
+  EXPECT_EQ(read, "text");
+  EXPECT_TRUE(is_fifo(pipe));
+}
+
+TEST(WriteFile, IsTriedBefore) {
+  TemporaryFolder folder;
+  const auto file = folder.write("result.json", "old");
+  check_writable(file);
+  EXPECT_EQ(file_text(file), "old");
+  check_writable(folder / "new/result.json");
+  EXPECT_FALSE(exists(folder / "new/result.json"));
+  check_writable("/dev/null");
+  EXPECT_THROW(check_writable(folder / "result.json/x"), OutputError);
+  EXPECT_THROW(check_writable(folder / ""), OutputError);
 }
 
 TEST(WriteFile, KeepsTheOldFileWhenTheNewOneDoesNotFit) {

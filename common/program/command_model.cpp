@@ -1,0 +1,46 @@
+/// `rung model`: many questions to the calculators in one process. Each line of the standard input is a command of
+/// theirs, as "bound A100 --ratio 0.25"; each answer is its JSON, or {"error": …}.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/program/commands.hpp"
+#include "common/registry.hpp"
+
+namespace rung {
+namespace {
+
+void print_error(const std::string& text) { fmt::print("{}\n", nlohmann::json{{"error", text}}.dump()); }
+
+/// A parser of its own for each line, so that no option outlives it.
+void answer(const std::string& line) {
+  CLI::App calculators;
+  calculators.require_subcommand(1);
+  for (const auto add : {add_bound_command, add_occupancy_command, add_tile_command}) add(calculators);
+  try {
+    calculators.parse(line + " --json");
+  } catch (const CLI::ParseError& error) {
+    print_error(error.what());
+  } catch (const Error& error) {
+    print_error(error.what());
+  }
+}
+
+void run() {
+  for (std::string line; std::getline(std::cin, line);)
+    if (!line.empty()) answer(line);
+}
+
+}  // namespace
+
+void add_model_command(CLI::App& app) {
+  app.add_subcommand("model",
+                     "Answer many questions to the calculators at once: lines of the standard input, each a command as "
+                     "\"bound A100\"; JSON for each")
+      ->callback(run);
+}
+
+}  // namespace rung

@@ -1,0 +1,172 @@
+"""One claim on one machine: what each of its expressions comes to in each case, and the comparisons that decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from report.claims import data as data_of
+from report.claims.data import Data, Machine, Missing
+from report.claims.entries import KINDS, Entry
+from report.claims.expression import MODEL_CALLS, Call
+from report.claims.model import HERE, Model, Unknown, questions
+from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact
+
+AT_HOME = "at home"
+"""The model with the machine's own GPU in place of the claim's device."""
+PROFILED, RECORDED_AGAIN = "bash experiments/profile.sh", "a new run has it"
+
+
+@dataclass(frozen=True)
+class Result:
+    """An expression's value in one case and the comparison with what is stated; or what is missing."""
+
+    value: object = None
+    test: object = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """The values of the claim's cases, and the results by kind (and AT_HOME)."""
+
+    of: dict[str, float | str]
+    results: dict[str, Result] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim on a machine, before the comparisons are judged together."""
+
+    entry: Entry
+    machine: Machine
+    cases: tuple[Case, ...]
+
+    def comparisons(self) -> list[Comparison]:
+        return [c for case in self.cases for r in case.results.values() if r.test for c in comparisons(r.test)]
+
+
+def sides(entry: Entry) -> set[str]:
+    """Whose measurements decide: 'gpu' where any of it is the GPU's, 'cpu', or neither."""
+    subjects = [c.subject for c in entry.calls("measured")]
+    models = [c for kind in KINDS for c in entry.calls(kind) if c.name in MODEL_CALLS]
+    if any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.subject == HERE for c in models):
+        return {"gpu"}
+    if entry.is_of_one and models:
+        return {"gpu"}
+    return {"cpu"} if any(s.startswith("cpu/") for s in subjects) else set()
+
+
+def model_lines(entries: Iterable[Entry], gpus: Iterable[str]) -> list[str]:
+    """Every line that the claims ask the calculators, for their own devices and for these GPUs."""
+    asked = [c for e in entries for kind in KINDS for c in e.calls(kind) if c.name in MODEL_CALLS]
+    own = [line for c in asked if c.subject != HERE for line in questions(c, None)]
+    return own + [line for c in asked for gpu in gpus for line in questions(c, gpu)]
+
+
+def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
+    """Every expression in every case. Fault for what no data could make sense of."""
+    made = []
+    for case in _cases(entry, machine, data):
+        results = {kind: _result(entry, kind, case, machine, data, model, "") for kind in entry.trees}
+        if "modelled" in results and entry.is_of_one and machine.gpu and _asks_a_device(entry):
+            results[AT_HOME] = _result(entry, "modelled", case, machine, data, model, machine.gpu)
+        made.append(Case(case, results))
+    return Checked(entry, machine, tuple(made))
+
+
+def _asks_a_device(entry: Entry) -> bool:
+    return any(c.name in MODEL_CALLS for c in entry.calls("modelled"))
+
+
+def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, model: Model, gpu: str) -> Result:
+    found, missing = {}, []
+    for call in entry.calls(kind):
+        asked = _in_case(call, case)
+        try:
+            found[call] = (exact(_modelled(asked, machine, model, gpu)) if call.name in MODEL_CALLS
+                           else data_of.value(asked, machine, entry.experiment, data))
+        except Unknown as error:
+            missing.append(str(error))
+        except Missing as error:
+            missing.append(_remedy(call, str(error), entry, machine))
+    if missing:
+        return Result(missing=tuple(dict.fromkeys(missing)))
+    value = evaluate(entry.trees[kind], found, case)
+    test = _test(entry, value)
+    return Result(test if entry.rule == "true" else value, test)
+
+
+def _modelled(call: Call, machine: Machine, model: Model, gpu: str) -> float:
+    if call.subject == HERE and not machine.gpu:
+        raise Unknown("no GPU was measured")
+    return model.value(call, gpu or (machine.gpu if call.subject == HERE else None))
+
+
+def _in_case(call: Call, case: dict) -> Call:
+    """With the case's values in place of its names."""
+    keys = tuple((k, case.get(v, v) if isinstance(v, str) else v) for k, v in call.keys)
+    return replace(call, subject=str(case.get(call.subject, call.subject)), keys=keys)
+
+
+def _remedy(call: Call, what: str, entry: Entry, machine: Machine) -> str:
+    """What is missing, and what measures it."""
+    if call.name == "counters":
+        return f"no {what}: {PROFILED} reads them"
+    if call.name == "context":
+        return f"no {what}: {RECORDED_AGAIN}"
+    if call.name == "fault":
+        return f"no {what}"
+    runs = [r for r in machine.runs if r.experiment == entry.experiment]
+    if not runs:
+        return f"no point of {what}: rung run {entry.experiment} --full measures it"
+    if all(r.context.get("study") == "brief" for r in runs):
+        return f"no point of {what} in the brief study: rung run {entry.experiment} --full measures it"
+    return f"no point of {what} in the recorded run of {entry.experiment}"
+
+
+def _test(entry: Entry, value: object) -> Comparison | Logic:
+    """The rule, applied."""
+    if entry.rule == "true":
+        return as_logic(value)
+    if not isinstance(value, Value):
+        raise Fault(f"the rule '{entry.rule}' needs a number, not a comparison")
+    slack = entry.tolerance * abs(entry.stated)
+    least = compare(value, ">=", exact(entry.stated - slack))
+    most = compare(value, "<=", exact(entry.stated + slack))
+    return {"at_least": least, "at_most": most}.get(entry.rule) or Logic("and", (least, most))
+
+
+# Cases
+
+
+def _cases(entry: Entry, machine: Machine, data: Data) -> list[dict]:
+    if not isinstance(entry.cases, dict):
+        return list(entry.cases or [{}])
+    lists = {name: values if isinstance(values, list) else _there(entry, name, machine, data, values)
+             for name, values in entry.cases.items()}
+    return [dict(zip(lists, combination)) for combination in product(*lists.values())]
+
+
+def _there(entry: Entry, name: str, machine: Machine, data: Data, which: str) -> list:
+    """All values, or the largest, for which every call that uses the case has a point; what is measured goes first."""
+    for kind in reversed(KINDS):
+        using = [c for c in entry.calls(kind) if any(v == name for _, v in c.keys)]
+        if using:
+            common = set.intersection(*(_values(c, name, entry, machine, data) for c in using))
+            found = sorted(common, key=lambda v: (isinstance(v, str), v))
+            return found[-1:] if which == "largest" and found else found or [which]
+    return [which]
+
+
+def _values(call: Call, name: str, entry: Entry, machine: Machine, data: Data) -> set:
+    """Of one call: the values of the key that takes the case's; of several such keys the values that they share."""
+    keys = [k for k, v in call.keys if v == name]
+    open_ = [k for k, v in call.keys if isinstance(v, str) and v in (entry.cases or {})]
+    for run in data_of.runs_for(machine, entry.experiment, data, call.name == "count"):
+        points = data_of.matching(call, run, data, open_)
+        each = [{data_of.of_key(p, key) for key in keys} for p in points]
+        if found := {value for values in each if len(values) == 1 for value in values} - {None}:
+            return found
+    return set()

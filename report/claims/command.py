@@ -1,0 +1,94 @@
+"""The command line of `rung claims`: python -m report.claims [ID…] [--json] [--results DIR]….
+
+Exit codes: 0 done, 2 unknown claim, bad results, or an entry of experiments/claims.toml that cannot be evaluated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from report.claims import entries, study_claims
+from report.claims.values import Fault
+from report.claims.verdict import ORDER, Finding, stated
+from report.data.collect import collect
+from report.data.declaration import FOLDER
+from report.data.reading import InputError
+from report.text import sources
+
+OK, BAD = 0, 2
+RECORDED = FOLDER / "recorded"
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="rung claims", description="Checks what the literature states of GPUs and CPUs: "
+                                   "experiments/claims.toml against the model, the counts and the recorded results.",
+                                   epilog="exit codes: 0 done, 2 unknown claim, bad results or an entry that cannot be evaluated")
+    made.add_argument("ids", nargs="*", metavar="ID", help="claims, or ids of their sources (default: all)")
+    made.add_argument("--json", action="store_true", help="print JSON")
+    made.add_argument("--results", action="append", type=Path, metavar="DIR",
+                      help="a folder of results; may be given several times (default: the recorded ones)")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        chosen = _chosen(entries.load(), options.ids)
+        found = study_claims.findings(collect(options.results or [RECORDED], []), chosen)
+    except (InputError, Fault) as error:
+        print(f"rung claims: {error}", file=sys.stderr)
+        return BAD
+    for f in found:
+        if f.fault:
+            print(f"rung claims: {entries.FILE}:{_line(f)}: [{f.entry.id}] {f.fault}", file=sys.stderr)
+    print(json.dumps([_as_data(f) for f in found], ensure_ascii=False, indent=1) if options.json else _table(found))
+    return BAD if any(f.fault for f in found) else OK
+
+
+def _line(f: Finding) -> int:
+    return entries.line_of(entries.FILE.read_text(encoding="utf-8"), f.entry.id)
+
+
+def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries.Entry]:
+    """Those of these ids, or of these sources; all of them if none is named."""
+    groups = {e.source for e in known.values()}
+    for name in ids:
+        if name not in known and name not in groups:
+            raise Fault(f"there is no claim '{name}'{entries.nearest(name, [*known, *groups])}")
+    return [e for e in known.values() if not ids or e.id in ids or e.source in ids]
+
+
+def _as_data(f: Finding) -> dict:
+    e = f.entry
+    return {"id": e.id, "source": e.source, "where": e.where, "text": e.text, "stated": e.stated, "unit": e.unit, "rule": e.rule,
+            "tolerance": e.tolerance, "scope": e.scope, "experiment": e.experiment, "machine": f.machine, "verdict": f.verdict,
+            "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
+            "missing": list(f.missing), "cases": list(f.cases)}
+
+
+def _table(found: Sequence[Finding]) -> str:
+    """A block of lines for each claim, by source; at the end how many there are of each verdict."""
+    width, lines, last = max(60, min(120, shutil.get_terminal_size((100, 24)).columns)), [], (None, None)
+    for f in found:
+        e = f.entry
+        if e.source != last[0]:
+            lines += ["", sources.cite(e.source), "─" * width]
+        if e.id != last[1]:
+            lines += textwrap.wrap(f"{e.id}: {e.text} ({', '.join(x for x in (e.where, e.scope) if x)})", width)
+        last = e.source, e.id
+        values = [f"{name} {text}" for name, text in (("stated", stated(e)), ("modelled", f.modelled), ("counted", f.counted),
+                                                      ("measured", f.measured)) if text]
+        lines += textwrap.wrap(f"{f.machine or 'no machine'}: {f.words}. {'; '.join(values)}", width, initial_indent="    ",
+                               subsequent_indent="      ")
+        lines += textwrap.wrap(f.why, width, initial_indent="      ", subsequent_indent="      ")
+    counts = Counter({f.entry.id: f.verdict for f in reversed(found)}.values())
+    number = counts.total()
+    return "\n".join([*lines[1:], "", f"{number} claim{'s' * (number != 1)}: " + ", ".join(
+        f"{counts[v]} {v}" for v in ORDER if counts[v])])

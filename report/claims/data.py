@@ -1,0 +1,186 @@
+"""What there is to check claims with: the machines that were measured, their points, counts, counters and contexts."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from report.claims.expression import Call
+from report.claims.values import Fault, Value, exact, of_rate, of_time
+from report.data import counted
+from report.data.records import COUNT, HOT, SQUARE, CounterFile, HazardFile, Point, Run
+from report.data.view import whole_machine
+
+SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "bytes_stored": "bytes_executed_stored"}
+"""Shorter names of fields of counted points."""
+EMULATOR, SKIPPED = "emulator", "skipped"
+
+
+class Missing(Exception):
+    """Data that are not there: what."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A GPU with its host, or a CPU alone: its runs, the ones to prefer first. No side: what any machine has."""
+
+    label: str
+    side: str = ""
+    gpu: str = ""
+    runs: tuple[Run, ...] = ()
+
+
+@dataclass
+class Data:
+    """All runs, those to prefer first, with their points by kernel."""
+
+    runs: tuple[Run, ...] = ()
+    counters: tuple[CounterFile, ...] = ()
+    hazards: tuple[HazardFile, ...] = ()
+    _by_kernel: dict[int, dict[str, list[Point]]] = field(default_factory=dict)
+
+    def machines(self) -> list[Machine]:
+        """The GPUs, then the CPUs, that timed anything; each once, however many runs and boards of it there are."""
+        made: dict[tuple[str, str], list[Run]] = defaultdict(list)
+        for side in ("gpu", "cpu"):
+            for run in self.runs:
+                if run.times(side):
+                    name = run.machine(side).name if side == "gpu" else run.machine(side).label
+                    made[side, name].append(run)
+        hosts = {name: [r for r in self.runs if r.machine("gpu").name == name] for side, name in made if side == "gpu"}
+        return [Machine(_short(name), side, name if side == "gpu" else "", tuple(hosts[name] if side == "gpu" else runs))
+                for (side, name), runs in made.items()]
+
+    def points(self, run: Run, kernel: str) -> list[Point]:
+        if id(run) not in self._by_kernel:
+            table = self._by_kernel[id(run)] = defaultdict(list)
+            for point in run.points:
+                table[point.kernel.name].append(point)
+        return self._by_kernel[id(run)].get(kernel, [])
+
+    def kernels(self) -> set[str]:
+        return {name for run in self.runs for name in run.kernels}
+
+
+def _short(name: str) -> str:
+    """'H200' of 'NVIDIA H200', 'H100' of 'NVIDIA H100 80GB HBM3'."""
+    return re.sub(r"^NVIDIA (?:GeForce |Tesla )?| \d+GB HBM\w+$", "", name)
+
+
+def runs_for(machine: Machine, experiment: str, data: Data, is_count: bool) -> list[Run]:
+    """Those of the claim's own experiment first. Counts are the same wherever the emulator ran."""
+    own = {id(run) for run in machine.runs}
+    runs = [*machine.runs, *(run for run in data.runs if id(run) not in own)] if is_count else machine.runs
+    return sorted(runs, key=lambda run: run.experiment != experiment)
+
+
+def value(call: Call, machine: Machine, experiment: str, data: Data) -> Value:
+    """What a call of a kernel, fault or context is; Missing where it was not recorded; Fault where it cannot be."""
+    if call.name == "context":
+        return exact(_context(call, machine))
+    if call.name == "fault":
+        return exact(_fault(call, data))
+    point = _point(call, machine, experiment, data)
+    if call.name == "rate":
+        return of_rate(point)
+    if call.name == "time":
+        return of_time(point)
+    return exact(_field(call, point, machine, data))
+
+
+def matching(call: Call, run: Run, data: Data, leave_out: Iterable[str] = ()) -> list[Point]:
+    """The points of a run that a call means; what it leaves out is hot, of the usual data, on all threads."""
+    keys = {k: v for k, v in call.keys if k not in leave_out}
+    found = [p for p in data.points(run, call.subject) if _is_asked(call, p) and not _is_oblong(call, p) and all(
+        of_key(p, k) == v for k, v in keys.items())]
+    named = {k for k, _ in call.keys}
+    if "mode" not in named and call.name != "count":
+        found = _preferred(found, lambda p: p.mode == HOT)
+    if "data" not in named:
+        found = _preferred(found, lambda p: "data:" not in p.name)
+    return whole_machine(found) if call.subject.startswith("cpu/") and "threads" not in named else found
+
+
+def _is_asked(call: Call, point: Point) -> bool:
+    if call.name in ("count", "run"):
+        return (point.mode == COUNT) == (call.name == "count") and not point.failed and (
+            not point.skipped or call.field == SKIPPED)
+    return point.is_timed
+
+
+def _preferred(points: list[Point], is_preferred) -> list[Point]:
+    return [p for p in points if is_preferred(p)] or points
+
+
+def of_key(point: Point, key: str) -> float | str | None:
+    """A size or tunable of a point, its mode, data or threads."""
+    if key in point.tunables:
+        return point.tunables[key]
+    if key in point.sizes:
+        return point.sizes[key]
+    return {"mode": point.mode, "data": point.data, "threads": point.threads}.get(key)
+
+
+def _is_oblong(call: Call, point: Point) -> bool:
+    """Whether the point's matrix is not square, though the call names n alone of its sides."""
+    sides = SQUARE & point.sizes.keys()
+    return SQUARE & {k for k, _ in call.keys} == {"n"} and len({point.sizes[k] for k in sides}) > 1
+
+
+def _point(call: Call, machine: Machine, experiment: str, data: Data) -> Point:
+    """The fastest of the points that fit, of the first run that has any."""
+    for run in runs_for(machine, experiment, data, call.name == "count"):
+        if found := matching(call, run, data):
+            return _best(call, found)
+    raise Missing(f"{call}")
+
+
+def _best(call: Call, points: list[Point]) -> Point:
+    timed = [p for p in points if p.is_timed]
+    if call.name in ("time", "run") and len({p.size_key for p in timed}) > 1:
+        free = sorted({k for p in timed for k in p.sizes if len({q.sizes.get(k) for q in timed}) > 1})
+        raise Fault(f"{call.name}({call}) does not say which {free[0]}")
+    if call.name == "rate":
+        return max(timed, key=lambda p: (p.value or 0.0, p.name))
+    return min(timed, key=lambda p: (p.summary.median, p.name)) if timed else min(points, key=lambda p: p.name)
+
+
+def _field(call: Call, point: Point, machine: Machine, data: Data) -> float:
+    if call.name == "counters":
+        known = _counters(point, machine, data)
+    else:
+        known = {SKIPPED: float(point.skipped is not None), "threads": float(point.threads), **point.counters, **point.judged,
+                 **{k: v for k, v in (point.sizes | point.tunables).items() if not isinstance(v, str)}}
+    name = SHORT.get(call.field, call.field) if call.name == "count" else call.field
+    if name not in known:
+        raise Missing(f"the field {call.field} of {call}")
+    return float(known[name])
+
+
+def _counters(point: Point, machine: Machine, data: Data) -> dict[str, float]:
+    """Of one call on this GPU."""
+    mine = [c for c in data.counters if c.machine.lower() == machine.gpu.lower()]
+    for file in sorted(mine, key=lambda c: (c.date, str(c.path)), reverse=True):
+        found = file.points.get(point.name) or file.points.get(f"count/{point.name}")
+        if found and counted.are_of_one_call(found, point.flops):
+            return found
+    raise Missing(f"hardware counters of {point.name}")
+
+
+def _context(call: Call, machine: Machine) -> float:
+    for run in machine.runs:
+        found = run.context.get(call.subject)
+        if isinstance(found, (int, float)):
+            return float(found)
+    raise Missing(f"{call.subject} in the files’ context")
+
+
+def _fault(call: Call, data: Data) -> float:
+    """1 if the emulator finds the planted fault."""
+    for file in sorted(data.hazards, key=lambda f: (f.date, str(f.path)), reverse=True):
+        fault = file.kernels.get(call.subject)
+        if fault and EMULATOR in fault.verdicts and not fault.verdicts[EMULATOR].failed:
+            return float(fault.verdicts[EMULATOR].found)
+    raise Missing(f"the planted fault {call.subject} among the emulator’s")

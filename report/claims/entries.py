@@ -1,0 +1,180 @@
+"""experiments/claims.toml as records; every mistake in it is told with its line and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from report.claims.expression import KERNEL_CALLS, Call, SyntaxFault, calls, parse, words
+from report.claims.model import kernels
+from report.data.declaration import FOLDER
+from report.data.reading import InputError, is_number
+from report.text import sources
+
+FILE = FOLDER / "claims.toml"
+KINDS = ("modelled", "counted", "measured")
+RULES = ("equals", "at_least", "at_most", "true")
+OTHERWISE = ("does not hold here", "erratum")
+TEXTS = ("source", "where", "text", "unit", "scope", "rule", "experiment", "note", "otherwise", "judge", "untested", *KINDS)
+NUMBERS = ("stated", "tolerance")
+KEYS = (*TEXTS, *NUMBERS, "cases")
+NEEDED = ("source", "text", "experiment")
+ANY = "any"
+"""With this a scope begins that is no certain GPU."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One claim. `trees`: the parsed expressions by kind."""
+
+    id: str
+    source: str
+    text: str
+    experiment: str
+    where: str = ""
+    stated: float | None = None
+    unit: str = ""
+    scope: str = "any GPU"
+    rule: str = "true"
+    tolerance: float = 0.0
+    cases: object = None
+    """A table of lists, taken in all combinations, or a list of tables; "all" and "largest" in place of a list."""
+    judge: str = ""
+    untested: str = ""
+    otherwise: str = OTHERWISE[0]
+    note: str = ""
+    modelled: str = ""
+    counted: str = ""
+    measured: str = ""
+    trees: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_of_one(self) -> bool:
+        """Said of a certain GPU or generation."""
+        return not self.scope.startswith(ANY)
+
+    def calls(self, kind: str) -> list[Call]:
+        return list(calls(self.trees[kind])) if kind in self.trees else []
+
+
+def load(path: Path = FILE) -> dict[str, Entry]:
+    """All claims by id, in the file's order; InputError for the first mistake. No file: no claims."""
+    if not path.is_file():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(path, "syntax", str(error)) from None
+    return {id_: _entry(_Place(path, text, id_), record) for id_, record in table.items()}
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an entry stands, to tell its mistakes."""
+
+    path: Path
+    text: str
+    id: str
+
+    def fault(self, key: str, what: str) -> InputError:
+        line = line_of(self.text, self.id, key)
+        return InputError(self.path, f"line {line}, [{self.id}]{f' {key}' if key else ''}", what)
+
+
+def line_of(text: str, id_: str, key: str = "") -> int:
+    """The line of an entry's key, from 1; of its head if the key does not stand there."""
+    lines, found = text.splitlines(), 1
+    for number, line in enumerate(lines, 1):
+        if re.match(rf'\s*\[+\s*"?{re.escape(id_)}"?\s*\]', line):
+            found = number
+            for further, inner in enumerate(lines[number:], number + 1):
+                if inner.lstrip().startswith("["):
+                    break
+                if key and re.match(rf'\s*"?{re.escape(key)}"?\s*[.=]', inner):
+                    return further
+            break
+    return found
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """'; did you mean …?', or nothing."""
+    found = get_close_matches(name, list(known), 1, 0.5)
+    return f"; did you mean '{found[0]}'?" if found else ""
+
+
+def _entry(place: _Place, record: object) -> Entry:
+    if not isinstance(record, dict):
+        raise place.fault("", "not a table: a claim begins with [id]")
+    _check_keys(place, record)
+    values = {k: float(v) if k in NUMBERS else v for k, v in record.items()}
+    values.setdefault("rule", "equals" if "stated" in record else "true")
+    _check_words(place, values)
+    trees = {kind: _parsed(place, kind, values[kind]) for kind in KINDS if kind in values}
+    made = Entry(id=place.id, **values, trees=trees)
+    _check_cases(place, made)
+    if not trees and not made.judge and not made.untested:
+        raise place.fault("", "nothing checks it: give modelled, counted, measured or judge, or say in untested why not")
+    return made
+
+
+def _check_keys(place: _Place, record: dict) -> None:
+    for key, value in record.items():
+        if key not in KEYS:
+            raise place.fault(key, f"there is no such key{nearest(key, KEYS)}")
+        if key in TEXTS and not isinstance(value, str):
+            raise place.fault(key, f"{value!r} is not a text")
+        if key in NUMBERS and not is_number(value):
+            raise place.fault(key, f"{value!r} is not a number")
+    if record.get("tolerance", 0) < 0:
+        raise place.fault("tolerance", "negative")
+    for key in NEEDED:
+        if not record.get(key):
+            raise place.fault("", f"'{key}' is missing")
+
+
+def _check_words(place: _Place, values: dict) -> None:
+    """Names that have to be known."""
+    known = {"source": sources.documents(), "rule": RULES, "otherwise": OTHERWISE, "experiment": _experiments()}
+    for key, names in known.items():
+        if key in values and values[key] not in names:
+            raise place.fault(key, f"'{values[key]}' is unknown{nearest(values[key], names)}")
+    if values["rule"] != "true" and "stated" not in values:
+        raise place.fault("rule", f"'{values['rule']}' needs a number in 'stated'")
+    if "judge" in values and not re.fullmatch(r"\w+\.\w+", values["judge"]):
+        raise place.fault("judge", "not EXPERIMENT.FUNCTION")
+
+
+@cache
+def _experiments() -> frozenset[str]:
+    return frozenset(p.stem for p in FOLDER.glob("*.toml"))
+
+
+def _parsed(place: _Place, kind: str, text: str) -> object:
+    try:
+        tree = parse(text)
+    except SyntaxFault as error:
+        raise place.fault(kind, str(error)) from None
+    for call in calls(tree):
+        if call.name in KERNEL_CALLS and kernels() and call.subject not in kernels():
+            raise place.fault(kind, f"column {call.column}: there is no kernel {call.subject}{nearest(call.subject, kernels())}")
+    return tree
+
+
+def _check_cases(place: _Place, made: Entry) -> None:
+    tables = made.cases if isinstance(made.cases, list) else [made.cases] if made.cases is not None else []
+    if not all(isinstance(t, dict) for t in tables):
+        raise place.fault("cases", "neither a table of lists nor a list of tables")
+    for name, value in (item for t in tables for item in t.items()):
+        is_open = isinstance(made.cases, dict) and value in ("all", "largest")
+        values = value if isinstance(made.cases, dict) else [value]
+        if not is_open and not (isinstance(values, list) and values and all(isinstance(v, str) or is_number(v) for v in values)):
+            raise place.fault("cases", f"{name}: neither numbers or texts nor, in a table of lists, 'all' or 'largest'")
+    for kind, tree in made.trees.items():
+        if unknown := sorted(words(tree) - {name for t in tables for name in t}):
+            raise place.fault(kind, f"'{unknown[0]}' is neither a call nor a name of cases")

@@ -1,0 +1,245 @@
+"""The expressions of experiments/claims.toml: a parser of their own, so that nothing of them is ever run as code.
+
+    rate(gpu/matmul/tiled, n=4096, tile=16) / rate(gpu/matmul/naive, n=4096) >= 2 and not fault(missing_barrier)
+
+A call's first argument names its subject: a kernel, a device, a fault, a key. Numbers, words and "quoted texts" are the
+values of the further ones; a word that is a name of the claim's `cases` stands for the case's value, there and alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field as field_of
+
+LONGEST, DEEPEST = 1000, 40
+KERNEL_CALLS = {"rate", "time", "run", "count", "counters"}
+MODEL_CALLS = {"bound", "occupancy", "device"}
+SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"fault", "context"}
+NEED_FIELD = {"run", "count", "counters"} | MODEL_CALLS
+FUNCTIONS = {"floor": 1, "ceil": 1, "min": None, "max": None}
+"""How many arguments they take; None is any number from one on."""
+TOKEN = re.compile(r"""\s*(?:(?P<kernel>[cg]pu(?:/\w+)+)|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?!\w)|(?P<word>\w+)
+                       |"(?P<text>[^"]*)"|(?P<sign><=|>=|==|[<>+\-*/(),=.]))""", re.VERBOSE)
+
+
+class SyntaxFault(Exception):
+    """What is wrong and at which column, from 1."""
+
+    def __init__(self, column: int, what: str):
+        super().__init__(f"column {column}: {what}")
+
+
+@dataclass(frozen=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True)
+class Word:
+    """The value of a case."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Unary:
+    sign: str
+    of: object
+
+
+@dataclass(frozen=True)
+class Binary:
+    sign: str
+    left: object
+    right: object
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    arguments: tuple
+
+
+@dataclass(frozen=True)
+class Call:
+    """rate(SUBJECT, key=value…).field; a value is a number or a text."""
+
+    name: str
+    subject: str
+    keys: tuple[tuple[str, float | str], ...] = ()
+    field: str = ""
+    column: int = field_of(default=1, compare=False)
+
+    def __str__(self) -> str:
+        return ", ".join([self.subject, *(f"{k}={v:.15g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.keys)])
+
+
+def parse(text: str) -> object:
+    """The tree of an expression; SyntaxFault with the column of what is wrong."""
+    if len(text) > LONGEST:
+        raise SyntaxFault(LONGEST, f"longer than {LONGEST} characters")
+    return _Parser(text).whole()
+
+
+def calls(tree: object) -> Iterator[Call]:
+    """Every call in it, from left to right."""
+    if isinstance(tree, Call):
+        yield tree
+    for part in _parts(tree):
+        yield from calls(part)
+
+
+def words(tree: object) -> set[str]:
+    """The names of cases that it uses as values of their own."""
+    return {tree.name} if isinstance(tree, Word) else set().union(*map(words, _parts(tree)))
+
+
+def _parts(tree: object) -> tuple:
+    return {Unary: lambda t: (t.of,), Binary: lambda t: (t.left, t.right),
+            Function: lambda t: t.arguments}.get(type(tree), lambda t: ())(tree)
+
+
+class _Parser:
+    def __init__(self, text: str):
+        self.text, self.tokens, self.at, self.depth = text, list(_tokens(text)), 0, 0
+
+    def whole(self) -> object:
+        made = self.logic("or")
+        if not self.ended:
+            raise self.fault("an operator or the end is expected")
+        return made
+
+    # What comes next
+
+    @property
+    def ended(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    @property
+    def next(self) -> tuple[str, str]:
+        return ("", "") if self.ended else self.tokens[self.at][:2]
+
+    @property
+    def column(self) -> int:
+        return len(self.text) + 1 if self.ended else self.tokens[self.at][2]
+
+    def fault(self, what: str) -> SyntaxFault:
+        return SyntaxFault(self.column, f"{what}, not {repr(self.next[1]) if not self.ended else 'the end'}")
+
+    def take(self, kind: str, *texts: str) -> str | None:
+        """The next token if it is of that kind (and one of these texts), which is then behind; else None."""
+        if self.next[0] != kind or (texts and self.next[1] not in texts):
+            return None
+        self.at += 1
+        return self.tokens[self.at - 1][1]
+
+    def need(self, sign: str) -> None:
+        if not self.take("sign", sign):
+            raise self.fault(f"'{sign}' is expected")
+
+    # The grammar, loosest first
+
+    def logic(self, word: str) -> object:
+        inner = self.negated if word == "and" else lambda: self.logic("and")
+        made = inner()
+        while self.take("word", word):
+            made = Binary(word, made, inner())
+        return made
+
+    def negated(self) -> object:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.fault(f"nested more than {DEEPEST} deep")
+        made = Unary("not", self.negated()) if self.take("word", "not") else self.compared()
+        self.depth -= 1
+        return made
+
+    def compared(self) -> object:
+        made = self.chain(("+", "-"), lambda: self.chain(("*", "/"), self.signed))
+        sign = self.take("sign", "<=", ">=", "==", "<", ">")
+        return Binary(sign, made, self.chain(("+", "-"), lambda: self.chain(("*", "/"), self.signed))) if sign else made
+
+    def chain(self, signs: tuple[str, ...], inner) -> object:
+        made = inner()
+        while sign := self.take("sign", *signs):
+            made = Binary(sign, made, inner())
+        return made
+
+    def signed(self) -> object:
+        return Unary("-", self.single()) if self.take("sign", "-") else self.single()
+
+    def single(self) -> object:
+        if (number := self.take("number")) is not None:
+            return Number(float(number))
+        if self.take("sign", "("):
+            made = self.logic("or")
+            self.need(")")
+            return made
+        column = self.column
+        if (name := self.take("word")) is None:
+            raise self.fault("a number, a call or '(' is expected")
+        if self.next != ("sign", "("):
+            return Word(name)
+        self.at += 1
+        if name in FUNCTIONS:
+            return self.function(name)
+        if name in SUBJECT_CALLS:
+            return self.call(name, column)
+        raise SyntaxFault(column, f"there is no function '{name}'")
+
+    def function(self, name: str) -> Function:
+        arguments = [self.logic("or")]
+        while self.take("sign", ","):
+            arguments.append(self.logic("or"))
+        if FUNCTIONS[name] not in (None, len(arguments)):
+            raise self.fault(f"{name}() takes {FUNCTIONS[name]} argument")
+        self.need(")")
+        return Function(name, tuple(arguments))
+
+    def call(self, name: str, column: int) -> Call:
+        kind, subject = self.next
+        if name in KERNEL_CALLS and kind != "kernel":
+            raise self.fault(f"{name}() asks for a kernel, as gpu/FAMILY/NAME")
+        if kind not in ("kernel", "word", "text"):
+            raise self.fault(f"{name}() asks for a name")
+        self.at += 1
+        keys = []
+        while self.take("sign", ","):
+            keys.append(self.key())
+        self.need(")")
+        return Call(name, subject, tuple(keys), self.field(name), column)
+
+    def key(self) -> tuple[str, float | str]:
+        name = self.take("word")
+        if name is None:
+            raise self.fault("a key is expected, as n=4096")
+        self.need("=")
+        kind, value = self.next
+        if kind not in ("number", "word", "text"):
+            raise self.fault(f"a value of {name} is expected")
+        self.at += 1
+        return name, float(value) if kind == "number" else value
+
+    def field(self, name: str) -> str:
+        parts = []
+        while self.take("sign", "."):
+            if (part := self.take("word")) is None:
+                raise self.fault("the name of a field is expected")
+            parts.append(part)
+        if bool(parts) != (name in NEED_FIELD):
+            raise self.fault(f"'.' and a field is expected after {name}(…)" if not parts else f"{name}() has no fields")
+        return ".".join(parts)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
+    """Kind, text and column (from 1) of each token."""
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        found = TOKEN.match(text, at)
+        if not found:
+            at += len(text[at:]) - len(text[at:].lstrip())
+            raise SyntaxFault(at + 1, f"{text[at]!r} is not understood")
+        yield found.lastgroup, found.group(found.lastgroup), found.start(found.lastgroup) + 1
+        at = found.end()

@@ -1,0 +1,32 @@
+"""The claims of a study: its runs as their data, its experiments' functions as judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from report.claims.data import Data, Machine
+from report.claims.entries import Entry, load
+from report.claims.literature import findings as of_data
+from report.claims.verdict import Finding
+from report.data.collect import Study
+from report.sections import module
+
+
+def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
+    views = {view.name: view for view in study.views}
+
+    def judge(entry: Entry, machine: Machine) -> tuple[str, str] | None:
+        """By the function that the entry names, of the machine that the experiment's section shows."""
+        name, function = entry.judge.split(".")
+        view = views.get(name)
+        part = view and (view.gpu or view.cpu)
+        if not part or (part.machine.name if part.side == "gpu" else part.machine.label) not in (machine.gpu, machine.label):
+            return None
+        return getattr(module.of(view), function)(view)
+    return of_data(entries, Data(study.runs, study.counters, study.hazards), judge)
+
+
+def of_study(study: Study) -> list[Finding]:
+    """Of the claims that the study's report shows: all of them, or those of its only experiment."""
+    names = {view.name for view in study.views}
+    return findings(study, [e for e in load().values() if len(names) > 1 or e.experiment in names])

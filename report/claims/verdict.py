@@ -1,0 +1,233 @@
+"""Verdicts: each claim on each machine, in words, from comparisons that were judged together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from report.claims.check import AT_HOME, Case, Checked, Result
+from report.claims.entries import KINDS, OTHERWISE, Entry
+from report.claims.values import Comparison, Logic, Value, comparisons
+from report.data.statistics import Ratio
+from report.text import numbers, words
+
+HOLDS, ONLY_THERE, FAILS, ERRATUM, UNTESTED = "holds", "holds on that GPU only", *OTHERWISE, "not tested"
+IN_PART = "holds in part"
+"""Some of the cases hold and some do not; which ones is said in words."""
+ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
+NOISE, FEW = "within the noise of the measurement", "too few samples to tell"
+RATES = ("GFLOP/s", "GB/s", "s", "FLOP/s")
+AGREE = {"modelled": "the model", "counted": "the emulator’s counts", "measured": "the measurement"}
+MOST_CASES = 6
+LARGE = 4096
+"""From so many bytes on whole kibibytes are told in them."""
+EXACT = 5
+"""Digits of stated, modelled and counted numbers."""
+SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim on a machine. `verdict` is one of ORDER, `words` says it with its cases; texts are as tables print them."""
+
+    entry: Entry
+    machine: str
+    verdict: str
+    words: str
+    why: str
+    modelled: str = ""
+    counted: str = ""
+    measured: str = ""
+    missing: tuple[str, ...] = ()
+    cases: tuple[dict, ...] = ()
+    """Each case with its values and its own verdict, for machines to read."""
+    fault: str = ""
+    """Why it cannot be evaluated, whatever is measured."""
+    at_home: str = ""
+    """What the model gives for the GPU at hand, where that decides."""
+
+
+def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
+    entry, told = checked.entry, [_of_case(checked.entry, case, judged) for case in checked.cases]
+    found = [verdict for verdict, _ in told]
+    verdict = _overall(found)
+    said = _in_words(verdict, found, [case.of for case in checked.cases])
+    reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons))
+    texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases]) for kind in KINDS}
+    missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
+    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
+    return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
+                   cases=tuple(_as_data(case, verdict) for case, verdict in zip(checked.cases, found)), at_home=home)
+
+
+def untested(entry: Entry, why: str, machine: str = "") -> Finding:
+    return Finding(entry, machine, UNTESTED, UNTESTED, words.sentence(why))
+
+
+def faulty(entry: Entry, what: str) -> Finding:
+    return Finding(entry, "", UNTESTED, UNTESTED, words.sentence(f"it cannot be evaluated: {what}"), fault=what)
+
+
+# One case
+
+
+def _of_case(entry: Entry, case: Case, judged: Mapping) -> tuple[str, tuple[str, ...]]:
+    """Its verdict, with reasons if it is not tested."""
+    outcome = {kind: r.test.outcome(judged) for kind, r in case.results.items() if r.test}
+    missing = tuple(m for kind, r in case.results.items() if kind != AT_HOME for m in r.missing)
+    if outcome.get("modelled") is False or outcome.get("counted") is False:
+        return entry.otherwise, ()
+    at_home = outcome.get(AT_HOME) is False
+    only_there = entry.is_of_one and outcome.get("modelled") and (at_home or outcome.get("measured") is False)
+    if only_there:
+        return ONLY_THERE, ()
+    if outcome.get("measured") is False:
+        return entry.otherwise, ()
+    if missing:
+        return UNTESTED, missing
+    open_ = [kind for kind, found in outcome.items() if found is None]
+    return (UNTESTED, tuple(_doubt(case.results[kind], judged) for kind in open_)) if open_ else (HOLDS, ())
+
+
+def _doubt(result: Result, judged: Mapping) -> str:
+    return FEW if any(c.is_short_of_samples(judged) for c in comparisons(result.test)) else NOISE
+
+
+# All cases
+
+
+def _overall(found: Sequence[str]) -> str:
+    tested = [v for v in found if v != UNTESTED]
+    kinds = set(tested)
+    if not tested:
+        return UNTESTED
+    return tested[0] if len(kinds) == 1 else IN_PART if HOLDS in kinds else max(kinds, key=ORDER.index)
+
+
+def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict]) -> str:
+    """'holds up to n = 512, does not hold here from n = 1024'; one verdict of all cases is said once."""
+    shown = [(v, c) for v, c in zip(found, cases) if v != UNTESTED or verdict == UNTESTED]
+    kinds = sorted({v for v, _ in shown}, key=ORDER.index)
+    if len(kinds) == 1:
+        left_out = len(cases) - len(shown)
+        return f"{kinds[0]}{f' ({left_out} of {len(cases)} cases not tested)' if left_out else ''}"
+    every = [c for _, c in shown]
+    return ", ".join(f"{kind} {_where([c for v, c in shown if v == kind], every)}" for kind in kinds)
+
+
+def _where(mine: Sequence[dict], every: Sequence[dict]) -> str:
+    """'up to n = 512', 'from n = 1024', 'for mode = cold', 'for 3 of 8 cases'."""
+    key = _telling(mine, every)
+    if key is None:
+        listed = [", ".join(f"{k} = {_plain(v)}" for k, v in case.items()) for case in mine]
+        return f"for {'; '.join(listed)}" if len(listed) <= 3 else f"for {len(mine)} of {len(every)} cases"
+    values = list(dict.fromkeys(c[key] for c in every))
+    chosen = [v for v in values if any(c[key] == v for c in mine)]
+    if all(isinstance(v, (int, float)) for v in values) and len(values) > 2:
+        ordered, picked = sorted(values), sorted(chosen)
+        if len(picked) > 1 and picked == ordered[:len(picked)]:
+            return f"up to {key} = {_plain(picked[-1])}"
+        if len(picked) > 1 and picked == ordered[-len(picked):]:
+            return f"from {key} = {_plain(picked[0])}"
+    return f"for {key} = {words.listed([_plain(v) for v in chosen], MOST_CASES)}"
+
+
+def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
+    """The key whose values alone tell which cases are meant."""
+    others = [c for c in every if c not in mine]
+    for key in every[0]:
+        if not {c[key] for c in mine} & {c[key] for c in others}:
+            return key
+    return None
+
+
+def _plain(value: object) -> str:
+    return str(value) if isinstance(value, str) else f"{value:g}" if abs(value) < 1e5 else numbers.grouped(value)
+
+
+# Texts
+
+
+def figure(value: float, unit: str, digits: int = 3) -> str:
+    """A number of a claim in its unit: with so many digits if that is all of it, else with at most four."""
+    if unit in RATES and digits <= 3:
+        return numbers.quantity(value, unit)
+    if unit == "B" and value >= LARGE and value % 1024 == 0:
+        return numbers.binary(value).replace(f".0{numbers.NB}", numbers.NB)
+    if unit.startswith("share"):
+        return numbers.percent(value)
+    if value == round(value):
+        text = numbers.grouped(value) if abs(value) >= 1e4 else f"{value:.0f}"
+    else:
+        text = f"{value:.{digits}g}" if math.isclose(float(f"{value:.{digits}g}"), value) else numbers.significant(value, min(digits, 4))
+    return f"{text}×" if unit == "times" else f"{text}{numbers.NB}{unit}".rstrip()
+
+
+def stated(entry: Entry) -> str:
+    """'≥ 95 %': the stated number with its rule."""
+    if entry.stated is None:
+        return ""
+    sign = {"at_least": "≥\u202f", "at_most": "≤\u202f"}.get(entry.rule, "")
+    return f"{sign}{figure(entry.stated, entry.unit, EXACT)}"
+
+
+def _text(entry: Entry, results: Sequence[Result]) -> str:
+    """The value, the range of all cases, or how many cases are true."""
+    values = [r.value for r in results if r.value is not None]
+    plain = [v for v in values if isinstance(v, Value)]
+    if plain:
+        digits = 3 if any(v.is_measured for v in plain) else EXACT
+        ends = list(dict.fromkeys(figure(v, entry.unit, digits) for v in (min(p.number for p in plain), max(p.number for p in plain))))
+        return " to ".join(ends)
+    if len(values) == 1:
+        return _sides(values[0])
+    return ""
+
+
+def _sides(value: object) -> str:
+    """'31.2 > 4.1' of one comparison, else 'yes' or 'no'."""
+    found = comparisons(value)
+    if isinstance(value, Logic) or found[0].is_truth:
+        return {True: "yes", False: "no"}.get(value.outcome({}), "")
+    return f"{_side(found[0].left)} {SIGNS.get(found[0].sign, found[0].sign)} {_side(found[0].right)}"
+
+
+def _side(value: Value) -> str:
+    n = value.number
+    return figure(n, "") if n == round(n) or 1e-3 <= abs(n) < 1e6 else f"{n:.2g}"
+
+
+def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
+    """What is missing, else the note, else how the values compare."""
+    if verdict == UNTESTED:
+        first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
+        return first
+    return words.sentence(entry.note) or _agreement(entry, verdict, texts)
+
+
+def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
+    """Of a claim without a note."""
+    by = [kind for kind in KINDS if texts[kind]]
+    if verdict == HOLDS:
+        return words.sentence(f"{words.joined([_name(entry, kind) for kind in by])} agree{'s' * (by in (['modelled'], ['measured']))}") if by else ""
+    if verdict not in (FAILS, ERRATUM) or not by or entry.stated is None:
+        return ""
+    return words.sentence(f"{words.joined([f'{kind} {texts[kind]}' for kind in by])}, where {stated(entry)} is stated")
+
+
+def _name(entry: Entry, kind: str) -> str:
+    finds_faults = kind == "counted" and any(call.name == "fault" for call in entry.calls(kind))
+    return "the emulator’s findings" if finds_faults else AGREE[kind]
+
+
+def _as_data(case: Case, verdict: str) -> dict:
+    made = {**case.of, "verdict": verdict}
+    for kind, result in case.results.items():
+        if isinstance(result.value, Value):
+            made[kind.replace(" ", "_")] = result.value.number
+            if result.value.is_measured:
+                made[f"{kind}_low"], made[f"{kind}_high"] = result.value.low, result.value.high
+        elif result.value is not None:
+            made[kind.replace(" ", "_")] = _sides(result.value)
+    return made

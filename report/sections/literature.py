@@ -1,0 +1,103 @@
+"""What the literature states, checked: the claims of each experiment's section, and a table for each document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+
+from report.claims.verdict import HOLDS, IN_PART, ORDER, UNTESTED, Finding, stated
+from report.experiment import Column, Table, numbers, words
+from report.text import sources
+
+TITLE = "The literature, checked"
+QUESTION = "What do the textbook, the lectures and the papers state, and does it hold on these machines?"
+MOST = 6
+"""Claims that an experiment's section shows; the documents' tables have all of them."""
+FEWEST = 10
+"""A document with fewer claims stands in the table of further documents."""
+
+
+def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
+    return [list(group) for _, group in groupby(found, key=lambda f: f.entry.id)]
+
+
+def of_experiment(found: Sequence[Finding], name: str) -> list[list[Finding]]:
+    """The claims that this experiment decided by counting or measuring, those that do not simply hold first."""
+    mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == name]
+    decided = [group for group in mine if group and (
+        group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "measured"})]
+    return sorted(decided, key=lambda group: group[0].verdict == HOLDS)[:MOST]
+
+
+def summary(found: Sequence[Finding]) -> tuple[str, Table] | None:
+    """One sentence, and how many claims of each document there are of each verdict; None without claims."""
+    groups = by_claim(found)
+    if not groups:
+        return None
+    rows = []
+    for title, mine in _documents(groups):
+        counts = Counter(group[0].verdict for group in mine)
+        rows.append({"document": title, "claims": len(mine)} | {v: counts[v] or None for v in ORDER})
+    counts = Counter(group[0].verdict for group in groups)
+    tested = len(groups) - counts[UNTESTED]
+    others = words.joined([f"{counts[v]} {_plural(v, counts[v])}" for v in ORDER[2:-1]])
+    text = (f"Of {len(groups)} claims of the literature {tested} could be tested: {counts[HOLDS]} hold, {counts[IN_PART]} hold "
+            f"for some sizes or settings, {others}. A claim of a certain GPU holds on that GPU only where the same model, asked "
+            "about the GPU at hand, or the measurement gives another number. The appendix has every claim.")
+    return text, Table("literature", "Claims by document and verdict; where several machines were measured, of the first. In "
+                       "part: for some sizes or settings, which the tables of the appendix name. Erratum: what fails does not "
+                       "depend on a machine.", (
+                           Column("document", "document", right=False, wide=True), Column("claims", "claims"),
+                           *(Column(v, v) for v in ORDER)), rows)
+
+
+def _plural(verdict: str, number: int) -> str:
+    if verdict == "erratum":
+        return "is an erratum" if number == 1 else "are errata"
+    return verdict if number == 1 else verdict.replace("holds", "hold", 1).replace("does not hold", "do not hold")
+
+
+def _documents(groups: list[list[Finding]]) -> list[tuple[str, list[list[Finding]]]]:
+    """The documents with many claims by name, all others together."""
+    made: dict[str, list[list[Finding]]] = {}
+    for group in groups:
+        made.setdefault(group[0].entry.source, []).append(group)
+    large = [(sources.cite(key), mine) for key, mine in made.items() if len(mine) >= FEWEST]
+    rest = [group for mine in made.values() if len(mine) < FEWEST for group in mine]
+    return large + ([("Further documents", rest)] if rest else [])
+
+
+def tables(found: Sequence[Finding]) -> list[Table]:
+    """Of each document, or of all small ones together, every claim with what it was checked by."""
+    return [_table(number, title, mine) for number, (title, mine) in enumerate(_documents(by_claim(found)), 1)]
+
+
+def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
+    several = len({group[0].entry.source for group in groups}) > 1
+    rows = [_row(f, is_first=i == 0, several=several) for group in groups for i, f in enumerate(group)]
+    return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
+                 "what was measured (median; of several cases the range). ‘Any’: it depends on no machine.", (
+                     Column("claim", "claim", right=False, wide=4), Column("stated", "stated", wide=1.8),
+                     Column("modelled", "model", wide=1.2),
+                     Column("counted", "counted", wide=1.3), Column("machine", "machine", right=False, wide=1.3),
+                     Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2),
+                     Column("why", "why", right=False, wide=4)), rows, most=len(rows))
+
+
+def _row(f: Finding, is_first: bool, several: bool) -> dict:
+    """A further machine repeats nothing of the claim."""
+    e = f.entry
+    where = sources.cite(e.source, e.where) if several else e.where
+    claim = f"{e.text}{f' ({where})' if where else ''}"
+    own = {"claim": claim, "stated": stated(e), "modelled": _bare(f, f.modelled), "counted": _bare(f, f.counted)}
+    own = own if is_first else dict.fromkeys(own, "\u00a0")
+    said = f.words.replace(" = ", f"{numbers.NB}={numbers.NB}")
+    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": said, "why": f.why,
+                                 "source": e.source, "where": e.where, "scope": e.scope}
+
+
+def _bare(f: Finding, text: str) -> str:
+    """Without a unit that the stated number has, too."""
+    _, _, unit = stated(f.entry).partition(numbers.NB)
+    return text.replace(f"{numbers.NB}{unit}", "") if unit and unit != "%" else text

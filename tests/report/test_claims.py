@@ -1,0 +1,266 @@
+"""Claims on invented machines: each verdict, by case and machine, what is missing and what measures it."""
+
+import json
+
+import pytest
+from synthetic import GPU, Run, write
+
+from report.claims import entries, literature
+from report.claims.data import Data
+from report.claims.model import Model, Unknown, question
+from report.claims.values import Fault
+from report.claims.verdict import ERRATUM, FAILS, FEW, HOLDS, IN_PART, NOISE, ONLY_THERE, UNTESTED
+from report.data.collect import find
+
+LIMITS = {"Old": 512, GPU: 1024}
+
+
+class KnownModel:
+    """Knows the threads of a block of two devices."""
+
+    def __init__(self, lines):
+        self.lines = list(lines)
+
+    def value(self, call, gpu=None):
+        if (gpu or call.subject) not in LIMITS:
+            raise Unknown("the device is unknown")
+        if call.field != "threads":
+            raise Fault("no such field")
+        return float(LIMITS[gpu or call.subject])
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    monkeypatch.setattr(literature, "Model", KnownModel)
+    monkeypatch.setattr(entries, "kernels", frozenset)
+
+
+def claims(folder, *runs, companions=(), judged_by=lambda entry, machine: None, **keys):
+    """The findings of one claim with these keys on these runs."""
+    lines = [f"{k} = {v if not isinstance(v, str) or v.startswith(('{', '[')) else json.dumps(v)}" for k, v in keys.items()]
+    file = write_text(folder / "claims.toml", "\n".join(['[one]', 'source = "pmpp"', 'text = "It is so"', 'experiment = "ratio"', *lines]))
+    (folder / "in").mkdir(exist_ok=True)
+    for i, run in enumerate(runs):
+        run.save(folder / "in", f"{i}")
+    for name, data in companions:
+        write(folder / "in" / name, data)
+    found = find([folder / "in"])
+    return literature.findings(entries.load(file).values(), Data(tuple(found.runs), tuple(found.counters), tuple(found.hazards)), judged_by)
+
+
+def write_text(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def products(rates, experiment="ratio", mode="hot", count=12, **context):
+    """Products by kernel and size: {"naive": {64: 100}}; GFLOP/s."""
+    run = Run(experiment, **context)
+    for name, by_size in rates.items():
+        for n, rate in by_size.items():
+            run.rate(f"gpu/matmul/{name}", rate, n, interleaved_with=2, count=count, mode=mode)
+    return run
+
+
+GAIN = "rate(gpu/matmul/tiled, n=n) / rate(gpu/matmul/naive, n=n)"
+
+
+@pytest.mark.parametrize("keys, verdict", [
+    ({"stated": 128, "modelled": "32 * 1024 / 256"}, HOLDS),
+    ({"stated": 132, "modelled": "32 * 1024 / 256", "otherwise": "erratum"}, ERRATUM),
+    ({"stated": 132, "modelled": "32 * 1024 / 256"}, FAILS),
+    ({"stated": 130, "modelled": "128", "tolerance": 0.02}, HOLDS),
+    ({"stated": 128, "modelled": "130", "rule": "at_most"}, FAILS),
+    ({"stated": 128, "modelled": "130", "rule": "at_least"}, HOLDS),
+    ({"modelled": "1 < 2 and not 2 < 1"}, HOLDS),
+    ({"untested": "nobody knows"}, UNTESTED)])
+def test_what_depends_on_no_machine(tmp_path, keys, verdict):
+    found, = claims(tmp_path, products({"naive": {64: 100}}), **keys)
+    assert found.verdict == verdict and found.machine == ("" if "untested" in keys else "any")
+    assert ("untested" not in keys) or found.why == "Nobody knows."
+
+
+@pytest.mark.parametrize("stated, device, verdict", [(512, "Old", ONLY_THERE), (1024, GPU, HOLDS), (500, "Old", FAILS)])
+def test_a_claim_of_another_device(tmp_path, stated, device, verdict):
+    found, = claims(tmp_path, products({"naive": {64: 100}}), stated=stated, scope="old ones", modelled=f'occupancy("{device}").threads')
+    assert found.verdict == verdict and found.modelled == str(LIMITS[device])
+    assert ("the model gives 1024" in found.why) == (verdict == ONLY_THERE)
+
+
+def test_a_model_that_agrees_for_its_device_and_a_measurement_that_does_not(tmp_path):
+    keys = {"stated": 512, "scope": "old ones", "modelled": "500 + 12", "measured": "context(gpu_threads)"}
+    found, = claims(tmp_path, products({"naive": {64: 100}}, gpu_threads=1024), **keys)
+    assert found.verdict == ONLY_THERE and found.measured == "1024"
+    found, = claims(tmp_path, products({"naive": {64: 100}}, gpu_threads=1024), **keys | {"scope": "any GPU"})
+    assert found.verdict == FAILS
+
+
+def test_a_device_that_no_catalogue_has(tmp_path):
+    found, = claims(tmp_path, products({"naive": {64: 100}}, gpu_name="Synthetic other GPU"), stated=512, scope="old ones",
+                    modelled="occupancy(Old).threads")
+    assert found.verdict == HOLDS
+
+
+@pytest.mark.parametrize("tiled, words, verdict", [
+    ({64: 300, 128: 300, 256: 300, 512: 300}, "holds", HOLDS),
+    ({64: 100, 128: 100, 256: 100, 512: 100}, "does not hold here", FAILS),
+    ({64: 300, 128: 300, 256: 150, 512: 150}, "holds up to n = 128, does not hold here from n = 256", IN_PART),
+    ({64: 300, 128: 150, 256: 300, 512: 150}, "holds for n = 64 and 256, does not hold here for n = 128 and 512", IN_PART)])
+def test_sizes_are_cases_of_their_own(tmp_path, tiled, words, verdict):
+    run = products({"naive": dict.fromkeys(tiled, 100), "tiled": tiled})
+    found, = claims(tmp_path, run, stated=2, rule="at_least", unit="times", cases='{ n = "all" }', measured=GAIN)
+    assert (found.verdict, found.words) == (verdict, words) and len(found.cases) == 4
+
+
+def test_hot_and_cold_are_told_apart(tmp_path):
+    hot, cold = (products({"naive": {64: 100}, "tiled": {64: gain}}, mode=mode) for mode, gain in (("hot", 100), ("cold", 300)))
+    for entry in cold.benchmarks:
+        entry["name"] = entry["run_name"] = entry["name"] + "/mode:cold"
+    hot.benchmarks += cold.benchmarks
+    measured = "rate(gpu/matmul/tiled, mode=mode) / rate(gpu/matmul/naive, mode=mode)"
+    found, = claims(tmp_path, hot, stated=2, rule="at_least", cases='{ mode = ["hot", "cold"] }', measured=measured)
+    assert found.words == "holds for mode = cold, does not hold here for mode = hot"
+
+
+def test_the_largest_size_that_is_there(tmp_path):
+    run = products({"naive": {64: 100, 128: 100, 256: 100}, "tiled": {64: 100, 128: 300}})
+    found, = claims(tmp_path, run, stated=2, rule="at_least", cases='{ n = "largest" }', measured=GAIN)
+    assert found.verdict == HOLDS and found.cases[0]["n"] == 128
+
+
+def test_tables_of_cases_go_in_step(tmp_path):
+    run = products({"naive": {64: 100, 128: 100}, "tiled": {64: 100, 128: 200}})
+    found, = claims(tmp_path, run, cases="[{ n = 64, gain = 1 }, { n = 128, gain = 2 }]",
+                    measured="rate(gpu/matmul/tiled, n=n) / rate(gpu/matmul/naive, n=n) > 0.9 * gain")
+    assert found.verdict == HOLDS and len(found.cases) == 2
+
+
+def test_noise_and_too_few_samples_decide_nothing(tmp_path):
+    run = products({"naive": {64: 100}, "tiled": {64: 100}})
+    keys = {"stated": 1, "rule": "at_least", "measured": "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"}
+    found, = claims(tmp_path, run, **keys)
+    assert found.verdict == UNTESTED and NOISE in found.why.lower()
+    found, = claims(tmp_path, products({"naive": {64: 100}, "tiled": {64: 120}}, count=3), **keys)
+    assert found.verdict == UNTESTED and FEW in found.why.lower()
+    found, = claims(tmp_path, products({"naive": {64: 100}, "tiled": {64: 120}}), **keys)
+    assert found.verdict == HOLDS and found.measured == "1.2"
+
+
+def test_many_comparisons_need_clearer_ones(tmp_path):
+    """With six samples a side one comparison is decided, thirty are not."""
+    def run(sizes):
+        made = products({"naive": dict.fromkeys(sizes, 100), "tiled": dict.fromkeys(sizes, 120)}, count=6)
+        for entry in made.benchmarks:
+            entry.pop("interleaved_with")
+        return made
+    keys = {"stated": 1.1, "rule": "at_least", "cases": '{ n = "all" }', "measured": GAIN}
+    assert claims(tmp_path, run([64]), **keys)[0].verdict == HOLDS
+    assert claims(tmp_path, run(range(64, 94)), **keys)[0].verdict == UNTESTED
+
+
+def test_missing_points_are_named_with_what_measures_them(tmp_path):
+    keys = {"measured": "rate(gpu/matmul/tiled, n=128) > 1"}
+    found, = claims(tmp_path, products({"naive": {64: 100}}, "other"), **keys)
+    assert found.verdict == UNTESTED and found.why == "No point of gpu/matmul/tiled, n=128: rung run ratio --full measures it."
+    found, = claims(tmp_path, products({"naive": {64: 100}}, study="brief"), **keys)
+    assert "in the brief study: rung run ratio --full" in found.why
+    found, = claims(tmp_path, products({"naive": {64: 100}}), **keys)
+    assert "in the recorded run of ratio" in found.why
+    for expression, what in (("counters(gpu/matmul/naive).ffma", "experiments/profile.sh reads them"), ("context(gpu_warp_size)", "a new run has it"),
+                             ("fault(no_such_fault)", "no_such_fault"), ("run(gpu/matmul/naive).no_field", "the field no_field of gpu/matmul/naive")):
+        assert what in claims(tmp_path, products({"naive": {64: 100}}), measured=f"{expression} > 1")[0].why
+
+
+def test_machines_stand_side_by_side(tmp_path):
+    one, two = (products({"naive": {64: 100}, "tiled": {64: gain}}, gpu_name=f"Synthetic {name}", gpu_uuid=f"GPU-{name}")
+                for name, gain in (("A", 300), ("B", 150)))
+    keys = {"stated": 2, "rule": "at_least", "unit": "times", "measured": "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"}
+    found = claims(tmp_path, one, two, **keys)
+    assert {f.machine: f.verdict for f in found} == {"Synthetic A": HOLDS, "Synthetic B": FAILS}
+    found, = claims(tmp_path, one, two, **keys | {"stated": 1, "rule": "true", "measured": "run(gpu/matmul/tiled).max_error_ratio <= 1"})
+    assert found.machine in ("Synthetic A, Synthetic B", "Synthetic B, Synthetic A")
+
+
+def test_the_gpu_at_hand(tmp_path):
+    keys = {"stated": 1024, "measured": "occupancy(here).threads"}
+    assert claims(tmp_path, products({"naive": {64: 100}}), **keys)[0].verdict == HOLDS
+    run = Run("ratio", gpu_name="")
+    run.rate("cpu/matmul/naive", 1.0)
+    (tmp_path / "c").mkdir()
+    found, = claims(tmp_path / "c", run, **keys)
+    assert found.verdict == UNTESTED and found.why == "No GPU was measured." and not found.fault
+
+
+def test_counts_faults_and_counters(tmp_path):
+    run = products({"naive": {64: 100}})
+    run.count("gpu/matmul/naive", 64, {}, flops_executed=512, bytes_executed_loaded=2048)
+    verdicts = {"race": {"emulator": {"found": True}}, "race_right": {"emulator": {"found": False}, "is_right": True}}
+    extra = [("hazards.json", {"tool": "the emulator", "machine": "any", "date": "2026-01-01", "kernels": verdicts}),
+             ("counters.json", {"tool": "ncu", "machine": GPU, "date": "2026-01-01", "points": {"gpu/matmul/naive/n:64": {"dram_bytes": 7.0}}})]
+    assert claims(tmp_path, run, companions=extra, stated=0.25, unit="OP/B",
+                  counted="count(gpu/matmul/naive, n=64).flops / count(gpu/matmul/naive, n=64).bytes_loaded")[0].verdict == HOLDS
+    assert claims(tmp_path, run, companions=extra, counted="fault(race) and not fault(race_right)")[0].verdict == HOLDS
+    assert claims(tmp_path, run, companions=extra, counted="not fault(race)")[0].counted == "no"
+    assert claims(tmp_path, run, companions=extra, stated=7, measured="counters(gpu/matmul/naive).dram_bytes")[0].verdict == HOLDS
+
+
+def test_a_refused_point_is_a_fact(tmp_path):
+    run = products({"naive": {64: 100}})
+    run.skip("gpu/matmul/tiled", "no multiple", 33)
+    assert claims(tmp_path, run, measured="run(gpu/matmul/tiled, n=33).skipped")[0].verdict == HOLDS
+
+
+def test_a_function_judges(tmp_path):
+    run = products({"naive": {64: 100}})
+    found, = claims(tmp_path, run, judged_by=lambda entry, machine: (FAILS, f"{entry.judge} says so."), **{"judge": "ratio.it"})
+    assert (found.verdict, found.why, found.machine) == (FAILS, "ratio.it says so.", GPU)
+    found, = claims(tmp_path, run, **{"judge": "ratio.it"})
+    assert found.verdict == UNTESTED and "rung run ratio" in found.why
+
+
+@pytest.mark.parametrize("expression, what", [("time(gpu/matmul/naive) > 1", "does not say which"), ("occupancy(Old).speed > 1", "no such field"),
+                                              ("rate(gpu/matmul/naive) == 1", "never equal")])
+def test_what_cannot_be_evaluated_is_said(tmp_path, expression, what):
+    found, = claims(tmp_path, products({"naive": {64: 100, 128: 100}}), measured=expression)
+    assert what in found.fault and found.verdict == UNTESTED
+
+
+def test_the_model_is_asked_once_and_understood(tmp_path, monkeypatch):
+    """A program that answers each line with its number of words, and refuses what begins with 'bound bad'."""
+    program = write_text(tmp_path / "rung", "#!/bin/sh\nwhile read -r line; do case $line in *bad*) echo '{\"error\": \"bad device\"}';;"
+                         " *) echo \"[{\\\"n\\\": 3,\"; echo \"\\\"bounds\\\": [{\\\"gflops\\\": 4.5}]}]\";; esac; done\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("RUNG", str(program))
+    from report.claims.expression import parse
+    good, bad = parse("bound(A, ratio=4).gflops"), parse("bound(bad).n")
+    model = Model([question(good, None), question(bad, None), question(good, "bad")])
+    assert model.value(good) == 4.5 and question(good, None) == "bound --device A --ratio 4"
+    assert question(parse('occupancy("5.2", threads=16x16).warps'), None) == "occupancy --cc 5.2 --threads 16x16"
+    with pytest.raises(Fault, match="bad device"):
+        model.value(bad)
+    with pytest.raises(Unknown, match="bad device"):
+        model.value(good, "bad")
+    monkeypatch.setenv("RUNG", str(tmp_path / "absent"))
+    with pytest.raises(Unknown, match="not built"):
+        Model([question(good, None)]).value(good)
+
+
+def test_what_the_model_gives_for_each_gpu_is_told_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(LIMITS, "Synthetic A", 1024)
+    monkeypatch.setitem(LIMITS, "Synthetic B", 2048)
+    runs = [products({"naive": {64: 100}}, gpu_name=f"Synthetic {name}", gpu_uuid=f"GPU-{name}") for name in "AB"]
+    found, = claims(tmp_path, *runs, stated=512, scope="old ones", modelled="occupancy(Old).threads", note="so it was")
+    assert found.verdict == ONLY_THERE and {"Synthetic A", "Synthetic B"} == set(found.machine.split(", "))
+    assert "1024 (Synthetic A)" in found.why and "2048 (Synthetic B)" in found.why and found.why.endswith(". So it was.")
+
+
+@pytest.mark.parametrize("body", ["exit 1", "echo nonsense", "echo '[]'; echo '[]'", "true"])
+def test_a_program_that_does_not_answer_is_none(tmp_path, monkeypatch, body):
+    program = write_text(tmp_path / "rung", f"#!/bin/sh\n{body}\n")
+    monkeypatch.setenv("RUNG", str(program))
+    from report.claims.expression import parse
+    asked = parse("bound(A, ratio=4).gflops")
+    for mode in (0o644, 0o755):
+        program.chmod(mode)
+        with pytest.raises(Unknown, match="not built"):
+            Model([question(asked, None)]).value(asked)

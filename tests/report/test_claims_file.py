@@ -1,0 +1,150 @@
+"""experiments/claims.toml itself, the mistakes that can be made in it, and `python -m report.claims`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import RECORDED, ROOT
+
+from report.claims import command, entries, study_claims
+from report.claims.entries import KINDS, line_of, load
+from report.claims.expression import KERNEL_CALLS
+from report.claims.model import program
+from report.claims.verdict import ERRATUM, HOLDS, ONLY_THERE, ORDER, UNTESTED
+from report.data.collect import collect
+from report.data.reading import InputError
+from report.sections import module
+from report.text import sources
+
+LEAST = {"zhou2015": 10, "blakely": 10, "imam2022": 10, "pmpp": 10, "pmpp3": 5}
+built = pytest.mark.skipif(not program().is_file(), reason="rung is not built")
+
+
+@pytest.fixture(scope="module")
+def known():
+    return load()
+
+
+@pytest.fixture(scope="module")
+def found(known):
+    """All findings on everything recorded."""
+    return study_claims.findings(collect([RECORDED], []), known.values())
+
+
+def test_every_document_has_its_claims(known):
+    for source, least in LEAST.items():
+        assert sum(e.source == source for e in known.values()) >= least
+    assert len(known) >= 80 and len({(e.source, e.text) for e in known.values()}) == len(known)
+
+
+def test_every_claim_names_what_exists(known):
+    for e in known.values():
+        assert e.source in sources.documents() and (ROOT / "experiments" / f"{e.experiment}.toml").is_file()
+        assert not e.text.endswith("."), e.id
+        for call in (c for kind in KINDS for c in e.calls(kind) if c.name in KERNEL_CALLS):
+            assert not entries.kernels() or call.subject in entries.kernels(), e.id
+        if e.judge:
+            name, function = e.judge.split(".")
+            assert callable(getattr(module.of(type("View", (), {"name": name, "settings": {}})()), function)), e.id
+
+
+def test_no_claim_raises_on_what_was_recorded(found, known):
+    assert {f.entry.id for f in found} == set(known) and all(f.verdict in ORDER and f.words for f in found)
+    assert not [f.fault for f in found if f.fault]
+    assert all(f.why for f in found if f.verdict == UNTESTED)
+    assert not [m for f in found for m in f.missing if "field" in m]
+
+
+@built
+def test_what_is_known_for_certain(found):
+    """By arithmetic, the catalogue and the emulator: on any machine the same."""
+    told = {f.entry.id: f.verdict for f in found}
+    assert [told[i] for i in ("bytes_132", "g80_peak", "k40_called_g80", "offset", "occupancy_62")] == [ERRATUM] * 5
+    assert [told[i] for i in ("naive_ratio", "tiled_ratio", "a100_threads", "barriers_both", "eight_bytes")] == [HOLDS] * 5
+    assert [told[i] for i in ("g80_threads", "a100_naive", "k40_bound")] == [ONLY_THERE] * 3
+
+
+def test_without_the_program_what_is_modelled_is_untested(known, monkeypatch, tmp_path):
+    monkeypatch.setenv("RUNG", str(tmp_path / "absent"))
+    told = {f.entry.id: f for f in study_claims.findings(collect([RECORDED], []), [known[i] for i in ("g80_threads", "naive_ratio")])}
+    assert told["g80_threads"].verdict == UNTESTED and "not built" in told["g80_threads"].why
+    assert told["naive_ratio"].verdict == HOLDS
+
+
+GOOD = {"source": "pmpp", "text": "It is so", "experiment": "ratio", "modelled": "1"}
+
+
+def file_of(tmp_path, whole="", **keys) -> Path:
+    """A claims file: of the usual keys with these in their place (None leaves one out), or of this text."""
+    lines = [f"{k} = {json.dumps(v).replace('Infinity', 'inf')}" for k, v in (GOOD | keys).items() if v is not None]
+    made = tmp_path / "claims.toml"
+    made.write_text(whole or "\n".join(["# first", "[one]", *lines]) + "\n", encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize("keys, line, what", [
+    ({"statd": 1}, 7, "statd: there is no such key; did you mean 'stated'?"), ({"text": 3}, 4, "text: 3 is not a text"),
+    ({"stated": "x"}, 7, "stated: 'x' is not a number"), ({"stated": True}, 7, "not a number"), ({"source": "pmp"}, 3, "source: 'pmp' is unknown; did you mean 'pmpp'?"),
+    ({"experiment": "rato"}, 5, "'rato' is unknown; did you mean 'ratio'?"), ({"rule": "at_lest", "stated": 1}, 7, "did you mean 'at_least'?"),
+    ({"rule": "equals"}, 7, "needs a number in 'stated'"), ({"otherwise": "wrong"}, 7, "otherwise: 'wrong' is unknown"),
+    ({"text": None}, 2, "'text' is missing"), ({"modelled": None}, 2, "nothing checks it"), ({"modelled": "1 +"}, 6, "modelled: column 4: "),
+    ({"counted": "speed(gpu/a/b)"}, 7, "counted: column 1: there is no function 'speed'"), ({"modelled": "n * 2"}, 6, "'n' is neither a call nor a name of cases"),
+    ({"judge": "latency"}, 7, "not EXPERIMENT.FUNCTION"), ({"cases": 3}, 7, "cases: neither a table"),
+    ({"tolerance": -1}, 7, "tolerance: negative"), ({"stated": float("inf"), "rule": "equals"}, 7, "stated: inf is not a number")])
+def test_mistakes_are_told_with_line_and_key(tmp_path, keys, line, what):
+    with pytest.raises(InputError) as told:
+        load(file_of(tmp_path, **keys))
+    assert f"claims.toml: line {line}, [one]" in str(told.value) and what in str(told.value)
+
+
+@pytest.mark.parametrize("cases", ["[{ n = [1] }]", "{ n = [] }", "{ n = [true] }", "{ n = [{ m = 1 }] }", "{ n = 3 }", "[{ n = nan }]"])
+def test_cases_are_numbers_and_texts(tmp_path, cases):
+    text = f'[one]\nsource = "pmpp"\ntext = "x"\nexperiment = "ratio"\nmodelled = "1"\ncases = {cases}\n'
+    with pytest.raises(InputError, match=r"line 6, \[one\] cases: n: neither numbers"):
+        load(file_of(tmp_path, text))
+
+
+@pytest.mark.parametrize("text, what", [("[one\n", "line 1"), ("[one]\nx = \n", "line 2"), ("[one]\n[one]\n", "line 2"), ("one = 1\n", "not a table"),
+                                        ('[one]\nsource = "pmpp"\ntext = "x"\nexperiment = "ratio"\nmodelled = "1"\ncases = { n = "every" }\n', "line 6, [one] cases: n: neither numbers")])
+def test_a_broken_file(tmp_path, text, what):
+    with pytest.raises(InputError, match="claims.toml: ") as told:
+        load(file_of(tmp_path, text))
+    assert what in str(told.value)
+
+
+@built
+def test_an_unknown_kernel_is_told_with_the_nearest(tmp_path):
+    with pytest.raises(InputError, match="column 9: there is no kernel gpu/matmul/naiv; did you mean 'gpu/matmul/naive'"):
+        load(file_of(tmp_path, measured="1 < 2 * rate(gpu/matmul/naiv)".replace("1 < 2", "1 + 2")))
+
+
+def test_no_file_is_no_claims(tmp_path):
+    assert load(tmp_path / "absent.toml") == {}
+
+
+def test_the_line_of_a_key_is_its_own_claims():
+    text = '[a]\nx = 1\n\n["b"]\ny = 2\nx = 3\n'
+    assert [line_of(text, *what) for what in (("a",), ("a", "x"), ("b", "x"), ("b", "z"))] == [1, 2, 6, 4]
+
+
+def test_the_command_prints_what_was_asked_for(capsys):
+    assert command.main(["bytes_132", "shared_random", "--results", str(RECORDED)]) == command.OK
+    text = capsys.readouterr().out
+    assert "bytes_132: 32 KB" in text and "erratum" in text and "2 claims: 1 holds in part, 1 erratum" in text
+    assert command.main(["pmpp3", "--json", "--results", str(RECORDED)]) == command.OK
+    told = json.loads(capsys.readouterr().out)
+    assert {c["source"] for c in told} == {"pmpp3"} and {"verdict", "stated", "missing", "cases"} <= told[0].keys()
+
+
+@pytest.mark.parametrize("arguments, what", [(["bytes_123"], "did you mean 'bytes_132'?"), (["--results", "/absent"], "no such file")])
+def test_the_command_says_what_it_cannot_do(arguments, what, capsys):
+    assert command.main(arguments) == command.BAD
+    assert what in capsys.readouterr().err
+
+
+def test_an_entry_that_cannot_be_evaluated_ends_with_an_error(tmp_path, monkeypatch, capsys):
+    made = file_of(tmp_path, measured="time(gpu/matmul/naive) > 1", modelled=None)
+    monkeypatch.setattr(entries, "FILE", made)
+    monkeypatch.setattr(entries, "load", lambda: load(made))
+    assert command.main(["--results", str(RECORDED)]) == command.BAD
+    assert "claims.toml:2: [one] time(gpu/matmul/naive) does not say which" in capsys.readouterr().err
