@@ -1,13 +1,7 @@
 """What tensor cores show: the ladder in BF16, and in every data type the top rung beside its roof and the libraries."""
 
-from report.experiment import (FAILS, HOLDS, PARTLY, UNTESTED, Column, Figure, Ladder, Part, Section, Table, Verdict, View, build,
-                               claim, numbers, words)
+from report.experiment import Column, Figure, Ladder, Section, Table, View, build, numbers, words
 from report.sections import ladders
-
-RATES = {"tf32": 0.5, "fp8": 2.0, "int8": 2.0}
-"""Of the products in each type, over BF16's, as the data sheet has them."""
-NEAR = 0.1
-"""A measured ratio is the data sheet's if it differs by no more than this part."""
 
 
 def section(view: View) -> Section | None:
@@ -20,7 +14,7 @@ def section(view: View) -> Section | None:
     return Section(
         " ".join([ladders.finding(main), *_types_text(rest)]), ladders=made,
         figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *ladders.over_peers(f"{view.name}_gpu", main)],
-        tables=_table(view, made), verdicts=_verdicts(view, part),
+        tables=_table(view, made),
         appendix=[x for i, ladder in enumerate(made) for x in _appendix(f"{view.name}_{ladder.type if i else 'gpu'}", ladder)])
 
 
@@ -84,15 +78,3 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
     caption = (f"Rates of each type’s fastest rung by size. {words.provenance(made[0].part, every)}")
     return [Figure(f"{view.name}_rates", [r for r in _rows(made) if r["type"] in shown], draw, caption,
                    "Line plot of the fastest kernel’s rate by matrix size, a line for each data type.", height=60, half=True)]
-
-
-def _verdicts(view: View, part: Part) -> list[Verdict]:
-    base = part.roofs.peak("bf16")
-    found = {t: roof.value / base.value for t in RATES if (roof := part.roofs.peak(t))} if base else {}
-    if not found:
-        return [Verdict(claim(view, "rates"), UNTESTED)]
-    right = [t for t, ratio in found.items() if abs(ratio / RATES[t] - 1) <= NEAR]
-    told = words.joined([f"{words.type_name(t)} {numbers.times(ratio)}" for t, ratio in found.items()])
-    verdict = HOLDS if len(right) == len(found) else PARTLY if right else FAILS
-    return [Verdict(claim(view, "rates"), verdict, f"Products that stay on the multiprocessors run at these multiples of BF16’s "
-                    f"{numbers.flops(base.value)}: {told}.")]

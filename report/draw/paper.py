@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
+from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 
@@ -88,8 +90,9 @@ def _advance(letter: str) -> float:
 
 @cache
 def _font():
+    """From memory: an open file's place is shared by the processes that draw, and each would move it under the others."""
     from matplotlib.font_manager import FontProperties, findfont
     from matplotlib.ft2font import FT2Font
-    font = FT2Font(findfont(FontProperties()))
+    font = FT2Font(BytesIO(Path(findfont(FontProperties())).read_bytes()))
     font.set_size(LARGE, 72)
     return font

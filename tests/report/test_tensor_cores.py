@@ -4,7 +4,6 @@ import pytest
 from synthetic import Run
 
 from report.data.collect import collect
-from report.experiment import FAILS, HOLDS, PARTLY, UNTESTED
 from report.sections.contributions import contributions
 
 PEAKS = {"bf16": 900.0, "fp16": 900.0, "tf32": 450.0, "fp8": 1800.0, "int8": 1800.0}
@@ -42,15 +41,8 @@ def test_every_type_stands_beside_its_own_roof_and_library(tmp_path):
     assert [f.name for f in section.figures] == ["tensor_cores_gpu_rungs", "tensor_cores_rates", "tensor_cores_gpu_over_peers"]
 
 
-@pytest.mark.parametrize("change, verdict", (({}, HOLDS), ({"fp8": 950.0}, PARTLY),
-                                             ({"tf32": 100.0, "fp8": 950.0, "int8": 950.0}, FAILS)))
-def test_the_peaks_are_compared_with_the_data_sheet_s(tmp_path, change, verdict):
-    assert section_of(tmp_path, measured(peaks=PEAKS | change)).verdicts[0].verdict == verdict
-
-
-def test_without_roofs_the_peaks_are_not_judged(tmp_path):
-    section = section_of(tmp_path, measured(roofs=False))
-    assert section.verdicts[0].verdict == UNTESTED and section.tables[0].rows
+def test_without_roofs_the_table_is_there(tmp_path):
+    assert section_of(tmp_path, measured(roofs=False)).tables[0].rows
 
 
 def test_one_type_and_one_size_are_enough(tmp_path):
