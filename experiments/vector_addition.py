@@ -46,7 +46,7 @@ def _finding(ladder: Ladder) -> str:
         return ""
     share = part.roofs.share(best, part.roofs.dram())
     text = f"With {numbers.grouped(best.n)} elements the fastest kernel on the {part.side.upper()} is {best.title} with {numbers.rate(best)}"
-    text += f", {words.share(share)} of the measured DRAM bandwidth ({numbers.bandwidth(share.roof.value)})" if share else ""
+    text += f", {words.of_roof(share, f'the measured DRAM bandwidth ({numbers.bandwidth(share.roof.value)})')}" if share else ""
     low = min(ladder.points, key=lambda p: (p.kernel.order, -(p.n or 0)))
     if low.kernel != best.kernel and low is not first:
         text += f"; {low.kernel.title} reaches {numbers.rate(low)} at its largest size"

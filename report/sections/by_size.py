@@ -52,7 +52,7 @@ def finding(made: Ladder, word: str, rate: str) -> str:
             f"with {numbers.rate(best.point)}")
     if share and not is_cached(part, best.point):
         of = f"{rate} ({numbers.bandwidth(share.roof.value)})"
-        text += f", more than {of}" if share.exceeds else f", {words.share(share)} of {of}"
+        text += f", {words.of_roof(share, of)}"
     text += "".join(f"; it is {words.speed(r, name)}" for name, r in best.peers.items())
     first = made.own[0].point
     if first is not best.point:
