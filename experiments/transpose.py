@@ -68,14 +68,19 @@ def _few(number: float) -> str:
 def _finding(ladder: Ladder) -> str:
     part, best, first = ladder.part, ladder.fastest.point, ladder.own[0].point if ladder.own else ladder.rungs[0].point
     copy = _copy(part)
-    text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {best.kernel.title} with {numbers.rate(best)}"
+    text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {_named(best)} with {numbers.rate(best)}"
     if copy:
         text += f", {_share(best.value, copy)} the {numbers.bandwidth(copy)} of a copy"
     if best.kernel != first.kernel:
-        text += f" and {numbers.times(best.value / first.value)} the rate of {first.kernel.title}"
+        text += f" and {numbers.times(best.value / first.value)} the rate of {_named(first)}"
     peer = ladder.best_peer
     over = ladder.fastest.peers.get(peer.point.kernel.title) if peer else None
-    return f"{text}{f'; it is {words.speed(over, peer.point.kernel.title)}' if over else ''}."
+    return f"{text}{f'; it is {words.speed(over, _named(peer.point))}' if over else ''}."
+
+
+def _named(p: Point) -> str:
+    """'naive on one thread'."""
+    return f"{p.kernel.title} on one thread" if p.kernel.side == "cpu" and p.threads == 1 else p.kernel.title
 
 
 def _share(value: float, copy: float) -> str:
