@@ -348,8 +348,8 @@ def _threads(view: View, ladder: Ladder) -> list[Figure]:
     from report.draw import lines, style
     sizes = defaultdict(list)
     for p in ladder.part.timed(view.settings["family"]):
-        if p.swept_threads and not p.oversubscribed and not p.data:
-            sizes[p.size_key].append(p)
+        if p.swept_threads and not p.oversubscribed:
+            sizes[p.size_key, p.data].append(p)
     swept = max(sizes.values(), key=lambda points: len({p.threads for p in points}), default=[])
     best: dict[tuple, Point] = {}
     for p in swept:

@@ -123,9 +123,7 @@ def _figure(view: View, part: Part) -> Figure:
         style.plain_ticks(ax.xaxis, [n for n in POWERS if low <= n <= high])
         ax.xaxis.set_major_formatter(lambda n, _: POWERS.get(round(n), ""))
         if roof:
-            ax.axhline(roof.value, color=style.GREY, linewidth=0.8, zorder=1)
-            ax.annotate(f"{roof.label}, {numbers.bandwidth(roof.value)}", (low, roof.value), xytext=(3, 2.5),
-                        textcoords="offset points", size=style.SMALL, color=style.GREY)
+            lines.roof(ax, roof.value, f"{roof.label}, {numbers.bandwidth(roof.value)}", is_crossed=top > 1.1 * roof.value)
         if low < _cache(part) / BYTES < high:
             ax.axvline(_cache(part) / BYTES, color=style.PALE, linewidth=0.8, zorder=0)
             ax.annotate(f"{'L2' if part.side == 'gpu' else 'L3'} full", (_cache(part) / BYTES, 0.3 * top), xytext=(2, 0),
