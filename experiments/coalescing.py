@@ -148,6 +148,11 @@ def _few(sectors: float) -> str:
     return f"{sectors:.3g}"
 
 
+def _bytes(number: float) -> str:
+    """'1 byte', '1.5 bytes'."""
+    return f"{_few(number)}\u00a0byte{'' if _few(number) == '1' else 's'}"
+
+
 def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
     lines = _over_stride(beyond, min(_widths(beyond), default=4))
     if len(lines) < 2:
@@ -202,7 +207,7 @@ def _block_words(counts: dict, beyond: dict) -> list[str]:
         return []
     best, worst = shapes[0], shapes[-1]
     def told(a: Access) -> str:
-        moved = f", {_few(counts[a].moved)}\u00a0bytes requested for each useful one" if a in counts else ""
+        moved = f", {_bytes(counts[a].moved)} requested for each useful one" if a in counts else ""
         return f"{a.block.replace('x', ' × ')} threads ({numbers.rate(beyond[a])}{moved})"
     return [f"On a matrix, blocks of {told(best)} are the fastest and those of {told(worst)} the slowest of {len(shapes)} shapes."]
 
@@ -438,7 +443,7 @@ def _cpu(view: View, cpu: dict) -> list[Figure]:
             known = [(a.stride, x) for a in some if (x := _by_lines(view.cpu, cpu[a]))]
             ax.plot([x for x, _ in known], [y for _, y in known], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
     held = any(_footprint(p) <= _cache(view.cpu) for p in points)
-    caption = "The same on the CPU, whose lines have 64\u00a0bytes, by bytes per element"
+    caption = "Every k-th element read and written on the CPU, whose lines have 64\u00a0bytes, by bytes per element"
     caption += "; its last cache holds some of these arrays. " if held else ". "
     if any(_by_lines(view.cpu, p) for p in points):
         caption += "Dashed: the measured bandwidth of reading over the lines’ bytes for each useful one. "

@@ -143,9 +143,11 @@ def _textbook(view: View, function: dict[str, list[Point]]) -> list[str]:
             key = max((k for k in pairs if k[2] == most), key=lambda k: k[1])
             random, ordered = pairs[key]
             where = (f"on {words.counted(int(key[3]), 'thread')} of the CPU" if side == "cpu" else
-                     "on the GPU, read from memory once," if most == 1 else f"on the GPU, evaluated {numbers.grouped(most)} times,")
-            said.append(f"{where} sorting makes it {numbers.times(ordered.value / random.value)} as fast as random order")
-    return [f"The textbook’s function of two branches: {words.joined(said)}."] if said else []
+                     "on the GPU, evaluated once," if most == 1 else f"on the GPU, evaluated {numbers.grouped(most)} times,")
+            gain = ordered.value / random.value
+            said.append(f"{where} sorting makes no difference" if ALIKE <= gain <= 1 / ALIKE else
+                        f"{where} sorted arguments are {numbers.times(gain)} as fast as random ones")
+    return [f"The textbook’s function of two branches: {'; '.join(said)}."] if said else []
 
 
 # Figures

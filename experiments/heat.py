@@ -142,10 +142,15 @@ def second_order(view: View) -> tuple[str, str] | None:
 # Figures
 
 
+def _size(p: Point) -> str:
+    """'N = 8192, 24 steps, r = 0.23'."""
+    return f"N\u00a0=\u00a0{p.n:.0f}, {p.sizes['steps']:.0f} steps, r\u00a0=\u00a0{p.sizes['permille'] / 1000:g}"
+
+
 def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
     bound = _bound(part)
-    return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "gcells_per_s": p.value, "low": low,
+    return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": _size(p), "gcells_per_s": p.value, "low": low,
             "high": high, "bound_of_one_step": bound, "of_bound": p.value / bound if bound else None, "threads": p.threads,
             "joules": p.joules, "run": part.run.path.name}
 
@@ -202,7 +207,7 @@ def _bar(ax, i: int, part: Part, p: Point) -> None:
 
 
 def _provenance(made: list[Ladder]) -> str:
-    return " ".join(f"{x.part.side.upper()}, {x.size_text}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
+    return " ".join(f"{x.part.side.upper()}, {_size(x.rungs[0].point)}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
 
 
 def _depths(view: View, part: Part) -> list[Figure]:
@@ -229,7 +234,7 @@ def _depths(view: View, part: Part) -> list[Figure]:
         made += [lines.Series("bound, times steps", [lines.Dot(d, bound * d) for d in depths], dashed)] if bound else []
         lines.draw(ax, made, "Steps a pass", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
         style.plain_ticks(ax.xaxis, depths)
-    caption = (f"Rate of {points[0].kernel.title} on the {part.side.upper()} over the steps that share a pass, {points[0].size_text}; "
+    caption = (f"Rate of {points[0].kernel.title} on the {part.side.upper()} over the steps that share a pass, {_size(points[0])}; "
                f"dashed: if every step cost nothing but its share of the pass. {words.provenance(part, points)}")
     return [Figure(f"{view.name}_{part.side}_depth", [_row(part, p) | {"depth": _depth(p)} for p in points], draw, caption,
                    "Line plot of the rate over the steps a pass: it rises with them, less than in proportion.", height=55, half=True)]
@@ -341,11 +346,19 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
 def _threads(view: View, ladder: Ladder) -> list[Figure]:
     """Rates over the number of threads."""
     from report.draw import lines, style
-    swept = [p for p in ladder.part.timed(view.settings["family"]) if p.swept_threads and not p.oversubscribed]
-    series = {title: [p for p in swept if p.kernel.title == title] for title in dict.fromkeys(p.kernel.title for p in swept)}
+    sizes = defaultdict(list)
+    for p in ladder.part.timed(view.settings["family"]):
+        if p.swept_threads and not p.oversubscribed:
+            sizes[p.size_key, p.data].append(p)
+    swept = max(sizes.values(), key=lambda points: len({p.threads for p in points}), default=[])
+    best: dict[tuple, Point] = {}
+    for p in swept:
+        key = p.kernel.title, p.threads
+        best[key] = fastest([p, best.get(key, p)])
+    series = {title: [p for (of, _), p in best.items() if of == title] for title, _ in best}
     if not swept or max(len({p.threads for p in line}) for line in series.values()) < 2:
         return []
-    caption = f"Rates over the number of threads, {swept[0].size_text}. {words.provenance(ladder.part, swept)}"
+    caption = f"Rates over the number of threads, {_size(swept[0])}, each kernel in its fastest variant. {words.provenance(ladder.part, swept)}"
     return [Figure(f"{view.name}_threads", [_row(ladder.part, p) for p in swept],
                    lambda fig: lines.draw(style.axes(fig, 14, 9, 22, 2), [
                        lines.Series(name, [lines.dot(p, p.threads) for p in line]) for name, line in series.items()],
@@ -371,10 +384,10 @@ def _requests(view: View) -> list[Table]:
     points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted and p.kernel.family == view.settings["family"]]
     if not points:
         return []
-    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text} | {
+    rows = [{"kernel": p.kernel.name, "title": p.title, "size": _size(p)} | {
         key: p.counters[f"bytes_executed_{key}"] / (p.sizes["m"] * p.sizes["n"] * p.sizes["steps"]) for key in ("loaded", "stored")} | {
         "flops": p.counters["flops_executed"] / p.flops} for p in sorted(points, key=lambda p: p.kernel.order)]
     return [Table(f"{view.name}_requests", f"Bytes requested from global memory for a cell and a step, and operations executed over "
-                  f"useful ones, as the emulator counted them at {points[0].size_text}.", (
+                  f"useful ones, as the emulator counted them at {_size(points[0])}.", (
                       Column("title", "kernel", right=False, wide=True), Column("loaded", "loaded [B]", numbers.significant),
                       Column("stored", "stored [B]", numbers.significant), Column("flops", "operations", numbers.times)), rows)]

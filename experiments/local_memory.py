@@ -44,15 +44,21 @@ def _rates(view: View, timed: list[Point]) -> str:
     points = _longest(timed)
     best = fastest(points)
     others = [p for name in sorted({p.kernel.name for p in points} - {best.kernel.name}) if (p := _best_of(points, name))]
-    text = f"With an array of {_keys(best):.0f} elements the fastest place is {best.title} with {numbers.rate(best)}"
+    text = f"With an array of {_keys(best):.0f} elements the fastest place is {_place(best)} with {numbers.rate(best)}"
     roof = view.gpu.roofs.dram()
     if roof:
         text += f", {numbers.percent(_memory(best) / roof.value)} of what {roof.label} can move"
     if others:
         ratios = judge({p.kernel.name: ratio(p, best) for p in others})
-        slower = [f"{numbers.times(ratios[p.kernel.name].value)} ({p.title})" for p in sorted(others, key=lambda p: -p.value)]
+        slower = [f"{numbers.times(ratios[p.kernel.name].value)} ({_place(p)})" for p in sorted(others, key=lambda p: -p.value)]
         text += f"; the others reach {words.joined(slower)} that rate"
     return f"{text}."
+
+
+def _place(p: Point) -> str:
+    """'local memory', 'shared memory, by key'."""
+    layout = str(p.tunables.get(LAYOUT, "")).replace("_", " ")
+    return f"{p.kernel.title}, {layout}" if layout else p.kernel.title
 
 
 def _memory(p: Point) -> float:
@@ -104,8 +110,7 @@ def _series(timed: list[Point]) -> dict[str, list[Point]]:
     """A line for each kernel and layout: over the lengths, at the most keys of each."""
     groups = defaultdict(dict)
     for p in sorted(timed, key=lambda p: p.sizes["n"]):
-        layout = str(p.tunables.get(LAYOUT, "")).replace("_", " ")
-        groups[f"{p.kernel.title}, {layout}" if layout else p.kernel.title][_keys(p)] = p
+        groups[_place(p)][_keys(p)] = p
     return {label: [points[k] for k in sorted(points)] for label, points in groups.items()}
 
 

@@ -56,18 +56,19 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
     shown += [marks.Mark("", p.title, p.gflops, _two(ladder, p), is_main=True) for p in pair
               if all(p is not r.point for r in ladder.rungs)]
     key = "; ".join(f"{r.number} {r.point.kernel.title}" for r in ladder.own)
+    moved = any("DRAM" in m.xs for m in shown)
+    opened = "; open, joined: per byte that DRAM moved (hardware counters)" if moved else ""
     caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: operations per byte "
-               "that the code requests; open, joined: per byte that DRAM moved (hardware counters). Solid: measured "
-               f"roofs; dashed: data sheet; dotted: the textbook’s naive kernel and its 16 × 16 tiles. {key}. "
+               f"that the code requests{opened}. Solid: measured roofs; dashed: data sheet; dotted: the textbook’s naive kernel and its 16 × 16 tiles. {key}. "
                f"{words.provenance(ladder.part, ladders.points(ladder), hollow=False)}")
 
     def draw(fig) -> None:
         ax = style.axes(fig, 16, 9, 1.5, 1)
         roofline.draw(ax, ladder.part.roofs, ladder.type, shown, view.settings.get("guides", ()),
-                      "filled: requested; open: DRAM", levels=("DRAM", "L2"))
+                      "filled: requested; open: DRAM" if moved else "requested", levels=("DRAM", "L2"))
     return Figure(f"{view.name}_roofline", ladders.rows(ladder), draw, caption,
-                  "Roofline plot: kernels on the left request few operations per byte but lie far to the right when "
-                  "counted by the bytes that DRAM moved.", height=84, half=True)
+                  "Roofline plot of the kernels over the operations per byte that they request" + (
+                      ": those on the left lie far to the right when counted by the bytes that DRAM moved." if moved else "."), height=84, half=True)
 
 
 def _two(ladder: Ladder, point: Point) -> dict[str, float]:

@@ -55,11 +55,12 @@ def _measured(part: Part, p: Point) -> float | None:
     of 4-byte loads.
     """
     seen = part.counters_of(p)
-    done, requests, ours = operations(seen), _requests(seen), _requests(p.counters)
+    done, requests, ours = operations(seen), seen.get("load_requests"), _requests(p.counters)
     return done / (requests * p.counters["bytes_executed_loaded"] / ours) if done and requests and ours else None
 
 
 def _requests(counters) -> float:
+    """As the hardware counts them: asynchronous copies are loads, too."""
     return counters.get("load_requests", 0.0) + counters.get("async_requests", 0.0)
 
 

@@ -8,6 +8,8 @@ from report.sections import ladders
 
 NEAR, FAR = 0.9, 0.8
 """So large a part of a copy's rate is near it; less than the other one is far below."""
+NEIGHBOURS, ASIDE = 0.02, 0.1
+"""Sides so near each other would share a place on the axis; the less round one is drawn so far left of it."""
 COUNTED = (("sectors_per_load_request", "load"), ("sectors_per_store_request", "store"), ("wavefronts_per_shared_load", "load"),
            ("wavefronts_per_shared_store", "store"))
 """Columns of the figure: keys of its rows, and their titles below 'sectors' and 'wavefronts'."""
@@ -68,14 +70,19 @@ def _few(number: float) -> str:
 def _finding(ladder: Ladder) -> str:
     part, best, first = ladder.part, ladder.fastest.point, ladder.own[0].point if ladder.own else ladder.rungs[0].point
     copy = _copy(part)
-    text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {best.kernel.title} with {numbers.rate(best)}"
+    text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {_named(best)} with {numbers.rate(best)}"
     if copy:
         text += f", {_share(best.value, copy)} the {numbers.bandwidth(copy)} of a copy"
     if best.kernel != first.kernel:
-        text += f" and {numbers.times(best.value / first.value)} the rate of {first.kernel.title}"
+        text += f" and {numbers.times(best.value / first.value)} the rate of {_named(first)}"
     peer = ladder.best_peer
     over = ladder.fastest.peers.get(peer.point.kernel.title) if peer else None
-    return f"{text}{f'; it is {words.speed(over, peer.point.kernel.title)}' if over else ''}."
+    return f"{text}{f'; it is {words.speed(over, _named(peer.point))}' if over else ''}."
+
+
+def _named(p: Point) -> str:
+    """'naive on one thread'."""
+    return f"{p.kernel.title} on one thread" if p.kernel.side == "cpu" and p.threads == 1 else p.kernel.title
 
 
 def _share(value: float, copy: float) -> str:
@@ -195,13 +202,29 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
     if max(map(len, series.values()), default=0) < 3:
         return []
     points = [p for line in series.values() for p in line]
-    caption = (f"Rates on the {ladder.part.side.upper()} over the side of a square matrix, each kernel in its fastest variant. "
+    odd = _odd({int(p.n) for p in points})
+    unit = points[0].metric.unit
+
+    def draw(fig) -> None:
+        ax = style.axes(fig, 14, 9, 30, 2)
+        ends = [y for p in points for y in (p.value, *(p.interval or ()))]
+        factor, _ = numbers.scale(max(p.value for p in points), unit)
+        lines.draw(ax, [lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n) if p.n not in odd])
+                        for name, line in series.items()], "Side of the matrix, N", "Bandwidth", log_y=True, limit=16, unit=unit,
+                   ylim=(min(ends) / 1.5 / factor, max(ends) * 1.5 / factor))
+        for look, line in zip(style.SERIES, series.values()):
+            aside = [lines.dot(p, p.n * (1 - ASIDE)) for p in line if p.n in odd]
+            lines.one(ax, lines.divided(lines.Series("", aside, joined=False), factor), look)
+    apart = f" Not joined, drawn left of the rounder size: N\u00a0=\u00a0{words.joined([f'{n}' for n in sorted(odd)])}." if odd else ""
+    caption = (f"Rates on the {ladder.part.side.upper()} over the side of a square matrix, each kernel in its fastest variant.{apart} "
                f"{words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p, []) | {"n": p.n} for p in points],
-                   lambda fig: lines.draw(style.axes(fig, 14, 9, 30, 2), [
-                       lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
-                       "Side of the matrix, N", "Bandwidth", log_y=True, limit=16, unit=points[0].metric.unit),
-                   caption, "Line plot of rates over the side of the matrix.", height=55, half=True)]
+                   draw, caption, "Line plot of rates over the side of the matrix.", height=55, half=True)]
+
+
+def _odd(sides: set[int]) -> set[int]:
+    """Those beside a rounder one, of which a larger power of two is a factor."""
+    return {n for n in sides for m in sides if abs(n - m) <= NEIGHBOURS * n and (n & -n) < (m & -m)}
 
 
 def _variants(view: View, ladder: Ladder) -> list[Table]:

@@ -46,7 +46,7 @@ def _finding(ladder: Ladder) -> str:
         return ""
     share = part.roofs.share(best, part.roofs.dram())
     text = f"With {numbers.grouped(best.n)} elements the fastest kernel on the {part.side.upper()} is {best.title} with {numbers.rate(best)}"
-    text += f", {words.share(share)} of the measured DRAM bandwidth ({numbers.bandwidth(share.roof.value)})" if share else ""
+    text += f", {words.of_roof(share, f'the measured DRAM bandwidth ({numbers.bandwidth(share.roof.value)})')}" if share else ""
     low = min(ladder.points, key=lambda p: (p.kernel.order, -(p.n or 0)))
     if low.kernel != best.kernel and low is not first:
         text += f"; {low.kernel.title} reaches {numbers.rate(low)} at its largest size"
@@ -123,9 +123,7 @@ def _figure(view: View, part: Part) -> Figure:
         style.plain_ticks(ax.xaxis, [n for n in POWERS if low <= n <= high])
         ax.xaxis.set_major_formatter(lambda n, _: POWERS.get(round(n), ""))
         if roof:
-            ax.axhline(roof.value, color=style.GREY, linewidth=0.8, zorder=1)
-            ax.annotate(f"{roof.label}, {numbers.bandwidth(roof.value)}", (low, roof.value), xytext=(3, 2.5),
-                        textcoords="offset points", size=style.SMALL, color=style.GREY)
+            lines.roof(ax, roof.value, f"{roof.label}, {numbers.bandwidth(roof.value)}", is_crossed=top > 1.1 * roof.value)
         if low < _cache(part) / BYTES < high:
             ax.axvline(_cache(part) / BYTES, color=style.PALE, linewidth=0.8, zorder=0)
             ax.annotate(f"{'L2' if part.side == 'gpu' else 'L3'} full", (_cache(part) / BYTES, 0.3 * top), xytext=(2, 0),

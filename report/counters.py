@@ -62,7 +62,7 @@ SUMS = {
 
 Of the instructions of threads, those with `on` were not switched off by a predicate. The exact wavefronts are those of
 the executed instructions; the others, counted where the data passes, also have those that were played again because the
-path was taken.
+path was taken. Load requests and sectors of the L1 have those of asynchronous copies, too.
 """
 
 TOTALS = {

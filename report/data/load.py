@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from report.data import companions, schema, timeline
@@ -45,9 +46,21 @@ def _run(path: Path, data: dict, version: object) -> Run:
                for name, record in table(path, context.get("kernels"), "context.kernels").items()}
     problems = _problems(context.get("problems"))
     flags: list[Flag] = []
-    points = tuple(_point(name, group, kernels[group[0]["kernel"]], problems, path, flags)
-                   for name, group in _group(path, data.get("benchmarks"), kernels, flags).items())
+    groups = _group(path, data.get("benchmarks"), kernels, flags)
+    swept = _swept(groups)
+    points = tuple(_point(name, group, kernels[group[0]["kernel"]], problems, path, flags, name in swept)
+                   for name, group in groups.items())
     return Run(path, context, kernels, problems, points, tuple(flags))
+
+
+def _swept(names: Iterable[str]) -> set[str]:
+    """Those that differ from another one in the number of threads alone."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        if schema.THREADS in schema.name_parts(name):
+            rest = "/".join(part for part in name.split("/") if not part.startswith(f"{schema.THREADS}:"))
+            alike.setdefault(rest, []).append(name)
+    return {name for found in alike.values() if len(found) > 1 for name in found}
 
 
 def _kernel(path: Path, name: str, record: object) -> Kernel:
@@ -107,12 +120,12 @@ def _group(path: Path, entries: object, kernels: dict[str, Kernel], flags: list[
 
 
 def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Problem], path: Path,
-           flags: list[Flag]) -> Point:
+           flags: list[Flag], swept: bool) -> Point:
     first = group[0]
     mode = str(first.get("mode") or "hot")
     base = dict(name=name, kernel=kernel, mode=mode, sizes=_numbers_or_words(first.get("sizes")),
                 tunables=_numbers_or_words(first.get("tunables")), data=str(first.get("data") or ""),
-                swept_threads=schema.THREADS in schema.name_parts(name),
+                swept_threads=swept,
                 threads=_count(first, "threads"), oversubscribed=bool(first.get("oversubscribed")),
                 interleaved=bool(first.get("interleaved_with")), run=str(path))
     failed = [e for e in group if e.get("error_occurred")]

@@ -112,7 +112,7 @@ class Point:
     skipped: str | None = None
     failed: str | None = None
     swept_threads: bool = False
-    """The number of threads is in its name: a sweep over threads."""
+    """The same was timed on other numbers of threads."""
     oversubscribed: bool = False
     interleaved: bool = False
     """Its samples were taken in turns with those of the other kernels of the same run and size."""

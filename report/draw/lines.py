@@ -45,7 +45,7 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
         raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} can be told apart")
     if unit:
         factor, unit = numbers.scale(max(d.y for s in series for d in s.dots), unit)
-        series, ylabel = [_divided(s, factor) for s in series], f"{ylabel} [{unit}]"
+        series, ylabel = [divided(s, factor) for s in series], f"{ylabel} [{unit}]"
     dots = [d for s in series for d in s.dots]
     xs = sorted({d.x for d in dots})
     if log_x:
@@ -75,7 +75,15 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     labels.margin_labels(ax, tags, limit=limit)
 
 
-def _divided(series: Series, factor: float) -> Series:
+def roof(ax, value: float, text: str, is_crossed: bool) -> None:
+    """A grey line at this height with its label on it; where lines cross it, in the upper left corner."""
+    ax.axhline(value, color=style.GREY, linewidth=0.8, zorder=1)
+    place = {"xycoords": "axes fraction", "xytext": (3, -3), "va": "top"} if is_crossed else {"xytext": (3, 2.5)}
+    ax.annotate(f"grey: {text}" if is_crossed else text, (0, 1) if is_crossed else (ax.get_xlim()[0], value), textcoords="offset points",
+                size=style.SMALL, color=style.GREY, **place)
+
+
+def divided(series: Series, factor: float) -> Series:
     def part(y: float | None) -> float | None:
         return None if y is None else y / factor
     return replace(series, dots=[replace(d, y=d.y / factor, low=part(d.low), high=part(d.high)) for d in series.dots])

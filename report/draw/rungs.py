@@ -13,6 +13,8 @@ from report.text import numbers, words
 ROW, MOST = 3.9, 72.0
 """Millimetres of a line, and of the whole figure: a third of a page is left for its caption and no more."""
 RIGHT, ABOVE, BELOW = 73.0, 5.0, 9.0
+NARROW = 39.0
+"""Millimetres right of the bars where no nearest roof is known."""
 GAP, WIDEST = 3.0, 62.0
 """Between the names and the bars; the most room for names."""
 
@@ -25,7 +27,8 @@ def draw(fig, ladder: Ladder) -> None:
     """Rates on a log axis, the fastest on top, with speed-up over the rung below, share of the peak and nearest roof."""
     rungs, threads = ladder.rungs, max(r.point.threads for r in ladder.rungs)
     left = max(text_width(_label(r, threads), style.SMALL) for r in rungs) / style.POINTS_OF_MM + GAP
-    ax = style.axes(fig, min(left, WIDEST), BELOW, RIGHT, ABOVE)
+    is_near = any(r.use.nearest for r in rungs)
+    ax = style.axes(fig, min(left, WIDEST), BELOW, RIGHT if is_near else NARROW, ABOVE)
     rates = [r.point.value for r in rungs]
     has_peak = rungs[0].point.metric == GFLOPS and rungs[0].share
     peak = ladder.part.roofs.of_threads(None).peak(ladder.type) if has_peak else None
@@ -37,12 +40,12 @@ def draw(fig, ladder: Ladder) -> None:
     ax.set_xlabel(f"Performance [{rungs[0].point.metric.unit}]")
     ax.set_yticks([])
     for i, rung in enumerate(rungs):
-        _row(ax, i, rung, threads)
+        _row(ax, i, rung, threads, is_near)
     if peak:
         ax.plot([peak.value] * 2, [-0.6, len(rungs) - 0.4], color=style.GREY, linewidth=0.9)
         ax.annotate(f"{peak.label} {numbers.flops(peak.value)}", (peak.value, len(rungs) - 0.4), xytext=(2, 1.5),
                     textcoords="offset points", ha="right", va="bottom", size=style.SMALL, color=style.GREY)
-    for x, title in zip(COLUMNS, ("rate", "gain", "of peak", "nearest roof")):
+    for x, title in zip(COLUMNS, ("rate", "gain", "of peak", "nearest roof" if is_near else "")):
         ax.annotate(title, (1, len(rungs) - 0.4), xycoords=("axes fraction", "data"), xytext=(x, 1.5),
                     textcoords="offset points", ha="left" if x == COLUMNS[-1] else "right", va="bottom",
                     size=style.SMALL, color=style.GREY)
@@ -58,7 +61,7 @@ def _label(rung: Rung, threads: int) -> str:
     return f"{f'{rung.number} ' if rung.is_own else ''}{rung.point.title}{fewer}"
 
 
-def _row(ax, i: int, rung: Rung, threads: int) -> None:
+def _row(ax, i: int, rung: Rung, threads: int, is_near: bool) -> None:
     colour = style.OWN if rung.is_own else style.PEER
     point = rung.point
     ax.barh([i], [point.value], height=0.62, color=style.mix(colour, "#ffffff", 0.25 if rung.is_own else 0.4),
@@ -67,7 +70,7 @@ def _row(ax, i: int, rung: Rung, threads: int) -> None:
         ax.plot(point.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
     ax.annotate(_label(rung, threads), (0, i), xycoords=("axes fraction", "data"), xytext=(-4, 0),
                 textcoords="offset points", ha="right", va="center_baseline", size=style.SMALL, color=colour)
-    cells = (numbers.rate(point), _gain(rung), words.share(rung.share, digits_only=True), _near(rung))
+    cells = (numbers.rate(point), _gain(rung), words.share(rung.share, digits_only=True), _near(rung) if is_near else "")
     for x, text in zip(COLUMNS, cells):
         strong = (x == COLUMNS[1] and rung.below and rung.below.verdict == FASTER) or (x == COLUMNS[3] and rung.use.limit)
         ax.annotate(text, (1, i), xycoords=("axes fraction", "data"), xytext=(x, 0), textcoords="offset points",

@@ -52,7 +52,7 @@ def finding(made: Ladder, word: str, rate: str) -> str:
             f"with {numbers.rate(best.point)}")
     if share and not is_cached(part, best.point):
         of = f"{rate} ({numbers.bandwidth(share.roof.value)})"
-        text += f", more than {of}" if share.exceeds else f", {words.share(share)} of {of}"
+        text += f", {words.of_roof(share, of)}"
     text += "".join(f"; it is {words.speed(r, name)}" for name, r in best.peers.items())
     first = made.own[0].point
     if first is not best.point:
@@ -89,9 +89,7 @@ def figure(view: View, made: Ladder, word: str, what: str) -> Figure:
         style.plain_ticks(ax.xaxis, [n for n in POWERS if low <= n <= high])
         ax.xaxis.set_major_formatter(lambda n, _: POWERS.get(round(n), ""))
         if top:
-            ax.axhline(top.value, color=style.GREY, linewidth=0.8, zorder=1)
-            ax.annotate(f"{top.label}, {numbers.bandwidth(top.value)}", (low, top.value), xytext=(3, 2.5),
-                        textcoords="offset points", size=style.SMALL, color=style.GREY)
+            lines.roof(ax, top.value, f"{top.label}, {numbers.bandwidth(top.value)}", is_crossed=max(values) > 1.1 * top.value)
     who = "GPU" if part.side == "gpu" else f"CPU, up to {words.counted(max(p.threads for p in points), 'thread')}"
     absent = f" Not drawn: {words.joined(left_out)}." if left_out else ""
     caption = (f"Bandwidth {what}, on the {who}. Each kernel in its fastest variant at each size.{absent} {words.provenance(part, points)}")

@@ -147,9 +147,10 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     single = any(p.threads == 1 for p in points(ladder)) and len({p.threads for p in points(ladder)}) > 1
     low, high = ladder.rungs[0].point, ladder.fastest.point
     peers = ", libraries hatched" if ladder.peers else ""
+    near = (" Nearest roof: the resource of which the kernel uses the largest share, bold where that limits it (from 0.8)"
+            if any(r.use.nearest for r in ladder.rungs) else "")
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
-               "Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different. Nearest roof: the "
-               "resource of which the kernel uses the largest share, bold where that limits it (from 0.8)"
+               f"Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different{near and '.'}{near}"
                f"{'; kernels on one thread are judged by the roofs of one thread' if single else ''}. "
                f"{_beyond(ladder)}{words.provenance(ladder.part, points(ladder), hollow=False)}")
     return Figure(f"{stem}_rungs", rows(ladder), lambda fig: rungs.draw(fig, ladder), caption,

@@ -79,11 +79,18 @@ def share(found: Share | None, digits_only: bool = False) -> str:
     return numbers.percent(min(found.value, 1.0))
 
 
+def of_roof(found: Share, name: str) -> str:
+    """'76 % of the rate of reading'; above it by no more than the intervals is as much, and by more is said to be more."""
+    if found.exceeds or found.value <= 1:
+        return f"more than {name}" if found.exceeds else f"{share(found)} of {name}"
+    return f"as much as {name} within the intervals"
+
+
 def of_peak(found: Share) -> str:
     """'93 % of the measured FP32 peak', or that the peak was measured too low."""
     name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value)})"
     name = name if found.roof.threads != 1 else f"{name} of one thread"
-    return f"more than {name}, which was therefore measured too low" if found.exceeds else f"{share(found)} of {name}"
+    return f"{of_roof(found, name)}{', which was therefore measured too low' if found.exceeds else ''}"
 
 
 def limit(use: Use, digits: bool = True) -> str:
