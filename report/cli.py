@@ -54,10 +54,14 @@ def render(study: Study, folder: Path, again: str) -> int:
     for warning in study.warnings:
         print(f"report: {warning}", file=sys.stderr)
     made = document.make(study)
-    drawn = output.write(made.figures(), made.tables(), folder)
-    if not drawn:
-        print(f"report: matplotlib is not installed: CSV only, no figures; later: {again}", file=sys.stderr)
-    document.write(document.data(made, drawn), folder)
+    with output.written(made.figures(), made.tables, folder) as drawn:
+        if not drawn:
+            print(f"report: matplotlib is not installed: CSV only, no figures; later: {again}", file=sys.stderr)
+        document.write(document.data(made, drawn), folder)
+        return _typeset(folder, again)
+
+
+def _typeset(folder: Path, again: str) -> int:
     try:
         print(document.typeset(folder))
     except document.Failed as error:

@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from report.claims import study_claims
@@ -36,8 +37,16 @@ class Document:
     found: Sequence[Contribution]
     joined: Sequence[Section]
     first: Sequence[Figure]
-    claims: Sequence[Finding] = ()
-    """Of a study of several experiments: of all claims of the literature."""
+
+    @cached_property
+    def told(self) -> list[Finding]:
+        """Of the claims that this report shows. It takes a second: the figures are drawn meanwhile."""
+        return study_claims.of_study(self.study)
+
+    @property
+    def claims(self) -> list[Finding]:
+        """Of a study of several experiments: of all claims of the literature."""
+        return [] if first_page.is_single(self.found) else self.told
 
     @property
     def sections(self) -> list[Section]:
@@ -66,14 +75,16 @@ def _unique(items: list) -> list:
 
 def make(study: Study) -> Document:
     """Composes every experiment's section once, then what joins them."""
-    told = study_claims.of_study(study)
-    found = [replace(c, section=replace(c.section, claims=literature.of_experiment(told, c.view.name)))
-             for c in contributions(study)]
+    found = contributions(study)
     first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
     return Document(study, [replace(c, section=_without(c.section, first)) for c in found],
-                    [comparison.section(x) for x in comparison.comparisons(ladders)], _paired(first),
-                    [] if first_page.is_single(found) else told)
+                    [comparison.section(x) for x in comparison.comparisons(ladders)], _paired(first))
+
+
+def _with_claims(document: Document) -> list[Contribution]:
+    return [replace(c, section=replace(c.section, claims=literature.of_experiment(document.told, c.view.name)))
+            for c in document.found]
 
 
 def _without(section: Section, first: Sequence[Figure]) -> Section:
@@ -97,7 +108,7 @@ def _paired(items: Sequence) -> list:
 
 def data(document: Document, drawn: bool) -> dict:
     """The whole document as data for the template."""
-    study, found, single = document.study, document.found, first_page.is_single(document.found)
+    study, found, single = document.study, _with_claims(document), first_page.is_single(document.found)
     page = first_page.compose(study, found, document.joined)
     main = [] if single else [block for c in found for block in _experiment(c, drawn)]
     for section in document.joined:

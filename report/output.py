@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
+from threading import BrokenBarrierError
 
 from report.experiment import Figure, Table
 
@@ -17,6 +20,9 @@ ENDINGS = (".csv", ".pdf", ".svg", ".png")
 LIST = ".written"
 """A file in each folder that lists what the last report wrote there."""
 MOST_WORKERS = 8
+LONGEST = 600
+"""Seconds to wait for the others, one of which may have been killed."""
+UNDRAWN = "a figure could not be drawn; see above"
 
 
 def safe_name(text: str) -> str:
@@ -46,18 +52,28 @@ def write_csv(path: Path, rows: Sequence[dict]) -> None:
         writer.writerows([cell(row.get(k)) for k in keys] for row in rows)
 
 
-def write(figures: Sequence[Figure], tables: Sequence[Table], output: Path) -> bool:
-    """Writes figures/ and tables/; False where matplotlib is missing, so that there is only the CSV."""
-    for kind, items in (("figures", figures), ("tables", tables)):
-        folder = output / kind
-        folder.mkdir(parents=True, exist_ok=True)
-        _remove_stale(folder, {safe_name(item.name) for item in items})
-        for item in items:
-            write_csv(folder / f"{safe_name(item.name)}.csv", item.rows)
-    if find_spec("matplotlib") is None:
-        return False
-    _draw_all(figures, output / "figures")
-    return True
+@contextmanager
+def written(figures: Sequence[Figure], tables: Callable[[], Sequence[Table]], output: Path) -> Iterator[bool]:
+    """Writes tables/ and, of the figures, what the document needs; the block may typeset it while figures/ gets the
+    rest. False where matplotlib is missing, so that there is only the CSV. The tables are made while figures are drawn.
+    """
+    folder = _data(figures, output / "figures")
+    if not find_spec("matplotlib"):
+        _data(tables(), output / "tables")
+        yield False
+        return
+    with _drawing(figures, folder) as draw:
+        _data(tables(), output / "tables")
+        draw()
+        yield True
+
+
+def _data(items: Sequence[Figure | Table], folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    _remove_stale(folder, {safe_name(item.name) for item in items})
+    for item in items:
+        write_csv(folder / f"{safe_name(item.name)}.csv", item.rows)
+    return folder
 
 
 def _remove_stale(folder: Path, names: set[str]) -> None:
@@ -69,25 +85,67 @@ def _remove_stale(folder: Path, names: set[str]) -> None:
     listed.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
 
 
-def _draw_all(figures: Sequence[Figure], folder: Path) -> None:
-    """In several processes, which have the figures by being forks, since a way of drawing cannot be sent."""
+@contextmanager
+def _drawing(figures: Sequence[Figure], folder: Path) -> Iterator[Callable]:
+    """Draws in several processes, which have the figures by being forks, since a way of drawing cannot be sent; each
+    takes the next figure when it has drawn one. This one draws when the block says so, until every PDF is written."""
     from report.draw import style  # noqa: F401 - loaded once, for all
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
     gc.freeze()  # what is loaded by now lives on; looking through it again and again takes as long as drawing
-    helpers = [context.Process(target=_draw, args=(figures[i::number], folder)) for i in range(1, number)]
+    work = _Work(figures, folder, context.Value("i", 0), context.Barrier(number, timeout=LONGEST))
+    helpers = [context.Process(target=work.all) for _ in range(1, number)]
     for helper in helpers:
         helper.start()
-    _draw(figures[0::number], folder)
-    for helper in helpers:
-        helper.join()
+    try:
+        yield work.pdfs
+        work.others()
+    except BrokenBarrierError:
+        raise RuntimeError(UNDRAWN) from None
+    except BaseException:
+        work.all_written.abort()
+        raise
+    finally:
+        for helper in helpers:
+            helper.join()
     if any(helper.exitcode for helper in helpers):
-        raise RuntimeError("a figure could not be drawn; see above")
+        raise RuntimeError(UNDRAWN)
 
 
-def _draw(figures: Sequence[Figure], folder: Path) -> None:
-    from report.draw import style
-    for one in figures:
-        fig = style.figure(one.height, one.half)
-        one.draw(fig)
-        style.save(fig, folder, safe_name(one.name))
+@dataclass
+class _Work:
+    """What the processes that draw share, and the figures that this one has laid out."""
+
+    figures: Sequence[Figure]
+    folder: Path
+    taken: object
+    """The number of figures that a process has taken."""
+    all_written: object
+    """Where each waits for the others' PDFs; broken where one fails."""
+    mine: list = field(default_factory=list)
+
+    def all(self) -> None:
+        self.pdfs()
+        self.others()
+
+    def pdfs(self) -> None:
+        from report.draw import style
+        try:
+            while (one := self._next()) is not None:
+                fig = style.figure(one.height, one.half)
+                one.draw(fig)
+                self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), safe_name(one.name)))
+        except BaseException:
+            self.all_written.abort()
+            raise
+        self.all_written.wait()
+
+    def others(self) -> None:
+        from report.draw import style
+        for fig, name in self.mine:
+            style.save_others(fig, self.folder, name)
+
+    def _next(self) -> Figure | None:
+        with self.taken.get_lock():
+            index, self.taken.value = self.taken.value, self.taken.value + 1
+        return self.figures[index] if index < len(self.figures) else None

@@ -39,8 +39,9 @@ def read_json(path: Path) -> object:
 
 def is_number(value: object) -> bool:
     """A finite number that fits a double."""
+    kind = type(value)
     try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(float(value))
+        return (kind is float or kind is int) and math.isfinite(value)
     except OverflowError:
         return False
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from statistics import quantiles
 
 import numpy as np
 from scipy.special import bdtr
@@ -52,13 +53,13 @@ def median_ranks(n: int) -> tuple[int, int] | None:
 
 def summarise(samples: Sequence[float]) -> Summary:
     """Summary of positive finite samples, in their unit; ValueError for anything else."""
-    values = np.sort(np.asarray(samples, dtype=float))
-    if values.size == 0 or not np.isfinite(values).all() or values[0] <= 0:
+    values = sorted(map(float, samples))
+    if not values or not all(map(math.isfinite, values)) or values[0] <= 0:
         raise ValueError("samples must be positive and finite, and at least one")
-    ranks = median_ranks(values.size)
-    low, high = (float(values[ranks[0] - 1]), float(values[ranks[1] - 1])) if ranks else (None, None)
-    q1, median, q3 = (float(q) for q in np.percentile(values, [25, 50, 75]))
-    return Summary(median, low, high, q1, q3, float(values[0]), int(values.size))
+    ranks = median_ranks(len(values))
+    low, high = (values[ranks[0] - 1], values[ranks[1] - 1]) if ranks else (None, None)
+    q1, median, q3 = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    return Summary(median, low, high, q1, q3, values[0], len(values))
 
 
 def ratio_interval(numerator: Summary, denominator: Summary, extra: float = 0.0) -> tuple[float, float] | None:

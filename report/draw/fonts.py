@@ -14,9 +14,10 @@ from matplotlib.font_manager import FontProperties, findfont, fontManager
 
 FAMILY = "Rung Sans"
 WHOLE = "DejaVu Sans"
-RANGES = ((0x20, 0x17F), (0x370, 0x3FF), (0x2000, 0x206F), (0x2070, 0x209F), (0x2100, 0x214F), (0x2190, 0x21FF),
-          (0x2200, 0x22FF), (0xFFFD, 0xFFFD))
-"""Latin, Greek, punctuation, raised and lowered digits, letter-like signs, arrows, operators; others are taken from the whole font."""
+RANGES = ((0x20, 0xFF), (0x391, 0x3C9), (0x2009, 0x2027), (0x2030, 0x2033), (0x2070, 0x208E), (0x2190, 0x2193),
+          (0x2208, 0x2208), (0x2211, 0x2212), (0x221A, 0x221E), (0x2248, 0x2248), (0x2260, 0x2265), (0x22C5, 0x22C5),
+          (0xFFFD, 0xFFFD))
+"""Latin, Greek, punctuation, raised and lowered digits, arrows, common operators; others are taken from the whole font."""
 NAMES = (1, 3, 4, 6, 16)
 """Entries of a font's table of names that hold the family."""
 DROPPED = ["GSUB", "GPOS", "GDEF", "FFTM", "kern"]
@@ -34,7 +35,7 @@ def families() -> list[str]:
 
 def _reduced(weight: str) -> Path:
     source = Path(findfont(FontProperties(family=WHOLE, weight=weight)))
-    target = Path(matplotlib.get_cachedir()) / f"rung-{matplotlib.__version__}-{source.name}"
+    target = Path(matplotlib.get_cachedir()) / f"rung-2-{matplotlib.__version__}-{source.name}"
     if not target.is_file():
         part = target.with_suffix(f".{os.getpid()}")
         _write(source, part)

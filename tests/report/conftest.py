@@ -50,7 +50,8 @@ def quick(monkeypatch):
         fig.canvas.draw_idle()
         blank = type(fig)(figsize=fig.get_size_inches())
         blank.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    monkeypatch.setattr(style, "save", save)
+    monkeypatch.setattr(style, "save_pdf", save)
+    monkeypatch.setattr(style, "save_others", lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -33,11 +33,13 @@ def test_every_ending_of_a_figure_and_no_stale_file(tmp_path):
     table = Table("t", "A table.", (Column("x", "x"),), [{"x": 1}])
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "of-the-user.csv").touch()
-    output.write([figure("a"), figure("../b")], [table], tmp_path)
+    with output.written([figure("a"), figure("../b")], lambda: [table], tmp_path) as drawn:
+        assert drawn
     names = {p.name for p in (tmp_path / "figures").iterdir()}
     assert names == {"of-the-user.csv", ".written", *(f"{n}.{e}" for n in ("a", "_b") for e in ("csv", "pdf", "svg", "png"))}
     assert (tmp_path / "tables" / "t.csv").read_text() == "x\n1\n"
-    output.write([figure("c")], [], tmp_path)
+    with output.written([figure("c")], lambda: [], tmp_path) as drawn:
+        assert drawn
     assert {p.name for p in (tmp_path / "figures").iterdir()} == {"of-the-user.csv", ".written", "c.csv", "c.pdf", "c.svg", "c.png"}
     assert not (tmp_path / "tables" / "t.csv").exists()
 
@@ -47,6 +49,8 @@ def test_a_figure_that_cannot_be_drawn_is_no_silent_gap(tmp_path):
         raise ValueError("no")
     bad = Figure("bad", [], fail, "", "")
     with pytest.raises((ValueError, RuntimeError)):
-        output.write([bad], [], tmp_path)
+        with output.written([bad], lambda: [], tmp_path) as drawn:
+            assert drawn
     with pytest.raises(RuntimeError):
-        output.write([figure("good"), bad], [], tmp_path)
+        with output.written([figure("good"), bad], lambda: [], tmp_path) as drawn:
+            assert drawn
