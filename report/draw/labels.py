@@ -64,7 +64,9 @@ def margin_labels(ax, items: Sequence[tuple], size: float = 6.6, shift: float = 
     highest = highest if top is None else to_points(ax, ax.get_xlim()[1], top)[1]
     ends = [to_points(ax, x, y) for x, y, *_ in items]
     texts = [wrap(item[2], limit) for item in items]
-    heights = spread([y for _, y in ends], [LINE * (1 + t.count("\n")) for t in texts], bottom + 2, highest)
+    sizes = [LINE * (1 + t.count("\n")) for t in texts]
+    extra = [(sizes[i] - LINE) / 2 for i in sorted(range(len(ends)), key=lambda i: ends[i][1])] or [0.0]
+    heights = spread([y for _, y in ends], sizes, bottom + 2 + extra[0], highest - extra[-1])  # limits of the centres
     for (x, y, _, colour, *ink), text, (px, py), height in zip(items, texts, ends, heights):
         ax.annotate(text, (x, y), xytext=(right + shift - px, height - py), textcoords="offset points",
                     va="center", ha="left", size=size, annotation_clip=False, linespacing=1.05,

@@ -28,6 +28,16 @@ def test_nothing_is_cut_off(text, number):
     assert not text or shown.replace("\n", "") == text
 
 
+@pytest.mark.parametrize("side", (0, 1))
+def test_a_label_of_several_lines_stays_beside_the_axes(side):
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    labels.margin_labels(ax, [(1, side, "a label that takes several lines of the margin beside the axes", "k")], limit=12)
+    box = ax.texts[0].get_window_extent()
+    _, bottom, _, top = (edge * ax.figure.dpi / labels.POINTS for edge in labels.box_points(ax))
+    slack = labels.LINE / 2 * ax.figure.dpi / labels.POINTS
+    assert bottom - slack <= box.y0 and box.y1 <= top + slack
+
+
 def test_labels_avoid_what_is_drawn():
     sheet = Paper((0, 0, 100, 100))
     sheet.line((0, 50), (100, 50))
