@@ -97,11 +97,12 @@ def _flat(ax, roof: Roof, slopes: dict[str, Roof], sheet: Paper) -> None:
 
 
 def _flat_label(ax, roof: Roof, sheet: Paper) -> None:
-    """Above the right end."""
+    """Above the right end: so far that a mark's label goes between, or close to the line where another is above it."""
     text, (x, y) = f"{roof.label} {numbers.flops(roof.value)}", labels.to_points(ax, ax.get_xlim()[1], roof.value)
-    ax.annotate(text, (x, y + 5), xycoords="figure points", ha="right", va="bottom", size=style.SMALL,
+    left, feet = x - text_width(text, style.SMALL) - 2, (y + 9, y + 4)
+    foot = feet[sheet.place([[(left, foot, x, foot + 8)] for foot in feet])]
+    ax.annotate(text, (x, foot), xycoords="figure points", ha="right", va="bottom", size=style.SMALL,
                 color=style.GREY, path_effects=style.HALO, zorder=2)
-    sheet.take([(x - text_width(text, style.SMALL), y + 3, x, y + 13)], TEXT)
 
 
 def _guides(ax, guides: Sequence[float], sheet: Paper) -> None:
