@@ -11,9 +11,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "common/machine/device_facts.hpp"
 #include "common/machine/target.hpp"
 #include "gpu/cuda_error.hpp"
-#include "gpu/device_facts.hpp"
 #include "gpu/host_buffers.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/nvml.hpp"
@@ -388,18 +388,19 @@ GpuTarget open_gpu(int device) {
   }
 }
 
-DeviceFacts gpu_facts() {
+std::optional<DeviceFacts> present_gpu_facts() {
   int count = 0, device = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0 || cudaGetDevice(&device) != cudaSuccess) {
     cudaGetLastError();
-    return {};
+    return std::nullopt;
   }
   static std::map<int, DeviceFacts> known;
   if (const auto found = known.find(device); found != known.end()) return found->second;
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the GPU's properties");
-  return known[device] = {properties.multiProcessorCount, properties.l2CacheSize,
-                          static_cast<std::int64_t>(properties.totalGlobalMem), properties.sharedMemPerBlockOptin};
+  return known[device] =
+             DeviceFacts{properties.multiProcessorCount, properties.l2CacheSize,
+                         static_cast<std::int64_t>(properties.totalGlobalMem), properties.sharedMemPerBlockOptin};
 }
 
 }  // namespace rung

@@ -1,6 +1,6 @@
 /// The GPU's side of a program that was built without CUDA: it says so, and everything else works.
+#include "common/machine/device_facts.hpp"
 #include "common/machine/target.hpp"
-#include "gpu/device_facts.hpp"
 #include "gpu/simt/copies.hpp"
 #include "gpu/simt/cub.hpp"
 #include "gpu/simt/cublas.hpp"
@@ -9,7 +9,7 @@ namespace rung {
 
 GpuTarget open_gpu(int /*device*/) { return {nullptr, "built without CUDA: nvcc was not found when rung was built"}; }
 
-DeviceFacts gpu_facts() { return {}; }
+std::optional<DeviceFacts> present_gpu_facts() { return std::nullopt; }
 
 void cublas_matmul(const Call&, const Matmul<void, void>&, Type) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/machine/device_facts.hpp"
 #include "common/model/devices.hpp"
 #include "common/problem/problem.hpp"
 #include "common/program/commands.hpp"
@@ -23,7 +24,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   KernelChoice choice;
   std::string order = "forward";
-  std::optional<std::string> caches;
+  std::optional<std::string> caches, device;
   std::uint64_t seed = 1, budget = EmulatorOptions{}.budget;
   bool lines = false, json = false;
 };
@@ -50,6 +51,8 @@ void run(Options& options) {
   EmulatorOptions how{
       .order = order_of(options.order), .seed = options.seed, .lines = options.lines, .budget = options.budget};
   if (options.caches) how.caches = &modelled_device(*options.caches);
+  std::optional<AssumedDevice> assumed;
+  if (options.device) assumed.emplace(find_device(*options.device));
   Json json = Json::array();
   std::vector<std::string> wrong;
   options.choice.each([&](const Kernel& kernel) {
@@ -71,6 +74,8 @@ void add_count_command(CLI::App& app) {
   command->add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
   command->add_flag("--lines", options->lines, "by line of the kernel's source, too");
   command->add_option("--caches", options->caches, "model the caches of this GPU, as H200");
+  command->add_option("--device", options->device,
+                      "launch as on this GPU, as H200: matters where the launch follows from the number of SMs");
   command->add_flag("--json", options->json, "as JSON");
   command->callback([options] { run(*options); });
 }

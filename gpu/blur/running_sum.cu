@@ -20,7 +20,7 @@
 #include <limits>
 
 #include "gpu/blur/window.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 
 namespace rung {
 namespace {

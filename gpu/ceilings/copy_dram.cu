@@ -5,7 +5,7 @@
 
 #include "common/problem/copy.hpp"
 #include "gpu/ceilings/quad.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 
 namespace rung {
 namespace {

@@ -2,7 +2,7 @@
 /// so that a new one can start in every clock while others are still under way, and memory is touched only at both
 /// ends.
 #include "common/problem/fma.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/problem/fma_tiles.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung::fma_tensor {

@@ -3,7 +3,7 @@
 /// element of padding in every row of 128 bytes moves each row on by a bank, which is what makes columns cheap.
 /// Each block brings its slice of the array in once and reads it `passes` times, every element once a pass.
 #include "gpu/ceilings/quad.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 
 namespace rung {
 namespace {

@@ -3,7 +3,7 @@
 /// in every cycle needs about 4 of them that do not depend on each other: 4 warps with a chain each, or one with 4.
 /// Floor: the operations over the FP32 peak of as many multiprocessors as have a block.
 #include "common/problem/chains.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/heat/register_tile.hpp"
 
 namespace rung {

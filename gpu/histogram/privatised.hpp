@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common/problem/histogram.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

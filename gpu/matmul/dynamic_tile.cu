@@ -5,7 +5,7 @@
 /// Wider tiles request fewer bytes, 8 n^3 / tile, but take 8 tile^2 bytes of shared memory: the widest leaves room for
 /// one block on a multiprocessor, and all of its threads wait at each barrier.
 /// Source: PMPP 4e, section 5.6, fig. 5.14.
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/matmul/general.hpp"
 
 namespace rung {

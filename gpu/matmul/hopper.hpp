@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "common/problem/matmul.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/matmul/hopper_schedule.hpp"
 #include "gpu/simt/simt.hpp"
 

@@ -9,7 +9,7 @@
 /// Shankhdhar, fast.cu (2024).
 #pragma once
 
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/matmul/general.hpp"
 #include "gpu/matmul/hopper_schedule.hpp"
 

@@ -18,7 +18,7 @@
 /// turn t, and for turn t it needs others' of turn t at most.
 /// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (one pass); Yan, Long
 /// and Zhang, StreamScan, 2013 (sums handed on between blocks that run).
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/prefix_sum/tile.hpp"
 #include "gpu/simt/launch_together.hpp"
 

@@ -4,7 +4,7 @@
 /// DRAM.
 #include "common/problem/slices.hpp"
 #include "gpu/ceilings/quad.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 
 namespace rung {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

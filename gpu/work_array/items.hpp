@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "common/problem/work_array.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

@@ -12,7 +12,7 @@
 #include "common/harness/workload.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/matmul.hpp"
-#include "gpu/device_facts.hpp"
+#include "common/machine/device_facts.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "tests/every_kernel.hpp"
