@@ -69,7 +69,6 @@ def _spread(view: View, part: Part, name: str) -> Figure:
     most = max(map(len, both))
 
     def draw(fig) -> None:
-        from matplotlib.ticker import NullLocator
         for i, (roofs, unit) in enumerate(zip(both, ("GB/s", "GFLOP/s"))):
             if not roofs:
                 continue
@@ -84,7 +83,6 @@ def _spread(view: View, part: Part, name: str) -> Figure:
             ax.set_yticks(range(len(roofs)), [labels.wrap(r.label, 30) for r in roofs])
             ax.tick_params(axis="y", length=0)
             style.rate_ticks(ax.xaxis, *ax.get_xlim(), spread=25)
-            ax.xaxis.set_minor_locator(NullLocator())
             ax.set_xlabel(f"{('Bandwidth', 'Arithmetic')[i]} [{unit}]")
     return Figure(name, _rows(part), draw, "Every roof: median, 95\u00a0% interval (dark) and range of its samples (pale). "
                   f"{words.provenance(part, part.ceilings(), hollow=False)}",

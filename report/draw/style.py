@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 import matplotlib.patheffects as effects  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D  # noqa: E402
 
 from report.draw import fonts, recording  # noqa: E402
 
@@ -100,10 +101,32 @@ def rate_ticks(axis, low: float, high: float, spread: float = 100) -> None:
 def decade_ticks(axis, most: int = 20) -> None:
     """Decades as 0.1, 1, 10 … 10 000, with thin spaces; every other one where there would be more than `most`."""
     axis.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=most))
-    axis.set_minor_locator(matplotlib.ticker.LogLocator(base=10, subs=range(2, 10), numticks=20))
-    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    axis.set_minor_locator(matplotlib.ticker.NullLocator())
+    for line in [line for line in axis.axes.lines if isinstance(line, MinorTicks) and line.ticked is axis]:
+        line.remove()
+    axis.axes.add_line(MinorTicks(axis))
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(
         lambda v, _: f"{v:,.0f}".replace(",", "\u2009") if v >= 1 else f"{v:g}"))
+
+
+class MinorTicks(Line2D):
+    """The ticks between decades as one line of markers: matplotlib's own take three objects each, and a sixth of a figure's time."""
+
+    def __init__(self, axis):
+        is_x = axis.axis_name == "x"
+        super().__init__([], [], linestyle="none", marker=TICKDOWN if is_x else TICKLEFT, markersize=RC["xtick.minor.size"],
+                         markeredgewidth=RC["xtick.minor.width"], color=GREY, clip_on=False, zorder=2.01)
+        self.ticked, self.is_x = axis, is_x
+        self.locator = matplotlib.ticker.LogLocator(base=10, subs=range(2, 10), numticks=20)
+        self.locator.set_axis(axis)
+
+    def draw(self, renderer):
+        low, high = sorted(self.ticked.get_view_interval())
+        places = [place for place in self.locator() if low <= place <= high]
+        edge = [0.0] * len(places)
+        self.set_transform(self.ticked.axes.get_xaxis_transform() if self.is_x else self.ticked.axes.get_yaxis_transform())
+        self.set_data(*((places, edge) if self.is_x else (edge, places)))
+        super().draw(renderer)
 
 
 def save_pdf(fig: Figure, folder: Path, name: str) -> Figure:
