@@ -72,7 +72,9 @@ const bool added = add_gpu_kernel({
     .idea = "Lanes read shared memory so many elements apart, with or without an element of padding in each row.",
     .source = {{"zhou2015", "Shared memory: full speed random access"}, {"cuda-guide", "shared memory banks"}},
     .type = Type::uint32,
-    .tunables = {{"stride", strides()}, {"width", Widths::values()}, {"padding", {0, 1}}},
+    .tunables = {{.name = "stride", .values = strides(), .what = "elements from lane to lane"},
+                 {"width", Widths::values()},
+                 {"padding", {0, 1}}},
     .refuse = [](const Params& p) -> std::string {
       return blocks_of(p) > kReadPartials ? "reads at most as much as 4096 blocks of threads hold in shared memory"
                                           : "";
