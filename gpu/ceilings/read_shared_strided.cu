@@ -2,8 +2,8 @@
 /// bank has distinct words: one if neighbouring lanes read neighbouring words, 32 if they read words 32 apart. One
 /// element of padding in every row of 128 bytes moves each row on by a bank, which is what makes columns cheap.
 /// Each block brings its slice of the array in once and reads it `passes` times, every element once a pass.
-#include "gpu/ceilings/quad.hpp"
 #include "common/machine/device_facts.hpp"
+#include "gpu/ceilings/quad.hpp"
 
 namespace rung {
 namespace {
