@@ -160,6 +160,7 @@ struct Tunable {
   std::string name;
   std::vector<Value> values;  ///< numbers, or words()
   std::function<std::int64_t()> preferred = {};
+  std::string what = {};  ///< what a value of it counts, for tables: "registers a thread"; empty where the name says it
 
   Value standard() const { return preferred ? Value(preferred()) : values.front(); }
 };

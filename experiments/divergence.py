@@ -17,7 +17,7 @@ def section(view: View) -> Section | None:
     function = {part.side: points for part in (view.gpu, view.cpu) if part and (points := _function(view, part))}
     if not branches and not counted and not function:
         return None
-    finding = [*_parting(branches, counted), *_short(branches), *_textbook(view, function)]
+    finding = [*_parting(branches, counted), *_short(branches), *_pointer(branches), *_textbook(view, function)]
     figures = [*_places(view, branches, counted), *_bodies(view, branches), *_shares(view, function), *_order_figure(view, function)]
     return Section(" ".join(finding) or "Nothing was timed.", figures=figures, tables=_orders(view, function), appendix=[*_ways_table(view, branches, counted), *_machine_code(view, branches)])
 
@@ -45,7 +45,7 @@ def _counted(view: View) -> dict[tuple, float]:
     """(neighbours alike, of 32 groups so many on the first way) → ways that a warp walks in a round, on average."""
     found = {}
     for p in view.counts.points if view.counts else ():
-        if p.is_counted and p.kernel.family == view.settings["branches"] and p.counters.get("constant_requests"):
+        if p.is_counted and p.kernel.family == view.settings["branches"] and _kind(p) == "if_else" and p.counters.get("constant_requests"):
             warps = -(-p.sizes["n"] // WARP)
             found[p.sizes["group"], p.sizes["taken"]] = p.counters["constant_requests"] / (warps * p.sizes["rounds"])
     return found
@@ -130,6 +130,16 @@ def _short(branches: dict) -> list[str]:
     return [f"{text}."]
 
 
+def _pointer(branches: dict) -> list[str]:
+    """The ways as functions that are called by pointer, where lanes part and where blocks do."""
+    body = _main_body(branches)
+    pairs = [(_half(branches, "pointer", body, group), _half(branches, "if_else", body, group)) for group in (BLOCKS, LANES)]
+    if not all(p for pair in pairs for p in pair):
+        return []
+    blocks, lanes = (numbers.percent(pointer.value / branch.value) for pointer, branch in pairs)
+    return [f"Called by pointer, the ways run at {blocks} of the branch’s rate where blocks part, and at {lanes} where lanes do."]
+
+
 def _textbook(view: View, function: dict[str, list[Point]]) -> list[str]:
     """Sorted against random, on the GPU from memory and by arithmetic, and on one thread of the CPU."""
     said = []
@@ -210,7 +220,7 @@ def _ways_figure(view: View, counted: dict) -> list[Figure]:
 def _bodies(view: View, branches: dict) -> list[Figure]:
     """Rate over the steps behind the branch."""
     shown = {"branch, lanes part": ("if_else", LANES), "branch, blocks part": ("if_else", BLOCKS), "both ways": ("both", LANES),
-             "no branch": ("select", LANES)}
+             "no branch": ("select", LANES), "pointer, blocks part": ("pointer", BLOCKS)}
     lines_ = {name: sorted((body, p) for (k, body, g, taken), p in branches.items() if (k, g, taken) == (kind, group, 16))
               for name, (kind, group) in shown.items()}
     lines_ = {name: dots for name, dots in lines_.items() if len(dots) > 1}
@@ -226,7 +236,7 @@ def _bodies(view: View, branches: dict) -> list[Figure]:
     caption = (f"The same number of steps in all, by how many follow each branch; every other lane, or block, takes the other way. "
                f"Short branches become predicated instructions, which all lanes issue and some complete. {words.provenance(view.gpu, points)}")
     return [Figure(f"{view.name}_bodies", [_row(p) for p in points], draw, caption,
-                   "Line plot of the rate over the steps behind a branch, for a branch on lanes and on blocks, both ways and no branch.",
+                   "Line plot of the rate over the steps behind a branch, for a branch on lanes and on blocks, both ways, no branch and calls by pointer.",
                    height=62, half=True)]
 
 

@@ -1,6 +1,6 @@
 """What the GPU's ladder shows: each rung's rate, gain and nearest roof; its intensities; the top against the peers."""
 
-from report.experiment import Figure, Ladder, Point, Section, View, build, numbers, use, words
+from report.experiment import Figure, Ladder, Point, Section, View, build, words
 from report.sections import ladders
 
 
@@ -16,32 +16,9 @@ def section(view: View) -> Section | None:
     return Section(
         ladders.finding(ladder),
         figures=[ladders.rungs_figure(view.name, ladder), *([levels] if levels else []), *ladders.over_peers(view.name, ladder)],
-        answer=[f"{ladders.climb(ladder, 'the GPU’s kernels')}.", *_why(ladder, pair)],
+        answer=[f"{ladders.climb(ladder, 'the GPU’s kernels')}."],
         first=_roofline(view, ladder, pair), ladders=[ladder],
         appendix=[ladders.table(view.name, ladder), *ladders.cold(view.name, ladder), *ladders.missing(ladder)])
-
-
-def _why(ladder: Ladder, pair: list[Point]) -> list[str]:
-    """Why the tiled kernel gains less than its requests fall."""
-    if not pair:
-        return []
-    naive, tiled = pair
-    fewer = tiled.requested_intensity / naive.requested_intensity
-    faster = naive.summary.median / tiled.summary.median
-    text = (f"Tiling cuts the bytes requested from global memory by a factor of {numbers.times(fewer)[:-1]} but is only "
-            f"{numbers.times(faster)} as fast")
-    both = [use(ladder.part, p).shares.get("L1") for p in pair]
-    dram = ladder.part.dram_intensity(naive)
-    if all(both) and min(both) >= 0.8:
-        text += (f", because both kernels are limited by the same L1 data path, which also serves shared memory: they "
-                 f"keep it {numbers.percent(both[0])} and {numbers.percent(both[1])} busy")
-        text += f", while caches already serve {_served(naive, dram)} of what the naive kernel requests" if dram else ""
-    return [f"{text}."]
-
-
-def _served(point: Point, dram: float) -> str:
-    """The part of the requested bytes that DRAM does not move: '98.4 %'."""
-    return f"{100 * (1 - point.requested_intensity / dram):.3g}\u00a0%"
 
 
 def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:

@@ -2,8 +2,8 @@
 # Measures anew what experiments/recorded/MACHINE has, on this machine:
 #   bash experiments/record.sh MACHINE [EXPERIMENT…] [-- FLAGS OF rung run]
 # The full study of every experiment, or of those named; with ncu, hardware counters of their points; what the emulator
-# says of the planted faults and, with compute-sanitizer, what that says. A file is replaced when its part is done: after
-# an interruption, name the experiments that are missing. For the GPU's side alone: -- --benchmark_filter=gpu/
+# says of the planted faults and, with compute-sanitizer, what that says; with nvcc, which snippets compile. A file is
+# replaced when its part is done: after an interruption, name the experiments that are missing. For the GPU's side alone: -- --benchmark_filter=gpu/
 # Builds nothing: `bash tests/run.sh` does. Commit first, since the results carry the commit. Exit codes: those of
 # `rung run`; 2 wrong usage.
 set -euo pipefail
@@ -46,4 +46,5 @@ fi
 if [ -n "$has_gpu" ] && [ -x $faults ]; then
   python3 tests/emulator/faulty/wrong_results.py $faults "$target/wrong_results.json"
 fi
+python3 experiments/snippets/compile.py experiments/recorded/compilers.json || true  # of no machine: what nvcc says
 exit $code

@@ -6,7 +6,7 @@ import csv
 import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -125,8 +125,10 @@ class _Work:
     mine: list = field(default_factory=list)
 
     def all(self) -> None:
-        self.pdfs()
-        self.others()
+        """In a process that helps. Where another one fails, that one says why."""
+        with suppress(BrokenBarrierError):
+            self.pdfs()
+            self.others()
 
     def pdfs(self) -> None:
         from report.draw import style

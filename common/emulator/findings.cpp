@@ -161,7 +161,7 @@ Finding runaway(std::uintptr_t position) {
   return {.kind = finding_kind::runaway,
           .first = runner.text_of_running() + " is still running after its block has executed " +
                    std::to_string(runner.launch().options.budget) + " basic blocks, at " +
-                   line_of(position).short_text() + ": does the loop terminate? (--budget raises the limit)"};
+                   line_of_running(position).short_text() + ": does the loop terminate? (--budget raises the limit)"};
 }
 
 Finding finding_of(const Hazard& hazard, const Launch& shape, const void* kernel) {

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <elf.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -274,6 +276,18 @@ std::vector<SourceLine> lines_of(std::span<const std::uintptr_t> return_addresse
 }
 
 SourceLine line_of(std::uintptr_t return_address) { return lines_of({&return_address, 1})[0]; }
+
+SourceLine line_of_running(std::uintptr_t return_address) {
+  const SourceLine here = line_of(return_address);
+  if (!is_library(here.file)) return here;
+  std::array<void*, 16> calls{};  // innermost first; a kernel is only a few calls away
+  const int depth = backtrace(calls.data(), static_cast<int>(calls.size()));
+  std::vector<std::uintptr_t> addresses;
+  for (int i = 0; i < depth; ++i) addresses.push_back(reinterpret_cast<std::uintptr_t>(calls[i]));
+  for (const SourceLine& line : lines_of(addresses))
+    if (!line.file.empty() && !is_library(line.file)) return line;
+  return here;
+}
 
 std::vector<ThreadLocal> thread_locals_in(const std::string& elf_file) {
   const Descriptor file(open(elf_file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

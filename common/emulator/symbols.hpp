@@ -21,6 +21,10 @@ struct SourceLine {
 std::vector<SourceLine> lines_of(std::span<const std::uintptr_t> return_addresses);
 SourceLine line_of(std::uintptr_t return_address);
 
+/// The same of where this OS thread runs. In a library's function that was not inlined, as of an atomic: the line of
+/// kernel code that called it.
+SourceLine line_of_running(std::uintptr_t return_address);
+
 /// A __shared__ variable of this program.
 struct SharedArray {
   std::string name;        ///< "as"; empty if there is no array at the address

@@ -36,6 +36,8 @@ constexpr Device kDevices[] = {
      {{{"nvidia-8800"}}}, "multiply-add only (518 GFLOP/s with the extra multiply)"},
     {"GTX 280 (GT200)", {"GT200", "GTX 280"}, 1, 3, 30, 1296, 622, 141.7, 0, 1 * kGiB, no_tensor(77.8),
      {{{"nvidia-gtx200"}}}, "multiply-add only (933 GFLOP/s with the extra multiply)"},
+    {"C1060", {"Tesla C1060"}, 1, 3, 30, 1296, 622, 102.4, 0, 4 * kGiB, no_tensor(77.8),
+     {{{"nvidia-c1060"}}}, "a GT200; multiply-add only (933 GFLOP/s with the extra multiply)"},
     {"GTX 480", {"Fermi"}, 2, 0, 15, 1401, 1345, 177.4, 768 * 1024, 1536 * kMiB, no_tensor(168.1),
      {{{"nvidia-gtx480"}, kOldFp64}}},
     {"GTX 780", {}, 3, 5, 12, 900, 4147, 288.4, 1536 * 1024, 3 * kGiB, no_tensor(172.8),

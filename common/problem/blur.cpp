@@ -168,6 +168,7 @@ const bool added = add_problem({
     .metric = {.key = "gpixels_per_s", .unit = "GPixel/s", .amount = blur_pixels},
     .data = {integers(), random_reals(), kPictureData},
     .size_names = {"n", "m", "radius"},
+    .size_what = {{"radius", "pixels of radius"}},
     .test_sizes = {{{"n", 1}, {"radius", 3}},
                    {{"m", 1}, {"n", 131}, {"radius", 2}},
                    {{"m", 150}, {"n", 1}, {"radius", 5}},

@@ -85,6 +85,7 @@ const bool added = add_problem({
     .title = "Steps on one of two ways",
     .data = {kUnit},
     .size_names = {"n", "rounds", "body", "group", "taken"},
+    .size_what = {{"group", "threads in a row that go one way"}},
     .test_sizes = {{{"n", 1}, {"rounds", 3}, {"body", 1}},
                    {{"n", 33}, {"rounds", 5}, {"body", 2}, {"taken", 1}},
                    {{"n", 1055}, {"rounds", 7}, {"body", 16}, {"group", 32}, {"taken", 8}},

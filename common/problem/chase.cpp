@@ -134,6 +134,7 @@ const bool added = add_problem({
     .metric = {.key = "loads_per_s", .unit = "load/s", .amount = [](const Params& p) { return 1e9 * loads(p); }},
     .data = {{"random", "a random cycle"}, {"sequential", "the nodes one after the other"}},
     .size_names = {"bytes", "stride", "walkers", "steps"},
+    .size_what = {{"bytes", "bytes that the chain goes through"}},
     .test_sizes = {sizes_of(4, 4, 1, 3), sizes_of(64, 64, 2, 5), sizes_of(1000, 8, 7, 31), sizes_of(4096, 64, 8, 200),
                    sizes_of(20000, 132, 40, 333), sizes_of(16384, 128, 96, 64)},
     .complete = complete,

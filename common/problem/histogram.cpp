@@ -70,6 +70,7 @@ const bool added = add_problem({
     .metric = bandwidth(),
     .data = {kUniform, kFew, kRuns},
     .size_names = {"n", "percent"},
+    .size_what = {{"percent", "% of the elements at one counter"}},
     .test_sizes = {{{"n", 1}},
                    {{"n", 15}, {"percent", 50}},
                    {{"n", 1024}, {"percent", 100}},

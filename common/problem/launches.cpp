@@ -46,6 +46,7 @@ const bool added = add_problem({
                .amount = [](const Params& p) { return 1e9 * static_cast<double>(p.at("launches")); }},
     .data = {kBits},
     .size_names = {"n", "launches"},
+    .size_what = {{"launches", "launches"}},
     .test_sizes = {{{"n", 1}, {"launches", 1}},
                    {{"n", 33}, {"launches", 2}},
                    {{"n", 1000}, {"launches", 7}},

@@ -63,6 +63,8 @@ struct Problem {
                                random_reals()};  ///< exact ones verify; the first that is not exact is timed
   std::vector<std::string> size_names;           ///< accepted size parameters: {"n", "m", "k", "lda"}
   std::map<std::string, std::vector<Value>> size_words = {};  ///< sizes that are words, with those they may be
+  /// What a size counts, for tables, where its name does not say it: {"group", "threads in a row that go one way"}.
+  std::map<std::string, std::string> size_what = {};
   std::vector<std::string> general_names = {};      ///< those of them that can be left out and are for general kernels
   std::vector<Params> test_sizes;                   ///< what every test runs its kernels at: 1, odd, rectangular …
   std::function<Params(const Params&)> complete;    ///< all sizes from those given; throws Error for a bad one

@@ -64,6 +64,7 @@ const bool added = add_problem({
                .unit = "GKey/s",
                .amount = [](const Params& p) { return static_cast<double>(elements(p)); }},
     .size_names = {"n", "keys"},
+    .size_what = {{"keys", "keys of a column"}},
     .test_sizes = {{{"n", 1}, {"keys", 8}},
                    {{"n", 3}, {"keys", 32}},
                    {{"n", 127}, {"keys", 16}},

@@ -62,6 +62,7 @@ const bool added = add_problem({
                .amount = [](const Params& p) { return 1e9 * static_cast<double>(p.at("n")); }},
     .data = {kBits},
     .size_names = {"n", "depth"},
+    .size_what = {{"depth", "levels of the trees"}},
     .test_sizes =
         {{{"n", 1}, {"depth", 1}}, {{"n", 33}, {"depth", 7}}, {{"n", 300}, {"depth", 10}}, {{"n", 7}, {"depth", 24}}},
     .complete = complete,

@@ -53,6 +53,7 @@ const bool added = add_problem({
                .amount = [](const Params& p) { return 1e9 * static_cast<double>(p.at("n")); }},
     .data = {kBits},
     .size_names = {"n", "length"},
+    .size_what = {{"length", "words of each array"}},
     .test_sizes = {{{"n", 1}, {"length", 1}},
                    {{"n", 31}, {"length", 5}},
                    {{"n", 300}, {"length", 16}},

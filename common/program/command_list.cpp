@@ -10,6 +10,7 @@
 
 #include "common/harness/rows.hpp"
 #include "common/harness/sources.hpp"
+#include "common/problem/problem.hpp"
 #include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
@@ -32,6 +33,15 @@ std::string source_text(const std::vector<Citation>& source) {
   return text;
 }
 
+/// What values of its sizes and tunables count, of those that say it: {"stride": "elements from lane to lane"}.
+nlohmann::ordered_json what_of(const Kernel& kernel) {
+  nlohmann::ordered_json what = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : problem_of(kernel).size_what) what[name] = text;
+  for (const Tunable& tunable : kernel.tunables)
+    if (!tunable.what.empty()) what[tunable.name] = tunable.what;
+  return what;
+}
+
 void print_json(const std::vector<const Kernel*>& chosen) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Kernel* kernel : chosen)
@@ -43,6 +53,7 @@ void print_json(const std::vector<const Kernel*>& chosen) {
                    {"type", type_name(kernel->type)},
                    {"is_library", kernel->is_library},
                    {"tunables", tunables_text(*kernel)},
+                   {"what", what_of(*kernel)},
                    {"not_emulated", kernel->gpu.not_emulated}});
   fmt::print("{}\n", all.dump(1));
 }

@@ -2,8 +2,8 @@
 /// bank has distinct words: one if neighbouring lanes read neighbouring words, 32 if they read words 32 apart. One
 /// element of padding in every row of 128 bytes moves each row on by a bank, which is what makes columns cheap.
 /// Each block brings its slice of the array in once and reads it `passes` times, every element once a pass.
-#include "gpu/ceilings/quad.hpp"
 #include "common/machine/device_facts.hpp"
+#include "gpu/ceilings/quad.hpp"
 
 namespace rung {
 namespace {
@@ -72,7 +72,9 @@ const bool added = add_gpu_kernel({
     .idea = "Lanes read shared memory so many elements apart, with or without an element of padding in each row.",
     .source = {{"zhou2015", "Shared memory: full speed random access"}, {"cuda-guide", "shared memory banks"}},
     .type = Type::uint32,
-    .tunables = {{"stride", strides()}, {"width", Widths::values()}, {"padding", {0, 1}}},
+    .tunables = {{.name = "stride", .values = strides(), .what = "elements from lane to lane"},
+                 {"width", Widths::values()},
+                 {"padding", {0, 1}}},
     .refuse = [](const Params& p) -> std::string {
       return blocks_of(p) > kReadPartials ? "reads at most as much as 4096 blocks of threads hold in shared memory"
                                           : "";

@@ -38,7 +38,8 @@ const bool added = add_gpu_kernel({
     .idea =
         "Neighbours exchange through global memory, with two block barriers and, if asked for, a fence in each round.",
     .source = {{"blakely", "Global memory correctness"}},
-    .tunables = {{"block", RingBlocks::values()}, {"fence", words({"none", "block", "device"})}},
+    .tunables = {{.name = "block", .values = RingBlocks::values(), .what = "threads a block"},
+                 {"fence", words({"none", "block", "device"})}},
     .gpu =
         {
             .launch = ring_launch,

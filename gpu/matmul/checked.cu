@@ -40,7 +40,7 @@ const bool added = add_gpu_kernel({
     .title = "checked",
     .idea = "Every access has its own bounds check, so that tiles work for any width.",
     .source = {{"pmpp", "section 5.5, figure 5.13"}},
-    .tunables = {{"tile", Tiles::values()}},
+    .tunables = {{.name = "tile", .values = Tiles::values(), .what = "elements along a tile"}},
     .refuse = [](const Params& p) { return refuse_rectangular(matmul_shape(p)); },
     .gpu =
         {

@@ -94,7 +94,7 @@ const bool added = add_gpu_kernel({
         "allows.",
     .source = {{"volkov2010"}, {"pmpp", "section 4.7"}},
     .is_general = true,
-    .tunables = {{"registers", Caps::values()}},
+    .tunables = {{.name = "registers", .values = Caps::values(), .what = "registers a thread"}},
     .gpu = {
         .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
         .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },

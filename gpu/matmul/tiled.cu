@@ -35,7 +35,7 @@ const bool added = add_gpu_kernel({
     .title = "tiled",
     .idea = "The threads of a block load each tile of A and B into shared memory once, and all of them use it.",
     .source = {{"pmpp", "section 5.4, figure 5.9"}},
-    .tunables = {{"tile", Tiles::values()}},
+    .tunables = {{.name = "tile", .values = Tiles::values(), .what = "elements along a tile"}},
     .refuse = [](const Params& p) -> std::string {
       const MatmulShape shape = matmul_shape(p);
       if (std::string why = refuse_rectangular(shape); !why.empty()) return why;

@@ -1,14 +1,26 @@
 """Entry of ``python -m report.claims``, which `rung claims` starts."""
 
 import sys
+from pathlib import Path
 
-try:
-    from report.claims.command import main
-except ModuleNotFoundError as error:
-    if (error.name or "").startswith("report"):
-        raise
-    print(f"rung claims: the Python package '{error.name}' is missing: pip install -r report/requirements.txt", file=sys.stderr)
-    sys.exit(2)
+from report.claims.arguments import parser
+
+REQUIREMENTS = Path(__file__).resolve().parents[1] / "requirements.txt"
+
+
+def main() -> int:
+    parser().parse_args()  # help and wrong usage end here, whatever is installed
+    try:
+        from report.claims import command
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name == "report":
+            raise
+        remedy = "it needs Python 3.11 or later" if name == "tomllib" else f"pip install -r {REQUIREMENTS}"
+        print(f"rung claims: the Python package '{name}' is missing: {remedy}", file=sys.stderr)
+        return 2
+    return command.main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

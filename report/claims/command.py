@@ -5,7 +5,6 @@ Exit codes: 0 done, 2 unknown claim, bad results, or an entry of experiments/cla
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
@@ -15,8 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from report.claims import entries, study_claims
+from report.claims.arguments import parser
+from report.claims.entries import KINDS
+from report.claims.expression import nearest
 from report.claims.values import Fault
-from report.claims.verdict import ORDER, Finding, stated
+from report.claims.verdict import ORDER, Finding, bare, stated
 from report.data.collect import collect
 from report.data.declaration import FOLDER
 from report.data.reading import InputError
@@ -24,24 +26,14 @@ from report.text import sources
 
 OK, BAD = 0, 2
 RECORDED = FOLDER / "recorded"
-
-
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="rung claims", description="Checks what the literature states of GPUs and CPUs: "
-                                   "experiments/claims.toml against the model, the counts and the recorded results.",
-                                   epilog="exit codes: 0 done, 2 unknown claim, bad results or an entry that cannot be evaluated")
-    made.add_argument("ids", nargs="*", metavar="ID", help="claims, or ids of their sources (default: all)")
-    made.add_argument("--json", action="store_true", help="print JSON")
-    made.add_argument("--results", action="append", type=Path, metavar="DIR",
-                      help="a folder of results; may be given several times (default: the recorded ones)")
-    return made
+"""In its folders what machines measured; beside them what is true of any machine, as what compiles."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         chosen = _chosen(entries.load(), options.ids)
-        found = study_claims.findings(collect(options.results or [RECORDED], []), chosen)
+        found = study_claims.findings(collect(options.results or [RECORDED], sorted(RECORDED.glob("*.json"))), chosen)
     except (InputError, Fault) as error:
         print(f"rung claims: {error}", file=sys.stderr)
         return BAD
@@ -61,14 +53,14 @@ def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries
     groups = {e.source for e in known.values()}
     for name in ids:
         if name not in known and name not in groups:
-            raise Fault(f"there is no claim '{name}'{entries.nearest(name, [*known, *groups])}")
+            raise Fault(f"there is no claim '{name}'{nearest(name, [*known, *groups])}")
     return [e for e in known.values() if not ids or e.id in ids or e.source in ids]
 
 
 def _as_data(f: Finding) -> dict:
     e = f.entry
     return {"id": e.id, "source": e.source, "where": e.where, "text": e.text, "stated": e.stated, "unit": e.unit, "rule": e.rule,
-            "tolerance": e.tolerance, "scope": e.scope, "experiment": e.experiment, "machine": f.machine, "verdict": f.verdict,
+            "tolerance": e.tolerance, "accepted": list(e.accepted) if e.stated is not None else None, "scope": e.scope, "experiment": e.experiment, "machine": f.machine, "verdict": f.verdict,
             "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
             "missing": list(f.missing), "cases": list(f.cases)}
 
@@ -83,8 +75,8 @@ def _table(found: Sequence[Finding]) -> str:
         if e.id != last[1]:
             lines += textwrap.wrap(f"{e.id}: {e.text} ({', '.join(x for x in (e.where, e.scope) if x)})", width)
         last = e.source, e.id
-        values = [f"{name} {text}" for name, text in (("stated", stated(e)), ("modelled", f.modelled), ("counted", f.counted),
-                                                      ("measured", f.measured)) if text]
+        values = [f"{name} {bare(e, text) if name in KINDS else text}" for name, text in (
+            ("stated", stated(e)), ("modelled", f.modelled), ("counted", f.counted), ("measured", f.measured)) if text]
         lines += textwrap.wrap(f"{f.machine or 'no machine'}: {f.words}. {'; '.join(values)}", width, initial_indent="    ",
                                subsequent_indent="      ")
         lines += textwrap.wrap(f.why, width, initial_indent="      ", subsequent_indent="      ")

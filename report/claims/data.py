@@ -7,15 +7,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from report.claims.expression import Call
+from report.claims.expression import Call, nearest
 from report.claims.values import Fault, Value, exact, of_rate, of_time
 from report.data import counted
+from report.data.companions import CompilerFile
 from report.data.records import COUNT, HOT, SQUARE, CounterFile, HazardFile, Point, Run
 from report.data.view import whole_machine
 
 SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "bytes_stored": "bytes_executed_stored"}
 """Shorter names of fields of counted points."""
 EMULATOR, SKIPPED = "emulator", "skipped"
+ERROR, IS_RIGHT = "max_error_ratio", "is_right"
+"""The largest error over the allowed one; whether it is no larger."""
 
 
 class Missing(Exception):
@@ -39,6 +42,7 @@ class Data:
     runs: tuple[Run, ...] = ()
     counters: tuple[CounterFile, ...] = ()
     hazards: tuple[HazardFile, ...] = ()
+    compilers: tuple[CompilerFile, ...] = ()
     _by_kernel: dict[int, dict[str, list[Point]]] = field(default_factory=dict)
 
     def machines(self) -> list[Machine]:
@@ -77,11 +81,13 @@ def runs_for(machine: Machine, experiment: str, data: Data, is_count: bool) -> l
 
 
 def value(call: Call, machine: Machine, experiment: str, data: Data) -> Value:
-    """What a call of a kernel, fault or context is; Missing where it was not recorded; Fault where it cannot be."""
+    """What a call of a kernel, fault, snippet or context is; Missing where it was not recorded; Fault where it cannot be."""
     if call.name == "context":
         return exact(_context(call, machine))
     if call.name == "fault":
         return exact(_fault(call, data))
+    if call.name == "compiles":
+        return exact(_compiles(call, data))
     point = _point(call, machine, experiment, data)
     if call.name == "rate":
         return of_rate(point)
@@ -153,6 +159,7 @@ def _field(call: Call, point: Point, machine: Machine, data: Data) -> float:
     else:
         known = {SKIPPED: float(point.skipped is not None), "threads": float(point.threads), **point.counters, **point.judged,
                  **{k: v for k, v in (point.sizes | point.tunables).items() if not isinstance(v, str)}}
+        known |= {IS_RIGHT: float(known[ERROR] <= 1)} if ERROR in known else {}
     name = SHORT.get(call.field, call.field) if call.name == "count" else call.field
     if name not in known:
         raise Missing(f"the field {call.field} of {call}")
@@ -183,4 +190,13 @@ def _fault(call: Call, data: Data) -> float:
         fault = file.kernels.get(call.subject)
         if fault and EMULATOR in fault.verdicts and not fault.verdicts[EMULATOR].failed:
             return float(fault.verdicts[EMULATOR].found)
-    raise Missing(f"the planted fault {call.subject} among the emulator’s")
+    known = {name for file in data.hazards for name in file.kernels}
+    raise Missing(f"planted fault {call.subject} among the emulator’s{nearest(call.subject, known)}")
+
+
+def _compiles(call: Call, data: Data) -> float:
+    """1 if the snippet was compiled."""
+    for file in sorted(data.compilers, key=lambda f: (f.date, str(f.path)), reverse=True):
+        if call.subject in file.compiles:
+            return float(file.compiles[call.subject])
+    raise Missing(f"snippet {call.subject} among those compiled")

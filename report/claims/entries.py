@@ -6,11 +6,10 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
-from report.claims.expression import KERNEL_CALLS, Call, SyntaxFault, calls, parse, words
+from report.claims.expression import KERNEL_CALLS, Call, SyntaxFault, calls, nearest, parse, words
 from report.claims.model import kernels
 from report.data.declaration import FOLDER
 from report.data.reading import InputError, is_number
@@ -24,6 +23,8 @@ TEXTS = ("source", "where", "text", "unit", "scope", "rule", "experiment", "note
 NUMBERS = ("stated", "tolerance")
 KEYS = (*TEXTS, *NUMBERS, "cases")
 NEEDED = ("source", "text", "experiment")
+OPEN = ("all", "largest")
+"""Of a case: the values that were measured."""
 ANY = "any"
 """With this a scope begins that is no certain GPU."""
 
@@ -57,6 +58,14 @@ class Entry:
     def is_of_one(self) -> bool:
         """Said of a certain GPU or generation."""
         return not self.scope.startswith(ANY)
+
+    @property
+    def accepted(self) -> tuple[float | None, float | None]:
+        """From which number to which one agrees with the stated one; None where there is no end."""
+        if self.stated is None:
+            return None, None
+        slack = self.tolerance * abs(self.stated)
+        return (None if self.rule == "at_most" else self.stated - slack, None if self.rule == "at_least" else self.stated + slack)
 
     def calls(self, kind: str) -> list[Call]:
         return list(calls(self.trees[kind])) if kind in self.trees else []
@@ -100,12 +109,6 @@ def line_of(text: str, id_: str, key: str = "") -> int:
                     return further
             break
     return found
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """'; did you mean …?', or nothing."""
-    found = get_close_matches(name, list(known), 1, 0.5)
-    return f"; did you mean '{found[0]}'?" if found else ""
 
 
 def _entry(place: _Place, record: object) -> Entry:
@@ -155,6 +158,11 @@ def _experiments() -> frozenset[str]:
     return frozenset(p.stem for p in FOLDER.glob("*.toml"))
 
 
+@cache
+def _snippets() -> frozenset[str]:
+    return frozenset(p.stem for p in (FOLDER / "snippets").glob("*.c*"))
+
+
 def _parsed(place: _Place, kind: str, text: str) -> object:
     try:
         tree = parse(text)
@@ -163,6 +171,8 @@ def _parsed(place: _Place, kind: str, text: str) -> object:
     for call in calls(tree):
         if call.name in KERNEL_CALLS and kernels() and call.subject not in kernels():
             raise place.fault(kind, f"column {call.column}: there is no kernel {call.subject}{nearest(call.subject, kernels())}")
+        if call.name == "compiles" and call.subject not in _snippets():
+            raise place.fault(kind, f"column {call.column}: there is no snippet {call.subject}{nearest(call.subject, _snippets())}")
     return tree
 
 
@@ -171,7 +181,7 @@ def _check_cases(place: _Place, made: Entry) -> None:
     if not all(isinstance(t, dict) for t in tables):
         raise place.fault("cases", "neither a table of lists nor a list of tables")
     for name, value in (item for t in tables for item in t.items()):
-        is_open = isinstance(made.cases, dict) and value in ("all", "largest")
+        is_open = isinstance(made.cases, dict) and value in OPEN
         values = value if isinstance(made.cases, dict) else [value]
         if not is_open and not (isinstance(values, list) and values and all(isinstance(v, str) or is_number(v) for v in values)):
             raise place.fault("cases", f"{name}: neither numbers or texts nor, in a table of lists, 'all' or 'largest'")

@@ -9,14 +9,15 @@ values of the further ones; a word that is a name of the claim's `cases` stands 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as field_of
+from difflib import get_close_matches
 
 LONGEST, DEEPEST = 1000, 40
 KERNEL_CALLS = {"rate", "time", "run", "count", "counters"}
 MODEL_CALLS = {"bound", "occupancy", "device"}
-SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"fault", "context"}
+SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"fault", "context", "compiles"}
 NEED_FIELD = {"run", "count", "counters"} | MODEL_CALLS
 FUNCTIONS = {"floor": 1, "ceil": 1, "min": None, "max": None}
 """How many arguments they take; None is any number from one on."""
@@ -94,6 +95,12 @@ def calls(tree: object) -> Iterator[Call]:
 def words(tree: object) -> set[str]:
     """The names of cases that it uses as values of their own."""
     return {tree.name} if isinstance(tree, Word) else set().union(*map(words, _parts(tree)))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """'; did you mean …?', or nothing."""
+    found = get_close_matches(name, list(known), 1, 0.5)
+    return f"; did you mean '{found[0]}'?" if found else ""
 
 
 def _parts(tree: object) -> tuple:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CATALOGUE = "bound list"
 HERE = "here"
 """As a device: the GPU of the machine at hand."""
-NOT_BUILT = "rung is not built, or is out of date"
+NOT_BUILT = "the program rung is not built, or is out of date"
 SECONDS = 60
 
 
@@ -41,10 +41,19 @@ def question(call: Call, gpu: str | None) -> str:
 
 
 @cache
-def kernels() -> frozenset[str]:
-    """The names of all kernels; none without the program."""
+def _listed() -> dict[str, dict[str, str]]:
+    """Every kernel, with what the values of its sizes and tunables count; none without the program."""
     text = _output(["list", "--json"], "")
-    return frozenset(kernel["name"] for kernel in json.loads(text)) if text else frozenset()
+    return {kernel["name"]: kernel.get("what", {}) for kernel in json.loads(text)} if text else {}
+
+
+def kernels() -> frozenset[str]:
+    return frozenset(_listed())
+
+
+def what_counts(kernel: str, key: str) -> str:
+    """'registers a thread': what a value of this size or tunable counts, as its problem or the kernel declares it."""
+    return _listed().get(kernel, {}).get(key, "")
 
 
 def _output(arguments: list[str], said: str) -> str:

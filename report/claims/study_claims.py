@@ -23,7 +23,7 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
         if not part or (part.machine.name if part.side == "gpu" else part.machine.label) not in (machine.gpu, machine.label):
             return None
         return getattr(module.of(view), function)(view)
-    return of_data(entries, Data(study.runs, study.counters, study.hazards), judge)
+    return of_data(entries, Data(study.runs, study.counters, study.hazards, study.compilers), judge)
 
 
 def of_study(study: Study) -> list[Finding]:

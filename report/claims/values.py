@@ -36,6 +36,8 @@ class Value:
     factor: float = 1.0
     over: tuple[Point, ...] = ()
     under: tuple[Point, ...] = ()
+    unit: str = ""
+    """Of a rate or a time as it was measured; what is made of several has none."""
 
     def scaled(self, factor: float) -> Value:
         ends = sorted(None if e is None else e * factor for e in (self.low, self.high)) if self.low is not None else (None, None)
@@ -49,7 +51,7 @@ def exact(number: float) -> Value:
 def of_time(point: Point) -> Value:
     """The median time of a call, in seconds."""
     s = point.summary
-    return Value(s.median, s.low, s.high, True, over=(point,))
+    return Value(s.median, s.low, s.high, True, over=(point,), unit="s")
 
 
 def of_rate(point: Point) -> Value:
@@ -57,7 +59,7 @@ def of_rate(point: Point) -> Value:
     if point.amount is None:
         raise Fault(f"{point.kernel.name} has no rate; use time(…) or run(…).FIELD")
     low, high = point.interval or (None, None)
-    return Value(point.value, low, high, True, factor=point.amount, under=(point,))
+    return Value(point.value, low, high, True, factor=point.amount, under=(point,), unit=point.metric.unit)
 
 
 # Comparisons

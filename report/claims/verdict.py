@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from report.claims.check import AT_HOME, Case, Checked, Result
 from report.claims.entries import KINDS, OTHERWISE, Entry
+from report.claims.model import what_counts
 from report.claims.values import Comparison, Logic, Value, comparisons
 from report.data.statistics import Ratio
 from report.text import numbers, words
@@ -16,15 +18,18 @@ HOLDS, ONLY_THERE, FAILS, ERRATUM, UNTESTED = "holds", "holds on that GPU only",
 IN_PART = "holds in part"
 """Some of the cases hold and some do not; which ones is said in words."""
 ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
-NOISE, FEW = "within the noise of the measurement", "too few samples to tell"
-RATES = ("GFLOP/s", "GB/s", "s", "FLOP/s")
+NOISE, FEW = "the difference is within the noise of the measurement", "too few samples to tell"
+RATES = ("GFLOP/s", "GB/s", "FLOP/s")
+SHARE, BYTES = "share", "bytes"
+"""With these begin a unit of parts of a whole, and what a size in bytes counts."""
 AGREE = {"modelled": "the model", "counted": "the emulator’s counts", "measured": "the measurement"}
 MOST_CASES = 6
 LARGE = 4096
 """From so many bytes on whole kibibytes are told in them."""
 EXACT = 5
 """Digits of stated, modelled and counted numbers."""
-SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
+SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "="}
+FALSE_SIGNS = {"<": "≥", "<=": ">", ">": "≤", ">=": "<", "==": "≠"}
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,13 @@ def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
     entry, told = checked.entry, [_of_case(checked.entry, case, judged) for case in checked.cases]
     found = [verdict for verdict, _ in told]
     verdict = _overall(found)
-    said = _in_words(verdict, found, [case.of for case in checked.cases])
+    said = _in_words(verdict, found, [case.of for case in checked.cases], _what(entry))
     reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons))
-    texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases]) for kind in KINDS}
+    texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases], judged) for kind in KINDS}
     missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
-    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases]) if verdict == ONLY_THERE else ""
+    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases], judged) if verdict == ONLY_THERE else ""
     return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
-                   cases=tuple(_as_data(case, verdict) for case, verdict in zip(checked.cases, found)), at_home=home)
+                   cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)), at_home=home)
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -105,7 +110,13 @@ def _overall(found: Sequence[str]) -> str:
     return tested[0] if len(kinds) == 1 else IN_PART if HOLDS in kinds else max(kinds, key=ORDER.index)
 
 
-def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict]) -> str:
+def _what(entry: Entry) -> dict[str, str]:
+    """What the values of its cases count, as the kernels that they are sizes or tunables of declare it."""
+    used = [(name, what_counts(c.subject, key)) for kind in KINDS for c in entry.calls(kind) for key, name in c.keys if isinstance(name, str)]
+    return {name: what for name, what in used if what}
+
+
+def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict], what: Mapping[str, str]) -> str:
     """'holds up to n = 512, does not hold here from n = 1024'; one verdict of all cases is said once."""
     shown = [(v, c) for v, c in zip(found, cases) if v != UNTESTED or verdict == UNTESTED]
     kinds = sorted({v for v, _ in shown}, key=ORDER.index)
@@ -113,24 +124,33 @@ def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict]) -> str:
         left_out = len(cases) - len(shown)
         return f"{kinds[0]}{f' ({left_out} of {len(cases)} cases not tested)' if left_out else ''}"
     every = [c for _, c in shown]
-    return ", ".join(f"{kind} {_where([c for v, c in shown if v == kind], every)}" for kind in kinds)
+    return ", ".join(f"{kind} {_where([c for v, c in shown if v == kind], every, what)}" for kind in kinds)
 
 
-def _where(mine: Sequence[dict], every: Sequence[dict]) -> str:
-    """'up to n = 512', 'from n = 1024', 'for mode = cold', 'for 3 of 8 cases'."""
+def _where(mine: Sequence[dict], every: Sequence[dict], what: Mapping[str, str]) -> str:
+    """'up to n = 512', 'from 112 registers a thread', 'for mode cold', 'for 3 of 8 cases'."""
     key = _telling(mine, every)
     if key is None:
-        listed = [", ".join(f"{k} = {_plain(v)}" for k, v in case.items()) for case in mine]
+        listed = [", ".join(_named(k, [v], what) for k, v in case.items()) for case in mine]
         return f"for {'; '.join(listed)}" if len(listed) <= 3 else f"for {len(mine)} of {len(every)} cases"
     values = list(dict.fromkeys(c[key] for c in every))
     chosen = [v for v in values if any(c[key] == v for c in mine)]
     if all(isinstance(v, (int, float)) for v in values) and len(values) > 2:
         ordered, picked = sorted(values), sorted(chosen)
         if len(picked) > 1 and picked == ordered[:len(picked)]:
-            return f"up to {key} = {_plain(picked[-1])}"
+            return f"up to {_named(key, picked[-1:], what)}"
         if len(picked) > 1 and picked == ordered[-len(picked):]:
-            return f"from {key} = {_plain(picked[0])}"
-    return f"for {key} = {words.listed([_plain(v) for v in chosen], MOST_CASES)}"
+            return f"from {_named(key, picked[:1], what)}"
+    return f"for {_named(key, chosen, what)}"
+
+
+def _named(key: str, values: Sequence, what: Mapping[str, str]) -> str:
+    """'n = 64 and 128', '16 and 32 registers a thread', 'mode cold'."""
+    counts = what.get(key, "")
+    if counts.startswith(BYTES):
+        return f"{words.listed([numbers.binary(v) for v in values], MOST_CASES)}{counts.removeprefix(BYTES)}"
+    listed = words.listed([_plain(v) for v in values], MOST_CASES)
+    return f"{listed} {counts}" if counts else f"{key} {listed}" if isinstance(values[0], str) else f"{key} = {listed}"
 
 
 def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
@@ -143,7 +163,7 @@ def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
 
 
 def _plain(value: object) -> str:
-    return str(value) if isinstance(value, str) else f"{value:g}" if abs(value) < 1e5 else numbers.grouped(value)
+    return value.replace("_", " ") if isinstance(value, str) else f"{value:g}" if abs(value) < 1e5 else numbers.grouped(value)
 
 
 # Texts
@@ -151,12 +171,12 @@ def _plain(value: object) -> str:
 
 def figure(value: float, unit: str, digits: int = 3) -> str:
     """A number of a claim in its unit: with so many digits if that is all of it, else with at most four."""
-    if unit in RATES and digits <= 3:
+    if unit == "s" or (unit in RATES and digits <= 3):
         return numbers.quantity(value, unit)
     if unit == "B" and value >= LARGE and value % 1024 == 0:
-        return numbers.binary(value).replace(f".0{numbers.NB}", numbers.NB)
-    if unit.startswith("share"):
-        return numbers.percent(value)
+        return re.sub(rf"\.0+(?={numbers.NB})", "", numbers.binary(value))
+    if unit.startswith(SHARE):
+        return f"{numbers.percent(value)}{unit.removeprefix(SHARE)}"
     if value == round(value):
         text = numbers.grouped(value) if abs(value) >= 1e4 else f"{value:.0f}"
     else:
@@ -165,15 +185,22 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
 
 
 def stated(entry: Entry) -> str:
-    """'≥ 95 %': the stated number with its rule."""
+    """'≥ 2× within 10 %': the stated number with its rule, and by how much of itself it may be missed."""
     if entry.stated is None:
         return ""
     sign = {"at_least": "≥\u202f", "at_most": "≤\u202f"}.get(entry.rule, "")
-    return f"{sign}{figure(entry.stated, entry.unit, EXACT)}"
+    within = f" within {100 * entry.tolerance:g}{numbers.NB}%" if entry.tolerance else ""
+    return f"{sign}{figure(entry.stated, entry.unit, EXACT)}{within}"
 
 
-def _text(entry: Entry, results: Sequence[Result]) -> str:
-    """The value, the range of all cases, or how many cases are true."""
+def bare(entry: Entry, text: str) -> str:
+    """Without the unit that stands with the stated number; signs, as ×, stay."""
+    unit = entry.unit.removeprefix(SHARE) if entry.unit.startswith(SHARE) else f"{numbers.NB}{entry.unit}"
+    return text if entry.stated is None or entry.unit in ("", SHARE, "times") else text.replace(unit, "")
+
+
+def _text(entry: Entry, results: Sequence[Result], judged: Mapping) -> str:
+    """The value, the range of all cases, or in how many of them it is so."""
     values = [r.value for r in results if r.value is not None]
     plain = [v for v in values if isinstance(v, Value)]
     if plain:
@@ -181,20 +208,31 @@ def _text(entry: Entry, results: Sequence[Result]) -> str:
         ends = list(dict.fromkeys(figure(v, entry.unit, digits) for v in (min(p.number for p in plain), max(p.number for p in plain))))
         return " to ".join(ends)
     if len(values) == 1:
-        return _sides(values[0])
-    return ""
+        return _sides(values[0], judged)
+    return _of_cases([r.test.outcome(judged) for r in results if r.test])
 
 
-def _sides(value: object) -> str:
-    """'31.2 > 4.1' of one comparison, else 'yes' or 'no'."""
+def _of_cases(outcomes: Sequence[bool | None]) -> str:
+    """'yes' or 'no' where all cases agree, else 'yes in 3 of 5 cases'."""
+    true = outcomes.count(True)
+    if not outcomes or set(outcomes) == {None}:
+        return ""
+    return {len(outcomes): "yes"}.get(true) or ("no" if set(outcomes) == {False} else f"yes in {true} of {len(outcomes)} cases")
+
+
+def _sides(value: object, judged: Mapping) -> str:
+    """'31.2 > 4.1' of one comparison as it came out, else 'yes' or 'no'."""
     found = comparisons(value)
     if isinstance(value, Logic) or found[0].is_truth:
-        return {True: "yes", False: "no"}.get(value.outcome({}), "")
-    return f"{_side(found[0].left)} {SIGNS.get(found[0].sign, found[0].sign)} {_side(found[0].right)}"
+        return {True: "yes", False: "no"}.get(value.outcome(judged), "")
+    sign = {True: SIGNS[found[0].sign], False: FALSE_SIGNS[found[0].sign]}.get(value.outcome(judged), "against")
+    return f"{_side(found[0].left)} {sign} {_side(found[0].right)}"
 
 
 def _side(value: Value) -> str:
     n = value.number
+    if value.unit:
+        return numbers.quantity(n, value.unit)
     return figure(n, "") if n == round(n) or 1e-3 <= abs(n) < 1e6 else f"{n:.2g}"
 
 
@@ -210,18 +248,21 @@ def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
     """Of a claim without a note."""
     by = [kind for kind in KINDS if texts[kind]]
     if verdict == HOLDS:
-        return words.sentence(f"{words.joined([_name(entry, kind) for kind in by])} agree{'s' * (by in (['modelled'], ['measured']))}") if by else ""
+        who = words.joined([_name(entry, kind) for kind in by])
+        return words.sentence(f"{who} agree{'s' * (len(by) == 1 and not who.endswith('s'))}") if by else ""
     if verdict not in (FAILS, ERRATUM) or not by or entry.stated is None:
         return ""
-    return words.sentence(f"{words.joined([f'{kind} {texts[kind]}' for kind in by])}, where {stated(entry)} is stated")
+    return words.sentence(f"{words.joined([f'{kind} {bare(entry, texts[kind])}' for kind in by])}, not {stated(entry)}")
 
 
 def _name(entry: Entry, kind: str) -> str:
+    if any(call.name == "compiles" for call in entry.calls(kind)):
+        return "the compiler"
     finds_faults = kind == "counted" and any(call.name == "fault" for call in entry.calls(kind))
     return "the emulator’s findings" if finds_faults else AGREE[kind]
 
 
-def _as_data(case: Case, verdict: str) -> dict:
+def _as_data(case: Case, verdict: str, judged: Mapping) -> dict:
     made = {**case.of, "verdict": verdict}
     for kind, result in case.results.items():
         if isinstance(result.value, Value):
@@ -229,5 +270,5 @@ def _as_data(case: Case, verdict: str) -> dict:
             if result.value.is_measured:
                 made[f"{kind}_low"], made[f"{kind}_high"] = result.value.low, result.value.high
         elif result.value is not None:
-            made[kind.replace(" ", "_")] = _sides(result.value)
+            made[kind.replace(" ", "_")] = _sides(result.value, judged)
     return made

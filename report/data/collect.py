@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from report.data import declaration, roofs
-from report.data.companions import WrongResults
+from report.data.companions import CompilerFile, WrongResults
 from report.data.load import load
 from report.data.reading import Foreign, InputError
 from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
@@ -33,6 +33,7 @@ class Study:
     """Every run that was found, on any machine: those to prefer first."""
     counters: tuple[CounterFile, ...] = ()
     hazards: tuple[HazardFile, ...] = ()
+    compilers: tuple[CompilerFile, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
@@ -49,6 +50,7 @@ class Found:
     hazards: list[HazardFile] = field(default_factory=list)
     emulators: list[EmulatorFile] = field(default_factory=list)
     wrong_results: list[WrongResults] = field(default_factory=list)
+    compilers: list[CompilerFile] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     faults: list[InputError] = field(default_factory=list)
 
@@ -75,7 +77,8 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
                  max(run.date for run in used.values()),
                  tuple(run for found in (live, stored) for run in sorted(
                      found.runs, key=lambda r: (r.complete, r.date, str(r.path)), reverse=True)),
-                 tuple(live.counters + stored.counters), tuple(live.hazards + stored.hazards))
+                 tuple(live.counters + stored.counters), tuple(live.hazards + stored.hazards),
+                 tuple(live.compilers + stored.compilers))
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
@@ -103,7 +106,7 @@ def _take(found: Found, file: Path, forgiving: bool) -> None:
         found.faults.append(error)
     else:
         {Run: found.runs, SheetFile: found.sheets, CounterFile: found.counters, HazardFile: found.hazards,
-         EmulatorFile: found.emulators, WrongResults: found.wrong_results}[type(record)].append(record)
+         EmulatorFile: found.emulators, WrongResults: found.wrong_results, CompilerFile: found.compilers}[type(record)].append(record)
 
 
 def _view(name: str, live: Found, stored: Found) -> View:
@@ -219,7 +222,8 @@ def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run
                  for f in found.emulators]
         made += [Source(str(f.path), "wrong results", id(f) in kept, f"{f.date[:10]}, {f.machine}")
                  for f in found.wrong_results]
+        made += [Source(str(f.path), "snippets", True, f"{f.date[:10]}, {', '.join(f.compilers)}") for f in found.compilers]
     recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators,
-                                      *stored.wrong_results)}
+                                      *stored.wrong_results, *stored.compilers)}
     shown = (s for s in dict.fromkeys(made) if s.used or s.path not in recorded)
     return sorted(shown, key=lambda s: (not s.used, s.path))

@@ -1,4 +1,4 @@
-"""The files beside the results: data-sheet ceilings, hardware counters, planted faults, emulators' rates."""
+"""The files beside the results: data-sheet ceilings, hardware counters, planted faults, snippets compiled, emulators' rates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,17 @@ class WrongResults:
     wrong: dict[str, int | None]
 
 
-def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | WrongResults | EmulatorFile | None:
+@dataclass(frozen=True)
+class CompilerFile:
+    """Whether each snippet of experiments/snippets/ was compiled, and by what."""
+
+    path: Path
+    date: str
+    compiles: dict[str, bool]
+    compilers: tuple[str, ...]
+
+
+def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile | None:
     """The record of a file, by its shape; None if it is none of these."""
     if "empirical" in data:
         return _sheet_file(path, data)
@@ -31,6 +41,8 @@ def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | Wrong
         return _hazard_file(path, data)
     if "wrong_results" in data:
         return _wrong_results(path, data)
+    if "snippets" in data:
+        return _compiler_file(path, data)
     return _emulator_file(path, data) if "emulators" in data else None
 
 
@@ -96,6 +108,17 @@ def _wrong_results(path: Path, data: dict) -> WrongResults:
             raise InputError(path, f"wrong_results[{name[:60]!r}].wrong", f"{number!r} is no number of launches")
         wrong[name] = None if number is None else int(number)
     return WrongResults(path, text(path, data, "machine", "file"), date(path, data, "file"), launches, wrong)
+
+
+def _compiler_file(path: Path, data: dict) -> CompilerFile:
+    rows = data["snippets"]
+    if not isinstance(rows, dict) or not all(isinstance(v, dict) for v in rows.values()):
+        raise InputError(path, "snippets", "not a table of tables")
+    for name, row in rows.items():
+        if not isinstance(row.get("compiles"), bool):
+            raise InputError(path, f"snippets[{name[:60]!r}].compiles", "neither true nor false")
+    compilers = dict.fromkeys(text(path, row, "compiler", f"snippets[{name[:60]!r}]") for name, row in rows.items())
+    return CompilerFile(path, date(path, data, "file"), {name: row["compiles"] for name, row in rows.items()}, tuple(sorted(compilers)))
 
 
 def _emulator_file(path: Path, data: dict) -> EmulatorFile:

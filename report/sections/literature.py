@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from report.claims.verdict import HOLDS, IN_PART, ORDER, UNTESTED, Finding, stated
+from report.claims.verdict import HOLDS, IN_PART, ORDER, UNTESTED, Finding, bare, stated
 from report.experiment import Column, Table, numbers, words
 from report.text import sources
 
@@ -14,6 +14,9 @@ TITLE = "The literature, checked"
 QUESTION = "What do the textbook, the lectures and the papers state, and does it hold on these machines?"
 MOST = 6
 """Claims that an experiment's section shows; the documents' tables have all of them."""
+IN_A_LINE = 14
+"""Letters of a stated number with its unit."""
+SAME = "\u00a0"
 FEWEST = 10
 """A document with fewer claims stands in the table of further documents."""
 
@@ -75,29 +78,30 @@ def tables(found: Sequence[Finding]) -> list[Table]:
 
 def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     several = len({group[0].entry.source for group in groups}) > 1
-    rows = [_row(f, is_first=i == 0, several=several) for group in groups for i, f in enumerate(group)]
+    rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
     return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
-                 "what was measured (median; of several cases the range). ‘Any’: it depends on no machine.", (
-                     Column("claim", "claim", right=False, wide=4), Column("stated", "stated", wide=1.8),
-                     Column("modelled", "model", wide=1.2),
-                     Column("counted", "counted", wide=1.3), Column("machine", "machine", right=False, wide=1.3),
-                     Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2),
-                     Column("why", "why", right=False, wide=4)), rows, most=len(rows))
+                 "what was measured (median; of several cases the range; yes or no: whether it is as the claim says). ‘Within’: by so "
+                 "much of itself the stated number may be missed. ‘Any’: it depends on no machine.", (
+                     Column("claim", "claim", right=False, wide=4.9), Column("stated", "stated", wide=1.9),
+                     Column("modelled", "model", wide=1.6),
+                     Column("counted", "counted", wide=1.2), Column("machine", "machine", right=False, wide=1.2),
+                     Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=1.9),
+                     Column("why", "why", right=False, wide=4.2)), rows, most=len(rows))
 
 
-def _row(f: Finding, is_first: bool, several: bool) -> dict:
-    """A further machine repeats nothing of the claim."""
+def _row(f: Finding, before: Finding | None, several: bool) -> dict:
+    """After the same claim on another machine nothing that is the same is repeated."""
     e = f.entry
     where = sources.cite(e.source, e.where) if several else e.where
     claim = f"{e.text}{f' ({where})' if where else ''}"
-    own = {"claim": claim, "stated": stated(e), "modelled": _bare(f, f.modelled), "counted": _bare(f, f.counted)}
-    own = own if is_first else dict.fromkeys(own, "\u00a0")
+    own = {"claim": claim, "stated": _in_lines(stated(e)), "modelled": bare(e, f.modelled), "counted": bare(e, f.counted)}
+    own = own if before is None else dict.fromkeys(own, SAME)
     said = f.words.replace(" = ", f"{numbers.NB}={numbers.NB}")
-    return {"id": e.id} | own | {"machine": f.machine, "measured": _bare(f, f.measured), "verdict": said, "why": f.why,
+    why = SAME if before is not None and before.why == f.why else f.why
+    return {"id": e.id} | own | {"machine": f.machine, "measured": bare(e, f.measured), "verdict": said, "why": why,
                                  "source": e.source, "where": e.where, "scope": e.scope}
 
 
-def _bare(f: Finding, text: str) -> str:
-    """Without a unit that the stated number has, too."""
-    _, _, unit = stated(f.entry).partition(numbers.NB)
-    return text.replace(f"{numbers.NB}{unit}", "") if unit and unit != "%" else text
+def _in_lines(value: str) -> str:
+    """A number may stand above its unit where both are too long for the column."""
+    return value.replace(numbers.NB, " ") if len(value.partition(" ")[0]) > IN_A_LINE else value

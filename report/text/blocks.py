@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from report.claims.verdict import Finding, stated
+from report.claims.verdict import Finding, bare, stated
 from report.experiment import Figure, Table
 from report.output import safe_name
 from report.text import sources, words
@@ -21,15 +21,17 @@ NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"
 
 
 def clean(text: object) -> str:
-    """One line of printable characters; units stay whole, long names may break after '/', '_', ',' and every 40 letters."""
+    """One line of printable characters; units stay whole, long names may break after '/', '_' between letters, ',' and
+    every 40 letters."""
     line = "".join(NO_BREAK.get(c, c if c.isprintable() else " " if c.isspace() else "\ufffd") for c in str(text))
     line = re.sub(r"(?<=\w)'(?=\w)", "’", " ".join(part for part in line.split(" ") if part))
     units = {m.end(1) for m in UNIT.finditer(line)}
     made, since = [], 0
-    for i, (c, following) in enumerate(zip(line, line[1:] + " ")):
+    for i, (before, c, following) in enumerate(zip(" " + line, line, line[1:] + " ")):
         made.append(c)
         since = 0 if c == " " else since + 1
-        if following not in UNBROKEN and (c in "/_," or since >= 40) and i not in units:
+        parts = c in "/," or (c == "_" and before.isalnum() and following.isalnum())  # '__device__' stays whole
+        if following not in UNBROKEN and (parts or since >= 40) and i not in units:
             made.append(ZERO_WIDTH_SPACE)
             since = 0
     return "".join(made)
@@ -105,8 +107,9 @@ def verdict(found: Sequence[Finding]) -> dict:
 
 
 def values(found: Finding) -> str:
-    """'Stated 16×, counted 16×, measured 1.41×.'"""
-    named = (("stated", stated(found.entry)), ("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
+    """'Stated 16× within 25 %, counted 16×, measured 1.41×.'"""
+    own = (("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
+    named = (("stated", stated(found.entry)), *((name, bare(found.entry, text)) for name, text in own))
     return words.sentence(", ".join(f"{name} {text}" for name, text in named if text))
 
 

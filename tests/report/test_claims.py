@@ -1,16 +1,19 @@
 """Claims on invented machines: each verdict, by case and machine, what is missing and what measures it."""
 
 import json
+import re
 
 import pytest
 from synthetic import GPU, Run, write
 
-from report.claims import entries, literature
+from report.claims import entries, literature, verdict
 from report.claims.data import Data
 from report.claims.model import Model, Unknown, question
 from report.claims.values import Fault
-from report.claims.verdict import ERRATUM, FAILS, FEW, HOLDS, IN_PART, NOISE, ONLY_THERE, UNTESTED
+from report.claims.verdict import ERRATUM, FAILS, FEW, HOLDS, IN_PART, NOISE, ONLY_THERE, UNTESTED, bare, stated
 from report.data.collect import find
+from report.data.load import load
+from report.data.reading import InputError
 
 LIMITS = {"Old": 512, GPU: 1024}
 
@@ -33,6 +36,8 @@ class KnownModel:
 def known(monkeypatch):
     monkeypatch.setattr(literature, "Model", KnownModel)
     monkeypatch.setattr(entries, "kernels", frozenset)
+    monkeypatch.setattr(entries, "_snippets", lambda: {"good", "bad", "other"})
+    monkeypatch.setattr(verdict, "what_counts", lambda kernel, key: "")
 
 
 def claims(folder, *runs, companions=(), judged_by=lambda entry, machine: None, **keys):
@@ -45,7 +50,8 @@ def claims(folder, *runs, companions=(), judged_by=lambda entry, machine: None, 
     for name, data in companions:
         write(folder / "in" / name, data)
     found = find([folder / "in"])
-    return literature.findings(entries.load(file).values(), Data(tuple(found.runs), tuple(found.counters), tuple(found.hazards)), judged_by)
+    return literature.findings(entries.load(file).values(), Data(tuple(found.runs), tuple(found.counters), tuple(found.hazards), tuple(found.compilers)),
+                               judged_by)
 
 
 def write_text(path, text):
@@ -119,7 +125,7 @@ def test_hot_and_cold_are_told_apart(tmp_path):
     hot.benchmarks += cold.benchmarks
     measured = "rate(gpu/matmul/tiled, mode=mode) / rate(gpu/matmul/naive, mode=mode)"
     found, = claims(tmp_path, hot, stated=2, rule="at_least", cases='{ mode = ["hot", "cold"] }', measured=measured)
-    assert found.words == "holds for mode = cold, does not hold here for mode = hot"
+    assert found.words == "holds for mode cold, does not hold here for mode hot"
 
 
 def test_the_largest_size_that_is_there(tmp_path):
@@ -165,7 +171,7 @@ def test_missing_points_are_named_with_what_measures_them(tmp_path):
     found, = claims(tmp_path, products({"naive": {64: 100}}, study="brief"), **keys)
     assert "in the brief study: rung run ratio --full" in found.why
     found, = claims(tmp_path, products({"naive": {64: 100}}), **keys)
-    assert "in the recorded run of ratio" in found.why
+    assert found.why.endswith("in the recorded run of ratio: rung run ratio --full measures it anew.")
     for expression, what in (("counters(gpu/matmul/naive).ffma", "experiments/profile.sh reads them"), ("context(gpu_warp_size)", "a new run has it"),
                              ("fault(no_such_fault)", "no_such_fault"), ("run(gpu/matmul/naive).no_field", "the field no_field of gpu/matmul/naive")):
         assert what in claims(tmp_path, products({"naive": {64: 100}}), measured=f"{expression} > 1")[0].why
@@ -202,6 +208,77 @@ def test_counts_faults_and_counters(tmp_path):
     assert claims(tmp_path, run, companions=extra, counted="fault(race) and not fault(race_right)")[0].verdict == HOLDS
     assert claims(tmp_path, run, companions=extra, counted="not fault(race)")[0].counted == "no"
     assert claims(tmp_path, run, companions=extra, stated=7, measured="counters(gpu/matmul/naive).dram_bytes")[0].verdict == HOLDS
+
+
+def test_snippets(tmp_path):
+    told = {"good": {"compiles": True, "compiler": "nvcc 13"}, "bad": {"compiles": False, "compiler": "nvcc 13", "message": "no"}}
+    extra = [("compilers.json", {"date": "2026-01-01", "snippets": told})]
+    run = products({"naive": {64: 100}})
+    for expression, verdict in (("compiles(good) and not compiles(bad)", HOLDS), ("compiles(bad)", FAILS)):
+        found, = claims(tmp_path, run, companions=extra, measured=expression)
+        assert (found.verdict, found.machine) == (verdict, "any")
+    found, = claims(tmp_path, run, companions=extra, measured="compiles(other)")
+    assert found.verdict == UNTESTED and "compile.py" in found.why
+
+
+@pytest.mark.parametrize("rows, what", [([], "snippets: not a table of tables"), ({"a": {"compiles": 1}}, "neither true nor false"),
+                                        ({"a": {"compiles": True}}, "compiler: missing or not a text")])
+def test_a_broken_file_of_snippets(tmp_path, rows, what):
+    with pytest.raises(InputError, match=what):
+        load(write(tmp_path / "compilers.json", {"date": "2026-01-01", "snippets": rows}))
+
+
+def test_the_tolerance_is_told(tmp_path):
+    run = products({"naive": {64: 100}, "tiled": {64: 185}})
+    keys = {"stated": 2, "rule": "at_least", "unit": "times", "tolerance": 0.1, "measured": "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"}
+    found, = claims(tmp_path, run, **keys)
+    assert found.verdict == HOLDS and stated(found.entry) == "≥\u202f2× within 10\u00a0%" and found.entry.accepted == (1.8, None)
+    found, = claims(tmp_path, run, **keys | {"tolerance": 0})
+    assert found.verdict == FAILS and stated(found.entry) == "≥\u202f2×" and found.why == "Measured 1.85×, not ≥\u202f2×."
+    found, = claims(tmp_path, run, **keys | {"rule": "equals", "stated": 16, "tolerance": 0.25})
+    assert found.entry.accepted == (12, 20) and found.why == "Measured 1.85×, not 16× within 25\u00a0%."
+
+
+@pytest.mark.parametrize("unit, text, measured", [("share of the copy", "≥\u202f50\u00a0% of the copy", "89\u00a0%"), ("share", "≥\u202f50\u00a0%", "89\u00a0%"),
+                                                  ("threads", "≥\u202f0.5\u00a0threads", "0.89"), ("times", "≥\u202f0.5×", "0.89×"),
+                                                  ("", "≥\u202f0.5", "0.89")])
+def test_units_stand_with_the_stated_number(tmp_path, unit, text, measured):
+    run = products({"naive": {64: 100}, "tiled": {64: 89}})
+    found, = claims(tmp_path, run, stated=0.5, rule="at_least", unit=unit, measured="rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)")
+    assert stated(found.entry) == text and bare(found.entry, found.measured) == measured
+
+
+def test_results_that_are_right_and_rates_with_their_units(tmp_path):
+    run = products({"naive": {64: 100, 128: 100}, "tiled": {64: 300, 128: 50}})
+    found, = claims(tmp_path, run, measured="run(gpu/matmul/naive, n=64).is_right")
+    assert (found.verdict, found.measured) == (HOLDS, "yes")
+    found, = claims(tmp_path, run, measured="rate(gpu/matmul/tiled, n=64) > rate(gpu/matmul/naive, n=64)")
+    assert re.fullmatch(r"(300|299\.\d)\u00a0GFLOP/s > (100|99\.\d)\u00a0GFLOP/s", found.measured)
+    found, = claims(tmp_path, run, measured="run(gpu/matmul/naive, n=64).threads < 1")
+    assert (found.verdict, found.measured) == (FAILS, "1 ≥ 1")
+    found, = claims(tmp_path, run, modelled="1 + 1 == 3")
+    assert (found.verdict, found.modelled) == (FAILS, "2 ≠ 3")
+    found, = claims(tmp_path, run, cases="{ n = [64, 128] }", measured="rate(gpu/matmul/tiled, n=n) > rate(gpu/matmul/naive, n=n)")
+    assert found.measured == "yes in 1 of 2 cases"
+
+
+def test_sizes_are_named_as_their_problem_declares_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(verdict, "what_counts", lambda kernel, key: {"n": "elements a side"}.get(key, ""))
+    run = products({"naive": dict.fromkeys((64, 128, 256), 100), "tiled": {64: 300, 128: 300, 256: 100}})
+    keys = {"stated": 2, "rule": "at_least", "cases": '{ n = "all" }', "measured": GAIN}
+    assert claims(tmp_path, run, **keys)[0].words == "holds up to 128 elements a side, does not hold here for 256 elements a side"
+    monkeypatch.setattr(verdict, "what_counts", lambda kernel, key: "bytes of the array")
+    assert claims(tmp_path, run, **keys)[0].words == "holds up to 128\u00a0B of the array, does not hold here for 256\u00a0B of the array"
+
+
+def test_a_claim_whose_kernels_were_not_measured(tmp_path):
+    run = products({"naive": {64: 100}})
+    for keys in ({"cases": '{ n = "all" }', "measured": GAIN}, {"cases": '{ n = "largest" }', "stated": 2, "measured": GAIN}):
+        found, = claims(tmp_path, run, **keys)
+        assert found.verdict == UNTESTED and found.machine == "" and found.why.startswith("No point of gpu/matmul/tiled in the recorded run")
+    assert "did you mean 'race'?" in claims(tmp_path, run, companions=[("hazards.json", {
+        "tool": "the emulator", "machine": "any", "date": "2026-01-01", "kernels": {"race": {"emulator": {"found": True}}}})],
+        counted="fault(races)")[0].why
 
 
 def test_a_refused_point_is_a_fact(tmp_path):

@@ -1,6 +1,8 @@
 """experiments/claims.toml itself, the mistakes that can be made in it, and `python -m report.claims`."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,17 @@ def test_no_claim_raises_on_what_was_recorded(found, known):
     assert not [f.fault for f in found if f.fault]
     assert all(f.why for f in found if f.verdict == UNTESTED)
     assert not [m for f in found for m in f.missing if "field" in m]
+
+
+@built
+def test_what_a_claim_asks_for_is_measured_by_its_experiment(known):
+    """So that the command that is named for missing points measures them."""
+    plans = {name: subprocess.run([program(), "run", name, "--full", "--benchmark_list_tests"], capture_output=True, text=True, check=True).stdout
+             for name in {e.experiment for e in known.values() if e.trees}}
+    for e in known.values():
+        for call in (c for kind in KINDS for c in e.calls(kind) if c.name in KERNEL_CALLS - {"counters"}):
+            counted = "count/" if call.name == "count" else ""
+            assert re.search(rf"^{counted}{re.escape(call.subject)}/", plans[e.experiment], re.MULTILINE), f"{e.id}: {call}"
 
 
 @built
@@ -134,6 +147,11 @@ def test_the_command_prints_what_was_asked_for(capsys):
     assert command.main(["pmpp3", "--json", "--results", str(RECORDED)]) == command.OK
     told = json.loads(capsys.readouterr().out)
     assert {c["source"] for c in told} == {"pmpp3"} and {"verdict", "stated", "missing", "cases"} <= told[0].keys()
+
+
+def test_what_is_true_of_any_machine_stands_beside_ones_own_results(capsys):
+    assert command.main(["global_void", "--results", str(RECORDED / "nvidia-h200" / "ratio.json")]) == command.OK
+    assert "any: holds. measured yes" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments, what", [(["bytes_123"], "did you mean 'bytes_132'?"), (["--results", "/absent"], "no such file")])

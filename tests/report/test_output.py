@@ -54,3 +54,13 @@ def test_a_figure_that_cannot_be_drawn_is_no_silent_gap(tmp_path):
     with pytest.raises(RuntimeError):
         with output.written([figure("good"), bad], lambda: [], tmp_path) as drawn:
             assert drawn
+
+
+def test_what_fails_beside_the_drawing_is_told_alone(tmp_path, capfd):
+    """As bad input that is found while tables are made: the processes that draw add nothing to it."""
+    def tables():
+        raise ValueError("line 1 of a file")
+    with pytest.raises(ValueError, match="line 1"):
+        with output.written([figure("a"), figure("b")], tables, tmp_path):
+            pass
+    assert "Traceback" not in capfd.readouterr().err

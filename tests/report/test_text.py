@@ -74,7 +74,7 @@ def test_citations_name_the_document():
 
 
 @pytest.mark.parametrize("text, shown", (("a\x00b", "a\ufffdb"), ("x\u202ey", "x\ufffdy"), (" two\n lines\t", "two lines"),
-                                         ("a/b", "a/\u200bb"), ("a, b", "a, b"), ("y" * 81, ("y" * 40 + "\u200b") * 2 + "y"),
+                                         ("a/b", "a/\u200bb"), ("a_b", "a_\u200bb"), ("a __b__ make_", "a __b__ make_"), ("a, b", "a, b"), ("y" * 81, ("y" * 40 + "\u200b") * 2 + "y"),
                                          ("the GPU's", "the GPU’s"), (f"12{NB}GB/s", f"12{NB}GB/s")))
 def test_clean_text(text, shown):
     assert clean(text) == shown

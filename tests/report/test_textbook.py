@@ -56,6 +56,8 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
     assert "6.0 % leave the multiprocessors, as many bytes as the tiled kernel requests" in text
+    assert "From DRAM the tiled kernel reads 1× as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
+    assert section.answer[0].replace("\u00a0", " ").endswith("since merged requests and caches already serve 98 % of what the naive kernel requests.")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
 
 
@@ -109,3 +111,29 @@ def test_the_ladders_kernels_stand_in_where_these_were_not_measured(tmp_path):
     modelled().save(tmp_path)
     section = next(c.section for c in contributions(collect([tmp_path], [])) if c.view.name == "textbook")
     assert "1.70× as fast as the naive kernel" in section.finding and len(section.tables[0].rows) == 2
+    assert "promises a factor of 16, tiles of 16 × 16 are 1.70×" in section.answer[0]
+
+
+def test_of_several_experiments_the_one_with_counters_stands_in(tmp_path):
+    """The first kernels are shown before the ladder, but no counters belong to their size."""
+    for experiment, n, rates in (("first_kernels", 1024, (100, 200)), ("matmul_ladder", 512, (100, 150))):
+        run = Run(experiment)
+        run.roofs("gpu")
+        for name, rate, tunables in zip(("naive", "tiled"), rates, ({"block": 16}, {"tile": 16})):
+            run.rate(f"gpu/matmul/{name}", rate, n, tunables=tunables, bytes_declared_loaded=8 * n**3 / (1 if name == "naive" else 16))
+        run.save(tmp_path)
+    points = {b["name"]: {"l1_load_sectors": 8 * 512**3 / 64, "l2_load_sectors": 1e6, "dram_bytes_read": 8e6 if "naive" in b["name"] else 4e6, "ffma": 512**3}
+              for b in run.benchmarks if "gpu/matmul" in b["name"]}
+    write(tmp_path / "counters.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": points})
+    modelled().save(tmp_path)
+    section = next(c.section for c in contributions(collect([tmp_path], [])) if c.view.name == "textbook")
+    assert "1.50× as fast as the naive kernel" in section.finding
+    assert "reads 0.5×" in section.finding.replace("0.500", "0.5") and "save nothing" not in section.finding
+
+
+def test_requests_that_do_not_merge_bring_it_back_by_the_model_unless_a_measured_setting_has_it(tmp_path):
+    cached = dict(lines=1e9, model_l1_load_sectors=4, model_l2_load_sectors=2, model_device_wavefronts_per_s=1e9,
+                  bytes_of=lambda kernel, n: requested(kernel, n), model_device="H200")
+    assert "the factor comes back, 16" in section_of(tmp_path / "a", modelled(timed((100, 160)), **cached | {"model_device_wavefronts_per_s": 1e15})).finding
+    assert "comes back" not in section_of(tmp_path / "b", modelled(timed((100, 160)), **cached)).finding
+    assert "comes back" not in section_of(tmp_path / "c", modelled(timed((100, 1600)), **cached | {"model_device_wavefronts_per_s": 1e15})).finding

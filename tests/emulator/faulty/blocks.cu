@@ -254,6 +254,33 @@ const bool mixed = add_faulty({.name = "atomic_and_plain_read",
                                .run = on_buffers(running_total<true>),
                                .right = on_buffers(running_total<false>)});
 
+/// Blocks count up to a limit, one after another under a lock. One that finds the limit reached has nothing to add; if
+/// it returns at once, the lock is never free again, and the next block waits for ever.
+template <bool kGivesBack>
+__global__ void count_under_lock(mem<int>* lock, volatile mem<int>* total) {
+  constexpr int kLimit = 1;
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&lock[0], 0, 1) != 0) {
+  }
+  __threadfence();
+  const int before = total[0];
+  if constexpr (!kGivesBack) {
+    if (before >= kLimit) return;
+  }
+  if (before < kLimit) total[0] = before + 1;
+  __threadfence();
+  atomicExch(&lock[0], 0);
+}
+
+const bool kept_lock = add_faulty({.name = "lock_kept_by_early_return",
+                                   .what = "a lock that a block keeps when it returns early",
+                                   .findings = {"runaway"},
+                                   .runs_away = true,
+                                   .launch = {{3}, {32}},
+                                   .buffers = {{"lock", sizeof(int)}, {"total", sizeof(int)}},
+                                   .run = on_buffers(count_under_lock<false>),
+                                   .right = on_buffers(count_under_lock<true>)});
+
 template <bool kAtomic>
 __global__ void reset_while_counting(mem<int>* total) {
   atomicAdd(&total[0], 1);

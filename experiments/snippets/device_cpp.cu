@@ -1,0 +1,22 @@
+// Device code with overloads, a default parameter, a namespace, a template and a class.
+namespace shapes {
+
+template <typename Number>
+class Square {
+ public:
+  __device__ explicit Square(Number side = 1) : side_(side) {}
+  __device__ Number area() const { return side_ * side_; }
+
+ private:
+  Number side_;
+};
+
+__device__ int scaled(int area, int factor = 2) { return factor * area; }
+__device__ float scaled(float area) { return 0.5f * area; }
+
+}  // namespace shapes
+
+__global__ void areas(int* whole, float* real) {
+  *whole = shapes::scaled(shapes::Square<int>(3).area());
+  *real = shapes::scaled(shapes::Square<float>().area());
+}

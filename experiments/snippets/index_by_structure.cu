@@ -1,0 +1,5 @@
+// The example of the lecture: an array indexed by threadIdx as a whole.
+__global__ void convolve(const float* image) {
+  __shared__ float region[32];
+  region[threadIdx] = image[0];
+}

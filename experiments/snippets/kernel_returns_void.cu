@@ -1,0 +1,2 @@
+// A kernel that stores its result.
+__global__ void answer(int* result) { *result = 42; }
