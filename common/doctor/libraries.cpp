@@ -15,9 +15,7 @@ std::vector<Finding> look(const System& system) {
                           .verdict = Verdict::costs,
                           .found = "rung was built without it",
                           .cost = library.cost,
-                          .remedy = "install " + library.package +
-                                    ", or name a folder with its sources by -DRUNG_SOURCES=DIR where rung builds it, "
-                                    "and build again"});
+                          .remedy = "install " + library.package + " (its name in Debian and Ubuntu) and build again"});
   }
   findings.insert(findings.begin(), Finding{.what = "libraries", .found = with});
   return findings;
