@@ -1,5 +1,7 @@
 # What both commands (experiments/run.sh, tests/run.sh) need first: packages, a build, Python. To be sourced.
-# Says what it installs, never asks, and where something cannot be had (offline, no rights) goes on with what is there.
+# Says what it installs, never asks, and where something cannot be had (offline, no rights) goes on with what is there:
+# libraries that are not installed are built from their sources (common/libraries.cmake), out of the folder that
+# RUNG_SOURCES names or from the network.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
@@ -11,6 +13,16 @@ say() { printf '== %s\n' "$*"; }
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+# Takes out of the list what this distribution does not have, of which apt would install nothing at all.
+known_to_apt() {
+  local -n list=$1
+  local name known=()
+  for name in "${list[@]}"; do
+    if apt-cache show "$name" >/dev/null 2>&1; then known+=("$name"); else echo "not in this distribution: $name"; fi
+  done
+  list=("${known[@]}")
 }
 
 install_packages() {
@@ -27,7 +39,7 @@ install_packages() {
   # Kept in this tree: nobody else can have put a file of that name there.
   local bundle=/etc/ssl/certs/ca-certificates.crt
   [ -f $bundle ] && mkdir -p build && cp $bundle build/certificates.crt && export PIP_CERT=$top/build/certificates.crt
-  if ! { as_root apt-get "${options[@]}" update &&
+  if ! { as_root apt-get "${options[@]}" update && known_to_apt missing &&
          as_root apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}"; } >packages.log 2>&1; then
     say "could not install them (offline, or no rights; see packages.log): going on with what is there"
   fi
@@ -48,8 +60,21 @@ find_python() {
   "$python" -c 'import numpy' 2>/dev/null || python=python3  # what is installed is used
 }
 
+# CMake 3.25 or later: the system's, else one from PyPI in .venv, which needs no rights.
+find_cmake() {
+  local version
+  version=$(cmake --version 2>/dev/null | grep -oE '[0-9]+\.[0-9]+' | head -n 1) || true
+  [ -n "$version" ] && [ "$(printf '3.25\n%s\n' "$version" | sort -V | head -n 1)" = 3.25 ] && return 0
+  say "installing CMake into .venv (here is ${version:-none}, 3.25 is needed)"
+  { [ -x .venv/bin/python ] || python3 -m venv --system-site-packages .venv; } >>python.log 2>&1 &&
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --timeout 30 'cmake>=3.25' ninja \
+      >>python.log 2>&1 && export PATH=$top/.venv/bin:$PATH && return 0
+  say "could not install it: see python.log"
+}
+
 build() {
   local generator=()
+  find_cmake
   command -v ninja >/dev/null && [ ! -f build/CMakeCache.txt ] && generator=(-G Ninja)
   if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 &&
      ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
@@ -57,7 +82,12 @@ build() {
   fi
   say "building in build/ (${CMAKE_BUILD_PARALLEL_LEVEL:=$(nproc)} at a time)"
   export CMAKE_BUILD_PARALLEL_LEVEL
-  cmake -S . -B build "${generator[@]}" "$@" >build.log 2>&1 && cmake --build build >>build.log 2>&1 && return 0
+  local sources=()
+  [ -z "${RUNG_SOURCES:-}" ] || sources=("-DRUNG_SOURCES=$RUNG_SOURCES")
+  if cmake -S . -B build "${generator[@]}" "${sources[@]}" "$@" >build.log 2>&1; then
+    sed -n 's/^--   \(.*: missing\)/   \1/p' build.log
+    cmake --build build >>build.log 2>&1 && return 0
+  fi
   tail -n 40 build.log
   say "the build failed: see build.log"
   return 1

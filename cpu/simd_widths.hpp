@@ -2,7 +2,9 @@
 /// the FMA ceilings measure. To add one, add a row here, and its fused multiply-add to ceilings/fma.cpp.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace rung {
 
@@ -31,6 +33,14 @@ inline constexpr SimdWidth kSimdWidths[] = {
     {.bits = 128, .name = "SSE2", .target = "N_SSE4", .registers = 16, .tile = {6, 2}},
     {.bits = 128, .name = "NEON", .target = "N_NEON", .registers = 32, .tile = {8, 3}},
 };
+
+/// The widths of all CPUs, the widest first.
+inline std::vector<std::int64_t> simd_bits() {
+  std::vector<std::int64_t> all;
+  for (const SimdWidth& width : kSimdWidths)
+    if (all.empty() || all.back() != width.bits) all.push_back(width.bits);
+  return all;
+}
 
 /// The row of a target of Google Highway; -1 if there is none.
 constexpr int simd_row_of(std::string_view target) {

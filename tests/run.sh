@@ -1,26 +1,72 @@
 #!/usr/bin/env bash
-# Every test that this machine can run:  bash tests/run.sh
+# The tests:  bash tests/run.sh [--all]
 # Installs what is missing and builds; says which tests were skipped and why. Ends with "N passed, N failed".
+# Without --all it leaves out the few that take longest (named below). Where a machine has several processors, several
+# tests run at once, the report's beside those in C++; those that are about time run alone, and never fail because a
+# machine is busy: they are skipped there, with what they measured.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../common/setup.sh"
+
+all=0
+for argument; do
+  case $argument in
+    --all) all=1 ;;
+    *) echo "tests/run.sh: unknown argument '$argument': give --all or nothing" >&2; exit 2 ;;
+  esac
+done
+
+# About time, so alone.
+alone='CpuCeilings.EveryPassTakesItsTime:HotPath.*:HarnessCost.*:CpuEvents.*:Host.*'
+# Each longer than about ten seconds: large sizes of what the other tests hold at small ones.
+long='CpuCeilings.TriadFromMemoryIsAsFastAsStream:CpuMatmul.RowsAboutAPowerOfTwoApartAreRight'
+long+=':CpuMatmul.ManyRowsAreRightOnAnyNumberOfThreads:*HasNoHazardInAnyOrder/gpu_matmul_coarsened'
+long+=':*RequestsTheBytesThatItDeclares/gpu_matmul_coarsened:*EveryCpuKernel.IsRight/cpu_matmul_fused'
+left_out=''
+[ "$all" = 1 ] && alone+=":CpuCeilings.TriadFromMemoryIsAsFastAsStream" || left_out=":$long"
 
 install_packages
 build -DRUNG_TESTS=ON || { echo "0 passed, 1 failed"; exit 1; }
 find_python
 
-log=$(mktemp)
-trap 'rm -f "$log" "$log.py"' EXIT
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 failed=0
-say "C++ tests"
-build/tests/rung_tests --gtest_brief=1 >"$log" 2>&1 || failed=1
-grep -vE '^Running main|: Skipped$|^$' "$log" | grep -vxFf <(grep -A1 ': Skipped$' "$log") || true
-grep -A1 ': Skipped$' "$log" | grep -vE ': Skipped$|^--$|^$' | sort | uniq -c | sed 's/^ */skipped /' || true
-say "report tests"
-"$python" -m pytest -q -rs -p no:cacheprovider tests 2>&1 | tee "$log.py" || failed=1
 
-count() { grep -oE "$1" "$2" | grep -oE '[0-9]+' | tail -n 1 || echo 0; }
-cxx_passed=$(count '\[  PASSED  \] [0-9]+ test' "$log"); cxx_failed=$(count '\[  FAILED  \] [0-9]+ test' "$log")
-py_passed=$(count '[0-9]+ passed' "$log.py"); py_failed=$(count '[0-9]+ failed' "$log.py")
+say "report tests and C++ tests"
+"$python" -m pytest -q -rs -p no:cacheprovider tests >"$logs/report" 2>&1 &
+report=$!
+if [ -x build/tests/rung_tests ]; then
+  # As many at once as there are processors, the report's tests beside them, and 2 GiB of memory for each.
+  shards=$(nproc)
+  fit=$(awk '/^MemAvailable/ {print int($2 / 2097152)}' /proc/meminfo)
+  [ "$shards" -le "${fit:-1}" ] || shards=$((fit > 0 ? fit : 1))
+  [ "$shards" -le 8 ] || shards=8
+  running=()
+  for ((shard = 0; shard < shards; shard++)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard OMP_WAIT_POLICY=passive \
+      build/tests/rung_tests --gtest_brief=1 "--gtest_filter=-$alone$left_out" >"$logs/cxx.$shard" 2>&1 &
+    running+=($!)
+  done
+  for job in "${running[@]}"; do wait "$job" || failed=1; done
+  wait "$report" || failed=1
+  build/tests/rung_tests --gtest_brief=1 "--gtest_filter=$alone${left_out:+-${left_out#:}}" >"$logs/cxx.alone" 2>&1 || failed=1
+else
+  say "no C++ tests: they need GoogleTest"
+  : >"$logs/cxx.none"
+  wait "$report" || failed=1
+fi
+
+cat "$logs"/cxx.* >"$logs/cxx"
+grep -vE '^Running main|^Note: |: Skipped$|^$|tests? from .* ran|^\[  PASSED  \]|^\[ *SKIPPED' "$logs/cxx" |
+  grep -vxFf <(grep -A1 ': Skipped$' "$logs/cxx") || true
+grep -A1 ': Skipped$' "$logs/cxx" | grep -vE ': Skipped$|^--$|^$' | sort | uniq -c | sed 's/^ */skipped /' || true
+[ "$all" = 1 ] || echo "left out (--all runs them): ${long//:/ }"
+cat "$logs/report"
+
+# The sum of the numbers that follow a word in a log.
+count() { { grep -oE "$1" "$2" || true; } | { grep -oE '[0-9]+' || true; } | awk '{sum += $1} END {print sum + 0}'; }
+cxx_passed=$(count '\[  PASSED  \] [0-9]+ test' "$logs/cxx"); cxx_failed=$(count '\[  FAILED  \] [0-9]+ test' "$logs/cxx")
+py_passed=$(count '[0-9]+ passed' "$logs/report"); py_failed=$(count '[0-9]+ failed' "$logs/report")
 # A program that died has not told what failed.
 [ "$failed" = 0 ] || [ $((cxx_failed + py_failed)) -gt 0 ] || cxx_failed=1
 echo "$((cxx_passed + py_passed)) passed, $((cxx_failed + py_failed)) failed"

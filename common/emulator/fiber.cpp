@@ -23,27 +23,50 @@ constexpr std::size_t kColours = 16, kColourBytes = 256;
 
 constexpr std::uint64_t kCanary = 0x57ac4e4d'0f57ac45;
 
+#ifdef RUNG_BOOST_CONTEXT
 /// The stack allocator that boost::context requires. It does nothing, since the pool owns the stacks.
 struct KeepStack {
   void deallocate(boost::context::stack_context&) {}
 };
+#endif
 
 }  // namespace
 
 Fiber::Fiber(StackArea stack, std::function<void(Fiber&)> body) : stack_(stack), body_(std::move(body)) {
   std::memcpy(stack.begin, &kCanary, sizeof kCanary);
+#ifdef RUNG_BOOST_CONTEXT
   boost::context::stack_context context;
   context.sp = stack.begin + stack.bytes;
   context.size = stack.bytes;
-  inside_ = boost::context::fiber(
-      std::allocator_arg, boost::context::preallocated(context.sp, context.size, context), KeepStack{},
-      [this](boost::context::fiber&& from) {
-        outside_ = std::move(from);
-        arrived_inside();
-        body_(*this);
-        RUNG_ASAN(__sanitizer_start_switch_fiber(nullptr, outside_stack_.begin, outside_stack_.bytes));
-        return std::move(outside_);
-      });
+  inside_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(context.sp, context.size, context),
+                                  KeepStack{}, [this](boost::context::fiber&& from) {
+                                    outside_ = std::move(from);
+                                    run_body();
+                                    return std::move(outside_);
+                                  });
+#else
+  if (getcontext(&start_) != 0) throw Error("the emulator cannot make a context for a thread");
+  start_.uc_stack.ss_sp = stack.begin;
+  start_.uc_stack.ss_size = stack.bytes;
+  start_.uc_link = nullptr;                                  // the body does not return there
+  const auto self = reinterpret_cast<std::uintptr_t>(this);  // makecontext() passes integers only
+  makecontext(&start_, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self >> 32),
+              static_cast<unsigned>(self));
+#endif
+}
+
+#ifndef RUNG_BOOST_CONTEXT
+void Fiber::enter(unsigned high, unsigned low) {
+  auto* const fiber = reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
+  fiber->run_body();
+  jump_to(fiber->outside_, 1);
+}
+#endif
+
+void Fiber::run_body() {
+  arrived_inside();
+  body_(*this);
+  RUNG_ASAN(__sanitizer_start_switch_fiber(nullptr, outside_stack_.begin, outside_stack_.bytes));
 }
 
 bool Fiber::intact() const { return std::memcmp(stack_.begin, &kCanary, sizeof kCanary) == 0; }

@@ -1,8 +1,15 @@
 /// Fibers: the threads of a block. A fiber runs until it suspends itself and continues from there when resumed. It
 /// belongs to the OS thread that first resumed it.
+/// Boost.Context switches between them. In a build without it ucontext starts them and jumps switch, since
+/// swapcontext() would make a system call each time.
 #pragma once
 
+#ifdef RUNG_BOOST_CONTEXT
 #include <boost/context/fiber.hpp>
+#else
+#include <setjmp.h>
+#include <ucontext.h>
+#endif
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -17,6 +24,12 @@
 #endif
 
 namespace rung {
+
+#ifndef RUNG_BOOST_CONTEXT
+/// longjmp() itself: with _FORTIFY_SOURCE, which some distributions define, its name stands for one that refuses to
+/// leave a stack for another.
+extern "C" [[noreturn]] void jump_to(__jmp_buf_tag* place, int value) __asm__("_longjmp");
+#endif
 
 struct StackArea {
   std::byte* begin = nullptr;
@@ -35,11 +48,20 @@ class Fiber {
   bool intact() const;
 
  private:
+  void run_body();
   void arrived_inside();
 
   StackArea stack_;
   std::function<void(Fiber&)> body_;
+#ifdef RUNG_BOOST_CONTEXT
   boost::context::fiber inside_, outside_;
+#else
+  static void enter(unsigned high, unsigned low);
+
+  ucontext_t start_;
+  bool has_started_ = false;
+  jmp_buf inside_, outside_;
+#endif
   // For AddressSanitizer, which must be notified of every change of stack; unused without it.
   void* inside_fake_stack_ = nullptr;
   void* outside_fake_stack_ = nullptr;
@@ -49,13 +71,25 @@ class Fiber {
 // Inline: every return after a switch is mispredicted, so there should be few.
 inline void Fiber::resume() {
   RUNG_ASAN(__sanitizer_start_switch_fiber(&outside_fake_stack_, stack_.begin, stack_.bytes));
+#ifdef RUNG_BOOST_CONTEXT
   inside_ = std::move(inside_).resume();
+#else
+  if (_setjmp(outside_) == 0) {
+    if (has_started_) jump_to(inside_, 1);
+    has_started_ = true;
+    setcontext(&start_);
+  }
+#endif
   RUNG_ASAN(__sanitizer_finish_switch_fiber(outside_fake_stack_, nullptr, nullptr));
 }
 
 inline void Fiber::suspend() {
   RUNG_ASAN(__sanitizer_start_switch_fiber(&inside_fake_stack_, outside_stack_.begin, outside_stack_.bytes));
+#ifdef RUNG_BOOST_CONTEXT
   outside_ = std::move(outside_).resume();
+#else
+  if (_setjmp(inside_) == 0) jump_to(outside_, 1);
+#endif
   arrived_inside();
 }
 

@@ -1,6 +1,5 @@
 #include "common/machine/cpu_info.hpp"
 
-#include <hwloc.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -8,52 +7,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "common/machine/control_groups.hpp"
+#include "common/machine/topology.hpp"
 
 namespace rung {
 namespace {
-
-struct DestroyTopology {
-  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
-
-/// Leaves only the processors that this process may run on. Where OpenMP binds threads, the initial thread is bound to
-/// one place already when the program starts, so the places tell what the process was given.
-void restrict_to_usable(hwloc_topology_t topology) {
-  hwloc_bitmap_t usable = hwloc_bitmap_alloc();
-  for (int place = 0; place < omp_get_num_places(); ++place) {
-    std::vector<int> ids(omp_get_place_num_procs(place));
-    omp_get_place_proc_ids(place, ids.data());
-    for (const int id : ids) hwloc_bitmap_set(usable, static_cast<unsigned>(id));
-  }
-  if (omp_get_num_places() > 0 || hwloc_get_cpubind(topology, usable, HWLOC_CPUBIND_PROCESS) == 0)
-    hwloc_topology_restrict(topology, usable, 0);
-  hwloc_bitmap_free(usable);
-}
-
-Topology load_topology() {
-  setenv("HWLOC_HIDE_ERRORS", "2", 0);  // hypervisors tell odd topologies; hwloc repairs them, with a page of warning
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return nullptr;
-  Topology owned(topology);
-  if (hwloc_topology_load(topology) != 0) return nullptr;
-  restrict_to_usable(topology);
-  return owned;
-}
-
-/// Sizes of all caches of one level.
-std::vector<std::size_t> caches(hwloc_topology_t topology, hwloc_obj_type_t level) {
-  std::vector<std::size_t> sizes;
-  for (hwloc_obj_t cache = nullptr; (cache = hwloc_get_next_obj_by_type(topology, level, cache));)
-    sizes.push_back(cache->attr->cache.size);
-  return sizes;
-}
 
 std::size_t sum(const std::vector<std::size_t>& sizes) {
   std::size_t total = 0;
@@ -127,16 +88,15 @@ CpuInfo read_cpu_info() {
   info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
   info.memory_bytes = usable_memory();
   info.cores = info.hardware_threads = omp_get_num_procs();
-  const Topology topology = load_topology();
+  const std::optional<Topology> topology = read_topology();
   if (!topology) return info;
-  info.cores = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
-  info.hardware_threads = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_PU));
-  const auto l2 = caches(topology.get(), HWLOC_OBJ_L2CACHE), l3 = caches(topology.get(), HWLOC_OBJ_L3CACHE);
-  info.l1d_bytes = smallest(caches(topology.get(), HWLOC_OBJ_L1CACHE));
-  info.l2_bytes = smallest(l2);
-  info.l3_bytes = smallest(l3);
-  info.all_l2_bytes = sum(l2);
-  info.all_l3_bytes = sum(l3);
+  info.cores = std::max(1, topology->cores);
+  info.hardware_threads = std::max(1, topology->hardware_threads);
+  info.l1d_bytes = smallest(topology->l1d);
+  info.l2_bytes = smallest(topology->l2);
+  info.l3_bytes = smallest(topology->l3);
+  info.all_l2_bytes = sum(topology->l2);
+  info.all_l3_bytes = sum(topology->l3);
   return info;
 }
 

@@ -7,7 +7,7 @@
 
 namespace rung {
 
-/// Caches and cores by hwloc, restricted to the processors that this process may run on. A cache that the machine (or
+/// Caches and cores, restricted to the processors that this process may run on. A cache that the machine (or
 /// its hypervisor) does not tell of has size 0.
 struct CpuInfo {
   std::string name;           ///< "AMD EPYC 9554 64-Core Processor", "ARM, implementer 0x41, part 0xd0c"

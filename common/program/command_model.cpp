@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/program/commands.hpp"
+#include "common/program/usage.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -18,12 +19,13 @@ void print_error(const std::string& text) { fmt::print("{}\n", nlohmann::json{{"
 /// A parser of its own for each line, so that no option outlives it.
 void answer(const std::string& line) {
   CLI::App calculators;
+  calculators.name("rung model");
   calculators.require_subcommand(1);
   for (const auto add : {add_bound_command, add_occupancy_command, add_tile_command}) add(calculators);
   try {
     calculators.parse(line + " --json");
   } catch (const CLI::ParseError& error) {
-    print_error(error.what());
+    print_error(usage_error(calculators, error));
   } catch (const Error& error) {
     print_error(error.what());
   }

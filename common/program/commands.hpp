@@ -18,5 +18,6 @@ void add_tile_command(CLI::App& app);
 void add_blur_command(CLI::App& app);
 void add_model_command(CLI::App& app);
 void add_claims_command(CLI::App& app);
+void add_doctor_command(CLI::App& app);
 
 }  // namespace rung

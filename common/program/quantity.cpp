@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "common/registry.hpp"
 
@@ -45,11 +46,26 @@ std::optional<double> bytes_of(std::string_view unit) {
   }
 }
 
+/// "'4Kio' has the unknown unit 'kio'; did you mean 'KiB'?; the units are B, KiB …"
+std::string unknown_unit(const std::string& text, const Amount& amount, const std::vector<std::string>& units) {
+  std::vector<std::string> low = units;
+  for (std::string& unit : low)
+    for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string near = nearest(amount.unit, low);
+  std::string meant, all;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (low[i] == near) meant = "; did you mean '" + units[i] + "'?";
+    all += (i ? ", " : "") + units[i];
+  }
+  return "'" + text + "' has the unknown unit '" + amount.unit + "'" + meant + "; the units are " + all;
+}
+
 }  // namespace
 
 std::int64_t parse_bytes(const std::string& text) {
   const auto amount = parse(text);
   const auto unit = amount ? bytes_of(amount->unit) : std::nullopt;
+  if (amount && !unit) throw Error(unknown_unit(text, *amount, {"B", "KiB", "MiB", "GiB"}));
   const double bytes = unit ? amount->value * *unit : -1;
   if (!(bytes >= 0 && bytes <= kMost) || bytes != std::floor(bytes))
     throw Error("'" + text + "' is not an amount of memory: give whole bytes, as 32768, 32KiB or 32KB (of 1024 B)");
@@ -75,6 +91,7 @@ std::int64_t parse_threads(const std::string& text) {
 double parse_ratio(const std::string& text) {
   const auto amount = parse(text);
   const bool known = amount && (amount->unit.empty() || amount->unit == "op/b" || amount->unit == "flop/b");
+  if (amount && !known) throw Error(unknown_unit(text, *amount, {"OP/B", "FLOP/B"}));
   if (!known || amount->value < 0)
     throw Error("'" + text + "' is not a ratio: give operations per byte, as 0.25 or 0.25OP/B");
   return amount->value;

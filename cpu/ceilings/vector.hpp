@@ -1,21 +1,24 @@
 /// The widest vectors of the CPU that the program is compiled for: loads and stores with the fewest instructions.
 #pragma once
 
-#ifndef HWY_COMPILE_ONLY_STATIC
-#define HWY_COMPILE_ONLY_STATIC  // without it, Highway 1.0.3 does not compile for a CPU with AVX-VNNI
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
-#include <hwy/cache_control.h>
-#include <hwy/highway.h>
 
 #include <cstdint>
 
 namespace rung {
 
-#if HWY_ARCH_X86
-constexpr int kVectorBytes = HWY_MAX_BYTES;
-constexpr bool kHasStreamingStores = true;
-#else  // NEON: the compiler knows no size of SVE's vectors
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else  // SSE2, or NEON: the compiler knows no size of SVE's vectors
 constexpr int kVectorBytes = 16;
+#endif
+#if defined(__x86_64__)
+constexpr bool kHasStreamingStores = true;
+#else
 constexpr bool kHasStreamingStores = false;
 #endif
 
@@ -26,23 +29,36 @@ using FloatVector __attribute__((vector_size(kVectorBytes), may_alias)) = float;
 /// Ordinary stores go through the caches, which first fetch the line that is overwritten; streaming stores bypass them.
 enum class Store { ordinary, streaming };
 
+/// A streaming store of 16, 32 or 64 bytes, to an address of that alignment. For CPUs that have them.
+template <typename Vector>
+inline void stream([[maybe_unused]] float* to, [[maybe_unused]] Vector value) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof value == 64) _mm512_stream_ps(to, reinterpret_cast<__m512>(value));
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof value == 32) _mm256_stream_ps(to, reinterpret_cast<__m256>(value));
+#endif
+#if defined(__x86_64__)
+  if constexpr (sizeof value == 16) _mm_stream_ps(to, reinterpret_cast<__m128>(value));
+#endif
+}
+
 /// Stores `value` at `to`. Streaming stores are weakly ordered: end them with finish_stores().
 template <Store kStore>
 inline void store(FloatVector* to, FloatVector value) {
   if constexpr (kStore == Store::ordinary || !kHasStreamingStores) {
     *to = value;
   } else {
-    namespace hn = hwy::HWY_NAMESPACE;
-    const hn::FixedTag<float, kVectorBytes / sizeof(float)> d;
-    using Vector = hn::Vec<decltype(d)>;
-    hn::Stream(Vector{reinterpret_cast<decltype(Vector::raw)>(value)}, d, reinterpret_cast<float*>(to));
+    stream(reinterpret_cast<float*>(to), value);
   }
 }
 
 /// Orders all streaming stores of this thread before its next store.
 template <Store kStore>
 inline void finish_stores() {
-  if constexpr (kStore == Store::streaming) hwy::FlushStream();
+#if defined(__x86_64__)
+  if constexpr (kStore == Store::streaming) _mm_sfence();
+#endif
 }
 
 }  // namespace rung

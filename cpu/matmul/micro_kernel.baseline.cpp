@@ -407,14 +407,6 @@ const MicroKernels* tiles_of(std::int64_t bits) {
   return nullptr;
 }
 
-/// The widths of all CPUs, the widest first.
-std::vector<std::int64_t> simd_bits() {
-  std::vector<std::int64_t> all;
-  for (const SimdWidth& width : kSimdWidths)
-    if (all.empty() || all.back() != width.bits) all.push_back(width.bits);
-  return all;
-}
-
 }  // namespace
 
 const MicroKernels& micro_kernels(std::int64_t bits) {

@@ -25,10 +25,7 @@ inline void store_quad(float* to, Quad quad) {
   if constexpr (kStore == Store::ordinary || !kHasStreamingStores) {
     *reinterpret_cast<Quad*>(to) = quad;
   } else {
-    namespace hn = hwy::HWY_NAMESPACE;
-    const hn::FixedTag<float, 4> d;
-    using Vector = hn::Vec<decltype(d)>;
-    hn::Stream(Vector{reinterpret_cast<decltype(Vector::raw)>(quad)}, d, to);
+    stream(to, quad);
   }
 }
 

@@ -67,6 +67,13 @@ double seconds_of(const std::function<void()>& action) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// The shortest of some calls: on a busy machine any one of them may have to wait for a core.
+double least_seconds_of(const std::function<void()>& action) {
+  double least = seconds_of(action);
+  for (int i = 0; i < 20; ++i) least = std::min(least, seconds_of(action));
+  return least;
+}
+
 TEST(Host, SettlesWhenIdleThreadsHaveGoneToSleep) {
   const auto host = open_host();
   host->settle();  // OpenMP's own, if it spins
@@ -77,19 +84,23 @@ TEST(Host, SettlesWhenIdleThreadsHaveGoneToSleep) {
     slept = true;
     may_end.wait(false);
   });
-  host->settle();
-  EXPECT_TRUE(slept);
-  EXPECT_LT(seconds_of([&] { host->settle(); }), 0.1) << "asleep, it is no longer waited for";
+  const double waited = seconds_of([&] { host->settle(); });
+  const bool had_slept = slept;
+  busy_until([&] { return slept.load(); });
+  const double later = least_seconds_of([&] { host->settle(); });
   may_end = true;
   may_end.notify_all();
   idle.join();
+  // A thread that is kept from its core for longer than settle() waits is given up, as it should be.
+  EXPECT_TRUE(had_slept || waited > 0.15) << waited;
+  EXPECT_LT(later, 0.1) << "asleep, it is no longer waited for";
 }
 
 TEST(Host, AThreadThatNeverRestsIsWaitedForOnce) {
   const auto host = open_host();
   std::atomic<bool> may_end = false;
   std::thread busy([&] { busy_until([&] { return may_end.load(); }); });
-  const double first = seconds_of([&] { host->settle(); }), second = seconds_of([&] { host->settle(); });
+  const double first = seconds_of([&] { host->settle(); }), second = least_seconds_of([&] { host->settle(); });
   may_end = true;
   busy.join();
   EXPECT_GT(first, 0.15);

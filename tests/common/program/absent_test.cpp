@@ -48,6 +48,21 @@ TEST(Absent, OnednnIsNamedOnEveryBuildAndRefusedWhereItIsMissing) {
   }
 }
 
+TEST(Absent, OpenBlasIsNamedOnEveryBuildAndRefusedWhereItIsMissing) {
+  const Kernel& kernel = find_kernel("cpu/matmul/openblas");
+  const bool is_missing = kernel.source.front().where.find("not in this build") != std::string::npos;
+  const std::string reason = "built without OpenBLAS: install libopenblas-openmp-dev and build again";
+  EXPECT_EQ(skip_of("cpu/matmul/openblas"), is_missing ? reason : "");
+}
+
+/// The rungs on the SIMD micro-kernel are of a width that the CPU has, or all of them say that Highway is missing.
+TEST(Absent, RungsOnHighwaysVectorsAreNamedOnEveryBuild) {
+  const std::string reason = "built without Highway: install libhwy-dev and build again";
+  const bool is_missing = skip_of("cpu/matmul/fused") == reason;
+  for (const char* name : {"cpu/matmul/fused", "cpu/matmul/masked", "cpu/matmul/packed", "cpu/matmul/register_tile"})
+    EXPECT_EQ(skip_of(name), is_missing ? reason : "") << name;
+}
+
 TEST(Absent, AmxIsNamedOnEveryBuildAndRefusedWhereTheCpuHasNone) {
   const std::string skip = skip_of("cpu/matmul/amx_bf16");
   EXPECT_EQ(skip.find('\n'), std::string::npos);

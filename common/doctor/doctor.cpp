@@ -1,0 +1,94 @@
+#include "common/doctor/doctor.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "build_info.hpp"
+#include "build_libraries.hpp"
+#include "common/source_dir.hpp"
+
+namespace rung::doctor {
+namespace {
+
+std::vector<Check>& checks() {
+  static std::vector<Check> all;
+  return all;
+}
+
+std::optional<std::string> output_of(const std::string& command) {
+  std::FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (!pipe) return std::nullopt;
+  std::string output;
+  for (char buffer[4096]; const std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe);) output.append(buffer, n);
+  if (pclose(pipe) != 0) return std::nullopt;
+  while (output.ends_with('\n')) output.pop_back();
+  return output;
+}
+
+std::optional<double> free_bytes_in(const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto space = std::filesystem::space(folder, error);
+  if (error) return std::nullopt;
+  return static_cast<double>(space.available);
+}
+
+}  // namespace
+
+std::string System::line(const std::string& path) const {
+  std::ifstream file(root / path);
+  std::string first;
+  std::getline(file, first);
+  return first;
+}
+
+std::string System::text(const std::string& path) const {
+  std::ifstream file(root / path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool System::has(const std::string& path) const {
+  std::error_code error;
+  return std::filesystem::exists(root / path, error);
+}
+
+std::vector<std::filesystem::path> System::entries(const std::string& folder, const std::string& start) const {
+  std::vector<std::filesystem::path> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(root / folder, error))
+    if (entry.path().filename().string().starts_with(start)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+System this_system() {
+  const std::filesystem::path own = source_dir() / ".venv/bin/python";
+  std::error_code error;
+  System system{.run = output_of,
+                .free_bytes = free_bytes_in,
+                .python = std::filesystem::exists(own, error) ? own.string() : "python3",
+                .cuda_compiler = build::kCudaCompiler,
+                .libraries = {}};
+  if (system.cuda_compiler == " ") system.cuda_compiler.clear();
+  for (const build::Library& it : build::kLibraries)
+    system.libraries.push_back({it.name, it.version, it.state, it.cost, it.package});
+  return system;
+}
+
+bool add_check(Check check) {
+  checks().push_back(check);
+  return true;
+}
+
+std::vector<Finding> diagnose(const System& system) {
+  std::vector<Check> all = checks();
+  std::sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.order < b.order; });
+  std::vector<Finding> findings;
+  for (const Check& check : all)
+    for (Finding& finding : check.look(system)) findings.push_back(std::move(finding));
+  return findings;
+}
+
+}  // namespace rung::doctor

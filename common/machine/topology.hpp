@@ -1,0 +1,26 @@
+/// Cores and caches that this process may use. Read by hwloc; in a build without it, from Linux's files.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace rung {
+
+struct Topology {
+  int cores = 0, hardware_threads = 0;
+  std::vector<std::size_t> l1d, l2, l3;  ///< bytes of each cache of the level; empty if the system does not tell
+};
+
+/// Nothing if it cannot be read.
+std::optional<Topology> read_topology();
+
+/// The logical processors that this process may run on. Where OpenMP binds threads, the initial thread is bound to one
+/// place already when the program starts, so the places tell what the process was given.
+std::vector<int> processors_of_process();
+
+/// The same from the files below `cpus`, as /sys/devices/system/cpu, of which only `usable` are counted.
+std::optional<Topology> topology_in(const std::filesystem::path& cpus, const std::vector<int>& usable);
+
+}  // namespace rung
