@@ -22,13 +22,23 @@ std::string name_part(const std::string& name, int index) {
 
 /// Whether `text` matches a pattern in which '*' stands for any characters and '?' for one.
 bool matches(std::string_view pattern, std::string_view text) {
-  if (pattern.empty()) return text.empty();
-  if (pattern[0] == '*') {
-    for (std::size_t skip = 0; skip <= text.size(); ++skip)
-      if (matches(pattern.substr(1), text.substr(skip))) return true;
-    return false;
+  std::size_t p = 0, t = 0;
+  std::size_t after_star = std::string_view::npos,
+              star_ends = 0;  // what the last '*' stands for ends there in the text
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      after_star = ++p;
+      star_ends = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p, ++t;
+    } else if (after_star != std::string_view::npos) {
+      p = after_star;  // let it stand for one character more; no earlier '*' needs to be tried again
+      t = ++star_ends;
+    } else {
+      return false;
+    }
   }
-  return !text.empty() && (pattern[0] == '?' || pattern[0] == text[0]) && matches(pattern.substr(1), text.substr(1));
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -137,11 +147,13 @@ std::vector<const Kernel*> match_kernels(std::string_view pattern) {
 std::string nearest(std::string_view wrong, std::span<const std::string> names) {
   std::string best;
   std::size_t least = std::max<std::size_t>(3, wrong.size() / 3) + 1;
-  for (const std::string& name : names)
+  for (const std::string& name : names) {
+    if (std::max(wrong.size(), name.size()) - std::min(wrong.size(), name.size()) >= least) continue;
     if (const std::size_t distance = edit_distance(wrong, name); distance < least) {
       least = distance;
       best = name;
     }
+  }
   return best;
 }
 

@@ -13,6 +13,7 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/device_memory.hpp"
+#include "common/emulator/estimate.hpp"
 #include "common/emulator/findings.hpp"
 #include "common/emulator/runtime.hpp"
 #include "common/problem/problem.hpp"
@@ -107,6 +108,7 @@ Counts run_grid(GridLaunch& launch) {
                 " blocks that wait for each other; the launch has " + std::to_string(blocks));
   const int threads = static_cast<int>(is_together ? blocks : std::min<std::size_t>(blocks, omp_get_max_threads()));
   Turns turns(blocks);
+  LaunchEstimate estimate(blocks);
   launch.turns = is_together ? &turns : nullptr;
   std::atomic<std::size_t> next_rank{0}, failed_rank{blocks};
   std::exception_ptr failure;
@@ -121,6 +123,7 @@ Counts run_grid(GridLaunch& launch) {
           throw Error("OpenMP allows " + std::to_string(omp_get_num_threads()) + " threads; the " +
                       std::to_string(blocks) + " blocks wait for each other and need one each");
         runner.run(order[rank], rank);
+        estimate.block_done();
       } catch (const Stopped&) {
       } catch (...) {
         turns.fail();

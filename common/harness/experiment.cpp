@@ -11,12 +11,14 @@
 
 #include "common/harness/experiment_values.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/printable.hpp"
 #include "common/source_dir.hpp"
 
 namespace rung {
 namespace {
 
 constexpr std::size_t kMostPoints = 100'000;
+constexpr std::size_t kMostLetters = std::size_t{1} << 16;
 
 using Axes = std::vector<std::pair<std::string, std::vector<Value>>>;
 
@@ -110,6 +112,15 @@ Point make_point(const Kernel& kernel, const Params& given, const Sweep& sweep, 
   return point;
 }
 
+/// Throws where a kernel's sweep is a product of more combinations than can be points.
+void require_few(const Sweep& sweep, const Kernel& kernel, const Axes& axes) {
+  double combinations = double(sweep.shapes.size()) * double(thread_axis(kernel, sweep).size()) *
+                        double(sweep.data.size()) * double(sweep.ways.size()) * double(sweep.shared_bytes.size());
+  for (const auto& [name, values] : axes) combinations *= double(values.size());
+  if (combinations > double(kMostPoints))
+    throw Error(fmt::format("more than {} points of {}: make the sweep smaller", kMostPoints, kernel.name));
+}
+
 /// Calls `use` with every point of the sweep.
 template <typename Use>
 void each_point(const Sweep& sweep, const Use& use) {
@@ -125,6 +136,7 @@ void each_point(const Sweep& sweep, const Use& use) {
     Axes axes;
     for (const auto& axis : sweep.axes)
       if (has_tunable(*kernel, axis.first) || has_size(*kernel, axis.first)) axes.push_back(axis);
+    require_few(sweep, *kernel, axes);
     for (const Params& shape : sweep.shapes)
       each_combination(axes, shape, 0, [&](const Params& given) {
         for (const std::optional<int> threads : thread_axis(*kernel, sweep))
@@ -153,7 +165,8 @@ void add_points(const Sweep& sweep, std::vector<Point>& points, std::set<std::st
       point.group =
           group_of.try_emplace(group_key(point), groups + 1 + static_cast<int>(group_of.size())).first->second;
     points.push_back(std::move(point));
-    if (points.size() > kMostPoints) throw Error("more than 100000 points: make the sweep smaller");
+    if (points.size() > kMostPoints)
+      throw Error(fmt::format("more than {} points: make the sweep smaller", kMostPoints));
   });
 }
 
@@ -243,6 +256,8 @@ Sweep read_sweep(const toml::table& table) {
       sweep.axes.emplace_back(name, values(name, node));
     }
   }
+  for (const Params& shape : sweep.shapes)
+    for (const auto& [name, value] : shape) require_axis(sweep, name, {});
   require_counting(sweep);
   sweep.effort.max_samples = std::max(sweep.effort.max_samples, sweep.effort.min_samples);
   return sweep;
@@ -257,7 +272,8 @@ void read_head(const toml::table& table, Experiment& experiment) {
       throw Error("unknown key '" + name + "' (line " + std::to_string(node.source().begin.line) + ")" +
                   did_you_mean(name, known));
     if (name == "title" || name == "question") {
-      if (!node.is_string()) wrong_type(name, "a text");
+      if (!node.is_string() || node.as_string()->get() != printable(node.as_string()->get()))
+        wrong_type(name, "a text on one line, without control characters");
       (name == "title" ? experiment.title : experiment.question) = node.as_string()->get();
     }
     if (name == "chapter" && !node.is_integer()) wrong_type(name, "a whole number");
@@ -341,14 +357,28 @@ std::string Point::name() const {
   return text + (names_threads ? "/threads:" + std::to_string(threads) : "");
 }
 
-Experiment load_experiment(const std::filesystem::path& file, Scale scale) {
+namespace {
+
+/// Of an experiment's file: a key of so many parts that the parser's stack overflows does not fit into kMostLetters.
+std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file);
-  std::stringstream text;
-  if (!in || !(text << in.rdbuf())) throw Error("cannot read the experiment file " + file.string());
+  std::string text(kMostLetters + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (in.fail() && !in.eof())) throw Error("cannot read the experiment file " + file.string());
+  if (!in.eof()) throw Error(fmt::format("{}: more than {} letters: no experiment file", file.string(), kMostLetters));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+}  // namespace
+
+Experiment load_experiment(const std::filesystem::path& file, Scale scale) {
+  const std::string text = text_of(file);
   try {
-    Experiment experiment = read_experiment(toml::parse(text.str(), file.string()), scale);
+    Experiment experiment = read_experiment(toml::parse(text, file.string()), scale);
     experiment.name = file.stem().string();
-    experiment.text = text.str();
+    if (experiment.name != printable(experiment.name)) throw Error("the file's name has control characters");
+    experiment.text = text;
     return experiment;
   } catch (const toml::parse_error& error) {
     throw Error(file.string() + ", line " + std::to_string(error.source().begin.line) + ": " +
@@ -392,6 +422,8 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
     if (equals == std::string::npos) throw Error("--axis " + axis + ": write it as name=value or name=[value,value]");
     text += axis.substr(0, equals) + " = " + toml_value(axis.substr(equals + 1)) + "\n";
   }
+  if (text.size() > kMostLetters)
+    throw Error(fmt::format("--axis and --kernels have more than {} letters", kMostLetters));
   try {
     Experiment experiment = read_experiment(toml::parse(text), Scale::full);
     experiment.name = "adhoc";

@@ -1,13 +1,9 @@
 #include "common/harness/experiment_values.hpp"
 
 #include "common/emulator/caches.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
-namespace {
-
-constexpr std::int64_t kMostThreads = 1024;
-
-}  // namespace
 
 void wrong_type(const std::string& key, const char* wanted) { throw Error("'" + key + "' must be " + wanted); }
 
@@ -79,8 +75,11 @@ std::vector<Params> shapes(const toml::node& node) {
     const toml::table* table = one.as_table();
     if (!table) wrong_type("sizes", "a list of tables, as [{m = 64, n = 32, k = 8}]");
     Params shape;
-    for (const auto& [key, value] : *table)
-      shape.set(std::string(key.str()), numbers(std::string(key.str()), value).front());
+    for (const auto& [key, value] : *table) {
+      const std::string name(key.str());
+      if (!value.is_integer()) wrong_type(name, "one whole number in each table of sizes; lists are keys of the sweep");
+      shape.set(name, value.as_integer()->get());
+    }
     all.push_back(shape);
   }
   return all;

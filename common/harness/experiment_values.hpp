@@ -28,7 +28,7 @@ double positive_number(const std::string& key, const toml::node& node);
 bool truth(const std::string& key, const toml::node& node);
 /// Numbers of threads, a number or a list: each from 0, for all, to 1024.
 std::vector<int> thread_counts(const std::string& key, const toml::node& node);
-/// The list of tables of the key `sizes`.
+/// The list of tables of the key `sizes`, each of whole numbers.
 std::vector<Params> shapes(const toml::node& node);
 /// The device of the key `caches`; also an error if there is no model of its caches.
 const Device* modelled_device(const std::string& key, const toml::node& node);

@@ -1,10 +1,22 @@
-/// Ctrl-C as a wish, not an end: the study looks at it between samples and keeps what it has.
+/// Ctrl-C, `kill` and a closed terminal: a wish while there are results to keep, the end at once otherwise.
 #pragma once
 
 namespace rung {
 
-/// From now on SIGINT and SIGTERM set the flag; a second one ends the program at once.
+/// From now on SIGINT, SIGTERM and SIGHUP end the program at once with code 130. Those that it was started to ignore
+/// (nohup) it goes on to ignore.
 void catch_interrupts();
+
+/// While one lives, the first of these signals only sets the flag, for a study to end by itself with what it has. A
+/// second one, a third of a second later or more, ends the program at once.
+class InterruptsWait {
+ public:
+  InterruptsWait();
+  ~InterruptsWait();
+  InterruptsWait(const InterruptsWait&) = delete;
+  InterruptsWait& operator=(const InterruptsWait&) = delete;
+};
+
 bool interrupted();
 
 }  // namespace rung

@@ -47,6 +47,24 @@ void write_all(int descriptor, const std::string& text, const std::filesystem::p
   if (::fsync(descriptor) != 0) output_error(file, "write");
 }
 
+/// So that the name of a new file survives a power cut, too; not every file system can.
+void sync_folder(const std::filesystem::path& file) {
+  const int folder = ::open(file.has_parent_path() ? file.parent_path().c_str() : ".", O_RDONLY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
+/// A run that was killed may hold its lock for a moment yet.
+bool lock(int descriptor) {
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+    ::usleep(50'000);
+  }
+  return false;
+}
+
 /// To a device or a pipe, which must not be replaced by a file.
 void write_in_place(const std::filesystem::path& file, const std::string& text) {
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
@@ -67,7 +85,7 @@ Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::mo
   std::filesystem::create_directories(file_.parent_path(), ignored);
   descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) output_error(file_, "write");
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+  if (!lock(descriptor_)) {
     ::close(descriptor_);
     throw OutputError("another run is measuring into " + file_.parent_path().string() + "; wait for it to end");
   }
@@ -77,14 +95,16 @@ Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::mo
     throw Error("the first line of " + file_.string() +
                 ", which says what run it is, is damaged: it cannot be resumed; start anew without --resume");
   }
-  if (whole > 0 && header_.value("identity", "") != header.value("identity", "")) {
+  if (const std::string other = whole > 0 ? difference(header_["identity"], header["identity"]) : ""; !other.empty()) {
     ::close(descriptor_);
-    throw Error("the run in " + file_.parent_path().string() +
-                " is of another experiment, program or seed: it cannot be resumed; start anew without --resume");
+    throw Error("the run in " + file_.parent_path().string() + " cannot be resumed: " + other +
+                "; start anew without --resume");
   }
   if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
     output_error(file_, "write");
-  if (whole == 0) write_line(line_of(header_));
+  if (whole > 0) return;
+  write_line(line_of(header_));
+  sync_folder(file_);
 }
 
 /// Takes the records from the file. Returns the bytes of its whole lines; without any, the header stays as it is.
@@ -117,8 +137,10 @@ void Journal::write_line(const std::string& line) { write_all(descriptor_, line,
 
 namespace {
 
-/// A file that will take the place of `file` in one step.
-std::filesystem::path part_of(const std::filesystem::path& file) { return file.string() + ".part"; }
+/// A file that will take the place of `file` in one step; another process that does the same has its own.
+std::filesystem::path part_of(const std::filesystem::path& file) {
+  return file.string() + "." + std::to_string(::getpid()) + ".part";
+}
 
 /// Opens a file beside `file`, whose folder is made.
 int open_part(const std::filesystem::path& file) {
@@ -166,7 +188,49 @@ void write_file(const std::filesystem::path& named, const std::string& text) {
     throw;
   }
   ::close(descriptor);
-  if (::rename(part_of(file).c_str(), file.c_str()) != 0) output_error(file, "write");
+  if (::rename(part_of(file).c_str(), file.c_str()) != 0) {
+    const int why = errno;
+    ::unlink(part_of(file).c_str());
+    errno = why;
+    output_error(file, "write");
+  }
+  sync_folder(file);
+}
+
+Json journal_header(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  Json header = std::getline(in, line) && !in.eof() ? record_of(line) : Json();
+  return header.is_object() ? header : Json::object();
+}
+
+bool is_locked(const std::filesystem::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool is = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0;
+  ::close(descriptor);
+  return is;
+}
+
+std::string difference(const Json& was, const Json& is) {
+  if (was == is) return "";
+  if (!was.is_object() || !is.is_object()) return "it is another run";
+  for (const auto& [key, now] : is.items()) {
+    const Json before = was.value(key, Json());
+    if (before == now) continue;
+    if (now.is_object() && before.is_object()) {
+      Json all = before;
+      all.update(now);
+      for (const auto& [name, value] : all.items())
+        if (before.value(name, Json()) != now.value(name, Json()))
+          return name + " was " + before.value(name, Json("unset")).dump() + " and is " +
+                 now.value(name, Json("unset")).dump();
+    }
+    if (key == "program") return "the program has been built anew";
+    if (key == "points") return "its points are others or are sampled otherwise";
+    return key + " was " + before.dump() + " and is " + now.dump();
+  }
+  return "it is another run";
 }
 
 std::string checksum(const std::string& text) {

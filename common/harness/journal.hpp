@@ -15,8 +15,8 @@ class Journal {
  public:
   /// Starts a new journal, or goes on with the one in `file`: whole records are kept, damaged lines among them are
   /// passed over, a torn last line is cut off. Holds a lock on it: throws Error when another process measures into the
-  /// same folder, when the folder cannot be written, or when the journal there is of another experiment, program or
-  /// seed than `header` says or does not tell.
+  /// same folder, when the folder cannot be written, or when the journal there has another "identity" than `header` or
+  /// does not tell it.
   Journal(std::filesystem::path file, const Json& header);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -44,6 +44,15 @@ class Journal {
 /// Replaces the file `named`, or the one that it links to, by `text` in one step: a reader sees the old file or the new
 /// one, whole. A device or a pipe is written to. Throws Error.
 void write_file(const std::filesystem::path& named, const std::string& text);
+
+/// The header of a journal; empty if it cannot be read or its line is damaged.
+Json journal_header(const std::filesystem::path& file);
+
+/// Whether a process measures into this journal now.
+bool is_locked(const std::filesystem::path& file);
+
+/// The first thing that differs between two runs' identities, in words: "seed was 1 and is 2". Empty if nothing does.
+std::string difference(const Json& was, const Json& is);
 
 /// Throws OutputError if write_file() could not write there.
 void check_writable(const std::filesystem::path& named);

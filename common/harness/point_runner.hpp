@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,8 +45,9 @@ class PointRunner {
 
   /// The entries of every point of the group, whatever becomes of it: a kernel that fails has an entry that says so and
   /// the others go on. Nothing at all if interrupted. A group whose operands do not fit into memory together is
-  /// measured one by one, and its entries say so. Throws LostPoint alone.
-  std::vector<PointEntries> run(const Group& group);
+  /// measured one by one, and its entries say so. `not_interleaved` says why a point of a group is alone. Throws
+  /// LostPoint alone.
+  std::vector<PointEntries> run(const Group& group, const std::string& not_interleaved = "");
 
   /// Runs a GPU point once on its inputs. Throws Error if the result is wrong.
   void run_once(const Point& point);
@@ -61,12 +63,15 @@ class PointRunner {
   void verify(Attempt& attempt, bool on_exact);
   void verify(Attempt& attempt, const DataSet& data);
   void measure_all(std::vector<Attempt>& attempts);
+  Check judged(const HostInputs& inputs, const std::function<Check()>& check);
+  Check judge_again(Attempt& attempt);
   void conclude(Attempt& attempt);
   void add_device_facts(Attempt& attempt, Target& target);
   std::shared_ptr<const HostInputs> inputs(const Point& point, const DataSet& data);
 
   Machine machine_;
   std::uint64_t seed_;
+  std::uint64_t fresh_ = 0;  ///< inputs made that no kernel has seen
   Overrides overrides_;
   InputCache cache_;
   TimeSpent spent_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/harness/say.hpp"
 #include "common/harness/statistics.hpp"
 
 namespace rung {
@@ -71,7 +72,7 @@ void Progress::begin_experiment(const std::string& name, const std::vector<const
 void Progress::begin(const Point& point, std::size_t together) {
   if (!is_terminal()) return;
   const std::string others = together > 1 ? fmt::format(" interleaved with {} others", together - 1) : "";
-  fmt::print("\033[2K{} {}{}\r", place(), point.name(), others);
+  say("\033[2K{} {}{}\r", place(), point.name(), others);
   std::fflush(stdout);
 }
 
@@ -83,13 +84,13 @@ void Progress::finish(const Point& point, const std::vector<Json>& entries) {
     ++skipped_[entries.front().value("skip_message", "")];
     return;
   }
-  fmt::print("{}{} {:<52} {}\n", is_terminal() ? "\033[2K" : "", place(), point.name(), rate_text(point, entries));
+  say("{}{} {:<52} {}\n", is_terminal() ? "\033[2K" : "", place(), point.name(), rate_text(point, entries));
   std::fflush(stdout);
 }
 
 void Progress::end_experiment() {
-  if (is_terminal()) fmt::print("\033[2K");
-  for (const auto& [reason, count] : skipped_) fmt::print("skipped {} points: {}\n", count, reason);
+  if (is_terminal()) say("\033[2K");
+  for (const auto& [reason, count] : skipped_) say("skipped {} points: {}\n", count, reason);
   skipped_.clear();
 }
 

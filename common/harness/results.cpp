@@ -165,8 +165,20 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
   return entries;
 }
 
-Json skipped_entry(const Point& point, const std::string& reason) {
+namespace {
+
+/// Of a point without samples, as Google Benchmark writes it: its compare.py wants the times of every entry.
+Json entry_without_samples(const Point& point) {
   Json entry = point_entry(point);
+  for (const char* key : {"iterations", "real_time", "cpu_time"}) entry[key] = 0;
+  entry["time_unit"] = "ns";
+  return entry;
+}
+
+}  // namespace
+
+Json skipped_entry(const Point& point, const std::string& reason) {
+  Json entry = entry_without_samples(point);
   entry["error_occurred"] = false;
   entry["skipped"] = true;
   entry["skip_message"] = reason;
@@ -174,7 +186,7 @@ Json skipped_entry(const Point& point, const std::string& reason) {
 }
 
 Json failed_entry(const Point& point, const std::string& failure) {
-  Json entry = point_entry(point);
+  Json entry = entry_without_samples(point);
   entry["error_occurred"] = true;
   entry["error_message"] = failure;
   return entry;
@@ -219,10 +231,28 @@ std::string design(const Point& point) {
                      e.longest_run, e.energy, e.target_half_width, point.caches ? point.caches->name : "");
 }
 
-std::string results_text(const Json& context, const std::vector<Json>& entries) {
+namespace {
+
+/// CRC-32, as of zlib.
+std::uint32_t crc32(const std::string& text) {
+  std::uint32_t rest = ~0u;
+  for (const unsigned char c : text) {
+    rest ^= c;
+    for (int bit = 0; bit < 8; ++bit) rest = rest >> 1 ^ (rest & 1 ? 0xEDB88320u : 0);
+  }
+  return ~rest;
+}
+
+}  // namespace
+
+std::string results_text(Json context, const std::vector<Json>& entries) {
+  const std::string zeros = "00000000";
+  context["checksum"] = "crc32 " + zeros;
   std::string text = "{\"context\": " + context.dump(1) + ",\n\"benchmarks\": [";
+  const std::size_t digits = text.find("\"checksum\": \"crc32 " + zeros) + std::string("\"checksum\": \"crc32 ").size();
   for (const Json& entry : entries) text += (&entry == entries.data() ? "\n" : ",\n") + entry.dump();
-  return text + "\n]}\n";
+  text += "\n]}\n";
+  return text.replace(digits, zeros.size(), fmt::format("{:08x}", crc32(text)));
 }
 
 Json ceilings(const std::string& side, const Json& context, const std::vector<Json>& entries) {

@@ -56,8 +56,9 @@ Json kernel_descriptions(const std::vector<Point>& points);
 /// Title, metric and the names of the sizes of each family that the points belong to.
 Json problem_descriptions(const std::vector<Point>& points);
 
-/// {"context": …, "benchmarks": […]}, one entry a line.
-std::string results_text(const Json& context, const std::vector<Json>& entries);
+/// {"context": …, "benchmarks": […]}, one entry a line. `context` gets `checksum`: the CRC-32 of the whole text with
+/// zeros in its own place.
+std::string results_text(Json context, const std::vector<Json>& entries);
 
 /// The ceilings measured on one side ("cpu" or "gpu") in the Empirical Roofline Toolkit's shape: the best median of
 /// each label; data-sheet values, where the device is in the catalogue, under "spec". Null if there are none. What a

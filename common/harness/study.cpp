@@ -1,13 +1,16 @@
 #include "common/harness/study.hpp"
 
 #include <fmt/core.h>
+#include <regex.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "common/harness/interrupt.hpp"
@@ -16,11 +19,14 @@
 #include "common/harness/progress.hpp"
 #include "common/harness/results.hpp"
 #include "common/harness/roofs.hpp"
+#include "common/harness/say.hpp"
 #include "common/harness/statistics.hpp"
 #include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
+
+constexpr const char* kJournal = "journal.jsonl";
 
 /// A random order that depends on the seed and the names alone, not on the library's shuffle.
 void shuffle(std::vector<const Point*>& points, std::uint64_t seed) {
@@ -53,25 +59,74 @@ std::string stamp() {
 }
 
 std::filesystem::path run_folder(const Experiment& experiment, const StudyOptions& options) {
+  const Supervision& supervision = options.supervision;
+  if (!supervision.is_first && supervision.watch->folder[0]) return supervision.watch->folder;
   if (options.resume) {
-    const std::filesystem::path found = unfinished_run(options.outdir, experiment.name);
+    const auto unfinished = unfinished_runs(options.outdir, experiment.name);
+    const std::filesystem::path found = resumable_run(experiment, options);
     if (!found.empty()) return found;
-    fmt::print("nothing to resume in {}: starting anew\n", options.outdir.string());
+    if (!unfinished.empty()) return unfinished.front();  // which the journal refuses, saying why
+    say("nothing to resume in {}: starting anew\n", options.outdir.string());
   }
-  const std::string first = (options.outdir / (stamp() + "-" + experiment.name)).string();
-  std::filesystem::path folder = first;
-  for (int i = 2; exists(folder); ++i)
-    folder = first.substr(0, first.size() - experiment.name.size()) + std::to_string(i) + "-" + experiment.name;
-  return folder;
+  const std::string time = stamp();
+  std::error_code failed;
+  std::filesystem::create_directories(options.outdir, failed);
+  for (int i = 1;; ++i) {  // only one of several that start in the same second makes a folder
+    const std::filesystem::path folder =
+        options.outdir / (time + (i > 1 ? "-" + std::to_string(i) : "") + "-" + experiment.name);
+    if (std::filesystem::create_directory(folder, failed)) return folder;
+    if (failed && !exists(folder, failed))
+      throw OutputError("cannot make " + folder.string() + ": " + failed.message() +
+                        "; choose another folder with --outdir");
+  }
 }
 
-/// What must be equal for two runs to be parts of one: the program, the points and how each is sampled, the seed.
-std::string identity(const std::vector<const Point*>& points, const StudyOptions& options) {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(program), {}};
-  for (const Point* point : points) text += design(*point) + "\n";
-  return checksum(text +
-                  fmt::format("{} {} {}", options.seed, options.overrides.repetitions, options.overrides.min_seconds));
+std::string program_checksum() {
+  static const std::string sum = [] {
+    std::ifstream program("/proc/self/exe", std::ios::binary);
+    return checksum({std::istreambuf_iterator<char>(program), {}});
+  }();
+  return sum;
+}
+
+/// The variables that decide how the libraries and the kernels compute.
+Json environment() {
+  constexpr const char* kBeginnings[] = {"OMP_",    "GOMP_",          "KMP_",  "OPENBLAS_", "GOTO_",
+                                         "DNNL_",   "ONEDNN_",        "CUDA_", "CUBLAS_",   "NVIDIA_TF32",
+                                         "MALLOC_", "GLIBC_TUNABLES", "LD_"};
+  std::map<std::string, std::string> found;
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string text = *variable;
+    const bool counts = std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
+                                    [&](const char* beginning) { return text.starts_with(beginning); });
+    if (const std::size_t equals = text.find('='); counts && equals != std::string::npos)
+      found[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return found;
+}
+
+/// What must be equal for two runs to be parts of one: the program, the points and how each is sampled, the seed, and
+/// where they run.
+Json identity(const std::vector<const Point*>& points, const StudyOptions& options) {
+  std::set<std::string> each;  // their order is the seed's
+  for (const Point* point : points) each.insert(design(*point));
+  std::string designs;
+  for (const std::string& one : each) designs += one + "\n";
+  return {{"program", program_checksum()},
+          {"points", checksum(designs)},
+          {"seed", options.seed},
+          {"benchmark_repetitions", options.overrides.repetitions},
+          {"benchmark_min_time", options.overrides.min_seconds},
+          {"device", options.device},
+          {"processor", cpu_info().name},
+          {"processors", usable_processors()},
+          {"environment", environment()}};
+}
+
+std::vector<const Point*> shuffled_points(const Experiment& experiment, const StudyOptions& options) {
+  std::vector<const Point*> points = selected_points(experiment, options.filter);
+  shuffle(points, options.seed);
+  return points;
 }
 
 Json opening_context(const Experiment& experiment, const StudyOptions& options) {
@@ -125,26 +180,69 @@ void tally(const std::vector<Json>& records, StudyOutcome& outcome, std::vector<
 void say_oversubscribed(const std::vector<const Point*>& points) {
   const auto count = std::count_if(points.begin(), points.end(), [](const Point* p) { return p->is_oversubscribed(); });
   if (count > 0)
-    fmt::print("{} points use more threads than the {} processors that this process may use\n", count,
-               usable_processors());
+    say("{} points use more threads than the {} processors that this process may use\n", count, usable_processors());
+}
+
+/// Says what is measured to the process that looks after this one, if there is one.
+class Watched {
+ public:
+  Watched(const Group& group, const StudyOptions& options) : watch_(options.supervision.watch) {
+    if (!watch_) return;
+    constexpr double kSlower = 10;  // than planned: a busy machine, or memory that is swapped
+    std::vector<std::string> names;
+    double seconds = options.point_seconds;
+    for (const Point* point : group) {
+      names.push_back(point->name());
+      seconds += kSlower * point->effort.seconds;
+    }
+    watch_->begin(names, seconds);
+  }
+  ~Watched() {
+    if (watch_) watch_->end();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  Watch* watch_;
+};
+
+/// The groups, but one by one those points with whose group a process was lost.
+std::vector<Group> without_lost_groups(std::vector<Group> groups, const Supervision& supervision) {
+  std::vector<Group> parted;
+  for (Group& group : groups) {
+    if (!supervision.alone.contains(group.front()->name())) {
+      parted.push_back(std::move(group));
+      continue;
+    }
+    for (const Point* point : group) parted.push_back({point});
+  }
+  return parted;
 }
 
 void measure_points(const std::vector<const Point*>& points, PointRunner& runner, Journal& journal,
-                    Progress& progress) {
+                    const StudyOptions& options, Progress& progress) {
+  const Supervision& supervision = options.supervision;
   std::set<std::string> done;
   each_recorded(journal.records(), [&](const std::string& name, const Json&) { done.insert(name); });
-  for (Group& group : grouped(points)) {
+  for (Group& group : without_lost_groups(grouped(points), supervision)) {
     if (interrupted()) break;
     std::erase_if(group, [&](const Point* point) { return done.contains(point->name()); });
     if (group.empty()) continue;
+    const std::string& name = group.front()->name();
     progress.begin(*group.front(), group.size());
     std::vector<PointEntries> results;
-    try {
-      results = runner.run(group);
-    } catch (const LostPoint& lost) {
-      journal.append(journal_record({{lost.point, {failed_entry(*lost.point, lost.what())}}}));
-      throw;
-    }
+    const Watched watched(group, options);
+    const auto lost = supervision.lost.find(name), alone = supervision.alone.find(name);
+    if (lost != supervision.lost.end()) {
+      results.push_back({group.front(), {failed_entry(*group.front(), lost->second)}});
+    } else
+      try {
+        results = runner.run(group, alone == supervision.alone.end() ? "" : "together, one " + alone->second);
+      } catch (const LostPoint& lost) {
+        journal.append(journal_record({{lost.point, {failed_entry(*lost.point, lost.what())}}}));
+        throw;
+      }
     if (results.empty()) break;  // interrupted in the middle of it
     journal.append(journal_record(results));
     for (const auto& [point, entries] : results) progress.finish(*point, entries);
@@ -183,15 +281,17 @@ std::vector<MeasuredPoint> measured_points(const std::vector<const Point*>& poin
 }
 
 /// Measures roofs that verified points exceed again, twice at most.
-void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& runner, Journal& journal) {
+void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& runner, Journal& journal,
+                         const StudyOptions& options) {
   const Json context = runner.machine().context();
   const double cached = std::max<double>(cpu_info().all_l3_bytes, context.value("gpu_l2_bytes", 0.0));
   for (int round = 1; round <= 2; ++round) {
-    const auto roofs = exceeded_roofs(measured_points(points, journal.records()), cached);
+    auto roofs = exceeded_roofs(measured_points(points, journal.records()), cached);
+    std::erase_if(roofs, [&](const Point* roof) { return options.supervision.lost.contains(roof->name()); });
     if (roofs.empty() || interrupted()) return;
-    fmt::print("{} roofs are lower than what was measured below them (a busy machine?): measuring them again\n",
-               roofs.size());
+    say("{} roofs are lower than what was measured below them (a busy machine?): measuring them again\n", roofs.size());
     for (const Point* roof : roofs) {
+      const Watched watched({roof}, options);
       std::vector<PointEntries> results = runner.run({roof});
       if (results.empty()) return;
       for (Json& entry : results.front().entries) entry["remeasured"] = round;
@@ -203,30 +303,30 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
 }  // namespace
 
 StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options) {
-  std::vector<const Point*> points = selected_points(experiment, options.filter);
-  shuffle(points, options.seed);
+  const InterruptsWait waiting;
+  const std::vector<const Point*> points = shuffled_points(experiment, options);
   if (!options.copy_to.empty()) check_writable(options.copy_to);
   PointRunner runner(options.device, options.seed, options.overrides);
   StudyOutcome outcome{.folder = run_folder(experiment, options)};
-  Journal journal(outcome.folder / "journal.jsonl",
+  if (options.supervision.watch) options.supervision.watch->set_folder(outcome.folder);
+  Journal journal(outcome.folder / kJournal,
                   {{"identity", identity(points, options)}, {"context", opening_context(experiment, options)}});
   if (journal.damaged() > 0)
-    fmt::print("{} lines of {} are damaged: what they had is measured again\n", journal.damaged(),
-               (outcome.folder / "journal.jsonl").string());
+    say("{} lines of {} are damaged: what they had is measured again\n", journal.damaged(),
+        (outcome.folder / kJournal).string());
   say_oversubscribed(points);
   Progress own;
   Progress& progress = options.progress ? *options.progress : own;
   if (!options.progress) own.plan(points);
   progress.begin_experiment(experiment.name, done_points(points, journal.records()), points.size());
-  measure_points(points, runner, journal, progress);
+  measure_points(points, runner, journal, options, progress);
   progress.end_experiment();
-  if (!interrupted()) measure_roofs_again(points, runner, journal);
+  if (!interrupted()) measure_roofs_again(points, runner, journal, options);
   outcome.interrupted = interrupted();
   std::vector<Json> entries;
   tally(journal.records(), outcome, entries);
   const TimeSpent& spent = runner.spent();
-  fmt::print(
-      "time: {:.1f} s for inputs and references, {:.1f} s for memory, {:.1f} s for checks, {:.1f} s for samples\n",
+  say("time: {:.1f} s for inputs and references, {:.1f} s for memory, {:.1f} s for checks, {:.1f} s for samples\n",
       spent.inputs, spent.memory, spent.checks, spent.samples);
   const auto done = static_cast<std::size_t>(outcome.measured + outcome.skipped + outcome.failed);
   Json context = journal.header()["context"];
@@ -238,17 +338,25 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   context["kernels"] = kernel_descriptions(experiment.points);
   context["problems"] = problem_descriptions(experiment.points);
   write_results(experiment, options, outcome.folder, context, entries);
-  if (context["complete"]) std::filesystem::remove(outcome.folder / "journal.jsonl");
+  if (context["complete"]) std::filesystem::remove(outcome.folder / kJournal);
   return outcome;
 }
 
-std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const std::string& experiment) {
-  std::filesystem::path newest;  // a run that ended has no journal any more
+std::vector<std::filesystem::path> unfinished_runs(const std::filesystem::path& outdir, const std::string& experiment) {
+  std::vector<std::filesystem::path> runs;  // a run that ended has no journal any more
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(outdir, none))
-    if (entry.path().filename().string().ends_with("-" + experiment) && exists(entry.path() / "journal.jsonl"))
-      newest = std::max(newest, entry.path());
-  return newest;
+    if (entry.path().filename().string().ends_with("-" + experiment) && exists(entry.path() / kJournal, none))
+      runs.push_back(entry.path());
+  std::sort(runs.rbegin(), runs.rend());
+  return runs;
+}
+
+std::filesystem::path resumable_run(const Experiment& experiment, const StudyOptions& options) {
+  const Json wanted = identity(shuffled_points(experiment, options), options);
+  for (const std::filesystem::path& run : unfinished_runs(options.outdir, experiment.name))
+    if (journal_header(run / kJournal).value("identity", Json()) == wanted && !is_locked(run / kJournal)) return run;
+  return {};
 }
 
 bool can_be_profiled(const Point& point) {
@@ -260,7 +368,7 @@ void profile_study(const Experiment& experiment, const StudyOptions& options) {
   if (!runner.machine().gpu()) throw Error("--profile needs a GPU: " + runner.machine().gpu_unavailable());
   for (const Point* point : selected_points(experiment, options.filter)) {
     if (!can_be_profiled(*point)) continue;
-    fmt::print("{}\n", point->name());
+    say("{}\n", point->name());
     std::fflush(stdout);
     runner.machine().gpu()->mark_point();
     try {
@@ -268,21 +376,98 @@ void profile_study(const Experiment& experiment, const StudyOptions& options) {
     } catch (const DeviceLost&) {
       throw;
     } catch (const Error& error) {
-      fmt::print("FAILED {}: {}\n", point->name(), error.what());
+      say("FAILED {}: {}\n", point->name(), error.what());
     }
   }
 }
+
+namespace {
+
+/// An extended regular expression, as Google Benchmark's. The C library's matcher takes time in proportion to the text
+/// where there are no back-references. Its parser's stack suffices for kMostLetters.
+class Filter {
+ public:
+  explicit Filter(const std::string& pattern) {
+    if (pattern.size() > kMostLetters) throw Error(fmt::format("has more than {} letters", kMostLetters));
+    for (std::size_t i = 0; i + 1 < pattern.size(); ++i)
+      if (pattern[i] == '\\' && std::isalnum(static_cast<unsigned char>(pattern[++i])))
+        throw Error(
+            fmt::format("has '\\{}', which is no part of extended regular expressions; a digit is [0-9]", pattern[i]));
+    if (written_out(pattern) > kMostWrittenOut) throw Error("repeats too much: parts of parts too often");
+    if (const int wrong = regcomp(&expression_, pattern.c_str(), REG_EXTENDED | REG_NOSUB); wrong != 0) {
+      char why[256];
+      regerror(wrong, &expression_, why, sizeof why);
+      throw Error(std::string("is no regular expression: ") + why);
+    }
+  }
+  ~Filter() { regfree(&expression_); }
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  bool finds(const std::string& text) const { return regexec(&expression_, text.c_str(), 0, nullptr, 0) == 0; }
+
+ private:
+  static constexpr std::size_t kMostLetters = 1000;
+  static constexpr double kMostWrittenOut = 10'000;
+
+  /// Letters of the pattern when each repeated part is written as often as the C library copies it: "(ab){3}" has 6. A
+  /// few parts within parts, each repeated, make more than any memory holds.
+  static double written_out(const std::string& pattern) {
+    std::vector<double> outer;  // lengths before the groups that are open
+    double length = 0, last = 0;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      double times = 1;
+      switch (pattern[i]) {
+        case '(':
+          outer.push_back(length);
+          length = last = 0;
+          continue;
+        case ')':
+          last = length;
+          if (!outer.empty()) length += outer.back(), outer.pop_back();
+          continue;
+        case '+':
+          times = 2;
+          break;  // as aa*
+        case '{':
+          for (; i < pattern.size() && pattern[i] != '}'; ++i)
+            if (!std::isdigit(static_cast<unsigned char>(pattern[i])))
+              times = std::max(times, std::strtod(pattern.c_str() + i + 1, nullptr));
+          break;
+        case '[':
+          i = std::min(pattern.find(']', i + (pattern.substr(i, 2) == "[^" ? 3 : 2)), pattern.size());
+          last = 1;
+          ++length;
+          continue;
+        case '\\':
+          ++i;
+          [[fallthrough]];
+        default:
+          last = 1;
+          ++length;
+          continue;
+      }
+      length += last * (times - 1);
+      last *= times;
+    }
+    return length;
+  }
+
+  regex_t expression_;
+};
+
+}  // namespace
 
 std::vector<const Point*> selected_points(const Experiment& experiment, const std::string& filter) {
   const bool inverted = filter.starts_with("-");
   const std::string pattern = inverted ? filter.substr(1) : filter;
   std::vector<const Point*> points;
   try {
-    const std::regex expression(pattern == "all" ? "" : pattern);
+    const Filter chosen(pattern == "all" ? "" : pattern);
     for (const Point& point : experiment.points)
-      if (std::regex_search(point.name(), expression) != inverted) points.push_back(&point);
-  } catch (const std::regex_error& error) {
-    throw Error("--benchmark_filter=" + filter + " is no regular expression: " + error.what());
+      if (chosen.finds(point.name()) != inverted) points.push_back(&point);
+  } catch (const Error& error) {
+    throw Error("--benchmark_filter=" + filter.substr(0, 60) + " " + error.what());
   }
   if (points.empty()) throw Error("--benchmark_filter=" + filter + " leaves no point of " + experiment.name);
   return points;

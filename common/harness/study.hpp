@@ -9,6 +9,7 @@
 
 #include "common/harness/experiment.hpp"
 #include "common/harness/measure.hpp"
+#include "common/harness/supervisor.hpp"
 
 namespace rung {
 
@@ -24,6 +25,8 @@ struct StudyOptions {
   Overrides overrides;
   std::vector<std::pair<std::string, std::string>> context;  ///< the user's own keys
   std::string command_line;
+  double point_seconds = 600;    ///< that the measuring of a point may take beside its samples
+  Supervision supervision;       ///< where another process looks after this one
   Progress* progress = nullptr;  ///< of several experiments together; null: of this one alone
 };
 
@@ -38,8 +41,11 @@ struct StudyOutcome {
 /// DeviceLost, with the point recorded as failed, when the rest needs a new process.
 StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options);
 
-/// The newest run of the experiment below `outdir` that did not end; empty if there is none.
-std::filesystem::path unfinished_run(const std::filesystem::path& outdir, const std::string& experiment);
+/// The runs of the experiment below `outdir` that did not end, the newest first.
+std::vector<std::filesystem::path> unfinished_runs(const std::filesystem::path& outdir, const std::string& experiment);
+
+/// The newest of them that has the same identity and that no other process measures into; empty if there is none.
+std::filesystem::path resumable_run(const Experiment& experiment, const StudyOptions& options);
 
 /// Whether a profiler can watch this point: one of the GPU's, with warm caches, that this build can run.
 bool can_be_profiled(const Point& point);

@@ -3,8 +3,11 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "common/machine/cpu_info.hpp"
 
@@ -15,6 +18,10 @@ namespace {
 unsigned char guard_byte(std::size_t buffer, bool after) {
   return static_cast<unsigned char>(0x51 + 2 * buffer + (after ? 1 : 0));
 }
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 int threads_or_as_now(int threads) { return threads > 0 ? threads : omp_get_max_threads(); }
 
@@ -47,7 +54,18 @@ HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSe
     pointers.push_back(data_.back().get());
   }
   problem.fill(sizes, data, seed, pointers);
-  judge_ = problem.reference(sizes, data, seed, {pointers.data(), pointers.size()});
+  reference_ = [&problem, sizes, data, seed, inputs = std::vector<const void*>(pointers.begin(), pointers.end())] {
+    return problem.reference(sizes, data, seed, inputs);
+  };
+}
+
+Check HostInputs::judge(std::span<const void* const> host) const {
+  if (!judge_) {
+    const auto start = Clock::now();
+    judge_ = reference_();
+    reference_seconds_ = since(start);
+  }
+  return judge_(host);
 }
 
 std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const Params& sizes, const DataSet& data,
@@ -113,11 +131,13 @@ Check Workload::verify(const HostInputs& inputs) {
     else
       target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
   }
-  {
-    const UseThreads own(threads_or_as_now(threads_));
-    target_.run(kernel_, call_);
-  }
+  run();
   return judge(inputs);
+}
+
+void Workload::run() {
+  const UseThreads own(threads_or_as_now(threads_));
+  target_.run(kernel_, call_);
 }
 
 Check Workload::recheck(const HostInputs& inputs) {
@@ -148,6 +168,96 @@ Check Workload::judge(const HostInputs& inputs) {
   if (check.failure.empty()) check.failure = guard_failure();
   if (check.failure.empty()) check.failure = input_failure(inputs);
   return check;
+}
+
+void Workload::clear_outputs() {
+  for (std::size_t i = 0; i < operands_; ++i)
+    if (buffers_[i].role == Role::output) target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
+}
+
+std::string Workload::audit() {
+  const std::string idle = idle_run();
+  return idle.empty() ? late_write() : idle;
+}
+
+/// Four bytes of an output.
+struct Workload::Word {
+  std::size_t operand, offset;
+};
+
+namespace {
+
+using WordBytes = std::array<unsigned char, 4>;
+
+bool is_poison(const WordBytes& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte == kPoisonByte; });
+}
+
+}  // namespace
+
+/// Some words, spread over each output, that the last run over poisoned outputs has written: an output may have gaps.
+std::vector<Workload::Word> Workload::written_words() {
+  constexpr std::size_t kOfEach = 16;
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < operands_; ++i) {
+    const std::size_t count = buffers_[i].bytes() / sizeof(WordBytes);
+    if (buffers_[i].role != Role::output || count == 0) continue;
+    for (std::size_t w = 0; w < kOfEach; ++w) {
+      const Word word{i, random_bits(i, w) % count * sizeof(WordBytes)};
+      WordBytes bytes;
+      target_.download(bytes.data(), static_cast<std::byte*>(call_.operands[i]) + word.offset, bytes.size());
+      if (!is_poison(bytes)) words.push_back(word);
+    }
+  }
+  return words;
+}
+
+/// Runs follow each other as the timed ones do; before each, a few words of the outputs are marked as not written. A
+/// kernel that skips what it has done before, or when it is called in quick succession, leaves the marks.
+std::string Workload::idle_run() {
+  constexpr int kRuns = 8;
+  constexpr double kShort = 0.02, kLong = 0.2;  // seconds: many runs of a short kernel, one of a long one
+  constexpr std::array<unsigned char, 4> kMark{kPoisonByte, kPoisonByte, kPoisonByte, kPoisonByte};
+  const std::vector<Word> words = written_words();
+  if (words.empty()) return "";
+  const UseThreads own(threads_or_as_now(threads_));
+  const auto place = [&](const Word& word) {
+    return static_cast<std::byte*>(call_.operands[word.operand]) + word.offset;
+  };
+  const auto start = Clock::now();
+  for (int i = 0; i < kRuns && (i == 0 || since(start) < (i < 2 ? kLong : kShort)); ++i) {
+    for (const Word& word : words) target_.upload(place(word), kMark.data(), kMark.size());
+    target_.run(kernel_, call_);
+    for (const Word& word : words) {
+      WordBytes bytes;
+      target_.download(bytes.data(), place(word), bytes.size());
+      if (is_poison(bytes)) return "did not write " + buffers_[word.operand].name + " anew when it was run again";
+    }
+  }
+  return "";
+}
+
+/// Marks the outputs as not written right after a run returned: what writes to them later was not timed.
+std::string Workload::late_write() {
+  constexpr double kLong = 0.1;  // seconds; what is late by so much is found when results are judged
+  constexpr std::chrono::milliseconds kWait{2};
+  const auto start = Clock::now();
+  run();
+  clear_outputs();
+  if (since(start) > kLong) return "";
+  std::this_thread::sleep_for(kWait);
+  target_.settle();
+  for (std::size_t i = 0; i < operands_; ++i) {
+    if (buffers_[i].role != Role::output) continue;
+    constexpr std::size_t kChunk = std::size_t{1} << 20;
+    const std::vector<unsigned char> mark(std::min(buffers_[i].bytes(), kChunk), kPoisonByte);
+    for (std::size_t done = 0; done < buffers_[i].bytes(); done += kChunk) {
+      const std::size_t count = std::min(buffers_[i].bytes() - done, kChunk);
+      if (!target_.holds(static_cast<std::byte*>(call_.operands[i]) + done, mark.data(), count))
+        return "wrote to " + buffers_[i].name + " after it had returned";
+    }
+  }
+  return "";
 }
 
 std::string Workload::guard_failure() {

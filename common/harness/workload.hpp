@@ -18,8 +18,11 @@ class HostInputs {
 
   std::size_t bytes() const { return bytes_; }
   const void* input(std::size_t operand) const { return data_[operand].get(); }
-  /// `host` holds one pointer per operand.
-  Check judge(std::span<const void* const> host) const { return judge_(host); }
+  /// `host` holds one pointer per operand. What is right is worked out at the first call, when the first kernel has
+  /// run: it cannot have read the answer.
+  Check judge(std::span<const void* const> host) const;
+  /// Seconds that working it out has taken; 0 until then.
+  double reference_seconds() const { return reference_seconds_; }
 
  private:
   struct Free {
@@ -27,7 +30,9 @@ class HostInputs {
   };
   std::vector<std::unique_ptr<void, Free>> data_;  ///< empty for outputs that are not read
   std::size_t bytes_ = 0;
-  Judge judge_;
+  std::function<Judge()> reference_;
+  mutable Judge judge_;
+  mutable double reference_seconds_ = 0;
 };
 
 /// Keeps the inputs last used, up to a number of bytes, so that the kernels of a ladder do not each make them anew.
@@ -67,10 +72,22 @@ class Workload {
   /// had left: there, the guards and the inputs are judged, then one more run from the inputs.
   Check recheck(const HostInputs& inputs);
 
+  /// Marks the outputs as not written, so that recheck() sees whether the timed runs did anything.
+  void clear_outputs();
+
+  /// Looks, some runs more, for work that was not done in the timed time: runs that leave what an earlier one wrote
+  /// where it was, and writes after the return. Empty, or what was found. The inputs must be in place.
+  std::string audit();
+
  private:
   void place(const Operand& buffer);
   std::string guard_failure();
   std::string input_failure(const HostInputs& inputs);
+  struct Word;
+  std::vector<Word> written_words();
+  void run();
+  std::string idle_run();
+  std::string late_write();
   Check judge(const HostInputs& inputs);
 
   Target& target_;

@@ -12,6 +12,7 @@
 
 #include "common/machine/control_groups.hpp"
 #include "common/machine/topology.hpp"
+#include "common/registry.hpp"
 
 namespace rung {
 namespace {
@@ -118,6 +119,12 @@ int cpu_threads() {
     return wanted && *wanted ? omp_get_max_threads() : usable_processors();
   }();
   return threads;
+}
+
+void check_cpu_threads() {
+  if (cpu_threads() > kMostThreads)
+    throw Error("OMP_NUM_THREADS=" + std::string(std::getenv("OMP_NUM_THREADS")) + ": more than " +
+                std::to_string(kMostThreads) + " threads");
 }
 
 UseThreads::UseThreads(int count) {

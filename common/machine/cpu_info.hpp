@@ -32,6 +32,12 @@ const CpuInfo& cpu_info();
 /// Logical processors that the affinity mask and the control group's quota of CPU time leave to this process.
 int usable_processors();
 
+/// More threads are a mistake, which OpenMP's library may crash on.
+constexpr int kMostThreads = 1024;
+
+/// Throws Error where OMP_NUM_THREADS asks for more than kMostThreads.
+void check_cpu_threads();
+
 /// Threads that the CPU kernels use where a point does not say: OMP_NUM_THREADS as the program found it, else
 /// usable_processors(). Does not follow UseThreads.
 int cpu_threads();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulator/estimate.hpp"
 #include "common/harness/count.hpp"
 #include "common/harness/results.hpp"
 #include "common/program/commands.hpp"
@@ -76,6 +77,7 @@ int check_point(const Point& point, const Options& options, Json* json) {
 }
 
 void run(Options& options) {
+  say_long_launches();
   Json json = Json::array();
   std::vector<std::string> faulty;
   options.choice.each([&](const Kernel& kernel) {

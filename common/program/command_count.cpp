@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulator/estimate.hpp"
 #include "common/machine/device_facts.hpp"
 #include "common/model/devices.hpp"
 #include "common/problem/problem.hpp"
@@ -48,6 +49,7 @@ const Device& modelled_device(const std::string& name) {
 }
 
 void run(Options& options) {
+  say_long_launches();
   EmulatorOptions how{
       .order = order_of(options.order), .seed = options.seed, .lines = options.lines, .budget = options.budget};
   if (options.caches) how.caches = &modelled_device(*options.caches);

@@ -11,6 +11,7 @@
 
 #include "common/harness/interrupt.hpp"
 #include "common/harness/progress.hpp"
+#include "common/harness/say.hpp"
 #include "common/harness/study.hpp"
 #include "common/machine/target.hpp"
 #include "common/program/commands.hpp"
@@ -19,11 +20,13 @@
 namespace rung {
 namespace {
 
+constexpr int kLongestInterval = 1000;  // seconds that --benchmark_min_time may ask for
+
 struct RunOptions {
   StudyOptions study;
   std::vector<std::string> experiments, kernels, axes;
   std::string min_time, format = "json", outdir, extra_context;
-  bool profile = false, full = false;
+  bool profile = false, full = false, in_process = false;
 
   Scale scale() const { return full ? Scale::full : Scale::brief; }
 };
@@ -59,6 +62,11 @@ void add_study_flags(CLI::App& command, RunOptions& options) {
   command.add_option("-d,--device", options.study.device, "number of the GPU")->check(CLI::Range(0, 1023));
   command.add_option("--seed", options.study.seed, "of the inputs and of the order of the points");
   command.add_flag("--resume", options.study.resume, "go on with the newest run of this experiment that did not end");
+  command
+      .add_option("--point-limit", options.study.point_seconds,
+                  "a point that takes so many seconds longer than its samples has failed")
+      ->check(CLI::Range(1.0, 1e6));
+  command.add_flag("--in-process", options.in_process, "measure in this process itself, as a debugger wants it");
   command.add_flag("--full", options.full,
                    "all sizes and samples, as the recorded results have them; brief without it");
   command.add_flag("--require-gpu", options.study.require_gpu, "without a GPU, end with code 3");
@@ -75,6 +83,8 @@ double seconds_from(const std::string& text) {
   const std::string unit = text.substr(used);
   if (used == 0 || !(value > 0) || !(unit.empty() || unit == "s"))
     throw Error("--benchmark_min_time=" + text + ": give seconds, as 0.5 or 0.5s");
+  if (value > kLongestInterval)
+    throw Error(fmt::format("--benchmark_min_time={}: give at most {} s", text, kLongestInterval));
   return value;
 }
 
@@ -96,34 +106,22 @@ void complete_options(RunOptions& options) {
     if (const GpuTarget gpu = open_gpu(study.device); !gpu.target) throw NoGpuError("no GPU: " + gpu.unavailable);
 }
 
-/// The same program again, to go on where a lost device ended this one. Returns only if that fails.
-void start_again() {
-  std::vector<std::string> arguments;
-  std::ifstream command_line("/proc/self/cmdline");
-  for (std::string argument; std::getline(command_line, argument, '\0');) arguments.push_back(argument);
-  if (std::find(arguments.begin(), arguments.end(), "--resume") == arguments.end()) arguments.push_back("--resume");
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  execv("/proc/self/exe", pointers.data());
-}
-
 /// Runs one experiment; ends the program where it was interrupted, with the shell's code for that.
 StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
-  fmt::print("{}: {}\n", experiment.name, experiment.title);
+  say("{}: {}\n", experiment.name, experiment.title);
   StudyOutcome outcome;
   try {
     outcome = run_study(experiment, options.study);
   } catch (const DeviceLost& lost) {
-    fmt::print(stderr, "{}\nthe GPU needs a new process: going on with the next point\n", lost.what());
+    if (!options.study.supervision.watch) throw;
+    say("{}\nthe GPU needs a new process: going on with the next point\n", lost.what());
     std::fflush(nullptr);
-    start_again();
-    throw;
+    _exit(kAnotherProcess);
   }
-  fmt::print("{} measured, {} skipped, {} failed: {}\n", outcome.measured, outcome.skipped, outcome.failed,
-             outcome.folder.string());
+  say("{} measured, {} skipped, {} failed: {}\n", outcome.measured, outcome.skipped, outcome.failed,
+      outcome.folder.string());
   if (outcome.interrupted) {
-    fmt::print("interrupted: what was measured is kept; the same command with --resume does the rest\n");
+    say("interrupted: what was measured is kept; the same command with --resume does the rest\n");
     std::fflush(nullptr);
     std::exit(130);
   }
@@ -143,9 +141,12 @@ std::vector<Experiment> chosen_experiments(const RunOptions& options) {
 
 /// Where a run of several experiments was interrupted, those before the interrupted one are done.
 void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options) {
-  const auto first = std::find_if(chosen.begin(), chosen.end(), [&](const Experiment& experiment) {
-    return !unfinished_run(options.outdir, experiment.name).empty();
-  });
+  auto first = std::find_if(chosen.begin(), chosen.end(),
+                            [&](const Experiment& experiment) { return !resumable_run(experiment, options).empty(); });
+  if (first == chosen.end())  // one that cannot be resumed says why
+    first = std::find_if(chosen.begin(), chosen.end(), [&](const Experiment& experiment) {
+      return !unfinished_runs(options.outdir, experiment.name).empty();
+    });
   if (first != chosen.end()) chosen.erase(chosen.begin(), first);
 }
 
@@ -159,15 +160,23 @@ void keep_profiled(std::vector<Experiment>& chosen, bool all) {
 }
 
 void run_all(RunOptions& options) {
+  Supervision& supervision = options.study.supervision;
+  if (!options.in_process && !options.profile && !options.study.list_only) supervision = supervise();
   if (!options.axes.empty() && options.kernels.empty()) throw Error("--axis needs --kernels");
   std::vector<Experiment> chosen = chosen_experiments(options);
   if (options.profile) keep_profiled(chosen, !options.study.filter.empty());
   complete_options(options);
-  if (options.study.resume) drop_finished(chosen, options.study);
+  if (!supervision.is_first) {
+    chosen.erase(chosen.begin(), chosen.begin() + supervision.watch->experiment);
+  } else if (options.study.resume) {
+    const std::size_t all = chosen.size();
+    drop_finished(chosen, options.study);
+    if (supervision.watch) supervision.watch->experiment = static_cast<int>(all - chosen.size());
+  }
   Progress progress;
   for (const Experiment& experiment : chosen) progress.plan(selected_points(experiment, options.study.filter));
   options.study.progress = &progress;
-  int failed = 0;
+  int failed = supervision.watch ? supervision.watch->failed.load() : 0;
   for (const Experiment& experiment : chosen) {
     if (options.study.list_only) {
       for (const Point* point : selected_points(experiment, options.study.filter)) fmt::print("{}\n", point->name());
@@ -175,6 +184,7 @@ void run_all(RunOptions& options) {
       profile_study(experiment, options.study);
     } else {
       failed += run_one(experiment, options).failed;
+      if (supervision.watch) supervision.watch->finish_experiment(failed);
     }
   }
   if (failed > 0) throw WrongResult(fmt::format("{} points failed: see the lines marked FAILED", failed));
@@ -217,6 +227,7 @@ void add_ceilings_command(CLI::App& app) {
   add_study_flags(*command, *options);
   add_benchmark_flags(*command, *options);
   command->callback([options] {
+    if (!options->in_process) options->study.supervision = supervise();
     complete_options(*options);
     const StudyOutcome outcome = run_one(load_experiment(find_experiment("ceilings"), options->scale()), *options);
     print_ceilings(outcome.folder);

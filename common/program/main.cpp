@@ -6,11 +6,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <new>
+#include <stdexcept>
 
 #include "common/harness/interrupt.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/machine/openblas.hpp"
+#include "common/printable.hpp"
 #include "common/program/commands.hpp"
 #include "common/program/usage.hpp"
 #include "common/program/version.hpp"
@@ -19,9 +26,21 @@
 namespace rung {
 namespace {
 
+/// Kernels register themselves before main(), where no exception can be caught.
+struct MemoryToStartWith {
+  MemoryToStartWith() {
+    std::set_new_handler([] {
+      constexpr char kText[] = "rung: there is no memory to start with\n";
+      const ssize_t wrote = write(STDERR_FILENO, kText, sizeof kText - 1);
+      _exit(wrote < 0 ? 4 : 2);
+    });
+  }
+};
+[[gnu::init_priority(101)]] const MemoryToStartWith memory_to_start_with;
+
 int failure(int code, const std::exception& error) {
   std::fflush(stdout);
-  fmt::print(stderr, "rung: {}\n", error.what());
+  std::fputs(("rung: " + printable(error.what()) + "\n").c_str(), stderr);  // fails in silence where that is closed
   return code;
 }
 
@@ -64,7 +83,10 @@ int run(int argc, char** argv) {
                          add_claims_command, add_blur_command, add_doctor_command})
     add(app);
   try {
+    check_cpu_threads();
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      throw OutputError(std::string("cannot write to standard output: ") + std::strerror(errno));
     return 0;
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : failure(2, Error(usage_error(app, error)));
@@ -75,10 +97,12 @@ int run(int argc, char** argv) {
 }  // namespace rung
 
 int main(int argc, char** argv) {
+  std::set_new_handler(nullptr);  // from here on it is an exception
   rung::fill_standard_streams();
   rung::help_openblas(argv);
   rung::keep_freed_memory();
   rung::catch_interrupts();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large (ulimit -f) is an error of write()
   try {
     return rung::run(argc, argv);
   } catch (const rung::WrongResult& error) {
@@ -87,6 +111,12 @@ int main(int argc, char** argv) {
     return rung::failure(3, error);
   } catch (const rung::OutputError& error) {
     return rung::failure(4, error);
+  } catch (const std::bad_alloc&) {
+    return rung::failure(2, std::runtime_error("there is not enough memory"));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return rung::failure(2, error);
+  } catch (const std::system_error& error) {  // of printing
+    return rung::failure(4, std::runtime_error(std::string("standard output: ") + error.what()));
   } catch (const std::exception& error) {
     return rung::failure(2, error);
   }
