@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import gc
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -22,7 +25,12 @@ LIST = ".written"
 MOST_WORKERS = 8
 LONGEST = 600
 """Seconds to wait for the others, one of which may have been killed."""
-UNDRAWN = "a figure could not be drawn; see above"
+PR_SET_PDEATHSIG = 1
+"""Of Linux's prctl(): the signal that a process gets when its parent ends."""
+
+
+class NotDrawn(RuntimeError):
+    """A figure could not be drawn; the text says which and why."""
 
 
 def safe_name(text: str) -> str:
@@ -46,7 +54,7 @@ def cell(value: object) -> str:
 def write_csv(path: Path, rows: Sequence[dict]) -> None:
     """One line for each row, a header of all keys."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([cell(k) for k in keys])
         writer.writerows([cell(row.get(k)) for k in keys] for row in rows)
@@ -94,22 +102,23 @@ def _drawing(figures: Sequence[Figure], folder: Path) -> Iterator[Callable]:
     context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
     gc.freeze()  # what is loaded by now lives on; looking through it again and again takes as long as drawing
     work = _Work(figures, folder, context.Value("i", 0), context.Barrier(number, timeout=LONGEST))
-    helpers = [context.Process(target=work.all) for _ in range(1, number)]
+    helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(1, number)]
     for helper in helpers:
         helper.start()
     try:
         yield work.pdfs
         work.others()
     except BrokenBarrierError:
-        raise RuntimeError(UNDRAWN) from None
+        pass  # the one that failed says why, and the others stop by themselves
     except BaseException:
-        work.all_written.abort()
+        for helper in helpers:
+            helper.terminate()
         raise
     finally:
         for helper in helpers:
             helper.join()
-    if any(helper.exitcode for helper in helpers):
-        raise RuntimeError(UNDRAWN)
+    if work.all_written.broken or any(helper.exitcode for helper in helpers):
+        raise NotDrawn("a figure could not be drawn; see above")
 
 
 @dataclass
@@ -124,19 +133,28 @@ class _Work:
     """Where each waits for the others' PDFs; broken where one fails."""
     mine: list = field(default_factory=list)
 
-    def all(self) -> None:
-        """In a process that helps. Where another one fails, that one says why."""
-        with suppress(BrokenBarrierError):
+    def help(self, parent: int) -> None:
+        """As one of several processes, none of which is to go on when the first is killed."""
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first one ends this one
+        if os.getppid() != parent:
+            return
+        try:
             self.pdfs()
             self.others()
+        except NotDrawn as error:
+            sys.exit(f"report: {error}")
+        except BrokenBarrierError:
+            sys.exit(1)  # another one failed, which says why
 
     def pdfs(self) -> None:
         from report.draw import style
         try:
             while (one := self._next()) is not None:
                 fig = style.figure(one.height, one.half)
-                one.draw(fig)
-                self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), safe_name(one.name)))
+                with _naming(one):
+                    one.draw(fig)
+                    self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), one))
         except BaseException:
             self.all_written.abort()
             raise
@@ -144,10 +162,20 @@ class _Work:
 
     def others(self) -> None:
         from report.draw import style
-        for fig, name in self.mine:
-            style.save_others(fig, self.folder, name)
+        for fig, one in self.mine:
+            with _naming(one):
+                style.save_others(fig, self.folder, safe_name(one.name))
 
     def _next(self) -> Figure | None:
         with self.taken.get_lock():
             index, self.taken.value = self.taken.value, self.taken.value + 1
-        return self.figures[index] if index < len(self.figures) else None
+        return self.figures[index] if index < len(self.figures) and not self.all_written.broken else None
+
+
+@contextmanager
+def _naming(figure: Figure) -> Iterator[None]:
+    """What goes wrong with a figure's values is told with its name."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise NotDrawn(f"the figure {safe_name(figure.name)} cannot be drawn: {type(error).__name__}: {error}") from error

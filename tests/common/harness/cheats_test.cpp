@@ -1,0 +1,267 @@
+/// Known ways to fool a benchmark, each planted into an honest kernel: none gets a rate.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "common/harness/experiment.hpp"
+#include "common/harness/point_runner.hpp"
+#include "common/source_dir.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace rung {
+namespace {
+
+using Run = std::function<void(const Call&)>;
+using Clock = std::chrono::steady_clock;
+
+const Kernel& honest() { return find_kernel("cpu/matmul/naive"); }
+
+/// What became of a point whose kernel is `run`: its error, empty if it has rates.
+std::string error_of(PointRunner& runner, Run run, const Problem* problem = nullptr, const char* size = "n=64") {
+  Kernel kernel = honest();
+  kernel.run = std::move(run);
+  Point point = adhoc_experiment({kernel.name}, {size}).points.at(0);
+  point.kernel = &kernel;
+  if (problem) {
+    point.problem = problem;
+    point.data = &problem->timed_data();
+  }
+  const Json entry = runner.run({&point}).at(0).entries.front();
+  EXPECT_EQ(entry.contains("error_message"), !entry.contains("gflops"));
+  return entry.value("error_message", "");
+}
+
+std::string error_of(Run run, const Problem* problem = nullptr, const char* size = "n=64") {
+  PointRunner runner(0, 1, {.repetitions = 3, .min_seconds = 1e-3});
+  return error_of(runner, std::move(run), problem, size);
+}
+
+std::size_t elements(const Call& call, std::size_t operand) {
+  return problem_of(honest()).operands(call.params).at(operand).elements;
+}
+
+std::vector<float> contents(const Call& call, std::size_t operand) {
+  const float* begin = call.operand<const float>(operand);
+  return {begin, begin + elements(call, operand)};
+}
+
+void put(const std::vector<float>& values, const Call& call) {
+  std::copy(values.begin(), values.end(), call.operand<float>(2));
+}
+
+TEST(Cheats, AnHonestKernelHasRates) { EXPECT_EQ(error_of(honest().run), ""); }
+
+TEST(Cheats, WorkOnAnotherThreadAfterTheReturn) {
+  std::vector<std::thread> threads;
+  const std::string error = error_of([&](const Call& call) {
+    threads.emplace_back([call] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      honest().run(call);
+    });
+  });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_NE(error.find("wrong result before timing"), std::string::npos) << error;
+}
+
+/// Right whenever a result is judged, since the judge is slower than the thread.
+TEST(Cheats, WorkOnAnotherThreadThatTheJudgeDoesNotOvertake) {
+  std::vector<std::thread> threads;
+  const std::string error = error_of([&](const Call& call) {
+    honest().run(call);
+    threads.emplace_back([call] {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      honest().run(call);
+    });
+  });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_NE(error.find("after it had returned"), std::string::npos) << error;
+}
+
+TEST(Cheats, AResultKeptForThePointer) {
+  std::map<const void*, std::vector<float>> kept;
+  const std::string error = error_of([&](const Call& call) {
+    const auto found = kept.find(call.operands[0]);
+    if (found != kept.end()) return put(found->second, call);
+    honest().run(call);
+    kept[call.operands[0]] = contents(call, 2);
+  });
+  EXPECT_NE(error.find("wrong result"), std::string::npos) << error;
+}
+
+TEST(Cheats, AResultKeptForThePointerOnceItIsTimed) {
+  std::vector<float> kept;
+  int calls = 0;
+  const std::string error = error_of([&](const Call& call) {
+    if (++calls > 5 && !kept.empty()) return put(kept, call);
+    honest().run(call);
+    kept = contents(call, 2);
+  });
+  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+}
+
+TEST(Cheats, TheOutputLeftFromBefore) {
+  int calls = 0;
+  const std::string error = error_of([&](const Call& call) {
+    if (++calls <= 2) honest().run(call);  // the two that are judged
+  });
+  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+}
+
+TEST(Cheats, SkippingWorkWhenInputsRepeat) {
+  std::vector<float> before;
+  const std::string error = error_of([&](const Call& call) {
+    if (before == contents(call, 0)) return;
+    honest().run(call);
+    before = contents(call, 0);
+  });
+  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+}
+
+/// Works in the first of several calls that follow each other fast, so that what timed runs leave is right.
+TEST(Cheats, WorkThatDependsOnTheTimeBetweenCalls) {
+  Clock::time_point ended{};
+  const std::string error = error_of([&](const Call& call) {
+    if (Clock::now() - ended > std::chrono::microseconds(50)) honest().run(call);
+    ended = Clock::now();
+  });
+  EXPECT_NE(error.find("did not write C anew"), std::string::npos) << error;
+}
+
+TEST(Cheats, ChangingTheInputs) {
+  int calls = 0;
+  const std::string error = error_of([&](const Call& call) {
+    honest().run(call);
+    if (++calls > 5) call.operand<float>(0)[7] = 0;
+  });
+  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+}
+
+float rounded(float value, int bits_lost) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  bits = (bits + (1u << (bits_lost - 1))) & ~((1u << bits_lost) - 1);
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+/// The product of operands rounded to a shorter significand: of bfloat16, of TF32 and half precision.
+TEST(Cheats, LowerPrecision) {
+  for (const int bits_lost : {16, 13})
+    for (const char* size : {"n=1", "n=64", "n=256"}) {
+      const std::string error = error_of(
+          [&](const Call& call) {
+            std::vector<float> a = contents(call, 0), b = contents(call, 1);
+            for (auto* side : {&a, &b})
+              for (float& value : *side) value = rounded(value, bits_lost);
+            Call other = call;
+            other.operands[0] = a.data();
+            other.operands[1] = b.data();
+            honest().run(other);
+          },
+          nullptr, size);
+      EXPECT_NE(error.find("wrong result before timing, on the data set 'random'"), std::string::npos)
+          << bits_lost << " " << size << ": " << error;
+    }
+}
+
+/// A problem that lets out what its reference works out, by the first input.
+struct Leaking {
+  std::map<std::vector<float>, std::vector<float>> answers;
+  Problem problem = problem_of(honest());
+
+  Leaking() {
+    const auto reference = problem.reference;
+    problem.reference = [this, reference](const Params& sizes, const DataSet& data, std::uint64_t seed,
+                                          std::span<const void* const> host) {
+      Call call{.params = sizes};
+      for (const void* operand : host) call.operands.push_back(const_cast<void*>(operand));
+      std::vector<float> answer(elements(call, 2));
+      call.operands[2] = answer.data();
+      honest().run(call);
+      answers[contents(call, 0)] = answer;
+      return reference(sizes, data, seed, host);
+    };
+  }
+};
+
+TEST(Cheats, CopyingTheReference) {
+  Leaking leak;
+  const std::string error = error_of(
+      [&](const Call& call) {
+        if (!leak.answers.empty()) put(leak.answers.rbegin()->second, call);
+      },
+      &leak.problem);
+  EXPECT_NE(error.find("wrong result before timing"), std::string::npos) << error;
+}
+
+/// An honest kernel was judged on the same inputs before; what is right for fresh ones nobody knows.
+TEST(Cheats, ReadingTheOracle) {
+  Leaking leak;
+  PointRunner runner(0, 1, {.repetitions = 3, .min_seconds = 1e-3});
+  ASSERT_EQ(error_of(runner, honest().run, &leak.problem), "");
+  ASSERT_GE(leak.answers.size(), 2u);
+  const std::string error = error_of(
+      runner,
+      [&](const Call& call) {
+        const auto found = leak.answers.find(contents(call, 0));
+        if (found != leak.answers.end()) put(found->second, call);
+      },
+      &leak.problem);
+  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+}
+
+/// The library that a kernel's file, or a header of a kernel's folder that it includes, names outside of comments.
+std::string library_of(const std::filesystem::path& file, std::set<std::filesystem::path>& seen) {
+  constexpr const char* kLibraries[] = {"cblas",    "Eigen/",   "dnnl",     "onednn::", "cpu/onednn.hpp",
+                                        "openblas", "mkl_",     "cub/",     "cub::",    "cub.hpp",
+                                        "cublas",   "cusolver", "cutlass/", "thrust"};
+  if (!seen.insert(file).second) return "";
+  std::istringstream lines(file_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    line = line.substr(0, line.find("//"));
+    for (const char* library : kLibraries)
+      if (line.find(library) != std::string::npos) return library;
+    if (!line.starts_with("#include \"cpu/") && !line.starts_with("#include \"gpu/")) continue;
+    const std::string header = line.substr(10, line.rfind('"') - 10);
+    if (header.starts_with("gpu/simt/")) continue;  // the language of kernels
+    if (const std::string nested = library_of(source_dir() / header, seen); !nested.empty()) return nested;
+  }
+  return "";
+}
+
+std::string library_of(const std::filesystem::path& file) {
+  std::set<std::filesystem::path> seen;
+  return library_of(file, seen);
+}
+
+std::filesystem::path file_of(const Kernel& kernel) {
+  for (const char* ending : {".cpp", ".cu", ".sm90a.cu", ".baseline.cpp", ".sm90a.O1.cu"})
+    if (const auto file = source_dir() / (kernel.name + ending); exists(file)) return file;
+  return {};
+}
+
+TEST(Cheats, ALibraryInAnOwnRung) {
+  int own = 0, libraries = 0;
+  for (const Kernel& kernel : kernels()) {
+    const std::filesystem::path file = file_of(kernel);
+    if (file.empty()) continue;  // one of several in a file
+    if (!kernel.is_library) {
+      EXPECT_EQ(library_of(file), "") << kernel.name;
+    }
+    ++(kernel.is_library ? libraries : own);
+  }
+  EXPECT_GT(own, 50);
+  EXPECT_GT(libraries, 3);
+  TemporaryFolder folder;
+  EXPECT_EQ(library_of(folder.write("own.cpp", "void f() { cblas_sgemm(); }  // a rung\n")), "cblas");
+  EXPECT_EQ(library_of(folder.write("own.cu", "// as <cub/cub.cuh> does\nvoid f();\n")), "");
+}
+
+}  // namespace
+}  // namespace rung

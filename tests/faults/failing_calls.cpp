@@ -1,0 +1,148 @@
+/// Loaded before the C library (LD_PRELOAD): lets one call of the system fail, or sets the clock back, as the
+/// environment says.
+///   RUNG_FAIL=write:12         the 12th write(), fsync(), rename(), open() or allocation ("alloc") of a process fails
+///   RUNG_FAILED=FILE           is made when it does, so that a caller knows when there was no 12th
+///   RUNG_CLOCK_BACK=SECONDS    from the second reading on, the calendar's clock is so much behind
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+extern "C" {
+void* __libc_malloc(size_t) noexcept;
+void* __libc_calloc(size_t, size_t) noexcept;
+void* __libc_realloc(void*, size_t) noexcept;
+void* __libc_memalign(size_t, size_t) noexcept;
+}
+
+namespace {
+
+std::atomic<long> count{0};
+std::atomic<int> clock_readings{0};
+
+std::atomic<bool> is_started{false};  // the libraries' own constructors come before, where we can mend nothing
+
+/// Whether this is the call that is to fail.
+bool fails(const char* kind) {
+  const char* wanted = getenv("RUNG_FAIL");
+  const size_t length = strlen(kind);
+  if (!is_started || !wanted || strncmp(wanted, kind, length) != 0 || wanted[length] != ':') return false;
+  if (++count != strtol(wanted + length + 1, nullptr, 10)) return false;
+  if (const char* mark = getenv("RUNG_FAILED"))
+    if (const long file = syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CREAT, 0644); file >= 0)
+      syscall(SYS_close, file);
+  return true;
+}
+
+template <typename Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+/// Only what a run writes: its results and its journal, not what it says.
+bool is_file(int descriptor) {
+  struct stat found {};
+  return fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+time_t behind() {
+  const char* seconds = getenv("RUNG_CLOCK_BACK");
+  return seconds && clock_readings++ > 0 ? strtol(seconds, nullptr, 10) : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(), void (*fini)(),
+                      void (*loader_fini)(), void* stack_end) {
+  is_started = true;
+  using Start = int (*)(decltype(main), int, char**, void (*)(), void (*)(), void (*)(), void*);
+  return next<Start>("__libc_start_main")(main, argc, argv, init, fini, loader_fini, stack_end);
+}
+
+ssize_t write(int descriptor, const void* text, size_t bytes) {
+  if (is_file(descriptor) && fails("write")) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return syscall(SYS_write, descriptor, text, bytes);
+}
+
+int fsync(int descriptor) {
+  if (fails("fsync")) {
+    errno = EIO;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}
+
+int rename(const char* from, const char* to) noexcept {
+  if (fails("rename")) {
+    errno = EACCES;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+}
+
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const int mode = flags & O_CREAT ? va_arg(rest, int) : 0;
+  va_end(rest);
+  if (flags & (O_WRONLY | O_RDWR) && fails("open")) {
+    errno = EMFILE;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+void* malloc(size_t bytes) noexcept {
+  if (!fails("alloc")) return __libc_malloc(bytes);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* calloc(size_t count_of, size_t bytes) noexcept {
+  if (!fails("alloc")) return __libc_calloc(count_of, bytes);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* realloc(void* memory, size_t bytes) noexcept {
+  if (!fails("alloc")) return __libc_realloc(memory, bytes);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+  if (!fails("alloc")) return __libc_memalign(alignment, bytes);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+time_t time(time_t* result) noexcept {
+  timespec now{};
+  syscall(SYS_clock_gettime, CLOCK_REALTIME, &now);
+  now.tv_sec -= behind();
+  if (result) *result = now.tv_sec;
+  return now.tv_sec;
+}
+
+int clock_gettime(clockid_t clock, timespec* now) noexcept {
+  static const auto real = next<int (*)(clockid_t, timespec*)>("clock_gettime");
+  const int result = real(clock, now);
+  if (clock == CLOCK_REALTIME) now->tv_sec -= behind();
+  return result;
+}
+
+}  // extern "C"

@@ -1,0 +1,310 @@
+"""What a study loses when it is ended, stopped, starved or crashed; run.sh starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+POINTS = 102
+SIZES = ",".join(str(n) for n in range(4, 4 + POINTS))
+RUN = ("run", "-k", "cpu/matmul/naive", "-a", f"n={SIZES}", "--benchmark_repetitions=3", "--benchmark_min_time=0.003")
+FEW = ("run", "-k", "cpu/matmul/naive", "-a", "n=8,9", "--benchmark_repetitions=2", "--benchmark_min_time=0.0001")
+PATIENCE = 120
+"""Seconds after which a process that should have ended hangs."""
+
+
+class Study:
+    """A study in a folder of its own, started as often as it takes."""
+
+    def __init__(self, program: Path, folder: Path, arguments: tuple[str, ...] = RUN, **environment: str):
+        self.command = [str(program), *arguments, "-o", str(folder)]
+        self.folder = folder
+        self.environment = {**os.environ, "OMP_WAIT_POLICY": "passive", **environment}
+
+    def start(self, *more: str) -> subprocess.Popen:
+        return subprocess.Popen([*self.command, *more], env=self.environment, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def finish(self, *more: str) -> tuple[int, str]:
+        process = self.start(*more)
+        text = process.communicate(timeout=PATIENCE)[1]
+        return process.returncode, text
+
+    def results(self) -> list[dict]:
+        return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*/adhoc.json"))]
+
+    def acknowledged(self) -> set[str]:
+        """The points whose lines are whole in journals now."""
+        return {point["point"] for journal in self.folder.glob("*/journal.jsonl")
+                for line in journal.read_text(errors="replace").splitlines(keepends=True)[1:] if line.endswith("\n")
+                for point in json.loads(line.split(" ", 1)[1])["points"]}
+
+
+def samples(result: dict) -> Counter:
+    """Of each point; a point that is there twice has twice as many."""
+    return Counter(entry["name"] for entry in result["benchmarks"])
+
+
+class Table:
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+        print(f"{'fault':<44} {'tried':>6} {'lost':>5} {'doubled':>8} {'other':>6}", flush=True)
+
+    def line(self, fault: str, tried: int, lost: int = 0, doubled: int = 0, other: list[str] | None = None) -> None:
+        other = other or []
+        print(f"{fault:<44} {tried:>6} {lost:>5} {doubled:>8} {len(other):>6}", flush=True)
+        for text in other[:5]:
+            print(f"    {text}", flush=True)
+        if lost or doubled or other:
+            self.wrong.append(fault)
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="rung-faults-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[[subprocess.Popen], int]) -> tuple:
+    """Studies that are struck again and again until `seconds` are over, each time resumed, then let finish. The number of
+    strikes, of points lost, of points doubled, and what else was wrong."""
+    strikes = lost = doubled = 0
+    other: list[str] = []
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with folder() as at:
+            study, kept = Study(program, at), set()
+            for start in range(random.randint(2, 12)):
+                process = study.start(*(("--resume",) if start else ()))
+                try:
+                    process.wait(random.expovariate(1 / 0.6))
+                except subprocess.TimeoutExpired:
+                    strikes += strike(process)
+                text = process.communicate(timeout=PATIENCE)[1]
+                if process.returncode not in (0, 130, -signal.SIGKILL, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM):
+                    other.append(f"code {process.returncode}: {text.strip()}")
+                if process.returncode == 0:
+                    break
+                now = study.acknowledged()
+                lost += len(kept - now)
+                kept = now
+            if process.returncode != 0:
+                code, text = study.finish("--resume")
+                if code != 0:
+                    other.append(f"the last one: code {code}: {text.strip()}")
+            complete = [r for r in study.results() if r["context"]["complete"]]
+            if len(complete) != 1:
+                other.append(f"{len(complete)} complete results")
+                continue
+            found = samples(complete[0])
+            lost += sum((undisturbed - found).values())
+            doubled += sum((found - undisturbed).values())
+    return strikes, lost, doubled, other
+
+
+def send(which: int) -> Callable[[subprocess.Popen], int]:
+    def strike(process: subprocess.Popen) -> int:
+        process.send_signal(which)
+        return 1
+    return strike
+
+
+def send_all(which: int) -> Callable[[subprocess.Popen], int]:
+    """To every process of the run, as a terminal does."""
+    def strike(process: subprocess.Popen) -> int:
+        os.killpg(process.pid, which)
+        return 1
+    return strike
+
+
+def suspend(process: subprocess.Popen) -> int:
+    """As Ctrl-Z and fg; then it is let finish."""
+    for _ in range(3):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGSTOP)
+            time.sleep(random.random() * 0.3)
+            os.killpg(process.pid, signal.SIGCONT)
+            time.sleep(0.05)
+    return 1
+
+
+def two_at_once(program: Path, undisturbed: Counter, seconds: float) -> tuple:
+    pairs, other, lost, doubled = 0, [], 0, 0
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with folder() as at:
+            study = Study(program, at)
+            for process in [study.start(), study.start()]:
+                text = process.communicate(timeout=PATIENCE)[1]
+                if process.returncode:
+                    other.append(f"code {process.returncode}: {text.strip()}")
+            found = [samples(r) for r in study.results()]
+            if len(found) != 2:
+                other.append(f"{len(found)} results of 2")
+            for one in found:
+                lost += sum((undisturbed - one).values())
+                doubled += sum((one - undisturbed).values())
+            pairs += 1
+    return pairs, lost, doubled, other
+
+
+def clock_back(program: Path, shim: Path, undisturbed: Counter) -> tuple:
+    """A run is killed, the clock is set back by a day, the run is resumed; and a run whose clock goes back meanwhile."""
+    lost, doubled, other = 0, 0, []
+    with folder() as at:
+        first = Study(program, at, LD_PRELOAD=str(shim)).start()
+        time.sleep(1)
+        first.kill()
+        first.wait()
+        back = Study(program, at, LD_PRELOAD=str(shim), RUNG_CLOCK_BACK="86400")
+        for more in (("--resume",), ()):
+            code, text = back.finish(*more)
+            if code:
+                other.append(f"code {code}: {text.strip()}")
+        found = [samples(r) for r in back.results()]
+        if len(found) != 2:
+            other.append(f"{len(found)} results of 2")
+        for one in found:
+            lost += sum((undisturbed - one).values())
+            doubled += sum((one - undisturbed).values())
+    return 2, lost, doubled, other
+
+
+def failing(program: Path, shim: Path, call: str, codes: tuple[int, ...], seconds: float) -> tuple:
+    """The n-th call fails, for every n until none is left to fail; allocations, of which there are many, at random."""
+    tried, lost, other = 0, 0, []
+    deadline = time.monotonic() + seconds
+    many = call == "alloc"
+    n = 0
+    while time.monotonic() < deadline:
+        n = int(10 ** random.uniform(0, 5.5)) if many else n + 1
+        with folder() as at:
+            mark = at / "failed"
+            study = Study(program, at / "out", FEW, LD_PRELOAD=str(shim), RUNG_FAIL=f"{call}:{n}", RUNG_FAILED=str(mark))
+            code, text = study.finish()
+            if not mark.exists():
+                if many:
+                    continue
+                return tried, lost, 0, other
+            tried += 1
+            if code not in codes or (code not in (0, 1) and len(text.splitlines()) != 1):
+                other.append(f"{call} {n}: code {code}: {text.strip()[:200]}")
+            study.environment.pop("RUNG_FAIL")
+            if code:
+                study.finish("--resume")
+            whole = [r for r in study.results() if r["context"]["complete"]]
+            good = any(sum("gflops" in e or "error_message" in e for e in r["benchmarks"]) >= 2 for r in whole)
+            lost += 0 if good else 1
+    if not many:
+        other.append(f"not every n was tried: {n} in {seconds:.0f} s")
+    return tried, lost, 0, other
+
+
+def full_disk(program: Path, undisturbed: Counter) -> tuple | None:
+    """A file system of half a megabyte; None where this user may not mount one. Then room is made and it is resumed."""
+    with folder() as at:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(at)], capture_output=True, check=False).returncode:
+            return None
+        try:
+            other, lost = [], 0
+            tried = 0
+            for filled in range(0, 512, 64):
+                (at / "filler").write_bytes(bytes(filled << 10))
+                study = Study(program, at / f"{filled}")
+                code, text = study.finish()
+                if code == 4:
+                    tried += 1
+                    if len(text.splitlines()) != 1 or "No space" not in text:
+                        other.append(f"{text.strip()[:200]}")
+                    kept = study.acknowledged()
+                    (at / "filler").unlink()
+                    code, text = study.finish("--resume")
+                    if code == 0:
+                        lost += len(kept - set(samples(study.results()[-1])))
+                    elif code != 4:
+                        other.append(f"code {code}: {text.strip()[:200]}")
+                elif code:
+                    other.append(f"code {code}: {text.strip()[:200]}")
+                shutil.rmtree(at / f"{filled}", ignore_errors=True)
+            return tried, lost, 0, other
+        finally:
+            subprocess.run(["umount", str(at)], check=False)
+
+
+def removed_meanwhile(program: Path) -> tuple:
+    with folder() as at:
+        process = Study(program, at / "out").start()
+        time.sleep(1)
+        shutil.rmtree(at / "out", ignore_errors=True)
+        text = process.communicate(timeout=PATIENCE)[1]
+        fine = process.returncode in (0, 4) and len(text.splitlines()) <= 1
+        return 1, 0, 0, [] if fine else [f"code {process.returncode}: {text.strip()[:200]}"]
+
+
+def kernels(program: Path) -> tuple:
+    """That hang, abort, read through a null pointer, exit and corrupt the heap: the other points are measured."""
+    other, lost = [], 0
+    faults = ("hangs", "aborts", "reads_null", "exits", "corrupts")
+    for fault in faults:
+        with folder() as at:
+            study = Study(program, at, ("run", "-k", "cpu/matmul/naive", f"cpu/matmul/{fault}", "-a", "n=8,16,24",
+                                        "--point-limit", "3", "--benchmark_repetitions=2", "--benchmark_min_time=0.0001"))
+            code, text = study.finish()
+            entries = study.results()[0]["benchmarks"] if study.results() else []
+            rated = {e["name"] for e in entries if "gflops" in e}
+            failed = {e["name"] for e in entries if "error_message" in e}
+            lost += 4 - len(rated)
+            if code != 1 or len(failed) != 2:
+                other.append(f"{fault}: code {code}: {text.strip()[:200]}")
+    return len(faults), lost, 0, other
+
+
+def main(build: Path, seconds: float) -> int:
+    program, faulty, shim = build / "rung", build / "tests" / "rung_with_faults", build / "tests" / "libfailing_calls.so"
+    for needed in (program, faulty, shim):
+        if not needed.exists():
+            sys.exit(f"{needed} is missing: build with -DRUNG_TESTS=ON")
+    random.seed(int(os.environ.get("SEED", "1")))
+    with folder() as at:
+        study = Study(program, at)
+        began = time.monotonic()
+        if (ran := study.finish())[0]:
+            sys.exit(f"an undisturbed run failed: {ran[1]}")
+        undisturbed = samples(study.results()[0])
+        print(f"a run of {len(undisturbed)} points takes {time.monotonic() - began:.1f} s here", flush=True)
+    table = Table()
+    share = seconds / 100
+    table.line("SIGKILL at a random instant", *ended(program, undisturbed, 30 * share, send(signal.SIGKILL)))
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        table.line(name, *ended(program, undisturbed, 6 * share, send(signal.Signals[name])))
+    table.line("SIGINT to all its processes (Ctrl-C)", *ended(program, undisturbed, 6 * share, send_all(signal.SIGINT)))
+    table.line("suspended and continued", *ended(program, undisturbed, 6 * share, suspend))
+    table.line("two runs at once in one folder", *two_at_once(program, undisturbed, 6 * share))
+    table.line("the clock set back by a day", *clock_back(program, shim, undisturbed))
+    for call in ("write", "fsync", "rename", "open"):
+        table.line(f"the n-th {call} fails, every n", *failing(program, shim, call, (0, 4), 60))
+    table.line("the n-th allocation fails, n at random", *failing(program, shim, "alloc", (0, 1, 2, 4), 12 * share))
+    full = full_disk(program, undisturbed)
+    print("disk full: not tried, this user may not mount a small one") if full is None else table.line("disk full", *full)
+    table.line("the results' folder is removed meanwhile", *removed_meanwhile(program))
+    table.line("kernels that hang, abort, crash, exit, corrupt", *kernels(faulty))
+    print("nothing lost" if not table.wrong else f"wrong: {', '.join(table.wrong)}")
+    return 1 if table.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2])))

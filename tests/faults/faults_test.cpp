@@ -1,0 +1,115 @@
+/// Kernels that crash, hang and exit in the midst of a study, and calls of the system that fail. tests/faults/run.sh
+/// does the same at random and for longer.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/temporary_folder.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+struct Ended {
+  int code;
+  std::string output;
+};
+
+Ended shell(const std::string& command) {
+  std::FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
+  Ended ended{-1, ""};
+  char buffer[4096];
+  while (const std::size_t n = fread(buffer, 1, sizeof buffer, pipe)) ended.output.append(buffer, n);
+  const int status = pclose(pipe);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ended;
+}
+
+constexpr const char* kQuick = " --benchmark_repetitions=2 --benchmark_min_time=0.0001 ";
+
+/// Of the only run below the folder.
+json results_in(const std::filesystem::path& folder) {
+  json found;
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.path().filename() == "adhoc.json" && ++files) found = json::parse(file_text(entry.path()));
+  EXPECT_EQ(files, 1);
+  return found;
+}
+
+struct Fault {
+  const char *kernel, *said;
+};
+
+class Faults : public testing::TestWithParam<Fault> {};
+
+TEST_P(Faults, CostTheirOwnPointAlone) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer ends the program in its own way";
+#endif
+  const auto [kernel, said] = GetParam();
+  TemporaryFolder folder;
+  const Ended ended = shell(std::string(RUNG_WITH_FAULTS) + " run -k cpu/matmul/naive cpu/matmul/" + kernel +
+                            " -a n=8,16,24 --point-limit 3 -o " + folder.path().string() + kQuick);
+  EXPECT_EQ(ended.code, 1) << ended.output;
+  const json results = results_in(folder.path());
+  EXPECT_EQ(results["context"]["complete"], true);
+  EXPECT_EQ(results["context"]["points_done"], 6);
+  for (const json& entry : results["benchmarks"]) {
+    const bool is_faulty = entry["kernel"] != "cpu/matmul/naive" && entry["sizes"]["n"] != 8;
+    EXPECT_EQ(entry.contains("gflops"), !is_faulty) << entry["name"];
+    if (is_faulty) {
+      EXPECT_NE(std::string(entry["error_message"]).find(said), std::string::npos) << entry;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Planted, Faults,
+                         testing::Values(Fault{"aborts", "Aborted"}, Fault{"reads_null", "Segmentation fault"},
+                                         Fault{"exits", "ended the process with code 0"},
+                                         Fault{"corrupts", "ended the process"}, Fault{"hangs", "took longer than"}),
+                         [](const auto& fault) { return std::string(fault.param.kernel); });
+
+TEST(Faults, InAGroupLeaveTheOthersToBeMeasuredAlone) {
+  TemporaryFolder folder;
+  const Ended ended = shell(std::string(RUNG_WITH_FAULTS) + " run -k cpu/matmul/naive cpu/matmul/aborts -a n=16 -a " +
+                            "interleave=true -o " + folder.path().string() + kQuick);
+  EXPECT_EQ(ended.code, 1) << ended.output;
+  const json results = results_in(folder.path());
+  for (const json& entry : results["benchmarks"]) {
+    EXPECT_EQ(entry.contains("gflops"), entry["kernel"] == "cpu/matmul/naive") << entry;
+    if (entry.contains("gflops")) {
+      EXPECT_NE(std::string(entry["not_interleaved"]).find("Aborted"), std::string::npos);
+    }
+  }
+}
+
+TEST(Faults, OfTheDiskEndInOneLineWithCode4) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer comes before every other library";
+#endif
+  for (const char* call : {"write", "fsync", "rename", "open"})
+    for (int n = 1;; ++n) {
+      TemporaryFolder folder;
+      const std::string out = " -o " + (folder / "out").string(), mark = (folder / "failed").string();
+      const std::string run = std::string(RUNG_PROGRAM) + " run -k cpu/matmul/naive -a n=8,9" + kQuick + out;
+      const Ended ended = shell("LD_PRELOAD=" RUNG_FAILING_CALLS " RUNG_FAIL=" + std::string(call) + ":" +
+                                std::to_string(n) + " RUNG_FAILED=" + mark + " " + run + " >/dev/null");
+      if (!std::filesystem::exists(mark)) {
+        EXPECT_GT(n, 1) << call << " is never called";
+        EXPECT_EQ(ended.code, 0) << ended.output;
+        break;
+      }
+      EXPECT_TRUE(ended.code == 4 || ended.code == 0) << call << " " << n << ": " << ended.code << " " << ended.output;
+      EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), ended.code == 4) << ended.output;
+      if (ended.code == 4) {
+        EXPECT_EQ(shell("LD_PRELOAD=" RUNG_FAILING_CALLS " " + run + " --resume").code, 0) << call << " " << n;
+      }
+      EXPECT_EQ(results_in(folder / "out")["benchmarks"].size(), 4u) << call << " " << n;
+    }
+}
+
+}  // namespace
