@@ -1,7 +1,7 @@
 """The command line: ``python -m report RESULTS… [--recorded DIR…] [--output DIR]``.
 
-Exit codes: 0 report written (or all of it that the installed packages allow), 2 bad arguments or bad input (what can be
-told of it is written), 4 the output could not be written, 130 interrupted.
+Exit codes: 0 report written (or all of it that the installed packages allow), 2 bad arguments or bad input,
+4 the output could not be written.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from pathlib import Path
 from report import document, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
-from report.sections.contributions import Untold
 
-OK, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 0, 2, 4, 130
+OK, BAD_INPUT, BAD_OUTPUT = 0, 2, 4
 
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m report", description="Renders results of rung as a report.",
-                                   epilog="exit codes: 0 done, 2 bad arguments or input, 4 output trouble, 130 interrupted")
+                                   epilog="exit codes: 0 done, 2 bad arguments or input, 4 output trouble")
     made.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="result folders or files")
     made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
                       help="recorded results, which stand in for what the results lack")
@@ -30,20 +29,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    try:
-        return _main(parser().parse_args(arguments))
-    except KeyboardInterrupt:
-        return _fail(INTERRUPTED, "interrupted")
-
-
-def _main(options: argparse.Namespace) -> int:
+    options = parser().parse_args(arguments)
     try:
         study = collect(options.results, options.recorded, options.output)
     except InputError as error:
         return _fail(BAD_INPUT, str(error))
     try:
         return render(study, options.output, _again(options))
-    except (InputError, output.NotDrawn) as error:
+    except InputError as error:
         return _fail(BAD_INPUT, str(error))
     except OSError as error:
         return _fail(BAD_OUTPUT, f"{error.filename or options.output}: cannot be written: {error.strerror or error}")
@@ -61,15 +54,11 @@ def render(study: Study, folder: Path, again: str) -> int:
     for warning in study.warnings:
         print(f"report: {warning}", file=sys.stderr)
     made = document.make(study)
-    untold = [text for c in made.found if isinstance(c.section, Untold) for text in c.section.warnings]
-    for text in untold:
-        print(f"report: {text}", file=sys.stderr)
     with output.written(made.figures(), made.tables, folder) as drawn:
         if not drawn:
             print(f"report: matplotlib is not installed: CSV only, no figures; later: {again}", file=sys.stderr)
         document.write(document.data(made, drawn), folder)
-        code = _typeset(folder, again)
-    return BAD_INPUT if code == OK and untold else code
+        return _typeset(folder, again)
 
 
 def _typeset(folder: Path, again: str) -> int:

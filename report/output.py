@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import csv
-import ctypes
 import gc
 import os
-import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -25,12 +22,7 @@ LIST = ".written"
 MOST_WORKERS = 8
 LONGEST = 600
 """Seconds to wait for the others, one of which may have been killed."""
-PR_SET_PDEATHSIG = 1
-"""Of Linux's prctl(): the signal that a process gets when its parent ends."""
-
-
-class NotDrawn(RuntimeError):
-    """A figure could not be drawn; the text says which and why."""
+UNDRAWN = "a figure could not be drawn; see above"
 
 
 def safe_name(text: str) -> str:
@@ -54,7 +46,7 @@ def cell(value: object) -> str:
 def write_csv(path: Path, rows: Sequence[dict]) -> None:
     """One line for each row, a header of all keys."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([cell(k) for k in keys])
         writer.writerows([cell(row.get(k)) for k in keys] for row in rows)
@@ -102,23 +94,22 @@ def _drawing(figures: Sequence[Figure], folder: Path) -> Iterator[Callable]:
     context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
     gc.freeze()  # what is loaded by now lives on; looking through it again and again takes as long as drawing
     work = _Work(figures, folder, context.Value("i", 0), context.Barrier(number, timeout=LONGEST))
-    helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(1, number)]
+    helpers = [context.Process(target=work.all) for _ in range(1, number)]
     for helper in helpers:
         helper.start()
     try:
         yield work.pdfs
         work.others()
     except BrokenBarrierError:
-        pass  # the one that failed says why, and the others stop by themselves
+        raise RuntimeError(UNDRAWN) from None
     except BaseException:
-        for helper in helpers:
-            helper.terminate()
+        work.all_written.abort()
         raise
     finally:
         for helper in helpers:
             helper.join()
-    if work.all_written.broken or any(helper.exitcode for helper in helpers):
-        raise NotDrawn("a figure could not be drawn; see above")
+    if any(helper.exitcode for helper in helpers):
+        raise RuntimeError(UNDRAWN)
 
 
 @dataclass
@@ -133,28 +124,19 @@ class _Work:
     """Where each waits for the others' PDFs; broken where one fails."""
     mine: list = field(default_factory=list)
 
-    def help(self, parent: int) -> None:
-        """As one of several processes, none of which is to go on when the first is killed."""
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first one ends this one
-        if os.getppid() != parent:
-            return
-        try:
+    def all(self) -> None:
+        """In a process that helps. Where another one fails, that one says why."""
+        with suppress(BrokenBarrierError):
             self.pdfs()
             self.others()
-        except NotDrawn as error:
-            sys.exit(f"report: {error}")
-        except BrokenBarrierError:
-            sys.exit(1)  # another one failed, which says why
 
     def pdfs(self) -> None:
         from report.draw import style
         try:
             while (one := self._next()) is not None:
                 fig = style.figure(one.height, one.half)
-                with _naming(one):
-                    one.draw(fig)
-                    self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), one))
+                one.draw(fig)
+                self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), safe_name(one.name)))
         except BaseException:
             self.all_written.abort()
             raise
@@ -162,20 +144,10 @@ class _Work:
 
     def others(self) -> None:
         from report.draw import style
-        for fig, one in self.mine:
-            with _naming(one):
-                style.save_others(fig, self.folder, safe_name(one.name))
+        for fig, name in self.mine:
+            style.save_others(fig, self.folder, name)
 
     def _next(self) -> Figure | None:
         with self.taken.get_lock():
             index, self.taken.value = self.taken.value, self.taken.value + 1
-        return self.figures[index] if index < len(self.figures) and not self.all_written.broken else None
-
-
-@contextmanager
-def _naming(figure: Figure) -> Iterator[None]:
-    """What goes wrong with a figure's values is told with its name."""
-    try:
-        yield
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise NotDrawn(f"the figure {safe_name(figure.name)} cannot be drawn: {type(error).__name__}: {error}") from error
+        return self.figures[index] if index < len(self.figures) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -86,10 +85,10 @@ def find(paths: Iterable[Path], output: Path | None = None) -> Found:
     """Loads every result below `paths`, leaving out what an earlier report wrote to `output`."""
     found, seen = Found(), set()
     for path in paths:
-        if not os.path.exists(path):
+        if not path.exists():
             raise InputError(path, "path", "no such file or folder")
         for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
-            key = Path(os.path.realpath(file))  # where links lead in a circle, too
+            key = file.resolve()
             if key not in seen and not (output and path.is_dir() and output.resolve() in key.parents):
                 seen.add(key)
                 _take(found, file, forgiving=path.is_dir())

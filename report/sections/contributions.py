@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from report.data.collect import Study
 from report.data.view import View
 from report.experiment import Section
 from report.sections import module
-
-
-UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What code raises that meets values that it did not expect."""
-
-
-@dataclass(frozen=True)
-class Untold(Section):
-    """Stands for the section of an experiment whose code fails on these results: `warnings` says why."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +33,4 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}
     suite = tuple(views.values()) if view.settings.get("collects") else ()
-    try:
-        made[view.name] = module.of(view).section(replace(view, joined=joined, suite=suite))
-    except UNUSABLE as error:
-        made[view.name] = _untold(view, error)
-
-
-def _untold(view: View, error: Exception) -> Section:
-    """So that the other experiments are told all the same."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    why = f"{type(error).__name__}: {' '.join(str(error).split())} ({Path(place.filename).name}, line {place.lineno})"
-    return Untold("Its results have values that its report does not expect.",
-                  warnings=[f"{view.name} cannot be told from these results: {why}."])
+    made[view.name] = module.of(view).section(replace(view, joined=joined, suite=suite))

@@ -20,9 +20,8 @@ def section(view: View) -> Section | None:
         return None
     figures = [figure for part in parts if (figure := _figure(view, part))]
     tables = [_table(view, part) for part in parts] + ([_counts(view, view.counts)] if view.counts else [])
-    finding = " ".join(filter(None, map(_finding, parts))) or (
-        f"{words.counted(len(view.counts.points), 'point')} were counted by the emulator; none was timed." if view.counts
-        else "The timed points have no value in the metric of their problem.")
+    finding = " ".join(_finding(part) for part in parts) or (
+        f"{words.counted(len(view.counts.points), 'point')} were counted by the emulator; none was timed.")
     return Section(finding, figures=figures, appendix=tables) if figures else Section(finding, tables=tables)
 
 

@@ -52,27 +52,6 @@ def test_other_kernels_failures_and_the_table_itself_do_not_count():
     assert tune.rates([run]) == {(64, 64, 64): {"32x32": 1.0}}
 
 
-CODE = ("x\n#include <evil>", 'x"; int y = "', "x\\", "x\u2028y", "é", "", 7, None, "x" * 81)
-
-
-@pytest.mark.parametrize("text", CODE)
-def test_no_gpu_s_name_becomes_code(text):
-    with pytest.raises(ValueError, match="GPU"):
-        tune.table([result((64, "32x32", 1.0), gpu=text)])
-
-
-@pytest.mark.parametrize("text", ('32x32"}, {1, 1, 1, "', "32x32\n", "32x32_split_k\\", "table2", 7, ""))
-def test_no_recipe_becomes_code(text):
-    with pytest.raises(ValueError, match="recipe"):
-        tune.table([result((64, text, 1.0))])
-
-
-@pytest.mark.parametrize("size", ("64, 64", 1.5, True, -1, 0, 1 << 31, None))
-def test_no_size_becomes_code(size):
-    with pytest.raises(ValueError, match="size"):
-        tune.table([result((size, "32x32", 1.0))])
-
-
 @pytest.mark.parametrize("runs", ([], [result()], [result((64, "64x32", 1.0)), result((64, "32x32", 1.0), gpu="NVIDIA A100")]))
 def test_nothing_measured_or_two_gpus_are_an_error(runs):
     with pytest.raises(ValueError, match="one kind of GPU"):
