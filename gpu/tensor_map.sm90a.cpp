@@ -36,9 +36,12 @@ CUtensorMap encoded(const BoxedMatrix& of) {
                                    : type_bytes(of.type) == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8
                                    : of.type == Type::int32   ? CU_TENSOR_MAP_DATA_TYPE_INT32
                                                               : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  constexpr CUtensorMapSwizzle kSwizzles[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                              CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
+  const CUtensorMapSwizzle swizzle = kSwizzles[static_cast<int>(of.swizzle)];
   const CUresult result =
-      encode(&map, type, 2, const_cast<void*>(of.at), size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-             of.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      encode(&map, type, 2, const_cast<void*>(of.at), size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     throw Error(fmt::format("cuTensorMapEncodeTiled rejects a matrix of {} x {} elements with row pitch {}: error {}",
                             of.rows, of.cols, of.pitch, static_cast<int>(result)));

@@ -1,7 +1,13 @@
-/// The workspace of the rungs for compute capability 9.0, which persists between calls.
+/// The workspace of the rungs for compute capability 9.0, which persists between calls. In the emulator
+/// (in files that include gpu/simt/simt.hpp first) it is in the emulated memory.
 #pragma once
 
 #include <cstddef>
+#ifdef RUNG_EMULATION
+#include <algorithm>
+
+#include "common/emulator/device_memory.hpp"
+#endif
 
 namespace rung::hopper {
 
@@ -15,7 +21,56 @@ struct Workspace {
   unsigned epoch = 0;         ///< of the latest launch
 };
 
+#ifdef RUNG_EMULATION
+
+inline namespace RUNG_EMULATION {
+
+/// Of exactly the size that a call asks for, so that accesses beyond it are found.
+class EmulatedWorkspace {
+ public:
+  ~EmulatedWorkspace() { release(); }
+  Workspace& renewed(std::size_t a, std::size_t b, std::size_t partials, std::size_t flags) {
+    release();
+    space_.a = array<float>(a, "the workspace for A");
+    space_.b = array<float>(b, "the workspace for B");
+    space_.partials = array<float>(partials, "the workspace for partial sums");
+    space_.flags = array<unsigned>(flags, "the workspace for flags");
+    std::fill_n(space_.flags, flags, 0u);
+    mark_written(space_.flags, flags * sizeof(unsigned));
+    space_.epoch = 1;
+    return space_;
+  }
+
+ private:
+  template <typename T>
+  static T* array(std::size_t elements, const char* name) {
+    if (elements == 0) return nullptr;
+    void* memory = allocate_on_device(elements * sizeof(T));
+    name_buffer(memory, name);
+    return static_cast<T*>(memory);
+  }
+  void release() {
+    for (void* memory : {static_cast<void*>(space_.a), static_cast<void*>(space_.b),
+                         static_cast<void*>(space_.partials), static_cast<void*>(space_.flags)})
+      if (memory) release_on_device(memory);
+    space_ = {};
+  }
+  Workspace space_;
+};
+
+/// As below. It lasts until the next call.
+inline Workspace& workspace(std::size_t a, std::size_t b, std::size_t partials, std::size_t flags) {
+  static thread_local EmulatedWorkspace space;
+  return space.renewed(a, b, partials, flags);
+}
+
+}  // namespace RUNG_EMULATION
+
+#else
+
 /// The workspace, with room for at least these numbers of elements. Throws Error if there is not enough memory.
 Workspace& workspace(std::size_t a, std::size_t b, std::size_t partials, std::size_t flags);
+
+#endif
 
 }  // namespace rung::hopper

@@ -95,11 +95,13 @@ void BlockRunner::begin(const GridLaunch& launch) {
   if (launch.hazards) {
     trace.hazards = &hazards_;
     hazards_.begin_launch(*launch.hazards, {kStaticShared, trace.static_shared.bytes},
-                          {kDynamicShared, launch.shape.dynamic_shared_bytes}, static_cast<unsigned>(threads_.size()));
+                          {kDynamicShared, launch.shape.dynamic_shared_bytes}, static_cast<unsigned>(threads_.size()),
+                          launch.clusters ? launch.clusters->size : 1);
   }
   const Extent& grid = launch.shape.grid;
   gridDim = {grid.x, grid.y, grid.z};
   blockDim = {block.x, block.y, block.z};
+  units_.begin_launch(threads_.size());
   barriers_ = warp_barriers_ = shuffle_count_ = 0;
   sites_.take();  // drop what a failed launch left
   take_operation_sites();
@@ -113,6 +115,7 @@ Counts BlockRunner::finish() {
   counts.barriers = barriers_;
   counts.warp_barriers = warp_barriers_;
   counts.shuffles = shuffle_count_;
+  counts.bulk = units_.take_counts();
   counts.sites = sites_.take();
   counts.operation_sites = take_operation_sites();
   trace = Trace{};
@@ -139,16 +142,30 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
   const auto size = static_cast<unsigned>(threads_.size());
   Turns* const turns = launch_->turns;
   if (turns && !turns->await(rank)) throw Stopped();
+  units_.begin_block(block, launch_->clusters);
   do {
     for (const unsigned warp : permuted(warps_, 0, (size + kWarpSize - 1) / kWarpSize))
       run_warp(warp * kWarpSize, std::min(size, (warp + 1) * kWarpSize));
     interleave_requests();
-    if (!wake_yielded() && !release_barrier()) break;
-    if (turns && !turns->pass(rank)) {
+    bool is_moving = wake_yielded() | wake_waiting();
+    const bool is_waiting = std::any_of(threads_.begin(), threads_.end(),
+                                        [](const Thread& thread) { return thread.state == State::waiting; });
+    if (!is_moving && !is_waiting) {
+      if (!release_barrier()) break;
+      is_moving = true;
+    }
+    if (!is_moving && (!turns || turns->is_stuck())) fail_deadlock();
+    if (turns && !turns->pass(rank, is_moving)) {
       unwind();
       throw Stopped();
     }
   } while (true);
+  if (const std::string left = units_.left_at_end(); !left.empty()) {
+    fail({.kind = finding_kind::never_awaited,
+          .first = "block " + text(index_in(launch_->shape.grid, block)) + " ends " + left});
+    abandon_block();
+  }
+  units_.end_block();
   if (turns) turns->leave(rank);
   if (launch_->caches) launch_->caches->add_block(rank, std::move(stream_));
 }
@@ -174,7 +191,8 @@ void BlockRunner::run_warp(unsigned first, unsigned last) {
       log_.merge_past_waiting(lanes_in(first, last, State::fresh), 0, sites_);
       if (wake_log_full(first, last)) continue;
     }
-    if (lanes_in(first, last, State::converging)) fail_divergent_warp(first, last);
+    if (lanes_in(first, last, State::converging) && !lanes_in(first, last, State::waiting))
+      fail_divergent_warp(first, last);
     return;
   }
 }
@@ -343,6 +361,26 @@ ConvergedLanes BlockRunner::converge(ConvergencePoint point, std::uint32_t mask,
   return {self.mask, values_.data() + (current_ - lane)};
 }
 
+/// The lanes of a warp go on together: one that need not wait does so if others of its warp do.
+void BlockRunner::wait_for(const Awaited& awaited, std::source_location where) {
+  {
+    const OutsideKernel aside(*this);
+    if (units_.is_over(awaited) && !is_any_lane_waiting()) return;
+  }
+  Thread& self = threads_[current_];
+  self.where = where;
+  self.awaited = awaited;
+  suspend(State::waiting);
+}
+
+/// Whether a thread of the running thread's warp waits for an mbarrier, a named barrier or the cluster.
+bool BlockRunner::is_any_lane_waiting() const {
+  const std::size_t first = current_ / kWarpSize * kWarpSize;
+  const std::size_t last = std::min<std::size_t>(threads_.size(), first + kWarpSize);
+  return std::any_of(threads_.begin() + first, threads_.begin() + last,
+                     [](const Thread& thread) { return thread.state == State::waiting; });
+}
+
 void BlockRunner::wait_for_log() { suspend(State::log_full); }
 void BlockRunner::yield() { suspend(State::yielded); }
 
@@ -358,6 +396,17 @@ void BlockRunner::open_copy(void* to, const void* from, std::size_t bytes) {
   const OutsideKernel aside(*this);
   Thread& self = threads_[current_];
   self.copies.push_back({to, from, bytes, self.copy_group});
+}
+
+/// For the hazard checks: a store of a flag that releases, or a load that acquires.
+void BlockRunner::check_flag(const unsigned* flag, bool is_store, const void* site) {
+  if (!launch_->hazards) return;
+  const OutsideKernel aside(*this);
+  hazards_.access(current_, {.address = reinterpret_cast<std::uintptr_t>(flag),
+                             .bytes = sizeof *flag,
+                             .is_store = is_store,
+                             .is_volatile = true,
+                             .site = reinterpret_cast<std::uintptr_t>(site)});
 }
 
 void BlockRunner::commit_copies() { ++threads_[current_].copy_group; }
@@ -407,7 +456,7 @@ bool BlockRunner::release_lanes(unsigned first, std::uint32_t lanes) {
   if (kind == ConvergencePoint::barrier) {
     ++warp_barriers_;
     if (launch_->hazards) hazards_.warp_barrier(first / kWarpSize, lanes);
-  } else if (kind != ConvergencePoint::matrix) {
+  } else if (kind < ConvergencePoint::matrix) {
     ++shuffle_count_;
   }
   return true;
@@ -443,7 +492,9 @@ bool BlockRunner::release_activemask(unsigned first, unsigned last) {
 std::string BlockRunner::waiting_text(const Thread& thread) const {
   const std::string place = " at " + text(thread.where);
   if (thread.state == State::at_barrier) return " waits for the block" + place;
-  static constexpr const char* kNames[] = {"the warp barrier", "the shuffle", "the vote", "__activemask"};
+  if (thread.state == State::waiting) return " waits for " + units_.text_of(thread.awaited) + place;
+  static constexpr const char* kNames[] = {"the warp barrier",       "the shuffle",  "the vote",    "__activemask",
+                                           "the matrix instruction", "the election", "the mbarrier"};
   return std::string(" waits at ") + kNames[static_cast<int>(thread.point)] + place;
 }
 
@@ -472,6 +523,32 @@ bool BlockRunner::wake_yielded() {
       any = true;
     }
   return any;
+}
+
+/// Makes ready the threads whose mbarrier, named barrier or cluster has what they wait for.
+bool BlockRunner::wake_waiting() {
+  bool any = false;
+  for (Thread& thread : threads_)
+    if (thread.state == State::waiting && units_.is_over(thread.awaited)) {
+      thread.state = State::ready;
+      any = true;
+    }
+  return any;
+}
+
+/// Nobody can go on: fails the block at the first thread that waits, and names another one that does elsewhere.
+void BlockRunner::fail_deadlock() {
+  const Thread* first = nullptr;
+  const Thread* second = nullptr;
+  for (const Thread& thread : threads_) {
+    if (thread.state != State::waiting && thread.state != State::at_barrier) continue;
+    if (!first && thread.state == State::waiting) first = &thread;
+    if (first && !second && !same_place(thread.where, first->where)) second = &thread;
+  }
+  const bool has_other_bytes = first->state == State::waiting && units_.lacks_only_bytes(first->awaited);
+  fail(*first, has_other_bytes ? finding_kind::bad_mbarrier : finding_kind::deadlock, waiting_text(*first),
+       second ? "thread " + text(second->index) + waiting_text(*second) : "");
+  abandon_block();
 }
 
 /// Releases the threads that wait at the block barrier; false if there are none: then the block has ended. Threads that

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulator/async_units.hpp"
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/fiber.hpp"
 #include "common/emulator/hazards.hpp"
@@ -30,6 +31,7 @@ struct GridLaunch {
   GridHazards* hazards = nullptr;     ///< null if hazards are not checked
   CacheModel* caches = nullptr;       ///< null if caches are not modelled
   Turns* turns = nullptr;             ///< null if blocks do not wait for later ones
+  Clusters* clusters = nullptr;       ///< null if each block is a cluster of its own
 };
 
 /// Ends a block that waits for one that has failed.
@@ -68,11 +70,13 @@ class BlockRunner {
   // Called by the running thread.
   int wait_at_barrier(int value, std::source_location where);
   ConvergedLanes converge(ConvergencePoint point, std::uint32_t mask, std::uint64_t value, std::source_location where);
+  void wait_for(const Awaited& awaited, std::source_location where);
   void wait_for_log();
   void yield();
   void fence(bool of_block_only);
   void open_copy(void* to, const void* from, std::size_t bytes);
   void commit_copies();
+  void check_flag(const unsigned* flag, bool is_store, const void* site);
   void wait_for_copies(std::size_t latest_groups_left);
   /// Whether kernel code is running, not the emulator's or the host's.
   bool is_running() const { return running_; }
@@ -80,11 +84,14 @@ class BlockRunner {
   std::uint32_t thread() const { return current_; }
   /// "block (0, 0, 0), thread (3, 0, 0)": the running thread.
   std::string text_of_running() const { return text_of_thread(launch_->shape, block_, current_); }
+  AsyncUnits& units() { return units_; }
+  /// Null if hazards are not checked.
+  BlockHazards* hazards() { return launch_->hazards ? &hazards_ : nullptr; }
   AddressRange static_shared() const { return trace.static_shared; }
 
  private:
   friend class OutsideKernel;
-  enum class State : std::uint8_t { fresh, ready, log_full, yielded, at_barrier, converging, exited };
+  enum class State : std::uint8_t { fresh, ready, log_full, yielded, waiting, at_barrier, converging, exited };
   struct Copy {
     void* to;
     const void* from;
@@ -100,6 +107,7 @@ class BlockRunner {
     ConvergencePoint point = ConvergencePoint::barrier;
     std::uint32_t mask = 0;   ///< the lanes that it waits for at the convergence point; then, those that took part
     std::uint64_t value = 0;  ///< for the other threads at the convergence point or barrier
+    Awaited awaited;          ///< in State::waiting
     std::size_t copy_group = 0;
     std::vector<Copy> copies;
   };
@@ -120,7 +128,10 @@ class BlockRunner {
   bool release_lanes(unsigned first, std::uint32_t lanes);
   bool release_activemask(unsigned first, unsigned last);
   void fail_divergent_warp(unsigned first, unsigned last);
+  bool is_any_lane_waiting() const;
   bool wake_yielded();
+  bool wake_waiting();
+  void fail_deadlock();
   bool release_barrier();
   void interleave_requests();
   std::string waiting_text(const Thread& thread) const;
@@ -141,6 +152,7 @@ class BlockRunner {
   WarpLog log_;
   SiteTable sites_;
   BlockHazards hazards_;
+  AsyncUnits units_{*this};
   std::vector<RequestStream> warp_streams_;  ///< since the last barrier, by warp; for the model of the caches
   RequestStream stream_;                     ///< of the block
   std::uint64_t barriers_ = 0, warp_barriers_ = 0, shuffle_count_ = 0;

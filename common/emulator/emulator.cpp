@@ -110,6 +110,12 @@ Counts run_grid(GridLaunch& launch) {
   Turns turns(blocks);
   LaunchEstimate estimate(blocks);
   launch.turns = is_together ? &turns : nullptr;
+  const unsigned cluster = Together::blocks_of_cluster();
+  if (blocks % cluster != 0)
+    throw Error("a grid of " + std::to_string(blocks) + " blocks is not made of clusters of " +
+                std::to_string(cluster));
+  Clusters clusters(is_together ? blocks : 0, cluster);
+  launch.clusters = cluster > 1 ? &clusters : nullptr;
   std::atomic<std::size_t> next_rank{0}, failed_rank{blocks};
   std::exception_ptr failure;
   Counts counts;
@@ -204,6 +210,17 @@ Operations& Operations::operator+=(const Operations& other) {
   return *this;
 }
 
+BulkCounts& BulkCounts::operator+=(const BulkCounts& other) {
+  products += other.products;
+  loads += other.loads;
+  stores += other.stores;
+  bytes_loaded += other.bytes_loaded;
+  bytes_stored += other.bytes_stored;
+  sectors_loaded += other.sectors_loaded;
+  sectors_stored += other.sectors_stored;
+  return *this;
+}
+
 Counts& Counts::operator+=(const Counts& other) {
   fp32 += other.fp32;
   fp64 += other.fp64;
@@ -213,6 +230,9 @@ Counts& Counts::operator+=(const Counts& other) {
   warp_barriers += other.warp_barriers;
   shuffles += other.shuffles;
   caches += other.caches;
+  bulk += other.bulk;
+  bytes_loaded += other.bulk.bytes_loaded;
+  bytes_stored += other.bulk.bytes_stored;
   findings.insert(findings.end(), other.findings.begin(), other.findings.end());
   add_to_sums(*this, other.sites);
   merge_sites(sites, other.sites);

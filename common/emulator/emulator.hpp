@@ -71,6 +71,17 @@ struct OperationSite {
   Operations fp32, fp64, tensor;
 };
 
+/// What units do beside the threads. TMA moves whole tiles between global and shared memory; of the bytes and sectors,
+/// those inside the matrices count. What the units read and write of shared memory is not counted in wavefronts: the
+/// rules by which hardware counters add it up are not known.
+struct BulkCounts {
+  std::uint64_t products = 0;           ///< wgmma instructions, one for each warp
+  std::uint64_t loads = 0, stores = 0;  ///< instructions
+  std::uint64_t bytes_loaded = 0, bytes_stored = 0;
+  std::uint64_t sectors_loaded = 0, sectors_stored = 0;
+  BulkCounts& operator+=(const BulkCounts& other);
+};
+
 /// The counts of a kernel. Those of memory are sums over `sites`; "load" and "store" alone mean global memory. Requests
 /// and sectors of atomics and asynchronous copies are counted separately; the bytes include them (an atomic counts as a
 /// store).
@@ -83,6 +94,7 @@ struct Counts {
   std::uint64_t shared_load_requests = 0, shared_store_requests = 0;
   std::uint64_t shared_load_wavefronts = 0, shared_store_wavefronts = 0;  ///< requests plus bank conflicts
   std::uint64_t async_requests = 0, async_sectors = 0;                    ///< loads of asynchronous copies
+  BulkCounts bulk;                                                        ///< counted apart, but for their bytes
   std::uint64_t atomic_requests = 0, atomic_sectors = 0, shared_atomic_requests = 0;
   std::uint64_t constant_requests = 0, constant_words = 0;  ///< distinct words of each request, summed
   std::uint64_t divergent_requests = 0;  ///< of all kinds: those in which not all threads of the warp are active

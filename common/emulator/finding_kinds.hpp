@@ -27,6 +27,8 @@ inline constexpr FindingKind read_after_write{"read after write"};
 inline constexpr FindingKind write_after_read{"write after read"};
 inline constexpr FindingKind write_after_write{"write after write"};
 inline constexpr FindingKind race_between_blocks{"race between blocks"};
+/// A unit (TMA, a tensor core) uses shared memory that threads wrote, with a barrier but no proxy fence between.
+inline constexpr FindingKind missing_proxy_fence{"missing proxy fence"};
 
 // Reads of undefined values.
 inline constexpr FindingKind uninitialized_shared{"uninitialised shared memory"};  ///< not written by this block
@@ -40,6 +42,10 @@ inline constexpr FindingKind divergent_barrier{"divergent barrier"};  ///< threa
 inline constexpr FindingKind divergent_warp{"divergent warp"};        ///< lanes named in a mask do not take part
 inline constexpr FindingKind bad_shuffle{"bad shuffle"};
 inline constexpr FindingKind bad_asynchronous_copy{"bad asynchronous copy"};
+inline constexpr FindingKind bad_mbarrier{"bad mbarrier"};                ///< not initialised, or one arrival too many
+inline constexpr FindingKind missing_wgmma_fence{"missing wgmma fence"};  ///< before a warp's first wgmma
+inline constexpr FindingKind never_awaited{"never awaited"};              ///< a block ends while a unit works for it
+inline constexpr FindingKind deadlock{"deadlock"};  ///< threads wait for what no other thread can bring about
 inline constexpr FindingKind assertion{"assertion"};
 inline constexpr FindingKind exception{"exception"};
 inline constexpr FindingKind stack_overflow{"stack overflow"};

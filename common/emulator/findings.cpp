@@ -27,9 +27,10 @@ struct SubscriptData {
 
 std::string at(const std::string& place) { return " at " + place; }
 
-std::string verb(bool is_store, bool is_atomic = false) {
-  if (is_atomic) return "atomic";
-  return is_store ? "write" : "read";
+std::string verb(bool is_store, Actor actor = Actor::thread) {
+  if (actor == Actor::atomic) return "atomic";
+  if (actor == Actor::tensor_core) return "read by a tensor core";
+  return std::string(is_store ? "write" : "read") + (actor == Actor::copier ? " by TMA" : "");
 }
 
 std::string plural(std::int64_t count, const std::string& what) {
@@ -176,7 +177,7 @@ Finding finding_of(const Hazard& hazard, const Launch& shape, const void* kernel
     finding.index = static_cast<std::int64_t>(array.offset / hazard.bytes);
   }
   const auto side_text = [&](const HazardSide& side) {
-    return text_of_thread(shape, side.block, side.thread) + ", " + verb(side.is_store, side.is_atomic) +
+    return text_of_thread(shape, side.block, side.thread) + ", " + verb(side.is_store, side.actor) +
            at(line_of(side.site).short_text());
   };
   finding.first = side_text(hazard.first.site ? hazard.first : hazard.second);

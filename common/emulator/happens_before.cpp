@@ -1,6 +1,7 @@
 #include "common/emulator/happens_before.hpp"
 
 #include <bit>
+#include <utility>
 
 namespace rung {
 namespace {
@@ -69,14 +70,18 @@ bool SyncFlags::covers(const FlagClock& clock, std::uint32_t block, std::uint32_
   return false;
 }
 
-void HappensBefore::begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch) {
+void HappensBefore::begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch, unsigned cluster) {
   flags_ = &flags;
   threads_ = threads;
   last_epoch_ = last_epoch;
+  cluster_ = cluster;
+  width_ = cluster * threads;
 }
 
 void HappensBefore::begin_block(std::uint32_t block) {
   block_ = block;
+  rank_ = block % cluster_;
+  has_wide_ = false;
   epoch_ = 1;
   barrier_epoch_ = 0;
   if (std::exchange(has_clocks_, false)) std::fill(clocks_.begin(), clocks_.end(), WarpClock{});
@@ -100,7 +105,85 @@ bool HappensBefore::is_released_to(std::uint32_t thread, std::uint32_t block, st
   return own != acquired_by_thread_.end() && flags_->covers(own->second, block, other, epoch, address);
 }
 
+/// From now on, threads have clocks over the whole cluster.
+void HappensBefore::widen() {
+  if (std::exchange(has_wide_, true)) return;
+  seen_.assign(std::size_t{threads_} * width_, 0);
+  published_.assign(std::size_t{threads_} * width_, 0);
+}
+
+/// Joins to `clock`, of `width_` entries, what happens before the thread's next access, its own accesses included.
+void HappensBefore::clock_of(std::uint32_t thread, std::uint32_t* clock) const {
+  const std::uint32_t* seen = seen_.data() + place_in(thread, 0, 0);
+  for (std::uint32_t i = 0; i < width_; ++i) clock[i] = std::max(clock[i], seen[i]);
+  std::uint32_t* own = clock + rank_ * threads_;
+  for (std::uint32_t t = 0; t < threads_; ++t) own[t] = std::max(own[t], barrier_epoch_);
+  const std::uint32_t warp = thread / kLanesPerWarp * kLanesPerWarp;
+  for (std::uint32_t t = warp; t < std::min(warp + kLanesPerWarp, threads_); ++t)
+    own[t] = std::max(own[t], clocks_[thread][t - warp]);
+  own[thread] = epoch_;
+}
+
+void HappensBefore::arrive(std::uint32_t thread, Handed& to) {
+  widen();
+  to.seen.resize(width_);
+  to.published.resize(width_);
+  clock_of(thread, to.seen.data());
+  const std::uint32_t* published = published_.data() + place_in(thread, 0, 0);
+  for (std::uint32_t i = 0; i < width_; ++i) to.published[i] = std::max(to.published[i], published[i]);
+  join(to.acquired, acquired_);
+  if (const auto own = acquired_by_thread_.find(thread); own != acquired_by_thread_.end())
+    join(to.acquired, own->second);
+  advance();  // what the thread does next is not handed over
+}
+
+void HappensBefore::wait(std::uint32_t thread, const Handed& from) {
+  if (from.seen.empty()) return;
+  widen();
+  std::uint32_t* seen = seen_.data() + place_in(thread, 0, 0);
+  std::uint32_t* published = published_.data() + place_in(thread, 0, 0);
+  for (std::uint32_t i = 0; i < width_; ++i) {
+    seen[i] = std::max(seen[i], from.seen[i]);
+    published[i] = std::max(published[i], from.published[i]);
+  }
+  if (!from.acquired.empty()) {
+    join(acquired_by_thread_[thread], from.acquired);
+    has_acquired_ = true;
+  }
+}
+
+std::uint32_t HappensBefore::finish(std::uint32_t thread, Handed& to) {
+  to.seen.resize(width_);
+  to.published.resize(width_);
+  to.seen[rank_ * threads_ + thread] = epoch_;
+  advance();
+  return epoch_ - 1;
+}
+
+void HappensBefore::proxy_fence(std::uint32_t thread) {
+  widen();
+  clock_of(thread, published_.data() + place_in(thread, 0, 0));
+  advance();
+}
+
+/// Gives each of `count` threads, those of `lanes`, from `first` on, what all of them have seen and published.
+void HappensBefore::share_wide(std::uint32_t first, std::uint32_t count, std::uint32_t lanes) {
+  std::vector<std::uint32_t> joined(width_);
+  for (std::vector<std::uint32_t>* clocks : {&seen_, &published_}) {
+    std::fill(joined.begin(), joined.end(), 0);
+    const auto each = [&](auto&& visit) {
+      for (std::uint32_t t = 0; t < count; ++t)
+        if (lanes >> t % kLanesPerWarp & 1) visit(clocks->data() + place_in(first + t, 0, 0));
+    };
+    each([&](const std::uint32_t* own) {
+      for (std::uint32_t i = 0; i < width_; ++i) joined[i] = std::max(joined[i], own[i]);
+    });
+    each([&](std::uint32_t* own) { std::copy(joined.begin(), joined.end(), own); });
+  }
+}
+
 void HappensBefore::block_barrier() {
+  if (has_wide_) share_wide(0, threads_, ~0u);
   barrier_epoch_ = epoch_;
   advance();
   for (const auto& [thread, acquired] : acquired_by_thread_) join(acquired_, acquired);
@@ -121,6 +204,7 @@ void HappensBefore::warp_barrier(std::uint32_t first, std::uint32_t lanes) {
     if (const auto own = acquired_by_thread_.find(first + lane); own != acquired_by_thread_.end())
       join(acquired, own->second);
   });
+  if (has_wide_ && first < threads_) share_wide(first, std::min(kLanesPerWarp, threads_ - first), lanes);
   each_lane([&](std::uint32_t lane) { joined[lane] = epoch_; });
   each_lane([&](std::uint32_t lane) {
     clocks_[first + lane] = joined;
@@ -134,6 +218,10 @@ void HappensBefore::fence(std::uint32_t thread) {
   Fence& fence = fences_[thread];
   fence = {.lanes = clocks_[thread], .block_epoch = barrier_epoch_};
   fence.lanes[thread % kLanesPerWarp] = epoch_;
+  if (has_wide_) {
+    fence.seen.resize(threads_);
+    for (std::uint32_t t = 0; t < threads_; ++t) fence.seen[t] = epoch_before(thread, t);
+  }
   if (std::find(fenced_threads_.begin(), fenced_threads_.end(), thread) == fenced_threads_.end())
     fenced_threads_.push_back(thread);
   has_fences_ = true;
@@ -161,11 +249,25 @@ void HappensBefore::release(std::uint32_t thread, std::uintptr_t address, unsign
   }
   for (std::uint32_t i = 0; i < kLanesPerWarp; ++i)
     if (lanes[i] > release.block_epoch) release.lanes.emplace_back(warp + i, lanes[i]);
+  if (has_wide_) release.by_thread = std::make_shared<const std::vector<std::uint32_t>>(covered_by_fences(thread));
   if (release.block_epoch == 0 && release.lanes.empty() && !release.by_thread) return;
 
   FlagClock inherited = acquired_;
   if (const auto own = acquired_by_thread_.find(thread); own != acquired_by_thread_.end()) join(inherited, own->second);
   flags_->release(address, std::move(release), inherited);
+}
+
+/// The epoch of each thread up to which fences that `thread` knows of cover its accesses.
+std::vector<std::uint32_t> HappensBefore::covered_by_fences(std::uint32_t thread) const {
+  std::vector<std::uint32_t> epochs = fenced_by_thread_ ? *fenced_by_thread_ : std::vector<std::uint32_t>(threads_);
+  for (std::uint32_t other = 0; other < threads_; ++other) {
+    const Fence& fence = fences_[other];
+    const std::uint32_t at = fence.lanes[other % kLanesPerWarp];
+    if (at == 0 || (other != thread && at > epoch_before(thread, other))) continue;
+    epochs[other] = std::max(epochs[other], at);
+    for (std::size_t t = 0; t < fence.seen.size(); ++t) epochs[t] = std::max(epochs[t], fence.seen[t]);
+  }
+  return epochs;
 }
 
 /// After a load of a flag has been made: takes over the releases that it may have observed.
@@ -186,6 +288,8 @@ void HappensBefore::merge_fences() {
     const std::uint32_t warp = thread / kLanesPerWarp * kLanesPerWarp;
     for (std::uint32_t t = warp; t < std::min(warp + kLanesPerWarp, threads_); ++t)
       epochs[t] = std::max(epochs[t], fences_[thread].lanes[t - warp]);
+    const std::vector<std::uint32_t>& seen = fences_[thread].seen;
+    for (std::size_t t = 0; t < seen.size(); ++t) epochs[t] = std::max(epochs[t], seen[t]);
   }
   fenced_threads_.clear();
   bool covers_all = true;

@@ -3,7 +3,9 @@
 /// A block's time is its epoch: the number of its barriers and fences so far, warp barriers included. An access is
 /// identified by its block, thread and epoch. Within a block, one epoch (that of the last block barrier) orders all
 /// threads, and a vector clock of each thread orders it after other lanes of its warp. Between blocks, a release
-/// publishes such clocks at a flag, and an acquire takes over the releases that the flag has so far.
+/// publishes such clocks at a flag, and an acquire takes over the releases that the flag has so far. Barriers of some
+/// threads (mbarriers, named barriers, a cluster's) hand over clocks of all threads of the cluster; only blocks that
+/// use them have such clocks.
 #pragma once
 
 #include <algorithm>
@@ -49,6 +51,14 @@ struct Acquired {
 /// A vector clock over flags: for each flag, the number of its releases that happen before.
 using FlagClock = std::vector<Acquired>;
 
+/// What those that arrive at a barrier of some threads hand to those that wait for it: for each thread of the cluster,
+/// the epoch up to which its accesses happen before, and the one up to which a proxy fence has made them visible to the
+/// units that work beside the threads (async.hpp).
+struct Handed {
+  std::vector<std::uint32_t> seen, published;  ///< by rank in the cluster and thread; empty if nothing
+  FlagClock acquired;
+};
+
 /// The flags of a launch and the releases at each. An acquire stores the number of releases only, so that both are
 /// cheap when thousands of blocks count at one flag. Safe to use from several OS threads.
 class SyncFlags {
@@ -81,7 +91,8 @@ class SyncFlags {
 class HappensBefore {
  public:
   /// `threads` of a block; epochs up to `last_epoch` are distinguished. `flags` outlives the launch's blocks.
-  void begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch);
+  /// `cluster`: the blocks of a cluster, side by side.
+  void begin_launch(SyncFlags& flags, unsigned threads, std::uint32_t last_epoch, unsigned cluster = 1);
   void begin_block(std::uint32_t block);
 
   std::uint32_t epoch() const { return epoch_; }
@@ -94,6 +105,25 @@ class HappensBefore {
   /// Whether an acquired release orders that access, of any block, before the next one by `thread`.
   bool is_released_to(std::uint32_t thread, std::uint32_t block, std::uint32_t other, std::uint32_t epoch,
                       std::uintptr_t address) const;
+
+  /// Whether the access by a thread of the cluster's block of this rank happens before the next one by `thread`. Of
+  /// other blocks: only barriers of some threads order it.
+  bool has_seen(std::uint32_t thread, std::uint32_t rank, std::uint32_t other, std::uint32_t epoch) const {
+    if (rank == rank_) return is_ordered(other, epoch, thread);
+    return has_wide_ && epoch <= seen_[place_in(thread, rank, other)];
+  }
+  /// Whether, besides, a proxy fence stands between it and what `thread` next asks of a unit.
+  bool is_published(std::uint32_t thread, std::uint32_t rank, std::uint32_t other, std::uint32_t epoch) const {
+    return has_wide_ && epoch <= published_[place_in(thread, rank, other)];
+  }
+
+  /// The thread arrives at a barrier of some threads, or has waited for it.
+  void arrive(std::uint32_t thread, Handed& to);
+  void wait(std::uint32_t thread, const Handed& from);
+  /// A unit has finished what the thread asked for: those who wait for `to` see it. Returns the epoch of its end.
+  std::uint32_t finish(std::uint32_t thread, Handed& to);
+  /// A fence.proxy.async.
+  void proxy_fence(std::uint32_t thread);
 
   void block_barrier();
   /// By `lanes` of the warp whose first thread is `first`; lanes beyond the end of the block are ignored.
@@ -118,18 +148,27 @@ class HappensBefore {
   struct Fence {
     WarpClock lanes{};
     std::uint32_t block_epoch = 0;
+    std::vector<std::uint32_t> seen{};  ///< of each thread of the block, if there are such clocks
   };
 
   /// Up to which epoch the accesses of `other` happen before the next one of `thread`, another thread of the block.
   std::uint32_t epoch_before(std::uint32_t thread, std::uint32_t other) const {
-    return thread / kLanesPerWarp == other / kLanesPerWarp
-               ? std::max(barrier_epoch_, clocks_[thread][other % kLanesPerWarp])
-               : barrier_epoch_;
+    const std::uint32_t before = thread / kLanesPerWarp == other / kLanesPerWarp
+                                     ? std::max(barrier_epoch_, clocks_[thread][other % kLanesPerWarp])
+                                     : barrier_epoch_;
+    return has_wide_ ? std::max(before, seen_[place_in(thread, rank_, other)]) : before;
   }
+  std::size_t place_in(std::uint32_t thread, std::uint32_t rank, std::uint32_t other) const {
+    return std::size_t{thread} * width_ + rank * threads_ + other;
+  }
+  void widen();
+  void clock_of(std::uint32_t thread, std::uint32_t* clock) const;
+  void share_wide(std::uint32_t first, std::uint32_t count, std::uint32_t lanes);
   /// Stops at the last epoch: from then on, all accesses of the block count as ordered.
   void advance() { epoch_ = std::min(epoch_ + 1, last_epoch_); }
   void acquire();
   void merge_fences();
+  std::vector<std::uint32_t> covered_by_fences(std::uint32_t thread) const;
 
   SyncFlags* flags_ = nullptr;
   unsigned threads_ = 0;
@@ -138,6 +177,12 @@ class HappensBefore {
   std::uint32_t epoch_ = 1, barrier_epoch_ = 0, last_epoch_ = 0;
   std::vector<WarpClock> clocks_ = std::vector<WarpClock>(kMaxThreadsPerBlock);  ///< by thread
   bool has_clocks_ = false;                                                      ///< some clock is not zero
+
+  // For barriers of some threads: of each thread, clocks over all threads of the cluster, by rank and thread.
+  bool has_wide_ = false;
+  unsigned cluster_ = 1;
+  std::uint32_t rank_ = 0, width_ = 0;
+  std::vector<std::uint32_t> seen_, published_;
 
   // What fences cover. Those since the last barrier are in `fences_`; those before it, merged, in the last two.
   bool has_fences_ = false;

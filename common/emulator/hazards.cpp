@@ -24,21 +24,20 @@ struct GridHazards::State {
       : blocks(block_count), epoch_bits(std::min<int>(31, AccessRecord::kTimeBits - std::bit_width(block_count))) {}
 
   /// A number for the site of an access, to fit an AccessRecord; 0 if there are too many.
-  std::uint32_t site_id(std::uintptr_t site, bool is_atomic) {
+  std::uint32_t site_id(std::uintptr_t site, Actor actor) {
     const std::lock_guard guard(mutex);
-    const auto [place, is_new] = site_ids.try_emplace({site, is_atomic}, static_cast<std::uint32_t>(sites.size()));
+    const auto [place, is_new] = site_ids.try_emplace({site, actor}, static_cast<std::uint32_t>(sites.size()));
     if (is_new && sites.size() >> AccessRecord::kSiteBits) {
       place->second = 0;
     } else if (is_new) {
-      sites.push_back({site, is_atomic});
+      sites.push_back({site, actor});
     }
     return place->second;
   }
 
   HazardSide side(AccessRecord access) const {
-    const auto [site, is_atomic] = sites[access.site()];
-    return {static_cast<std::uint32_t>(access.time() >> epoch_bits), access.thread(), site, access.is_store(),
-            is_atomic};
+    const auto [site, actor] = sites[access.site()];
+    return {static_cast<std::uint32_t>(access.time() >> epoch_bits), access.thread(), site, access.is_store(), actor};
   }
 
   /// `first` is none if there is only one thread.
@@ -73,8 +72,8 @@ struct GridHazards::State {
   SyncFlags flags;
 
   std::mutex mutex;  ///< of everything below
-  std::map<std::pair<std::uintptr_t, bool>, std::uint32_t> site_ids;
-  std::vector<std::pair<std::uintptr_t, bool>> sites{{0, false}};  ///< return address and whether atomic
+  std::map<std::pair<std::uintptr_t, Actor>, std::uint32_t> site_ids;
+  std::vector<std::pair<std::uintptr_t, Actor>> sites{{0, Actor::thread}};  ///< return address and who
   std::vector<Hazard> found;
   std::map<std::tuple<FindingKind, std::uintptr_t, std::uintptr_t>, std::size_t> index;
 };
@@ -115,13 +114,14 @@ struct BlockHazards::State {
 
   GridHazards::State* grid = nullptr;
   unsigned threads = 0;
-  std::uint64_t block = 0;
+  std::uint64_t block = 0, cluster = 1;
   std::uint32_t last_epoch = 0;
   HappensBefore order;
 
   std::vector<std::unique_ptr<ShadowMemory>> shared;
   ShadowMemory* last_buffer = nullptr;
   std::vector<CachedSite> site_cache = std::vector<CachedSite>(4096);
+  std::pair<unsigned, Actor> last_actor{0, Actor::thread};  ///< of a site
 
   std::vector<std::vector<Copy>> copies =
       std::vector<std::vector<Copy>>(kMaxThreadsPerBlock);  ///< in flight, oldest first
@@ -129,7 +129,8 @@ struct BlockHazards::State {
 
   // The access that is being checked.
   AccessRecord now;
-  bool now_shared = false;
+  const HappensBefore* now_order = &order;  ///< of the block that makes it
+  bool now_shared = false, now_by_unit = false;
   unsigned now_bytes = 0;
   std::vector<std::pair<FindingKind, unsigned>> reported;  ///< by kind and first site
 
@@ -140,12 +141,19 @@ struct BlockHazards::State {
   std::uint64_t time() const { return block << grid->epoch_bits | order.epoch(); }
   std::uint64_t block_of(AccessRecord access) const { return access.time() >> grid->epoch_bits; }
   std::uint32_t epoch_of(AccessRecord access) const { return access.time() & last_epoch; }
+  bool is_of_cluster(AccessRecord access) const {
+    return block_of(access) == block || block_of(access) / cluster == block / cluster;
+  }
+  std::uint32_t rank_of(AccessRecord access) const {
+    return cluster == 1 ? 0 : static_cast<std::uint32_t>(block_of(access) % cluster);
+  }
   bool same_warp(AccessRecord a, AccessRecord b) const {
     return a.thread() / kLanesPerWarp == b.thread() / kLanesPerWarp && block_of(a) == block_of(b);
   }
 
   void begin_block(std::uint32_t index);
-  std::uint32_t site_id(std::uintptr_t site, bool is_atomic);
+  std::uint32_t site_id(std::uintptr_t site, Actor actor);
+  Actor actor_of(AccessRecord access);
   ShadowMemory* shadow_at(const CheckedAccess& access);
   AccessRecord record_of(std::uint32_t thread, const CheckedAccess& access);
 
@@ -163,11 +171,19 @@ void BlockHazards::State::begin_block(std::uint32_t index) {
     for (auto& queue : copies) queue.clear();
 }
 
-std::uint32_t BlockHazards::State::site_id(std::uintptr_t site, bool is_atomic) {
-  const std::uintptr_t key = site << 1 | std::uintptr_t{is_atomic};
+std::uint32_t BlockHazards::State::site_id(std::uintptr_t site, Actor actor) {
+  const std::uintptr_t key = site << 2 | static_cast<std::uintptr_t>(actor);
   CachedSite& cached = site_cache[(key * 0x9E3779B97F4A7C15ull >> 40) % site_cache.size()];
-  if (cached.key != key) cached = {key, site == 0 ? 0 : grid->site_id(site, is_atomic)};
+  if (cached.key != key) cached = {key, site == 0 ? 0 : grid->site_id(site, actor)};
   return cached.id;
+}
+
+Actor BlockHazards::State::actor_of(AccessRecord access) {
+  if (last_actor.first != access.site()) {
+    const std::lock_guard guard(grid->mutex);
+    last_actor = {access.site(), grid->sites[access.site()].second};
+  }
+  return last_actor.second;
 }
 
 ShadowMemory* BlockHazards::State::shadow_at(const CheckedAccess& access) {
@@ -183,7 +199,8 @@ ShadowMemory* BlockHazards::State::shadow_at(const CheckedAccess& access) {
 
 AccessRecord BlockHazards::State::record_of(std::uint32_t thread, const CheckedAccess& access) {
   std::uint64_t bits = time() << AccessRecord::kTimeShift;
-  bits |= std::uint64_t{site_id(access.site, access.is_atomic)} << AccessRecord::kThreadBits | thread;
+  const Actor actor = access.is_atomic ? Actor::atomic : access.by_copier ? Actor::copier : Actor::thread;
+  bits |= std::uint64_t{site_id(access.site, actor)} << AccessRecord::kThreadBits | thread;
   if (access.is_store || access.is_atomic) bits |= AccessRecord::kStore;
   if (access.is_atomic || access.is_volatile) bits |= AccessRecord::kStrong;
   if (access.is_async) bits |= AccessRecord::kInFlight;
@@ -194,8 +211,9 @@ bool BlockHazards::State::happens_before_now(AccessRecord old, std::uintptr_t ad
   if (old.is_in_flight()) return false;
   const std::uint64_t old_block = block_of(old);
   const std::uint32_t thread = now.thread(), old_thread = old.thread(), epoch = epoch_of(old);
+  if (now_shared) return now_order->has_seen(thread, rank_of(old), old_thread, epoch);
   if (old_block == block && order.is_ordered(old_thread, epoch, thread)) return true;
-  if (!order.has_acquired() || now_shared) return false;
+  if (!order.has_acquired()) return false;
   return order.is_released_to(thread, static_cast<std::uint32_t>(old_block), old_thread, epoch, address);
 }
 
@@ -208,10 +226,16 @@ void BlockHazards::State::report(FindingKind kind, std::uintptr_t address, Acces
 }
 
 void BlockHazards::State::check_against(AccessRecord old, std::uintptr_t address, bool is_load) {
-  if (!old || !conflict(old, now) || happens_before_now(old, address)) return;
+  if (!old || !conflict(old, now)) return;
+  if (happens_before_now(old, address)) {
+    if (now_by_unit && old.is_store() && actor_of(old) <= Actor::atomic &&
+        !now_order->is_published(now.thread(), rank_of(old), old.thread(), epoch_of(old)))
+      report(finding_kind::missing_proxy_fence, address, old);
+    return;
+  }
   if (old.is_in_flight() && is_load) {
     report(finding_kind::unfinished_copy, address, old);
-  } else if (block_of(old) != block) {
+  } else if (block_of(old) != block_of(now)) {
     report(finding_kind::race_between_blocks, address, old);
   } else if (!now.is_store()) {
     report(finding_kind::read_after_write, address, old);
@@ -225,7 +249,7 @@ bool BlockHazards::State::check(ShadowCell& cell, std::uintptr_t address, bool i
   bool has_changed = false;
   if (now_shared) {  // shared memory does not outlive its block
     for (AccessRecord* access : {&cell.writer, &cell.first, &cell.second})
-      if (*access && block_of(*access) != block) {
+      if (*access && !is_of_cluster(*access)) {
         *access = {};
         has_changed = true;
       }
@@ -244,6 +268,7 @@ bool BlockHazards::State::check(ShadowCell& cell, std::uintptr_t address, bool i
 /// Records a load or an atomic, if no slot is free in place of an access that it subsumes. Returns whether it did.
 bool BlockHazards::State::remember(ShadowCell& cell, std::uintptr_t address) {
   const std::array slots{&cell.first, &cell.second};
+  if (cell.first == now || cell.second == now) return false;
   std::array<bool, 2> is_before{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
     AccessRecord& old = *slots[i];
@@ -272,14 +297,15 @@ BlockHazards::BlockHazards() : state_(std::make_unique<State>()) {}
 BlockHazards::~BlockHazards() = default;
 
 void BlockHazards::begin_launch(GridHazards& grid, SharedRange static_shared, SharedRange dynamic_shared,
-                                unsigned threads) {
+                                unsigned threads, unsigned cluster) {
   if (threads == 0 || threads > kMaxThreadsPerBlock)
     throw Error("a block has 1 to 1024 threads, not " + std::to_string(threads));
   state_ = std::make_unique<State>();
   state_->grid = grid.state_.get();
   state_->threads = threads;
+  state_->cluster = cluster;
   state_->last_epoch = (std::uint32_t{1} << grid.state_->epoch_bits) - 1;
-  state_->order.begin_launch(grid.state_->flags, threads, state_->last_epoch);
+  state_->order.begin_launch(grid.state_->flags, threads, state_->last_epoch, cluster);
   for (const SharedRange& range : {static_shared, dynamic_shared})
     if (range.bytes > 0)
       state_->shared.push_back(std::make_unique<ShadowMemory>(range.begin, range.bytes, nullptr, nullptr));
@@ -302,7 +328,9 @@ void BlockHazards::access(std::uint32_t thread, const CheckedAccess& access) {
   if (!shadow || access.bytes == 0) return;
 
   state.now = state.record_of(thread, access);
+  state.now_order = &order;
   state.now_shared = access.is_shared;
+  state.now_by_unit = false;
   state.now_bytes = access.bytes;
   state.reported.clear();
   const bool is_load = !access.is_store || access.is_atomic;
@@ -366,6 +394,70 @@ void BlockHazards::copies_arrived(std::uint32_t thread, std::size_t still_open) 
     if (ShadowMemory* buffer = state.grid->buffer_at(address)) buffer->visit(address, bytes, arrive);
   }
   copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arriving));
+}
+
+// ---- Barriers of some threads, and units beside the threads ----
+
+void BlockHazards::arrive(std::uint32_t thread, Handed& to) {
+  state_->order.finish_acquire();
+  state_->order.arrive(thread, to);
+}
+
+void BlockHazards::wait(std::uint32_t thread, const Handed& from) {
+  state_->order.finish_acquire();
+  state_->order.wait(thread, from);
+}
+
+void BlockHazards::proxy_fence(std::uint32_t thread) {
+  state_->order.finish_acquire();
+  state_->order.proxy_fence(thread);
+}
+
+std::uint32_t BlockHazards::epoch() const { return state_->order.epoch(); }
+
+bool BlockHazards::has_seen(std::uint32_t thread, std::uint32_t block, std::uint32_t other, std::uint32_t epoch) const {
+  return state_->order.has_seen(thread, block % static_cast<std::uint32_t>(state_->cluster), other, epoch);
+}
+
+std::uint64_t BlockHazards::remote_access(BlockHazards& issuer, std::uint32_t thread, const RemoteAccess& access) {
+  State& state = *state_;
+  constexpr unsigned kPiece = 16;  // in which a range is told in findings
+  std::uint64_t bits = issuer.state_->time() << AccessRecord::kTimeShift;
+  bits |= std::uint64_t{state.site_id(access.site, access.actor)} << AccessRecord::kThreadBits | thread;
+  if (access.is_store) bits |= AccessRecord::kStore;
+  state.now_by_unit = access.actor > Actor::atomic;
+  if (state.now_by_unit) bits |= AccessRecord::kInFlight;
+  state.now = {bits};
+  state.now_order = &issuer.state_->order;
+  state.now_shared = true;
+  state.now_bytes = kPiece;
+  state.reported.clear();
+  for (const std::uintptr_t piece : access.pieces)
+    for (const auto& range : state.shared)
+      if (range->holds(piece))
+        range->visit(piece, access.bytes, [&](ShadowCell& cell, std::uintptr_t address) {
+          return state.check(cell, address, !access.is_store);
+        });
+  return bits;
+}
+
+void BlockHazards::unit_finished(BlockHazards& issuer, std::uint32_t thread, std::span<const std::uintptr_t> pieces,
+                                 std::size_t bytes, std::uint64_t name, Handed& to) {
+  const std::uint64_t time = issuer.state_->time() << AccessRecord::kTimeShift;
+  issuer.state_->order.finish(thread, to);
+  const std::uint64_t rest = name & ((1ull << AccessRecord::kTimeShift) - 1) & ~AccessRecord::kInFlight;
+  const auto finish = [&](ShadowCell& cell, std::uintptr_t) {
+    bool has_changed = false;
+    for (AccessRecord* access : {&cell.writer, &cell.first, &cell.second})
+      if ((access->bits & ~AccessRecord::kInWriterSlot) == name) {
+        access->bits = time | rest | (access->bits & AccessRecord::kInWriterSlot);
+        has_changed = true;
+      }
+    return has_changed;
+  };
+  for (const std::uintptr_t piece : pieces)
+    for (const auto& range : state_->shared)
+      if (range->holds(piece)) range->visit(piece, bytes, finish);
 }
 
 }  // namespace rung

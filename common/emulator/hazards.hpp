@@ -10,6 +10,10 @@
 ///   - a release and an acquire: a __threadfence of the one thread (which covers what it did, and what its warp and its
 ///     block did before a barrier that it passed), then its atomic or volatile store to global memory; then the other
 ///     thread's atomic or volatile load of the same address, and for its block the next barrier.
+///   - an arrival at an mbarrier, a named barrier or a cluster's barrier, and the end of a wait for it;
+///   - for what a unit beside the threads does (async.hpp), the wait for it: its accesses are under way until then.
+///   They
+///     come after what threads wrote only if a proxy fence stands between, too.
 /// Atomic and volatile accesses never race with each other, but do with plain ones. Flags in shared memory order
 /// nothing.
 ///
@@ -20,18 +24,24 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "common/emulator/finding_kinds.hpp"
+#include "common/emulator/happens_before.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
+
+/// Who makes an access: a thread, a thread atomically, or, for a thread, the unit that copies tiles or a tensor core.
+enum class Actor : std::uint8_t { thread, atomic, copier, tensor_core };
 
 /// One of the two threads of a hazard, and the site of its access: the place in the code.
 struct HazardSide {
   std::uint32_t block = 0, thread = 0;  ///< linear indices
   std::uintptr_t site = 0;              ///< return address of the access; 0 beyond the first 8191 of a launch
-  bool is_store = false, is_atomic = false;
+  bool is_store = false;
+  Actor actor = Actor::thread;
 };
 
 struct Hazard {
@@ -50,7 +60,17 @@ struct CheckedAccess {
   bool is_store = false, is_shared = false;
   bool is_atomic = false;    ///< an atomic: load and store at once, ordered with other atomics
   bool is_volatile = false;  ///< as of a flag: does not race, releases and acquires like an atomic
+  bool by_copier = false;    ///< by TMA, in global memory
   bool is_async = false;     ///< the store of an asynchronous copy, which completes at copies_arrived()
+  std::uintptr_t site = 0;
+};
+
+/// Pieces of shared memory that a thread reads in another block, or that a unit reads or writes for a thread.
+struct RemoteAccess {
+  std::span<const std::uintptr_t> pieces;
+  std::size_t bytes = 0;  ///< of each
+  bool is_store = false;
+  Actor actor = Actor::thread;
   std::uintptr_t site = 0;
 };
 
@@ -94,7 +114,9 @@ class BlockHazards {
     std::size_t bytes = 0;
   };
   /// `threads`: of a block, 1 to 1024; else throws Error. `grid` has its buffers and outlives the blocks.
-  void begin_launch(GridHazards& grid, SharedRange static_shared, SharedRange dynamic_shared, unsigned threads);
+  /// `cluster`: the blocks of a cluster, side by side.
+  void begin_launch(GridHazards& grid, SharedRange static_shared, SharedRange dynamic_shared, unsigned threads,
+                    unsigned cluster = 1);
   /// Forgets the previous block. Throws Error for an index that the launch does not have, or before a launch.
   void begin_block(std::uint32_t block);
 
@@ -108,6 +130,21 @@ class BlockHazards {
   void fence(std::uint32_t thread, bool of_block_only);
   /// The thread waited for its asynchronous copies, all but the latest `still_open` accesses marked is_async.
   void copies_arrived(std::uint32_t thread, std::size_t still_open);
+
+  // ---- Barriers of some threads, and units beside the threads ----
+
+  void arrive(std::uint32_t thread, Handed& to);
+  void wait(std::uint32_t thread, const Handed& from);
+  void proxy_fence(std::uint32_t thread);
+  /// The time at the thread's next access, and whether that is ordered before the next one by `thread` of `block`.
+  std::uint32_t epoch() const;
+  bool has_seen(std::uint32_t thread, std::uint32_t block, std::uint32_t other, std::uint32_t epoch) const;
+  /// An access to this block's shared memory for a thread of `issuer`, this block or another one of its cluster. That
+  /// of a unit is under way from now on; returns what names it then.
+  std::uint64_t remote_access(BlockHazards& issuer, std::uint32_t thread, const RemoteAccess& access);
+  /// The unit has finished this part of what `thread` of `issuer` had asked for; those who wait for `to` see that.
+  void unit_finished(BlockHazards& issuer, std::uint32_t thread, std::span<const std::uintptr_t> pieces,
+                     std::size_t bytes, std::uint64_t name, Handed& to);
 
  private:
   struct State;

@@ -29,7 +29,7 @@ constinit inline thread_local std::byte* dynamic_shared_memory = nullptr;  ///< 
 int wait_for_block(int value, std::source_location where);
 
 /// A convergence point: an operation for which lanes of a warp wait for each other.
-enum class ConvergencePoint : std::uint8_t { barrier, shuffle, vote, activemask, matrix };
+enum class ConvergencePoint : std::uint8_t { barrier, shuffle, vote, activemask, matrix, election, mbarrier };
 
 /// The lanes that took part (a bit for each), and the value of each of them.
 struct ConvergedLanes {

@@ -143,9 +143,9 @@ std::optional<SourceLine> parse_line(std::string_view text) {
 /// Whether the file is a library header, the emulator's included, rather than a kernel's source.
 bool is_library(const std::string& file) {
   return ("/" + file).find("/gpu/simt/") != std::string::npos ||
-         ("/" + file).find("/common/emulator/") != std::string::npos || file.starts_with("/usr/include/") ||
-         file.starts_with("/usr/lib/") || file.find("/include/c++/") != std::string::npos ||
-         file.find("/lib/gcc/") != std::string::npos;
+         ("/" + file).find("/common/emulator/") != std::string::npos || file.ends_with("_emulated.hpp") ||
+         file.starts_with("/usr/include/") || file.starts_with("/usr/lib/") ||
+         file.find("/include/c++/") != std::string::npos || file.find("/lib/gcc/") != std::string::npos;
 }
 
 std::string hexadecimal(std::uintptr_t number) {
@@ -179,10 +179,13 @@ void run_addr2line(const std::string& file, const std::vector<std::uintptr_t>& a
   }
 }
 
+constexpr std::uintptr_t kPlace = std::uintptr_t{1} << 60;  // above all addresses of code
+
 /// The lines looked up so far.
 struct Lines {
   std::mutex mutex;
   std::map<std::uintptr_t, SourceLine> known;
+  std::map<std::pair<std::string_view, unsigned>, std::uintptr_t> places;  ///< by file and line, as numbers
 };
 Lines& lines() {
   static Lines all;
@@ -267,7 +270,7 @@ std::string SourceLine::short_text() const {
 }
 
 std::vector<SourceLine> lines_of(std::span<const std::uintptr_t> return_addresses) {
-  auto& [mutex, known] = lines();
+  auto& [mutex, known, places] = lines();
   const std::scoped_lock lock(mutex);
   look_up(known, return_addresses);
   std::vector<SourceLine> found;
@@ -276,6 +279,14 @@ std::vector<SourceLine> lines_of(std::span<const std::uintptr_t> return_addresse
 }
 
 SourceLine line_of(std::uintptr_t return_address) { return lines_of({&return_address, 1})[0]; }
+
+std::uintptr_t site_of(const std::source_location& where) {
+  auto& [mutex, known, places] = lines();
+  const std::scoped_lock lock(mutex);
+  const auto [place, is_new] = places.try_emplace({where.file_name(), where.line()}, kPlace + places.size());
+  if (is_new) known[place->second] = {where.file_name(), static_cast<int>(where.line())};
+  return place->second;
+}
 
 SourceLine line_of_running(std::uintptr_t return_address) {
   const SourceLine here = line_of(return_address);

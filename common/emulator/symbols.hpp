@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct SourceLine {
 /// addr2line or debug information (-g1 is enough). Results are cached. Safe to use from several OS threads.
 std::vector<SourceLine> lines_of(std::span<const std::uintptr_t> return_addresses);
 SourceLine line_of(std::uintptr_t return_address);
+/// A number that stands for a place in the source among return addresses, for accesses that have none.
+std::uintptr_t site_of(const std::source_location& where);
 
 /// The same of where this OS thread runs. In a library's function that was not inlined, as of an atomic: the line of
 /// kernel code that called it.

@@ -9,16 +9,22 @@
 namespace rung {
 inline namespace emulated {
 
-/// While it exists, all blocks of a launch by this OS thread have begun before one of them ends.
+/// While it exists, all blocks of a launch by this OS thread have begun before one of them ends, and so many of them,
+/// side by side, are a cluster.
 class Together {
  public:
-  Together();
+  explicit Together(unsigned blocks_of_cluster = 1);
   ~Together();
   Together(const Together&) = delete;
   Together& operator=(const Together&) = delete;
 
   /// Whether one exists on this OS thread.
   static bool is_asked_for();
+  /// The blocks of a cluster that the innermost one on this OS thread asks for.
+  static unsigned blocks_of_cluster();
+
+ private:
+  unsigned outer_;
 };
 
 }  // namespace emulated
@@ -32,7 +38,11 @@ class Turns {
   /// Waits until it is this block's turn; false if the launch has failed meanwhile.
   bool await(std::size_t rank);
   /// Gives the turn to the next block and waits for the own next one; false if the launch has failed meanwhile.
-  bool pass(std::size_t rank);
+  /// `has_moved`: whether any of the block's threads can go on.
+  bool pass(std::size_t rank, bool has_moved);
+  /// Whether all blocks have passed on their turns lately without having moved. To be called by the one whose turn it
+  /// is.
+  bool is_stuck();
   /// The block has ended.
   void leave(std::size_t rank);
   /// A block has failed: nobody need wait for it any longer.
@@ -44,7 +54,8 @@ class Turns {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> has_ended_;
-  std::size_t now_ = 0;  ///< the rank of the block that runs
+  std::size_t now_ = 0;   ///< the rank of the block that runs
+  std::size_t idle_ = 0;  ///< turns since one in which a block moved
   bool has_failed_ = false;
 };
 

@@ -44,6 +44,11 @@ void add_executed(const Counts& counts, Json& entry) {
   entry["shared_store_wavefronts"] = counts.shared_store_wavefronts;
   entry["async_requests"] = counts.async_requests;
   entry["async_sectors"] = counts.async_sectors;
+  entry["wgmma_instructions"] = counts.bulk.products;
+  entry["bulk_loads"] = counts.bulk.loads;
+  entry["bulk_stores"] = counts.bulk.stores;
+  entry["bulk_load_sectors"] = counts.bulk.sectors_loaded;
+  entry["bulk_store_sectors"] = counts.bulk.sectors_stored;
   entry["atomic_requests"] = counts.atomic_requests;
   entry["atomic_sectors"] = counts.atomic_sectors;
   entry["shared_atomic_requests"] = counts.shared_atomic_requests;

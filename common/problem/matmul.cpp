@@ -436,7 +436,10 @@ Problem matmul_problem(const MatmulInputs& inputs) {
                      {{"m", 257}, {"n", 65}, {"k", 130}},
                      {{"m", 31}, {"n", 270}, {"k", 33}},
                      {{"m", 1}, {"n", 33}, {"k", 16}},
-                     {{"m", 67}, {"n", 515}, {"k", 16}}},
+                     {{"m", 67}, {"n", 515}, {"k", 16}},
+                     // Rows of whole quads of 16-bit numbers, which some kernels ask for.
+                     {{"m", 9}, {"n", 8}, {"k", 600}},
+                     {{"m", 67}, {"n", 264}, {"k", 72}}},
       .complete = [=](const Params& given) { return complete(given, type); },
       .brief = [=](const Params& sizes) { return brief(sizes, type); },
       .unusual = [=](const Params& sizes) { return unusual(sizes, type); },

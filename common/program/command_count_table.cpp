@@ -78,6 +78,10 @@ void print_memory(const Counts& n, const std::optional<Traffic>& declared) {
             fmt::format("{:#.3g} per request", n.sectors_per_store_request()));
   print_requests_if_any("atomic requests", n.atomic_requests, n.atomic_sectors, "");
   print_requests_if_any("asynchronous copies", n.async_requests, n.async_sectors, "requests, into shared memory");
+  print_requests_if_any("tiles loaded", n.bulk.loads, n.bulk.sectors_loaded, "by TMA, into shared memory");
+  print_requests_if_any("tiles stored", n.bulk.stores, n.bulk.sectors_stored, "by TMA, from shared memory");
+  if (n.bulk.products + n.bulk.loads + n.bulk.stores > 0)
+    fmt::print("  what TMA and wgmma do in shared memory is not counted in requests and wavefronts\n");
   print_if_any("constant-memory requests", n.constant_requests, fmt::format("{} words", n.constant_words));
 }
 
@@ -138,6 +142,7 @@ void print_table(const Point& point, const CountedRun& counted, const EmulatorOp
   print_operations("FP32", n.fp32);
   print_operations("FP64", n.fp64);
   print_if_any("tensor-core multiply-add", n.tensor.fmas, "2 operations each, of a warp's matrix instructions");
+  print_if_any("wgmma instructions", n.bulk.products, "one for each warp");
   const bool exact = static_cast<double>(n.flops()) == useful;
   print_row("together", n.flops(), "flop",
             n.flops() == 0 ? ""

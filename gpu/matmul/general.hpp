@@ -2,6 +2,8 @@
 /// loads of elements and quads (16 bytes) of a matrix with zeros beyond its edges, and stores to C.
 #pragma once
 
+#include <algorithm>
+
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
 
@@ -113,6 +115,14 @@ Gemm<Element, Output> general(const Call& call) {
 inline Launch tiled_launch(const Params& p, std::int64_t block_rows, std::int64_t block_cols, Extent block) {
   const auto [m, n, k] = matmul_shape(p);
   return {{blocks_for(n, block_cols), blocks_for(m, block_rows)}, block};
+}
+
+/// For kernels whose threads go over the rows of a matrix in blocks of 256: a few thousand blocks at most, and no more
+/// than have anything to do.
+inline Launch launch_over_rows(std::int64_t elements_of_row, std::int64_t rows) {
+  return {{static_cast<unsigned>(std::clamp<std::int64_t>(blocks_for(elements_of_row, 256), 1, 16)),
+           static_cast<unsigned>(std::clamp<std::int64_t>(rows, 1, 264))},
+          {256}};
 }
 
 /// Requested bytes where each block reads its rows of A and its columns of B once.

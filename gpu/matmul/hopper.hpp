@@ -8,14 +8,12 @@
 
 #include <algorithm>
 
-#include "common/problem/matmul.hpp"
 #include "common/machine/device_facts.hpp"
+#include "common/problem/matmul.hpp"
 #include "gpu/matmul/hopper_schedule.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung::hopper {
-
-inline constexpr const char* kNotEmulated = "TMA, mbarriers and setmaxnreg are instructions of compute capability 9.0";
 
 /// The lanes of a warp are arranged in rows and columns over its tile.
 constexpr int kLanesDown = 8, kLanesAcross = 4;
@@ -161,29 +159,20 @@ inline Traffic traffic_of(const Shape& s, const Params& params, const Plan& plan
     return params.get(ld, width) % 4 != 0 || params.get("shift", 0) % 4 != 0;
   };
   const double a = 4.0 * p.m * p.k, b = 4.0 * p.k * p.n;
-  const double copied = (s.transposed || is_unaligned("lda", p.k) ? a : 0) + (is_unaligned("ldb", p.n) ? b : 0);
-  const double planes = plan.parts > 1 ? c * plan.parts : 0;
+  const double copied_b = is_unaligned("ldb", p.n) ? b : 0;
+  const double loaded_a = s.transposed || is_unaligned("lda", p.k) ? a : 0;
+  const double stored_a = s.transposed ? 4.0 * p.k * static_cast<double>(padded(p.m)) : loaded_a;  // in whole quads
+  const double parts = plan.parts > 1 ? plan.parts : 0;
+  const double planes = parts * 4 * p.m * static_cast<double>(padded(p.n));  // are read in whole quads
   const double partial = 4.0 * s.block_rows() * s.block_cols() * static_cast<double>(partial_tiles(s, p, plan));
   const double tiles = a * blocks_for(p.n, s.block_cols()) + b * blocks_for(p.m, s.block_rows());
-  return {.loaded = copied + tiles + planes + partial + beta_c, .stored = copied + planes + partial + c};
+  return {.loaded = loaded_a + copied_b + tiles + planes + partial + beta_c,
+          .stored = stored_a + copied_b + parts * c + partial + c};
 }
 
 }  // namespace rung::hopper
 
-#if defined(RUNG_SM90A)  // defined for files compiled by nvcc for sm_90a
 #include "gpu/matmul/hopper_kernel.hpp"
-#else
-namespace rung::hopper {
-inline namespace absent {  // distinct from the GPU build of the same file, which is linked into the same program
-
-template <class Tile, class Schedule>
-void run(const Call&, const Plan&) {
-  throw Error("this program has no code for sm_90a: build it with CUDA 12.5 or later and CMAKE_CUDA_ARCHITECTURES=90");
-}
-
-}  // namespace absent
-}  // namespace rung::hopper
-#endif
 
 namespace rung::hopper {
 

@@ -1,4 +1,5 @@
-/// The kernel of the rungs for compute capability 9.0. Only for files compiled for sm_90a, with ptxas -O1: at higher
+/// The kernel of the rungs for compute capability 9.0. For files compiled for sm_90a, with ptxas -O1, and for the
+/// emulator. At higher
 /// levels ptxas moves the reads from shared memory next to their use and reorders the FFMAs, which is slower.
 ///
 /// A block is warp-specialised: computing warps, and warps that issue the loads. Each stage of the ring has two
@@ -10,21 +11,23 @@
 #include "gpu/matmul/hopper.hpp"
 #include "gpu/matmul/hopper_prepare.hpp"
 #include "gpu/matmul/hopper_ptx.hpp"
+#include "gpu/simt/launch_together.hpp"
 #include "gpu/tensor_map.hpp"
 #include "gpu/workspace.hpp"
 
 namespace rung::hopper {
+inline namespace RUNG_BUILD {
 
 /// C = alpha A B + beta C; the tensor maps describe A and B.
 struct Product {
-  float* c;
+  mem<float>* c;
   int m, n, k, ldc;
   float alpha, beta;
-  bool quads;       // C's rows begin at multiples of 16 bytes
-  int parts;        // as in Work
-  bool share;       // as in Work
-  float* partials;  // a tile of sums for each block
-  unsigned* flags;  // one for each block; equal to epoch once the block's partial tile is written
+  bool quads;            // C's rows begin at multiples of 16 bytes
+  int parts;             // as in Work
+  bool share;            // as in Work
+  mem<float>* partials;  // a tile of sums for each block
+  unsigned* flags;       // one for each block; equal to epoch once the block's partial tile is written
   unsigned epoch;
 };
 
@@ -74,7 +77,8 @@ __device__ __forceinline__ int lane_col(int lane) { return lane & 3; }
 /// sum += a b for one step in k, row by row in alternating direction, so that each FFMA shares an operand with the
 /// previous one. Calls before(n) before the n-th FFMA, for n a multiple of 4.
 template <Shape kShape, class A, class B, class Before>
-__device__ __forceinline__ void outer_product(float (&sum)[kShape.rows][kShape.cols], A a_at, B b_at, Before before) {
+__device__ __forceinline__ void outer_product(reg<float> (&sum)[kShape.rows][kShape.cols], A a_at, B b_at,
+                                              Before before) {
 #pragma unroll
   for (int n = 0; n < kShape.rows * kShape.cols; ++n) {
     if (n % 4 == 0) before(n);
@@ -91,7 +95,7 @@ struct Fragments;
 template <Shape kShape>
 requires(kShape.transposed) struct Fragments<kShape> {
   static constexpr int kA = kShape.rows / 4, kB = kShape.cols / 4;
-  float a[2][kA][4], b[2][kB][4];
+  reg<float> a[2][kA][4], b[2][kB][4];
 
   __device__ static std::uint32_t offset_a(int warp_row, int row, int slice) {
     return (warp_row * kLanesDown * kShape.rows + row * 4 + slice * kShape.unroll * kShape.block_rows()) * 4;
@@ -123,7 +127,7 @@ requires(kShape.transposed) struct Fragments<kShape> {
   /// `unroll` steps in k; the step after them is the first one at next_a, next_b. The reads for a step are spread over
   /// the previous step. Calls before(s) before step s.
   template <class Before>
-  __device__ void steps(float (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
+  __device__ void steps(reg<float> (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
                         std::uint32_t next_a, std::uint32_t next_b, int, int, Before before) {
 #pragma unroll
     for (int s = 0; s < kShape.unroll; ++s) {
@@ -154,7 +158,7 @@ requires(kShape.transposed) struct Fragments<kShape> {
 template <Shape kShape>
 requires(!kShape.transposed) struct Fragments<kShape> {
   static constexpr int kB = kShape.cols / 4;
-  float a[kShape.rows][4], b[2][kB][4];
+  reg<float> a[kShape.rows][4], b[2][kB][4];
 
   __device__ static std::uint32_t offset_a(int warp_row, int row, int) {
     return (warp_row * kLanesDown * kShape.rows + row) * kShape.depth * 4;
@@ -182,7 +186,7 @@ requires(!kShape.transposed) struct Fragments<kShape> {
   /// As above. The rows of a are refilled in the last of four steps, each as soon as it is free; the reads of b are
   /// placed between those.
   template <class Before>
-  __device__ void steps(float (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
+  __device__ void steps(reg<float> (&sum)[kShape.rows][kShape.cols], std::uint32_t at_a, std::uint32_t at_b,
                         std::uint32_t next_a, std::uint32_t next_b, int row, int chunk, Before before) {
 #pragma unroll
     for (int s = 0; s < kShape.unroll; ++s) {
@@ -206,8 +210,8 @@ requires(!kShape.transposed) struct Fragments<kShape> {
 
 /// Adds the sums of all slices to those of slice 0: a tree reduction through shared memory.
 template <Shape kShape>
-__device__ __forceinline__ void add_slices(float (&sum)[kShape.rows][kShape.cols], std::uint32_t scratch, int slice,
-                                           int thread) {
+__device__ __forceinline__ void add_slices(reg<float> (&sum)[kShape.rows][kShape.cols], std::uint32_t scratch,
+                                           int slice, int thread) {
 #pragma unroll
   for (int half = kShape.slices / 2; half > 0; half /= 2) {
     const std::uint32_t at = scratch + (slice % half * kShape.block_rows() * kShape.block_cols() + thread * 4) * 4;
@@ -223,7 +227,7 @@ __device__ __forceinline__ void add_slices(float (&sum)[kShape.rows][kShape.cols
       for (int i = 0; i < kShape.rows; ++i)
 #pragma unroll
         for (int g = 0; g < kShape.cols / 4; ++g) {
-          float other[4];
+          reg<float> other[4];
           read_shared(other, quad(i, g));
 #pragma unroll
           for (int e = 0; e < 4; ++e) sum[i][g * 4 + e] += other[e];
@@ -234,16 +238,15 @@ __device__ __forceinline__ void add_slices(float (&sum)[kShape.rows][kShape.cols
 
 /// A thread's first quad in the partial tile of a block, in which the quads of all threads are interleaved.
 template <Shape kShape>
-__device__ __forceinline__ float4* partial_tile(const Product& p, int block, int thread) {
-  return reinterpret_cast<float4*>(p.partials) + std::size_t(block) * kShape.block_rows() * kShape.block_cols() / 4 +
-         thread;
+__device__ __forceinline__ mem<float4>* partial_tile(const Product& p, int block, int thread) {
+  return vector_cast<float4>(p.partials) + std::size_t(block) * kShape.block_rows() * kShape.block_cols() / 4 + thread;
 }
 
 /// Publishes this block's sums of a tile for the block that has the first stages of that tile.
 template <Shape kShape>
 __device__ __forceinline__ void store_partial(const Product& p, int thread,
-                                              const float (&sum)[kShape.rows][kShape.cols]) {
-  float4* to = partial_tile<kShape>(p, blockIdx.x, thread);
+                                              const reg<float> (&sum)[kShape.rows][kShape.cols]) {
+  mem<float4>* to = partial_tile<kShape>(p, blockIdx.x, thread);
 #pragma unroll
   for (int i = 0; i < kShape.rows; ++i)
 #pragma unroll
@@ -260,12 +263,12 @@ __device__ __forceinline__ void store_partial(const Product& p, int thread,
 /// wait terminates.
 template <Shape kShape, class Schedule>
 __device__ __forceinline__ void add_partials(const Product& p, const Schedule& schedule, int tile_end, int thread,
-                                             float (&sum)[kShape.rows][kShape.cols]) {
+                                             reg<float> (&sum)[kShape.rows][kShape.cols]) {
   for (int block = blockIdx.x + 1; block < schedule.blocks && schedule.first_unit(block) < tile_end; ++block) {
     if (schedule.first_unit(block) == schedule.first_unit(block + 1)) continue;
     while (acquire(p.flags + block) != p.epoch) {
     }
-    const float4* from = partial_tile<kShape>(p, block, thread);
+    const mem<float4>* from = partial_tile<kShape>(p, block, thread);
 #pragma unroll
     for (int i = 0; i < kShape.rows; ++i)
 #pragma unroll
@@ -281,25 +284,25 @@ __device__ __forceinline__ void add_partials(const Product& p, const Schedule& s
 
 /// C = sum + beta C, for a thread's elements of the tile at `place`.
 template <Shape kShape>
-__device__ __forceinline__ void store_tile(const Product& p, float* c, Place place, int warp_row, int lane, int col,
-                                           const float (&sum)[kShape.rows][kShape.cols]) {
+__device__ __forceinline__ void store_tile(const Product& p, mem<float>* c, Place place, int warp_row, int lane,
+                                           int col, const reg<float> (&sum)[kShape.rows][kShape.cols]) {
 #pragma unroll
   for (int i = 0; i < kShape.rows; ++i) {
     const int y = place.row * kShape.block_rows() + Fragments<kShape>::row(warp_row, lane_row(lane), i);
     if (y >= p.m) continue;
-    float* line = c + static_cast<std::size_t>(y) * p.ldc;
+    mem<float>* line = c + static_cast<std::size_t>(y) * p.ldc;
 #pragma unroll
     for (int g = 0; g < kShape.cols / 4; ++g) {
       const int x = place.col * kShape.block_cols() + col + g * kLanesAcross * 4;
-      const float* quad = &sum[i][g * 4];
+      const reg<float>* quad = &sum[i][g * 4];
       if (p.quads && x + 3 < p.n) {
         float4 out = make_float4(quad[0], quad[1], quad[2], quad[3]);
         if (p.beta != 0) {
-          const float4 old = *reinterpret_cast<const float4*>(line + x);
+          const float4 old = *vector_cast<float4>(line + x);
           out = make_float4(quad[0] + p.beta * old.x, quad[1] + p.beta * old.y, quad[2] + p.beta * old.z,
                             quad[3] + p.beta * old.w);
         }
-        __stcs(reinterpret_cast<float4*>(line + x), out);
+        __stcs(vector_cast<float4>(line + x), out);
       } else {
 #pragma unroll
         for (int e = 0; e < 4; ++e)
@@ -332,7 +335,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
   barrier_wait(full, 0);
   Fragment fragments;
   fragments.load_first(base_a, base_b, row, chunk);
-  float sum[kShape.rows][kShape.cols];
+  reg<float> sum[kShape.rows][kShape.cols];
   Piece piece;
   while (schedule.next(piece)) {
 #pragma unroll
@@ -343,7 +346,8 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
     for (int kt = 0; kt < piece.length; ++kt) {
       const std::uint32_t at = stage * kShape.stage_bytes(), release_stage = empty + stage * 8;
       if (++stage == kShape.stages) stage = 0, phase ^= 1;
-      const std::uint32_t next = stage * kShape.stage_bytes(), filled = full + stage * 8;
+      const std::uint32_t next = read_ahead_from(stage * kShape.stage_bytes(), at, left == 1),
+                          filled = full + stage * 8;
       --left;
       const int parts = opaque(kShape.depth / kShape.unroll / kShape.slices);  // prevents peeling of the loop
 #pragma unroll 1
@@ -353,7 +357,6 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
         const std::uint32_t at_b = base_b + at + part * kShape.unroll * kShape.block_cols() * 4;
         const std::uint32_t next_a = Fragment::next_a(at_a, base_a + next, last, part, row, chunk);
         const std::uint32_t next_b = last ? base_b + next : at_b + kShape.unroll * kShape.block_cols() * 4;
-        // After the last stage the next one is not filled any more; what is read from it is not used.
         const auto before = [&](int s) {
           if (s == kShape.unroll - 1) barrier_wait_if(last && left > 0, filled, phase);
         };
@@ -364,7 +367,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
     }
     // With the scaled sums in separate registers, `sum` need not have the register order of a 16-byte store, and the
     // compiler can place a sum and its element of B in different register banks.
-    float out[kShape.rows][kShape.cols];
+    reg<float> out[kShape.rows][kShape.cols];
 #pragma unroll
     for (int i = 0; i < kShape.rows; ++i)
 #pragma unroll
@@ -373,7 +376,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
       add_slices<kShape>(out, empty + kShape.stages * 8, slice, thread);
       if (slice > 0) continue;
     }
-    float* c = p.c;
+    mem<float>* c = p.c;
     if constexpr (Schedule::kShares) {
       if (piece.k0 > 0 && p.parts == 1) {
         store_partial<kShape>(p, thread, out);
@@ -437,12 +440,12 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
 
 /// A in the form that the shape requires: transposed, copied to where TMA can read it, or in place.
 template <Shape kShape>
-CUtensorMap map_of_a(const Call& call, const Gemm<float>& g, float* space) {
+CUtensorMap map_of_a(const Call& call, const General& g, float* space) {
   BoxedMatrix a{.at = space, .cols = g.k, .rows = g.m, .pitch = padded(g.k)};
   a.box_cols = kShape.depth, a.box_rows = kShape.block_rows();
-  a.swizzle = kShape.depth == 32   ? CU_TENSOR_MAP_SWIZZLE_128B
-              : kShape.depth == 16 ? CU_TENSOR_MAP_SWIZZLE_64B
-                                   : CU_TENSOR_MAP_SWIZZLE_32B;
+  a.swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
+              : kShape.depth == 16 ? Swizzle::of_64_bytes
+                                   : Swizzle::of_32_bytes;
   if (kShape.transposed) {
     transpose(call, g.a, space, padded(g.m));
     a = {.at = space, .cols = g.m, .rows = g.k, .pitch = padded(g.m)};
@@ -456,7 +459,7 @@ CUtensorMap map_of_a(const Call& call, const Gemm<float>& g, float* space) {
 }
 
 template <Shape kShape>
-CUtensorMap map_of_b(const Call& call, const Gemm<float>& g, float* space) {
+CUtensorMap map_of_b(const Call& call, const General& g, float* space) {
   BoxedMatrix b{.at = space, .cols = g.n, .rows = g.k, .pitch = padded(g.n)};
   b.box_cols = kShape.block_cols(), b.box_rows = kShape.depth;
   if (g.b.quads)
@@ -468,7 +471,7 @@ CUtensorMap map_of_b(const Call& call, const Gemm<float>& g, float* space) {
 
 /// The workspace of a call.
 template <Shape kShape>
-Workspace& workspace_of(const Gemm<float>& g, const Plan& plan, std::size_t blocks) {
+Workspace& workspace_of(const General& g, const Plan& plan, std::size_t blocks) {
   const std::size_t a = kShape.transposed ? g.k * padded(g.m) : g.a.quads ? 0 : g.m * padded(g.k);
   const std::size_t b = g.b.quads ? 0 : g.k * padded(g.n);
   const std::size_t planes = plan.parts > 1 ? plan.parts * (g.m * padded(g.n)) : 0;
@@ -476,14 +479,12 @@ Workspace& workspace_of(const Gemm<float>& g, const Plan& plan, std::size_t bloc
   return workspace(a, b, std::max(planes, tiles), blocks);
 }
 
-inline namespace sm90a {
-
 /// C = alpha A B + beta C with this tile and this schedule.
 template <class Tile, class Schedule>
 void run(const Call& call, const Plan& plan) {
   constexpr auto kKernel = matmul_hopper<Tile, Schedule>;
   constexpr Shape kShape = Tile::kShape;
-  const Gemm<float> g = general<float>(call);
+  const General g = general<mem<float>>(call);
   if (g.k == 0) return scale(call, g);
   const std::size_t blocks = call.launch.grid.x;
   const Workspace& space = workspace_of<kShape>(g, plan, blocks);
@@ -499,15 +500,15 @@ void run(const Call& call, const Plan& plan) {
                   .quads = g.c_quads,
                   .parts = plan.parts,
                   .share = plan.share,
-                  .partials = space.partials,
+                  .partials = reinterpret_cast<mem<float>*>(space.partials),
                   .flags = space.flags,
                   .epoch = space.epoch};
   if (plan.parts > 1) {
-    product.c = space.partials, product.ldc = static_cast<int>(padded(g.n)), product.quads = true, product.beta = 0;
+    product.c = product.partials, product.ldc = static_cast<int>(padded(g.n)), product.quads = true, product.beta = 0;
   }
-  launch_after(kShape.transposed, call, kKernel, map_a, map_b, product);
+  launch_with({.early = kShape.transposed, .blocks_wait = plan.share}, call, kKernel, map_a, map_b, product);
   if (plan.parts > 1) add_planes(call, g, space.partials, plan.parts);
 }
 
-}  // namespace sm90a
+}  // namespace RUNG_BUILD
 }  // namespace rung::hopper

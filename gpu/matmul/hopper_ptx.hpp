@@ -1,6 +1,10 @@
 /// PTX instructions of compute capability 9.0 without an equivalent in CUDA C++, one function each. Addresses of shared
-/// memory are 32-bit. Source: NVIDIA PTX ISA.
+/// memory are 32-bit. The emulator has its own (hopper_emulated.hpp). Source: NVIDIA PTX ISA.
 #pragma once
+
+#ifndef __CUDACC__
+#include "gpu/matmul/hopper_emulated.hpp"
+#else
 
 #include <cuda.h>
 
@@ -132,6 +136,17 @@ __device__ __forceinline__ void tma_store(const CUtensorMap* map, std::uint32_t 
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
+/// Copies a line of bytes, a multiple of 16, from and to multiples of 16: the same without a tensor map.
+__device__ __forceinline__ void bulk_load(std::uint32_t to, const void* from, int bytes, std::uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+__device__ __forceinline__ void bulk_store(void* to, std::uint32_t from, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
 /// Waits until all but `kLeft` of the thread's stores have read shared memory.
 template <int kLeft>
 __device__ __forceinline__ void tma_store_wait() {
@@ -139,6 +154,13 @@ __device__ __forceinline__ void tma_store_wait() {
 }
 /// Makes what this thread wrote to shared memory visible to TMA.
 __device__ __forceinline__ void publish_to_tma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/// The stage to read the next fragments from. After the last one it is `next`, too, which is not filled any more: what
+/// is read is not used, and a choice would cost instructions. The emulator, which reports such reads, takes `present`.
+__device__ __forceinline__ std::uint32_t read_ahead_from(std::uint32_t next, std::uint32_t /*present*/,
+                                                         bool /*is_last*/) {
+  return next;
+}
 
 // These two are volatile, so that the compiler's front end keeps their order.
 __device__ __forceinline__ void read_shared(float (&to)[4], std::uint32_t address) {
@@ -215,3 +237,5 @@ __device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("gridd
 __device__ __forceinline__ void allow_next_kernel() { asm volatile("griddepcontrol.launch_dependents;"); }
 
 }  // namespace rung::hopper
+
+#endif

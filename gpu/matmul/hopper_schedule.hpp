@@ -6,6 +6,7 @@
 #include "gpu/simt/simt.hpp"
 
 namespace rung::hopper {
+inline namespace RUNG_BUILD {
 
 /// The work of a launch, in tiles of C and, along k, in stages.
 struct Work {
@@ -16,7 +17,7 @@ struct Work {
 
 /// A piece of work for a block: of a tile of C, `length` stages from k0 on.
 struct Piece {
-  int tile, k0, length;
+  int tile = 0, k0 = 0, length = 0;
 };
 
 struct Place {
@@ -85,4 +86,5 @@ struct StreamK {
   __device__ static Place place(int tile, int rows, int cols) { return grouped_place(tile, rows, cols); }
 };
 
+}  // namespace RUNG_BUILD
 }  // namespace rung::hopper

@@ -19,7 +19,6 @@ const bool added = add_gpu_kernel({
     .is_general = true,
     .gpu = {
         .min_compute_capability = 90,
-        .not_emulated = hopper::kNotEmulated,
         .launch = [](const Params& p) { return hopper::persistent_launch(kShape, matmul_shape(p), {}); },
         .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
     },

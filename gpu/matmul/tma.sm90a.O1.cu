@@ -7,6 +7,7 @@
 
 namespace rung {
 namespace hopper {
+inline namespace RUNG_BUILD {
 
 /// Each block has one tile of C; blocks are ordered along the rows of tiles.
 struct OneTile {
@@ -24,6 +25,7 @@ struct OneTile {
   __device__ static Place place(int tile, int, int cols) { return {tile / cols, tile % cols}; }
 };
 
+}  // namespace RUNG_BUILD
 }  // namespace hopper
 
 namespace {
@@ -40,7 +42,6 @@ const bool added = add_gpu_kernel({
     .is_general = true,
     .gpu = {
         .min_compute_capability = 90,
-        .not_emulated = hopper::kNotEmulated,
         .launch = [](const Params& p) { return hopper::launch_of(kShape, hopper::tiles_of(kShape, matmul_shape(p))); },
         .requested = [](const Params& p) { return hopper::traffic_of(kShape, p, {}); },
     },

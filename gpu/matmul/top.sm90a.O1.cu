@@ -24,7 +24,6 @@ const bool added = add_gpu_kernel({
     .tunables = {{"recipe", hopper::recipe_words()}},
     .gpu = {
         .min_compute_capability = 90,
-        .not_emulated = hopper::kNotEmulated,
         .launch =
             [](const Params& p) {
               return with_choice(p, [&](auto tile, const hopper::Plan& plan) {

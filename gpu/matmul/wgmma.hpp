@@ -15,8 +15,6 @@
 
 namespace rung::wgmma {
 
-inline constexpr const char* kNotEmulated = "wgmma, TMA and mbarriers are instructions of compute capability 9.0";
-
 constexpr int kRowsOfGroup = 64;                   // of C
 constexpr int kStepBytes = 128;                    // in k, of a row: the width of TMA's swizzle
 constexpr int kStoredRows = 16, kStoredCols = 32;  // of C, that a warp stores by TMA at a time: rows of 128 bytes
@@ -145,20 +143,7 @@ inline Traffic traffic_of(const Shape& s, const Params& p) {
 
 }  // namespace rung::wgmma
 
-#if defined(RUNG_SM90A)  // defined for files compiled by nvcc for sm_90a
 #include "gpu/matmul/wgmma_kernel.hpp"
-#else
-namespace rung::wgmma {
-inline namespace absent {  // distinct from the GPU build of the same file, which is linked into the same program
-
-template <Type kType, class Tile>
-void run(const Call&) {
-  throw Error("this program has no code for sm_90a: build it with CUDA 12.5 or later and CMAKE_CUDA_ARCHITECTURES=90");
-}
-
-}  // namespace absent
-}  // namespace rung::wgmma
-#endif
 
 namespace rung::wgmma {
 namespace {
@@ -176,7 +161,6 @@ inline Kernel common_record(Kernel kernel, Type type) {
   kernel.is_general = stores_b_by_columns(type);
   if (!kernel.is_general) kernel.refuse = refuse;
   kernel.gpu.min_compute_capability = 90;
-  kernel.gpu.not_emulated = kNotEmulated;
   return kernel;
 }
 

@@ -1,38 +1,39 @@
-/// The kernel of the rungs that multiply with wgmma. Only for files compiled for sm_90a.
+/// The kernel of the rungs that multiply with wgmma. For files compiled for sm_90a, and for the emulator.
 ///
 /// Each stage of the ring has two mbarriers: a phase of `full` ends when TMA has written both tiles, one of `empty`
 /// when every multiplying warp has read them.
 #pragma once
 
 #include "gpu/matmul/hopper_ptx.hpp"
-#include "gpu/matmul/wgmma.hpp"
 #include "gpu/matmul/wgmma_ptx.hpp"
+#include "gpu/simt/launch_together.hpp"
 #include "gpu/tensor_map.hpp"
 #include "gpu/workspace.hpp"
 
 namespace rung::wgmma {
+inline namespace RUNG_BUILD {
 
 using namespace hopper;
 
 /// C and its size, what is to be stored, and where partial sums go.
 template <typename Element>
 struct Output {
-  Element* c;
+  mem<Element>* c;
   std::int64_t ldc;
   int m, n, k;  // k is 0 where alpha is
   Element alpha, beta;
-  bool by_tma;      // as below, and TMA can write C
-  bool is_plain;    // alpha is 1 and beta 0, n is even, and C's rows begin at multiples of 8 bytes
-  int group_rows;   // of tiles, or of pairs of them: tiles are taken in groups of so many
-  float* partials;  // stream-K: a tile of sums for each block
-  unsigned* flags;  // one for each of a block's warpgroups; equal to epoch once its partial sums are written
+  bool by_tma;           // as below, and TMA can write C
+  bool is_plain;         // alpha is 1 and beta 0, n is even, and C's rows begin at multiples of 8 bytes
+  int group_rows;        // of tiles, or of pairs of them: tiles are taken in groups of so many
+  mem<float>* partials;  // stream-K: a tile of sums for each block
+  unsigned* flags;       // one for each of a block's warpgroups; equal to epoch once its partial sums are written
   unsigned epoch;
 };
 
 /// A piece of work of a block: of a tile of C, some steps in k.
 struct Piece {
   hopper::Place place;
-  int tile, first, count;
+  int tile = 0, first = 0, count = 0;
 };
 
 /// The pieces of a block, one after the other. The tiles of a cluster's blocks are one below the other, or the same one
@@ -131,25 +132,25 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
 __device__ __forceinline__ int first_row_of_thread() { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4; }
 __device__ __forceinline__ int first_col_of_thread() { return threadIdx.x % 4 * 2; }
 
-__device__ __forceinline__ float2 pair_of(float x, float y) { return make_float2(x, y); }
+__device__ __forceinline__ float2 pair_of(reg<float> x, reg<float> y) { return make_float2(x, y); }
 __device__ __forceinline__ int2 pair_of(int x, int y) { return make_int2(x, y); }
 
 /// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
 /// L2.
 template <int kCols, typename Element>
 __device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
-                                           const Element (&sum)[kCols / 2]) {
+                                           const reg<Element> (&sum)[kCols / 2]) {
   const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int y = row + 8 * half;
     if (y >= out.m) continue;
-    Element* to = out.c + y * out.ldc + col;
+    mem<Element>* to = out.c + y * out.ldc + col;
 #pragma unroll
     for (int j = 0; j < kCols / 8; ++j)
       if (8 * j < left) {
         const auto pair = pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
-        __stcs(reinterpret_cast<decltype(pair_of(Element{}, Element{}))*>(to + 8 * j), pair);
+        __stcs(vector_cast<decltype(pair_of(reg<Element>{}, reg<Element>{}))>(to + 8 * j), pair);
       }
   }
 }
@@ -157,9 +158,9 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
 /// The same by TMA, which writes whole rows of 128 bytes and waits for nobody: a warp puts 16 rows of 32 columns into
 /// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: two
 /// boxes of this warp.
-template <int kCols, typename Element>
+template <int kCols, typename Register>
 __device__ __forceinline__ void store_sums_by_tma(const CUtensorMap* map_c, std::uint32_t buffers, int first_row,
-                                                  int first_col, const Element (&sum)[kCols / 2]) {
+                                                  int first_col, const Register (&sum)[kCols / 2]) {
   const int lane = threadIdx.x % 32, row = lane / 4, y = first_row + threadIdx.x % 128 / 32 * 16;
 #pragma unroll
   for (int box = 0; box < kCols / kStoredCols; ++box) {
@@ -183,19 +184,19 @@ __device__ __forceinline__ void store_sums_by_tma(const CUtensorMap* map_c, std:
 /// The same with factors, for any n and any place of C.
 template <int kCols, typename Element>
 __device__ __forceinline__ void store_any_sums(const Output<Element>& out, int first_row, int first_col,
-                                               const Element (&sum)[kCols / 2]) {
+                                               const reg<Element> (&sum)[kCols / 2]) {
   const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int y = row + 8 * half;
     if (y >= out.m) continue;
-    Element* to = out.c + y * out.ldc + col;
+    mem<Element>* to = out.c + y * out.ldc + col;
 #pragma unroll
     for (int j = 0; j < kCols / 8; ++j)
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         if (8 * j + e >= left) continue;
-        const Element product = out.alpha * sum[4 * j + 2 * half + e];
+        const reg<Element> product = out.alpha * sum[4 * j + 2 * half + e];
         to[8 * j + e] = out.beta == 0 ? product : product + out.beta * to[8 * j + e];
       }
   }
@@ -203,7 +204,8 @@ __device__ __forceinline__ void store_any_sums(const Output<Element>& out, int f
 
 /// Writes a warpgroup's partial sums over the ring, whose last tiles have been multiplied.
 template <Shape kShape>
-__device__ __forceinline__ void leave_partial(std::uint32_t partial, int group, const float (&sum)[kShape.cols / 2]) {
+__device__ __forceinline__ void leave_partial(std::uint32_t partial, int group,
+                                              const reg<float> (&sum)[kShape.cols / 2]) {
   __syncwarp();
   named_barrier<1, kShape.groups * 128>();  // all warpgroups have read the ring
   const int row = group * kRowsOfGroup + first_row_of_thread();
@@ -245,24 +247,23 @@ __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint
 #pragma unroll
     for (int p = 1; p < kShape.parts; ++p)
       sum.x += of[i][p].x, sum.y += of[i][p].y, sum.z += of[i][p].z, sum.w += of[i][p].w;
-    __stcs(reinterpret_cast<float4*>(out.c + (first_row + row(i)) * out.ldc + first_col + col), sum);
+    __stcs(vector_cast<float4>(out.c + (first_row + row(i)) * out.ldc + first_col + col), sum);
   }
 }
 
 /// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
 /// interleaved.
 template <Shape kShape>
-__device__ __forceinline__ float4* partial_of_group(const Output<float>& out, int block, int group) {
+__device__ __forceinline__ mem<float4>* partial_of_group(const Output<float>& out, int block, int group) {
   constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
-  return reinterpret_cast<float4*>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads +
-         threadIdx.x % 128;
+  return vector_cast<float4>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads + threadIdx.x % 128;
 }
 
 /// Publishes a warpgroup's sums of the last steps of a tile for the block that has the first ones.
 template <Shape kShape>
 __device__ __forceinline__ void publish_partial(const Output<float>& out, int group,
-                                                const float (&sum)[kShape.cols / 2]) {
-  float4* to = partial_of_group<kShape>(out, blockIdx.x, group);
+                                                const reg<float> (&sum)[kShape.cols / 2]) {
+  mem<float4>* to = partial_of_group<kShape>(out, blockIdx.x, group);
 #pragma unroll
   for (int i = 0; i < kShape.cols / 8; ++i)
     __stcg(to + i * 128, make_float4(sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]));
@@ -278,14 +279,14 @@ __device__ __forceinline__ void publish_partial(const Output<float>& out, int gr
 /// them computes that piece before it waits for anybody, so the wait terminates.
 template <Shape kShape>
 __device__ __forceinline__ void add_published(const Output<float>& out, const Pieces<kShape>& pieces, int tile,
-                                              int group, float (&sum)[kShape.cols / 2]) {
+                                              int group, reg<float> (&sum)[kShape.cols / 2]) {
   const int cluster = blockIdx.x / kShape.cluster_blocks(), end = (tile - pieces.dense + 1) * pieces.steps;
   for (int other = cluster + 1; other < pieces.clusters && pieces.first_unit(other) < end; ++other) {
     if (pieces.first_unit(other) == pieces.first_unit(other + 1)) continue;
     const int block = other * kShape.cluster_blocks() + pieces.rank;
     while (acquire(out.flags + block * kShape.groups + group) != out.epoch) {
     }
-    const float4* from = partial_of_group<kShape>(out, block, group);
+    const mem<float4>* from = partial_of_group<kShape>(out, block, group);
 #pragma unroll
     for (int i = 0; i < kShape.cols / 8; ++i) {
       const float4 quad = __ldcg(from + i * 128);
@@ -297,7 +298,7 @@ __device__ __forceinline__ void add_published(const Output<float>& out, const Pi
 /// One step of a warpgroup: issues the products of the tiles in a stage.
 template <Type kType, Shape kShape>
 __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, bool adds,
-                                               Sum<kType> (&sum)[kShape.cols / 2]) {
+                                               reg<Sum<kType>> (&sum)[kShape.cols / 2]) {
   const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes, b_at = stage_at + kShape.a_bytes();
   wgmma_fence();
 #pragma unroll
@@ -334,7 +335,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
   int stage = 0;
   std::uint32_t phase = 0;
   Piece piece;
-  Sum<kType> sum[kShape.cols / 2];
+  reg<Sum<kType>> sum[kShape.cols / 2];
   while (pieces.next(piece)) {
     int previous = -1;
     if constexpr (kShape.parts > 1 || kShape.b_by_columns()) {
@@ -347,7 +348,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
       barrier_wait(full + stage * 8, phase);
       const std::uint32_t stage_at = tiles_at + stage * kShape.stage_bytes();
       if constexpr (kShape.promotes) {
-        Sum<kType> of_step[kShape.cols / 2];
+        reg<Sum<kType>> of_step[kShape.cols / 2];
         multiply_stage<kType, kShape>(stage_at, group, false, of_step);
         wgmma_wait<0>();
         keep_in_order(of_step);
@@ -425,7 +426,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
     const Pieces<kShape> pieces(out, block);
     multiply<kType, kShape>(tiles_at, full, empty, pieces, first_sharer, group,
-                            [&](const Piece& piece, Sum<kType>(&sum)[Tile::kShape.cols / 2]) {
+                            [&](const Piece& piece, reg<Sum<kType>>(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
                               const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
                               if constexpr (kShape.parts > 1) {
@@ -465,8 +466,9 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
 namespace {
 
 /// Copies rows of `row_bytes` bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
-__global__ void __launch_bounds__(256) align_rows(const unsigned char* from, std::int64_t from_pitch, unsigned char* to,
-                                                  std::int64_t to_pitch, int row_bytes, int rows) {
+__global__ void __launch_bounds__(256)
+    align_rows(const mem<unsigned char>* from, std::int64_t from_pitch, mem<unsigned char>* to, std::int64_t to_pitch,
+               int row_bytes, int rows) {
   for (int row = blockIdx.y; row < rows; row += gridDim.y)
     for (int byte = blockIdx.x * blockDim.x + threadIdx.x; byte < row_bytes; byte += gridDim.x * blockDim.x)
       to[row * to_pitch + byte] = from[row * from_pitch + byte];
@@ -484,16 +486,14 @@ void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   if (floats_of_copy(x) == 0) return;
   const std::int64_t bytes = type_bytes(x.type), pitch = std::int64_t{blocks_for(x.cols * bytes, 16)} * 16;
   Call copying = call;
-  copying.launch = Launch{{16, 264}, {256}};
-  launch(copying, align_rows, static_cast<const unsigned char*>(x.at), x.pitch * bytes,
-         reinterpret_cast<unsigned char*>(copy), pitch, static_cast<int>(x.cols * bytes), x.rows);
+  copying.launch = launch_over_rows(x.cols * bytes, x.rows);
+  launch(copying, align_rows, static_cast<const mem<unsigned char>*>(x.at), x.pitch * bytes,
+         reinterpret_cast<mem<unsigned char>*>(copy), pitch, static_cast<int>(x.cols * bytes), x.rows);
   x.at = copy;
   x.pitch = pitch / bytes;
 }
 
 }  // namespace
-
-inline namespace sm90a {
 
 template <Type kType, class Tile>
 void run(const Call& call) {
@@ -502,13 +502,13 @@ void run(const Call& call) {
   static_assert(kByColumns == stores_b_by_columns(kType));
   const auto it = matmul_of<StoredAs<kType>, Sum<kType>>(call, kByColumns);
   BoxedMatrix a{.at = it.a, .type = kType, .cols = it.k, .rows = it.m, .pitch = it.lda};
-  a.box_cols = kShape.depth(), a.box_rows = kShape.rows(), a.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+  a.box_cols = kShape.depth(), a.box_rows = kShape.rows(), a.swizzle = Swizzle::of_128_bytes;
   BoxedMatrix b{
       .at = it.b, .type = kType, .cols = kByColumns ? it.k : it.n, .rows = kByColumns ? it.n : it.k, .pitch = it.ldb};
   b.box_cols = kByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
-  b.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+  b.swizzle = Swizzle::of_128_bytes;
   const bool has_pairs = it.n % 2 == 0 && it.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 8 == 0;
-  Output<Sum<kType>> out{.c = it.c,
+  Output<Sum<kType>> out{.c = reinterpret_cast<mem<Sum<kType>>*>(it.c),
                          .ldc = it.ldc,
                          .m = it.m,
                          .n = it.n,
@@ -526,20 +526,21 @@ void run(const Call& call) {
     out.by_tma = out.is_plain && it.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 16 == 0;
     if (out.by_tma) {
       c = {.at = it.c, .type = kType == Type::int8 ? Type::int32 : Type::fp32, .cols = it.n, .rows = it.m};
-      c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kStoredRows, c.swizzle = CU_TENSOR_MAP_SWIZZLE_128B;
+      c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kStoredRows, c.swizzle = Swizzle::of_128_bytes;
     }
   }
   if constexpr (kShape.share || kByColumns) {
     const std::size_t blocks = kShape.share ? call.launch.grid.x : 0;
     const Workspace& space =
         workspace(floats_of_copy(a), floats_of_copy(b), blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
-    out.partials = space.partials, out.flags = space.flags, out.epoch = space.epoch;
+    out.partials = reinterpret_cast<mem<float>*>(space.partials), out.flags = space.flags, out.epoch = space.epoch;
     make_readable(call, a, space.a);
     make_readable(call, b, space.b);
   }
   const CUtensorMap map_a = tensor_map(a), map_b = tensor_map(b), map_c = out.by_tma ? tensor_map(c) : map_a;
-  launch_after(kShape.early, call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
+  constexpr LaunchNeeds kNeeds{.early = kShape.early, .cluster = kShape.cluster_blocks(), .blocks_wait = kShape.share};
+  launch_with(kNeeds, call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
 }
 
-}  // namespace sm90a
+}  // namespace RUNG_BUILD
 }  // namespace rung::wgmma

@@ -1,11 +1,11 @@
-/// wgmma: a warpgroup multiplies tiles that lie in shared memory. Only for files compiled for sm_90a.
-/// Source: NVIDIA PTX ISA, asynchronous warpgroup-level matrix instructions.
+/// wgmma: a warpgroup multiplies tiles that lie in shared memory. For files compiled for sm_90a; the emulator has its
+/// own instructions (wgmma_emulated.hpp). Source: NVIDIA PTX ISA, asynchronous warpgroup-level matrix instructions.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "common/registry.hpp"
+#include "gpu/simt/simt.hpp"
 
 namespace rung::hopper {
 
@@ -26,6 +26,23 @@ __device__ __forceinline__ std::uint64_t block_descriptor(std::uint32_t address,
   const auto field = [](std::uint32_t bytes) { return static_cast<std::uint64_t>((bytes & 0x3ffff) >> 4); };
   return field(down) << 32 | field(along) << 16 | field(address);
 }
+
+/// A number of a type as it is stored, and the sums of their products.
+template <Type kType>
+using StoredAs =
+    std::conditional_t<kType == Type::tf32, float,
+                       std::conditional_t<kType == Type::int8, std::int8_t,
+                                          std::conditional_t<kType == Type::fp8, std::uint8_t, std::uint16_t>>>;
+template <Type kType>
+using Sum = std::conditional_t<kType == Type::int8, int, float>;
+
+}  // namespace rung::hopper
+
+#ifndef __CUDACC__
+#include "gpu/matmul/wgmma_emulated.hpp"
+#else
+
+namespace rung::hopper {
 
 /// Before the first wgmma, and whenever registers of sums were written by other instructions.
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -80,15 +97,6 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_END_16(order) ", 1, 1, 0, %" order
 #define RUNG_END_FLOAT(order) ", 1, 1"
 #define RUNG_END_INT(order) ""
-
-/// A number of a type as it is stored, and the sums of their products.
-template <Type kType>
-using StoredAs =
-    std::conditional_t<kType == Type::tf32, float,
-                       std::conditional_t<kType == Type::int8, std::int8_t,
-                                          std::conditional_t<kType == Type::fp8, std::uint8_t, std::uint16_t>>>;
-template <Type kType>
-using Sum = std::conditional_t<kType == Type::int8, int, float>;
 
 /// sum (64 x kCols) = A (64 x k) B (k x kCols), + sum if `adds`, where k numbers are 32 bytes. A is stored by rows of
 /// k, B by rows of n or, if told so, of k; in types of 16 bits alone there is a choice. A thread holds kCols / 2 sums.
@@ -147,3 +155,5 @@ __device__ __forceinline__ void keep_in_order(T (&sum)[kCount]) {
 }
 
 }  // namespace rung::hopper
+
+#endif

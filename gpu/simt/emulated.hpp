@@ -21,6 +21,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
+#define __cluster_dims__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__ RUNG_SHARED
 #define __constant__ static __attribute__((section("rung_constant")))

@@ -1,6 +1,6 @@
-/// launch_together() for kernels whose blocks wait for each other both ways, for later blocks too: all of them have to
-/// be on the GPU at once. On the GPU it is a cooperative launch, which is refused where they do not fit, so that none
-/// can wait for a block that never starts. In the emulator the blocks take turns.
+/// launch_together(), and launch_with(), for kernels whose blocks wait for each other both ways, for later blocks too:
+/// all of them have to be on the GPU at once. On the GPU it is a cooperative launch, which is refused where they do not
+/// fit, so that none can wait for a block that never starts. In the emulator the blocks take turns.
 #pragma once
 
 #include "gpu/simt/simt.hpp"
@@ -10,9 +10,22 @@
 
 namespace rung {
 
+/// What a launch needs beyond its shape.
+struct LaunchNeeds {
+  bool early = false;        ///< may start before the previous kernel has ended (programmatic dependent launch)
+  int cluster = 1;           ///< blocks of a cluster
+  bool blocks_wait = false;  ///< for later ones, all of which the GPU holds at once
+};
+
 #ifdef __CUDACC__
 
 inline namespace cuda {
+
+/// As launch(), with these needs. The size of a cluster is the kernel's own, which declares it.
+template <typename... Parameters, typename... Arguments>
+void launch_with(const LaunchNeeds& needs, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+  launch_after(needs.early, call, kernel, arguments...);
+}
 
 /// As launch(). Throws LaunchRefused if the GPU does not hold all blocks at once.
 template <typename... Parameters, typename... Arguments>
@@ -25,6 +38,15 @@ void launch_together(const Call& call, void (*kernel)(Parameters...), Arguments.
 #else
 
 inline namespace RUNG_EMULATION {
+
+/// As launch(), with these needs. Throws Error if blocks wait for each other and are more than the emulator runs at
+/// once.
+template <typename... Parameters, typename... Arguments>
+void launch_with(const LaunchNeeds& needs, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+  if (needs.cluster == 1 && !needs.blocks_wait) return launch(call, kernel, arguments...);
+  const Together together(static_cast<unsigned>(needs.cluster));
+  launch(call, kernel, arguments...);
+}
 
 /// As launch(). Throws Error if there are more blocks than the emulator runs at once.
 template <typename... Parameters, typename... Arguments>

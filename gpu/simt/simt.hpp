@@ -1,7 +1,8 @@
 /// The header of a kernel's file: ordinary CUDA C++ plus mem<T>, reg<T>, launch() and add_gpu_kernel().
 /// The same file is compiled three times: with nvcc for the GPU, where mem<T> and reg<T> *are* T; with g++ for the
 /// emulator, where they count ("traced"); and with g++ as plain arithmetic, if only the result is needed ("plain",
-/// -DRUNG_PLAIN_EMULATION). No other file distinguishes between the three.
+/// -DRUNG_PLAIN_EMULATION). RUNG_BUILD is the inline namespace of the one at hand. No other file distinguishes between
+/// the three.
 ///
 ///   mem<T>   the element type of every global, shared or constant array: const mem<float>* a, __shared__ mem<float>
 ///            tile[16][16]; T is a number or a vector type: mem<float4>
@@ -20,14 +21,17 @@
 #if defined(__CUDACC__)
 #include <cuda_pipeline_primitives.h>
 
+#define RUNG_BUILD cuda
 #include "gpu/simt/cuda.hpp"
 #elif defined(RUNG_PLAIN_EMULATION)
 #define RUNG_EMULATION plain
+#define RUNG_BUILD plain
 #include "gpu/simt/emulator_plain.hpp"
 // The vocabulary needs the types of its build.
 #include "gpu/simt/emulated.hpp"
 #else
 #define RUNG_EMULATION traced
+#define RUNG_BUILD traced
 #include "gpu/simt/emulator_traced.hpp"
 // The vocabulary needs the types of its build.
 #include "gpu/simt/emulated.hpp"

@@ -383,7 +383,7 @@ TEST_P(HazardsInABlock, AFindingHasBothSidesAndIsMerged) {
   EXPECT_EQ(found[0].second.thread, 0u);
   EXPECT_EQ(found[0].second.site, 0x400200u);
   EXPECT_FALSE(found[0].second.is_store);
-  EXPECT_FALSE(found[0].first.is_atomic || found[0].second.is_atomic);
+  EXPECT_TRUE(found[0].first.actor == Actor::thread && found[0].second.actor == Actor::thread);
   EXPECT_EQ(grid_.take().size(), 0u) << "forgotten";
   CheckedAccess write = at(here + 20, true);
   write.site = 0x400100;
@@ -392,7 +392,7 @@ TEST_P(HazardsInABlock, AFindingHasBothSidesAndIsMerged) {
   load(2, here + 20);
   const auto next = grid_.take();
   ASSERT_EQ(next.size(), 1u);
-  EXPECT_TRUE(next[0].first.is_atomic);
+  EXPECT_EQ(next[0].first.actor, Actor::atomic);
 }
 
 // ---- What nobody wrote ----

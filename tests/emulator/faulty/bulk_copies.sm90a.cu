@@ -1,0 +1,131 @@
+/// Faults of copies in bulk, of compute capability 9.0: what an mbarrier must be told and asked, and what must stand
+/// between threads and the unit that copies for them.
+#include "gpu/matmul/hopper_ptx.hpp"
+#include "tests/emulator/faulty/faulty.hpp"
+
+namespace rung {
+namespace {
+
+constexpr int kThreads = 64, kPhases = 4, kStageBytes = kThreads * 4;
+constexpr std::size_t kShared = 2 * kStageBytes + 16;
+const std::vector<FaultyBuffer> kStages = {{"in", kPhases* kStageBytes}, {"out", kStageBytes}};
+
+enum class Load { right, unawaited, wrong_phase, few_bytes, many_bytes, refilled_in_use, uninitialised, left_alone };
+
+/// Two stages: while one is used, the next one is on its way.
+template <Load kFault>
+__global__ void two_stages(const mem<float>* in, mem<float>* out) {
+  mem<float>* tile = dynamic_shared<mem<float>>();
+  const std::uint32_t tile_at = hopper::shared_address(tile), full = tile_at + 2 * kStageBytes;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    hopper::barrier_init(full, 1);
+    hopper::barrier_init(full + 8, 1);
+    hopper::publish_barriers();
+  }
+  if constexpr (kFault != Load::uninitialised) __syncthreads();
+  const auto fill = [&](int phase) {
+    const int stage = phase % 2;
+    constexpr int kExpected = kFault == Load::few_bytes    ? kStageBytes / 2
+                              : kFault == Load::many_bytes ? 2 * kStageBytes
+                                                           : kStageBytes;
+    hopper::barrier_expect(full + stage * 8, kExpected);
+    hopper::bulk_load(tile_at + stage * kStageBytes, in + phase * kThreads, kStageBytes, full + stage * 8);
+  };
+  if (t == 0) {
+    fill(0);
+    fill(1);
+  }
+  reg<float> sum = 0;
+  constexpr int kUsed = kFault == Load::left_alone ? kPhases - 1 : kPhases;
+  for (int phase = 0; phase < kUsed; ++phase) {
+    const int stage = phase % 2, parity = phase / 2 % 2;
+    if constexpr (kFault != Load::unawaited)
+      hopper::barrier_wait(full + stage * 8, kFault == Load::wrong_phase ? 1 - parity : parity);
+    sum += tile[stage * kThreads + kThreads - 1 - t];
+    if constexpr (kFault != Load::refilled_in_use) __syncthreads();
+    if (t == 0 && phase + 2 < kPhases) fill(phase + 2);
+  }
+  out[t] = sum;
+}
+
+bool add_load(const char* name, const char* what, std::vector<std::string> findings, const char* buffer,
+              void (*kernel)(const mem<float>*, mem<float>*)) {
+  return add_faulty({.name = name,
+                     .what = what,
+                     .findings = std::move(findings),
+                     .buffer = buffer,
+                     .runs_away = false,
+                     .launch = {{1}, {kThreads}, kShared},
+                     .buffers = kStages,
+                     .run = on_buffers(kernel),
+                     .right = on_buffers(two_stages<Load::right>)});
+}
+
+const std::vector<std::string> kUnfinished = {"unfinished copy"};
+const char* const kDynamic = "dynamic shared memory";
+
+const bool unawaited = add_load("bulk_load_without_wait", "a tile is used before the mbarrier of its load was asked",
+                                {"unfinished copy", "never awaited"}, "", two_stages<Load::unawaited>);
+const bool wrong_phase = add_load("bulk_load_wrong_phase", "a wait for the phase of an mbarrier before the present one",
+                                  kUnfinished, kDynamic, two_stages<Load::wrong_phase>);
+const bool few_bytes = add_load("bulk_load_few_bytes", "an mbarrier expects fewer bytes than are loaded",
+                                {"bad mbarrier"}, "", two_stages<Load::few_bytes>);
+const bool many_bytes = add_load("bulk_load_many_bytes", "an mbarrier expects more bytes than are loaded",
+                                 {"bad mbarrier"}, "", two_stages<Load::many_bytes>);
+const bool refilled =
+    add_load("bulk_load_into_stage_in_use", "a stage is filled again before all threads have used it",
+             {"write after read", "unfinished copy", "read after write"}, kDynamic, two_stages<Load::refilled_in_use>);
+const bool uninitialised =
+    add_load("mbarrier_without_barrier", "an mbarrier is used with no barrier after it was set up", {"bad mbarrier"},
+             "", two_stages<Load::uninitialised>);
+const bool left_alone = add_load("bulk_load_left_alone", "the block ends while the last load is under way",
+                                 {"never awaited"}, "", two_stages<Load::left_alone>);
+
+enum class Store { right, no_fence, no_barrier, overwritten, unawaited };
+const std::vector<FaultyBuffer> kTiles = {{"in", 2 * kStageBytes}, {"out", 2 * kStageBytes}};
+
+/// Threads write a tile to shared memory, one of them has it stored.
+template <Store kFault>
+__global__ void two_stores(const mem<float>* in, mem<float>* out) {
+  mem<float>* tile = dynamic_shared<mem<float>>();
+  const std::uint32_t tile_at = hopper::shared_address(tile);
+  const int t = threadIdx.x;
+  for (int i = 0; i < 2; ++i) {
+    tile[t] = 2.0f * in[i * kThreads + kThreads - 1 - t];
+    if constexpr (kFault != Store::no_fence) hopper::publish_to_tma();
+    if constexpr (kFault != Store::no_barrier) __syncthreads();
+    if (t == 0) {
+      hopper::bulk_store(out + i * kThreads, tile_at, kStageBytes);
+      if constexpr (kFault != Store::overwritten && kFault != Store::unawaited) hopper::tma_store_wait<0>();
+    }
+    if (kFault != Store::unawaited || i == 0) __syncthreads();
+    if (kFault == Store::unawaited) break;
+  }
+  if (kFault != Store::unawaited && t == 0) hopper::tma_store_wait<0>();
+}
+
+bool add_store(const char* name, const char* what, std::vector<std::string> findings, const char* buffer,
+               void (*kernel)(const mem<float>*, mem<float>*)) {
+  return add_faulty({.name = name,
+                     .what = what,
+                     .findings = std::move(findings),
+                     .buffer = buffer,
+                     .runs_away = false,
+                     .launch = {{1}, {kThreads}, kStageBytes},
+                     .buffers = kTiles,
+                     .run = on_buffers(kernel),
+                     .right = on_buffers(two_stores<Store::right>)});
+}
+
+const bool no_fence = add_store("bulk_store_without_fence", "no proxy fence between writes of a tile and its store",
+                                {"missing proxy fence"}, kDynamic, two_stores<Store::no_fence>);
+const bool no_barrier = add_store("bulk_store_without_barrier", "a tile is stored before all threads have written it",
+                                  {"read after write", "write after read"}, kDynamic, two_stores<Store::no_barrier>);
+const bool overwritten = add_store("bulk_store_overwritten", "a tile is written again while its store reads it",
+                                   {"write after read"}, kDynamic, two_stores<Store::overwritten>);
+const bool abandoned = add_store("bulk_store_left_alone", "the block ends while a store reads its shared memory",
+                                 {"never awaited"}, "", two_stores<Store::unawaited>);
+
+}  // namespace
+}  // namespace rung
