@@ -191,6 +191,14 @@ struct Ceiling {
   bool is_bandwidth = true;  ///< GB/s of the compulsory bytes; else GFLOP/s
 };
 
+/// What the errors of a kernel are held to, where its algorithm is less accurate than the usual one. The results say
+/// so.
+struct ErrorBound {
+  double factor = 1;     ///< by which the problem's bound is multiplied
+  bool by_norm = false;  ///< the problem's bound of all elements together takes the place of the one of each element
+  bool operator==(const ErrorBound&) const = default;
+};
+
 /// What only a GPU kernel's record has.
 struct GpuPart {
   int min_compute_capability = 0;  ///< 80 for 8.0
@@ -223,6 +231,7 @@ struct Kernel {
   Type type = Type::fp32;   ///< of the inputs
   bool is_library = false;  ///< a peer: somebody else's code behind our call
   bool is_general = false;  ///< takes whatever its problem allows: leading dimensions, factors, unaligned operands
+  ErrorBound error_bound;
   std::vector<Tunable> tunables;
   std::optional<Ceiling> ceiling;
   std::function<std::string(const Params&)> refuse;  ///< why this case is not allowed; empty if it is

@@ -89,7 +89,7 @@ void add_catalogue(const Launch& launch, Json& entry) {
 Json counted_entry(const Point& point, std::uint64_t seed) {
   const CountedRun counted = count(point, {.seed = seed, .caches = point.caches});
   const Check& check = counted.check;
-  if (!check.passed()) return failed_entry(point, "wrong result when emulated: " + check.failure);
+  if (!check.passed()) return failed_entry(point, "wrong result when emulated: " + check.reason());
   return counted_entry(point, counted);
 }
 

@@ -44,9 +44,7 @@ std::string shortage(std::size_t needed, std::size_t free, const char* where) {
 }
 
 std::string failure_text(const Check& check, const DataSet& data, const char* when) {
-  const std::string what =
-      check.failure.empty() ? fmt::format("error {:.3g} times its bound", check.max_error_ratio) : check.failure;
-  return fmt::format("wrong result {}, on the data set '{}': {}", when, data.name, what);
+  return fmt::format("wrong result {}, on the data set '{}': {}", when, data.name, check.reason());
 }
 
 }  // namespace
@@ -286,7 +284,7 @@ void PointRunner::add_device_facts(Attempt& attempt, Target& target) {
 void PointRunner::run_once(const Point& point) {
   Workload work(*machine_.gpu(), *point.kernel, *point.problem, prepared_call(point));
   const Check check = work.verify(*inputs(point, *point.data));
-  if (!check.passed()) throw Error(point.name() + ": " + check.failure);
+  if (!check.passed()) throw Error(point.name() + ": " + check.reason());
 }
 
 std::shared_ptr<const HostInputs> PointRunner::inputs(const Point& point, const DataSet& data) {

@@ -129,6 +129,10 @@ Json point_entry(const Point& point) {
   entry["data"] = point.data->name;
   entry["sizes"] = to_json(point.sizes);
   entry["tunables"] = to_json(point.tunables);
+  if (const ErrorBound& bound = point.kernel->error_bound; bound != ErrorBound{}) {
+    entry["error_factor"] = bound.factor;
+    entry["error_by_norm"] = bound.by_norm;
+  }
   if (point.shared_bytes) entry["shared_bytes_added"] = point.shared_bytes;
   if (point.threads > 0) entry["threads"] = point.threads;
   if (point.is_oversubscribed()) entry["oversubscribed"] = true;

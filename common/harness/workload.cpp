@@ -164,7 +164,7 @@ Check Workload::judge(const HostInputs& inputs) {
     target_.download(outputs.back().get(), call_.operands[i], buffers_[i].bytes());
     host.push_back(outputs.back().get());
   }
-  Check check = inputs.judge(host);
+  Check check = inputs.judge(host).within(kernel_.error_bound);
   if (check.failure.empty()) check.failure = guard_failure();
   if (check.failure.empty()) check.failure = input_failure(inputs);
   return check;

@@ -21,7 +21,21 @@ std::string words_of(const Problem& problem) { return problem.family + " in " + 
 
 std::string Check::reason() const {
   if (passed()) return "";
-  return failure.empty() ? fmt::format("the error is {:.3g} times its bound", max_error_ratio) : failure;
+  if (!failure.empty()) return failure;
+  const std::string times = fmt::format("the error is {:.3g} times its bound", max_error_ratio);
+  return beyond.empty() ? times : beyond + ": " + times;
+}
+
+Check Check::within(const ErrorBound& bound) const {
+  Check check = *this;
+  if (bound.by_norm) {
+    if (!ratio_by_norm && failure.empty())
+      throw Error("a kernel is to be judged by norm, but its problem has no such bound");
+    check.max_error_ratio = ratio_by_norm.value_or(0);
+    check.beyond.clear();
+  }
+  check.max_error_ratio /= bound.factor;
+  return check;
 }
 
 const DataSet& integers() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,12 +33,16 @@ const DataSet& random_reals();
 
 /// The verdict on one set of outputs. It passes if `failure` is empty and the ratio is at most 1.
 struct Check {
-  double max_error_ratio = 0;            ///< largest |error| / bound
-  std::string failure;                   ///< the first element that is wrong: where, what, what it should be
-  std::map<std::string, double> judged;  ///< further values by name: "max_ulp", "order_of_convergence"
+  double max_error_ratio = 0;                 ///< largest |error| / bound
+  std::string failure;                        ///< the first element that is wrong: where, what, what it should be
+  std::string beyond = {};                    ///< if the ratio is above 1: where that was first seen
+  std::optional<double> ratio_by_norm = {};   ///< the same by a bound of all elements together, if the problem has one
+  std::map<std::string, double> judged = {};  ///< further values by name: "max_ulp", "order_of_convergence"
   bool passed() const { return failure.empty() && max_error_ratio <= 1; }
   /// Why it did not pass; empty if it did.
   std::string reason() const;
+  /// The verdict by another bound. Throws Error if it is one by norm, and the problem has none.
+  Check within(const ErrorBound& bound) const;
 };
 
 /// Judges outputs: gets one host pointer per operand, the inputs as given to Problem::reference.

@@ -1,6 +1,7 @@
 /// The judge of the matrix product: it must pass what is right in FP32 and fail each way of being wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -46,10 +47,90 @@ const std::vector<Params> kShapes{{{"n", 1}},
 
 TEST(MatmulOracle, PassesAPlainProduct) {
   for (const Params& shape : kShapes)
-    for (const DataSet& fill : {integers(), random_reals()}) {
+    for (const DataSet& fill : find_problem("matmul").data) {
       const Check check = Case(shape, fill).check();
-      EXPECT_TRUE(check.passed()) << shape.text() << ": " << check.failure;
+      EXPECT_TRUE(check.passed()) << shape.text() << ", " << fill.name << ": " << check.reason();
+      EXPECT_EQ(check.judged.contains("largest_error"), !fill.is_exact);
     }
+}
+
+const DataSet& data(const char* name) { return find_problem("matmul").data_set(name); }
+
+TEST(MatmulData, RowsAndColumnsHaveScalesOfTheirOwn) {
+  const Case scaled({{"m", 40}, {"n", 30}, {"k", 50}}, data("scaled")),
+      plain({{"m", 40}, {"n", 30}, {"k", 50}}, random_reals());
+  double least = 1e300, most = 0;
+  for (std::size_t i = 0; i < 40; ++i)
+    for (std::size_t j = 0; j < 50; ++j) {
+      const auto scale = [&](std::size_t row, std::size_t col) {
+        return std::abs(double(scaled.a[row * 50 + col]) / plain.a[row * 50 + col]);
+      };
+      EXPECT_DOUBLE_EQ(scale(i, j) * scale(0, 0), scale(i, 0) * scale(0, j))
+          << "a power of the row times one of the column";
+      least = std::min(least, scale(i, j));
+      most = std::max(most, scale(i, j));
+    }
+  EXPECT_GE(least, 0x1p-40);
+  EXPECT_LE(most, 0x1p40);
+  EXPECT_GT(most / least, 0x1p50);
+}
+
+TEST(MatmulData, SumsCancel) {
+  for (const int k : {256, 257}) {
+    const Case cancelling({{"m", 20}, {"n", 20}, {"k", k}}, data("cancelling"));
+    double sums = 0, sizes = 0;
+    for (std::size_t i = 0; i < 20; ++i)
+      for (std::size_t j = 0; j < 20; ++j) {
+        double sum = 0;
+        for (std::size_t p = 0; p < 256; ++p) {
+          const double term = double(cancelling.a[i * k + p]) * cancelling.b[p * 20 + j];
+          sum += term;
+          sizes += std::abs(term);
+        }
+        sums += std::abs(sum);
+      }
+    EXPECT_LT(sums, sizes * 0x1p-12) << "k = " << k;
+    EXPECT_GT(sums, 0) << "k = " << k;
+  }
+}
+
+// --- the bound by norm ----------------------------------------------------------------------------------------------
+
+constexpr ErrorBound kByNorm{.factor = 20, .by_norm = true};
+
+TEST(MatmulOracle, ByNormFailsInexactElementsAndZeros) {
+  Case wrong({{"n", 64}}, random_reals());
+  EXPECT_TRUE(wrong.check().within(kByNorm).passed());
+  wrong.c[100] += 0.001f;
+  EXPECT_FALSE(wrong.check().within(kByNorm).passed());
+  std::fill(wrong.c.begin(), wrong.c.end(), 0.0f);
+  EXPECT_FALSE(wrong.check().within(kByNorm).passed());
+  Case whole({{"n", 64}}, integers());
+  EXPECT_TRUE(whole.check().within(kByNorm).passed());
+  whole.c[77] += 1;
+  EXPECT_FALSE(whole.check().within(kByNorm).passed()) << "whole numbers are exact by any bound";
+}
+
+TEST(MatmulOracle, ByNormPassesWhatASmallElementLosesToLargeOnes) {
+  Case spread({{"n", 64}}, data("scaled"));
+  const auto by_size = [](float x, float y) { return std::abs(x) < std::abs(y); };
+  const float largest = std::abs(*std::max_element(spread.c.begin(), spread.c.end(), by_size));
+  float& least = *std::min_element(spread.c.begin(), spread.c.end(), by_size);
+  least += largest * 0x1p-24f;
+  EXPECT_FALSE(spread.check().passed());
+  EXPECT_NE(spread.check().reason().find("times its bound"), std::string::npos) << spread.check().reason();
+  EXPECT_TRUE(spread.check().within(kByNorm).passed());
+}
+
+TEST(MatmulOracle, AFactorWidensTheBound) {
+  Case off({{"n", 64}}, random_reals());
+  off.c[5] += 0.01f;
+  const double ratio = off.check().max_error_ratio;
+  ASSERT_GT(ratio, 1);
+  EXPECT_FALSE(off.check().within({.factor = ratio * 0.99}).passed());
+  EXPECT_TRUE(off.check().within({.factor = ratio * 1.01}).passed());
+  EXPECT_FALSE(Check{.failure = "wrong"}.within({.factor = 1e9}).passed());
+  EXPECT_THROW(Check{}.within(kByNorm), Error) << "no problem but this one has a bound by norm";
 }
 
 TEST(MatmulOracle, FailsOneWrongElementAnywhere) {
