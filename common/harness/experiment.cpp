@@ -210,6 +210,12 @@ bool is_roofs(const std::string& key, const toml::node& node) {
   return true;
 }
 
+void drop(const std::vector<std::string>& patterns, std::vector<const Kernel*>& kernels) {
+  for (const std::string& pattern : patterns)
+    for (const Kernel* unwanted : match_kernels(pattern)) std::erase(kernels, unwanted);
+  if (kernels.empty()) throw Error("'except' leaves no kernel of the sweep");
+}
+
 Sweep read_sweep(const toml::table& table) {
   Sweep sweep{.shapes = {Params{}}};
   const toml::node* kernels = table.get("kernels");
@@ -219,6 +225,7 @@ Sweep read_sweep(const toml::table& table) {
   using Reader = std::function<void(const std::string&, const toml::node&)>;
   const std::map<std::string, Reader> readers{
       {"kernels", [](auto&, auto&) {}},
+      {"except", [&](auto& key, auto& node) { drop(words(key, node), sweep.kernels); }},
       {"full", [](auto&, auto&) {}},
       {"type", [&](auto& key, auto& node) { keep_type(key, words(key, node).front(), sweep.kernels); }},
       {"role", [&](auto& key, auto& node) { sweep.is_roofs = is_roofs(key, node); }},

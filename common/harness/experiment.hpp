@@ -9,6 +9,7 @@
 ///   [brief]                             keys that replace those of every sweep in the brief study
 ///   [[sweep]]
 ///   kernels = ["gpu/matmul/*"]          globs over the registry
+///   except = ["gpu/matmul/strassen*"]   but none of these
 ///   type = "fp32"                       of these, those of this data type alone
 ///   n = [256, 512]                      any size of the problem, any tunable of a kernel: a number, a word or a list
 ///   sizes = [{m = 64, n = 32, k = 8}]   shapes that are no product of axes
