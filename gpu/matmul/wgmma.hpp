@@ -10,13 +10,16 @@
 #pragma once
 
 #include "common/machine/device_facts.hpp"
+#include "gpu/matmul/float_terms.hpp"
 #include "gpu/matmul/general.hpp"
 #include "gpu/matmul/hopper_schedule.hpp"
 
 namespace rung::wgmma {
 
-constexpr int kRowsOfGroup = 64;                   // of C
-constexpr int kStepBytes = 128;                    // in k, of a row: the width of TMA's swizzle
+constexpr int kRowsOfGroup = 64;  // of C
+constexpr int kStepBytes = 128;   // in k, of a row: the width of TMA's swizzle
+constexpr int kSliceBytes = 32;   // of them, that an instruction multiplies
+static_assert(kSliceBytes == kSlotBytes && kStepBytes == kTermBlockBytes);
 constexpr int kStoredRows = 16, kStoredCols = 32;  // of C, that a warp stores by TMA at a time: rows of 128 bytes
 constexpr int kStoreBytes = kStoredRows * kStoredCols * 4;
 constexpr int kBoxCols = 64;  // of B stored by rows of n: 128 bytes of 16-bit numbers
@@ -34,12 +37,19 @@ struct Shape {
   int input_bytes = 2;    ///< of a number of A or B
   bool staged = false;    ///< C is stored by TMA from shared memory: two boxes of each warp are on their way
   bool promotes = false;  ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
+  int terms = 1;          ///< of which each number of A and B is the sum; those of a step lie side by side in its row
+  int products = 1;       ///< of a term of A and one of B, that make up a product
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
   __host__ __device__ constexpr int cluster_blocks() const { return cluster * parts; }
-  __host__ __device__ constexpr int depth() const { return kStepBytes / input_bytes; }  ///< of a step, in k
-  __host__ __device__ constexpr bool b_by_columns() const { return input_bytes != 2; }
+  __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }          ///< of a step
+  __host__ __device__ constexpr int depth() const { return terms > 1 ? kTermDepth : row_numbers(); }  ///< in k
+  __host__ __device__ constexpr bool b_by_columns() const { return input_bytes != 2 || terms > 1; }
+  /// Instructions in which a warpgroup multiplies a step.
+  __host__ __device__ constexpr int instructions() const {
+    return terms > 1 ? products * (kTermDepth * input_bytes / kSliceBytes) : kStepBytes / kSliceBytes;
+  }
   __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : cols / kBoxCols; }
   /// Rows of a box of B: blocks that load B together have some boxes each, or else a part of every box.
   __host__ __device__ constexpr int box_rows() const {
@@ -73,15 +83,15 @@ struct Shape {
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
-          bool kEarly, int kInputBytes, bool kStaged, bool kPromotes>
+          bool kEarly, int kInputBytes, bool kStaged, bool kPromotes, int kTerms, int kProducts>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster,    kCols,   kParts,
-                                kLead,   kShare,  kEarly,      kInputBytes, kStaged, kPromotes};
+  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols,     kParts, kLead,
+                                kShare,  kEarly,  kInputBytes, kStaged,  kPromotes, kTerms, kProducts};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
 using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early,
-                    s.input_bytes, s.staged, s.promotes>;
+                    s.input_bytes, s.staged, s.promotes, s.terms, s.products>;
 
 /// The same shape for inputs of another type.
 constexpr Shape shape_for(Type type, Shape shape) {

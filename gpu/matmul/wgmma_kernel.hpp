@@ -5,6 +5,7 @@
 #pragma once
 
 #include "gpu/matmul/hopper_ptx.hpp"
+#include "gpu/matmul/split_terms.hpp"
 #include "gpu/matmul/wgmma_ptx.hpp"
 #include "gpu/simt/launch_together.hpp"
 #include "gpu/tensor_map.hpp"
@@ -101,8 +102,8 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
       barrier_wait(empty + stage * 8, phase);
       if (elect_one()) {
         barrier_expect(barrier, kShape.stage_bytes());
-        constexpr int kDepth = kShape.depth(), kBoxRows = kShape.box_rows();
-        tma_load(a_at, map_a, barrier, step * kDepth, row);
+        constexpr int kDepth = kShape.depth(), kBoxRows = kShape.box_rows(), kNumbers = kShape.row_numbers();
+        tma_load(a_at, map_a, barrier, step * kNumbers, row);
         const auto load_b = [&](int to, int x, int y) {
           if constexpr (kShape.cluster > 1)
             tma_multicast(b_at + to, map_b, barrier, x, y, sharers);
@@ -111,7 +112,7 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
         };
         if constexpr (kShape.b_by_columns()) {
           const int first = pieces.rank * kBoxRows;  // of the columns that this block loads
-          load_b(first * kStepBytes, step * kDepth, col + first);
+          load_b(first * kStepBytes, step * kNumbers, col + first);
         } else {
           constexpr int kLoads = kShape.boxes() * (kDepth / kBoxRows) / kShape.cluster;  // of B, by this block
 #pragma unroll
@@ -301,14 +302,23 @@ __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group
                                                reg<Sum<kType>> (&sum)[kShape.cols / 2]) {
   const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes, b_at = stage_at + kShape.a_bytes();
   wgmma_fence();
+  if constexpr (kShape.terms > 1) {
 #pragma unroll
-  for (int byte = 0; byte < kStepBytes; byte += 32) {  // of k, those of an instruction
-    const std::uint64_t a = tile_descriptor(a_at + byte, 1024, 16);
-    if constexpr (kShape.b_by_columns())
-      wgmma_64<kType, kShape.cols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
-    else
-      wgmma_64<kType, kShape.cols>(
-          sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()), adds || byte > 0);
+    for (int i = 0; i < kShape.instructions(); ++i) {
+      const TermProduct of = term_product(kType, kShape.products, i);
+      wgmma_64<kType, kShape.cols, false>(sum, tile_descriptor(a_at + of.a * kSliceBytes, 1024, 16),
+                                          tile_descriptor(b_at + of.b * kSliceBytes, 1024, 16), adds || i > 0);
+    }
+  } else {
+#pragma unroll
+    for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {  // of k, those of an instruction
+      const std::uint64_t a = tile_descriptor(a_at + byte, 1024, 16);
+      if constexpr (kShape.b_by_columns())
+        wgmma_64<kType, kShape.cols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
+      else
+        wgmma_64<kType, kShape.cols>(
+            sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()), adds || byte > 0);
+    }
   }
   wgmma_commit();
 }
@@ -463,10 +473,11 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   }
 }
 
-namespace {
+// These three are static: an unnamed namespace here and one in the namespace around would have one name in what nvcc
+// makes of a file.
 
 /// Copies rows of `row_bytes` bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
-__global__ void __launch_bounds__(256)
+static __global__ void __launch_bounds__(256)
     align_rows(const mem<unsigned char>* from, std::int64_t from_pitch, mem<unsigned char>* to, std::int64_t to_pitch,
                int row_bytes, int rows) {
   for (int row = blockIdx.y; row < rows; row += gridDim.y)
@@ -475,14 +486,14 @@ __global__ void __launch_bounds__(256)
 }
 
 /// Floats of a copy that TMA can read, of a matrix that it cannot; else 0.
-std::size_t floats_of_copy(const BoxedMatrix& x) {
+static std::size_t floats_of_copy(const BoxedMatrix& x) {
   const std::int64_t bytes = type_bytes(x.type);
   const bool readable = reinterpret_cast<std::uintptr_t>(x.at) % 16 == 0 && x.pitch * bytes % 16 == 0;
   return readable ? 0 : std::size_t(x.rows) * (blocks_for(x.cols * bytes, 16) * 4);
 }
 
 /// Copies a matrix whose rows do not begin at multiples of 16 bytes to rows that do.
-void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
+static void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   if (floats_of_copy(x) == 0) return;
   const std::int64_t bytes = type_bytes(x.type), pitch = std::int64_t{blocks_for(x.cols * bytes, 16)} * 16;
   Call copying = call;
@@ -493,20 +504,13 @@ void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
   x.pitch = pitch / bytes;
 }
 
-}  // namespace
+constexpr LaunchNeeds needs_of(const Shape& s) {
+  return {.early = s.early, .cluster = s.cluster_blocks(), .blocks_wait = s.share};
+}
 
-template <Type kType, class Tile>
-void run(const Call& call) {
-  constexpr Shape kShape = Tile::kShape;
-  constexpr bool kByColumns = kShape.b_by_columns();
-  static_assert(kByColumns == stores_b_by_columns(kType));
-  const auto it = matmul_of<StoredAs<kType>, Sum<kType>>(call, kByColumns);
-  BoxedMatrix a{.at = it.a, .type = kType, .cols = it.k, .rows = it.m, .pitch = it.lda};
-  a.box_cols = kShape.depth(), a.box_rows = kShape.rows(), a.swizzle = Swizzle::of_128_bytes;
-  BoxedMatrix b{
-      .at = it.b, .type = kType, .cols = kByColumns ? it.k : it.n, .rows = kByColumns ? it.n : it.k, .pitch = it.ldb};
-  b.box_cols = kByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
-  b.swizzle = Swizzle::of_128_bytes;
+/// What the kernel is told of C, and the map with which TMA stores it, if it can: only so is by_tma set.
+template <Type kType, Shape kShape, typename Input>
+Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& it, BoxedMatrix& c) {
   const bool has_pairs = it.n % 2 == 0 && it.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 8 == 0;
   Output<Sum<kType>> out{.c = reinterpret_cast<mem<Sum<kType>>*>(it.c),
                          .ldc = it.ldc,
@@ -521,7 +525,6 @@ void run(const Call& call) {
                          .partials = nullptr,
                          .flags = nullptr,
                          .epoch = 0};
-  BoxedMatrix c;
   if constexpr (kShape.staged) {
     out.by_tma = out.is_plain && it.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 16 == 0;
     if (out.by_tma) {
@@ -529,6 +532,23 @@ void run(const Call& call) {
       c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kStoredRows, c.swizzle = Swizzle::of_128_bytes;
     }
   }
+  return out;
+}
+
+template <Type kType, class Tile>
+void run(const Call& call) {
+  constexpr Shape kShape = Tile::kShape;
+  constexpr bool kByColumns = kShape.b_by_columns();
+  static_assert(kShape.terms == 1 && kByColumns == stores_b_by_columns(kType));
+  const auto it = matmul_of<StoredAs<kType>, Sum<kType>>(call, kByColumns);
+  BoxedMatrix a{.at = it.a, .type = kType, .cols = it.k, .rows = it.m, .pitch = it.lda};
+  a.box_cols = kShape.depth(), a.box_rows = kShape.rows(), a.swizzle = Swizzle::of_128_bytes;
+  BoxedMatrix b{
+      .at = it.b, .type = kType, .cols = kByColumns ? it.k : it.n, .rows = kByColumns ? it.n : it.k, .pitch = it.ldb};
+  b.box_cols = kByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
+  b.swizzle = Swizzle::of_128_bytes;
+  BoxedMatrix c;
+  Output<Sum<kType>> out = output_of<kType, kShape>(call, it, c);
   if constexpr (kShape.share || kByColumns) {
     const std::size_t blocks = kShape.share ? call.launch.grid.x : 0;
     const Workspace& space =
@@ -538,8 +558,28 @@ void run(const Call& call) {
     make_readable(call, b, space.b);
   }
   const CUtensorMap map_a = tensor_map(a), map_b = tensor_map(b), map_c = out.by_tma ? tensor_map(c) : map_a;
-  constexpr LaunchNeeds kNeeds{.early = kShape.early, .cluster = kShape.cluster_blocks(), .blocks_wait = kShape.share};
-  launch_with(kNeeds, call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
+  launch_with(needs_of(kShape), call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
+}
+
+/// The same of float32 matrices, each number of which is a sum of `kType`s: a kernel before splits them, into the two
+/// operands after C.
+template <Type kType, class Tile>
+void run_terms(const Call& call) {
+  constexpr Shape kShape = Tile::kShape;
+  static_assert(kShape.terms == terms_of(kType));
+  const auto it = matmul_of<float>(call);
+  const auto boxed = [&](std::size_t operand, int rows, int box_rows) {
+    const int cols = static_cast<int>(blocks_for(it.k, kTermDepth)) * kShape.row_numbers();
+    BoxedMatrix x{.at = call.operand<void>(operand), .type = kType, .cols = cols, .rows = rows, .pitch = cols};
+    x.box_cols = kShape.row_numbers(), x.box_rows = box_rows, x.swizzle = Swizzle::of_128_bytes;
+    return x;
+  };
+  const BoxedMatrix a = boxed(3, it.m, kShape.rows()), b = boxed(4, it.n, kShape.box_rows());
+  BoxedMatrix c;
+  const Output<float> out = output_of<kType, kShape>(call, it, c);
+  const CUtensorMap map_a = tensor_map(a), map_b = tensor_map(b), map_c = out.by_tma ? tensor_map(c) : map_a;
+  if (out.k > 0) split_into_terms<kType>(call);
+  launch_with(needs_of(kShape), call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
 }
 
 }  // namespace RUNG_BUILD

@@ -91,7 +91,7 @@ inline double expected_cycles(const Shape& s, const MatmulShape& p, int multipro
   const int clusters = std::max(1, usable / s.cluster_blocks());
   const double filled = static_cast<double>(tiles_of(s, p)) / clusters, waves = s.share ? filled : std::ceil(filled);
   const double steps = std::ceil(std::ceil(p.k / double(s.depth())) / s.parts);
-  const double multiplied = s.rows() * s.cols * double{kStepBytes} / kPairs;
+  const double multiplied = s.rows() * s.cols * double{kSliceBytes} * s.instructions() / kPairs;
   const double loaded = (s.a_bytes() + s.b_bytes() / s.cluster) / kLoaded;
   const double both = multiplied * multiplied * multiplied * multiplied + loaded * loaded * loaded * loaded;
   const double step = std::sqrt(std::sqrt(both));             // somewhat above the larger

@@ -244,9 +244,10 @@ TEST(HopperSass, TheLoopHoldsFfmasAndNothingIsSpilled) {
 #ifdef RUNG_TENSOR_NVCC_COMMAND
 
 struct Typed {
-  std::string type, tile;  // the tile's number of columns, and what follows it in the kernel's name
+  std::string rung, tile;  // the tile's number of columns, and what follows it in the kernel's name
   Opcode product;
-  friend std::ostream& operator<<(std::ostream& out, const Typed& typed) { return out << typed.type << typed.tile; }
+  int products = 4;  // in the loop
+  friend std::ostream& operator<<(std::ostream& out, const Typed& typed) { return out << typed.rung << typed.tile; }
 };
 
 class TensorSass : public testing::TestWithParam<Typed> {};
@@ -255,21 +256,23 @@ class TensorSass : public testing::TestWithParam<Typed> {};
 TEST_P(TensorSass, MultipliesInItsTypeAndSpillsNothing) {
   if (std::system(RUNG_TENSOR_NVCC_COMMAND " --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "the compiler that built rung is not on this machine";
-  const auto& [type, tile, product] = GetParam();
-  const std::string source = "gpu/matmul/wgmma_top_" + type + ".sm90a.cu";
+  const auto& [rung, tile, product, products] = GetParam();
+  const std::string source = "gpu/matmul/wgmma_" + rung + ".sm90a.cu";
   const std::vector<Instruction> code = instructions(kernel_code(cubin_of(RUNG_TENSOR_NVCC_COMMAND, source), tile));
   ASSERT_FALSE(code.empty()) << "no one kernel has the tile " << tile;
-  for (const Opcode one : {kHgmma, kIgmma, kQgmma}) EXPECT_EQ(number_of(one, code), one == product ? 4 : 0);
+  for (const Opcode one : {kHgmma, kIgmma, kQgmma}) EXPECT_EQ(number_of(one, code), one == product ? products : 0);
   EXPECT_EQ(number_of(kLoadLocal, code), 0);
   EXPECT_EQ(number_of(kStoreLocal, code), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Kernels, TensorSass,
-    testing::Values(Typed{"int8", "Li256ELi1ELi2ELb0E", kIgmma}, Typed{"int8", "Li192ELi1ELi2ELb0E", kIgmma},
-                    Typed{"fp8", "Li192ELi1ELi1ELb0E", kQgmma}, Typed{"fp8", "Li128ELi1ELi1ELb0E", kQgmma},
-                    Typed{"tf32", "Li256ELi1ELi2ELb0E", kHgmma}, Typed{"tf32", "Li192ELi1ELi2ELb0E", kHgmma}),
-    [](const auto& info) { return info.param.type + "_" + std::to_string(info.index); });
+    testing::Values(Typed{"top_int8", "Li256ELi1ELi2ELb0E", kIgmma}, Typed{"top_int8", "Li192ELi1ELi2ELb0E", kIgmma},
+                    Typed{"top_fp8", "Li192ELi1ELi1ELb0E", kQgmma}, Typed{"top_fp8", "Li128ELi1ELi1ELb0E", kQgmma},
+                    Typed{"top_tf32", "Li256ELi1ELi2ELb0E", kHgmma}, Typed{"top_tf32", "Li192ELi1ELi2ELb0E", kHgmma},
+                    Typed{"3xtf32", "Li192ELi1ELi1ELb0E", kHgmma, 6}, Typed{"bf16x6", "Li192ELi1ELi1ELb0E", kHgmma, 6},
+                    Typed{"bf16x6", "Li128ELi1ELi1ELb0E", kHgmma, 6}, Typed{"bf16x9", "Li192ELi1ELi1ELb0E", kHgmma, 9}),
+    [](const auto& info) { return info.param.rung + "_" + std::to_string(info.index); });
 
 #else
 

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/problem/problem.hpp"
+#include "gpu/matmul/wgmma_terms.hpp"
 
 namespace rung {
 namespace {
@@ -93,6 +94,34 @@ TEST(WgmmaRungs, OfTypesByColumnsRefuseNothing) {
     }
   }
   EXPECT_GE(found, 8) << "TF32 on every rung, FP8 and INT8 at the top";
+}
+
+// --- terms of float32
+// -------------------------------------------------------------------------------------------------
+
+TEST(TermShapes, HoldAllTermsOfAStepAndTwoSetsOfSums) {
+  for (const auto& [type, products] : {std::pair{Type::tf32, 3}, {Type::bf16, 6}, {Type::bf16, 9}})
+    for (const wgmma::Named& named : wgmma::kTermShapes) {
+      SCOPED_TRACE(std::string(type_name(type)) + " " + named.name);
+      const wgmma::Shape s = wgmma::in_terms(type, products, named.shape);
+      EXPECT_TRUE(s.is_possible());
+      EXPECT_TRUE(s.b_by_columns());
+      EXPECT_EQ(s.depth(), wgmma::kTermDepth);
+      EXPECT_EQ(s.instructions(), type == Type::tf32 ? 6 : products);
+      EXPECT_LE(s.terms * s.depth() * s.input_bytes, wgmma::kStepBytes);
+      EXPECT_LE(s.shared_bytes(), 227 * 1024);
+      EXPECT_GE(s.stages, 4);
+      EXPECT_LE(s.sums(), 192) << "registers of a thread";
+      EXPECT_EQ(s.box_rows() % 8, 0) << "a pattern of the swizzle has 8 rows";
+    }
+}
+
+TEST(TermShapes, ALargerProductTakesALargerTile) {
+  const auto area = [](int n) {
+    const wgmma::Shape& s = wgmma::kTermShapes[wgmma::best_term_shape(Type::bf16, 6, {n, n, n})].shape;
+    return s.rows() * s.cols;
+  };
+  EXPECT_LT(area(64), area(8192));
 }
 
 }  // namespace

@@ -1,0 +1,74 @@
+/// A float32 number as a sum of numbers that tensor cores multiply: of two TF32, or of three BF16. A term is the
+/// nearest to what those before it leave, which float32 holds exactly. Two TF32 have 22 bits and a sign each: they miss
+/// x by 2^-23 |x| at most. Three BF16 have 24: no number is missed. What is below 2^-133 is lost, as BF16 has nothing
+/// smaller (2^-136 in TF32), and an infinity or a NaN is the first term alone.
+///
+/// In memory, a row's numbers are in blocks of 16, with 128 bytes for the terms of each: four slots of 32 bytes, which
+/// is what a wgmma multiplies. TF32: the first terms of 8 numbers, of the next 8, then their second terms. BF16: the
+/// first, second, third terms of 16; the fourth slot is zeros, which nobody multiplies. TMA loads a block as it does
+/// 128 bytes of anything.
+///
+/// Source: Ootomo, Yokota: Recovering single precision accuracy from Tensor Cores, IJHPCA 2022; Henry, Tang, Heinecke:
+/// Leveraging the bfloat16 artificial intelligence datatype for higher-precision computations, ARITH 2019.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "common/host_device.hpp"
+#include "common/registry.hpp"
+
+namespace rung::wgmma {
+
+constexpr int kTermDepth = 16;        ///< numbers of a row in a block
+constexpr int kTermBlockBytes = 128;  ///< of their terms
+constexpr int kSlotBytes = 32;
+
+/// How many numbers of a type a float32 becomes.
+RUNG_ANYWHERE constexpr int terms_of(Type type) { return type == Type::tf32 ? 2 : 3; }
+
+/// Where a term of number `i` of a block lies, in bytes from the block's beginning.
+RUNG_ANYWHERE constexpr int term_offset(Type type, int term, int i) {
+  const int bytes = type == Type::tf32 ? 4 : 2;
+  return term * (kTermDepth * bytes) + i * bytes;
+}
+
+/// The slots of A and of B that an instruction multiplies.
+struct TermProduct {
+  int a, b;
+};
+
+/// Instruction `i` of a step. The smallest products come first: while a sum is small, so is what is cut off it.
+/// In BF16, 6 products leave out the three that are below 2^-24 of the largest.
+RUNG_ANYWHERE constexpr TermProduct term_product(Type type, int products, int i) {
+  if (type == Type::tf32) {  // small x big, big x small, big x big, each for two slots
+    const int half = i % 2, which = i / 2;
+    return {which == 0 ? 2 + half : half, which == 1 ? 2 + half : half};
+  }
+  constexpr TermProduct kOrder[9] = {{2, 2}, {2, 1}, {1, 2}, {2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}};
+  return kOrder[9 - products + i];
+}
+
+/// The bits of the nearest float32 whose lowest `dropped` bits are 0; ties to even. What would become infinite is cut
+/// off instead.
+RUNG_ANYWHERE constexpr std::uint32_t rounded_bits(std::uint32_t bits, int dropped) {
+  const std::uint32_t lowest = 1u << dropped, up = bits + (lowest / 2 - 1) + (bits >> dropped & 1);
+  if ((bits & 0x7fffffff) > 0x7f800000) return (bits | 0x400000) & ~(lowest - 1);  // NaN stays NaN
+  return ((up & 0x7fffffff) < 0x7f800000 ? up : bits) & ~(lowest - 1);
+}
+
+/// Sets term[0 … terms_of(type) - 1]. Their sum is x, or as near to it as the terms allow.
+template <Type kType>
+RUNG_ANYWHERE void split_float(float x, float* term) {
+  constexpr int kDropped = kType == Type::tf32 ? 13 : 16;
+  for (int i = 0; i < terms_of(kType); ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &x, sizeof bits);
+    const bool is_finite = (bits & 0x7f800000) != 0x7f800000;
+    bits = rounded_bits(bits, kDropped);
+    std::memcpy(&term[i], &bits, sizeof bits);
+    x = is_finite ? x - term[i] : 0.0f;
+  }
+}
+
+}  // namespace rung::wgmma
