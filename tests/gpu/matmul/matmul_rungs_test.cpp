@@ -108,6 +108,16 @@ TEST(CpAsyncRung, CopiesBAsynchronouslyWithOneBarrierAPhase) {
   EXPECT_EQ(after.barriers * 2, before.barriers);
 }
 
+TEST(Strassen, IsOverTheKernelsThatItsRecordsName) {
+  for (const auto& [name, base_name] :
+       {std::pair{"gpu/matmul/strassen", "gpu/matmul/warp_tiled"}, {"gpu/matmul/strassen_top", "gpu/matmul/top"}})
+    for (const int levels : {1, 2}) {
+      const Kernel &kernel = find_kernel(name), &base = find_kernel(base_name);
+      const Params params = point_of(kernel, {{"n", 512}, {"levels", levels}}).params();
+      EXPECT_EQ(kernel.gpu.launch(params), base.gpu.launch(point_of(base, {{"n", 512 >> levels}}).params())) << name;
+    }
+}
+
 // --- how the work is shared out -----------------------------------------------------------------------------------
 
 /// Adds 1 to the count of each stage of each tile that this block is given, and counts the stages it says it has.
