@@ -1,7 +1,19 @@
-"""What tensor cores show: the ladder in BF16, and in every data type the top rung beside its roof and the libraries."""
+"""What tensor cores show: the ladder in BF16, in every data type the top rung beside its roof and the libraries, and what
+accuracy costs: errors against rates, of narrower types and of float32 in parts."""
 
-from report.experiment import Column, Figure, Ladder, Section, Table, View, build, numbers, words
+from collections import Counter
+from math import log2
+
+from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, best_variants, build, judge, numbers, ratio,
+                               words)
 from report.sections import ladders
+
+ERROR, UNIT = "largest_error", 2.0**-24
+"""The judge's value, |error| / |A||B|; the unit roundoff of float32."""
+INPUTS = {"bf16": 2.0**-7, "fp16": 2.0**-10, "tf32": 2.0**-10, "fp8": 2.0**-3}
+"""Of a product of two numbers of float32, what rounding them to a narrower type costs at most: the judge sees rounded inputs."""
+DATA = {"random": "random", "scaled": "scaled", "cancelling": "cancelling"}
+"""Data sets of float32, and their columns."""
 
 
 def section(view: View) -> Section | None:
@@ -12,9 +24,10 @@ def section(view: View) -> Section | None:
         return None
     main, rest = made[0], made[1:]
     return Section(
-        " ".join([ladders.finding(main), *_types_text(rest)]), ladders=made,
-        figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *ladders.over_peers(f"{view.name}_gpu", main)],
-        tables=_table(view, made),
+        " ".join([ladders.finding(main), *_types_text(rest), *_accuracy_text(part)]), ladders=made,
+        figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *_error_figure(view, part),
+                 *ladders.over_peers(f"{view.name}_gpu", main)],
+        tables=[*_table(view, made), *_error_table(view, part)],
         appendix=[x for i, ladder in enumerate(made) for x in _appendix(f"{view.name}_{ladder.type if i else 'gpu'}", ladder)])
 
 
@@ -78,3 +91,160 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
     caption = (f"Rates of each type’s fastest rung by size. {words.provenance(made[0].part, every)}")
     return [Figure(f"{view.name}_rates", [r for r in _rows(made) if r["type"] in shown], draw, caption,
                    "Line plot of the fastest kernel’s rate by matrix size, a line for each data type.", height=60, half=True)]
+
+
+# What accuracy costs
+
+
+def _is_usual(point: Point) -> bool:
+    """Of the data set that all types have."""
+    return point.data in ("", "random")
+
+
+def _judged(part: Part | None) -> list[Point]:
+    """Each kernel's fastest variant at each size, of those whose error is known and is not 0."""
+    return best_variants([p for p in part.timed("matmul") if p.judged.get(ERROR) and p.value and _is_usual(p)] if part else [])
+
+
+def _error(point: Point) -> float:
+    return point.judged[ERROR] + INPUTS.get(point.kernel.type, 0.0)
+
+
+def _at_one_size(points: list[Point], size: object) -> list[Point]:
+    """Those at `size`; if float32 has none there, at the largest size that most of them have."""
+    here = [p for p in points if p.n == size]
+    if any(p.kernel.type == "fp32" for p in here) or not points:
+        return here
+    seen = Counter(p.size_key for p in points)
+    most = max(seen, key=lambda key: (seen[key], dict(key).get("n", 0)))
+    return [p for p in points if p.size_key == most]
+
+
+def _price(view: View, part: Part | None) -> list[Point]:
+    """The kernels of the figure: all of float32, and of each narrower type the fastest own one and the fastest library."""
+    here = _at_one_size(_judged(part), view.settings.get("size"))
+    chosen = [p for p in here if p.kernel.type == "fp32"]
+    for type_ in INPUTS:
+        for library in (False, True):
+            mine = [p for p in here if p.kernel.type == type_ and p.kernel.is_library == library]
+            chosen += [min(mine, key=lambda p: p.summary.median)] if mine else []
+    return chosen
+
+
+def _front(points: list[Point]) -> list[Point]:
+    """Those that none is faster than and as accurate, from the most accurate on."""
+    front: list[Point] = []
+    for p in sorted(points, key=lambda p: (_error(p), -p.value)):
+        if not front or p.value > front[-1].value:
+            front.append(p)
+    return front
+
+
+def _name(point: Point) -> str:
+    return point.kernel.title if point.kernel.type == "fp32" else f"{words.type_name(point.kernel.type)}, {point.kernel.title}"
+
+
+def _power(value: float) -> str:
+    """'2⁻²⁴' for that power of two."""
+    return f"2{f'{log2(value):.0f}'.translate(str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻'))}"
+
+
+def _error_figure(view: View, part: Part | None) -> list[Figure]:
+    """Rates against errors."""
+    from report.draw import labels, marks, style
+    from report.draw.paper import Paper
+    shown = _price(view, part)
+    if len(shown) < 3 or not any(p.kernel.type == "fp32" for p in shown):
+        return []
+    front = _front(shown)
+
+    def draw(fig) -> None:
+        ax = style.axes(fig, 14, 9, 4, 3)
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        errors, rates = [_error(p) for p in shown], [p.value for p in shown]
+        ax.set_xlim(min(errors) / 2, max(errors) * 4)
+        ax.set_ylim(min(rates) / 1.5, max(rates) * 1.7)
+        factor, unit = numbers.scale(max(rates), shown[0].metric.unit)
+        ends = [y / factor for y in ax.get_ylim()]
+        style.plain_ticks(ax.yaxis, [factor * t for e in range(-4, 5) for m in (1, 2, 5) if ends[0] <= (t := m * 10.0**e) <= ends[1]])
+        ax.yaxis.set_major_formatter(lambda v, _: style.plain(v / factor))
+        style.plain_ticks(ax.xaxis, [2.0**e for e in range(-40, 40, 4) if ax.get_xlim()[0] <= 2.0**e <= ax.get_xlim()[1]])
+        ax.xaxis.set_major_formatter(lambda v, _: _power(v))
+        ax.set_xlabel("Largest error over |A||B|")
+        ax.set_ylabel(f"Performance [{unit}]")
+        ax.step([_error(p) for p in front], [p.value for p in front], where="post", color=style.PALE, linewidth=0.9, zorder=1)
+        sheet = Paper(labels.box_points(ax))
+        dots = [marks.Mark("", _name(p), p.value, {"error": _error(p)}, p.kernel.is_library) for p in shown]
+        for dot in dots:
+            marks.draw(ax, dot, sheet)
+        marks.label(ax, dots, sheet)
+    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "value": p.value, "unit": p.metric.unit,
+             "largest_error": _error(p), "of_inputs": INPUTS.get(p.kernel.type, 0.0), "is_on_front": p in front} for p in shown]
+    caption = (f"The price of accuracy at {shown[0].size_text}: rates against the largest error of an element over |A||B|, on random "
+               "inputs; for narrower types with the most that rounding two numbers to the type costs. The line joins the kernels that "
+               f"none beats in both. {words.provenance(part, shown, hollow=False)}")
+    return [Figure(f"{view.name}_errors", rows, draw, caption, "Plot of the rates of kernels against their largest errors.", height=70)]
+
+
+def _float32(part: Part | None) -> list[Point]:
+    """The kernels of float32 at every size."""
+    return [p for p in _judged(part) if p.kernel.type == "fp32"]
+
+
+def _over_library(points: list[Point]) -> dict[str, Ratio]:
+    """By a point's name its speed over the fastest library at its size."""
+    pairs = {}
+    for p in points:
+        peers = [q for q in points if q.kernel.is_library and q.size_key == p.size_key]
+        if peers and not p.kernel.is_library:
+            pairs[p.name] = ratio(p, min(peers, key=lambda q: q.summary.median))
+    return judge(pairs)
+
+
+def _accuracy_text(part: Part | None) -> list[str]:
+    """The fastest kernel whose errors are no larger than the library's on every data set that both were judged on."""
+    points = _float32(part)
+    over, errors = _over_library(points), _errors_by_data(part)
+    fast = [p for p in points if p.name in over and _is_as_accurate(p, points, errors)]
+    if not fast:
+        return []
+    best = max(fast, key=lambda p: (p.n or 0, p.value))
+    peer = next(q for q in points if q.kernel.is_library and q.size_key == best.size_key)
+    return [f"Of the kernels of FP32 whose largest error is no larger than {peer.kernel.title}’s, {best.kernel.title} is the fastest at "
+            f"{best.size_text} with {numbers.rate(best)}, {words.speed(over[best.name], peer.kernel.title)}; its error is "
+            f"{numbers.significant(_error(best) / UNIT, 2)}\u00a0units of 2⁻²⁴, the library’s {numbers.significant(_error(peer) / UNIT, 2)}."]
+
+
+def _errors_by_data(part: Part | None) -> dict[tuple, float]:
+    """The largest error by kernel, size and data set, of all variants."""
+    found: dict[tuple, float] = {}
+    for p in part.timed("matmul", "fp32") if part else ():
+        if ERROR in p.judged:
+            key = (p.kernel.name, p.size_key, p.data or "random")
+            found[key] = max(p.judged[ERROR], found.get(key, 0.0))
+    return found
+
+
+def _is_as_accurate(point: Point, points: list[Point], errors: dict[tuple, float]) -> bool:
+    libraries = {q.kernel.name for q in points if q.kernel.is_library}
+    mine = {(size, data): e for (name, size, data), e in errors.items() if name == point.kernel.name}
+    pairs = [(mine[size, data], e) for (name, size, data), e in errors.items() if name in libraries and (size, data) in mine]
+    return bool(pairs) and all(own <= other for own, other in pairs)
+
+
+def _error_table(view: View, part: Part | None) -> list[Table]:
+    points = _float32(part)
+    over, errors = _over_library(points), _errors_by_data(part)
+    if not points or all(p.kernel.is_library for p in points):
+        return []
+    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "value": p.value, "unit": p.metric.unit,
+             **ladders.ratio_row("over", over.get(p.name)),
+             **{column: e / UNIT for data, column in DATA.items() if (e := errors.get((p.kernel.name, p.size_key, data))) is not None}}
+            for p in points]
+    columns = (Column("title", "kernel", right=False, wide=True), Column("size", "size"), Column("value", rows[0]["unit"], numbers.significant),
+               Column("over", "over the library", numbers.times), *(Column(c, c, lambda v: numbers.significant(v, 2)) for c in DATA.values()))
+    known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
+    return [Table(f"{view.name}_accuracy", "Products of float32 matrices: rates on random inputs, and the largest error of an element over "
+                  "|A||B| in units of 2⁻²⁴, on random inputs, where each row and column has a scale of its own from 2⁻²⁰ to 2²⁰, and where "
+                  f"sums cancel. {words.provenance(part, points, hollow=False)}", known, rows)]

@@ -49,3 +49,41 @@ def test_one_type_and_one_size_are_enough(tmp_path):
     section = section_of(tmp_path, measured(("int8",), (4096,)))
     assert "At N = 4096" in plain(section.finding) and "INT8" in plain(section.finding) and "further type" not in plain(section.finding)
     assert [f.name for f in section.figures] == ["tensor_cores_gpu_rungs"]
+
+
+ERRORS = {"wgmma_3xtf32": (1.1, 6.0, 0.5), "wgmma_bf16x6": (0.6, 4.0, 0.4), "strassen_top": (30.0, 1e9, 9.0), "top": (2.6, 9.0, 1.2), "cublas": (2.5, 9.0, 1.1)}
+"""In units of 2^-24 on random, scaled and cancelling inputs."""
+RATES = {"wgmma_3xtf32": 125.0, "wgmma_bf16x6": 120.0, "strassen_top": 70.0, "top": 59.0, "cublas": 51.0}
+
+
+def with_float32(run, sizes=(4096, 8192), errors=ERRORS):
+    for data, place in (("random", 0), ("scaled", 1), ("cancelling", 2)):
+        for n in sizes if data == "random" else sizes[:1]:
+            for name, of in errors.items():
+                kernel = f"gpu/matmul/{name}"
+                run.kernel(kernel, title=name, is_library=name == "cublas")
+                run.rate(kernel, RATES[name], n, interleaved_with=2, data=data, judged={"largest_error": of[place] * 2.0**-24},
+                         name=f"{kernel}/{data}/n:{n}")
+    return run
+
+
+def test_errors_stand_beside_rates(tmp_path):
+    section = section_of(tmp_path, with_float32(measured()))
+    text = plain(section.finding)
+    assert "no larger than cublas’s, wgmma_3xtf32 is the fastest at N = 8192" in text and "2.45× as fast as cublas" in text
+    figure = next(f for f in section.figures if f.name == "tensor_cores_errors")
+    assert {r["title"] for r in figure.rows if r["is_on_front"]} == {"wgmma_3xtf32", "wgmma_bf16x6"}
+    rows = {(r["title"], r["size"][-4:]): r for r in next(t for t in section.tables if t.name == "tensor_cores_accuracy").rows}
+    assert rows["strassen_top", "4096"]["scaled"] == pytest.approx(1e9) and "scaled" not in rows["strassen_top", "8192"]
+    assert rows["wgmma_bf16x6", "8192"]["over"] == pytest.approx(120 / 51, rel=0.01) and "over" not in rows["cublas", "8192"]
+
+
+def test_a_kernel_that_is_less_accurate_on_one_data_set_is_not_named(tmp_path):
+    worse = ERRORS | {"wgmma_3xtf32": (1.1, 9.5, 0.5)}
+    assert "wgmma_bf16x6 is the fastest at N = 8192" in plain(section_of(tmp_path, with_float32(measured(), errors=worse)).finding)
+
+
+def test_without_a_library_of_float32_nothing_is_said_of_its_accuracy(tmp_path):
+    alone = {name: of for name, of in ERRORS.items() if name != "cublas"}
+    section = section_of(tmp_path, with_float32(measured(), errors=alone))
+    assert "no larger than" not in section.finding and any(f.name == "tensor_cores_errors" for f in section.figures)
