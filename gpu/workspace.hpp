@@ -35,8 +35,6 @@ class EmulatedWorkspace {
     space_.b = array<float>(b, "the workspace for B");
     space_.partials = array<float>(partials, "the workspace for partial sums");
     space_.flags = array<unsigned>(flags, "the workspace for flags");
-    std::fill_n(space_.flags, flags, 0u);
-    mark_written(space_.flags, flags * sizeof(unsigned));
     space_.epoch = 1;
     return space_;
   }
@@ -47,6 +45,8 @@ class EmulatedWorkspace {
     if (elements == 0) return nullptr;
     void* memory = allocate_on_device(elements * sizeof(T));
     name_buffer(memory, name);
+    std::fill_n(static_cast<T*>(memory), elements, T{});  // as on the GPU, when it grows
+    mark_written(memory, elements * sizeof(T));
     return static_cast<T*>(memory);
   }
   void release() {

@@ -18,17 +18,23 @@ std::vector<const Kernel*> emulated_kernels() {
   return found;
 }
 
-/// Of kernels for compute capability 9.0, whose tiles take long at any size, those in which at most one tunable has
-/// another value than its first.
+/// Of kernels for compute capability 9.0, whose tiles take long at any size, other values of the tunables than the
+/// first only at the last two sizes.
 std::vector<Point> emulated_cases_of(const Kernel& kernel) {
   std::vector<Point> cases = cases_of(kernel);
-  if (kernel.gpu.min_compute_capability >= 90)
-    std::erase_if(cases, [&](const Point& point) {
-      const Params params = point.params();
-      return std::count_if(kernel.tunables.begin(), kernel.tunables.end(), [&](const Tunable& tunable) {
-               return params.at(tunable.name) != tunable.values.front().number;
-             }) > 1;
+  if (kernel.gpu.min_compute_capability < 90) return cases;
+  const auto& sizes = problem_of(kernel).test_sizes;
+  const auto is_last = [&](const Point& point) {
+    return std::any_of(sizes.end() - 2, sizes.end(),
+                       [&](const Params& given) { return point.sizes == point.problem->complete(given); });
+  };
+  std::erase_if(cases, [&](const Point& point) {
+    const Params params = point.params();
+    const auto others = std::count_if(kernel.tunables.begin(), kernel.tunables.end(), [&](const Tunable& tunable) {
+      return params.at(tunable.name) != tunable.values.front().number;
     });
+    return others > 1 || (others == 1 && !is_last(point));
+  });
   return cases;
 }
 
