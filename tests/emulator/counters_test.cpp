@@ -155,8 +155,9 @@ TEST_P(HardwareCounters, EqualTheEmulators) {
     }
   }
   for (const Difference& difference : differences())
-    if (compared > 0 && difference.experiment == GetParam())
+    if (compared > 0 && difference.experiment == GetParam()) {
       EXPECT_TRUE(seen.contains(&difference)) << difference.kernels << " has no such difference any more";
+    }
   if (compared == 0) GTEST_SKIP() << "no hardware counters of the points of experiments/" << GetParam() << ".toml";
 }
 
