@@ -12,6 +12,9 @@
 
 namespace {
 
+/// A shell's background jobs ignore Ctrl-C, and what they start does, too; tests interrupt what they start.
+[[maybe_unused]] const auto ignored_before = signal(SIGINT, SIG_DFL);
+
 using nlohmann::json;
 
 struct Ended {

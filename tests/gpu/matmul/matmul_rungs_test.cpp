@@ -213,11 +213,5 @@ TEST(TopRung, GoesTheWayItIsTold) {
   EXPECT_EQ(top.gpu.launch(p).block.x, unsigned(hopper::Tile128x256::kShape.threads()));
 }
 
-TEST(TopRung, SaysWhyItCannotRunHere) {
-  const Kernel& top = find_kernel("gpu/matmul/top");
-  EXPECT_FALSE(top.gpu.not_emulated.empty());
-  EXPECT_EQ(top.gpu.min_compute_capability, 90);
-}
-
 }  // namespace
 }  // namespace rung
