@@ -65,7 +65,7 @@ cat "$logs/report"
 
 # The sum of the numbers that follow a word in a log.
 count() { { grep -oE "$1" "$2" || true; } | { grep -oE '[0-9]+' || true; } | awk '{sum += $1} END {print sum + 0}'; }
-cxx_passed=$(count '\[  PASSED  \] [0-9]+ test' "$logs/cxx"); cxx_failed=$(count '\[  FAILED  \] [0-9]+ test' "$logs/cxx")
+cxx_passed=$(count '\[  PASSED  \] [0-9]+ test' "$logs/cxx"); cxx_failed=$(grep -cE '^\[  FAILED  \] .* ms\)$' "$logs/cxx" || true)
 py_passed=$(count '[0-9]+ passed' "$logs/report"); py_failed=$(count '[0-9]+ failed' "$logs/report")
 # A program that died has not told what failed.
 [ "$failed" = 0 ] || [ $((cxx_failed + py_failed)) -gt 0 ] || cxx_failed=1
