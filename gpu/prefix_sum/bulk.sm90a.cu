@@ -39,7 +39,7 @@ constexpr int kAdders = 2, kLookers = 2, kScanners = 8;
 constexpr int kFirstLooker = 1 + kAdders, kFirstScanner = kFirstLooker + kLookers;
 constexpr int kThreads = 32 * (kFirstScanner + kScanners);
 constexpr int kMostSlots = 32;
-constexpr int kTaken = 2;  ///< tiles that a block takes in vain at the end: it asks for one ahead
+constexpr int kTakenInVain = 2;  ///< tickets that a block has left at the end
 constexpr int kNoTile = -1;
 
 int tile_of(const Params& p) { return static_cast<int>(p.at("tile")); }
@@ -59,8 +59,9 @@ __device__ __forceinline__ reg<float> await_sum(const volatile mem<Word>* word, 
 struct Arrays {
   const mem<float>* x;
   mem<float>* y;
-  volatile mem<Word>* words;  ///< of the tiles
-  mem<Word>* tickets;
+  volatile mem<Word>* words;     ///< of the tiles
+  mem<unsigned>* tickets;        ///< how many are taken in this run
+  volatile mem<unsigned>* runs;  ///< how many there were before
   int n, tiles, slots;
 };
 
@@ -95,25 +96,24 @@ __device__ __forceinline__ void arrive(std::uint32_t barrier) {
   if (lane_index() == 0) hopper::barrier_arrive(barrier);
 }
 
-/// Takes tiles until none is left. Bulk copies take multiples of 16 bytes: the last elements, and zeros up to the end
-/// of the tile, are stored by the warp.
+/// Takes tiles until none is left, two ahead of the loads: a ticket takes as long as a load. Copies in bulk take
+/// multiples of 16 bytes: the last elements, and zeros up to the end of the tile, are stored by the warp.
 template <int Tile>
 __device__ __forceinline__ void load_tiles(const Arrays& a, Slots& slots, mem<float>* ring, Place place) {
   const int lane = lane_index();
-  const Word taken_in_a_run = Word(static_cast<unsigned>(a.tiles)) + kTaken * gridDim.x;
-  const auto take = [&]() { return lane == 0 ? Word(atomicAdd(&a.tickets[0], Word{1})) : Word{0}; };
-  Word ticket = take();
-  const Word run = ticket / taken_in_a_run;  // the number of this run; 0 is what words hold before the first
-  if (lane == 0) slots.run = static_cast<unsigned>(run) + 1;
-  const auto tile_of_ticket = [&]() {
-    return __shfl_sync(kAllLanes, static_cast<int>(ticket - run * taken_in_a_run), 0);
+  const unsigned last = a.tiles + kTakenInVain * gridDim.x - 1;  // ticket of this run: then they begin at 0 again
+  const auto take = [&](unsigned& ticket) __attribute__((always_inline)) {
+    if (lane == 0) ticket = atomicInc(a.tickets, last);
   };
-  int tile = tile_of_ticket();
-  ticket = take();
-#pragma unroll 1
-  for (;; place.next()) {
+  unsigned first = 0, second = 0;
+  take(first);
+  take(second);
+  if (lane == 0) slots.run = *a.runs + 1;
+  const auto load = [&](unsigned& ticket) __attribute__((always_inline)) {
+    const int tile = static_cast<int>(__shfl_sync(kAllLanes, ticket, 0));
     hopper::barrier_wait(place.empty(), place.parity ^ 1);  // a new slot is empty
-    if (tile >= a.tiles) break;
+    if (tile >= a.tiles) return false;
+    take(ticket);
     mem<float>* const to = ring + place.slot * Tile;
     const mem<float>* const from = a.x + std::int64_t{tile} * Tile;
     const int left = a.n - tile * Tile, copied = left < Tile ? left / 4 * 4 : Tile;
@@ -124,12 +124,16 @@ __device__ __forceinline__ void load_tiles(const Arrays& a, Slots& slots, mem<fl
       hopper::barrier_expect(place.full(), copied * 4);
       if (copied > 0) hopper::bulk_load(hopper::shared_address(to), from, copied * 4, place.full());
     }
-    tile = tile_of_ticket();  // asked for while the tile before was
-    ticket = take();
+    place.next();
+    return true;
+  };
+#pragma unroll 1
+  while (load(first) && load(second)) {
   }
   if (lane == 0) {
     slots.tile[place.slot] = kNoTile;
     hopper::barrier_arrive(place.full());
+    if (first == last || second == last) *a.runs = slots.run;
   }
 }
 
@@ -301,7 +305,7 @@ const bool added = add_gpu_kernel({
             return Operand{
                 .name = name, .elements = 2 * count, .type = Type::uint32, .role = Role::scratch, .is_zeroed = true};
           };
-          return std::vector{zeroed("words", bulk_tiles(p)), zeroed("tickets", 1)};
+          return std::vector{zeroed("words", bulk_tiles(p)), zeroed("counters", 1)};
         },
     .gpu =
         {
@@ -317,8 +321,9 @@ const bool added = add_gpu_kernel({
                   double seen = 0;  // words
                   for (int tile = 0; tile < tiles; ++tile) seen += tile % 32;
                   for (int last = std::max(tiles - kLookers, 0); last < tiles; ++last) seen += last / 32 * 32;
-                  const double n = 4.0 * p.at("n"), tickets = tiles + kTaken * bulk_blocks(p);
-                  return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (tiles + tickets)};
+                  const double n = 4.0 * p.at("n"), blocks = bulk_blocks(p);
+                  const double tickets = tiles + kTakenInVain * blocks;
+                  return Traffic{.loaded = n + 8 * seen + 4 * blocks, .stored = n + 8.0 * tiles + 4 * (tickets + 1)};
                 },
         },
     .run =
@@ -327,7 +332,8 @@ const bool added = add_gpu_kernel({
           const Arrays arrays{.x = call.operand<const mem<float>>(0),
                               .y = call.operand<mem<float>>(1),
                               .words = call.operand<mem<Word>>(2),
-                              .tickets = call.operand<mem<Word>>(3),
+                              .tickets = call.operand<mem<unsigned>>(3),
+                              .runs = call.operand<mem<unsigned>>(3) + 1,
                               .n = static_cast<int>(p.at("n")),
                               .tiles = static_cast<int>(bulk_tiles(p)),
                               .slots = slots_of(p)};
