@@ -298,7 +298,7 @@ const bool added = add_gpu_kernel({
     .source = {{"merrill2016"}, {"ptx-isa", "cp.async.bulk"}, {"cutlass", "warp specialisation"}},
     .tunables = {{"tile", TileElements::values()},
                  {"ring", RingKilobytes::values()},
-                 {"stores", words({"bulk", "streaming", "ordinary"})}},
+                 {"output", words({"in_bulk", "streaming", "ordinary"})}},
     .scratch =
         [](const Params& p) {
           const auto zeroed = [](const char* name, std::size_t count) {
@@ -338,7 +338,7 @@ const bool added = add_gpu_kernel({
                               .tiles = static_cast<int>(bulk_tiles(p)),
                               .slots = slots_of(p)};
           TileElements::pick(
-              tile_of(p), [&](auto tile) { launch(call, scan_bulk<tile>, arrays, static_cast<int>(p.at("stores"))); });
+              tile_of(p), [&](auto tile) { launch(call, scan_bulk<tile>, arrays, static_cast<int>(p.at("output"))); });
         },
 });
 
