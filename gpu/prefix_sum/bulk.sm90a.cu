@@ -2,7 +2,7 @@
 ///  - One warp takes tiles, the next that nobody has, and has each copied in bulk into a ring in shared memory. So the
 ///    multiprocessors need not be equally fast, and all of them read and write near each other, as short blocks would.
 ///  - Two warps add up tiles as soon as they are there, and tell the sums.
-///  - Two warps find the sum of all before a tile: they add what others have told.
+///  - Four warps find the sum of all before a tile: they add what others have told.
 ///  - Eight warps scan a tile, an eighth each, and store it.
 /// They meet at mbarriers, three for each slot of the ring, and no barrier stops all of them. A tile waits for the
 /// sums of others in the ring, not in registers: what a slot waits takes nothing from the loads in flight, as long as
@@ -35,7 +35,7 @@ using RingKilobytes = Choices<208, 128, 64>;
 enum Stores { bulk, streaming, ordinary };
 
 // The warps of a block: the loader, then those that add, that look back, and that scan.
-constexpr int kAdders = 2, kLookers = 2, kScanners = 8;
+constexpr int kAdders = 2, kLookers = 4, kScanners = 8;
 constexpr int kFirstLooker = 1 + kAdders, kFirstScanner = kFirstLooker + kLookers;
 constexpr int kThreads = 32 * (kFirstScanner + kScanners);
 constexpr int kMostSlots = 32;
@@ -87,6 +87,7 @@ struct Slots {
   mem<int> tile[kMostSlots];
   mem<float> before_tile[kMostSlots];
   mem<float> before_part[kMostSlots][kScanners];  ///< within the tile: the sums of the scanners' parts before
+  mem<float> groups[kLookers + 1][32];            ///< of the last tiles: the lanes' sums of complete groups before
   mem<unsigned> run;
 };
 
@@ -185,34 +186,42 @@ __device__ __forceinline__ void add_tiles(const Arrays& a, Slots& slots, const m
 }
 
 /// Finds the sum of all before every kLookers-th tile. A lane adds the sums of the tiles lane, lane + 32, ... before
-/// it.
+/// it, from where the looker of the block's tile before has come to: while that one is awaited, the words in between
+/// arrive.
 __device__ __forceinline__ void look_back(const Arrays& a, Slots& slots, Place place, int looker) {
-  constexpr int kAtOnce = 8;
+  constexpr int kAtOnce = 8;  // groups of 32 words; from a block's tile to its next there are 4 or 5
   const int lane = lane_index();
-  int turn = 0, group = 0;  // of 32 tiles
-  reg<float> groups = 0;    // the lane's sum of those before
+  int turn = 0, known = 0;  // groups that the tile before has seen
+  Place before = place;
   for_each_tile(
       slots, place, [&](int tile) __attribute__((always_inline)) {
-        if (turn++ % kLookers == looker) {
+        const int groups = tile / 32, own = groups * 32 + lane;
+        if (turn % kLookers == looker) {
           const unsigned run = slots.run;
-          const int last = tile / 32, own = last * 32 + lane;
-          const Word seen = own < tile ? Word(a.words[own]) : Word{0};
-#pragma unroll 1
-          for (; group < last; group += kAtOnce) {
-            Word others[kAtOnce];
+          const volatile mem<Word>* const words = a.words + known * 32 + lane;
+          Word seen[kAtOnce];
 #pragma unroll
-            for (int i = 0; i < kAtOnce; ++i)
-              others[i] = group + i < last ? Word(a.words[(group + i) * 32 + lane]) : Word{0};
-#pragma unroll
-            for (int i = 0; i < kAtOnce; ++i)
-              if (group + i < last) groups += await_sum(a.words + (group + i) * 32 + lane, others[i], run);
+          for (int i = 0; i < kAtOnce; ++i) seen[i] = known + i < groups ? Word(words[i * 32]) : Word{0};
+          const Word seen_last = own < tile ? Word(a.words[own]) : Word{0};
+          reg<float> sum = 0;
+          if (turn > 0) {
+            hopper::barrier_wait(before.known(), before.parity);
+            sum = slots.groups[(turn - 1) % (kLookers + 1)][lane];
           }
-          group = last;
-          const reg<float> rest = own < tile ? await_sum(a.words + own, seen, run) : reg<float>(0.0f);
-          const reg<float> before = warp_total(groups + rest);
-          if (lane == 0) slots.before_tile[place.slot] = before;
+#pragma unroll
+          for (int i = 0; i < kAtOnce; ++i)
+            if (known + i < groups) sum += await_sum(words + i * 32, seen[i], run);
+#pragma unroll 1
+          for (int i = kAtOnce; known + i < groups; ++i) sum += await_sum(words + i * 32, 0, run);
+          slots.groups[turn % (kLookers + 1)][lane] = sum;
+          if (own < tile) sum += await_sum(a.words + own, seen_last, run);
+          sum = warp_total(sum);
+          if (lane == 0) slots.before_tile[place.slot] = sum;
           arrive(place.known());
         }
+        known = groups;
+        before = place;
+        ++turn;
         arrive(place.empty());
       });
 }
@@ -318,9 +327,8 @@ const bool added = add_gpu_kernel({
             .requested =
                 [](const Params& p) {  // as if one block had all tiles: each other one reads the words again
                   const int tiles = static_cast<int>(bulk_tiles(p));
-                  double seen = 0;  // words
+                  double seen = (tiles - 1) / 32 * 32;  // words
                   for (int tile = 0; tile < tiles; ++tile) seen += tile % 32;
-                  for (int last = std::max(tiles - kLookers, 0); last < tiles; ++last) seen += last / 32 * 32;
                   const double n = 4.0 * p.at("n"), blocks = bulk_blocks(p);
                   const double tickets = tiles + kTakenInVain * blocks;
                   return Traffic{.loaded = n + 8 * seen + 4 * blocks, .stored = n + 8.0 * tiles + 4 * (tickets + 1)};
