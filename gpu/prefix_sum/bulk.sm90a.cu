@@ -233,7 +233,7 @@ __device__ __forceinline__ void scan_tiles(const Arrays& a, Slots& slots, mem<fl
                                            int stores) {
   constexpr int kPart = Tile / kScanners, kRows = kPart / kRow;
   const int lane = lane_index();
-  std::uint32_t empty_when_read = 0;
+  std::uint32_t pending = 0;  // in lane 0: the slot that a copy may still read
   for_each_tile(
       slots, place, [&](int tile) __attribute__((always_inline)) {
         mem<float>* const own = ring + place.slot * Tile + scanner * kPart + 4 * lane;
@@ -247,6 +247,11 @@ __device__ __forceinline__ void scan_tiles(const Arrays& a, Slots& slots, mem<fl
         const bool is_whole = (tile + 1) * std::int64_t{Tile} <= a.n;
         if (stores != Stores::bulk || !is_whole) {
           arrive(place.empty());
+          if (pending != 0) {
+            hopper::tma_store_wait<0>();
+            hopper::barrier_arrive(pending);
+            pending = 0;
+          }
           if (!is_whole || stores == Stores::ordinary) return part.store(a.y, first, a.n, base);
         }
 #pragma unroll
@@ -265,8 +270,8 @@ __device__ __forceinline__ void scan_tiles(const Arrays& a, Slots& slots, mem<fl
         if (lane == 0) {
           hopper::bulk_store(a.y + first, hopper::shared_address(own), kPart * 4);
           hopper::tma_store_wait<1>();
-          if (empty_when_read != 0) hopper::barrier_arrive(empty_when_read);
-          empty_when_read = place.empty();
+          if (pending != 0) hopper::barrier_arrive(pending);
+          pending = place.empty();
         }
       });
   if (stores == Stores::bulk && lane == 0) hopper::tma_store_wait<0>();

@@ -15,10 +15,10 @@
 namespace rung {
 namespace {
 
-/// 49 tiles, the last of them in part, for rings of 8.
-Point many_tiles(const Value& output) {
+/// 49 tiles for rings of 8, or 13 for rings of 2; the last of them in part.
+Point many_tiles(int tile, const Value& output) {
   const Kernel& kernel = find_kernel("gpu/prefix_sum/bulk");
-  return point_of(kernel, {{"n", 100001}, {"tile", 2048}, {"ring", 64}, {"output", output}});
+  return point_of(kernel, {{"n", 100001}, {"tile", tile}, {"ring", 64}, {"output", output}});
 }
 
 /// What one run leaves, in this order of threads and blocks; right, and without hazards.
@@ -41,13 +41,14 @@ std::vector<std::uint32_t> bits_of(const Point& point, const EmulatorOptions& op
 TEST(BulkPrefixSum, IsTheSameToTheBitWhoeverHasATile) {
   const AssumedDevice assumed(find_device("h200"));  // so that there are more than two blocks
   const UseThreads threads(4);                       // blocks that run at a time
-  for (const Value& output : find_kernel("gpu/prefix_sum/bulk").tunables.back().values) {
-    const Point point = many_tiles(output);
-    SCOPED_TRACE(point.name());
-    const std::vector<std::uint32_t> first = bits_of(point, {.counting = false, .hazards = true});
-    for (const Order order : {Order::forward, Order::reverse, Order::random})
-      EXPECT_TRUE(bits_of(point, {.order = order, .seed = 2, .counting = false, .hazards = true}) == first);
-  }
+  for (const int tile : {2048, 8192})
+    for (const Value& output : find_kernel("gpu/prefix_sum/bulk").tunables.back().values) {
+      const Point point = many_tiles(tile, output);
+      SCOPED_TRACE(point.name());
+      const std::vector<std::uint32_t> first = bits_of(point, {.counting = false, .hazards = true});
+      for (const Order order : {Order::forward, Order::reverse, Order::random})
+        EXPECT_TRUE(bits_of(point, {.order = order, .seed = 2, .counting = false, .hazards = true}) == first);
+    }
 }
 
 }  // namespace
