@@ -1,22 +1,23 @@
-/// One pass in which nothing waits in turn: one block a multiprocessor, whose warps have a task each.
-///  - One warp takes tiles, the next that nobody has, and has each copied in bulk into a ring in shared memory. So the
-///    multiprocessors need not be equally fast, and all of them read and write near each other, as short blocks would.
-///  - Two warps add up tiles as soon as they are there, and tell the sums.
-///  - Four warps find the sum of all before a tile: they add what others have told.
-///  - Eight warps scan a tile, an eighth each, and store it.
-/// They meet at mbarriers, three for each slot of the ring, and no barrier stops all of them. A tile waits for the
-/// sums of others in the ring, not in registers: what a slot waits takes nothing from the loads in flight, as long as
-/// the ring has more slots than those need.
+/// One pass in which loads and stores never stop. A block a multiprocessor stays; its warps have a task each, and meet
+/// at mbarriers alone, three for each slot of a ring in shared memory:
+///  - one warp takes tiles, the next that nobody has, and has each copied in bulk into the ring;
+///  - two add up tiles as soon as they are there, and tell the sums;
+///  - four find the sum of all before a tile: they add what others have told;
+///  - eight scan a tile, an eighth each, and have it copied in bulk to its place.
+/// Where blocks have every G-th tile (persistent.cu), all wait for the slowest of them in each turn, and then store at
+/// once. Here a multiprocessor that is slower takes fewer tiles, and as the next tile is always the next in memory, all
+/// read and write near each other, as the short blocks of a copy do. A tile waits in the ring for the sums of others,
+/// so that a wait takes nothing from the loads on their way as long as there are slots left.
 ///
-/// Floor: 8 bytes an element through DRAM, at the rate of a copy. Of an H200, a multiprocessor has 1.05 us for a tile
-/// of 4096 elements. Latencies overlap: one of 1.2 us takes 19 KB in flight, and as many for each 1.2 us that a tile
-/// waits; the ring has 208 KB. Shared memory is busy for half of the time: it is written once, read twice, and an
-/// element takes 11 shuffles in 128. The sums that others tell are read by every block, 8 bytes a tile: 3 % of the
-/// bytes that go through L2.
+/// Floor: 8 bytes an element through DRAM, at the rate of a copy. A multiprocessor of an H200 has 1.05 us for a tile of
+/// 4096 elements. At a latency of 1.2 us 19 KB must be on their way, and as many wait for 1.2 us that a tile waits; the
+/// ring has 208 KB. Each row of 128 elements is written to shared memory, read twice, written back and read again, 4
+/// cycles each, and takes 9 shuffles: 29 cycles of the 65 that DRAM needs for it. Every block reads what the others
+/// tell, 8 bytes for each tile: 3 % of the bytes that go through L2.
 ///
 /// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. A block waits
-/// only for sums of tiles that were taken before its own, by blocks that run: the smallest tile not told yet is in a
-/// ring, and those before it there wait for none.
+/// only for tiles that were taken before its own, by blocks that run. Nobody waits in a circle: of all tiles whose sum
+/// is not told, the first waits for a slot at most, and the tiles in those slots come before it and wait for none.
 /// Which sums are added, and in which order, depends on the tile alone: each lane adds every 32nd, then the lanes are
 /// added. So every run gives the same bits, whoever has which tile.
 /// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (one pass; tiles in the
