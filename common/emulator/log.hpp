@@ -99,7 +99,8 @@ class WarpLog {
   void feed(const Group& group, int step, std::uint64_t kind) const;
   std::uint64_t transactions(const Group& group, int step, const Block& block, int i, std::uint64_t kind) const;
   std::uint64_t distinct_words(const Group& group, int step) const;
-  std::uint64_t distinct_sectors(const Group& group, int step) const;
+  std::uint64_t distinct_sectors(const Group& group, int step, int first, int last) const;
+  std::uint64_t copied_sectors(const Group& group, int step, int bytes) const;
   std::uint64_t wavefronts(const Group& group, int step, int words_per_lane, bool is_store) const;
   static bool are_paired(const Group& group, const std::int32_t* words, int bit);
 

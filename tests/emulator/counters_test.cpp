@@ -53,9 +53,8 @@ const std::vector<Difference>& differences() {
        "unrolled loops at the edge load in more parts"},
       {"heat",
        "gpu/heat/shared_tile",
-       {"load_requests", "l1_load_sectors", "async_requests"},
-       "asynchronous copies that fill all lanes with zeros count, and those of 16 bytes off a sector's beginning take "
-       "a sector more for every 8 lanes"},
+       {"load_requests", "async_requests"},
+       "half of the asynchronous copies that fill all their lanes with zeros count"},
       {"heat", "gpu/heat/temporal", {"fadd"}, "sums that two steps have in common are made once"},
       {"math_functions",
        "gpu/math",

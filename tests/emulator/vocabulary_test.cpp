@@ -783,6 +783,39 @@ TEST(VOCABULARY(Copies), ZerosInPlaceOfWhatIsNotThere) {
         << bytes;
 }
 
+__global__ void copy_quads(const mem<float>* from, mem<float>* to, int offset) {
+  __shared__ __align__(16) mem<float> tile[128];
+  const int i = static_cast<int>(threadIdx.x) * 4;
+  __pipeline_memcpy_async(&tile[i], from + offset + i, 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  for (int j = 0; j < 4; ++j) to[i + j] = tile[i + j];
+}
+
+__global__ void copy_words(const mem<float>* from, mem<float>* to, int offset) {
+  __shared__ mem<float> tile[32];
+  const int i = static_cast<int>(threadIdx.x);
+  __pipeline_memcpy_async(&tile[i], from + offset + i, 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  to[i] = tile[i];
+}
+
+/// Off a sector's beginning, each part of 128 bytes touches one sector more, which it has in common with the next part.
+TEST(VOCABULARY(Copies), SectorsAreThoseOfEachPartOf128Bytes) {
+  Array<float> from(160), to(128);
+  std::iota(&from[0], &from[0] + 160, 1.0f);
+  for (const int offset : {0, 4}) {
+    const Counts quads = counted(kOneWarp, {}, copy_quads, from.on_device(), to.on_device(), offset);
+    for (int i = 0; i < 128; ++i) EXPECT_EQ(to[i], from[offset + i]);
+    const Counts words = counted(kOneWarp, {}, copy_words, from.on_device(), to.on_device(), offset);
+#ifndef RUNG_PLAIN_EMULATION
+    EXPECT_EQ(quads.async_sectors, offset == 0 ? 16u : 20u);
+    EXPECT_EQ(words.async_sectors, offset == 0 ? 4u : 5u);
+#endif
+  }
+}
+
 // ---- Constant and dynamic shared memory, assertions, time ----
 
 __constant__ mem<float> coefficients[3];
