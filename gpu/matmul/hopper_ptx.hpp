@@ -236,6 +236,22 @@ __device__ __forceinline__ void fewer_registers() {
 __device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 __device__ __forceinline__ void allow_next_kernel() { asm volatile("griddepcontrol.launch_dependents;"); }
 
+// ---- Numbers ----
+
+/// The nearest FP16 of two numbers, the first in the lower half; and the numbers of two FP16.
+__device__ __forceinline__ std::uint32_t halves_of(float2 pair) {
+  std::uint32_t halves;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(pair.y), "f"(pair.x));
+  return halves;
+}
+__device__ __forceinline__ float2 floats_of(std::uint32_t halves) {
+  float2 pair;
+  asm("{\n .reg .b16 x, y;\n mov.b32 {x, y}, %2;\n cvt.f32.f16 %0, x;\n cvt.f32.f16 %1, y;\n}"
+      : "=f"(pair.x), "=f"(pair.y)
+      : "r"(halves));
+  return pair;
+}
+
 }  // namespace rung::hopper
 
 #endif

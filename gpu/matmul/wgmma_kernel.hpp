@@ -29,6 +29,8 @@ struct Output {
   mem<float>* partials;  // stream-K: a tile of sums for each block
   unsigned* flags;       // one for each of a block's warpgroups; equal to epoch once its partial sums are written
   unsigned epoch;
+  const mem<unsigned>* range;  // of numbers in terms (TermRange), or null
+  bool if_unfit;               // whether C is computed if FP16 does not hold the terms, or if it does
 };
 
 /// A piece of work of a block: of a tile of C, some steps in k.
@@ -157,16 +159,16 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
 }
 
 /// The same by TMA, which writes whole rows of 128 bytes and waits for nobody: a warp puts 16 rows of 32 columns into
-/// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: two
+/// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: so many
 /// boxes of this warp.
-template <int kCols, typename Register>
+template <int kCols, int kBoxes, typename Register>
 __device__ __forceinline__ void store_sums_by_tma(const CUtensorMap* map_c, std::uint32_t buffers, int first_row,
                                                   int first_col, const Register (&sum)[kCols / 2]) {
   const int lane = threadIdx.x % 32, row = lane / 4, y = first_row + threadIdx.x % 128 / 32 * 16;
 #pragma unroll
   for (int box = 0; box < kCols / kStoredCols; ++box) {
-    const std::uint32_t buffer = buffers + box % 2 * kStoreBytes;
-    if (lane == 0) tma_store_wait<1>();  // the box before the last has been read
+    const std::uint32_t buffer = buffers + box % kBoxes * kStoreBytes;
+    if (lane == 0) tma_store_wait<kBoxes - 1>();  // the last box that was here has been read
     __syncwarp();
 #pragma unroll
     for (int group = 0; group < kStoredCols / 8; ++group) {
@@ -323,6 +325,29 @@ __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group
   wgmma_commit();
 }
 
+/// Half a window of a warpgroup, whose 64 numbers along k have their second terms in one stage and their first ones in
+/// the next: issues the products of first and second terms, or else of first terms with each other.
+template <Shape kShape, bool kOfSecond>
+__device__ __forceinline__ void multiply_apart(std::uint32_t first_at, std::uint32_t second_at, int group,
+                                               reg<float> (&sum)[kShape.cols / 2]) {
+  const std::uint32_t a = group * kRowsOfGroup * kStepBytes, b = kShape.a_bytes();
+  const auto multiply = [&](std::uint32_t a_at, std::uint32_t b_at, bool adds) {
+    wgmma_64<Type::fp16, kShape.cols, false>(sum, tile_descriptor(a_at, 1024, 16), tile_descriptor(b_at, 1024, 16),
+                                             adds);
+  };
+  wgmma_fence();
+#pragma unroll
+  for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {
+    if constexpr (kOfSecond) {
+      multiply(second_at + a + byte, first_at + b + byte, byte > 0);
+      multiply(first_at + a + byte, second_at + b + byte, true);
+    } else {
+      multiply(first_at + a + byte, first_at + b + byte, byte > 0);
+    }
+  }
+  wgmma_commit();
+}
+
 /// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
 template <Type kType, Shape kShape, class Finish>
 __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty,
@@ -334,6 +359,9 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
     } else {
       if (lane == 0) barrier_arrive(empty + read * 8);
     }
+  };
+  const auto advance = [](int& stage, std::uint32_t& phase) {
+    if (++stage == kShape.stages) stage = 0, phase ^= 1;
   };
   int until_follow = 0;  // steps of the first warpgroup until the second one may begin
   if constexpr (kShape.lead > 0) {
@@ -357,7 +385,27 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
     for (int step = 0; step < piece.count; ++step) {
       barrier_wait(full + stage * 8, phase);
       const std::uint32_t stage_at = tiles_at + stage * kShape.stage_bytes();
-      if constexpr (kShape.promotes) {
+      if constexpr (kShape.apart) {
+        const int second = stage;
+        advance(stage, phase), ++step;
+        barrier_wait(full + stage * 8, phase);
+        const std::uint32_t first_at = tiles_at + stage * kShape.stage_bytes();
+        reg<float> of_window[kShape.cols / 2];
+        multiply_apart<kShape, true>(first_at, stage_at, group, of_window);
+        wgmma_wait<0>();
+        keep_in_order(of_window);
+        release(second);
+        if constexpr (kShape.lead > 0)
+          if (--until_follow == 0) named_arrive<2, 256>();
+#pragma unroll
+        for (int i = 0; i < kShape.cols / 2; ++i) sum[i] = fmaf(of_window[i], 1 / kSecondFp16, sum[i]);
+        multiply_apart<kShape, false>(first_at, stage_at, group, of_window);
+        wgmma_wait<0>();
+        keep_in_order(of_window);
+        release(stage);
+#pragma unroll
+        for (int i = 0; i < kShape.cols / 2; ++i) sum[i] += of_window[i];
+      } else if constexpr (kShape.promotes) {
         reg<Sum<kType>> of_step[kShape.cols / 2];
         multiply_stage<kType, kShape>(stage_at, group, false, of_step);
         wgmma_wait<0>();
@@ -371,7 +419,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
         if (previous >= 0) release(previous);
         previous = stage;
       }
-      if (++stage == kShape.stages) stage = 0, phase ^= 1;
+      advance(stage, phase);
       if constexpr (kShape.lead > 0)
         if (--until_follow == 0) named_arrive<2, 256>();
     }
@@ -420,6 +468,9 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     wait_for_previous_kernel();
     allow_next_kernel();
   }
+  if constexpr (kShape.terms > 1) {
+    if (out.range != nullptr && (out.range[kUnfit] != 0) != out.if_unfit) return;  // all blocks, or none
+  }
   const int block = kTogether ? block_in_cluster() : 0, first_sharer = block / kShape.cluster * kShape.cluster;
   const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
   using Registers = wgmma::Registers<kShape>;
@@ -435,10 +486,19 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   } else {
     if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
     const Pieces<kShape> pieces(out, block);
+    reg<float> factor_a = 1, factor_b = 1;
+    if constexpr (kShape.apart) {
+      if (out.range != nullptr)
+        factor_a = __uint_as_float(out.range[kFactorOfA]), factor_b = __uint_as_float(out.range[kFactorOfB]);
+    }
     multiply<kType, kShape>(tiles_at, full, empty, pieces, first_sharer, group,
                             [&](const Piece& piece, reg<Sum<kType>>(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
                               const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
+                              if constexpr (kShape.apart) {
+#pragma unroll
+                                for (auto& one : sum) one = one * factor_a * factor_b;
+                              }
                               if constexpr (kShape.parts > 1) {
                                 leave_partial<kShape>(tiles_at, group, sum);
                                 cluster_barrier();  // all parts are there
@@ -450,17 +510,20 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                     add_published<kShape>(out, pieces, piece.tile, group, sum);
                                 }
                                 const int first_row = row + group * kRowsOfGroup;
-                                if (kShape.staged && out.by_tma)
-                                  store_sums_by_tma<kShape.cols>(&map_c, staged_at + threadIdx.x / 32 * 2 * kStoreBytes,
-                                                                 first_row, col, sum);
-                                else if (!kShape.b_by_columns() || out.is_plain)
+                                if constexpr (kShape.staged > 0) {
+                                  const int boxes = threadIdx.x / 32 * kShape.staged;  // of the warps before
+                                  if (out.by_tma)
+                                    return store_sums_by_tma<kShape.cols, kShape.staged>(
+                                        &map_c, staged_at + boxes * kStoreBytes, first_row, col, sum);
+                                }
+                                if (!kShape.b_by_columns() || out.is_plain)
                                   store_sums<kShape.cols>(out, first_row, col, sum);
                                 else
                                   store_any_sums<kShape.cols>(out, first_row, col, sum);
                               }
                             });
   }
-  if constexpr (kShape.staged) {
+  if constexpr (kShape.staged > 0) {
     if (threadIdx.x % 32 == 0) tma_store_wait<0>();  // shared memory must stay until all is read
   }
   if constexpr (kTogether) {
@@ -524,8 +587,10 @@ Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& 
                          .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
                          .partials = nullptr,
                          .flags = nullptr,
-                         .epoch = 0};
-  if constexpr (kShape.staged) {
+                         .epoch = 0,
+                         .range = nullptr,
+                         .if_unfit = false};
+  if constexpr (kShape.staged > 0) {
     out.by_tma = out.is_plain && it.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 16 == 0;
     if (out.by_tma) {
       c = {.at = it.c, .type = kType == Type::int8 ? Type::int32 : Type::fp32, .cols = it.n, .rows = it.m};
@@ -564,21 +629,26 @@ void run(const Call& call) {
 /// The same of float32 matrices, each number of which is a sum of `kType`s: a kernel before splits them, into the two
 /// operands after C.
 template <Type kType, class Tile>
-void run_terms(const Call& call) {
+void run_terms(const Call& call, const TermRange& range = {}) {
   constexpr Shape kShape = Tile::kShape;
-  static_assert(kShape.terms == terms_of(kType));
+  static_assert(kShape.terms == terms_of(kType) && kShape.apart == (kType == Type::fp16));
   const auto it = matmul_of<float>(call);
   const auto boxed = [&](std::size_t operand, int rows, int box_rows) {
-    const int cols = static_cast<int>(blocks_for(it.k, kTermDepth)) * kShape.row_numbers();
+    const int depth = term_depth(kType), row_bytes = static_cast<int>(blocks_for(it.k, depth)) * term_block_bytes(kType);
+    const int cols = row_bytes / kShape.input_bytes;
     BoxedMatrix x{.at = call.operand<void>(operand), .type = kType, .cols = cols, .rows = rows, .pitch = cols};
     x.box_cols = kShape.row_numbers(), x.box_rows = box_rows, x.swizzle = Swizzle::of_128_bytes;
     return x;
   };
   const BoxedMatrix a = boxed(3, it.m, kShape.rows()), b = boxed(4, it.n, kShape.box_rows());
   BoxedMatrix c;
-  const Output<float> out = output_of<kType, kShape>(call, it, c);
+  Output<float> out = output_of<kType, kShape>(call, it, c);
   const CUtensorMap map_a = tensor_map(a), map_b = tensor_map(b), map_c = out.by_tma ? tensor_map(c) : map_a;
-  if (out.k > 0) split_into_terms<kType>(call);
+  if (out.k > 0) {
+    out.k = static_cast<int>(padded_depth(kType, out.k));
+    out.range = range.at, out.if_unfit = range.if_unfit;
+    split_into_terms<kType>(call, range);
+  }
   launch_with(needs_of(kShape), call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
 }
 

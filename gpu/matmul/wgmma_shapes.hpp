@@ -29,9 +29,10 @@ constexpr Shape large(int cols, int lead, bool share = false) {
           .share = share,
           .early = true};
 }
-/// Stores C by TMA, and has as many stages as then fit into the 227 KB of a block.
-constexpr Shape staged(Shape shape) {
-  shape.staged = true;
+/// Stores C by TMA, with so many boxes of a warp on their way, and has as many stages as then fit into the 227 KB of a
+/// block.
+constexpr Shape staged(Shape shape, int boxes = 2) {
+  shape.staged = boxes;
   shape.stages = (226 * 1024 - shape.staged_bytes()) / (shape.stage_bytes() + 16);
   return shape;
 }
