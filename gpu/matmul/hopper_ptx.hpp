@@ -129,11 +129,15 @@ __device__ __forceinline__ void tma_multicast(std::uint32_t to, const CUtensorMa
       : "memory");
 }
 
-/// Stores a box from shared memory, which must not be written again until the wait below. Of the issuing thread.
+/// Stores a box from shared memory, which must not be written again until the wait below. Of the issuing thread. What
+/// is stored is the first to leave L2, where others' inputs then stay.
 __device__ __forceinline__ void tma_store(const CUtensorMap* map, std::uint32_t from, int x, int y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
-               "r"(x), "r"(y)
-               : "memory");
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%2, %3}], [%1], %4;" ::"l"(map),
+      "r"(from), "r"(x), "r"(y), "l"(policy)
+      : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 /// Copies a line of bytes, a multiple of 16, from and to multiples of 16: the same without a tensor map.

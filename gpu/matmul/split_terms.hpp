@@ -55,6 +55,7 @@ Launch split_launch(Type type, const MatmulShape& s, bool if_unfit = false) {
 }
 
 /// Finds the largest |number| of each part of A and of B, as bits, which have the same order. NaN is larger than any.
+template <Type kType>
 __global__ void __launch_bounds__(kSplitThreads)
     find_largest(Matrix<mem<float>> a, Matrix<mem<float>> b, mem<unsigned>* range) {
   constexpr int kStride = kParts * kSplitThreads;
@@ -68,14 +69,19 @@ __global__ void __launch_bounds__(kSplitThreads)
   };
   int i = blockIdx.x % kParts * kSplitThreads + threadIdx.x;
   if (x.quads && x.cols % 4 == 0) {
-#pragma unroll 4
-    for (; i < quads; i += kStride) {
-      const float4 quad = *vector_cast<float4>(x.at + (i / across * x.ld + i % across * 4));
-      take(quad);
+    constexpr int kAtOnce = 4;
+    for (; i + (kAtOnce - 1) * kStride < quads; i += kAtOnce * kStride) {
+      float4 quad[kAtOnce];  // all on their way before the first is taken
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const int at = i + j * kStride;
+        quad[j] = *vector_cast<float4>(x.at + (at / across * x.ld + at % across * 4));
+      }
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) take(quad[j]);
     }
-  } else {
-    for (; i < quads; i += kStride) take(quad_at(x, i / across, i % across * 4));
   }
+  for (; i < quads; i += kStride) take(quad_at(x, i / across, i % across * 4));
   __shared__ mem<unsigned> of_warp[kSplitThreads / 32];
   largest = __reduce_max_sync(~0u, largest);
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = largest;
@@ -164,25 +170,41 @@ __device__ __forceinline__ bool write_terms(mem<std::uint32_t>* to, int row, int
   }
 }
 
-constexpr int kQuads = kSplitTile / 4, kRounds = kSplitTile * kQuads / kSplitThreads;  // quads of a row of a tile
+constexpr int kQuads = kSplitTile / 4;  // of a row of a tile
+constexpr int kRowsOfRound = kSplitThreads / kQuads, kRounds = kSplitTile / kRowsOfRound;
+
+/// A thread's quads of a tile, from a row and a column on, so many rows apart: all are on their way before the first is
+/// used, but at the edges and where no quads can be loaded. `is_whole`: of the whole tile's rows and columns none is
+/// outside.
+__device__ __forceinline__ void read_quads(const Matrix<mem<float>>& x, bool is_whole, int row, int col, int step,
+                                           float4 (&quad)[kRounds]) {
+  if (x.quads && is_whole) {
+    const mem<float>* from = x.at + (row * x.ld + col);
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) quad[round] = *vector_cast<float4>(from + round * step * x.ld);
+  } else {
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) quad[round] = quad_at(x, row + round * step, col);
+  }
+}
+
+__device__ __forceinline__ bool has_whole_tile(const Matrix<mem<float>>& x, int first_row, int first_col) {
+  return first_row + kSplitTile <= x.rows && first_col + kSplitTile <= x.cols;
+}
 
 /// The tile of A that begins at a row and a column.
 template <Type kType>
 __device__ __forceinline__ bool split_rows(const Matrix<mem<float>>& a, mem<std::uint32_t>* terms, int tile_row,
                                            int tile_k, const Scaling& scaling) {
-  constexpr int kRowsOfRound = kSplitThreads / kQuads;
   const int first_row = tile_row + static_cast<int>(threadIdx.x) / kQuads, k = tile_k + threadIdx.x % kQuads * 4;
-  reg<float> number[kRounds][4];  // all on their way before the first is written
-#pragma unroll
-  for (int round = 0; round < kRounds; ++round) {
-    const float4 quad = quad_at(a, first_row + round * kRowsOfRound, k);
-    number[round][0] = quad.x, number[round][1] = quad.y, number[round][2] = quad.z, number[round][3] = quad.w;
-  }
+  float4 quad[kRounds];
+  read_quads(a, has_whole_tile(a, tile_row, tile_k), first_row, k, kRowsOfRound, quad);
   bool is_unfit = false;
 #pragma unroll
   for (int round = 0; round < kRounds; ++round) {
     const int row = first_row + round * kRowsOfRound;
-    if (row < a.rows) is_unfit |= write_terms<kType>(terms, row, k, a.cols, number[round], scaling);
+    const reg<float> number[4] = {quad[round].x, quad[round].y, quad[round].z, quad[round].w};
+    if (row < a.rows) is_unfit |= write_terms<kType>(terms, row, k, a.cols, number, scaling);
   }
   return is_unfit;
 }
@@ -192,14 +214,14 @@ template <Type kType>
 __device__ __forceinline__ bool split_columns(const Matrix<mem<float>>& b, mem<std::uint32_t>* terms, int first_k,
                                               int first_col, const Scaling& scaling) {
   __shared__ mem<float> tile[kSplitTile][kSplitTile + 1];
-  const int thread = threadIdx.x;
+  const int thread = threadIdx.x, first = thread / kQuads, col = thread % kQuads * 4;
+  float4 quad[kRounds];
+  read_quads(b, has_whole_tile(b, first_k, first_col), first_k + first, first_col + col, kRowsOfRound, quad);
   __syncthreads();  // the tile before has been read
 #pragma unroll
   for (int round = 0; round < kRounds; ++round) {
-    const int i = round * kSplitThreads + thread;
-    const int k = i / kQuads, col = i % kQuads * 4;
-    const float4 quad = quad_at(b, first_k + k, first_col + col);
-    tile[k][col] = quad.x, tile[k][col + 1] = quad.y, tile[k][col + 2] = quad.z, tile[k][col + 3] = quad.w;
+    mem<float>* to = &tile[first + round * kRowsOfRound][col];
+    to[0] = quad[round].x, to[1] = quad[round].y, to[2] = quad[round].z, to[3] = quad[round].w;
   }
   __syncthreads();
   bool is_unfit = false;
@@ -235,8 +257,8 @@ __global__ void __launch_bounds__(kSplitThreads)
   for (int block = first; block < grid.blocks; block += gridDim.x) {
     const int place = block - grid.a_blocks;
     if (place < 0)
-      is_unfit |= split_rows<kType>(a, a_terms, block / grid.a_across * kSplitTile,
-                                    block % grid.a_across * kSplitTile, scaling);
+      is_unfit |= split_rows<kType>(a, a_terms, block / grid.a_across * kSplitTile, block % grid.a_across * kSplitTile,
+                                    scaling);
     else
       is_unfit |= split_columns<kType>(b, b_terms, place / grid.b_across * kSplitTile,
                                        place % grid.b_across * kSplitTile, scaling);
@@ -254,7 +276,7 @@ void split_into_terms(const Call& call, const TermRange& range) {
   Call splitting = call;
   if constexpr (kType == Type::fp16) {
     splitting.launch = {{2 * kParts}, {kSplitThreads}};
-    launch(splitting, find_largest, g.a, g.b, range.at);
+    launch(splitting, find_largest<kType>, g.a, g.b, range.at);
   }
   splitting.launch = split_launch(kType, shape, range.if_unfit);
   launch(splitting, split_terms<kType>, g.a, g.b, call.operand<mem<std::uint32_t>>(3),

@@ -40,12 +40,15 @@ struct Shape {
   int terms = 1;          ///< of which each number of A and B is the sum; those of a step lie side by side in its row
   int products = 1;       ///< of a term of A and one of B, that make up a product
   bool apart = false;     ///< a step has one of the two terms; products with second terms have sums of their own
+  int passes = 1;         ///< where sums are added in further registers: parts of the columns, one after the other
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
   __host__ __device__ constexpr int cluster_blocks() const { return cluster * parts; }
-  __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }          ///< of a step
-  __host__ __device__ constexpr int depth() const { return terms > 1 ? (apart ? 2 : 1) * kTermDepth : row_numbers(); }  ///< in k
+  __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }  ///< of a step
+  __host__ __device__ constexpr int depth() const {
+    return terms > 1 ? (apart ? 2 : 1) * kTermDepth : row_numbers();
+  }  ///< in k
   __host__ __device__ constexpr bool b_by_columns() const { return input_bytes != 2 || terms > 1; }
   /// Instructions in which a warpgroup multiplies a step.
   __host__ __device__ constexpr int instructions() const {
@@ -69,7 +72,7 @@ struct Shape {
   /// that a warp writes are in the same banks.
   __host__ __device__ constexpr int partial_pitch() const { return cols + 8; }
   /// Registers of a thread for sums.
-  __host__ __device__ constexpr int sums() const { return promotes ? cols : cols / 2; }
+  __host__ __device__ constexpr int sums() const { return cols / 2 + (promotes ? cols / passes / 2 : 0); }
   /// Blocks that fit on a multiprocessor, which has 228 KB and takes 1 KB for each; two are enough.
   __host__ __device__ constexpr int resident() const { return 2 * (shared_bytes() + 1024) <= 228 * 1024 ? 2 : 1; }
 
@@ -78,21 +81,24 @@ struct Shape {
            box_rows() <= 256 && (!b_by_columns() || parts == 1) && lead < stages &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
-           (lead == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) && (!share || (persistent && parts == 1 && groups <= 2)) && cluster_blocks() <= 8;
+           (lead == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) &&
+           (passes == 1 || (promotes && cols % passes == 0)) && (!share || (persistent && parts == 1 && groups <= 2)) &&
+           cluster_blocks() <= 8;
   }
 };
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
-          bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart>
+          bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart,
+          int kPasses>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols,     kParts, kLead,
-                                kShare,  kEarly,  kInputBytes, kStaged,  kPromotes, kTerms, kProducts, kApart};
+  static constexpr Shape kShape{kGroups, kStages,     kPersistent, kCluster,  kCols,  kParts,    kLead,  kShare,
+                                kEarly,  kInputBytes, kStaged,     kPromotes, kTerms, kProducts, kApart, kPasses};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
 using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early,
-                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart>;
+                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes>;
 
 /// The same shape for inputs of another type.
 constexpr Shape shape_for(Type type, Shape shape) {

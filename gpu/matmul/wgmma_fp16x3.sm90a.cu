@@ -1,8 +1,8 @@
-/// FP32's accuracy in FP16, at twice the rate of TF32: two FP16 have as many bits as two TF32, but a range of 2^30 only.
-/// So a matrix is multiplied by a power of two, second terms are 2^12 times as large as what first terms leave, and
-/// sums of their products are multiplied by 2^-12 before they are added to the others. Each window of 64 in k has two
-/// sums on the tensor cores: 8 products with second terms, and 4 of first terms with each other, which so are cut off
-/// in 4 places alone: the errors are below those of three TF32 (wgmma_terms.hpp). Where a number is so much smaller
+/// FP32's accuracy in FP16, at twice the rate of TF32: two FP16 have as many bits as two TF32, but a range of 2^30
+/// only. So a matrix is multiplied by a power of two, second terms are 2^12 times as large as what first terms leave,
+/// and sums of their products are multiplied by 2^-12 before they are added to the others. Each window of 64 in k has
+/// two sums on the tensor cores: 8 products with second terms, and 4 of first terms with each other, which so are cut
+/// off in 4 places alone: the errors are below those of three TF32 (wgmma_terms.hpp). Where a number is so much smaller
 /// than the largest one of its matrix that two FP16 miss it by more than SGEMM's bound has for a sum, nothing is
 /// multiplied in FP16: a flag, which the splitting kernel sets, lets two more kernels split and multiply in BF16×6,
 /// which otherwise end at once. So do infinities, NaN, and matrices whose largest number is beyond 2^±60.
@@ -15,21 +15,14 @@ namespace rung {
 namespace wgmma {
 namespace {
 
-/// The last two are for comparison.
-constexpr Named kPairedShapes[] = {
-    {"128x64", small(2, 64, 1, 1, 64)},
-    {"128x128_pair", staged(large(128, 1), 1)},
-    {"128x192_pair", staged(large(192, 1), 1)},
-    {"128x192_pair_4", staged(large(192, 1), 2)},
-};
-constexpr int kCount = std::size(kPairedShapes);
+constexpr int kCount = std::size(kApartShapes);
 constexpr Type kFirst = Type::fp16, kSecond = Type::bf16;  // if that does not hold the terms
 
 int which_of(const Params& p) {
   const std::int64_t wanted = p.get("shape", -1);
-  return wanted >= 0 ? static_cast<int>(wanted) : best_term_shape(kPairedShapes, kFirst, 3, matmul_shape(p));
+  return wanted >= 0 ? static_cast<int>(wanted) : best_term_shape(kApartShapes, kFirst, 3, matmul_shape(p));
 }
-Shape shape_of(const Params& p) { return in_terms(kFirst, 3, kPairedShapes[which_of(p)].shape); }
+Shape shape_of(const Params& p) { return in_terms(kFirst, 3, kApartShapes[which_of(p)].shape); }
 
 /// Of BF16×6, by their places in kTermShapes: for a C of few tiles, and of many.
 constexpr int kFewTiles = 0, kManyTiles = 1;
@@ -60,15 +53,15 @@ Traffic traffic(const Params& p) {
   const double largest = 4.0 * k * (double(m) + n) + 4.0 * kParts * blocks(split_launch(kFirst, {m, n, k}));
   const double flags = 4 * blocks(launch_of(shape, p)) * (shape.threads() + 2 * shape.groups * 128);
   const Launch second = second_launch(p);
-  const double second_flags = 4 * (blocks(split_launch(kSecond, {m, n, k}, true)) * kSplitThreads +
-                                   blocks(second) * second.block.x);
+  const double second_flags =
+      4 * (blocks(split_launch(kSecond, {m, n, k}, true)) * kSplitThreads + blocks(second) * second.block.x);
   return {.loaded = traffic.loaded + largest + flags + second_flags, .stored = traffic.stored + 4 * kWordsOfRange};
 }
 
 template <int... Which>
 void run_first(const Call& call, const TermRange& range, std::integer_sequence<int, Which...>) {
   const int which = which_of(call.params);
-  ((which == Which ? run_terms<kFirst, TileOf<in_terms(kFirst, 3, kPairedShapes[Which].shape)>>(call, range) : void()),
+  ((which == Which ? run_terms<kFirst, TileOf<in_terms(kFirst, 3, kApartShapes[Which].shape)>>(call, range) : void()),
    ...);
 }
 
@@ -89,16 +82,17 @@ const bool added = add_gpu_kernel(
     {.name = "gpu/matmul/wgmma_fp16x3",
      .order = 394,
      .title = "FP16×3",
-     .idea = "Each float32, scaled, is split into two FP16; where their range does not suffice, BF16×6 takes its place.",
+     .idea =
+         "Each float32, scaled, is split into two FP16; where their range does not suffice, BF16×6 takes its place.",
      .source = {{"ootomo2022"}, {"henry2019"}},
      .is_general = true,
      .error_bound = {.factor = 4},
      .tunables = {{"shape",
                    {{-1, "best"},
-                    {0, kPairedShapes[0].name},
-                    {1, kPairedShapes[1].name},
-                    {2, kPairedShapes[2].name},
-                    {3, kPairedShapes[3].name}}},
+                    {0, kApartShapes[0].name},
+                    {1, kApartShapes[1].name},
+                    {2, kApartShapes[2].name},
+                    {3, kApartShapes[3].name}}},
                   {"group_rows", {8, 4, 16}}},
      .scratch = scratch,
      .gpu = {.min_compute_capability = 90,

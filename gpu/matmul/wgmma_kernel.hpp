@@ -138,6 +138,14 @@ __device__ __forceinline__ int first_col_of_thread() { return threadIdx.x % 4 * 
 __device__ __forceinline__ float2 pair_of(reg<float> x, reg<float> y) { return make_float2(x, y); }
 __device__ __forceinline__ int2 pair_of(int x, int y) { return make_int2(x, y); }
 
+/// Takes back that A and B were multiplied by powers of two, one after the other: their product may be no number.
+template <int kCols>
+__device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float> (&sum)[kCols / 2]) {
+  const reg<float> of_a = __uint_as_float(range[kFactorOfA]), of_b = __uint_as_float(range[kFactorOfB]);
+#pragma unroll
+  for (auto& one : sum) one = one * of_a * of_b;
+}
+
 /// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
 /// L2.
 template <int kCols, typename Element>
@@ -298,28 +306,29 @@ __device__ __forceinline__ void add_published(const Output<float>& out, const Pi
   }
 }
 
-/// One step of a warpgroup: issues the products of the tiles in a stage.
-template <Type kType, Shape kShape>
-__device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, bool adds,
-                                               reg<Sum<kType>> (&sum)[kShape.cols / 2]) {
-  const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes, b_at = stage_at + kShape.a_bytes();
+/// One step of a warpgroup: issues the products of the tiles in a stage, of columns of B from `first_col` on.
+template <Type kType, Shape kShape, int kCols>
+__device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, int first_col, bool adds,
+                                               reg<Sum<kType>> (&sum)[kCols / 2]) {
+  const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes,
+                      b_at = stage_at + kShape.a_bytes() + first_col * kStepBytes;
   wgmma_fence();
   if constexpr (kShape.terms > 1) {
 #pragma unroll
     for (int i = 0; i < kShape.instructions(); ++i) {
       const TermProduct of = term_product(kType, kShape.products, i);
-      wgmma_64<kType, kShape.cols, false>(sum, tile_descriptor(a_at + of.a * kSliceBytes, 1024, 16),
-                                          tile_descriptor(b_at + of.b * kSliceBytes, 1024, 16), adds || i > 0);
+      wgmma_64<kType, kCols, false>(sum, tile_descriptor(a_at + of.a * kSliceBytes, 1024, 16),
+                                    tile_descriptor(b_at + of.b * kSliceBytes, 1024, 16), adds || i > 0);
     }
   } else {
 #pragma unroll
     for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {  // of k, those of an instruction
       const std::uint64_t a = tile_descriptor(a_at + byte, 1024, 16);
       if constexpr (kShape.b_by_columns())
-        wgmma_64<kType, kShape.cols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
+        wgmma_64<kType, kCols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
       else
-        wgmma_64<kType, kShape.cols>(
-            sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()), adds || byte > 0);
+        wgmma_64<kType, kCols>(sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()),
+                               adds || byte > 0);
     }
   }
   wgmma_commit();
@@ -327,13 +336,12 @@ __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group
 
 /// Half a window of a warpgroup, whose 64 numbers along k have their second terms in one stage and their first ones in
 /// the next: issues the products of first and second terms, or else of first terms with each other.
-template <Shape kShape, bool kOfSecond>
+template <Shape kShape, int kCols, bool kOfSecond>
 __device__ __forceinline__ void multiply_apart(std::uint32_t first_at, std::uint32_t second_at, int group,
-                                               reg<float> (&sum)[kShape.cols / 2]) {
-  const std::uint32_t a = group * kRowsOfGroup * kStepBytes, b = kShape.a_bytes();
+                                               int first_col, reg<float> (&sum)[kCols / 2]) {
+  const std::uint32_t a = group * kRowsOfGroup * kStepBytes, b = kShape.a_bytes() + first_col * kStepBytes;
   const auto multiply = [&](std::uint32_t a_at, std::uint32_t b_at, bool adds) {
-    wgmma_64<Type::fp16, kShape.cols, false>(sum, tile_descriptor(a_at, 1024, 16), tile_descriptor(b_at, 1024, 16),
-                                             adds);
+    wgmma_64<Type::fp16, kCols, false>(sum, tile_descriptor(a_at, 1024, 16), tile_descriptor(b_at, 1024, 16), adds);
   };
   wgmma_fence();
 #pragma unroll
@@ -370,6 +378,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
     else
       named_barrier<2, 256>();
   }
+  constexpr int kOfPass = kShape.cols / kShape.passes / 2;  // sums of a thread
   int stage = 0;
   std::uint32_t phase = 0;
   Piece piece;
@@ -390,31 +399,45 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
         advance(stage, phase), ++step;
         barrier_wait(full + stage * 8, phase);
         const std::uint32_t first_at = tiles_at + stage * kShape.stage_bytes();
-        reg<float> of_window[kShape.cols / 2];
-        multiply_apart<kShape, true>(first_at, stage_at, group, of_window);
-        wgmma_wait<0>();
-        keep_in_order(of_window);
-        release(second);
+        reg<float> of_window[kOfPass];
+#pragma unroll
+        for (int pass = 0; pass < kShape.passes; ++pass) {
+          multiply_apart<kShape, 2 * kOfPass, true>(first_at, stage_at, group, pass * 2 * kOfPass, of_window);
+          wgmma_wait<0>();
+          keep_in_order(of_window);
+          if (pass == kShape.passes - 1) release(second);
+#pragma unroll
+          for (int i = 0; i < kOfPass; ++i) {
+            auto& one = sum[pass * kOfPass + i];
+            one = fmaf(of_window[i], 1 / kSecondFp16, one);
+          }
+          keep_in_order(sum);
+        }
         if constexpr (kShape.lead > 0)
           if (--until_follow == 0) named_arrive<2, 256>();
 #pragma unroll
-        for (int i = 0; i < kShape.cols / 2; ++i) sum[i] = fmaf(of_window[i], 1 / kSecondFp16, sum[i]);
-        multiply_apart<kShape, false>(first_at, stage_at, group, of_window);
-        wgmma_wait<0>();
-        keep_in_order(of_window);
-        release(stage);
+        for (int pass = 0; pass < kShape.passes; ++pass) {
+          multiply_apart<kShape, 2 * kOfPass, false>(first_at, stage_at, group, pass * 2 * kOfPass, of_window);
+          wgmma_wait<0>();
+          keep_in_order(of_window);
+          if (pass == kShape.passes - 1) release(stage);
 #pragma unroll
-        for (int i = 0; i < kShape.cols / 2; ++i) sum[i] += of_window[i];
+          for (int i = 0; i < kOfPass; ++i) sum[pass * kOfPass + i] += of_window[i];
+          keep_in_order(sum);
+        }
       } else if constexpr (kShape.promotes) {
-        reg<Sum<kType>> of_step[kShape.cols / 2];
-        multiply_stage<kType, kShape>(stage_at, group, false, of_step);
-        wgmma_wait<0>();
-        keep_in_order(of_step);
-        release(stage);
+        reg<Sum<kType>> of_step[kOfPass];
 #pragma unroll
-        for (int i = 0; i < kShape.cols / 2; ++i) sum[i] += of_step[i];
+        for (int pass = 0; pass < kShape.passes; ++pass) {
+          multiply_stage<kType, kShape, 2 * kOfPass>(stage_at, group, pass * 2 * kOfPass, false, of_step);
+          wgmma_wait<0>();
+          keep_in_order(of_step);
+          if (pass == kShape.passes - 1) release(stage);
+#pragma unroll
+          for (int i = 0; i < kOfPass; ++i) sum[pass * kOfPass + i] += of_step[i];
+        }
       } else {
-        multiply_stage<kType, kShape>(stage_at, group, step > 0, sum);
+        multiply_stage<kType, kShape, kShape.cols>(stage_at, group, 0, step > 0, sum);
         wgmma_wait<1>();  // the previous step has been multiplied
         if (previous >= 0) release(previous);
         previous = stage;
@@ -486,18 +509,12 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   } else {
     if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
     const Pieces<kShape> pieces(out, block);
-    reg<float> factor_a = 1, factor_b = 1;
-    if constexpr (kShape.apart) {
-      if (out.range != nullptr)
-        factor_a = __uint_as_float(out.range[kFactorOfA]), factor_b = __uint_as_float(out.range[kFactorOfB]);
-    }
     multiply<kType, kShape>(tiles_at, full, empty, pieces, first_sharer, group,
                             [&](const Piece& piece, reg<Sum<kType>>(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
                               const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
                               if constexpr (kShape.apart) {
-#pragma unroll
-                                for (auto& one : sum) one = one * factor_a * factor_b;
+                                if (out.range != nullptr) scale_sums<kShape.cols>(out.range, sum);
                               }
                               if constexpr (kShape.parts > 1) {
                                 leave_partial<kShape>(tiles_at, group, sum);
@@ -634,7 +651,8 @@ void run_terms(const Call& call, const TermRange& range = {}) {
   static_assert(kShape.terms == terms_of(kType) && kShape.apart == (kType == Type::fp16));
   const auto it = matmul_of<float>(call);
   const auto boxed = [&](std::size_t operand, int rows, int box_rows) {
-    const int depth = term_depth(kType), row_bytes = static_cast<int>(blocks_for(it.k, depth)) * term_block_bytes(kType);
+    const int depth = term_depth(kType),
+              row_bytes = static_cast<int>(blocks_for(it.k, depth)) * term_block_bytes(kType);
     const int cols = row_bytes / kShape.input_bytes;
     BoxedMatrix x{.at = call.operand<void>(operand), .type = kType, .cols = cols, .rows = rows, .pitch = cols};
     x.box_cols = kShape.row_numbers(), x.box_rows = box_rows, x.swizzle = Swizzle::of_128_bytes;

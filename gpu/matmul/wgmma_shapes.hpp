@@ -36,6 +36,11 @@ constexpr Shape staged(Shape shape, int boxes = 2) {
   shape.stages = (226 * 1024 - shape.staged_bytes()) / (shape.stage_bytes() + 16);
   return shape;
 }
+/// Multiplies the columns in two halves: sums in further registers are then those of one half.
+constexpr Shape halved(Shape shape) {
+  shape.passes = 2;
+  return shape;
+}
 /// If the registers allow it, two blocks fit on a multiprocessor, so that the next launch can be set up beside this
 /// one.
 constexpr Shape small(int groups, int cols, int cluster, int parts, int most_sums = 128) {
@@ -71,12 +76,14 @@ inline constexpr Named kWholeShapes[] = {
     {"128x192_pair", staged(large(192, 2))},
     {"128x256_pair", staged(large(256, 2))},
 };
-/// For sums that need twice the registers: no tile is wider than 192.
+/// For sums that need twice the registers: tiles are 192 wide, or 256 in two halves.
 inline constexpr Named kPromotedShapes[] = {
     {"64x64", small(1, 64, 1, 1)},
     {"128x64", small(2, 64, 1, 1, 64)},
     {"128x128_pair", staged(large(128, 1))},
     {"128x192_pair", staged(large(192, 1))},
+    {"128x192_pair_deep", staged(large(192, 1), 1)},
+    {"128x256_pair", halved(staged(large(256, 1), 1))},
 };
 
 /// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 4096 pairs
@@ -134,7 +141,7 @@ bool add_choice(Kernel kernel) {
   std::vector<Value> names{{-1, "best"}};
   for (int i = 0; i < kCount; ++i) names.push_back({i, kShapes[i].name});
   kernel = common_record(std::move(kernel), kType);
-  kernel.tunables = {{"shape", names}};
+  kernel.tunables = {{"shape", names}, {"group_rows", {8, 4, 16}}};
   const auto which_of = [](const Params& p) {
     if (const std::int64_t wanted = p.get("shape", -1); wanted >= 0) return static_cast<int>(wanted);
     struct Known {
