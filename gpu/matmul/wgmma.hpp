@@ -41,6 +41,7 @@ struct Shape {
   int products = 1;       ///< of a term of A and one of B, that make up a product
   bool apart = false;     ///< a step has one of the two terms; products with second terms have sums of their own
   int passes = 1;         ///< where sums are added in further registers: parts of the columns, one after the other
+  bool mixed = false;     ///< half of the columns of C is not stored by TMA, but directly
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
@@ -90,15 +91,15 @@ struct Shape {
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
           bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart,
-          int kPasses>
+          int kPasses, bool kMixed>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages,     kPersistent, kCluster,  kCols,  kParts,    kLead,  kShare,
-                                kEarly,  kInputBytes, kStaged,     kPromotes, kTerms, kProducts, kApart, kPasses};
+  static constexpr Shape kShape{kGroups,     kStages, kPersistent, kCluster, kCols,     kParts, kLead,   kShare, kEarly,
+                                kInputBytes, kStaged, kPromotes,   kTerms,   kProducts, kApart, kPasses, kMixed};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
 using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early,
-                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes>;
+                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.mixed>;
 
 /// The same shape for inputs of another type.
 constexpr Shape shape_for(Type type, Shape shape) {

@@ -146,11 +146,11 @@ __device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float
   for (auto& one : sum) one = one * of_a * of_b;
 }
 
-/// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
-/// L2.
-template <int kCols, typename Element>
+/// Stores a thread's elements of a warpgroup's 64 rows of C, of kStored columns from the tile's column `from` on. They
+/// are not read again, so they are the first to leave L2.
+template <int kCols, int kStored = kCols, typename Element>
 __device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
-                                           const reg<Element> (&sum)[kCols / 2]) {
+                                           const reg<Element> (&sum)[kCols / 2], int from = 0) {
   const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -158,7 +158,7 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
     if (y >= out.m) continue;
     mem<Element>* to = out.c + y * out.ldc + col;
 #pragma unroll
-    for (int j = 0; j < kCols / 8; ++j)
+    for (int j = from / 8; j < (from + kStored) / 8; ++j)
       if (8 * j < left) {
         const auto pair = pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
         __stcs(vector_cast<decltype(pair_of(reg<Element>{}, reg<Element>{}))>(to + 8 * j), pair);
@@ -168,13 +168,18 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
 
 /// The same by TMA, which writes whole rows of 128 bytes and waits for nobody: a warp puts 16 rows of 32 columns into
 /// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: so many
-/// boxes of this warp.
-template <int kCols, int kBoxes, typename Register>
-__device__ __forceinline__ void store_sums_by_tma(const CUtensorMap* map_c, std::uint32_t buffers, int first_row,
-                                                  int first_col, const Register (&sum)[kCols / 2]) {
+/// boxes of this warp. If half of the columns are stored directly, TMA reads the others meanwhile.
+template <int kCols, int kBoxes, bool kHalfDirectly, typename Element>
+__device__ __forceinline__ void store_sums_by_tma(const Output<Element>& out, const CUtensorMap* map_c,
+                                                  std::uint32_t buffers, int first_row, int first_col,
+                                                  const reg<Element> (&sum)[kCols / 2]) {
   const int lane = threadIdx.x % 32, row = lane / 4, y = first_row + threadIdx.x % 128 / 32 * 16;
 #pragma unroll
   for (int box = 0; box < kCols / kStoredCols; ++box) {
+    if (kHalfDirectly && box / kBoxes % 2 == 1) {
+      store_sums<kCols, kStoredCols>(out, first_row, first_col, sum, box * kStoredCols);
+      continue;
+    }
     const std::uint32_t buffer = buffers + box % kBoxes * kStoreBytes;
     if (lane == 0) tma_store_wait<kBoxes - 1>();  // the last box that was here has been read
     __syncwarp();
@@ -530,8 +535,8 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                 if constexpr (kShape.staged > 0) {
                                   const int boxes = threadIdx.x / 32 * kShape.staged;  // of the warps before
                                   if (out.by_tma)
-                                    return store_sums_by_tma<kShape.cols, kShape.staged>(
-                                        &map_c, staged_at + boxes * kStoreBytes, first_row, col, sum);
+                                    return store_sums_by_tma<kShape.cols, kShape.staged, kShape.mixed>(
+                                        out, &map_c, staged_at + boxes * kStoreBytes, first_row, col, sum);
                                 }
                                 if (!kShape.b_by_columns() || out.is_plain)
                                   store_sums<kShape.cols>(out, first_row, col, sum);

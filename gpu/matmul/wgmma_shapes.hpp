@@ -36,6 +36,11 @@ constexpr Shape staged(Shape shape, int boxes = 2) {
   shape.stages = (226 * 1024 - shape.staged_bytes()) / (shape.stage_bytes() + 16);
   return shape;
 }
+/// Stores half of C directly, so that a warp waits less for TMA to read the rest.
+constexpr Shape mixed(Shape shape) {
+  shape.mixed = true;
+  return shape;
+}
 /// Multiplies the columns in two halves: sums in further registers are then those of one half.
 constexpr Shape halved(Shape shape) {
   shape.passes = 2;
@@ -75,6 +80,8 @@ inline constexpr Named kWholeShapes[] = {
     {"128x128_pair", staged(small(2, 128, 2, 1))},
     {"128x192_pair", staged(large(192, 2))},
     {"128x256_pair", staged(large(256, 2))},
+    {"128x256_pair_mixed", mixed(staged(large(256, 2)))},
+    {"128x256_pair_direct", large(256, 2)},
 };
 /// For sums that need twice the registers: tiles are 192 wide, or 256 in two halves.
 inline constexpr Named kPromotedShapes[] = {
@@ -83,7 +90,8 @@ inline constexpr Named kPromotedShapes[] = {
     {"128x128_pair", staged(large(128, 1))},
     {"128x192_pair", staged(large(192, 1))},
     {"128x192_pair_deep", staged(large(192, 1), 1)},
-    {"128x256_pair", halved(staged(large(256, 1), 1))},
+    {"128x192_pair_mixed", mixed(staged(large(192, 1), 1))},
+    {"128x256_pair", halved(mixed(staged(large(256, 1), 1)))},
 };
 
 /// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 4096 pairs

@@ -42,9 +42,9 @@ inline constexpr Named kTermShapes[] = {
 /// Of FP16, of which a window takes two stages: the larger ring makes up for a second box of C.
 inline constexpr Named kApartShapes[] = {
     {"128x64", small(2, 64, 1, 1, 64)},
-    {"128x128_pair", staged(large(128, 1), 1)},
-    {"128x192_pair", staged(large(192, 1), 1)},
-    {"128x256_pair", halved(staged(large(256, 1), 1))},
+    {"128x128_pair", mixed(staged(large(128, 1), 1))},
+    {"128x192_pair", mixed(staged(large(192, 1), 1))},
+    {"128x256_pair", halved(mixed(staged(large(256, 1), 1)))},
 };
 
 /// The same shape for float32 numbers in terms of `type`, of which so many products are added.
