@@ -84,7 +84,7 @@ def _spread(view: View, part: Part, name: str) -> Figure:
             ax.tick_params(axis="y", length=0)
             style.rate_ticks(ax.xaxis, *ax.get_xlim(), spread=25)
             ax.set_xlabel(f"{('Bandwidth', 'Arithmetic')[i]} [{unit}]")
-    return Figure(name, _rows(part), draw, "Every roof: median, 95\u00a0% interval (dark) and range of its samples (pale). "
+    return Figure(name, _rows(part), draw, "Every roof: median, 95\u00a0% interval within the run (dark) and range of its samples (pale). "
                   f"{words.provenance(part, part.ceilings(), hollow=False)}",
                   "Dot plot of every roof with the range of its samples.", height=12 + 3.8 * most)
 

@@ -16,6 +16,7 @@
 #include "gpu/cuda_error.hpp"
 #include "gpu/host_buffers.hpp"
 #include "gpu/launch.hpp"
+#include "gpu/memory_scan.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/point_marker.hpp"
 #include "gpu/simt/cublas.hpp"
@@ -104,6 +105,16 @@ class Gpu : public Target {
       if (std::memcmp(static_cast<const std::byte*>(host) + begin, part, count) != 0) same = false;
     });
     return same;
+  }
+
+  bool is_filled(const void* memory, std::size_t bytes, unsigned char byte) override {
+    if (host_buffers_.holds(memory)) return HostBuffers::is_filled(memory, byte, bytes);
+    return scan_.is_filled(memory, bytes, byte, stream_);
+  }
+
+  std::optional<std::uint64_t> fingerprint(const void* memory, std::size_t bytes) override {
+    if (bytes <= kDirectBytes || host_buffers_.holds(memory)) return std::nullopt;
+    return scan_.fingerprint(memory, bytes, stream_);
   }
 
   void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
@@ -202,6 +213,7 @@ class Gpu : public Target {
   std::map<std::string, double> hot_seconds_;  // of one run, by kernel and parameters
   std::optional<double> energy_j_;             // of the last timed interval
   HostBuffers host_buffers_;
+  MemoryScan scan_;
   std::unique_ptr<Bus> bus_;
   std::unique_ptr<StagedCopy> staged_;
   bool can_stage_ = true;

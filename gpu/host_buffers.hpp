@@ -65,6 +65,13 @@ class HostBuffers {
     each_part(bytes,
               [=](std::size_t at, std::size_t size) { std::memset(static_cast<std::byte*>(buffer) + at, byte, size); });
   }
+  static bool is_filled(const void* buffer, unsigned char byte, std::size_t bytes) {
+    std::atomic<bool> same = true;
+    each_part(bytes, [&](std::size_t at, std::size_t size) {
+      if (!all_are(static_cast<const std::byte*>(buffer) + at, byte, size)) same = false;
+    });
+    return same;
+  }
   static bool are_equal(const void* a, const void* b, std::size_t bytes) {
     std::atomic<bool> same = true;
     each_part(bytes, [&](std::size_t at, std::size_t size) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -38,7 +39,7 @@ class FakeTarget final : public Target {
   void upload(void*, const void*, std::size_t) override {}
   void download(void*, const void*, std::size_t) override {}
   std::string refuse(const Kernel&, const Call&) const override { return ""; }
-  void settle() override { has_settled_ = true; }
+  void settle(const std::set<int>&) override { has_settled_ = true; }
   void run(const Kernel& kernel, const Call&) override {
     if (std::exchange(has_settled_, false)) warmed.push_back(kernel.name);
   }

@@ -56,7 +56,7 @@ struct Effort {
   double seconds = 1.0;             ///< wall budget once min_samples are taken
   double longest_run = 60;          ///< seconds; a point whose first run takes longer is skipped
   bool energy = false;              ///< may spend a second on it where the counters are slow (a GPU's)
-  double target_half_width = 0.01;  ///< of the median's 95 % interval, relative
+  double target_half_width = 0.01;  ///< of the median's 95 % interval as if samples were independent, relative
 };
 
 /// One measurement to make: a kernel with its sizes and tunables in one mode.

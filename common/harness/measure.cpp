@@ -158,6 +158,7 @@ Sampler::Sampler(std::string name, Target& target, const Kernel& kernel, const C
   target.settle();
   const double least = overrides.min_seconds > 0 ? overrides.min_seconds : target.resolved_seconds();
   runs_ = runs_per_sample(target, kernel, call, mode, least);
+  own_threads_ = target.busy_threads();
 }
 
 void Sampler::take(int count) {
@@ -170,7 +171,7 @@ void Sampler::take(int count) {
 }
 
 void Sampler::warm_up() {
-  target_.settle();
+  target_.settle(own_threads_);
   if (mode_ == Mode::cold || (!samples_.empty() && samples_.back().seconds > kLongRun)) return;
   const auto start = Clock::now();
   do target_.run(kernel_, call_);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ class Sampler {
   Effort effort_;
   Overrides overrides_;
   std::int64_t runs_ = 1;
+  std::set<int> own_threads_;  ///< that its runs leave looking for more work
   double elapsed_ = 0;
   std::vector<Sample> samples_;
 };

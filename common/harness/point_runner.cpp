@@ -78,8 +78,8 @@ struct PointRunner::Attempt {
   }
 };
 
-PointRunner::PointRunner(int device, std::uint64_t seed, const Overrides& overrides)
-    : machine_(device), seed_(seed), overrides_(overrides), cache_(machine_.host().free_bytes() / 4) {}
+PointRunner::PointRunner(std::shared_ptr<Bench> bench, std::uint64_t seed, const Overrides& overrides)
+    : bench_(std::move(bench)), seed_(seed), overrides_(overrides) {}
 
 std::vector<PointEntries> PointRunner::run(const Group& group, const std::string& not_interleaved) {
   if (group.size() == 1) return run_together(group, not_interleaved);
@@ -122,19 +122,25 @@ std::vector<PointEntries> PointRunner::run_together(const Group& group, const st
 
 /// Why this point cannot be measured on this machine; empty if it can.
 std::string PointRunner::refusal(const Point& point, const Call& call) {
-  Target* target = machine_.target_of(*point.kernel);
-  if (!target) return machine_.gpu_unavailable();
+  Target* target = machine().target_of(*point.kernel);
+  if (!target) return machine().gpu_unavailable();
   if (std::string reason = target->refuse(*point.kernel, call); !reason.empty()) return reason;
   const std::size_t needed = workload_bytes(*point.kernel, *point.problem, call.params);
   if (std::string reason = shortage(needed, target->free_bytes(), ""); !reason.empty()) return reason;
   // Beside the operands the host holds two sets of inputs and the outputs being judged.
-  const bool on_host = target == &machine_.host();
-  return shortage(needed * (on_host ? 4 : 3), machine_.host().free_bytes(), " on the host");
+  const bool on_host = target == &machine().host();
+  return host_shortage(needed * (on_host ? 4 : 3));
+}
+
+/// Inputs that are kept for other points give way.
+std::string PointRunner::host_shortage(std::size_t needed) {
+  if (needed > machine().host().free_bytes()) bench_->inputs.clear();
+  return shortage(needed, machine().host().free_bytes(), " on the host");
 }
 
 /// Why the operands of all cannot be in memory at once; empty if they can, and if the points cannot be measured anyway.
 std::string PointRunner::group_refusal(const Group& group) {
-  Target* target = machine_.target_of(*group.front()->kernel);
+  Target* target = machine().target_of(*group.front()->kernel);
   if (!target) return "";
   std::size_t needed = 0, largest = 0;
   for (const Point* point : group) {
@@ -145,8 +151,8 @@ std::string PointRunner::group_refusal(const Group& group) {
   }
   if (needed == largest) return "";  // at most one of them: nothing is held together
   if (std::string reason = shortage(needed, target->free_bytes(), ""); !reason.empty()) return reason;
-  const std::size_t on_host = (target == &machine_.host() ? needed : 0) + 3 * largest;
-  return shortage(on_host, machine_.host().free_bytes(), " on the host");
+  const std::size_t on_host = (target == &machine().host() ? needed : 0) + 3 * largest;
+  return host_shortage(on_host);
 }
 
 /// Ends a point that is counted or cannot be measured; the others get their call.
@@ -176,7 +182,7 @@ void PointRunner::verify(Attempt& attempt, const DataSet& data) {
   const std::shared_ptr<const HostInputs> given = inputs(point, data);
   if (!attempt.work) {
     const Timed timed(spent_.memory);
-    attempt.work = std::make_unique<Workload>(*machine_.target_of(*point.kernel), *point.kernel, *point.problem,
+    attempt.work = std::make_unique<Workload>(*machine().target_of(*point.kernel), *point.kernel, *point.problem,
                                               *attempt.call, point.threads);
   }
   const auto start = std::chrono::steady_clock::now();
@@ -218,7 +224,7 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
     attempt.guard([&] {
       const Point& point = *attempt.point;
       attempt.work->clear_outputs();
-      samplers.emplace_back(point.name(), *machine_.target_of(*point.kernel), *point.kernel, attempt.work->call(),
+      samplers.emplace_back(point.name(), *machine().target_of(*point.kernel), *point.kernel, attempt.work->call(),
                             point.way == Way::cold ? Mode::cold : Mode::hot, point.effort, overrides_);
       sampled.push_back(&attempt);
     });
@@ -254,7 +260,7 @@ void PointRunner::conclude(Attempt& attempt) {
   const Point& point = *attempt.point;
   const Check check = judge_again(attempt);
   if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, *point.data, "after timing")));
-  add_device_facts(attempt, *machine_.target_of(*point.kernel));
+  add_device_facts(attempt, *machine().target_of(*point.kernel));
   attempt.entries = sample_entries(point, attempt.measurement, attempt.facts);
   attempt.work.reset();
 }
@@ -282,14 +288,14 @@ void PointRunner::add_device_facts(Attempt& attempt, Target& target) {
 }
 
 void PointRunner::run_once(const Point& point) {
-  Workload work(*machine_.gpu(), *point.kernel, *point.problem, prepared_call(point));
+  Workload work(*machine().gpu(), *point.kernel, *point.problem, prepared_call(point));
   const Check check = work.verify(*inputs(point, *point.data));
   if (!check.passed()) throw Error(point.name() + ": " + check.reason());
 }
 
 std::shared_ptr<const HostInputs> PointRunner::inputs(const Point& point, const DataSet& data) {
   const Timed timed(spent_.inputs);
-  return cache_.get(*point.problem, point.sizes, data, seed_);
+  return bench_->inputs.get(*point.problem, point.sizes, data, seed_);
 }
 
 }  // namespace rung

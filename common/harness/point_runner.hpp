@@ -36,11 +36,22 @@ struct LostPoint : DeviceLost {
   const Point* point;
 };
 
+/// What the experiments of a study share: the machine, and the inputs that were used last.
+struct Bench {
+  /// `device`: the number of the GPU.
+  explicit Bench(int device) : machine(device), inputs(machine.host().free_bytes() / 4) {}
+  Machine machine;
+  InputCache inputs;
+};
+
 class PointRunner {
  public:
-  PointRunner(int device, std::uint64_t seed, const Overrides& overrides);
+  /// On a bench of its own.
+  PointRunner(int device, std::uint64_t seed, const Overrides& overrides)
+      : PointRunner(std::make_shared<Bench>(device), seed, overrides) {}
+  PointRunner(std::shared_ptr<Bench> bench, std::uint64_t seed, const Overrides& overrides);
 
-  Machine& machine() { return machine_; }
+  Machine& machine() { return bench_->machine; }
   const TimeSpent& spent() const { return spent_; }
 
   /// The entries of every point of the group, whatever becomes of it: a kernel that fails has an entry that says so and
@@ -59,6 +70,7 @@ class PointRunner {
   std::vector<PointEntries> run_together(const Group& group, const std::string& not_interleaved);
   std::string refusal(const Point& point, const Call& call);
   std::string group_refusal(const Group& group);
+  std::string host_shortage(std::size_t needed);
   void prepare(Attempt& attempt);
   void verify(Attempt& attempt, bool on_exact);
   void verify(Attempt& attempt, const DataSet& data);
@@ -69,11 +81,10 @@ class PointRunner {
   void add_device_facts(Attempt& attempt, Target& target);
   std::shared_ptr<const HostInputs> inputs(const Point& point, const DataSet& data);
 
-  Machine machine_;
+  std::shared_ptr<Bench> bench_;
   std::uint64_t seed_;
   std::uint64_t fresh_ = 0;  ///< inputs made that no kernel has seen
   Overrides overrides_;
-  InputCache cache_;
   TimeSpent spent_;
 };
 

@@ -41,7 +41,7 @@ std::string rate_text(const Point& point, const std::vector<Json>& entries) {
   std::vector<double> rates;
   for (const Json& entry : entries) rates.push_back(entry.value(metric.key, 0.0));
   const double middle = median(rates);
-  const Interval interval = median_interval(rates);
+  const Interval interval = interval_within_run(rates);
   const auto [scaled, prefix] = with_prefix(middle, metric.unit);
   const double half_width = 50 * (interval.high - interval.low) / middle;
   return fmt::format("{:>10.1f} {:<10} {}  {:>2} samples, {}", scaled, prefix + metric.unit,

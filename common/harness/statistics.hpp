@@ -1,4 +1,4 @@
-/// The two statistics that sampling stops on. Everything else about the samples is the report's business.
+/// What sampling stops on, and what its progress shows. Everything else about the samples is the report's business.
 #pragma once
 
 #include <span>
@@ -16,5 +16,13 @@ struct Interval {
   double low = 0, high = 0;
 };
 Interval median_interval(std::span<const double> samples);
+
+/// As how many independent samples these count, in the order in which they were taken: n (1 - r) / (1 + r), with the
+/// correlation r between the ranks of successive samples. report/data/statistics.py has the same.
+double effective_samples(std::span<const double> samples);
+
+/// The interval for samples that are correlated: wider, the whole range where they count for fewer than 6. It says
+/// where the median of this run lies, not that of the next one.
+Interval interval_within_run(std::span<const double> samples);
 
 }  // namespace rung

@@ -306,7 +306,8 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   const InterruptsWait waiting;
   const std::vector<const Point*> points = shuffled_points(experiment, options);
   if (!options.copy_to.empty()) check_writable(options.copy_to);
-  PointRunner runner(options.device, options.seed, options.overrides);
+  PointRunner runner(options.bench ? options.bench : std::make_shared<Bench>(options.device), options.seed,
+                     options.overrides);
   StudyOutcome outcome{.folder = run_folder(experiment, options)};
   if (options.supervision.watch) options.supervision.watch->set_folder(outcome.folder);
   Journal journal(outcome.folder / kJournal,

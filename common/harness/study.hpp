@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 namespace rung {
 
 class Progress;
+struct Bench;
 
 struct StudyOptions {
   std::filesystem::path outdir;   ///< holds one folder per run
@@ -28,6 +30,7 @@ struct StudyOptions {
   double point_seconds = 600;    ///< that the measuring of a point may take beside its samples
   Supervision supervision;       ///< where another process looks after this one
   Progress* progress = nullptr;  ///< of several experiments together; null: of this one alone
+  std::shared_ptr<Bench> bench;  ///< that several experiments share; null: of this one alone
 };
 
 struct StudyOutcome {

@@ -46,12 +46,9 @@ std::string cache_key(const Problem& problem, const Params& sizes, const DataSet
 HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   std::vector<void*> pointers;
   for (const Operand& operand : problem.operands(sizes)) {
-    const std::size_t rounded = (operand.bytes() + 255) / 256 * 256;
-    data_.emplace_back(operand.is_input() ? std::aligned_alloc(256, rounded) : nullptr);
-    if (operand.is_input() && !data_.back())
-      throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB of " + operand.name);
-    bytes_ += operand.is_input() ? rounded : 0;
-    pointers.push_back(data_.back().get());
+    data_.push_back(operand.is_input() ? HostMemory(operand.bytes()) : HostMemory());
+    bytes_ += data_.back().bytes();
+    pointers.push_back(data_.back().data());
   }
   problem.fill(sizes, data, seed, pointers);
   reference_ = [&problem, sizes, data, seed, inputs = std::vector<const void*>(pointers.begin(), pointers.end())] {
@@ -94,7 +91,8 @@ Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem,
       buffers_(buffers_of(kernel, problem, call.params, threads)),
       operands_(problem.operands(call.params).size()),
       call_(std::move(call)),
-      threads_(threads) {
+      threads_(threads),
+      prints_(operands_) {
   // Where memory is not equally near to all cores, pages go to those that touch them.
   const UseThreads own(threads_or_as_now(threads_));
   try {
@@ -130,6 +128,7 @@ Check Workload::verify(const HostInputs& inputs) {
       target_.upload(call_.operands[i], inputs.input(i), buffers_[i].bytes());
     else
       target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
+    if (buffers_[i].role == Role::input) prints_[i] = target_.fingerprint(call_.operands[i], buffers_[i].bytes());
   }
   run();
   return judge(inputs);
@@ -149,7 +148,7 @@ Check Workload::recheck(const HostInputs& inputs) {
 }
 
 Check Workload::judge(const HostInputs& inputs) {
-  std::vector<std::unique_ptr<std::byte[]>> outputs;
+  std::vector<HostMemory> outputs;
   std::vector<const void*> host;
   for (std::size_t i = 0; i < operands_; ++i) {
     if (!buffers_[i].is_output()) {
@@ -160,9 +159,9 @@ Check Workload::judge(const HostInputs& inputs) {
       host.push_back(call_.operands[i]);
       continue;
     }
-    outputs.push_back(std::make_unique_for_overwrite<std::byte[]>(buffers_[i].bytes()));
-    target_.download(outputs.back().get(), call_.operands[i], buffers_[i].bytes());
-    host.push_back(outputs.back().get());
+    outputs.emplace_back(buffers_[i].bytes());
+    target_.download(outputs.back().data(), call_.operands[i], buffers_[i].bytes());
+    host.push_back(outputs.back().data());
   }
   Check check = inputs.judge(host).within(kernel_.error_bound);
   if (check.failure.empty()) check.failure = guard_failure();
@@ -246,16 +245,12 @@ std::string Workload::late_write() {
   clear_outputs();
   if (since(start) > kLong) return "";
   std::this_thread::sleep_for(kWait);
+  target_.end_idle_threads();  // what still runs then is waited for
   target_.settle();
   for (std::size_t i = 0; i < operands_; ++i) {
     if (buffers_[i].role != Role::output) continue;
-    constexpr std::size_t kChunk = std::size_t{1} << 20;
-    const std::vector<unsigned char> mark(std::min(buffers_[i].bytes(), kChunk), kPoisonByte);
-    for (std::size_t done = 0; done < buffers_[i].bytes(); done += kChunk) {
-      const std::size_t count = std::min(buffers_[i].bytes() - done, kChunk);
-      if (!target_.holds(static_cast<std::byte*>(call_.operands[i]) + done, mark.data(), count))
-        return "wrote to " + buffers_[i].name + " after it had returned";
-    }
+    if (!target_.is_filled(call_.operands[i], buffers_[i].bytes(), kPoisonByte))
+      return "wrote to " + buffers_[i].name + " after it had returned";
   }
   return "";
 }
@@ -278,7 +273,9 @@ std::string Workload::guard_failure() {
 std::string Workload::input_failure(const HostInputs& inputs) {
   for (std::size_t i = 0; i < operands_; ++i) {
     if (buffers_[i].role != Role::input) continue;
-    if (!target_.holds(call_.operands[i], inputs.input(i), buffers_[i].bytes()))
+    const void* const memory = call_.operands[i];
+    const std::size_t bytes = buffers_[i].bytes();
+    if (prints_[i] ? target_.fingerprint(memory, bytes) != prints_[i] : !target_.holds(memory, inputs.input(i), bytes))
       return "changed its input " + buffers_[i].name;
   }
   return "";

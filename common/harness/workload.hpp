@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/machine/host_memory.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/problem.hpp"
 
@@ -17,7 +18,7 @@ class HostInputs {
   HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed);
 
   std::size_t bytes() const { return bytes_; }
-  const void* input(std::size_t operand) const { return data_[operand].get(); }
+  const void* input(std::size_t operand) const { return data_[operand].data(); }
   /// `host` holds one pointer per operand. What is right is worked out at the first call, when the first kernel has
   /// run: it cannot have read the answer.
   Check judge(std::span<const void* const> host) const;
@@ -25,10 +26,7 @@ class HostInputs {
   double reference_seconds() const { return reference_seconds_; }
 
  private:
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
-  };
-  std::vector<std::unique_ptr<void, Free>> data_;  ///< empty for outputs that are not read
+  std::vector<HostMemory> data_;  ///< empty for outputs that are not read
   std::size_t bytes_ = 0;
   std::function<Judge()> reference_;
   mutable Judge judge_;
@@ -39,6 +37,7 @@ class HostInputs {
 class InputCache {
  public:
   explicit InputCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  void clear() { entries_.clear(); }
   std::shared_ptr<const HostInputs> get(const Problem& problem, const Params& sizes, const DataSet& data,
                                         std::uint64_t seed);
 
@@ -96,6 +95,7 @@ class Workload {
   std::size_t operands_ = 0;      ///< how many of them are the problem's
   Call call_;
   int threads_ = 0;
+  std::vector<std::optional<std::uint64_t>> prints_;  ///< of the inputs as they were uploaded, where the target has any
 };
 
 /// Bytes of a target's memory that a workload takes.

@@ -1,22 +1,24 @@
 /// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
 #include <malloc.h>
 #include <omp.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <span>
+#include <set>
 #include <thread>
 
 #include "common/machine/cpu_events.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/machine/host_memory.hpp"
 #include "common/machine/openblas.hpp"
 #include "common/machine/parts.hpp"
 #include "common/machine/rapl.hpp"
@@ -25,9 +27,7 @@
 namespace rung {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHugePage = 2u << 20;
 constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the machine does not tell its last-level cache
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -80,9 +80,10 @@ const char* proc_bind_name() {
   }
 }
 
-/// Whether a thread of this process other than the calling one is on a core or waits for one.
-bool others_run() {
+/// The threads of this process other than the calling one that are on a core or wait for one.
+std::set<int> others_that_run() {
   const std::string self = std::to_string(gettid());
+  std::set<int> others;
   std::error_code none;  // without /proc nothing is known
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none)) {
     if (thread.path().filename() == self) continue;
@@ -90,9 +91,10 @@ bool others_run() {
     std::string line;
     std::getline(file, line);
     const std::size_t name_end = line.rfind(')');
-    if (name_end != std::string::npos && line.compare(name_end, 3, ") R") == 0) return true;
+    if (name_end != std::string::npos && line.compare(name_end, 3, ") R") == 0)
+      others.insert(std::atoi(thread.path().filename().c_str()));
   }
-  return false;
+  return others;
 }
 
 class Host final : public Target {
@@ -105,25 +107,30 @@ class Host final : public Target {
   /// What was freed and is still mapped goes back to the system first where that has less than half of its memory left.
   std::size_t free_bytes() const override {
     if (available_memory() < cpu_info().memory_bytes / 2) malloc_trim(0);
-    return available_memory();
+    return available_memory() + kept_bytes();
   }
 
-  /// Large arrays lie in huge pages if the system has them, since a core's prefetcher stops at the end of a page; so
-  /// their pages are new ones, of which nobody has made small ones before. They are first touched by all threads, each
-  /// its share, so that on a machine with several memories a thread that later works on its share finds it near.
+  /// Arrays are first touched by all threads, each its share, so that on a machine with several memories a thread that
+  /// later works on its share finds it near.
   void* allocate(std::size_t bytes) override {
-    void* memory = nullptr;
-    if (bytes <= available_memory()) memory = bytes < 2 * kHugePage ? small_pages(bytes) : huge_pages_for(bytes);
-    if (!memory)
-      throw Error("no memory on the host for " + std::to_string(bytes / 1000000) + " MB: use a smaller size");
-    touch(static_cast<char*>(memory), bytes);
+    Array array = kept_array(bytes);
+    if (!array.memory.data()) {
+      while (!kept_.empty() && bytes > available_memory()) kept_.pop_front();
+      if (bytes > available_memory())
+        throw Error("no memory on the host for " + std::to_string(bytes / 1000000) + " MB: use a smaller size");
+      array = {HostMemory(bytes), omp_get_max_threads()};
+      touch(reinterpret_cast<char*>(array.memory.data()), bytes);
+    }
+    void* const memory = array.memory.data();
+    arrays_[memory] = std::move(array);
     return memory;
   }
   void release(void* memory) noexcept override {
-    const auto large = mapped_.find(memory);
-    if (large == mapped_.end()) return std::free(memory);
-    munmap(large->second.data(), large->second.size());
-    mapped_.erase(large);
+    const auto used = arrays_.find(memory);
+    if (used == arrays_.end()) return;
+    if (used->second.memory.bytes() >= HostMemory::kLarge) kept_.push_back(std::move(used->second));
+    arrays_.erase(used);
+    while (!kept_.empty() && kept_bytes() > available_memory() / 4) kept_.pop_front();
   }
   void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
   void download(void* host, const void* from, std::size_t bytes) override { copy(host, from, bytes); }
@@ -138,6 +145,13 @@ class Host final : public Target {
     });
     return same;
   }
+  bool is_filled(const void* memory, std::size_t bytes, unsigned char byte) override {
+    std::atomic<bool> same = true;
+    each_part(bytes, [&](std::size_t begin, std::size_t count) {
+      if (!all_are(static_cast<const std::byte*>(memory) + begin, byte, count)) same = false;
+    });
+    return same;
+  }
   void poison(void* buffer, std::size_t bytes, unsigned char byte) override {
     each_part(bytes, [&](std::size_t begin, std::size_t count) {
       std::memset(static_cast<char*>(buffer) + begin, byte, count);
@@ -149,14 +163,16 @@ class Host final : public Target {
   }
 
   /// A process in which some thread never rests is waited for once.
-  void settle() override {
+  void settle(const std::set<int>& own) override {
     using namespace std::chrono_literals;
     const auto start = Clock::now();
-    while (can_settle_ && others_run()) {
+    while (can_settle_ && !std::ranges::includes(own, others_that_run())) {
       std::this_thread::sleep_for(1ms);
       can_settle_ = Clock::now() - start < 200ms;
     }
   }
+  std::set<int> busy_threads() const override { return others_that_run(); }
+  void end_idle_threads() override { omp_pause_resource_all(omp_pause_soft); }
 
   void run(const Kernel& kernel, const Call& call) override {
     if (kernel.reset) kernel.reset(call);
@@ -244,20 +260,29 @@ class Host final : public Target {
     return total;
   }
 
-  static void* small_pages(std::size_t bytes) {
-    return std::aligned_alloc(kAlignment, round_up(std::max<std::size_t>(bytes, 1), kAlignment));
+  /// Memory, and how many threads have touched it first.
+  struct Array {
+    HostMemory memory;
+    int threads = 0;
+  };
+
+  /// To have the system clear new pages may take longer than to work on them: those of a large array that was released
+  /// serve the next one of its size and number of threads. Empty if there are none.
+  Array kept_array(std::size_t bytes) {
+    const auto fits = [&](const Array& one) {
+      return one.memory.bytes() == bytes && one.threads == omp_get_max_threads();
+    };
+    const auto found = std::ranges::find_if(kept_, fits);
+    if (found == kept_.end()) return {};
+    Array array = std::move(*found);
+    kept_.erase(found);
+    return array;
   }
 
-  void* huge_pages_for(std::size_t bytes) {
-    const std::size_t size = round_up(bytes, kHugePage) + kHugePage;  // begins at the next multiple of a huge page
-    void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) return nullptr;
-    madvise(mapped, size, MADV_HUGEPAGE);
-    auto* const begin = static_cast<char*>(mapped);
-    char* const memory = begin + (round_up(reinterpret_cast<std::uintptr_t>(begin), kHugePage) -
-                                  reinterpret_cast<std::uintptr_t>(begin));
-    mapped_[memory] = {begin, size};
-    return memory;
+  std::size_t kept_bytes() const {
+    std::size_t bytes = 0;
+    for (const Array& one : kept_) bytes += one.memory.bytes();
+    return bytes;
   }
 
   static void copy(void* to, const void* from, std::size_t bytes) {
@@ -290,7 +315,8 @@ class Host final : public Target {
   Rapl rapl_;
   std::optional<double> energy_j_;
   CpuEvents events_;
-  std::map<void*, std::span<char>> mapped_;  ///< large arrays, and the pages that they lie in
+  std::map<void*, Array> arrays_;  ///< in use, by where they begin
+  std::deque<Array> kept_;         ///< large ones that were released, the first one first
   char* flush_ = nullptr;
   std::size_t flush_bytes_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace rung {
 
@@ -16,6 +17,12 @@ void each_part(std::size_t bytes, const Part& part) {
 #pragma omp parallel for schedule(static) if (all > 4 * kPart)
   for (std::int64_t begin = 0; begin < all; begin += kPart)
     part(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(kPart, all - begin)));
+}
+
+/// Whether each of so many bytes, at least one, is `byte`.
+inline bool all_are(const void* bytes, unsigned char byte, std::size_t count) {
+  const auto* const first = static_cast<const unsigned char*>(bytes);
+  return first[0] == byte && std::memcmp(first, first + 1, count - 1) == 0;  // each one equals its neighbour
 }
 
 }  // namespace rung

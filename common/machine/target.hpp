@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,6 +74,20 @@ class Target {
     return true;
   }
 
+  /// Whether each of the bytes is `byte`.
+  virtual bool is_filled(const void* memory, std::size_t bytes, unsigned char byte) {
+    constexpr std::size_t kChunk = std::size_t{1} << 20;
+    const std::vector<unsigned char> same(std::min(bytes, kChunk), byte);
+    for (std::size_t done = 0; done < bytes; done += kChunk)
+      if (!holds(static_cast<const std::byte*>(memory) + done, same.data(), std::min(bytes - done, kChunk)))
+        return false;
+    return true;
+  }
+  /// A number that changes with any byte of the memory, where the target finds it sooner than holds() answers.
+  virtual std::optional<std::uint64_t> fingerprint(const void* /*memory*/, std::size_t /*bytes*/) {
+    return std::nullopt;
+  }
+
   /// A buffer for an operand between two guard bands of kGuardBytes, which may be uploaded to and downloaded.
   virtual void* allocate_guarded(const Operand& operand) {
     return static_cast<std::byte*>(allocate(operand.bytes() + 2 * kGuardBytes)) + kGuardBytes;
@@ -89,7 +105,12 @@ class Target {
   virtual std::string refuse(const Kernel& kernel, const Call& call) const = 0;
   /// Waits, a fifth of a second at most, until what another kernel has left behind no longer takes time from the next:
   /// idle threads of OpenMP and of the libraries go on looking for work for some milliseconds, on the same cores.
-  virtual void settle() {}
+  /// Threads of `own` may go on: they are those that the next kernel itself keeps busy.
+  virtual void settle(const std::set<int>& /*own*/ = {}) {}
+  /// Threads of this process, but for the caller, that are on a core now or wait for one.
+  virtual std::set<int> busy_threads() const { return {}; }
+  /// Ends threads that look for work, where that can be; the next kernel makes new ones.
+  virtual void end_idle_threads() {}
   /// Runs the kernel once and waits for its end. Throws Error, or DeviceLost when nothing more can run.
   virtual void run(const Kernel& kernel, const Call& call) = 0;
   /// Seconds that `runs` runs took together, timed as one interval; with Mode::cold each run is timed alone.

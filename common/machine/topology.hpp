@@ -1,4 +1,4 @@
-/// Cores and caches that this process may use. Read by hwloc; in a build without it, from Linux's files.
+/// Cores and caches that this process may use. Read by hwloc; without it, or where it dies, from Linux's files.
 #pragma once
 
 #include <cstddef>

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "common/problem/problem.hpp"
 
@@ -77,17 +78,65 @@ void fill_inputs(const Params& p, const DataSet& data, std::uint64_t seed, std::
   for (std::int64_t w = 0; w < walkers; ++w) at[w] = word_of(w * nodes / walkers);
 }
 
+/// A part of the cycle: the words from one of some nodes, which lie evenly in memory, up to before the next of them
+/// that the cycle visits.
+struct Piece {
+  std::vector<std::uint32_t> words;
+  std::uint32_t sum = 0;
+  std::size_t next = 0;  ///< the piece that follows
+};
+
+/// A walk waits for the memory at each step; so many pieces are walked at once, some by each thread.
+std::vector<Piece> pieces_of(const std::uint32_t* next, std::int64_t nodes, std::int64_t words) {
+  constexpr std::int64_t kPieces = 1024, kTogether = 8;
+  const auto apart = static_cast<std::uint32_t>(std::max<std::int64_t>(nodes / kPieces, 1) * words);
+  const auto count = static_cast<std::int64_t>((nodes * words - 1) / apart + 1);
+  std::vector<Piece> pieces(static_cast<std::size_t>(count));
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t first = 0; first < count; first += kTogether) {
+    std::vector<std::pair<std::uint32_t, Piece*>> walks;  // the word that each is at
+    for (std::int64_t i = first; i < std::min(first + kTogether, count); ++i)
+      walks.emplace_back(static_cast<std::uint32_t>(i) * apart, &pieces[static_cast<std::size_t>(i)]);
+    while (!walks.empty()) {
+      for (auto& [here, piece] : walks) {
+        piece->words.push_back(here);
+        piece->sum += here;
+        here = next[here];
+      }
+      std::erase_if(walks, [&](const auto& walk) {
+        walk.second->next = walk.first / apart;
+        return walk.first % apart == 0;
+      });
+    }
+  }
+  return pieces;
+}
+
 /// The cycle as it lies in memory: the word at each place, each node's place, and the sum of the words before a place.
 struct Cycle {
   std::vector<std::uint32_t> word, place, before;
 
   Cycle(const std::uint32_t* next, std::int64_t nodes, std::int64_t words)
       : word(nodes), place(nodes), before(nodes + 1) {
-    std::uint32_t here = 0;
-    for (std::int64_t i = 0; i < nodes; ++i, here = next[here]) {
-      word[i] = here;
-      place[here / words] = static_cast<std::uint32_t>(i);
-      before[i + 1] = before[i] + here;
+    const std::vector<Piece> pieces = pieces_of(next, nodes, words);
+    struct Start {
+      std::size_t piece, place;
+      std::uint32_t before;
+    };
+    std::vector<Start> starts{{0, 0, 0}};
+    while (starts.size() < pieces.size()) {
+      const auto [last, at, sum] = starts.back();
+      starts.push_back({pieces[last].next, at + pieces[last].words.size(), sum + pieces[last].sum});
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (const Start& start : starts) {
+      std::size_t at = start.place;
+      std::uint32_t sum = start.before;
+      for (const std::uint32_t here : pieces[start.piece].words) {
+        word[at] = here;
+        place[here / words] = static_cast<std::uint32_t>(at);
+        before[++at] = sum += here;
+      }
     }
   }
 };

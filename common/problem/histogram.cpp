@@ -55,7 +55,14 @@ Judge reference(const Params& sizes, const DataSet&, std::uint64_t, std::span<co
   const std::int64_t n = sizes.at("n");
   const auto* values = static_cast<const unsigned char*>(host[0]);
   std::array<std::uint64_t, kBins> counts{};
-  for (std::int64_t i = 0; i < n; ++i) ++counts[values[i]];
+#pragma omp parallel
+  {
+    std::array<std::uint64_t, kBins> own{};
+#pragma omp for
+    for (std::int64_t i = 0; i < n; ++i) ++own[values[i]];
+#pragma omp critical
+    for (std::size_t bin = 0; bin < own.size(); ++bin) counts[bin] += own[bin];
+  }
   return [counts](std::span<const void* const> given) {
     return compare_elements("counts", static_cast<const std::uint32_t*>(given[1]), kBins, [&](std::int64_t bin) {
       return Expected{static_cast<double>(counts[static_cast<std::size_t>(bin)])};

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "common/harness/interrupt.hpp"
+#include "common/harness/point_runner.hpp"
 #include "common/harness/progress.hpp"
 #include "common/harness/say.hpp"
 #include "common/harness/study.hpp"
@@ -176,6 +177,7 @@ void run_all(RunOptions& options) {
   Progress progress;
   for (const Experiment& experiment : chosen) progress.plan(selected_points(experiment, options.study.filter));
   options.study.progress = &progress;
+  if (!options.profile && !options.study.list_only) options.study.bench = std::make_shared<Bench>(options.study.device);
   int failed = supervision.watch ? supervision.watch->failed.load() : 0;
   for (const Experiment& experiment : chosen) {
     if (options.study.list_only) {

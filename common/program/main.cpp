@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
@@ -38,6 +39,22 @@ struct MemoryToStartWith {
 };
 [[gnu::init_priority(101)]] const MemoryToStartWith memory_to_start_with;
 
+constexpr const char* kNoMemory = "there is not enough memory";
+
+/// Destructors of JSON values allocate; where they cannot, nobody can catch it.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "rung: %s\n", kNoMemory);
+    _exit(2);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rung: %s\n", error.what());
+  } catch (...) {
+  }
+  std::abort();
+}
+
 int failure(int code, const std::exception& error) {
   std::fflush(stdout);
   std::fputs(("rung: " + printable(error.what()) + "\n").c_str(), stderr);  // fails in silence where that is closed
@@ -49,7 +66,7 @@ int failure(int code, const std::exception& error) {
 void help_openblas(char** argv) {
   const std::string core = better_openblas_core();
   if (core.empty()) return;
-  setenv("OPENBLAS_CORETYPE", core.c_str(), 0);
+  if (setenv("OPENBLAS_CORETYPE", core.c_str(), 0) != 0) throw std::bad_alloc();  // else it would start again for ever
   execv(std::filesystem::read_symlink("/proc/self/exe").c_str(),
         argv);  // should that fail: with the code it has chosen
 }
@@ -98,12 +115,13 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::set_new_handler(nullptr);  // from here on it is an exception
+  std::set_terminate(rung::end_without_memory);
   rung::fill_standard_streams();
-  rung::help_openblas(argv);
   rung::keep_freed_memory();
   rung::catch_interrupts();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large (ulimit -f) is an error of write()
   try {
+    rung::help_openblas(argv);
     return rung::run(argc, argv);
   } catch (const rung::WrongResult& error) {
     return rung::failure(1, error);
@@ -112,7 +130,7 @@ int main(int argc, char** argv) {
   } catch (const rung::OutputError& error) {
     return rung::failure(4, error);
   } catch (const std::bad_alloc&) {
-    return rung::failure(2, std::runtime_error("there is not enough memory"));
+    return rung::failure(2, std::runtime_error(rung::kNoMemory));
   } catch (const std::filesystem::filesystem_error& error) {
     return rung::failure(2, error);
   } catch (const std::system_error& error) {  // of printing

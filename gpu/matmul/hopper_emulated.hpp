@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/emulator/async.hpp"
+#include "common/problem/narrow_float.hpp"
 #include "gpu/simt/simt.hpp"
 #include "gpu/tensor_map.hpp"
 
@@ -123,6 +124,15 @@ template <int kRegisters>
 RUNG_INLINE void fewer_registers() {}
 RUNG_INLINE void wait_for_previous_kernel() {}
 RUNG_INLINE void allow_next_kernel() {}
+
+// ---- Numbers ----
+
+RUNG_INLINE std::uint32_t halves_of(float2 pair) {
+  return to_fp16(static_cast<float>(pair.x)) | std::uint32_t{to_fp16(static_cast<float>(pair.y))} << 16;
+}
+RUNG_INLINE float2 floats_of(std::uint32_t halves) {
+  return make_float2(from_fp16(static_cast<Fp16>(halves & 0xffff)), from_fp16(static_cast<Fp16>(halves >> 16)));
+}
 
 }  // namespace RUNG_EMULATION
 }  // namespace rung::hopper

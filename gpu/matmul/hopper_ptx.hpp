@@ -129,11 +129,15 @@ __device__ __forceinline__ void tma_multicast(std::uint32_t to, const CUtensorMa
       : "memory");
 }
 
-/// Stores a box from shared memory, which must not be written again until the wait below. Of the issuing thread.
+/// Stores a box from shared memory, which must not be written again until the wait below. Of the issuing thread. What
+/// is stored is the first to leave L2, where others' inputs then stay.
 __device__ __forceinline__ void tma_store(const CUtensorMap* map, std::uint32_t from, int x, int y) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from),
-               "r"(x), "r"(y)
-               : "memory");
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%2, %3}], [%1], %4;" ::"l"(map),
+      "r"(from), "r"(x), "r"(y), "l"(policy)
+      : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 /// Copies a line of bytes, a multiple of 16, from and to multiples of 16: the same without a tensor map.
@@ -235,6 +239,22 @@ __device__ __forceinline__ void fewer_registers() {
 // Programmatic dependent launch: the second kernel waits for the end of the first, which allows it to start early.
 __device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 __device__ __forceinline__ void allow_next_kernel() { asm volatile("griddepcontrol.launch_dependents;"); }
+
+// ---- Numbers ----
+
+/// The nearest FP16 of two numbers, the first in the lower half; and the numbers of two FP16.
+__device__ __forceinline__ std::uint32_t halves_of(float2 pair) {
+  std::uint32_t halves;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(pair.y), "f"(pair.x));
+  return halves;
+}
+__device__ __forceinline__ float2 floats_of(std::uint32_t halves) {
+  float2 pair;
+  asm("{\n .reg .b16 x, y;\n mov.b32 {x, y}, %2;\n cvt.f32.f16 %0, x;\n cvt.f32.f16 %1, y;\n}"
+      : "=f"(pair.x), "=f"(pair.y)
+      : "r"(halves));
+  return pair;
+}
 
 }  // namespace rung::hopper
 

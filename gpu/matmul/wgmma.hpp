@@ -35,20 +35,25 @@ struct Shape {
   bool share = false;     ///< the last tiles are divided along k among all blocks, through memory (stream-K)
   bool early = false;     ///< starts before the previous kernel has ended, and waits for its end when set up
   int input_bytes = 2;    ///< of a number of A or B
-  bool staged = false;    ///< C is stored by TMA from shared memory: two boxes of each warp are on their way
+  int staged = 0;         ///< C is stored by TMA from shared memory: so many boxes of each warp are on their way
   bool promotes = false;  ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
   int terms = 1;          ///< of which each number of A and B is the sum; those of a step lie side by side in its row
   int products = 1;       ///< of a term of A and one of B, that make up a product
+  bool apart = false;     ///< a step has one of the two terms; products with second terms have sums of their own
+  int passes = 1;         ///< where sums are added in further registers: parts of the columns, one after the other
+  bool mixed = false;     ///< half of the columns of C is not stored by TMA, but directly
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
   __host__ __device__ constexpr int cluster_blocks() const { return cluster * parts; }
-  __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }          ///< of a step
-  __host__ __device__ constexpr int depth() const { return terms > 1 ? kTermDepth : row_numbers(); }  ///< in k
+  __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }  ///< of a step
+  __host__ __device__ constexpr int depth() const {
+    return terms > 1 ? (apart ? 2 : 1) * kTermDepth : row_numbers();
+  }  ///< in k
   __host__ __device__ constexpr bool b_by_columns() const { return input_bytes != 2 || terms > 1; }
   /// Instructions in which a warpgroup multiplies a step.
   __host__ __device__ constexpr int instructions() const {
-    return terms > 1 ? products * (kTermDepth * input_bytes / kSliceBytes) : kStepBytes / kSliceBytes;
+    return terms > 1 ? products * (depth() * input_bytes / kSliceBytes) : kStepBytes / kSliceBytes;
   }
   __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : cols / kBoxCols; }
   /// Rows of a box of B: blocks that load B together have some boxes each, or else a part of every box.
@@ -59,7 +64,7 @@ struct Shape {
   __host__ __device__ constexpr int a_bytes() const { return rows() * kStepBytes; }
   __host__ __device__ constexpr int b_bytes() const { return cols * kStepBytes; }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
-  __host__ __device__ constexpr int staged_bytes() const { return staged ? groups * 4 * 2 * kStoreBytes : 0; }
+  __host__ __device__ constexpr int staged_bytes() const { return groups * 4 * staged * kStoreBytes; }
   /// Of the ring, aligned to 1024 bytes, of what is to be stored, and of two mbarriers for each stage.
   __host__ __device__ constexpr int shared_bytes() const {
     return stages * stage_bytes() + staged_bytes() + 1024 + stages * 16;
@@ -68,7 +73,7 @@ struct Shape {
   /// that a warp writes are in the same banks.
   __host__ __device__ constexpr int partial_pitch() const { return cols + 8; }
   /// Registers of a thread for sums.
-  __host__ __device__ constexpr int sums() const { return promotes ? cols : cols / 2; }
+  __host__ __device__ constexpr int sums() const { return cols / 2 + (promotes ? cols / passes / 2 : 0); }
   /// Blocks that fit on a multiprocessor, which has 228 KB and takes 1 KB for each; two are enough.
   __host__ __device__ constexpr int resident() const { return 2 * (shared_bytes() + 1024) <= 228 * 1024 ? 2 : 1; }
 
@@ -77,21 +82,24 @@ struct Shape {
            box_rows() <= 256 && (!b_by_columns() || parts == 1) && lead < stages &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
-           (lead == 0 || groups == 2) && (!share || (persistent && parts == 1 && groups <= 2)) && cluster_blocks() <= 8;
+           (lead == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) &&
+           (passes == 1 || (promotes && cols % passes == 0)) && (!share || (persistent && parts == 1 && groups <= 2)) &&
+           cluster_blocks() <= 8;
   }
 };
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
-          bool kEarly, int kInputBytes, bool kStaged, bool kPromotes, int kTerms, int kProducts>
+          bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart,
+          int kPasses, bool kMixed>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols,     kParts, kLead,
-                                kShare,  kEarly,  kInputBytes, kStaged,  kPromotes, kTerms, kProducts};
+  static constexpr Shape kShape{kGroups,     kStages, kPersistent, kCluster, kCols,     kParts, kLead,   kShare, kEarly,
+                                kInputBytes, kStaged, kPromotes,   kTerms,   kProducts, kApart, kPasses, kMixed};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
 using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early,
-                    s.input_bytes, s.staged, s.promotes, s.terms, s.products>;
+                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.mixed>;
 
 /// The same shape for inputs of another type.
 constexpr Shape shape_for(Type type, Shape shape) {

@@ -29,6 +29,8 @@ struct Output {
   mem<float>* partials;  // stream-K: a tile of sums for each block
   unsigned* flags;       // one for each of a block's warpgroups; equal to epoch once its partial sums are written
   unsigned epoch;
+  const mem<unsigned>* range;  // of numbers in terms (TermRange), or null
+  bool if_unfit;               // whether C is computed if FP16 does not hold the terms, or if it does
 };
 
 /// A piece of work of a block: of a tile of C, some steps in k.
@@ -136,11 +138,19 @@ __device__ __forceinline__ int first_col_of_thread() { return threadIdx.x % 4 * 
 __device__ __forceinline__ float2 pair_of(reg<float> x, reg<float> y) { return make_float2(x, y); }
 __device__ __forceinline__ int2 pair_of(int x, int y) { return make_int2(x, y); }
 
-/// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
-/// L2.
-template <int kCols, typename Element>
+/// Takes back that A and B were multiplied by powers of two, one after the other: their product may be no number.
+template <int kCols>
+__device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float> (&sum)[kCols / 2]) {
+  const reg<float> of_a = __uint_as_float(range[kFactorOfA]), of_b = __uint_as_float(range[kFactorOfB]);
+#pragma unroll
+  for (auto& one : sum) one = one * of_a * of_b;
+}
+
+/// Stores a thread's elements of a warpgroup's 64 rows of C, of kStored columns from the tile's column `from` on. They
+/// are not read again, so they are the first to leave L2.
+template <int kCols, int kStored = kCols, typename Element>
 __device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
-                                           const reg<Element> (&sum)[kCols / 2]) {
+                                           const reg<Element> (&sum)[kCols / 2], int from = 0) {
   const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -148,7 +158,7 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
     if (y >= out.m) continue;
     mem<Element>* to = out.c + y * out.ldc + col;
 #pragma unroll
-    for (int j = 0; j < kCols / 8; ++j)
+    for (int j = from / 8; j < (from + kStored) / 8; ++j)
       if (8 * j < left) {
         const auto pair = pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
         __stcs(vector_cast<decltype(pair_of(reg<Element>{}, reg<Element>{}))>(to + 8 * j), pair);
@@ -157,16 +167,21 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
 }
 
 /// The same by TMA, which writes whole rows of 128 bytes and waits for nobody: a warp puts 16 rows of 32 columns into
-/// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: two
-/// boxes of this warp.
-template <int kCols, typename Register>
-__device__ __forceinline__ void store_sums_by_tma(const CUtensorMap* map_c, std::uint32_t buffers, int first_row,
-                                                  int first_col, const Register (&sum)[kCols / 2]) {
+/// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: so many
+/// boxes of this warp. If half of the columns are stored directly, TMA reads the others meanwhile.
+template <int kCols, int kBoxes, bool kHalfDirectly, typename Element>
+__device__ __forceinline__ void store_sums_by_tma(const Output<Element>& out, const CUtensorMap* map_c,
+                                                  std::uint32_t buffers, int first_row, int first_col,
+                                                  const reg<Element> (&sum)[kCols / 2]) {
   const int lane = threadIdx.x % 32, row = lane / 4, y = first_row + threadIdx.x % 128 / 32 * 16;
 #pragma unroll
   for (int box = 0; box < kCols / kStoredCols; ++box) {
-    const std::uint32_t buffer = buffers + box % 2 * kStoreBytes;
-    if (lane == 0) tma_store_wait<1>();  // the box before the last has been read
+    if (kHalfDirectly && box / kBoxes % 2 == 1) {
+      store_sums<kCols, kStoredCols>(out, first_row, first_col, sum, box * kStoredCols);
+      continue;
+    }
+    const std::uint32_t buffer = buffers + box % kBoxes * kStoreBytes;
+    if (lane == 0) tma_store_wait<kBoxes - 1>();  // the last box that was here has been read
     __syncwarp();
 #pragma unroll
     for (int group = 0; group < kStoredCols / 8; ++group) {
@@ -296,28 +311,51 @@ __device__ __forceinline__ void add_published(const Output<float>& out, const Pi
   }
 }
 
-/// One step of a warpgroup: issues the products of the tiles in a stage.
-template <Type kType, Shape kShape>
-__device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, bool adds,
-                                               reg<Sum<kType>> (&sum)[kShape.cols / 2]) {
-  const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes, b_at = stage_at + kShape.a_bytes();
+/// One step of a warpgroup: issues the products of the tiles in a stage, of columns of B from `first_col` on.
+template <Type kType, Shape kShape, int kCols>
+__device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, int first_col, bool adds,
+                                               reg<Sum<kType>> (&sum)[kCols / 2]) {
+  const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes,
+                      b_at = stage_at + kShape.a_bytes() + first_col * kStepBytes;
   wgmma_fence();
   if constexpr (kShape.terms > 1) {
 #pragma unroll
     for (int i = 0; i < kShape.instructions(); ++i) {
       const TermProduct of = term_product(kType, kShape.products, i);
-      wgmma_64<kType, kShape.cols, false>(sum, tile_descriptor(a_at + of.a * kSliceBytes, 1024, 16),
-                                          tile_descriptor(b_at + of.b * kSliceBytes, 1024, 16), adds || i > 0);
+      wgmma_64<kType, kCols, false>(sum, tile_descriptor(a_at + of.a * kSliceBytes, 1024, 16),
+                                    tile_descriptor(b_at + of.b * kSliceBytes, 1024, 16), adds || i > 0);
     }
   } else {
 #pragma unroll
     for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {  // of k, those of an instruction
       const std::uint64_t a = tile_descriptor(a_at + byte, 1024, 16);
       if constexpr (kShape.b_by_columns())
-        wgmma_64<kType, kShape.cols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
+        wgmma_64<kType, kCols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
       else
-        wgmma_64<kType, kShape.cols>(
-            sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()), adds || byte > 0);
+        wgmma_64<kType, kCols>(sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()),
+                               adds || byte > 0);
+    }
+  }
+  wgmma_commit();
+}
+
+/// Half a window of a warpgroup, whose 64 numbers along k have their second terms in one stage and their first ones in
+/// the next: issues the products of first and second terms, or else of first terms with each other.
+template <Shape kShape, int kCols, bool kOfSecond>
+__device__ __forceinline__ void multiply_apart(std::uint32_t first_at, std::uint32_t second_at, int group,
+                                               int first_col, reg<float> (&sum)[kCols / 2]) {
+  const std::uint32_t a = group * kRowsOfGroup * kStepBytes, b = kShape.a_bytes() + first_col * kStepBytes;
+  const auto multiply = [&](std::uint32_t a_at, std::uint32_t b_at, bool adds) {
+    wgmma_64<Type::fp16, kCols, false>(sum, tile_descriptor(a_at, 1024, 16), tile_descriptor(b_at, 1024, 16), adds);
+  };
+  wgmma_fence();
+#pragma unroll
+  for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {
+    if constexpr (kOfSecond) {
+      multiply(second_at + a + byte, first_at + b + byte, byte > 0);
+      multiply(first_at + a + byte, second_at + b + byte, true);
+    } else {
+      multiply(first_at + a + byte, first_at + b + byte, byte > 0);
     }
   }
   wgmma_commit();
@@ -335,6 +373,9 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
       if (lane == 0) barrier_arrive(empty + read * 8);
     }
   };
+  const auto advance = [](int& stage, std::uint32_t& phase) {
+    if (++stage == kShape.stages) stage = 0, phase ^= 1;
+  };
   int until_follow = 0;  // steps of the first warpgroup until the second one may begin
   if constexpr (kShape.lead > 0) {
     if (group == 0)
@@ -342,6 +383,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
     else
       named_barrier<2, 256>();
   }
+  constexpr int kOfPass = kShape.cols / kShape.passes / 2;  // sums of a thread
   int stage = 0;
   std::uint32_t phase = 0;
   Piece piece;
@@ -357,21 +399,55 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
     for (int step = 0; step < piece.count; ++step) {
       barrier_wait(full + stage * 8, phase);
       const std::uint32_t stage_at = tiles_at + stage * kShape.stage_bytes();
-      if constexpr (kShape.promotes) {
-        reg<Sum<kType>> of_step[kShape.cols / 2];
-        multiply_stage<kType, kShape>(stage_at, group, false, of_step);
-        wgmma_wait<0>();
-        keep_in_order(of_step);
-        release(stage);
+      if constexpr (kShape.apart) {
+        const int second = stage;
+        advance(stage, phase), ++step;
+        barrier_wait(full + stage * 8, phase);
+        const std::uint32_t first_at = tiles_at + stage * kShape.stage_bytes();
+        reg<float> of_window[kOfPass];
 #pragma unroll
-        for (int i = 0; i < kShape.cols / 2; ++i) sum[i] += of_step[i];
+        for (int pass = 0; pass < kShape.passes; ++pass) {
+          multiply_apart<kShape, 2 * kOfPass, true>(first_at, stage_at, group, pass * 2 * kOfPass, of_window);
+          wgmma_wait<0>();
+          keep_in_order(of_window);
+          if (pass == kShape.passes - 1) release(second);
+#pragma unroll
+          for (int i = 0; i < kOfPass; ++i) {
+            auto& one = sum[pass * kOfPass + i];
+            one = fmaf(of_window[i], 1 / kSecondFp16, one);
+          }
+          keep_in_order(sum);
+        }
+        if constexpr (kShape.lead > 0)
+          if (--until_follow == 0) named_arrive<2, 256>();
+#pragma unroll
+        for (int pass = 0; pass < kShape.passes; ++pass) {
+          multiply_apart<kShape, 2 * kOfPass, false>(first_at, stage_at, group, pass * 2 * kOfPass, of_window);
+          wgmma_wait<0>();
+          keep_in_order(of_window);
+          if (pass == kShape.passes - 1) release(stage);
+#pragma unroll
+          for (int i = 0; i < kOfPass; ++i) sum[pass * kOfPass + i] += of_window[i];
+          keep_in_order(sum);
+        }
+      } else if constexpr (kShape.promotes) {
+        reg<Sum<kType>> of_step[kOfPass];
+#pragma unroll
+        for (int pass = 0; pass < kShape.passes; ++pass) {
+          multiply_stage<kType, kShape, 2 * kOfPass>(stage_at, group, pass * 2 * kOfPass, false, of_step);
+          wgmma_wait<0>();
+          keep_in_order(of_step);
+          if (pass == kShape.passes - 1) release(stage);
+#pragma unroll
+          for (int i = 0; i < kOfPass; ++i) sum[pass * kOfPass + i] += of_step[i];
+        }
       } else {
-        multiply_stage<kType, kShape>(stage_at, group, step > 0, sum);
+        multiply_stage<kType, kShape, kShape.cols>(stage_at, group, 0, step > 0, sum);
         wgmma_wait<1>();  // the previous step has been multiplied
         if (previous >= 0) release(previous);
         previous = stage;
       }
-      if (++stage == kShape.stages) stage = 0, phase ^= 1;
+      advance(stage, phase);
       if constexpr (kShape.lead > 0)
         if (--until_follow == 0) named_arrive<2, 256>();
     }
@@ -420,6 +496,9 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     wait_for_previous_kernel();
     allow_next_kernel();
   }
+  if constexpr (kShape.terms > 1) {
+    if (out.range != nullptr && (out.range[kUnfit] != 0) != out.if_unfit) return;  // all blocks, or none
+  }
   const int block = kTogether ? block_in_cluster() : 0, first_sharer = block / kShape.cluster * kShape.cluster;
   const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
   using Registers = wgmma::Registers<kShape>;
@@ -439,6 +518,9 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                             [&](const Piece& piece, reg<Sum<kType>>(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
                               const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
+                              if constexpr (kShape.apart) {
+                                if (out.range != nullptr) scale_sums<kShape.cols>(out.range, sum);
+                              }
                               if constexpr (kShape.parts > 1) {
                                 leave_partial<kShape>(tiles_at, group, sum);
                                 cluster_barrier();  // all parts are there
@@ -450,17 +532,20 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                     add_published<kShape>(out, pieces, piece.tile, group, sum);
                                 }
                                 const int first_row = row + group * kRowsOfGroup;
-                                if (kShape.staged && out.by_tma)
-                                  store_sums_by_tma<kShape.cols>(&map_c, staged_at + threadIdx.x / 32 * 2 * kStoreBytes,
-                                                                 first_row, col, sum);
-                                else if (!kShape.b_by_columns() || out.is_plain)
+                                if constexpr (kShape.staged > 0) {
+                                  const int boxes = threadIdx.x / 32 * kShape.staged;  // of the warps before
+                                  if (out.by_tma)
+                                    return store_sums_by_tma<kShape.cols, kShape.staged, kShape.mixed>(
+                                        out, &map_c, staged_at + boxes * kStoreBytes, first_row, col, sum);
+                                }
+                                if (!kShape.b_by_columns() || out.is_plain)
                                   store_sums<kShape.cols>(out, first_row, col, sum);
                                 else
                                   store_any_sums<kShape.cols>(out, first_row, col, sum);
                               }
                             });
   }
-  if constexpr (kShape.staged) {
+  if constexpr (kShape.staged > 0) {
     if (threadIdx.x % 32 == 0) tma_store_wait<0>();  // shared memory must stay until all is read
   }
   if constexpr (kTogether) {
@@ -524,8 +609,10 @@ Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& 
                          .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
                          .partials = nullptr,
                          .flags = nullptr,
-                         .epoch = 0};
-  if constexpr (kShape.staged) {
+                         .epoch = 0,
+                         .range = nullptr,
+                         .if_unfit = false};
+  if constexpr (kShape.staged > 0) {
     out.by_tma = out.is_plain && it.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 16 == 0;
     if (out.by_tma) {
       c = {.at = it.c, .type = kType == Type::int8 ? Type::int32 : Type::fp32, .cols = it.n, .rows = it.m};
@@ -564,21 +651,27 @@ void run(const Call& call) {
 /// The same of float32 matrices, each number of which is a sum of `kType`s: a kernel before splits them, into the two
 /// operands after C.
 template <Type kType, class Tile>
-void run_terms(const Call& call) {
+void run_terms(const Call& call, const TermRange& range = {}) {
   constexpr Shape kShape = Tile::kShape;
-  static_assert(kShape.terms == terms_of(kType));
+  static_assert(kShape.terms == terms_of(kType) && kShape.apart == (kType == Type::fp16));
   const auto it = matmul_of<float>(call);
   const auto boxed = [&](std::size_t operand, int rows, int box_rows) {
-    const int cols = static_cast<int>(blocks_for(it.k, kTermDepth)) * kShape.row_numbers();
+    const int depth = term_depth(kType),
+              row_bytes = static_cast<int>(blocks_for(it.k, depth)) * term_block_bytes(kType);
+    const int cols = row_bytes / kShape.input_bytes;
     BoxedMatrix x{.at = call.operand<void>(operand), .type = kType, .cols = cols, .rows = rows, .pitch = cols};
     x.box_cols = kShape.row_numbers(), x.box_rows = box_rows, x.swizzle = Swizzle::of_128_bytes;
     return x;
   };
   const BoxedMatrix a = boxed(3, it.m, kShape.rows()), b = boxed(4, it.n, kShape.box_rows());
   BoxedMatrix c;
-  const Output<float> out = output_of<kType, kShape>(call, it, c);
+  Output<float> out = output_of<kType, kShape>(call, it, c);
   const CUtensorMap map_a = tensor_map(a), map_b = tensor_map(b), map_c = out.by_tma ? tensor_map(c) : map_a;
-  if (out.k > 0) split_into_terms<kType>(call);
+  if (out.k > 0) {
+    out.k = static_cast<int>(padded_depth(kType, out.k));
+    out.range = range.at, out.if_unfit = range.if_unfit;
+    split_into_terms<kType>(call, range);
+  }
   launch_with(needs_of(kShape), call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
 }
 

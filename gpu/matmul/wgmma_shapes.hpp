@@ -29,10 +29,21 @@ constexpr Shape large(int cols, int lead, bool share = false) {
           .share = share,
           .early = true};
 }
-/// Stores C by TMA, and has as many stages as then fit into the 227 KB of a block.
-constexpr Shape staged(Shape shape) {
-  shape.staged = true;
+/// Stores C by TMA, with so many boxes of a warp on their way, and has as many stages as then fit into the 227 KB of a
+/// block.
+constexpr Shape staged(Shape shape, int boxes = 2) {
+  shape.staged = boxes;
   shape.stages = (226 * 1024 - shape.staged_bytes()) / (shape.stage_bytes() + 16);
+  return shape;
+}
+/// Stores half of C directly, so that a warp waits less for TMA to read the rest.
+constexpr Shape mixed(Shape shape) {
+  shape.mixed = true;
+  return shape;
+}
+/// Multiplies the columns in two halves: sums in further registers are then those of one half.
+constexpr Shape halved(Shape shape) {
+  shape.passes = 2;
   return shape;
 }
 /// If the registers allow it, two blocks fit on a multiprocessor, so that the next launch can be set up beside this
@@ -69,13 +80,18 @@ inline constexpr Named kWholeShapes[] = {
     {"128x128_pair", staged(small(2, 128, 2, 1))},
     {"128x192_pair", staged(large(192, 2))},
     {"128x256_pair", staged(large(256, 2))},
+    {"128x256_pair_mixed", mixed(staged(large(256, 2)))},
+    {"128x256_pair_direct", large(256, 2)},
 };
-/// For sums that need twice the registers: no tile is wider than 192.
+/// For sums that need twice the registers: tiles are 192 wide, or 256 in two halves.
 inline constexpr Named kPromotedShapes[] = {
     {"64x64", small(1, 64, 1, 1)},
     {"128x64", small(2, 64, 1, 1, 64)},
     {"128x128_pair", staged(large(128, 1))},
     {"128x192_pair", staged(large(192, 1))},
+    {"128x192_pair_deep", staged(large(192, 1), 1)},
+    {"128x192_pair_mixed", mixed(staged(large(192, 1), 1))},
+    {"128x256_pair", halved(mixed(staged(large(256, 1), 1)))},
 };
 
 /// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 4096 pairs
@@ -133,7 +149,7 @@ bool add_choice(Kernel kernel) {
   std::vector<Value> names{{-1, "best"}};
   for (int i = 0; i < kCount; ++i) names.push_back({i, kShapes[i].name});
   kernel = common_record(std::move(kernel), kType);
-  kernel.tunables = {{"shape", names}};
+  kernel.tunables = {{"shape", names}, {"group_rows", {8, 4, 16}}};
   const auto which_of = [](const Params& p) {
     if (const std::int64_t wanted = p.get("shape", -1); wanted >= 0) return static_cast<int>(wanted);
     struct Known {

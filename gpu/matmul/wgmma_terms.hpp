@@ -39,33 +39,43 @@ inline constexpr Named kTermShapes[] = {
     {"128x192_pair", staged(large(192, 1))},
 };
 
+/// Of FP16, of which a window takes two stages: the larger ring makes up for a second box of C.
+inline constexpr Named kApartShapes[] = {
+    {"128x64", small(2, 64, 1, 1, 64)},
+    {"128x128_pair", mixed(staged(large(128, 1), 1))},
+    {"128x192_pair", mixed(staged(large(192, 1), 1))},
+    {"128x256_pair", halved(mixed(staged(large(256, 1), 1)))},
+};
+
 /// The same shape for float32 numbers in terms of `type`, of which so many products are added.
 constexpr Shape in_terms(Type type, int products, Shape shape) {
   shape.input_bytes = type == Type::tf32 ? 4 : 2;
   shape.promotes = true;
   shape.terms = terms_of(type);
   shape.products = products;
+  shape.apart = type == Type::fp16;
   return shape;
 }
 
-/// The place in the list of the shape that is expected to take least.
-inline int best_term_shape(Type type, int products, const MatmulShape& p) {
+/// The place in a list of the shape that is expected to take least.
+inline int best_term_shape(std::span<const Named> shapes, Type type, int products, const MatmulShape& p) {
   const auto cycles = [&](const Named& named) {
     return expected_cycles(in_terms(type, products, named.shape), p, gpu_facts().sm_count);
   };
-  const auto best = std::min_element(std::begin(kTermShapes), std::end(kTermShapes),
+  const auto best = std::min_element(shapes.begin(), shapes.end(),
                                      [&](const Named& x, const Named& y) { return cycles(x) < cycles(y); });
-  return static_cast<int>(best - std::begin(kTermShapes));
+  return static_cast<int>(best - shapes.begin());
 }
 
-/// The bytes of the splitting kernel, and those of the product. The terms of a number have 8.
-inline Traffic term_traffic(const Shape& shape, const Params& p) {
+/// The bytes of the splitting kernel, and those of the product. The terms of a number have 8, in FP16 4.
+inline Traffic term_traffic(Type type, const Shape& shape, const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
-  const double depth = p.get("alpha", 1) == 0 ? 0.0 : double(padded_depth(k)), c = 4.0 * m * n;
+  const double depth = p.get("alpha", 1) == 0 ? 0.0 : double(padded_depth(type, k)), c = 4.0 * m * n;
+  const double bytes = double(term_block_bytes(type)) / term_depth(type);
   const double across = blocks_for(n, shape.cols), down = blocks_for(m, shape.rows() * shape.cluster);
   const double read = p.get("alpha", 1) == 0 ? 0.0 : 4.0 * k * (double(m) + n);
-  return {.loaded = read + 8 * depth * (across * m + down * n) + (p.get("beta", 0) == 0 ? 0 : c),
-          .stored = 8 * depth * (double(m) + n) + c};
+  return {.loaded = read + bytes * depth * (across * m + down * n) + (p.get("beta", 0) == 0 ? 0 : c),
+          .stored = bytes * depth * (double(m) + n) + c};
 }
 
 namespace {
@@ -85,7 +95,7 @@ bool add_terms(Kernel kernel) {
   kernel.tunables = {{"shape", names}};
   const auto which_of = [](const Params& p) {
     const std::int64_t wanted = p.get("shape", -1);
-    return wanted >= 0 ? static_cast<int>(wanted) : best_term_shape(kType, kProducts, matmul_shape(p));
+    return wanted >= 0 ? static_cast<int>(wanted) : best_term_shape(kTermShapes, kType, kProducts, matmul_shape(p));
   };
   const auto shape_of = [=](const Params& p) { return in_terms(kType, kProducts, kTermShapes[which_of(p)].shape); };
   kernel.is_general = true;
@@ -94,11 +104,11 @@ bool add_terms(Kernel kernel) {
     const auto terms = [](const char* name, std::size_t words) {
       return Operand{.name = name, .elements = words, .type = Type::uint32, .role = Role::scratch};
     };
-    return {terms("terms of A", words_of_terms(m, k)), terms("terms of B^T", words_of_terms(n, k))};
+    return {terms("terms of A", words_of_terms(kType, m, k)), terms("terms of B^T", words_of_terms(kType, n, k))};
   };
   kernel.gpu.min_compute_capability = 90;
   kernel.gpu.launch = [=](const Params& p) { return launch_of(shape_of(p), p); };
-  kernel.gpu.requested = [=](const Params& p) { return term_traffic(shape_of(p), p); };
+  kernel.gpu.requested = [=](const Params& p) { return term_traffic(kType, shape_of(p), p); };
   kernel.run = [=](const Call& call) {
     run_in_terms<kType, kProducts>(which_of(call.params), call, std::make_integer_sequence<int, kCount>());
   };

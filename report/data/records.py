@@ -184,7 +184,7 @@ class Point:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the median as the metric's value; None below six samples."""
+        """The 95 % interval of the median within the run, as the metric's value; None below six samples."""
         if not self.is_timed or not self.summary.has_interval or self.value_at(1.0) is None:
             return None
         return tuple(sorted((self.value_at(self.summary.high), self.value_at(self.summary.low))))

@@ -16,7 +16,7 @@ BEYOND = 1.1
 
 @dataclass(frozen=True)
 class Roof:
-    """A ceiling in GB/s or GFLOP/s, with the 95 % interval of its median and the range of its samples.
+    """A ceiling in GB/s or GFLOP/s, with the 95 % interval of its median within the run and the range of its samples.
 
     `threads`: of a CPU, that it was measured with; None on a GPU. Data-sheet values have n = 0.
     """

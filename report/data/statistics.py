@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from statistics import quantiles
+from statistics import median, quantiles
 
 import numpy as np
 from scipy.special import bdtr
@@ -17,11 +17,32 @@ from scipy.special import bdtr
 LEVEL = 0.95
 FEWEST_FOR_INTERVAL = 6
 EXACT_BELOW = 70
+MOST_CORRELATED = 0.9
+
+
+def effective(samples: Sequence[float]) -> float:
+    """As how many independent samples these count, in the order in which they were taken: n (1 - r) / (1 + r).
+
+    r is the correlation between the ranks of successive samples, raised by the 1/n by which few samples understate it; a
+    negative one counts as none. common/harness/statistics.cpp has the same.
+    """
+    n = len(samples)
+    _, place, alike = np.unique(samples, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(alike) - (alike - 1) / 2)[place]
+    about = ranks - ranks.mean()
+    spread = float(about @ about)
+    if n < 2 or spread == 0:
+        return float(n)
+    r = min(max(float(about[:-1] @ about[1:]) / spread + 1 / n, 0.0), MOST_CORRELATED)
+    return n * (1 - r) / (1 + r)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Median with its interval (None below six samples), quartiles, minimum and number of samples."""
+    """Median with its interval (None below six samples), quartiles, minimum and number of samples.
+
+    The interval says where the median of this run lies, not that of the next one.
+    """
 
     median: float
     low: float | None
@@ -51,15 +72,24 @@ def median_ranks(n: int) -> tuple[int, int] | None:
     return math.floor((n - half_width) / 2), math.ceil(1 + (n + half_width) / 2)
 
 
+def correlated_ranks(n: int, independent: float) -> tuple[int, int] | None:
+    """The ranks among n samples that count as fewer independent ones: in proportion; the outermost below six."""
+    if n < FEWEST_FOR_INTERVAL or independent >= n:
+        return median_ranks(n)
+    m = math.floor(independent)
+    lower = math.floor(median_ranks(m)[0] * n / m) if m >= FEWEST_FOR_INTERVAL else 1
+    return min(lower, median_ranks(n)[0]), max(n + 1 - lower, median_ranks(n)[1])
+
+
 def summarise(samples: Sequence[float]) -> Summary:
-    """Summary of positive finite samples, in their unit; ValueError for anything else."""
+    """Summary of positive finite samples in the order they were taken, in their unit; ValueError for anything else."""
     values = sorted(map(float, samples))
     if not values or not all(map(math.isfinite, values)) or values[0] <= 0:
         raise ValueError("samples must be positive and finite, and at least one")
-    ranks = median_ranks(len(values))
+    ranks = correlated_ranks(len(values), effective(samples))
     low, high = (values[ranks[0] - 1], values[ranks[1] - 1]) if ranks else (None, None)
-    q1, median, q3 = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-    return Summary(median, low, high, q1, q3, values[0], len(values))
+    q1, middle, q3 = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
+    return Summary(middle, low, high, q1, q3, values[0], len(values))
 
 
 def ratio_interval(numerator: Summary, denominator: Summary, extra: float = 0.0) -> tuple[float, float] | None:
@@ -84,6 +114,8 @@ class Ratio:
     p: float | None
     least_p: float | None = None
     verdict: str = ""
+    is_apart: bool = True
+    """Of codes that are not paired: whether no sample of the one is near any of the other."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -104,6 +136,8 @@ TOO_FEW = "too few samples to tell"
 FEWEST_TURNS = 12
 """With fewer common turns the sign test could not reach significance among as many comparisons as a ladder has."""
 FEWEST_FOR_TEST = 4
+GAP, GAP_APART = 0.005, 0.02
+"""Relative differences that are never called: of codes that took turns, and of others."""
 ROUNDING = 1e-12
 
 
@@ -112,20 +146,32 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     it with another number than 1).
 
     Where both were sampled in turns of the same run: the median of the quotients turn by turn, with its rank interval
-    and the sign test, which what the machine did to both at once does not touch. Else the ratio of the medians, with
-    the ends of both intervals and the Mann–Whitney U test.
+    and the sign test of their being beyond GAP, which what the machine did to both at once does not touch.
+
+    Else the ratio of the medians, with the ends of both intervals and the Mann–Whitney U test. Samples of one time say
+    little of those of another, so this is a difference only where no sample of the one is within GAP_APART of any of the
+    other. tests/twins/run.sh measures how often either rule is wrong.
     """
     if own.interleaved and other.interleaved and own.run == other.run:
         theirs = dict(zip(other.turns, other.times))
         quotients = [scale * theirs[turn] / time for turn, time in zip(own.turns, own.times) if turn in theirs]
         if len(quotients) >= FEWEST_TURNS:
             found = summarise(quotients)
-            return Ratio(found.median, found.low, found.high, True, sign_test(quotients), sign_test([2.0] * len(quotients)))
+            return Ratio(found.median, found.low, found.high, True, gap_test(quotients), sign_test([2.0] * len(quotients)))
     low, high = ratio_interval(other.summary, own.summary) or (None, None)
     ends = (None, None) if low is None else (scale * low, scale * high)
-    return Ratio(scale * other.summary.median / own.summary.median, *ends, False,
-                 rank_test(own.times, [scale * time for time in other.times]),
-                 _least_of_rank_test(len(own.times), len(other.times)))
+    theirs = [scale * time for time in other.times]
+    return Ratio(scale * other.summary.median / own.summary.median, *ends, False, rank_test(own.times, theirs),
+                 _least_of_rank_test(len(own.times), len(theirs)),
+                 is_apart=max(min(own.times) / max(theirs), min(theirs) / max(own.times)) > 1 + GAP_APART)
+
+
+def gap_test(quotients: Sequence[float]) -> float:
+    """Two-sided p that the median of the quotients is not beyond GAP from 1, on the side where it lies."""
+    middle = median(quotients)
+    if abs(math.log(middle)) <= math.log1p(GAP):
+        return 1.0
+    return sign_test([q / (1 + GAP) if middle > 1 else q * (1 + GAP) for q in quotients])
 
 
 def sign_test(quotients: Sequence[float]) -> float:
@@ -154,7 +200,7 @@ def judge(ratios: dict) -> dict:
     All comparisons of one experiment are judged together. Those without a p are left out of the correction. Where not
     even the clearest outcome could be significant among so many comparisons, the samples are too few.
     """
-    tested = sorted((r.p, str(key), key) for key, r in ratios.items() if r.p is not None)
+    tested = sorted((r.p if r.is_apart else 1.0, str(key), key) for key, r in ratios.items() if r.p is not None)
     rejected, open_ = set(), True
     for rank, (p, _, key) in enumerate(tested):
         open_ = open_ and p <= (1 - LEVEL) / (len(tested) - rank)

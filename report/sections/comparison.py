@@ -147,7 +147,7 @@ def _figures(found: Comparison) -> list[Figure]:
                f"{what}: the best code of each side by size, with and without the copies to and from the GPU. {story}",
                "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
         Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
-               f"{what}: how many times as fast the best GPU code is as the best CPU code; 95\u00a0% intervals. CPU: "
+               f"{what}: how many times as fast the best GPU code is as the best CPU code; 95\u00a0% intervals of these samples. CPU: "
                f"{words.sentence(found.cpu.part.label)} GPU: {words.sentence(found.gpu.part.label)}",
                "Line plot of the speed-up of the GPU over the CPU by size, with and without transfers.", height=58, half=True)]
 

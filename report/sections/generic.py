@@ -114,7 +114,7 @@ def _table(view: View, part: Part) -> Table:
     return Table(f"{view.name}_{part.side}_points",
                  f"{view.title}: every timed point. {words.provenance(part, points)}",
                  (Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
-                  Column("rate", "median"), Column("interval", "95 % interval"),
+                  Column("rate", "median"), Column("interval", "95 % interval within the run"),
                   *(Column(f"judged_{k}", k.replace("_", " "), numbers.significant) for k in judged),
                   Column("n", "n")), rows, most=SHORT)
 

@@ -40,11 +40,11 @@ def _roofs(study: Study, side: str) -> Table | None:
     rows = [_row(roof, names) for roof, names in judged.items()]
     rows.sort(key=lambda r: (r["run"], -(r["threads"] or 0), r["is_bandwidth"], -r["value"], r["label"]))
     return Table(
-        f"roofs_{side}", f"Roofs of the {SIDE_NAME[side]}: medians with 95\u00a0% intervals and the range of their "
+        f"roofs_{side}", f"Roofs of the {SIDE_NAME[side]}: medians with 95\u00a0% intervals within the run and the range of their "
         "samples; arithmetic by data type, memory by level and pattern. A point is judged by the roofs of its own run, "
         "or, where that has none, of the run nearest in time on the same machine.", (
             Column("label", "roof", right=False, wide=True), Column("threads", "threads"), Column("median", "median"),
-            Column("interval", "95\u00a0% interval"), Column("range", "range"), Column("n", "n"),
+            Column("interval", "95\u00a0% interval within the run"), Column("range", "range"), Column("n", "n"),
             Column("day", "date", right=False), Column("file", "run", right=False)), rows) if rows else None
 
 

@@ -43,7 +43,7 @@ def threads(machine: Machine, point: Point) -> str:
 
 
 def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
-    """What every caption says: 'Measured on …, 2026-11-21; hot mode; medians of 12–21 samples, 95 % intervals.'
+    """What every caption says: 'Measured on …, 2026-11-21; hot mode; medians of 12–21 samples, 95 % intervals within the run.'
 
     `hollow`: whether points are drawn whose markers are hollow where sampling did not settle.
     """
@@ -55,7 +55,7 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
     span = f"{numbers_[0]}" if numbers_[0] == numbers_[-1] else f"{numbers_[0]}–{numbers_[-1]}"
     text = f"{part.label}; {modes} mode; medians of {span} sample{'s' * (numbers_[-1] > 1)}"
     without = sum(not p.summary.has_interval for p in points)
-    text += ("" if without == len(points) else ", 95\u00a0% intervals") + (
+    text += ("" if without == len(points) else ", 95\u00a0% intervals within the run") + (
         f" (none for {without} of {len(points)} points: fewer than six samples)" if without else "")
     unsettled = sum(not p.settled for p in points)
     throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
@@ -105,7 +105,8 @@ def limit(use: Use, digits: bool = True) -> str:
 
 
 def speed(ratio: Ratio, other: str) -> str:
-    """'1.17× as fast as cuBLAS (95 % interval [1.16, 1.18])', with the verdict where it is not significant."""
-    ends = f" (95\u00a0% interval {numbers.interval(ratio.interval)})" if ratio.interval else ""
+    """'1.17× as fast as cuBLAS (95 % interval within the run [1.16, 1.18])', with the verdict where it is not significant."""
+    within = "within the run" if ratio.paired else "of these samples"
+    ends = f" (95\u00a0% interval {within} {numbers.interval(ratio.interval)})" if ratio.interval else ""
     doubt = f", {ratio.doubt}" if ratio.doubt else ""
     return f"{numbers.times(ratio.value)} as fast as {other}{ends}{doubt}"

@@ -1,6 +1,7 @@
 /// Loaded before the C library (LD_PRELOAD): lets one call of the system fail, or sets the clock back, as the
 /// environment says.
 ///   RUNG_FAIL=write:12         the 12th write(), fsync(), rename(), open() or allocation ("alloc") of a process fails
+///   RUNG_FAIL_IN=libhwloc      only allocations by a library whose path has this are counted
 ///   RUNG_FAILED=FILE           is made when it does, so that a caller knows when there was no 12th
 ///   RUNG_CLOCK_BACK=SECONDS    from the second reading on, the calendar's clock is so much behind
 #include <dlfcn.h>
@@ -52,6 +53,14 @@ Function next(const char* name) {
 bool is_file(int descriptor) {
   struct stat found {};
   return fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/// Whether the allocation that the code at `caller` asks for is to fail.
+bool allocation_fails(const void* caller) {
+  const char* within = getenv("RUNG_FAIL_IN");
+  if (!within) return fails("alloc");
+  Dl_info found{};
+  return dladdr(caller, &found) && found.dli_fname && strstr(found.dli_fname, within) && fails("alloc");
 }
 
 time_t behind() {
@@ -107,25 +116,25 @@ int open(const char* path, int flags, ...) {
 }
 
 void* malloc(size_t bytes) noexcept {
-  if (!fails("alloc")) return __libc_malloc(bytes);
+  if (!allocation_fails(__builtin_return_address(0))) return __libc_malloc(bytes);
   errno = ENOMEM;
   return nullptr;
 }
 
 void* calloc(size_t count_of, size_t bytes) noexcept {
-  if (!fails("alloc")) return __libc_calloc(count_of, bytes);
+  if (!allocation_fails(__builtin_return_address(0))) return __libc_calloc(count_of, bytes);
   errno = ENOMEM;
   return nullptr;
 }
 
 void* realloc(void* memory, size_t bytes) noexcept {
-  if (!fails("alloc")) return __libc_realloc(memory, bytes);
+  if (!allocation_fails(__builtin_return_address(0))) return __libc_realloc(memory, bytes);
   errno = ENOMEM;
   return nullptr;
 }
 
 void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
-  if (!fails("alloc")) return __libc_memalign(alignment, bytes);
+  if (!allocation_fails(__builtin_return_address(0))) return __libc_memalign(alignment, bytes);
   errno = ENOMEM;
   return nullptr;
 }

@@ -188,20 +188,20 @@ def failing(program: Path, shim: Path, call: str, codes: tuple[int, ...], second
     """The n-th call fails, for every n until none is left to fail; allocations, of which there are many, at random."""
     tried, lost, other = 0, 0, []
     deadline = time.monotonic() + seconds
-    many = call == "alloc"
-    n = 0
+    n, beyond = 0, 1 << 20 if call == "alloc" else None
     while time.monotonic() < deadline:
-        n = int(10 ** random.uniform(0, 5.5)) if many else n + 1
+        n = random.randint(1, beyond) if beyond else n + 1
         with folder() as at:
             mark = at / "failed"
             study = Study(program, at / "out", FEW, LD_PRELOAD=str(shim), RUNG_FAIL=f"{call}:{n}", RUNG_FAILED=str(mark))
             code, text = study.finish()
             if not mark.exists():
-                if many:
+                if beyond:
+                    beyond = n
                     continue
                 return tried, lost, 0, other
             tried += 1
-            if code not in codes or (code not in (0, 1) and len(text.splitlines()) != 1):
+            if code not in codes or (code and len(text.splitlines()) != 1):
                 other.append(f"{call} {n}: code {code}: {text.strip()[:200]}")
             study.environment.pop("RUNG_FAIL")
             if code:
@@ -209,7 +209,7 @@ def failing(program: Path, shim: Path, call: str, codes: tuple[int, ...], second
             whole = [r for r in study.results() if r["context"]["complete"]]
             good = any(sum("gflops" in e or "error_message" in e for e in r["benchmarks"]) >= 2 for r in whole)
             lost += 0 if good else 1
-    if not many:
+    if not beyond:
         other.append(f"not every n was tried: {n} in {seconds:.0f} s")
     return tried, lost, 0, other
 

@@ -47,8 +47,36 @@ def test_coverage_by_simulation(n):
     assert covered >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / draws)
 
 
+def series(correlation: float, n: int, number: int) -> np.ndarray:
+    """Rows of n times about 1, of which each depends on the one before."""
+    rng = np.random.default_rng(5)
+    noise, rows = rng.normal(size=(number, n)), np.empty((number, n))
+    rows[:, 0] = noise[:, 0]
+    for i in range(1, n):
+        rows[:, i] = correlation * rows[:, i - 1] + math.sqrt(1 - correlation**2) * noise[:, i]
+    return np.exp(0.01 * rows)
+
+
+@pytest.mark.parametrize("n", (12, 21, 60))
+def test_correlated_samples_count_for_less(n):
+    assert stats.effective([1.0] * n) == n
+    assert stats.effective([1.0 + i % 2 for i in range(n)]) == n
+    assert stats.effective(range(1, n + 1)) < n / 3
+    assert stats.effective([2, 1, 3, 4, 5, 6, 4, 7, 2, 8]) == pytest.approx(8.181818181818182)  # as common/harness/statistics.cpp
+    assert 0.7 * n < np.mean([stats.effective(row) for row in series(0.0, n, 400)]) <= n
+    assert np.mean([stats.effective(row) for row in series(0.5, n, 400)]) < 0.55 * n
+
+
+@pytest.mark.parametrize("correlation", (0.0, 0.3, 0.5))
+@pytest.mark.parametrize("n", (12, 30))
+def test_intervals_of_correlated_samples_cover(n, correlation):
+    """By the ranks of independent samples these would cover 82 % at the correlation of 0.5."""
+    summaries = [stats.summarise(row) for row in series(correlation, n, 1000)]
+    assert np.mean([s.low <= 1 <= s.high for s in summaries]) >= 0.93
+
+
 def test_summary_keeps_every_sample():
-    s = stats.summarise([1, 2, 3, 4, 5, 6, 7, 8, 9, 1000])
+    s = stats.summarise([5, 1000, 2, 8, 3, 9, 1, 7, 4, 6])
     assert (s.n, s.minimum, s.median, s.q1, s.q3, s.low, s.high) == (10, 1, 5.5, 3.25, 7.75, 2, 9)
 
 
@@ -125,13 +153,28 @@ def test_the_same_code_is_rarely_called_different(is_paired):
     assert np.mean(families(1.0, is_paired)) <= 0.05
 
 
-@pytest.mark.parametrize("is_paired", (True, False))
-def test_two_percent_is_found(is_paired):
-    assert np.mean(families(1.02, is_paired, number=40)) >= 0.95
+@pytest.mark.parametrize("is_paired, effect", ((True, 1.02), (False, 1.05)))
+def test_what_is_slower_is_found(is_paired, effect):
+    assert np.mean(families(effect, is_paired, number=40)) >= 0.95
+
+
+def test_a_run_that_was_slower_as_a_whole_makes_no_difference():
+    """Where codes did not take turns, samples that are near each other may differ by when they were taken alone."""
+    rng = np.random.default_rng(3)
+    early, late = (shift * rng.lognormal(0.0, 0.004, 30) for shift in (1.0, 1.015))
+    found = stats.judge({"x": stats.ratio(point(early, False), point(late, False))})["x"]
+    assert found.p < 1e-4 and found.verdict == stats.SAME
+    assert stats.judge({"x": stats.ratio(point(early, False), point(1.1 * late, False))})["x"].verdict == stats.FASTER
+
+
+def test_less_than_the_gap_is_never_called():
+    times = np.random.default_rng(4).lognormal(0.0, 0.1, 200)
+    for factor, verdict in ((1.004, stats.SAME), (1 / 1.004, stats.SAME), (1.006, stats.FASTER), (1 / 1.006, stats.SLOWER)):
+        assert stats.judge({"x": stats.ratio(point(times), point(factor * times))})["x"].verdict == verdict
 
 
 def test_ratio_interval_holds_the_ratio():
-    a, b = stats.summarise([10, 11, 12, 13, 14, 15]), stats.summarise([1, 2, 3, 4, 5, 6])
+    a, b = stats.summarise([10, 14, 12, 13, 11, 15]), stats.summarise([1, 5, 3, 4, 2, 6])
     assert stats.ratio_interval(a, b) == (10 / 6, 15 / 1)
     assert stats.ratio_interval(a, b, extra=4) == (1.0, 3.0)
     assert stats.ratio_interval(a, stats.summarise([1.0] * 5)) is None

@@ -49,7 +49,7 @@ def test_lists_in_words():
 
 def test_a_speed_with_its_interval_and_its_doubt():
     assert words.speed(Ratio(1.17, 1.16, 1.18, True, 0.001, 1e-4, FASTER), "X") == (
-        f"1.17× as fast as X (95{NB}% interval [1.16,{NB}1.18])")
+        f"1.17× as fast as X (95{NB}% interval within the run [1.16,{NB}1.18])")
     assert words.speed(Ratio(1.01, None, None, False, 0.5, 1e-4, SAME), "X") == "1.01× as fast as X, not a significant difference"
 
 

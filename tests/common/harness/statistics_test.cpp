@@ -56,6 +56,42 @@ TEST(MedianInterval, CoversTheMedianOfSkewedAndBimodalSamples) {
   }
 }
 
+TEST(EffectiveSamples, AreFewerWhereSamplesDependOnTheOneBefore) {
+  EXPECT_EQ(effective_samples(std::vector<double>(12, 1.0)), 12);
+  std::vector<double> rising, alternating;
+  for (int i = 0; i < 12; ++i) {
+    rising.push_back(i);
+    alternating.push_back(i % 2);
+  }
+  EXPECT_LT(effective_samples(rising), 4);
+  EXPECT_EQ(effective_samples(alternating), 12);
+  const std::vector<double> some{2, 1, 3, 4, 5, 6, 4, 7, 2, 8};
+  EXPECT_NEAR(effective_samples(some), 8.181818181818182, 1e-9);
+}
+
+TEST(IntervalWithinRun, IsWiderForCorrelatedSamplesAndCovers) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal(0, 1);
+  for (const double correlation : {0.0, 0.5}) {
+    int covered = 0, covered_by_ranks = 0;
+    constexpr int kSets = 2000;
+    for (int set = 0; set < kSets; ++set) {
+      std::vector<double> samples{normal(random)};
+      while (samples.size() < 21)
+        samples.push_back(correlation * samples.back() + std::sqrt(1 - correlation * correlation) * normal(random));
+      const Interval wide = interval_within_run(samples), ranks = median_interval(samples);
+      EXPECT_LE(wide.low, ranks.low);
+      EXPECT_GE(wide.high, ranks.high);
+      covered += wide.low <= 0 && 0 <= wide.high;
+      covered_by_ranks += ranks.low <= 0 && 0 <= ranks.high;
+    }
+    EXPECT_GE(covered, 0.94 * kSets) << correlation;
+    if (correlation > 0) {
+      EXPECT_LT(covered_by_ranks, 0.9 * kSets);
+    }
+  }
+}
+
 TEST(StopRule, StopsForEachOfItsReasons) {
   const Effort effort{.min_samples = 10, .max_samples = 20, .seconds = 5};
   std::vector<double> calm(10, 1.0), wild;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cfloat>
 #include <cmath>
 #include <limits>
@@ -75,6 +76,29 @@ TEST(FloatTerms, TwoTf32MissTheNumberByHalfARounding) {
   EXPECT_GT(largest, 0x1p-24) << "so two TF32 are less than a float32";
 }
 
+/// The two FP16 of a scaled number, as the splitting kernel makes them; the second is 2^12 times what it stands for.
+std::array<float, 2> halves(float x) {
+  const float first = from_fp16(to_fp16(x));
+  return {first, from_fp16(to_fp16((x - first) * wgmma::kSecondFp16))};
+}
+
+TEST(FloatTerms, TwoFp16MissAScaledNumberByHalfARoundingOrByTheLeast) {
+  double largest = 0;
+  for (std::uint64_t i = 0; i < 400000; ++i) {
+    const float x = any_float(i, -40, 14);
+    const auto [first, second] = halves(x);
+    const double missed = std::abs(double(first) + double(second) / wgmma::kSecondFp16 - x);
+    if (std::abs(x) >= wgmma::kFullFp16)
+      largest = std::max(largest, missed / std::abs(double(x)));
+    else
+      ASSERT_LE(missed, wgmma::kMissedFp16) << x;
+  }
+  EXPECT_LE(largest, 0x1p-23);
+  EXPECT_GT(largest, 0x1p-24);
+  for (const float x : {0x1.fffffep14f, -0x1.fffffep14f, 0x1.ffcp14f, 0x1p14f})  // next to the largest
+    EXPECT_LE(std::abs(double(halves(x)[0]) + double(halves(x)[1]) / wgmma::kSecondFp16 - x), 0x1p-23 * std::abs(x));
+}
+
 TEST(FloatTerms, AtTheEndsOfTheRange) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float x : {FLT_MAX, -FLT_MAX, std::nextafter(FLT_MAX, 0.0f), 0x1.ffp127f}) {
@@ -115,6 +139,17 @@ TEST(FloatTerms, OfAnInfinityTimesANumberMakeNan) {
 }
 
 // --- where they lie, and what is multiplied -----------------------------------------------------------------------
+
+TEST(FloatTerms, InFp16FillABlockTheSecondOnesFirst) {
+  std::set<int> taken;
+  for (int term = 0; term < 2; ++term)
+    for (int i = 0; i < wgmma::term_depth(Type::fp16); ++i) {
+      const int at = term_offset(Type::fp16, term, i);
+      EXPECT_TRUE(taken.insert(at).second);
+      EXPECT_EQ(at / wgmma::kTermBlockBytes, 1 - term) << "a step has one of the terms";
+      EXPECT_LE(at + 2, wgmma::term_block_bytes(Type::fp16));
+    }
+}
 
 TEST(FloatTerms, OfABlockLieInSlotsOfOneTermEach) {
   for (const Type type : {Type::tf32, Type::bf16}) {
@@ -247,6 +282,44 @@ double terms_error(const Product& p, int products, int steps = 1) {
   });
 }
 
+/// As gpu/matmul/wgmma_fp16x3 does it where FP16 holds the terms: windows of 64 numbers along k with two sums each.
+double fp16_error(const Product& p) {
+  constexpr int kWindow = 64, kDepth = 16;
+  const int padded = (p.k + kWindow - 1) / kWindow * kWindow;
+  const auto factor_of = [](const std::vector<float>& x) {
+    float largest = 0;
+    for (const float one : x) largest = std::max(largest, std::abs(one));
+    return std::ldexp(1.0f, 14 - std::ilogb(largest));
+  };
+  const float factor_a = factor_of(p.a), factor_b = factor_of(p.b);
+  std::vector<float> a[2], b[2];
+  for (int term = 0; term < 2; ++term) {
+    a[term].resize(kSide * padded), b[term].resize(kSide * padded);
+    for (int line = 0; line < kSide; ++line)
+      for (int i = 0; i < p.k; ++i) {
+        a[term][line * padded + i] = halves(p.a[line * p.k + i] * factor_a)[term];
+        b[term][line * padded + i] = halves(p.b_at(i, line) * factor_b)[term];
+      }
+  }
+  return largest_error(p, [&](int row, int col) {
+    float sum = 0;
+    for (int first = 0; first < padded; first += kWindow) {
+      float apart = 0, of_window = 0;
+      for (int i = first; i < first + kWindow; i += kDepth) {
+        const auto part = [&](const std::vector<float>& x, int line) {
+          return std::span(x).subspan(line * padded + i, kDepth);
+        };
+        apart = model::dot(part(a[1], row), part(b[0], col), apart);
+        apart = model::dot(part(a[0], row), part(b[1], col), apart);
+        of_window = model::dot(part(a[0], row), part(b[0], col), of_window);
+      }
+      sum = std::fma(apart, 1 / wgmma::kSecondFp16, sum);
+      sum += of_window;
+    }
+    return sum / factor_a / factor_b;
+  });
+}
+
 TEST(TensorCoreModel, CutsOffTowardsZero) {
   const std::vector<float> one{1, 0x1p-24f}, minus{-1, -0x1p-24f}, ones{1, 1}, tiny{1, 0x1p-26f}, many(16, 0x1p-24f);
   EXPECT_EQ(model::dot(one, ones, 0), 1.0f) << "1 + 2^-24 to float32";
@@ -277,6 +350,18 @@ TEST_P(ErrorsOfTerms, OfShortSumsAreWithinTheBoundOfTheirRecords) {
     EXPECT_LE(terms_error<Type::bf16>(p, 6), 2 * bound) << "k = " << k;
     EXPECT_LE(terms_error<Type::bf16>(p, 9), 2 * bound) << "k = " << k;
     EXPECT_LE(terms_error<Type::bf16>(p, 9), 4) << "k = " << k << ": two units in the last place at most";
+  }
+}
+
+/// Of scaled inputs none is multiplied in FP16 (the test of the kernel holds that).
+TEST(ErrorsOfFp16, AreNoLargerThanThoseOfSgemm) {
+  for (const char* data : {"random", "cancelling"}) {
+    SCOPED_TRACE(data);
+    for (const int k : {1, 2, 8, 16, 33, 64}) EXPECT_LE(fp16_error(Product(k, data)), 4 * (k + 2)) << "k = " << k;
+    for (const int k : {256, 1000, 4096, 16384}) {
+      const Product p(k, data);
+      EXPECT_LE(fp16_error(p), sgemm_error(p)) << "k = " << k;
+    }
   }
 }
 

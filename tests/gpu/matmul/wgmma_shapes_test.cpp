@@ -116,9 +116,24 @@ TEST(TermShapes, HoldAllTermsOfAStepAndTwoSetsOfSums) {
     }
 }
 
+TEST(TermShapes, OfFp16HoldTwoStagesOfAWindowAndTwoMore) {
+  for (const wgmma::Named& named : wgmma::kApartShapes) {
+    SCOPED_TRACE(named.name);
+    const wgmma::Shape s = wgmma::in_terms(Type::fp16, 3, named.shape);
+    EXPECT_TRUE(s.is_possible());
+    EXPECT_TRUE(s.apart);
+    EXPECT_EQ(2 * s.depth(), wgmma::term_depth(Type::fp16)) << "a window is two steps";
+    EXPECT_EQ(2 * s.instructions(), 12);
+    EXPECT_LE(s.shared_bytes(), 227 * 1024);
+    EXPECT_GE(s.stages, 4);
+    EXPECT_LE(s.sums(), 192) << "registers of a thread";
+  }
+}
+
 TEST(TermShapes, ALargerProductTakesALargerTile) {
   const auto area = [](int n) {
-    const wgmma::Shape& s = wgmma::kTermShapes[wgmma::best_term_shape(Type::bf16, 6, {n, n, n})].shape;
+    const wgmma::Shape& s =
+        wgmma::kTermShapes[wgmma::best_term_shape(wgmma::kTermShapes, Type::bf16, 6, {n, n, n})].shape;
     return s.rows() * s.cols;
   };
   EXPECT_LT(area(64), area(8192));

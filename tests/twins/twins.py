@@ -1,0 +1,107 @@
+"""Measures how often the report's rule for "faster" is wrong; run.sh starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+from report.data import statistics
+from report.data.load import load
+from report.data.records import Point, Run
+
+TURNS = 30
+SWEEPS = {"cpu/matmul": "n=100", "cpu/vector_addition": "n=8000000"}
+"""A millisecond on one thread, in the caches; a few on all of them, from memory."""
+SAME, SLOWER = ("a", "b"), {"2": "two", "5": "five"}
+FEWEST_FOUND = {"two": 0.80, "five": 0.99}
+Pair = tuple[Point, Point]
+
+
+def measured(program: Path, folder: Path) -> list[Run]:
+    """One run of each sweep: a process of its own."""
+    runs = []
+    for family, size in SWEEPS.items():
+        out = folder / family.replace("/", "-")
+        subprocess.run([str(program), "run", "-k", f"{family}/twin_*", "-a", size, "-a", "interleave=true",
+                        f"--benchmark_repetitions={TURNS}", "-o", str(out)], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+        runs.append(load(max(out.glob("*/adhoc.json"), key=lambda path: path.stat().st_mtime)))
+    return runs
+
+
+def twins(run: Run) -> dict[str, Point]:
+    return {point.kernel.name.rpartition("_")[2]: point for point in run.points}
+
+
+def verdicts(pairs: Iterable[Pair]) -> list[str]:
+    """Each pair by itself, as the only comparison of an experiment."""
+    return [statistics.judge({0: statistics.ratio(own, other)})[0].verdict for own, other in pairs]
+
+
+def tally(pairs: Iterable[Pair], called: tuple[str, ...]) -> dict[str, int]:
+    found = verdicts(pairs)
+    return {"pairs": len(found), "called": sum(verdict in called for verdict in found)}
+
+
+def disjoint(pairs: list[Pair]) -> dict[str, int]:
+    apart = sum(a.summary.low > b.summary.high or b.summary.low > a.summary.high for a, b in pairs)
+    return {"pairs": len(pairs), "called": apart}
+
+
+def table(series: dict[str, list[dict[str, Point]]]) -> dict[str, dict[str, dict[str, int]]]:
+    """Of codes that took turns in one run, and of codes of successive runs."""
+    within = [(run, run) for runs in series.values() for run in runs]
+    between = [pair for runs in series.values() for pair in pairwise(runs)]
+    different = (statistics.FASTER, statistics.SLOWER)
+    alike = {"within": [(run["a"], run["b"]) for run, _ in within],
+             "between": [(one[t], other[t]) for one, other in between for t in SAME]}
+    found = {name: {"same": tally(alike[name], different)} | {
+        word: tally([(one[twin], other["a"]) for one, other in pairs], (statistics.SLOWER,)) for twin, word in SLOWER.items()}
+        for name, pairs in (("within", within), ("between", between))}
+    found["between"]["intervals"] = disjoint(alike["between"])
+    return found
+
+
+def line(what: str, found: dict[str, int]) -> str:
+    return f"{what:<52} {found['called']:>5} of {found['pairs']:>5}  {100 * found['called'] / max(found['pairs'], 1):5.1f} %"
+
+
+def main(build: Path, seconds: float, target: str) -> int:
+    program = build / "tests" / "rung_with_twins"
+    if not program.exists():
+        sys.exit(f"{program} is missing: build with -DRUNG_TESTS=ON")
+    deadline = time.monotonic() + seconds
+    runs: list[list[Run]] = []
+    with tempfile.TemporaryDirectory(prefix="rung-twins-") as folder:
+        while time.monotonic() < deadline or len(runs) < 2:
+            runs.append(measured(program, Path(folder)))
+    series = {family: [twins(run) for run in of_family] for family, of_family in zip(SWEEPS, zip(*runs))}
+    context, found = runs[-1][0].context, table(series)
+    print(f"{len(runs)} runs of each of {len(SWEEPS)} kernels, {TURNS} samples, load {context['load_avg'][0]:.1f} at the end")
+    for name, rows in found.items():
+        where = "in turns of one run" if name == "within" else "of successive runs"
+        print(line(f"the same, {where}: called different", rows["same"]))
+        if "intervals" in rows:
+            print(line(f"the same, {where}: intervals are disjoint", rows["intervals"]))
+        for word in FEWEST_FOUND:
+            print(line(f"{word} per cent slower, {where}: found", rows[word]))
+    if target:
+        record = {"machine": runs[-1][0].machine("cpu").label, "date": context["date"], "runs": len(runs),
+                  "kernels": len(SWEEPS), "turns": TURNS, "twins": found}
+        Path(target).write_text(json.dumps(record, indent=1) + "\n")
+    too_often = [name for name, rows in found.items() if rows["same"]["called"] > 0.05 * rows["same"]["pairs"]]
+    missed = [word for word, least in FEWEST_FOUND.items() if found["within"][word]["called"] < least * found["within"][word]["pairs"]]
+    print("; ".join([f"more than 5 % of the same are called different {name} runs" for name in too_often] +
+                    [f"too seldom found in turns: {word} per cent" for word in missed]) or "as wanted")
+    return 1 if too_often else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3]))
