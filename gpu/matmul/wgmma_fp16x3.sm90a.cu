@@ -51,7 +51,8 @@ Traffic traffic(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
   const auto blocks = [](const Launch& launch) { return double(launch.grid.x); };
   const double largest = 4.0 * k * (double(m) + n) + 4.0 * kParts * blocks(split_launch(kFirst, {m, n, k}));
-  const double flags = 4 * blocks(launch_of(shape, p)) * (shape.threads() + 2 * shape.groups * 128);
+  const double tiles = double(tiles_of(shape, {m, n, k})) * shape.cluster;  // for each of which two factors are read
+  const double flags = 4 * (blocks(launch_of(shape, p)) * shape.threads() + tiles * 2 * shape.groups * 128);
   const Launch second = second_launch(p);
   const double second_flags =
       4 * (blocks(split_launch(kSecond, {m, n, k}, true)) * kSplitThreads + blocks(second) * second.block.x);

@@ -141,7 +141,8 @@ __device__ __forceinline__ int2 pair_of(int x, int y) { return make_int2(x, y); 
 /// Takes back that A and B were multiplied by powers of two, one after the other: their product may be no number.
 template <int kCols>
 __device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float> (&sum)[kCols / 2]) {
-  const reg<float> of_a = __uint_as_float(range[kFactorOfA]), of_b = __uint_as_float(range[kFactorOfB]);
+  const reg<float> of_a = __uint_as_float(__ldcg(range + kFactorOfA)),
+                   of_b = __uint_as_float(__ldcg(range + kFactorOfB));
 #pragma unroll
   for (auto& one : sum) one = one * of_a * of_b;
 }
@@ -497,7 +498,8 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     allow_next_kernel();
   }
   if constexpr (kShape.terms > 1) {
-    if (out.range != nullptr && (out.range[kUnfit] != 0) != out.if_unfit) return;  // all blocks, or none
+    // From L2: this block may have begun before the flag was set. All blocks return, or none.
+    if (out.range != nullptr && (__ldcg(out.range + kUnfit) != 0) != out.if_unfit) return;
   }
   const int block = kTogether ? block_in_cluster() : 0, first_sharer = block / kShape.cluster * kShape.cluster;
   const int group = __shfl_sync(~0u, threadIdx.x / 128, 0);
