@@ -36,6 +36,34 @@ std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, co
   return buffers;
 }
 
+/// Where results are brought to, one place for each operand: to have the system clear new pages takes longer than the
+/// copy.
+class Landings {
+ public:
+  std::byte* at_least(std::size_t operand, std::size_t bytes) {
+    if (places_.size() <= operand) places_.resize(operand + 1);
+    Place& place = places_[operand];
+    if (place.bytes < bytes) {
+      place = {};
+      place = {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+    }
+    return place.memory.get();
+  }
+  void release() { places_.clear(); }
+
+ private:
+  struct Place {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t bytes = 0;
+  };
+  std::vector<Place> places_;
+};
+
+Landings& landings() {
+  static Landings all;
+  return all;
+}
+
 std::string cache_key(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   return problem.family + "/" + type_name(problem.type) + "/" + sizes.text() + "/" + data.name + "/" +
          std::to_string(seed);
@@ -43,12 +71,17 @@ std::string cache_key(const Problem& problem, const Params& sizes, const DataSet
 
 }  // namespace
 
+void release_landings() { landings().release(); }
+
 HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   std::vector<void*> pointers;
   for (const Operand& operand : problem.operands(sizes)) {
-    data_.push_back(operand.is_input() ? HostMemory(operand.bytes()) : HostMemory());
-    bytes_ += data_.back().bytes();
-    pointers.push_back(data_.back().data());
+    const std::size_t rounded = (operand.bytes() + 255) / 256 * 256;
+    data_.emplace_back(operand.is_input() ? std::aligned_alloc(256, rounded) : nullptr);
+    if (operand.is_input() && !data_.back())
+      throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB of " + operand.name);
+    bytes_ += operand.is_input() ? rounded : 0;
+    pointers.push_back(data_.back().get());
   }
   problem.fill(sizes, data, seed, pointers);
   reference_ = [&problem, sizes, data, seed, inputs = std::vector<const void*>(pointers.begin(), pointers.end())] {
@@ -148,7 +181,6 @@ Check Workload::recheck(const HostInputs& inputs) {
 }
 
 Check Workload::judge(const HostInputs& inputs) {
-  std::vector<HostMemory> outputs;
   std::vector<const void*> host;
   for (std::size_t i = 0; i < operands_; ++i) {
     if (!buffers_[i].is_output()) {
@@ -159,9 +191,9 @@ Check Workload::judge(const HostInputs& inputs) {
       host.push_back(call_.operands[i]);
       continue;
     }
-    outputs.emplace_back(buffers_[i].bytes());
-    target_.download(outputs.back().data(), call_.operands[i], buffers_[i].bytes());
-    host.push_back(outputs.back().data());
+    std::byte* const landing = landings().at_least(i, buffers_[i].bytes());
+    target_.download(landing, call_.operands[i], buffers_[i].bytes());
+    host.push_back(landing);
   }
   Check check = inputs.judge(host).within(kernel_.error_bound);
   if (check.failure.empty()) check.failure = guard_failure();
