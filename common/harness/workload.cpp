@@ -207,8 +207,9 @@ void Workload::clear_outputs() {
 }
 
 std::string Workload::audit() {
-  const std::string idle = idle_run();
-  return idle.empty() ? late_write() : idle;
+  const std::vector<Word> words = written_words();
+  const std::string idle = idle_run(words);
+  return idle.empty() ? late_write(words) : idle;
 }
 
 /// Four bytes of an output.
@@ -226,6 +227,10 @@ bool is_poison(const WordBytes& bytes) {
 
 }  // namespace
 
+std::byte* Workload::place(const Word& word) const {
+  return static_cast<std::byte*>(call_.operands[word.operand]) + word.offset;
+}
+
 /// Some words, spread over each output, that the last run over poisoned outputs has written: an output may have gaps.
 std::vector<Workload::Word> Workload::written_words() {
   constexpr std::size_t kOfEach = 16;
@@ -236,46 +241,56 @@ std::vector<Workload::Word> Workload::written_words() {
     for (std::size_t w = 0; w < kOfEach; ++w) {
       const Word word{i, random_bits(i, w) % count * sizeof(WordBytes)};
       WordBytes bytes;
-      target_.download(bytes.data(), static_cast<std::byte*>(call_.operands[i]) + word.offset, bytes.size());
+      target_.download(bytes.data(), place(word), bytes.size());
       if (!is_poison(bytes)) words.push_back(word);
     }
   }
   return words;
 }
 
+void Workload::mark(const std::vector<Word>& words) {
+  constexpr WordBytes kMark{kPoisonByte, kPoisonByte, kPoisonByte, kPoisonByte};
+  for (const Word& word : words) target_.upload(place(word), kMark.data(), kMark.size());
+}
+
+/// What is wrong if a run left a mark; empty if it left none.
+std::string Workload::mark_left(const std::vector<Word>& words) {
+  for (const Word& word : words) {
+    WordBytes bytes;
+    target_.download(bytes.data(), place(word), bytes.size());
+    if (is_poison(bytes)) return "did not write " + buffers_[word.operand].name + " anew when it was run again";
+  }
+  return "";
+}
+
 /// Runs follow each other as the timed ones do; before each, a few words of the outputs are marked as not written. A
-/// kernel that skips what it has done before, or when it is called in quick succession, leaves the marks.
-std::string Workload::idle_run() {
+/// kernel that skips what it has done before, or when it is called in quick succession, leaves the marks. Of a long
+/// kernel on the host one run is enough: late_write() makes the second.
+std::string Workload::idle_run(const std::vector<Word>& words) {
   constexpr int kRuns = 8;
   constexpr double kShort = 0.02, kLong = 0.2;  // seconds: many runs of a short kernel, one of a long one
-  constexpr std::array<unsigned char, 4> kMark{kPoisonByte, kPoisonByte, kPoisonByte, kPoisonByte};
-  const std::vector<Word> words = written_words();
-  if (words.empty()) return "";
+  const double second = target_.is_host_memory() ? kShort : kLong;
   const UseThreads own(threads_or_as_now(threads_));
-  const auto place = [&](const Word& word) {
-    return static_cast<std::byte*>(call_.operands[word.operand]) + word.offset;
-  };
   const auto start = Clock::now();
-  for (int i = 0; i < kRuns && (i == 0 || since(start) < (i < 2 ? kLong : kShort)); ++i) {
-    for (const Word& word : words) target_.upload(place(word), kMark.data(), kMark.size());
+  for (int i = 0; !words.empty() && i < kRuns && (i == 0 || since(start) < (i < 2 ? second : kShort)); ++i) {
+    mark(words);
     target_.run(kernel_, call_);
-    for (const Word& word : words) {
-      WordBytes bytes;
-      target_.download(bytes.data(), place(word), bytes.size());
-      if (is_poison(bytes)) return "did not write " + buffers_[word.operand].name + " anew when it was run again";
-    }
+    if (std::string failure = mark_left(words); !failure.empty()) return failure;
   }
   return "";
 }
 
 /// Marks the outputs as not written right after a run returned: what writes to them later was not timed.
-std::string Workload::late_write() {
+std::string Workload::late_write(const std::vector<Word>& words) {
   constexpr double kLong = 0.1;  // seconds; what is late by so much is found when results are judged
   constexpr std::chrono::milliseconds kWait{2};
+  const bool sees_words = target_.is_host_memory();  // at once; elsewhere a late write would come meanwhile
+  if (sees_words) mark(words);
   const auto start = Clock::now();
   run();
+  const std::string idle = sees_words ? mark_left(words) : "";
   clear_outputs();
-  if (since(start) > kLong) return "";
+  if (!idle.empty() || since(start) > kLong) return idle;
   std::this_thread::sleep_for(kWait);
   target_.end_idle_threads();  // what still runs then is waited for
   target_.settle();

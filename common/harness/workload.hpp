@@ -87,8 +87,11 @@ class Workload {
   struct Word;
   std::vector<Word> written_words();
   void run();
-  std::string idle_run();
-  std::string late_write();
+  std::byte* place(const Word& word) const;
+  void mark(const std::vector<Word>& words);
+  std::string mark_left(const std::vector<Word>& words);
+  std::string idle_run(const std::vector<Word>& words);
+  std::string late_write(const std::vector<Word>& words);
   Check judge(const HostInputs& inputs);
 
   Target& target_;
