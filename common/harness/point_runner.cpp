@@ -132,9 +132,12 @@ std::string PointRunner::refusal(const Point& point, const Call& call) {
   return host_shortage(needed * (on_host ? 4 : 3));
 }
 
-/// Inputs that are kept for other points give way.
+/// What is kept for other points gives way.
 std::string PointRunner::host_shortage(std::size_t needed) {
-  if (needed > machine().host().free_bytes()) bench_->inputs.clear();
+  if (needed > machine().host().free_bytes()) {
+    bench_->inputs.clear();
+    release_landings();
+  }
   return shortage(needed, machine().host().free_bytes(), " on the host");
 }
 

@@ -36,6 +36,34 @@ std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, co
   return buffers;
 }
 
+/// Where results are brought to, one place for each operand: to have the system clear new pages takes longer than the
+/// copy.
+class Landings {
+ public:
+  std::byte* at_least(std::size_t operand, std::size_t bytes) {
+    if (places_.size() <= operand) places_.resize(operand + 1);
+    Place& place = places_[operand];
+    if (place.bytes < bytes) {
+      place = {};
+      place = {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+    }
+    return place.memory.get();
+  }
+  void release() { places_.clear(); }
+
+ private:
+  struct Place {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t bytes = 0;
+  };
+  std::vector<Place> places_;
+};
+
+Landings& landings() {
+  static Landings all;
+  return all;
+}
+
 std::string cache_key(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   return problem.family + "/" + type_name(problem.type) + "/" + sizes.text() + "/" + data.name + "/" +
          std::to_string(seed);
@@ -43,12 +71,17 @@ std::string cache_key(const Problem& problem, const Params& sizes, const DataSet
 
 }  // namespace
 
+void release_landings() { landings().release(); }
+
 HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   std::vector<void*> pointers;
   for (const Operand& operand : problem.operands(sizes)) {
-    data_.push_back(operand.is_input() ? HostMemory(operand.bytes()) : HostMemory());
-    bytes_ += data_.back().bytes();
-    pointers.push_back(data_.back().data());
+    const std::size_t rounded = (operand.bytes() + 255) / 256 * 256;
+    data_.emplace_back(operand.is_input() ? std::aligned_alloc(256, rounded) : nullptr);
+    if (operand.is_input() && !data_.back())
+      throw Error("no memory on the host for " + std::to_string(rounded / 1000000) + " MB of " + operand.name);
+    bytes_ += operand.is_input() ? rounded : 0;
+    pointers.push_back(data_.back().get());
   }
   problem.fill(sizes, data, seed, pointers);
   reference_ = [&problem, sizes, data, seed, inputs = std::vector<const void*>(pointers.begin(), pointers.end())] {
@@ -148,7 +181,6 @@ Check Workload::recheck(const HostInputs& inputs) {
 }
 
 Check Workload::judge(const HostInputs& inputs) {
-  std::vector<HostMemory> outputs;
   std::vector<const void*> host;
   for (std::size_t i = 0; i < operands_; ++i) {
     if (!buffers_[i].is_output()) {
@@ -159,9 +191,9 @@ Check Workload::judge(const HostInputs& inputs) {
       host.push_back(call_.operands[i]);
       continue;
     }
-    outputs.emplace_back(buffers_[i].bytes());
-    target_.download(outputs.back().data(), call_.operands[i], buffers_[i].bytes());
-    host.push_back(outputs.back().data());
+    std::byte* const landing = landings().at_least(i, buffers_[i].bytes());
+    target_.download(landing, call_.operands[i], buffers_[i].bytes());
+    host.push_back(landing);
   }
   Check check = inputs.judge(host).within(kernel_.error_bound);
   if (check.failure.empty()) check.failure = guard_failure();
@@ -175,8 +207,9 @@ void Workload::clear_outputs() {
 }
 
 std::string Workload::audit() {
-  const std::string idle = idle_run();
-  return idle.empty() ? late_write() : idle;
+  const std::vector<Word> words = written_words();
+  const std::string idle = idle_run(words);
+  return idle.empty() ? late_write(words) : idle;
 }
 
 /// Four bytes of an output.
@@ -194,6 +227,10 @@ bool is_poison(const WordBytes& bytes) {
 
 }  // namespace
 
+std::byte* Workload::place(const Word& word) const {
+  return static_cast<std::byte*>(call_.operands[word.operand]) + word.offset;
+}
+
 /// Some words, spread over each output, that the last run over poisoned outputs has written: an output may have gaps.
 std::vector<Workload::Word> Workload::written_words() {
   constexpr std::size_t kOfEach = 16;
@@ -204,46 +241,56 @@ std::vector<Workload::Word> Workload::written_words() {
     for (std::size_t w = 0; w < kOfEach; ++w) {
       const Word word{i, random_bits(i, w) % count * sizeof(WordBytes)};
       WordBytes bytes;
-      target_.download(bytes.data(), static_cast<std::byte*>(call_.operands[i]) + word.offset, bytes.size());
+      target_.download(bytes.data(), place(word), bytes.size());
       if (!is_poison(bytes)) words.push_back(word);
     }
   }
   return words;
 }
 
+void Workload::mark(const std::vector<Word>& words) {
+  constexpr WordBytes kMark{kPoisonByte, kPoisonByte, kPoisonByte, kPoisonByte};
+  for (const Word& word : words) target_.upload(place(word), kMark.data(), kMark.size());
+}
+
+/// What is wrong if a run left a mark; empty if it left none.
+std::string Workload::mark_left(const std::vector<Word>& words) {
+  for (const Word& word : words) {
+    WordBytes bytes;
+    target_.download(bytes.data(), place(word), bytes.size());
+    if (is_poison(bytes)) return "did not write " + buffers_[word.operand].name + " anew when it was run again";
+  }
+  return "";
+}
+
 /// Runs follow each other as the timed ones do; before each, a few words of the outputs are marked as not written. A
-/// kernel that skips what it has done before, or when it is called in quick succession, leaves the marks.
-std::string Workload::idle_run() {
+/// kernel that skips what it has done before, or when it is called in quick succession, leaves the marks. Of a long
+/// kernel on the host one run is enough: late_write() makes the second.
+std::string Workload::idle_run(const std::vector<Word>& words) {
   constexpr int kRuns = 8;
   constexpr double kShort = 0.02, kLong = 0.2;  // seconds: many runs of a short kernel, one of a long one
-  constexpr std::array<unsigned char, 4> kMark{kPoisonByte, kPoisonByte, kPoisonByte, kPoisonByte};
-  const std::vector<Word> words = written_words();
-  if (words.empty()) return "";
+  const double second = target_.is_host_memory() ? kShort : kLong;
   const UseThreads own(threads_or_as_now(threads_));
-  const auto place = [&](const Word& word) {
-    return static_cast<std::byte*>(call_.operands[word.operand]) + word.offset;
-  };
   const auto start = Clock::now();
-  for (int i = 0; i < kRuns && (i == 0 || since(start) < (i < 2 ? kLong : kShort)); ++i) {
-    for (const Word& word : words) target_.upload(place(word), kMark.data(), kMark.size());
+  for (int i = 0; !words.empty() && i < kRuns && (i == 0 || since(start) < (i < 2 ? second : kShort)); ++i) {
+    mark(words);
     target_.run(kernel_, call_);
-    for (const Word& word : words) {
-      WordBytes bytes;
-      target_.download(bytes.data(), place(word), bytes.size());
-      if (is_poison(bytes)) return "did not write " + buffers_[word.operand].name + " anew when it was run again";
-    }
+    if (std::string failure = mark_left(words); !failure.empty()) return failure;
   }
   return "";
 }
 
 /// Marks the outputs as not written right after a run returned: what writes to them later was not timed.
-std::string Workload::late_write() {
+std::string Workload::late_write(const std::vector<Word>& words) {
   constexpr double kLong = 0.1;  // seconds; what is late by so much is found when results are judged
   constexpr std::chrono::milliseconds kWait{2};
+  const bool sees_words = target_.is_host_memory();  // at once; elsewhere a late write would come meanwhile
+  if (sees_words) mark(words);
   const auto start = Clock::now();
   run();
+  const std::string idle = sees_words ? mark_left(words) : "";
   clear_outputs();
-  if (since(start) > kLong) return "";
+  if (!idle.empty() || since(start) > kLong) return idle;
   std::this_thread::sleep_for(kWait);
   target_.end_idle_threads();  // what still runs then is waited for
   target_.settle();

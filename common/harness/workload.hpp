@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "common/machine/host_memory.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/problem.hpp"
 
@@ -18,7 +17,7 @@ class HostInputs {
   HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed);
 
   std::size_t bytes() const { return bytes_; }
-  const void* input(std::size_t operand) const { return data_[operand].data(); }
+  const void* input(std::size_t operand) const { return data_[operand].get(); }
   /// `host` holds one pointer per operand. What is right is worked out at the first call, when the first kernel has
   /// run: it cannot have read the answer.
   Check judge(std::span<const void* const> host) const;
@@ -26,7 +25,10 @@ class HostInputs {
   double reference_seconds() const { return reference_seconds_; }
 
  private:
-  std::vector<HostMemory> data_;  ///< empty for outputs that are not read
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  std::vector<std::unique_ptr<void, Free>> data_;  ///< empty for outputs that are not read
   std::size_t bytes_ = 0;
   std::function<Judge()> reference_;
   mutable Judge judge_;
@@ -85,8 +87,11 @@ class Workload {
   struct Word;
   std::vector<Word> written_words();
   void run();
-  std::string idle_run();
-  std::string late_write();
+  std::byte* place(const Word& word) const;
+  void mark(const std::vector<Word>& words);
+  std::string mark_left(const std::vector<Word>& words);
+  std::string idle_run(const std::vector<Word>& words);
+  std::string late_write(const std::vector<Word>& words);
   Check judge(const HostInputs& inputs);
 
   Target& target_;
@@ -97,6 +102,9 @@ class Workload {
   int threads_ = 0;
   std::vector<std::optional<std::uint64_t>> prints_;  ///< of the inputs as they were uploaded, where the target has any
 };
+
+/// Gives back the host's memory that results were brought to for being judged; it is kept from one to the next.
+void release_landings();
 
 /// Bytes of a target's memory that a workload takes.
 std::size_t workload_bytes(const Kernel& kernel, const Problem& problem, const Params& params);

@@ -1,7 +1,10 @@
 /// The accuracy of functions: the judge evaluates the exact result again where a kernel says that it was worst, and
 /// holds the error against the bound that the implementation has declared. Half a unit in the last place is the least
 /// that a float32 can be off.
+#include <algorithm>
 #include <bit>
+#include <iterator>
+#include <vector>
 
 #include "common/problem/math.hpp"
 #include "common/problem/problem.hpp"
@@ -71,8 +74,8 @@ class Reader {
  public:
   explicit Reader(const Report& report) : report_(report) {}
 
-  Verdict read(std::int64_t per_row) {
-    for (std::int64_t row = 0; row < report_.rows && verdict_.failure.empty(); ++row) {
+  Verdict read(std::int64_t first, std::int64_t end, std::int64_t per_row) {
+    for (std::int64_t row = first; row < end && verdict_.failure.empty(); ++row) {
       verdict_.failure = count_failure(report_, row, per_row);
       if (verdict_.failure.empty()) read_row(row);
     }
@@ -122,6 +125,26 @@ class Reader {
   Verdict verdict_;
 };
 
+/// Of all rows: their parts are read by as many threads, and the first failure is that of the first part that has one.
+template <MathFunction kFunction>
+Verdict read_all(const Report& report, std::int64_t per_row) {
+  constexpr std::int64_t kPart = 1024;
+  std::vector<Verdict> parts(static_cast<std::size_t>((report.rows + kPart - 1) / kPart));
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto first = static_cast<std::int64_t>(part) * kPart;
+    parts[part] = Reader<kFunction>(report).read(first, std::min(first + kPart, report.rows), per_row);
+  }
+  Verdict all;
+  for (const Verdict& part : parts) {
+    if (all.failure.empty()) all.failure = part.failure;
+    all.ratio = std::max(all.ratio, part.ratio);
+    for (std::size_t kind = 0; kind < std::size(part.all.worst); ++kind)
+      if (part.all.worst[kind].size > all.all.worst[kind].size) all.all.worst[kind] = part.all.worst[kind];
+  }
+  return all;
+}
+
 double total(const Report& report, MathCount which) {
   double sum = 0;
   for (std::int64_t row = 0; row < report.rows; ++row) sum += report.count(which, row);
@@ -134,7 +157,7 @@ struct Measured {
 
 Check judge(const Report& report, MathFunction function, std::int64_t n) {
   Verdict verdict;
-  with_math_function<Measured>(function, [&](auto f) { verdict = Reader<f>(report).read(n / report.rows); });
+  with_math_function<Measured>(function, [&](auto f) { verdict = read_all<f>(report, n / report.rows); });
   Check check{.max_error_ratio = verdict.ratio, .failure = verdict.failure};
   if (!check.failure.empty()) return check;
   const auto& worst = verdict.all.worst;
