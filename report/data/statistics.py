@@ -12,7 +12,7 @@ from functools import cache
 from statistics import median, quantiles
 
 import numpy as np
-from scipy.special import bdtr
+from scipy.special import bdtr, ndtr, ndtri
 
 LEVEL = 0.95
 FEWEST_FOR_INTERVAL = 6
@@ -145,25 +145,30 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     """Speed of one timed point over another's, for the same work: other's time over own time (times `scale`, to compare
     it with another number than 1).
 
-    Where both were sampled in turns of the same run: the median of the quotients turn by turn, with its rank interval
-    and the sign test of their being beyond GAP, which what the machine did to both at once does not touch.
-
-    Else the ratio of the medians, with the ends of both intervals and the Mann–Whitney U test. Samples of one time say
-    little of those of another, so this is a difference only where no sample of the one is within GAP_APART of any of the
-    other. tests/twins/run.sh measures how often either rule is wrong.
+    Where no sample of the one is within GAP_APART of any of the other, the Mann–Whitney U test decides. Nearer samples
+    tell nothing where they are of different times. Where both were sampled in turns of the same run, the sign test of the
+    quotients turn by turn being beyond GAP decides, which what the machine did to both at once does not touch; the ratio
+    is their median then, else that of the medians. tests/twins/run.sh measures how often this is wrong.
     """
+    theirs = [scale * time for time in other.times]
+    is_apart = max(min(own.times) / max(theirs), min(theirs) / max(own.times)) > 1 + GAP_APART
+    by_rank, least = rank_test(own.times, theirs), _least_of_rank_test(len(own.times), len(theirs))
     if own.interleaved and other.interleaved and own.run == other.run:
-        theirs = dict(zip(other.turns, other.times))
-        quotients = [scale * theirs[turn] / time for turn, time in zip(own.turns, own.times) if turn in theirs]
+        of_turn = dict(zip(other.turns, theirs))
+        quotients = [of_turn[turn] / time for turn, time in zip(own.turns, own.times) if turn in of_turn]
         if len(quotients) >= FEWEST_TURNS:
-            found = summarise(quotients)
-            return Ratio(found.median, found.low, found.high, True, gap_test(quotients), sign_test([2.0] * len(quotients)))
+            found, share = summarise(quotients), effective(quotients) / len(quotients)
+            p, least = weakened(gap_test(quotients), share), weakened(sign_test([2.0] * len(quotients)), share)
+            return Ratio(found.median, found.low, found.high, True, min(p, by_rank) if is_apart else p, least)
     low, high = ratio_interval(other.summary, own.summary) or (None, None)
     ends = (None, None) if low is None else (scale * low, scale * high)
-    theirs = [scale * time for time in other.times]
-    return Ratio(scale * other.summary.median / own.summary.median, *ends, False, rank_test(own.times, theirs),
-                 _least_of_rank_test(len(own.times), len(theirs)),
-                 is_apart=max(min(own.times) / max(theirs), min(theirs) / max(own.times)) > 1 + GAP_APART)
+    return Ratio(scale * other.summary.median / own.summary.median, *ends, False, by_rank, least, is_apart=is_apart)
+
+
+def weakened(p: float, share: float) -> float:
+    """The p of a test that takes every sample for independent, where only that share of them is: its normal score is
+    smaller by the root of the share."""
+    return min(1.0, 2 * float(ndtr(ndtri(p / 2) * math.sqrt(share))))
 
 
 def gap_test(quotients: Sequence[float]) -> float:

@@ -35,12 +35,13 @@ def method(study: Study) -> list[dict]:
             "other work and its clock differ by more. A rate is the useful work over the median time."),
         blocks.paragraph(
             "Comparisons. One code is called significantly faster or slower than another only if a two-sided test "
-            "rejects equality at 5\u00a0% after Holm’s correction over all comparisons of the experiment. Where both were "
-            f"interleaved in the same run for at least {FEWEST_TURNS} turns, the ratio given is the median of the "
-            "quotients of samples of the same turn, and the test is the sign test on these, of their being more than "
-            f"{100 * GAP:g}\u00a0% from equality. Otherwise the ratio is that of the medians, the test is the Mann–Whitney "
-            f"U test, and no sample of the one may be within {100 * GAP_APART:g}\u00a0% of any of the other, since the "
-            "machine may have changed in between. Other differences are called not significant, whatever their size; "
+            "rejects equality at 5\u00a0% after Holm’s correction over all comparisons of the experiment. Where no sample of "
+            f"the one is within {100 * GAP_APART:g}\u00a0% of any of the other, that is the Mann–Whitney U test. Where samples are "
+            "nearer, the machine may have changed between them, and only codes that were interleaved in the same run for at "
+            f"least {FEWEST_TURNS} turns can differ: by the sign test on the quotients of samples of the same turn, of their "
+            f"being more than {100 * GAP:g}\u00a0% from equality, in which correlated quotients count for fewer. The ratio given "
+            "is the median quotient of such codes, and the ratio of the medians of others. Other differences are called not "
+            "significant, whatever their size; "
             "where so many samples could not have shown any difference among so many comparisons, the text says that "
             f"they are too few.{_coverage(study.twins)}"),
         blocks.paragraph(
