@@ -156,8 +156,10 @@ def _emulator_rate(path: Path, where: str, row: dict) -> EmulatorRate:
 
 def _twins_file(path: Path, data: dict) -> TwinsFile:
     within, between = (_tallies(path, data["twins"], name) for name in ("within", "between"))
+    if not (is_number(data.get("load")) and data["load"] >= 0):
+        raise InputError(path, "file.load", "not a load")
     return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
-                     whole(path, data, "turns", "file"), within, between)
+                     whole(path, data, "turns", "file"), float(data["load"]), within, between)
 
 
 def _tallies(path: Path, twins: object, name: str) -> dict[str, Tally]:

@@ -408,6 +408,8 @@ class TwinsFile:
     date: str
     runs: int
     turns: int
+    load: float
+    """Of the machine when the last run began: 1 for each process that would compute."""
     within: dict[str, Tally]
     between: dict[str, Tally]
 

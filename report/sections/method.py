@@ -39,7 +39,8 @@ def method(study: Study) -> list[dict]:
             f"the one is within {100 * GAP_APART:g}\u00a0% of any of the other, that is the Mann–Whitney U test. Where samples are "
             "nearer, the machine may have changed between them, and only codes that were interleaved in the same run for at "
             f"least {FEWEST_TURNS} turns can differ: by the sign test on the quotients of samples of the same turn, of their "
-            f"being more than {100 * GAP:g}\u00a0% from equality, in which correlated quotients count for fewer. The ratio given "
+            f"being more than {100 * GAP:g}\u00a0% from equality, where quotients count for as many as their correlation from turn to "
+            "turn, the mean over all comparisons, leaves. The ratio given "
             "is the median quotient of such codes, and the ratio of the medians of others. Other differences are called not "
             "significant, whatever their size; "
             "where so many samples could not have shown any difference among so many comparisons, the text says that "
@@ -61,7 +62,7 @@ def _coverage(twins: TwinsFile | None) -> str:
         return ""
     within, between = twins.within, twins.between
     return (f" How often that is wrong was measured with kernels of equal work and with planted slow-downs, in {twins.runs} "
-            f"runs with {twins.turns} samples each ({twins.machine}, {twins.date[:10]}). Of the same work, taken in turns, "
+            f"runs with {twins.turns} samples each ({twins.machine}, load {twins.load:.1f}, {twins.date[:10]}). Of the same work, taken in turns, "
             f"{_of(within['same'])} pairs were called different, and {_of(between['same'])} of successive runs of one "
             f"build, where the intervals of {_share(between['intervals'])} are disjoint; 2\u00a0% and 5\u00a0% more work was found "
             f"in {_share(within['two'])} and {_share(within['five'])} of pairs in turns, and in {_share(between['two'])} and "

@@ -155,7 +155,7 @@ def test_the_same_code_is_rarely_called_different(is_paired):
 
 @pytest.mark.parametrize("is_paired, effect, least", ((True, 1.02, 0.80), (True, 1.05, 0.99), (False, 1.05, 0.95)))
 def test_what_is_slower_is_found(is_paired, effect, least):
-    assert np.mean(families(effect, is_paired, number=100)) >= least
+    assert np.mean(families(effect, is_paired, number=60)) >= least
 
 
 def test_a_run_that_was_slower_as_a_whole_makes_no_difference():
@@ -163,7 +163,7 @@ def test_a_run_that_was_slower_as_a_whole_makes_no_difference():
     rng = np.random.default_rng(3)
     early, late = (shift * rng.lognormal(0.0, 0.004, 30) for shift in (1.0, 1.015))
     found = stats.judge({"x": stats.ratio(point(early, False), point(late, False))})["x"]
-    assert found.p < 1e-4 and found.verdict == stats.SAME
+    assert stats.rank_test(early, late) < 1e-4 and found.verdict == stats.SAME
     assert stats.judge({"x": stats.ratio(point(early, False), point(1.1 * late, False))})["x"].verdict == stats.FASTER
 
 
