@@ -17,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRound = 5;                 // samples between two looks at the stop rule
 constexpr int kTurn = 3;                  // samples of one of several points measured together, before the next one's
-constexpr double kWarmUp = 0.005;         // seconds; threads that slept are awake by then, and the clock is up again
 constexpr double kLongRun = 0.1;          // seconds; what the caches held before no longer matters
 constexpr double kCountedSeconds = 0.02;  // of runs whose events are counted: many turns of the counters
 constexpr double kCheapSeconds = 0.1;     // spent on energy without being asked to
@@ -175,7 +174,7 @@ void Sampler::warm_up() {
   if (mode_ == Mode::cold || (!samples_.empty() && samples_.back().seconds > kLongRun)) return;
   const auto start = Clock::now();
   do target_.run(kernel_, call_);
-  while (since(start) < kWarmUp);
+  while (since(start) < target_.warm_up_seconds());
 }
 
 std::string Sampler::stop_reason() const {

@@ -107,6 +107,9 @@ class Target {
   /// idle threads of OpenMP and of the libraries go on looking for work for some milliseconds, on the same cores.
   /// Threads of `own` may go on: they are those that the next kernel itself keeps busy.
   virtual void settle(const std::set<int>& /*own*/ = {}) {}
+  /// How long a kernel runs after others have run, before it is timed: on the host until threads that slept are awake
+  /// and the clock is up again.
+  virtual double warm_up_seconds() const { return 0.005; }
   /// Threads of this process, but for the caller, that are on a core now or wait for one.
   virtual std::set<int> busy_threads() const { return {}; }
   /// Ends threads that look for work, where that can be; the next kernel makes new ones.

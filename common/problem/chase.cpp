@@ -13,8 +13,8 @@
 /// Data      random: the cycle visits the nodes in a random order, which no prefetcher guesses; sequential: in that of
 ///           their addresses.
 ///
-/// The oracle walks the cycle once, notes each node's place in it and the sum of the indices up to there, and finds by
-/// division where every walker ends and what it has added up.
+/// The oracle walks the cycle once, in many pieces at a time, notes each node's place in it and the sum of the indices
+/// up to there, and finds by division where every walker ends and what it has added up.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -185,7 +185,7 @@ const bool added = add_problem({
     .size_names = {"bytes", "stride", "walkers", "steps"},
     .size_what = {{"bytes", "bytes that the chain goes through"}},
     .test_sizes = {sizes_of(4, 4, 1, 3), sizes_of(64, 64, 2, 5), sizes_of(1000, 8, 7, 31), sizes_of(4096, 64, 8, 200),
-                   sizes_of(20000, 132, 40, 333), sizes_of(16384, 128, 96, 64)},
+                   sizes_of(20000, 132, 40, 333), sizes_of(16384, 128, 96, 64), sizes_of(40000, 8, 3, 7000)},
     .complete = complete,
     .operands = operands,
     .flops = [](const Params&) { return 0.0; },

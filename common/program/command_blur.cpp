@@ -2,7 +2,6 @@
 /// the same buffers between guards, and the result is judged before it is written.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -70,15 +69,15 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_blur_command(CLI::App& app) {
+void add_blur_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("blur", "blur a picture of yours (PGM or PPM) with a kernel of the suite");
-  command->add_option("--image", options->image, "the picture: PGM or PPM, text or binary, 8 or 16 bits")->required();
-  command->add_option("--out", options->out, "the blurred picture, in the same format")->required();
-  command->add_option("--radius", options->radius, "pixels on every side that a mean is over (default: 4)");
-  command->add_option("--kernel", options->kernel, "cpu/blur/… or gpu/blur/… (default: the top rung on the CPU)");
-  command->add_option("-d,--device", options->device, "number of the GPU")->check(CLI::Range(0, 1023));
-  command->callback([options] { run(*options); });
+  Command command = program.add_subcommand("blur", "blur a picture of yours (PGM or PPM) with a kernel of the suite");
+  command.add_option("--image", options->image, "the picture: PGM or PPM, text or binary, 8 or 16 bits").required();
+  command.add_option("--out", options->out, "the blurred picture, in the same format").required();
+  command.add_option("--radius", options->radius, "pixels on every side that a mean is over (default: 4)");
+  command.add_option("--kernel", options->kernel, "cpu/blur/… or gpu/blur/… (default: the top rung on the CPU)");
+  command.add_option("-d,--device", options->device, "number of the GPU").within(0, 1023);
+  command.callback([options] { run(*options); });
 }
 
 }  // namespace rung

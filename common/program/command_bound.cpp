@@ -1,7 +1,6 @@
 /// `rung bound`: ratio x bandwidth against the peak, for any device of the catalogue.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -131,19 +130,19 @@ void run(Options& options) {
 
 }  // namespace
 
-void add_bound_command(CLI::App& app) {
+void add_bound_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("bound", "What a device can reach at most: ratio x bandwidth against its peak");
-  command->add_option(
+  Command command =
+      program.add_subcommand("bound", "What a device can reach at most: ratio x bandwidth against its peak");
+  command.add_option(
       "DEVICE,--device", options->names,
       "Devices of the catalogue, e.g. a100 k40 \"rtx 3080\", \"local\" for this machine's GPU, or \"list\" "
       "for the catalogue itself (default: all)");
-  command->add_option("--type", options->kinds,
-                      "fp32 (default), fp64, fp64_tensor, tf32, bf16, fp16, fp8, int8, or all");
-  command->add_option("--ratio", options->ratio_texts, "Operations per byte, as 4 or 4OP/B (default: 0.25 4)");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { run(*options); });
+  command.add_option("--type", options->kinds,
+                     "fp32 (default), fp64, fp64_tensor, tf32, bf16, fp16, fp8, int8, or all");
+  command.add_option("--ratio", options->ratio_texts, "Operations per byte, as 4 or 4OP/B (default: 0.25 4)");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.callback([options] { run(*options); });
 }
 
 }  // namespace rung

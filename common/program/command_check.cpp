@@ -2,7 +2,6 @@
 /// barriers that some threads do not reach. Runs the kernel on the emulator in several orders of its threads.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,15 +91,15 @@ void run(Options& options) {
 
 }  // namespace
 
-void add_check_command(CLI::App& app) {
+void add_check_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("check", "races, bad accesses and barriers of a GPU kernel, on the emulator (needs no GPU)");
-  options->choice.add_to(*command);
-  command->add_option("--seed", options->seed, "of the inputs and of the random order");
-  command->add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
-  command->add_flag("--json", options->json, "as JSON");
-  command->callback([options] { run(*options); });
+  Command command = program.add_subcommand(
+      "check", "races, bad accesses and barriers of a GPU kernel, on the emulator (needs no GPU)");
+  options->choice.add_to(command);
+  command.add_option("--seed", options->seed, "of the inputs and of the random order");
+  command.add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
+  command.add_flag("--json", options->json, "as JSON");
+  command.callback([options] { run(*options); });
 }
 
 }  // namespace rung

@@ -2,7 +2,6 @@
 /// results. The report's own code does it; this starts it with the same arguments.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -41,12 +40,11 @@ std::string python() {
 
 }  // namespace
 
-void add_claims_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("claims", "What the literature states, checked: verdicts for each machine");
-  command->prefix_command();
-  command->set_help_flag();  // Python has the options and their help
-  command->footer("rung claims [ID…] [--json] [--results DIR]…");
-  command->callback([command] { run(command->remaining()); });
+void add_claims_command(Command program) {
+  Command command = program.add_subcommand("claims", "What the literature states, checked: verdicts for each machine");
+  command.take_any_words();  // Python has the options and their help
+  command.footer("rung claims [ID…] [--json] [--results DIR]…");
+  command.callback([command] { run(command.remaining()); });
 }
 
 }  // namespace rung

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -67,19 +66,19 @@ void run(Options& options) {
 
 }  // namespace
 
-void add_count_command(CLI::App& app) {
+void add_count_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("count", "what a GPU kernel does, counted on the emulator (needs no GPU)");
-  options->choice.add_to(*command);
-  command->add_option("--order", options->order, "in which threads run: forward, reverse or random");
-  command->add_option("--seed", options->seed, "of the inputs and of the random order");
-  command->add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
-  command->add_flag("--lines", options->lines, "by line of the kernel's source, too");
-  command->add_option("--caches", options->caches, "model the caches of this GPU, as H200");
-  command->add_option("--device", options->device,
-                      "launch as on this GPU, as H200: matters where the launch follows from the number of SMs");
-  command->add_flag("--json", options->json, "as JSON");
-  command->callback([options] { run(*options); });
+  Command command = program.add_subcommand("count", "what a GPU kernel does, counted on the emulator (needs no GPU)");
+  options->choice.add_to(command);
+  command.add_option("--order", options->order, "in which threads run: forward, reverse or random");
+  command.add_option("--seed", options->seed, "of the inputs and of the random order");
+  command.add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
+  command.add_flag("--lines", options->lines, "by line of the kernel's source, too");
+  command.add_option("--caches", options->caches, "model the caches of this GPU, as H200");
+  command.add_option("--device", options->device,
+                     "launch as on this GPU, as H200: matters where the launch follows from the number of SMs");
+  command.add_flag("--json", options->json, "as JSON");
+  command.callback([options] { run(*options); });
 }
 
 }  // namespace rung

@@ -1,7 +1,6 @@
 /// `rung doctor`: what this machine and this build have and lack, what each lack costs, and how to mend it.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -54,16 +53,16 @@ void print_text(const std::vector<Finding>& findings) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app) {
+void add_doctor_command(Command program) {
   auto as_json = std::make_shared<bool>(false);
-  CLI::App* command =
-      app.add_subcommand("doctor", "what this machine and this build lack, what that costs, and how to mend it");
-  command->add_flag("--json", *as_json, "as JSON");
-  command->footer(
+  Command command =
+      program.add_subcommand("doctor", "what this machine and this build lack, what that costs, and how to mend it");
+  command.add_flag("--json", *as_json, "as JSON");
+  command.footer(
       "Ends with 0 if nothing is wrong, though something may cost; with 1 if something is wrong: results would be "
       "lost\n"
       "or misleading, or a GPU that is there cannot be used.");
-  command->callback([as_json] {
+  command.callback([as_json] {
     const std::vector<Finding> findings = doctor::diagnose(doctor::this_system());
     *as_json ? print_json(findings) : print_text(findings);
     std::fflush(stdout);

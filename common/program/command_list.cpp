@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -101,17 +100,17 @@ void print_rows(const std::vector<Row>& all) {
 
 }  // namespace
 
-void add_list_command(CLI::App& app) {
+void add_list_command(Command program) {
   struct Options {
     std::vector<std::string> patterns{"*"};
     bool json = false, rows = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("list", "every kernel: what it adds, where it comes from, its tunables");
-  command->add_option("KERNEL", options->patterns, "names or globs, as gpu/matmul/*");
-  command->add_flag("--rows", options->rows, "what the sources teach, with the experiments and kernels that show it");
-  command->add_flag("--json", options->json, "as JSON");
-  command->callback([options] {
+  Command command = program.add_subcommand("list", "every kernel: what it adds, where it comes from, its tunables");
+  command.add_option("KERNEL", options->patterns, "names or globs, as gpu/matmul/*");
+  command.add_flag("--rows", options->rows, "what the sources teach, with the experiments and kernels that show it");
+  command.add_flag("--json", options->json, "as JSON");
+  command.callback([options] {
     if (options->rows) return options->json ? print_rows_json(rows()) : print_rows(rows());
     std::vector<const Kernel*> chosen;
     for (const std::string& pattern : options->patterns)

@@ -2,13 +2,11 @@
 /// theirs, as "bound A100 --ratio 0.25"; each answer is its JSON, or {"error": …}.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "common/program/commands.hpp"
-#include "common/program/usage.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -18,14 +16,10 @@ void print_error(const std::string& text) { fmt::print("{}\n", nlohmann::json{{"
 
 /// A parser of its own for each line, so that no option outlives it.
 void answer(const std::string& line) {
-  CLI::App calculators;
-  calculators.name("rung model");
-  calculators.require_subcommand(1);
-  for (const auto add : {add_bound_command, add_occupancy_command, add_tile_command}) add(calculators);
+  CommandLine calculators("rung model", "");
+  for (const auto add : {add_bound_command, add_occupancy_command, add_tile_command}) add(calculators.program());
   try {
     calculators.parse(line + " --json");
-  } catch (const CLI::ParseError& error) {
-    print_error(usage_error(calculators, error));
   } catch (const Error& error) {
     print_error(error.what());
   }
@@ -38,11 +32,13 @@ void run() {
 
 }  // namespace
 
-void add_model_command(CLI::App& app) {
-  app.add_subcommand("model",
-                     "Answer many questions to the calculators at once: lines of the standard input, each a command as "
-                     "\"bound A100\"; JSON for each")
-      ->callback(run);
+void add_model_command(Command program) {
+  program
+      .add_subcommand(
+          "model",
+          "Answer many questions to the calculators at once: lines of the standard input, each a command as "
+          "\"bound A100\"; JSON for each")
+      .callback(run);
 }
 
 }  // namespace rung

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
 #include <fstream>
@@ -248,21 +247,22 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_occupancy_command(CLI::App& app) {
+void add_occupancy_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("occupancy", "How many blocks an SM holds at once, and what limits them");
-  command->add_option("--threads", options->threads, "Threads in a block, as 256 or 16x16");
-  command->add_option("--registers", options->registers, "Registers a thread (default: no limit)");
-  command->add_option("--shared", options->shared,
-                      "Shared memory in a block, static and dynamic: bytes, or as 32KiB or 32KB (of 1024 B)");
-  CLI::Option* device = command->add_option("--device", options->devices,
-                                            "Devices of the catalogue, \"local\" for this machine's GPU, or \"list\" "
-                                            "for the catalogue itself (default: all)");
-  command->add_option("--cc", options->compute_capability, "A compute capability, e.g. 9.0")->excludes(device);
-  command->add_option("--plot", options->plot,
-                      "Draw occupancy against block size, registers and shared memory into this SVG file");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { run(*options); });
+  Command command = program.add_subcommand("occupancy", "How many blocks an SM holds at once, and what limits them");
+  command.add_option("--threads", options->threads, "Threads in a block, as 256 or 16x16");
+  command.add_option("--registers", options->registers, "Registers a thread (default: no limit)");
+  command.add_option("--shared", options->shared,
+                     "Shared memory in a block, static and dynamic: bytes, or as 32KiB or 32KB (of 1024 B)");
+  const CommandOption device =
+      command.add_option("--device", options->devices,
+                         "Devices of the catalogue, \"local\" for this machine's GPU, or \"list\" "
+                         "for the catalogue itself (default: all)");
+  command.add_option("--cc", options->compute_capability, "A compute capability, e.g. 9.0").excludes(device);
+  command.add_option("--plot", options->plot,
+                     "Draw occupancy against block size, registers and shared memory into this SVG file");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.callback([options] { run(*options); });
 }
 
 }  // namespace rung

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -39,34 +38,34 @@ std::string host_name() {
 }
 
 /// Google Benchmark's flags and their environment twins (BENCHMARK_FILTER …) mean here what they mean there.
-void add_benchmark_flags(CLI::App& command, RunOptions& options) {
+void add_benchmark_flags(Command command, RunOptions& options) {
   const auto add = [&](const char* flag, auto& value, const char* help) {
     std::string variable = std::string(flag).substr(2);
     for (char& c : variable) c = static_cast<char>(std::toupper(c));
-    return command.add_option(flag, value, help)->envname(variable)->group("As in Google Benchmark");
+    return command.add_option(flag, value, help).envname(variable).group("As in Google Benchmark");
   };
   add("--benchmark_filter", options.study.filter, "only points whose name matches this regular expression");
   add("--benchmark_repetitions", options.study.overrides.repetitions, "exactly so many samples of each point")
-      ->check(CLI::Range(1, 100000));
+      .within(1, 100000);
   add("--benchmark_min_time", options.min_time, "a timed interval of at least so many seconds (0.5 or 0.5s)");
   add("--benchmark_out", options.study.copy_to, "write the results file there, too");
-  add("--benchmark_out_format", options.format, "json")->check(CLI::IsMember({"json"}));
+  add("--benchmark_out_format", options.format, "json").one_of({"json"});
   add("--benchmark_context", options.extra_context, "own keys for the context: key=value,key=value");
   command.add_flag("--benchmark_list_tests", options.study.list_only, "print the points' names and stop")
-      ->group("As in Google Benchmark");
+      .group("As in Google Benchmark");
   command.add_flag("--benchmark_dry_run", options.study.dry_run, "verify each point and take one sample of it")
-      ->group("As in Google Benchmark");
+      .group("As in Google Benchmark");
 }
 
-void add_study_flags(CLI::App& command, RunOptions& options) {
+void add_study_flags(Command command, RunOptions& options) {
   command.add_option("-o,--outdir", options.outdir, "folder of the runs (default: results/HOST)");
-  command.add_option("-d,--device", options.study.device, "number of the GPU")->check(CLI::Range(0, 1023));
+  command.add_option("-d,--device", options.study.device, "number of the GPU").within(0, 1023);
   command.add_option("--seed", options.study.seed, "of the inputs and of the order of the points");
   command.add_flag("--resume", options.study.resume, "go on with the newest run of this experiment that did not end");
   command
       .add_option("--point-limit", options.study.point_seconds,
                   "a point that takes so many seconds longer than its samples has failed")
-      ->check(CLI::Range(1.0, 1e6));
+      .within(1.0, 1e6);
   command.add_flag("--in-process", options.in_process, "measure in this process itself, as a debugger wants it");
   command.add_flag("--full", options.full,
                    "all sizes and samples, as the recorded results have them; brief without it");
@@ -207,28 +206,28 @@ void print_ceilings(const std::filesystem::path& folder) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app) {
+void add_run_command(Command program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "measure experiments (all of them if none is named)");
-  command->add_option("EXPERIMENT", options->experiments, "names in experiments/, or TOML files");
-  command->add_option("-k,--kernels", options->kernels, "measure these kernels (globs) instead of an experiment");
-  command->add_option("-a,--axis", options->axes,
-                      "with --kernels: a size, a tunable or another key of a sweep, as n=256,512 or threads=1,0");
-  command->add_flag(
+  Command command = program.add_subcommand("run", "measure experiments (all of them if none is named)");
+  command.add_option("EXPERIMENT", options->experiments, "names in experiments/, or TOML files");
+  command.add_option("-k,--kernels", options->kernels, "measure these kernels (globs) instead of an experiment");
+  command.add_option("-a,--axis", options->axes,
+                     "with --kernels: a size, a tunable or another key of a sweep, as n=256,512 or threads=1,0");
+  command.add_flag(
       "--profile", options->profile,
       "run each GPU point once, untimed, for a profiler: those that are counted, too, and those of sweeps with "
       "counters = true, or those that --benchmark_filter names");
-  add_study_flags(*command, *options);
-  add_benchmark_flags(*command, *options);
-  command->callback([options] { run_all(*options); });
+  add_study_flags(command, *options);
+  add_benchmark_flags(command, *options);
+  command.callback([options] { run_all(*options); });
 }
 
-void add_ceilings_command(CLI::App& app) {
+void add_ceilings_command(Command program) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("ceilings", "measure the roofs of both sides and print them");
-  add_study_flags(*command, *options);
-  add_benchmark_flags(*command, *options);
-  command->callback([options] {
+  Command command = program.add_subcommand("ceilings", "measure the roofs of both sides and print them");
+  add_study_flags(command, *options);
+  add_benchmark_flags(command, *options);
+  command.callback([options] {
     if (!options->in_process) options->study.supervision = supervise();
     complete_options(*options);
     const StudyOutcome outcome = run_one(load_experiment(find_experiment("ceilings"), options->scale()), *options);

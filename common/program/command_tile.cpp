@@ -1,7 +1,6 @@
 /// `rung tile`: which tiles of the tiled matrix product fit a GPU, what binds, and what they promise by the roofline.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -155,20 +154,19 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_tile_command(CLI::App& app) {
+void add_tile_command(Command program) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("tile", "Which tiles of a matrix product fit a GPU, and what binds");
-  command->add_option(
-      "--device,DEVICE", options->devices,
-      "Devices of the catalogue, \"local\" for this machine's GPU, or \"list\" for the catalogue itself "
-      "(default: all)");
-  command->add_option("--tile", options->widths, "Widths of the square tile (default: 4 8 16 32 48 64 96 128)");
-  command->add_option("--type", options->type, "Of the operands: fp64, fp32 (default), tf32, bf16, fp16, fp8, int8");
-  command->add_option("--registers", options->registers, "Registers a thread (default: no limit)");
-  command->add_option("--side", options->side,
-                      "Threads along a side of the block at most, each then with several elements (default: one each)");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options] { run(*options); });
+  Command command = program.add_subcommand("tile", "Which tiles of a matrix product fit a GPU, and what binds");
+  command.add_option("--device,DEVICE", options->devices,
+                     "Devices of the catalogue, \"local\" for this machine's GPU, or \"list\" for the catalogue itself "
+                     "(default: all)");
+  command.add_option("--tile", options->widths, "Widths of the square tile (default: 4 8 16 32 48 64 96 128)");
+  command.add_option("--type", options->type, "Of the operands: fp64, fp32 (default), tf32, bf16, fp16, fp8, int8");
+  command.add_option("--registers", options->registers, "Registers a thread (default: no limit)");
+  command.add_option("--side", options->side,
+                     "Threads along a side of the block at most, each then with several elements (default: one each)");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.callback([options] { run(*options); });
 }
 
 }  // namespace rung

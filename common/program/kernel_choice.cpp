@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <set>
 
@@ -56,13 +55,12 @@ void check_names(const Params& given, const std::vector<const Kernel*>& chosen) 
 
 }  // namespace
 
-void KernelChoice::add_to(CLI::App& command) {
-  command.add_option("KERNEL", patterns, "names or globs, as gpu/matmul/*")->required();
+void KernelChoice::add_to(Command command) {
+  command.add_option("KERNEL", patterns, "names or globs, as gpu/matmul/*").required();
   for (const std::string& name : setting_names(gpu_kernels()))
     command
-        .add_option_function<std::string>("--" + name,
-                                          [this, name](const std::string& value) { given.set(name, value_of(value)); })
-        ->group("Sizes and tunables, of the kernels that have them");
+        .add_option_function("--" + name, [this, name](const std::string& value) { given.set(name, value_of(value)); })
+        .group("Sizes and tunables, of the kernels that have them");
   command.add_option("--set", settings, "the same, as tile=16");
 }
 

@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/program/command_line.hpp"
 #include "common/registry.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace rung {
 
@@ -19,7 +16,7 @@ struct KernelChoice {
   Params given;                                 ///< sizes and tunables
 
   /// Adds KERNEL, --set and an option for every size and tunable that a GPU kernel has.
-  void add_to(CLI::App& command);
+  void add_to(Command command);
   /// Calls `use` with each kernel that matches. One that cannot be emulated or refuses the case is an error if it is
   /// the only one, else it is left out, with a line on stderr. Throws Error if none is left, or for a name that is
   /// neither a size nor a tunable of any of them.

@@ -5,7 +5,6 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -20,7 +19,6 @@
 #include "common/machine/openblas.hpp"
 #include "common/printable.hpp"
 #include "common/program/commands.hpp"
-#include "common/program/usage.hpp"
 #include "common/program/version.hpp"
 #include "common/registry.hpp"
 
@@ -88,26 +86,22 @@ void fill_standard_streams() {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"GPU against CPU, measured: kernels from the textbook to the roof, counted, verified and timed."};
-  app.name("rung");
-  app.set_version_flag("--version", version_text(), "version, commit, compilers and libraries");
-  app.require_subcommand(1);
-  app.footer(
+  CommandLine line("rung",
+                   "GPU against CPU, measured: kernels from the textbook to the roof, counted, verified and timed.");
+  Command program = line.program();
+  program.add_version("--version", version_text(), "version, commit, compilers and libraries");
+  program.footer(
       "Exit codes: 0 done, 1 a wrong result, 2 wrong usage or input, 3 no GPU though one was required,\n"
       "4 results cannot be written, 130 interrupted (what was measured is kept).");
   for (const auto add : {add_list_command, add_run_command, add_count_command, add_check_command, add_ceilings_command,
                          add_occupancy_command, add_bound_command, add_tile_command, add_model_command,
                          add_claims_command, add_blur_command, add_doctor_command})
-    add(app);
-  try {
-    check_cpu_threads();
-    app.parse(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout))
-      throw OutputError(std::string("cannot write to standard output: ") + std::strerror(errno));
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? app.exit(error) : failure(2, Error(usage_error(app, error)));
-  }
+    add(program);
+  check_cpu_threads();
+  line.parse(argc, argv);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw OutputError(std::string("cannot write to standard output: ") + std::strerror(errno));
+  return 0;
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 /// FP32's accuracy in FP16, at twice the rate of TF32: two FP16 have as many bits as two TF32, but a range of 2^30
 /// only. So a matrix is multiplied by a power of two, second terms are 2^12 times as large as what first terms leave,
 /// and sums of their products are multiplied by 2^-12 before they are added to the others. Each window of 64 in k has
-/// two sums on the tensor cores: 8 products with second terms, and 4 of first terms with each other, which so are cut
-/// off in 4 places alone: the errors are below those of three TF32 (wgmma_terms.hpp). Where a number is so much smaller
-/// than the largest one of its matrix that two FP16 miss it by more than SGEMM's bound has for a sum, nothing is
+/// two sums on the tensor cores: of the 8 products with second terms, and of the 4 of first terms with each other,
+/// which alone cut off in places that matter. From k = 256 on the errors are below those of SGEMM (wgmma_terms.hpp).
+///
+/// Every number is right to as many units in the last place as SGEMM's bound has for a whole sum, k + 2, or nothing is
 /// multiplied in FP16: a flag, which the splitting kernel sets, lets two more kernels split and multiply in BF16×6,
-/// which otherwise end at once. So do infinities, NaN, and matrices whose largest number is beyond 2^±60.
+/// which otherwise end at once. So it is where a number is below 2^-27 of the largest one of its matrix, divided by
+/// k + 2; with infinities and NaN; and with matrices whose largest number is beyond 2^±60.
+///
 /// Floor: three times the operations over the peak, 989 TFLOP/s on an H200: 330 TFLOP/s, 0.42 ms at N = 4096, and
-/// 0.10 ms to find the largest number and to split. Of the rate that one product reaches, 800 TFLOP/s, 267 are left.
+/// 0.10 ms to find the largest numbers and to split. Of the rate that one product reaches, 800 TFLOP/s, 267 are left.
 /// Source: Ootomo, Yokota 2022, who scale the second terms; Henry, Tang, Heinecke 2019, for BF16×6.
 #include "gpu/matmul/wgmma_terms.hpp"
 

@@ -4,12 +4,13 @@
 /// Errors. A wgmma multiplies exactly, cuts off each product and the sum before it 25 bits after the leading bit of the
 /// largest of them, always towards zero, and cuts off what it has added to the 24 bits of a float32. In a sum that
 /// stayed on the tensor cores these errors would all have one direction: at k = 16384 they are 20 times those of SGEMM.
-/// So each step of 16 in k has a sum of its own, and ordinary additions, which round to the nearest, add it to the
-/// others. Within a step the smallest products come first: errors are relative to the sum so far, so that those of the
-/// products beside the largest are 2^-8 of the others (2^-11 in TF32). A step is off by one unit in the last place of
-/// its sum, and k / 16 additions round instead of SGEMM's k. From k = 256 on the largest error over |A||B| is below
-/// that of SGEMM, with random, badly scaled and cancelling inputs; in sums of a few terms it is up to twice that, since
-/// cutting off is up to twice as bad as rounding.
+/// So each step of 16 in k (in FP16, each window of 64) has a sum of its own, and ordinary additions, which round to
+/// the nearest, add it to the others. Within a step the smallest products come first: errors are relative to the sum so
+/// far, so that those of the products beside the largest are 2^-8 of the others (2^-11 in TF32). A step is off by one
+/// unit in the last place of its sum, and k / 16 additions round instead of SGEMM's k. From k = 256 on the largest
+/// error over |A||B| is below that of SGEMM, with random, badly scaled and cancelling inputs; in sums of a few terms it
+/// is up to twice that, since cutting off is up to twice as bad as rounding.
+///
 /// Sources: Ootomo, Yokota 2022; Xie, Wang, Yang, Yang: MMA-Sim, 2025, for the bits that a wgmma keeps.
 ///
 /// Floor, in k-steps of 16 with a tile of 128 x 192: 6 instructions of each warpgroup (3 products of TF32, 6 of BF16)
@@ -21,6 +22,8 @@
 /// blocks share B. The splitting kernel moves 4 + 8 bytes a number: at N = 4096 and 4.2 TB/s 96 us beside the 1.0 ms of
 /// the product, at N = 8192 0.38 ms beside 8 ms. Hence it is a kernel of its own, and all products of a tile come from
 /// shared memory after one load.
+///
+/// In FP16 there are half as many products, and terms of half the bytes: the same tile takes as long for 32 in k.
 ///
 /// Not as in SGEMM: where a row of A or a column of B has an infinity, NaN results, since the other operand's smaller
 /// terms are zeros or of the other sign. Numbers below 2^-110 (TF32: 2^-113) lose bits that would be below the smallest

@@ -13,7 +13,7 @@ from report.data.companions import CompilerFile, WrongResults
 from report.data.load import load
 from report.data.reading import Foreign, InputError
 from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
-                                 Source)
+                                 Source, TwinsFile)
 from report.data.roofs import Roofs
 from report.data.view import Companions, Part, View
 
@@ -35,6 +35,8 @@ class Study:
     counters: tuple[CounterFile, ...] = ()
     hazards: tuple[HazardFile, ...] = ()
     compilers: tuple[CompilerFile, ...] = ()
+    twins: TwinsFile | None = None
+    """The newest that was measured along with the results, else the newest recorded one."""
 
     @property
     def parts(self) -> list[Part]:
@@ -52,6 +54,7 @@ class Found:
     emulators: list[EmulatorFile] = field(default_factory=list)
     wrong_results: list[WrongResults] = field(default_factory=list)
     compilers: list[CompilerFile] = field(default_factory=list)
+    twins: list[TwinsFile] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     faults: list[InputError] = field(default_factory=list)
 
@@ -79,7 +82,7 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
                  tuple(run for found in (live, stored) for run in sorted(
                      found.runs, key=lambda r: (r.complete, r.date, str(r.path)), reverse=True)),
                  tuple(live.counters + stored.counters), tuple(live.hazards + stored.hazards),
-                 tuple(live.compilers + stored.compilers))
+                 tuple(live.compilers + stored.compilers), _twins(live, stored))
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
@@ -107,7 +110,8 @@ def _take(found: Found, file: Path, forgiving: bool) -> None:
         found.faults.append(error)
     else:
         {Run: found.runs, SheetFile: found.sheets, CounterFile: found.counters, HazardFile: found.hazards,
-         EmulatorFile: found.emulators, WrongResults: found.wrong_results, CompilerFile: found.compilers}[type(record)].append(record)
+         EmulatorFile: found.emulators, WrongResults: found.wrong_results, CompilerFile: found.compilers,
+         TwinsFile: found.twins}[type(record)].append(record)
 
 
 def _view(name: str, live: Found, stored: Found) -> View:
@@ -190,6 +194,10 @@ def _counters(machine: Machine | None, live: Found, stored: Found) -> CounterFil
     return max(mine, key=lambda c: (c.date, str(c.path)), default=None)
 
 
+def _twins(live: Found, stored: Found) -> TwinsFile | None:
+    return max(live.twins or stored.twins, key=lambda f: f.date, default=None)
+
+
 def _companions(live: Found, stored: Found) -> Companions:
     newest: dict[frozenset, HazardFile] = {}
     for file in live.hazards + stored.hazards:
@@ -223,8 +231,9 @@ def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run
                  for f in found.emulators]
         made += [Source(str(f.path), "wrong results", id(f) in kept, f"{f.date[:10]}, {f.machine}")
                  for f in found.wrong_results]
+        made += [Source(str(f.path), "twins", f is _twins(live, stored), f"{f.date[:10]}, {f.machine}") for f in found.twins]
         made += [Source(str(f.path), "snippets", True, f"{f.date[:10]}, {', '.join(f.compilers)}") for f in found.compilers]
     recorded = {str(f.path) for f in (*stored.runs, *stored.sheets, *stored.counters, *stored.hazards, *stored.emulators,
-                                      *stored.wrong_results, *stored.compilers)}
+                                      *stored.wrong_results, *stored.compilers, *stored.twins)}
     shown = (s for s in dict.fromkeys(made) if s.used or s.path not in recorded)
     return sorted(shown, key=lambda s: (not s.used, s.path))

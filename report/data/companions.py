@@ -1,13 +1,14 @@
-"""The files beside the results: data-sheet ceilings, hardware counters, planted faults, snippets compiled, emulators' rates."""
+"""The files beside the results: data-sheet ceilings, hardware counters, planted faults, snippets compiled, emulators' rates,
+twins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from report.data.reading import InputError, date, is_number, text, whole
+from report.data.reading import InputError, date, is_number, table, text, whole
 from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRate, HazardFile, PlantedFault, SheetFile,
-                                 Verdict)
+                                 Tally, TwinsFile, Verdict)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class CompilerFile:
     compilers: tuple[str, ...]
 
 
-def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile | None:
+def load(path: Path, data: dict) -> (SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile |
+                                     TwinsFile | None):
     """The record of a file, by its shape; None if it is none of these."""
     if "empirical" in data:
         return _sheet_file(path, data)
@@ -43,6 +45,8 @@ def load(path: Path, data: dict) -> SheetFile | CounterFile | HazardFile | Wrong
         return _wrong_results(path, data)
     if "snippets" in data:
         return _compiler_file(path, data)
+    if "twins" in data:
+        return _twins_file(path, data)
     return _emulator_file(path, data) if "emulators" in data else None
 
 
@@ -148,3 +152,24 @@ def _emulator_rate(path: Path, where: str, row: dict) -> EmulatorRate:
     n, threads, accesses = (whole(path, row, key, where) for key in ("n", "threads", "accesses"))
     return EmulatorRate(str(row.get("kernel") or ""), text(path, row, "mode", where), n, threads, accesses,
                         tuple(row["seconds"]), tuple(row["processor_seconds"]))
+
+
+def _twins_file(path: Path, data: dict) -> TwinsFile:
+    within, between = (_tallies(path, data["twins"], name) for name in ("within", "between"))
+    if not (is_number(data.get("load")) and data["load"] >= 0):
+        raise InputError(path, "file.load", "not a load")
+    return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
+                     whole(path, data, "turns", "file"), float(data["load"]), within, between)
+
+
+def _tallies(path: Path, twins: object, name: str) -> dict[str, Tally]:
+    rows = table(path, table(path, twins, "twins").get(name), f"twins.{name}")
+    found = {}
+    for key in ("same", "two", "five", *(("intervals",) if name == "between" else ())):
+        where = f"twins.{name}.{key}"
+        row = table(path, rows.get(key), where)
+        pairs, called = row.get("pairs"), row.get("called")
+        if not (is_number(pairs) and is_number(called) and 0 <= called <= pairs and pairs >= 1):
+            raise InputError(path, where, "not so many called of so many pairs")
+        found[key] = Tally(int(called), int(pairs))
+    return found

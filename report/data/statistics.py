@@ -12,7 +12,7 @@ from functools import cache
 from statistics import median, quantiles
 
 import numpy as np
-from scipy.special import bdtr
+from scipy.special import bdtr, ndtr, ndtri
 
 LEVEL = 0.95
 FEWEST_FOR_INTERVAL = 6
@@ -20,21 +20,25 @@ EXACT_BELOW = 70
 MOST_CORRELATED = 0.9
 
 
-def effective(samples: Sequence[float]) -> float:
-    """As how many independent samples these count, in the order in which they were taken: n (1 - r) / (1 + r).
-
-    r is the correlation between the ranks of successive samples, raised by the 1/n by which few samples understate it; a
-    negative one counts as none. common/harness/statistics.cpp has the same.
-    """
-    n = len(samples)
+def correlation(samples: Sequence[float]) -> float:
+    """Between the ranks of successive samples, in the order in which they were taken; raised by the 1/n by which few
+    samples understate it."""
     _, place, alike = np.unique(samples, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(alike) - (alike - 1) / 2)[place]
     about = ranks - ranks.mean()
     spread = float(about @ about)
-    if n < 2 or spread == 0:
-        return float(n)
-    r = min(max(float(about[:-1] @ about[1:]) / spread + 1 / n, 0.0), MOST_CORRELATED)
-    return n * (1 - r) / (1 + r)
+    return float(about[:-1] @ about[1:]) / spread + 1 / len(samples) if spread else 0.0
+
+
+def independent_share(r: float) -> float:
+    """As how large a share of their number samples count that are so correlated; a negative correlation counts as none."""
+    r = min(max(r, 0.0), MOST_CORRELATED)
+    return (1 - r) / (1 + r)
+
+
+def effective(samples: Sequence[float]) -> float:
+    """As how many independent samples these count. common/harness/statistics.cpp has the same."""
+    return len(samples) * independent_share(correlation(samples))
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,9 @@ class Ratio:
     least_p: float | None = None
     verdict: str = ""
     is_apart: bool = True
-    """Of codes that are not paired: whether no sample of the one is near any of the other."""
+    """Whether no sample of the one is near any of the other; where that is not known, it is taken for granted."""
+    correlation: float = 0.0
+    """From turn to turn, of paired ones."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -145,25 +151,31 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     """Speed of one timed point over another's, for the same work: other's time over own time (times `scale`, to compare
     it with another number than 1).
 
-    Where both were sampled in turns of the same run: the median of the quotients turn by turn, with its rank interval
-    and the sign test of their being beyond GAP, which what the machine did to both at once does not touch.
-
-    Else the ratio of the medians, with the ends of both intervals and the Mann–Whitney U test. Samples of one time say
-    little of those of another, so this is a difference only where no sample of the one is within GAP_APART of any of the
-    other. tests/twins/run.sh measures how often either rule is wrong.
+    Where no sample of the one is within GAP_APART of any of the other, the Mann–Whitney U test decides. Nearer samples
+    tell nothing where they are of different times. Where both were sampled in turns of the same run, the sign test of the
+    quotients turn by turn being beyond GAP decides, which what the machine did to both at once does not touch; the ratio
+    is their median then, else that of the medians. tests/twins/run.sh measures how often this is wrong.
     """
+    theirs = [scale * time for time in other.times]
+    is_apart = max(min(own.times) / max(theirs), min(theirs) / max(own.times)) > 1 + GAP_APART
+    by_rank, least = rank_test(own.times, theirs), _least_of_rank_test(len(own.times), len(theirs))
     if own.interleaved and other.interleaved and own.run == other.run:
-        theirs = dict(zip(other.turns, other.times))
-        quotients = [scale * theirs[turn] / time for turn, time in zip(own.turns, own.times) if turn in theirs]
+        of_turn = dict(zip(other.turns, theirs))
+        quotients = [of_turn[turn] / time for turn, time in zip(own.turns, own.times) if turn in of_turn]
         if len(quotients) >= FEWEST_TURNS:
             found = summarise(quotients)
-            return Ratio(found.median, found.low, found.high, True, gap_test(quotients), sign_test([2.0] * len(quotients)))
+            by_turn = (gap_test(quotients), sign_test([2.0] * len(quotients)))
+            return Ratio(found.median, found.low, found.high, True, *((by_rank, least) if is_apart else by_turn),
+                         is_apart=is_apart, correlation=correlation(quotients))
     low, high = ratio_interval(other.summary, own.summary) or (None, None)
     ends = (None, None) if low is None else (scale * low, scale * high)
-    theirs = [scale * time for time in other.times]
-    return Ratio(scale * other.summary.median / own.summary.median, *ends, False, rank_test(own.times, theirs),
-                 _least_of_rank_test(len(own.times), len(theirs)),
-                 is_apart=max(min(own.times) / max(theirs), min(theirs) / max(own.times)) > 1 + GAP_APART)
+    return Ratio(scale * other.summary.median / own.summary.median, *ends, False, by_rank, least, is_apart=is_apart)
+
+
+def weakened(p: float, share: float) -> float:
+    """The p of a test that takes every sample for independent, where only that share of them is: its normal score is
+    smaller by the root of the share."""
+    return min(1.0, 2 * float(ndtr(ndtri(p / 2) * math.sqrt(share))))
 
 
 def gap_test(quotients: Sequence[float]) -> float:
@@ -197,10 +209,15 @@ def _least_of_rank_test(a: int, b: int) -> float | None:
 def judge(ratios: dict) -> dict:
     """The same ratios with their verdicts: Holm's correction over all of them, at 5 %.
 
-    All comparisons of one experiment are judged together. Those without a p are left out of the correction. Where not
-    even the clearest outcome could be significant among so many comparisons, the samples are too few.
+    All comparisons of one experiment are judged together. Those without a p are left out of the correction. The sign test
+    takes turns for independent; how much they are not is a matter of the machine, so it is the mean over all comparisons.
+    Where not even the clearest outcome could be significant among so many comparisons, the samples are too few.
     """
-    tested = sorted((r.p if r.is_apart else 1.0, str(key), key) for key, r in ratios.items() if r.p is not None)
+    paired = [r.correlation for r in ratios.values() if r.paired]
+    share = independent_share(sum(paired) / len(paired)) if paired else 1.0
+    ratios = {key: r if r.is_apart else replace(r, p=weakened(r.p, share), least_p=weakened(r.least_p, share)) if r.paired
+              else replace(r, p=None if r.p is None else 1.0) for key, r in ratios.items()}
+    tested = sorted((r.p, str(key), key) for key, r in ratios.items() if r.p is not None)
     rejected, open_ = set(), True
     for rank, (p, _, key) in enumerate(tested):
         open_ = open_ and p <= (1 - LEVEL) / (len(tested) - rank)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from report.data.collect import Study
 from report.data.limits import LIMITS
-from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS
-from report.experiment import words
+from report.data.records import Tally, TwinsFile
+from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
+from report.experiment import numbers, words
 from report.text import blocks
 
 CITED = ("hoefler2015", "higham2002", "williams2009", "yang2020", "lee2010")
@@ -27,14 +28,23 @@ def method(study: Study) -> list[dict]:
             "interleaved, they take their samples in turns, in an order that changes from turn to turn."),
         blocks.paragraph(
             "Statistics (Hoefler and Belli, 2015). Values are medians with 95\u00a0% intervals by ranks, given from "
-            f"{FEWEST_FOR_INTERVAL} samples on; no normality is assumed and no sample is dropped. A rate is the useful "
-            "work over the median time. One code is called significantly faster or slower than another only if a "
-            "two-sided test rejects equality at 5\u00a0% after Holm’s correction over all comparisons of the "
-            "experiment. Where both were interleaved in the same run for at least "
-            f"{FEWEST_TURNS} turns, the test is the sign test on the quotients of samples of the same turn, and the "
-            "ratio given is the median quotient; otherwise it is the Mann–Whitney U test, and the ratio given is that "
-            "of the medians. Other differences are called not significant, whatever their size; where so many samples "
-            "could not have shown any difference among so many comparisons, the text says that they are too few."),
+            f"{FEWEST_FOR_INTERVAL} samples on; no normality is assumed and no sample is dropped. Samples that follow "
+            "each other are correlated, and count for as many independent ones as the correlation from one to the next "
+            "leaves; where that is fewer than six, the interval is their whole range. An interval tells how steady a "
+            "value was within its run. It does not tell what another run gives: placement in memory, the machine’s "
+            "other work and its clock differ by more. A rate is the useful work over the median time."),
+        blocks.paragraph(
+            "Comparisons. One code is called significantly faster or slower than another only if a two-sided test "
+            "rejects equality at 5\u00a0% after Holm’s correction over all comparisons of the experiment. Where no sample of "
+            f"the one is within {100 * GAP_APART:g}\u00a0% of any of the other, that is the Mann–Whitney U test. Where samples are "
+            "nearer, the machine may have changed between them, and only codes that were interleaved in the same run for at "
+            f"least {FEWEST_TURNS} turns can differ: by the sign test on the quotients of samples of the same turn, of their "
+            f"being more than {100 * GAP:g}\u00a0% from equality, where quotients count for as many as their correlation from turn to "
+            "turn, the mean over all comparisons, leaves. The ratio given "
+            "is the median quotient of such codes, and the ratio of the medians of others. Other differences are called not "
+            "significant, whatever their size; "
+            "where so many samples could not have shown any difference among so many comparisons, the text says that "
+            f"they are too few.{_coverage(study.twins)}"),
         blocks.paragraph(
             "Roofs (Williams and others, 2009; Yang and others, 2020). Each is the highest median that a kernel made for "
             "it reached, of reading, copying and triads for a level of memory, in the run of the points that it judges "
@@ -44,6 +54,27 @@ def method(study: Study) -> list[dict]:
             f"{LIMITS} on the resource is said to limit the kernel; below, it is only the nearest roof. Energy is given "
             "from energy counters only."),
     ]
+
+
+def _coverage(twins: TwinsFile | None) -> str:
+    """How often these rules were wrong where the truth was known."""
+    if not twins:
+        return ""
+    within, between = twins.within, twins.between
+    return (f" How often that is wrong was measured with kernels of equal work and with planted slow-downs, in {twins.runs} "
+            f"runs with {twins.turns} samples each ({twins.machine}, load {twins.load:.1f}, {twins.date[:10]}). Of the same work, taken in turns, "
+            f"{_of(within['same'])} pairs were called different, and {_of(between['same'])} of successive runs of one "
+            f"build, where the intervals of {_share(between['intervals'])} are disjoint; 2\u00a0% and 5\u00a0% more work was found "
+            f"in {_share(within['two'])} and {_share(within['five'])} of pairs in turns, and in {_share(between['two'])} and "
+            f"{_share(between['five'])} between runs.")
+
+
+def _of(tally: Tally) -> str:
+    return f"{tally.called} of {tally.pairs}"
+
+
+def _share(tally: Tally) -> str:
+    return numbers.percent(tally.called / tally.pairs)
 
 
 def validity(study: Study) -> list[dict]:

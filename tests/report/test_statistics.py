@@ -153,9 +153,9 @@ def test_the_same_code_is_rarely_called_different(is_paired):
     assert np.mean(families(1.0, is_paired)) <= 0.05
 
 
-@pytest.mark.parametrize("is_paired, effect", ((True, 1.02), (False, 1.05)))
-def test_what_is_slower_is_found(is_paired, effect):
-    assert np.mean(families(effect, is_paired, number=40)) >= 0.95
+@pytest.mark.parametrize("is_paired, effect, least", ((True, 1.02, 0.80), (True, 1.05, 0.99), (False, 1.05, 0.95)))
+def test_what_is_slower_is_found(is_paired, effect, least):
+    assert np.mean(families(effect, is_paired, number=60)) >= least
 
 
 def test_a_run_that_was_slower_as_a_whole_makes_no_difference():
@@ -163,8 +163,26 @@ def test_a_run_that_was_slower_as_a_whole_makes_no_difference():
     rng = np.random.default_rng(3)
     early, late = (shift * rng.lognormal(0.0, 0.004, 30) for shift in (1.0, 1.015))
     found = stats.judge({"x": stats.ratio(point(early, False), point(late, False))})["x"]
-    assert found.p < 1e-4 and found.verdict == stats.SAME
+    assert stats.rank_test(early, late) < 1e-4 and found.verdict == stats.SAME
     assert stats.judge({"x": stats.ratio(point(early, False), point(1.1 * late, False))})["x"].verdict == stats.FASTER
+
+
+@pytest.mark.parametrize("correlation, most", ((0.0, 0.05), (0.35, 0.05)))
+def test_turns_that_share_their_noise_are_not_taken_for_many(correlation, most):
+    """Samples of one visit to a kernel share some of its noise: three of them follow each other."""
+    rng, called = np.random.default_rng(6), 0
+    for _ in range(600):
+        shared, own = np.repeat(rng.normal(size=5), 3), rng.normal(size=15)
+        noise = np.exp(0.05 * (math.sqrt(correlation) * shared + math.sqrt(1 - correlation) * own))
+        called += stats.judge({0: stats.ratio(point(np.ones(15)), point(noise))})[0].is_significant
+    assert called / 600 <= most
+
+
+def test_what_is_far_apart_needs_few_turns():
+    """Of twelve turns the sign test can tell little among a hundred comparisons; samples that lie apart tell enough."""
+    rng = np.random.default_rng(9)
+    pairs = {i: stats.ratio(point(rng.lognormal(0, 0.004, 12)), point(rng.lognormal(0.1, 0.004, 12))) for i in range(100)}
+    assert {r.verdict for r in stats.judge(pairs).values()} == {stats.FASTER} and all(r.paired for r in pairs.values())
 
 
 def test_less_than_the_gap_is_never_called():

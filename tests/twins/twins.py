@@ -19,7 +19,7 @@ from report.data.records import Point, Run
 TURNS = 30
 SWEEPS = {"cpu/matmul": "n=100", "cpu/vector_addition": "n=8000000"}
 """A millisecond on one thread, in the caches; a few on all of them, from memory."""
-SAME, SLOWER = ("a", "b"), {"2": "two", "5": "five"}
+SLOWER = {"2": "two", "5": "five"}
 FEWEST_FOUND = {"two": 0.80, "five": 0.99}
 Pair = tuple[Point, Point]
 
@@ -40,32 +40,33 @@ def twins(run: Run) -> dict[str, Point]:
     return {point.kernel.name.rpartition("_")[2]: point for point in run.points}
 
 
-def verdicts(pairs: Iterable[Pair]) -> list[str]:
-    """Each pair by itself, as the only comparison of an experiment."""
-    return [statistics.judge({0: statistics.ratio(own, other)})[0].verdict for own, other in pairs]
+def called(pairs: dict[str, Pair]) -> dict[str, bool]:
+    """Which of the pairs the report calls different, and if one has more work, slower: as comparisons of one experiment."""
+    judged = statistics.judge({name: statistics.ratio(*pair) for name, pair in pairs.items()})
+    return {name: found.verdict == statistics.SLOWER if name in SLOWER.values() else found.is_significant
+            for name, found in judged.items()}
 
 
-def tally(pairs: Iterable[Pair], called: tuple[str, ...]) -> dict[str, int]:
-    found = verdicts(pairs)
-    return {"pairs": len(found), "called": sum(verdict in called for verdict in found)}
+def tally(found: Iterable[bool]) -> dict[str, int]:
+    found = list(found)
+    return {"pairs": len(found), "called": sum(found)}
 
 
-def disjoint(pairs: list[Pair]) -> dict[str, int]:
-    apart = sum(a.summary.low > b.summary.high or b.summary.low > a.summary.high for a, b in pairs)
-    return {"pairs": len(pairs), "called": apart}
+def are_disjoint(a: Point, b: Point) -> bool:
+    return a.summary.low > b.summary.high or b.summary.low > a.summary.high
 
 
 def table(series: dict[str, list[dict[str, Point]]]) -> dict[str, dict[str, dict[str, int]]]:
     """Of codes that took turns in one run, and of codes of successive runs."""
-    within = [(run, run) for runs in series.values() for run in runs]
-    between = [pair for runs in series.values() for pair in pairwise(runs)]
-    different = (statistics.FASTER, statistics.SLOWER)
-    alike = {"within": [(run["a"], run["b"]) for run, _ in within],
-             "between": [(one[t], other[t]) for one, other in between for t in SAME]}
-    found = {name: {"same": tally(alike[name], different)} | {
-        word: tally([(one[twin], other["a"]) for one, other in pairs], (statistics.SLOWER,)) for twin, word in SLOWER.items()}
-        for name, pairs in (("within", within), ("between", between))}
-    found["between"]["intervals"] = disjoint(alike["between"])
+    runs = [run for of_kernel in series.values() for run in of_kernel]
+    successive = [pair for of_kernel in series.values() for pair in pairwise(of_kernel)]
+    within = [called({"same": (run["a"], run["b"])} | {word: (run[twin], run["a"]) for twin, word in SLOWER.items()})
+              for run in runs]
+    between = [called({"same": (one["a"], other["a"])} | {word: (one[twin], other["a"]) for twin, word in SLOWER.items()})
+               for one, other in successive]
+    found = {name: {key: tally(one[key] for one in all_) for key in ("same", *SLOWER.values())}
+             for name, all_ in (("within", within), ("between", between))}
+    found["between"]["intervals"] = tally(are_disjoint(one["a"], other["a"]) for one, other in successive)
     return found
 
 
@@ -94,7 +95,7 @@ def main(build: Path, seconds: float, target: str) -> int:
             print(line(f"{word} per cent slower, {where}: found", rows[word]))
     if target:
         record = {"machine": runs[-1][0].machine("cpu").label, "date": context["date"], "runs": len(runs),
-                  "kernels": len(SWEEPS), "turns": TURNS, "twins": found}
+                  "kernels": len(SWEEPS), "turns": TURNS, "load": context["load_avg"][0], "twins": found}
         Path(target).write_text(json.dumps(record, indent=1) + "\n")
     too_often = [name for name, rows in found.items() if rows["same"]["called"] > 0.05 * rows["same"]["pairs"]]
     missed = [word for word, least in FEWEST_FOUND.items() if found["within"][word]["called"] < least * found["within"][word]["pairs"]]

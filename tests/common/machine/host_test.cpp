@@ -8,11 +8,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <vector>
 
+#include "common/machine/cpu_info.hpp"
 #include "common/machine/target.hpp"
 
 namespace rung {
@@ -105,6 +109,58 @@ TEST(Host, AThreadThatNeverRestsIsWaitedForOnce) {
   busy.join();
   EXPECT_GT(first, 0.15);
   EXPECT_LT(second, 0.1);
+}
+
+TEST(Host, ThreadsOfTheNextKernelAreNotWaitedFor) {
+  const auto host = open_host();
+  host->settle();
+  std::atomic<bool> may_end = false;
+  std::thread busy([&] { busy_until([&] { return may_end.load(); }); });
+  const std::set<int> own = host->busy_threads();
+  const double known = least_seconds_of([&] { host->settle(own); }), unknown = seconds_of([&] { host->settle(); });
+  may_end = true;
+  busy.join();
+  EXPECT_EQ(own.size(), 1u);
+  EXPECT_LT(known, 0.1);
+  EXPECT_GT(unknown, 0.15);
+}
+
+TEST(Host, IdleThreadsAreEndedAndMadeAnew) {
+  const auto host = open_host();
+  const auto threads = [] {
+    int count = 0;
+#pragma omp parallel num_threads(4)
+#pragma omp atomic
+    ++count;
+    return count;
+  };
+  const auto in_process = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+  };
+  const int before = threads();
+  const auto many = in_process();
+  host->end_idle_threads();
+  EXPECT_LT(in_process(), many);
+  EXPECT_EQ(threads(), before);
+}
+
+TEST(Host, PagesOfALargeArrayServeTheNextOfItsSizeAndThreads) {
+  const auto host = open_host();
+  constexpr std::size_t kBytes = 9u << 20;
+  const auto allocated = [&](std::size_t bytes, int threads) {
+    const UseThreads own(threads);
+    void* const memory = host->allocate(bytes);
+    host->release(memory);
+    return memory;
+  };
+  void* const first = allocated(kBytes, 1);
+  EXPECT_EQ(allocated(kBytes, 1), first);
+  EXPECT_NE(allocated(kBytes, 2), first) << "its pages may be near to another core";
+  EXPECT_NE(allocated(kBytes + 4096, 1), first);
+  void* const one = host->allocate(kBytes);
+  void* const other = host->allocate(kBytes);
+  EXPECT_NE(one, other);
+  for (void* memory : {one, other}) host->release(memory);
 }
 
 /// What the harness adds to each run of a short kernel: one indirect call. The best of many, since others use the

@@ -1,0 +1,70 @@
+"""Twins: how often the rule for "faster" is wrong, from the runs of tests/twins/ to the sentence in the method section."""
+
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from synthetic import Run, ladder, write
+
+from report.data.collect import collect
+from report.data.load import InputError, load
+from report.data.records import Tally
+from report.sections.method import method
+
+sys.path.insert(0, str(ROOT / "tests" / "twins"))
+import twins
+
+FILE = {"machine": "Synthetic CPU", "date": "2026-01-01", "runs": 20, "turns": 30, "load": 2.25, "twins": {
+    "within": {"same": {"pairs": 40, "called": 1}, "two": {"pairs": 40, "called": 34}, "five": {"pairs": 40, "called": 40}},
+    "between": {"same": {"pairs": 76, "called": 3}, "two": {"pairs": 38, "called": 0}, "five": {"pairs": 38, "called": 19},
+                "intervals": {"pairs": 76, "called": 15}}}}
+
+
+def test_the_method_says_what_was_measured(tmp_path):
+    ladder().save(tmp_path / "run")
+    without = str(method(collect([tmp_path / "run"], [])))
+    write(tmp_path / "run" / "twins.json", FILE)
+    text = str(method(collect([tmp_path / "run"], []))).replace("\\xa0", " ")
+    assert "planted slow-downs" not in without
+    for said in ("in 20 runs with 30 samples each (Synthetic CPU, load 2.2, 2026-01-01)", "1 of 40 pairs were called different",
+                 "3 of 76 of successive runs", "intervals of 20 % are disjoint", "in 85 % and 100 % of pairs in turns",
+                 "in 0 % and 50 % between runs"):
+        assert said in text, said
+
+
+def test_one_measured_along_with_the_results_comes_before_a_recorded_one(tmp_path):
+    ladder().save(tmp_path / "run")
+    write(tmp_path / "run" / "twins.json", FILE)
+    write(tmp_path / "stored" / "twins.json", FILE | {"machine": "Another", "date": "2027-01-01"})
+    assert collect([tmp_path / "run"], [tmp_path / "stored"]).twins.machine == "Synthetic CPU"
+
+
+@pytest.mark.parametrize("rows", ([], {"within": {}}, FILE["twins"] | {"between": FILE["twins"]["within"]},
+                                  FILE["twins"] | {"within": {k: {"pairs": 3, "called": 4} for k in ("same", "two", "five")}},
+                                  FILE["twins"] | {"within": {k: {"pairs": 0, "called": 0} for k in ("same", "two", "five")}}))
+def test_a_broken_file_of_twins(tmp_path, rows):
+    with pytest.raises(InputError):
+        load(write(tmp_path / "twins.json", FILE | {"twins": rows}))
+
+
+def runs_of_twins(folder, drift, number=6):
+    """Runs whose samples spread by 0.4 %, and whose times differ by the drift from run to run."""
+    random, runs = np.random.default_rng(8), []
+    for i in range(number):
+        run, speed = Run("adhoc"), random.lognormal(0, drift)
+        for twin, factor in (("a", 1), ("b", 1), ("2", 1.02), ("5", 1.05)):
+            times = [1e-3 * speed * factor * noise for noise in random.lognormal(0, 0.004, 30)]
+            run.time(f"cpu/matmul/twin_{twin}", 0, {"n": 100}, times=times, interleaved_with=3)
+        runs.append(twins.twins(load(run.save(folder / str(i)))))
+    return {"cpu/matmul": runs}
+
+
+def test_what_is_called(tmp_path):
+    found = twins.table(runs_of_twins(tmp_path, drift=0.1))
+    assert found["within"] == {"same": {"pairs": 6, "called": 0}, "two": {"pairs": 6, "called": 6}, "five": {"pairs": 6, "called": 6}}
+    between = found["between"]
+    assert between["same"]["pairs"] == 5 == between["intervals"]["pairs"] and between["same"]["called"] > 2 < between["intervals"]["called"]
+    assert load(write(tmp_path / "twins.json", FILE | {"twins": found})).within["two"] == Tally(6, 6)
+    calm = twins.table(runs_of_twins(tmp_path / "calm", drift=0.002))["between"]
+    assert calm["same"]["called"] == 0 and calm["five"]["called"] == 5
