@@ -4,7 +4,8 @@
 # Without a REGEX, for all that are counted, to set the two beside each other, and for sweeps that say counters = true.
 # Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
 # Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are. All points
-# share one run of the program, which launches an empty kernel between them to tell them apart.
+# share one run of the program, which launches an empty kernel between them to tell them apart, and lets ncu watch the
+# points' own kernels only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -eq 2 ] || [ $# -eq 3 ] || { sed -n '2,4p' "$0" | sed 's/^# //'; exit 2; }
@@ -57,7 +58,7 @@ points=$("$rung" run "$experiment" --full --benchmark_list_tests "${selection[@]
 [ "$points" -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
 echo "$experiment: $points points"
 code=0
-ncu --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
+ncu --profile-from-start off --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
   --log-file "$logs/csv" "$rung" run "$experiment" --full "${selection[@]}" </dev/null >"$logs/points" || code=$?
 [ $code = 0 ] || { echo "profile.sh: ncu ended with code $code:" >&2; tail -qn 2 "$logs/csv" "$logs/points" >&2 || true; }
 "$python" -m report.counters "$logs/points" "$logs/csv" "$2"

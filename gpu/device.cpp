@@ -128,6 +128,8 @@ class Gpu : public Target {
   void run(const Kernel& kernel, const Call& call) override {
     const Call queued = on_stream(call);
     if (kernel.reset) kernel.reset(queued);
+    std::optional<Watched> watched;
+    if (is_profiled_) watched.emplace();
     kernel.run(queued);
     wait();
   }
@@ -157,7 +159,10 @@ class Gpu : public Target {
     return timeline.spans();
   }
 
-  void mark_point() override { rung::mark_point(stream_); }
+  void mark_point() override {
+    is_profiled_ = true;
+    rung::mark_point(stream_);
+  }
 
   DeviceState state() override { return nvml_.state(); }
 
@@ -206,6 +211,7 @@ class Gpu : public Target {
   double time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode);
 
   int device_;
+  bool is_profiled_ = false;
   Nvml nvml_;
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;

@@ -129,7 +129,8 @@ class Target {
   }
   /// Runs the kernel once more and tells when each of its copies and launches ran; nothing where none is told.
   virtual std::vector<Span> timeline(const Kernel&, const Call&) { return {}; }
-  /// Tells a profiler that what is launched from now on is another point's.
+  /// Tells a profiler that the runs from now on are another point's. It watches them alone, and nothing that is
+  /// launched to prepare or to check them.
   virtual void mark_point() {}
   virtual DeviceState state() { return {}; }
   /// Joules that the last time() took by the machine's own counters; nothing where these cannot be read, for cold runs,
