@@ -126,19 +126,21 @@ std::string PointRunner::refusal(const Point& point, const Call& call) {
   if (!target) return machine().gpu_unavailable();
   if (std::string reason = target->refuse(*point.kernel, call); !reason.empty()) return reason;
   const std::size_t needed = workload_bytes(*point.kernel, *point.problem, call.params);
-  if (std::string reason = shortage(needed, target->free_bytes(), ""); !reason.empty()) return reason;
+  if (std::string reason = shortage(needed, free_bytes(*target, needed), ""); !reason.empty()) return reason;
   // Beside the operands the host holds two sets of inputs and the outputs being judged.
   const bool on_host = target == &machine().host();
-  return host_shortage(needed * (on_host ? 4 : 3));
+  const std::size_t beside = needed * (on_host ? 4 : 3);
+  return shortage(beside, free_bytes(machine().host(), beside), " on the host");
 }
 
-/// What is kept for other points gives way.
-std::string PointRunner::host_shortage(std::size_t needed) {
-  if (needed > machine().host().free_bytes()) {
+/// What is kept for other points gives way where so much is needed.
+std::size_t PointRunner::free_bytes(Target& target, std::size_t needed) {
+  if (needed > target.free_bytes()) {
     bench_->inputs.clear();
     release_landings();
+    machine().host().release_kept();
   }
-  return shortage(needed, machine().host().free_bytes(), " on the host");
+  return target.free_bytes();
 }
 
 /// Why the operands of all cannot be in memory at once; empty if they can, and if the points cannot be measured anyway.
@@ -153,9 +155,9 @@ std::string PointRunner::group_refusal(const Group& group) {
     largest = std::max(largest, bytes);
   }
   if (needed == largest) return "";  // at most one of them: nothing is held together
-  if (std::string reason = shortage(needed, target->free_bytes(), ""); !reason.empty()) return reason;
+  if (std::string reason = shortage(needed, free_bytes(*target, needed), ""); !reason.empty()) return reason;
   const std::size_t on_host = (target == &machine().host() ? needed : 0) + 3 * largest;
-  return host_shortage(on_host);
+  return shortage(on_host, free_bytes(machine().host(), on_host), " on the host");
 }
 
 /// Ends a point that is counted or cannot be measured; the others get their call.

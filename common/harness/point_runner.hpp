@@ -70,7 +70,7 @@ class PointRunner {
   std::vector<PointEntries> run_together(const Group& group, const std::string& not_interleaved);
   std::string refusal(const Point& point, const Call& call);
   std::string group_refusal(const Group& group);
-  std::string host_shortage(std::size_t needed);
+  std::size_t free_bytes(Target& target, std::size_t needed);
   void prepare(Attempt& attempt);
   void verify(Attempt& attempt, bool on_exact);
   void verify(Attempt& attempt, const DataSet& data);

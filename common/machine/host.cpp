@@ -107,7 +107,7 @@ class Host final : public Target {
   /// What was freed and is still mapped goes back to the system first where that has less than half of its memory left.
   std::size_t free_bytes() const override {
     if (available_memory() < cpu_info().memory_bytes / 2) malloc_trim(0);
-    return available_memory() + kept_bytes();
+    return available_memory();
   }
 
   /// Arrays are first touched by all threads, each its share, so that on a machine with several memories a thread that
@@ -132,6 +132,7 @@ class Host final : public Target {
     arrays_.erase(used);
     while (!kept_.empty() && kept_bytes() > available_memory() / 4) kept_.pop_front();
   }
+  void release_kept() override { kept_.clear(); }
   void upload(void* to, const void* host, std::size_t bytes) override { copy(to, host, bytes); }
   void download(void* host, const void* from, std::size_t bytes) override { copy(host, from, bytes); }
   bool is_host_memory() const override { return true; }

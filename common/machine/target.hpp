@@ -57,6 +57,8 @@ class Target {
   /// 256-byte aligned memory of the target; throws Error when there is none left.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  /// Gives back what was released and is kept for the next allocation; free_bytes() does not count it.
+  virtual void release_kept() {}
   virtual void upload(void* to, const void* host, std::size_t bytes) = 0;
   virtual void download(void* host, const void* from, std::size_t bytes) = 0;
   /// Whether the host can read the target's memory where it is.

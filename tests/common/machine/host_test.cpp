@@ -1,6 +1,7 @@
 /// The host as a target: memory, the clock, the flushed caches, and what it says of itself.
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -161,6 +163,21 @@ TEST(Host, PagesOfALargeArrayServeTheNextOfItsSizeAndThreads) {
   void* const other = host->allocate(kBytes);
   EXPECT_NE(one, other);
   for (void* memory : {one, other}) host->release(memory);
+}
+
+TEST(Host, GivesBackThePagesThatItKeeps) {
+  const auto resident = [] {
+    std::ifstream file("/proc/self/statm");
+    std::int64_t all = 0, pages = 0;
+    file >> all >> pages;
+    return pages * sysconf(_SC_PAGESIZE);
+  };
+  constexpr std::int64_t kBytes = 64 << 20;
+  const auto host = open_host();
+  host->release(host->allocate(kBytes));
+  const std::int64_t before = resident();
+  host->release_kept();
+  EXPECT_LT(resident(), before - kBytes * 9 / 10);
 }
 
 /// What the harness adds to each run of a short kernel: one indirect call. The best of many, since others use the
