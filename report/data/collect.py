@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 
 from report.data import declaration, roofs
-from report.data.companions import CompilerFile, WrongResults
+from report.data.companions import CompilerFile, TwinsFile, WrongResults
 from report.data.load import load
 from report.data.reading import Foreign, InputError
 from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
-                                 Source, TwinsFile)
+                                 Source)
 from report.data.roofs import Roofs
 from report.data.view import Companions, Part, View
 
