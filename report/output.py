@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import ctypes
-import gc
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +14,7 @@ from pathlib import Path
 from threading import BrokenBarrierError
 
 from report.experiment import Figure, Table
+from report.forks import belong_to
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 ENDINGS = (".csv", ".pdf", ".svg", ".png")
@@ -25,8 +23,6 @@ LIST = ".written"
 MOST_WORKERS = 8
 LONGEST = 600
 """Seconds to wait for the others, one of which may have been killed."""
-PR_SET_PDEATHSIG = 1
-"""Of Linux's prctl(): the signal that a process gets when its parent ends."""
 
 
 class NotDrawn(RuntimeError):
@@ -100,7 +96,6 @@ def _drawing(figures: Sequence[Figure], folder: Path) -> Iterator[Callable]:
     from report.draw import style  # noqa: F401 - loaded once, for all
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
-    gc.freeze()  # what is loaded by now lives on; looking through it again and again takes as long as drawing
     work = _Work(figures, folder, context.Value("i", 0), context.Barrier(number, timeout=LONGEST))
     helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(1, number)]
     for helper in helpers:
@@ -135,10 +130,7 @@ class _Work:
 
     def help(self, parent: int) -> None:
         """As one of several processes, none of which is to go on when the first is killed."""
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first one ends this one
-        if os.getppid() != parent:
-            return
+        belong_to(parent)
         try:
             self.pdfs()
             self.others()

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from multiprocessing import get_context
 from pathlib import Path
 
 from report.data import declaration, roofs
-from report.data.companions import CompilerFile, WrongResults
+from report.data.companions import CompilerFile, TwinsFile, WrongResults
 from report.data.load import load
 from report.data.reading import Foreign, InputError
 from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
-                                 Source, TwinsFile)
+                                 Source)
 from report.data.roofs import Roofs
 from report.data.view import Companions, Part, View
+from report.forks import belong_to
 
 RECORDED_FOLDER = ("experiments", "recorded")
 COUNTS = "counts"
+LARGE = 4 << 20
+"""Bytes of results from which on several processes read them: starting these takes less time than reading."""
+MOST_READERS = 4
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:
     """Loads every result below `paths`, leaving out what an earlier report wrote to `output`."""
-    found, seen = Found(), set()
+    found, seen, files = Found(), set(), {}
     for path in paths:
         if not os.path.exists(path):
             raise InputError(path, "path", "no such file or folder")
@@ -95,19 +101,37 @@ def find(paths: Iterable[Path], output: Path | None = None) -> Found:
             key = Path(os.path.realpath(file))  # where links lead in a circle, too
             if key not in seen and not (output and path.is_dir() and output.resolve() in key.parents):
                 seen.add(key)
-                _take(found, file, forgiving=path.is_dir())
+                files[file] = path.is_dir()
+    for (file, forgiving), record in zip(files.items(), _loaded(list(files))):
+        _take(found, file, record, forgiving)
     return found
 
 
-def _take(found: Found, file: Path, forgiving: bool) -> None:
+def _loaded(files: list[Path]) -> list:
+    """The record of each file, or what is wrong with it; of large ones by several processes, the largest first."""
+    sizes = {file: file.stat().st_size if file.is_file() else 0 for file in files}
+    if sum(sizes.values()) < LARGE:
+        return [_record(file) for file in files]
+    order = sorted(files, key=lambda file: (-sizes[file], str(file)))
+    with ProcessPoolExecutor(min(MOST_READERS, os.cpu_count() or 1), get_context("fork"), belong_to, (os.getpid(),)) as readers:
+        made = dict(zip(order, readers.map(_record, order)))
+    return [made[file] for file in files]
+
+
+def _record(file: Path) -> object:
     try:
-        record = load(file)
-    except Foreign as error:
-        found.sources.append(Source(str(file), "other", False, error.what))
-        found.faults += [] if forgiving else [error]
+        return load(file)
     except InputError as error:
-        found.sources.append(Source(str(file), "unusable", False, error.what))
-        found.faults.append(error)
+        return error
+
+
+def _take(found: Found, file: Path, record: object, forgiving: bool) -> None:
+    if isinstance(record, Foreign):
+        found.sources.append(Source(str(file), "other", False, record.what))
+        found.faults += [] if forgiving else [record]
+    elif isinstance(record, InputError):
+        found.sources.append(Source(str(file), "unusable", False, record.what))
+        found.faults.append(record)
     else:
         {Run: found.runs, SheetFile: found.sheets, CounterFile: found.counters, HazardFile: found.hazards,
          EmulatorFile: found.emulators, WrongResults: found.wrong_results, CompilerFile: found.compilers,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from report.data.reading import InputError, date, is_number, table, text, whole
 from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRate, HazardFile, PlantedFault, SheetFile,
-                                 Tally, TwinsFile, Verdict)
+                                 Verdict)
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,33 @@ class CompilerFile:
     date: str
     compiles: dict[str, bool]
     compilers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """So many of so many pairs were called different."""
+
+    called: int
+    pairs: int
+
+
+@dataclass(frozen=True)
+class TwinsFile:
+    """How often the rule for "faster" called the same code different, and found planted slow-downs: by tests/twins/run.sh.
+
+    `within`: of codes that took turns in a run; `between`: of successive runs of one build. Keys: same, two, five (per
+    cent slower), and intervals, which are those of the same code that are disjoint.
+    """
+
+    path: Path
+    machine: str
+    date: str
+    runs: int
+    turns: int
+    load: float
+    """Of the machine when the last run began: 1 for each process that would compute."""
+    within: dict[str, Tally]
+    between: dict[str, Tally]
 
 
 def load(path: Path, data: dict) -> (SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile |

@@ -25,8 +25,11 @@ class InputError(Exception):
     """A results file that cannot be used; the text is one line."""
 
     def __init__(self, path: Path, where: str, what: str):
-        super().__init__(f"{path}: {where}: {what}")
+        super().__init__(path, where, what)
         self.path, self.what = path, f"{where}: {what}"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}"
 
 
 class Foreign(InputError):

@@ -20,7 +20,7 @@ RANGES = ((0x20, 0xFF), (0x391, 0x3C9), (0x2009, 0x2027), (0x2030, 0x2033), (0x2
 """Latin, Greek, punctuation, raised and lowered digits, arrows, common operators; others are taken from the whole font."""
 NAMES = (1, 3, 4, 6, 16)
 """Entries of a font's table of names that hold the family."""
-DROPPED = ["GSUB", "GPOS", "GDEF", "FFTM", "kern"]
+DROPPED = ["GSUB", "GPOS", "GDEF", "FFTM", "MATH", "kern"]
 
 
 def families() -> list[str]:
@@ -35,7 +35,7 @@ def families() -> list[str]:
 
 def _reduced(weight: str) -> Path:
     source = Path(findfont(FontProperties(family=WHOLE, weight=weight)))
-    target = Path(matplotlib.get_cachedir()) / f"rung-2-{matplotlib.__version__}-{source.name}"
+    target = Path(matplotlib.get_cachedir()) / f"rung-3-{matplotlib.__version__}-{source.name}"
     if not target.is_file():
         part = target.with_suffix(f".{os.getpid()}")
         _write(source, part)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
+
+from matplotlib.lines import Line2D
 
 POINTS = 72.0
 LINE = 8.6
 """Height of a line of small print, points."""
+FROM_LABEL, FROM_MARK = 3.0, 3.0
+"""Where a leader line begins and ends, points."""
 
 
 def wrap(text: str, limit: int) -> str:
@@ -67,9 +72,19 @@ def margin_labels(ax, items: Sequence[tuple], size: float = 6.6, shift: float = 
     sizes = [LINE * (1 + t.count("\n")) for t in texts]
     extra = [(sizes[i] - LINE) / 2 for i in sorted(range(len(ends)), key=lambda i: ends[i][1])] or [0.0]
     heights = spread([y for _, y in ends], sizes, bottom + 2 + extra[0], highest - extra[-1])  # limits of the centres
-    for (x, y, _, colour, *ink), text, (px, py), height in zip(items, texts, ends, heights):
-        ax.annotate(text, (x, y), xytext=(right + shift - px, height - py), textcoords="offset points",
+    for (x, y, _, colour, *ink), text, end, height in zip(items, texts, ends, heights):
+        ax.annotate(text, (x, y), xytext=(right + shift - end[0], height - end[1]), textcoords="offset points",
                     va="center", ha="left", size=size, annotation_clip=False, linespacing=1.05,
-                    color=ink[0] if ink else colour,
-                    arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.8,
-                                "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)})
+                    color=ink[0] if ink else colour)
+        leader(ax, (right + shift, height), end, colour)
+
+
+def leader(ax, start: tuple[float, float], end: tuple[float, float], colour) -> None:
+    """A thin line from a label to its mark, a little short of both; as matplotlib's arrows, which take ten times as long."""
+    (ax0, ay0), (bx, by) = start, end
+    length = math.hypot(bx - ax0, by - ay0)
+    if length > FROM_LABEL + FROM_MARK:
+        ux, uy = (bx - ax0) / length, (by - ay0) / length
+        xs, ys = (ax0 + FROM_LABEL * ux, bx - FROM_MARK * ux), (ay0 + FROM_LABEL * uy, by - FROM_MARK * uy)
+        ax.add_line(Line2D([x / POINTS for x in xs], [y / POINTS for y in ys], transform=ax.figure.dpi_scale_trans, zorder=3,
+                           color=colour, linewidth=0.5, alpha=0.8, clip_on=False, solid_capstyle="butt"))

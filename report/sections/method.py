@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from report.data.collect import Study
+from report.data.companions import Tally, TwinsFile
 from report.data.limits import LIMITS
-from report.data.records import Tally, TwinsFile
 from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
 from report.text import blocks

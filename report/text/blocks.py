@@ -5,6 +5,7 @@ Every text travels as a JSON string and is never markup, so that a name cannot b
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -17,6 +18,10 @@ ZERO_WIDTH_SPACE = "\u200b"
 UNBROKEN = (" ", "\u00a0")
 UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{2,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
 """'GB/s', 'OP/B', 'FLOP/byte', but no path. The template keeps them whole, too."""
+TEXT_WIDTH, TALLEST = 470.5, 220.0
+"""Points: the page's text; a table that is higher goes over to the next page rather than leave a part of one empty."""
+LETTER, LINE, APART, INSET, MOST_NARROW = 3.55, 8.4, 1.7, 5.4, 8
+"""Of a table's print, points: a letter's mean width, a line's height, what a row and a column add to theirs; and letters."""
 NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
 
 
@@ -85,11 +90,22 @@ def table(shown: Table) -> dict:
     """Of a long one the first rows; all are in its CSV."""
     rest = len(shown.rows) - shown.most
     note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{safe_name(shown.name)}.csv." if rest > 0 else ""
-    return {"kind": "table", "caption": clean(shown.caption + note), "columns": [clean(c.title) for c in shown.columns],
+    titles = [clean(c.title) for c in shown.columns]
+    rows = [[_cell(c.text, row.get(c.key)) for c in shown.columns] for row in shown.rows[:shown.most]]
+    return {"kind": "table", "caption": clean(shown.caption + note), "columns": titles,
             "align": ["r" if c.right else "l" for c in shown.columns],
             "widths": [f"{float(c.wide):g}fr" if c.wide else "auto" for c in shown.columns],
-            "rows": [[_cell(c.text, row.get(c.key)) for c in shown.columns]
-                     for row in shown.rows[:shown.most]]}
+            "breaks": _height([c.wide for c in shown.columns], [titles, *rows]) > TALLEST, "rows": rows}
+
+
+def _height(wide: Sequence[float | None], rows: Sequence[Sequence[str]]) -> float:
+    """About that of the printed table, points: having typst measure it takes as long as setting it."""
+    natural = [max(map(len, column)) * LETTER + INSET for column in zip(*rows)]
+    room = TEXT_WIDTH - sum(width for width, share in zip(natural, wide) if not share)
+    shares = sum(share or 0 for share in wide)
+    fitting = [max(MOST_NARROW, (room * share / shares - INSET) / LETTER) if share else math.inf for share in wide]
+    lines = (max(1, *(math.ceil(len(text) / letters) for text, letters in zip(row, fitting))) for row in rows)
+    return sum(LINE * number + APART for number in lines)
 
 
 def _cell(text, value: object) -> str:

@@ -143,7 +143,7 @@ TEST(Faults, OfMemoryEndInOneLine) {
 #endif
   const auto fail = [](int n) { return Starved("RUNG_FAIL=alloc:" + std::to_string(n)); };
   int reached = 0, beyond = 1 << 18;  // allocations of a run
-  while (beyond - reached > beyond / 16)
+  while (beyond - reached > beyond / 64)
     (fail((reached + beyond) / 2).call_failed ? reached : beyond) = (reached + beyond) / 2;
   ASSERT_GT(reached, 1000);
   std::mt19937 random(1);

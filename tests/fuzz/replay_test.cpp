@@ -51,7 +51,7 @@ std::string mutated(std::string text, const std::string& other, std::mt19937& ra
 class Fuzz : public testing::TestWithParam<Reader> {};
 
 TEST_P(Fuzz, BytesAreReadOrRefused) {
-  constexpr int kMutations = 2000;
+  constexpr int kMutations = 10000;
   constexpr double kMostSeconds = 5;  // of one input
   const Reader& reader = GetParam();
   const std::vector<std::string> files = corpus(reader.name);

@@ -127,3 +127,14 @@ def test_counters_of_several_products_are_those_of_none(tmp_path):
             name: {"ffma": ffma, "kernels_launched": launches}}})
         part = view_of(collect([tmp_path], []), "x").gpu
         assert bool(part.counters_of(part.points[0])) == known, (launches, ffma)
+
+
+def test_many_readers_find_what_one_finds(tmp_path, monkeypatch):
+    for day in range(1, 8):
+        ladder(date=f"2026-01-0{day}T00:00:00").save(tmp_path / "results" / str(day))
+    (tmp_path / "results" / "broken.json").write_text('{"context": {"schema_version": 2')
+    (tmp_path / "results" / "foreign.json").write_text('{"who": "else"}')
+    alone = collect([tmp_path / "results"], [])
+    monkeypatch.setattr("report.data.collect.LARGE", 0)
+    many = collect([tmp_path / "results"], [])
+    assert many == alone and any("broken.json" in warning for warning in many.warnings)

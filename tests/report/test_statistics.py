@@ -215,3 +215,24 @@ def stats_point(times):
     """All that ratio() looks at."""
     from types import SimpleNamespace
     return SimpleNamespace(times=times, summary=stats.summarise(times), interleaved=False, turns=(), run="")
+
+
+@pytest.mark.parametrize("digits", (1, 6))
+def test_the_rank_test_is_mann_and_whitney_s(digits):
+    """Against scipy's; with one digit there are ties."""
+    from scipy.stats import mannwhitneyu
+    rng = np.random.default_rng(5)
+    for n, m, shift in ((9, 9, 0.0), (12, 30, 0.4), (60, 10, -0.8), (25, 25, 0.0)):
+        a, b = rng.normal(size=n).round(digits), (rng.normal(size=m) + shift).round(digits)
+        assert stats.rank_test(a, b) == pytest.approx(mannwhitneyu(a, b, method="asymptotic").pvalue, rel=1e-9)
+        assert stats.rank_test(b, a) == pytest.approx(stats.rank_test(a, b), rel=1e-9)
+    assert stats.rank_test([1.0] * 5, [1.0] * 6) == 1.0 and stats.rank_test([1.0] * 3, [2.0] * 9) is None
+
+
+def test_samples_that_are_wholly_apart_have_the_exact_p():
+    from scipy.stats import mannwhitneyu
+    for n, m in ((4, 4), (5, 9), (30, 12)):
+        low, high = np.linspace(1.0, 2.0, n), np.linspace(3.0, 4.0, m)
+        exact = mannwhitneyu(low, high, method="exact").pvalue
+        assert stats.rank_test(low, high) == pytest.approx(exact) == stats.rank_test(high, low)
+        assert stats.rank_test([1.0] * n, high) == pytest.approx(exact), "ties within one side change nothing"

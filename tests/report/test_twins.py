@@ -8,8 +8,8 @@ from conftest import ROOT
 from synthetic import Run, ladder, write
 
 from report.data.collect import collect
+from report.data.companions import Tally
 from report.data.load import InputError, load
-from report.data.records import Tally
 from report.sections.method import method
 
 sys.path.insert(0, str(ROOT / "tests" / "twins"))

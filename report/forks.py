@@ -1,0 +1,18 @@
+"""What the processes have in common that read and draw beside the first one."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+PR_SET_PDEATHSIG = 1
+"""Of Linux's prctl(): the signal that a process gets when its parent ends."""
+
+
+def belong_to(parent: int) -> None:
+    """None is to go on when the first one is killed; the first one ends them when it is interrupted."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.getppid() != parent:
+        os._exit(1)
