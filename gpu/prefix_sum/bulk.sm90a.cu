@@ -5,10 +5,11 @@
 ///  - four find the sum of all before a tile: they add what others have told;
 ///  - eight scan a tile, an eighth each, and have it copied in bulk to its place.
 /// No load waits for a sum, no barrier stops all warps, and a slower multiprocessor may take fewer tiles. That is not
-/// enough: with 208 KB an H200 reaches 0.72 of the rate of a copy, less than blocks that have their tiles by turns
-/// (persistent.cu). What it depends on is the ring: 0.48 with 64 KB, 0.57 with 128. A slot is taken for 9 to 19 us,
-/// most of which it waits for tiles before its own: each tile waits for all of these, so for the slowest loads of the
-/// GPU, which are behind as many others as their multiprocessor has asked for at once. `flying` bounds these.
+/// enough: an H200 reaches 0.72 of the rate of a copy at 2^26 elements, less than with blocks that have their tiles by
+/// turns (persistent.cu). It depends on the ring: where threads store, 0.48 with 64 KB, 0.57 with 128, 0.72 with 208.
+/// By Little's law a slot is taken for 9 to 19 us, so a tile mostly waits for those before it. The slowest of them
+/// counts, and the likely reason why it is slow is that its multiprocessor has asked for many at once: `flying` is how
+/// many may be on their way.
 ///
 /// Floor: 8 bytes an element through DRAM, at the rate of a copy. A multiprocessor of an H200 has 1.05 us for a tile of
 /// 4096 elements. At a latency of 1.2 us 19 KB must be on their way, and as many wait for 1.2 us that a tile waits; the
