@@ -12,6 +12,8 @@ FENCES = {1: "__threadfence_block", 2: "__threadfence", "block": "__threadfence_
 DEVICE = (2, "device")
 MICRO = 1e6
 NUMBERS = {2: "two", 3: "three", 4: "four"}
+FAR = 1.5
+"""A factor from which on times are not said to differ by some percent."""
 
 
 def section(view: View) -> Section | None:
@@ -120,9 +122,16 @@ def _sums(points: list[Point]) -> str:
     text = f"Across blocks, the sum of {numbers.grouped(sizes[0])} numbers takes {words.joined(each)}"
     times = [p.summary.median for p in last]
     if len(sizes) > 1 and len(times) > 1:
-        text += (f"; for {numbers.grouped(sizes[-1])} numbers the three differ by at most "
-                 f"{numbers.percent(max(times) / min(times) - 1)}").replace("three", NUMBERS.get(len(times), "ways"))
+        factor = max(times) / min(times)
+        text += f"; for {numbers.grouped(sizes[-1])} numbers " + (
+            f"the {NUMBERS.get(len(times), 'ways')} differ by at most {numbers.percent(factor - 1)}" if factor < FAR else
+            f"the slowest ({_at(last, max(times)).title}) takes {numbers.times(factor)} as long as the fastest "
+            f"({_at(last, min(times)).title})")
     return f"{text}."
+
+
+def _at(points: list[Point], time: float) -> Point:
+    return next(p for p in points if p.summary.median == time)
 
 
 # Figures

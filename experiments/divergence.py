@@ -137,7 +137,12 @@ def _pointer(branches: dict) -> list[str]:
     if not all(p for pair in pairs for p in pair):
         return []
     blocks, lanes = (numbers.percent(pointer.value / branch.value) for pointer, branch in pairs)
-    return [f"Called by pointer, the ways run at {blocks} of the branch’s rate where blocks part, and at {lanes} where lanes do."]
+    text = f"Called by pointer, the ways run at {blocks} of the branch’s rate where blocks part, and at {lanes} where lanes do"
+    least = min(steps for kind, steps, group, taken in branches if kind == "pointer" and group == BLOCKS and taken == 16)
+    short, branch = _half(branches, "pointer", least, BLOCKS), _half(branches, "if_else", least, BLOCKS)
+    if branch and least < body:
+        text += f"; with {words.counted(int(least), 'step')} behind the call, at {numbers.percent(short.value / branch.value)} where blocks part"
+    return [f"{text}."]
 
 
 def _textbook(view: View, function: dict[str, list[Point]]) -> list[str]:

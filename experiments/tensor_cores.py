@@ -14,6 +14,8 @@ INPUTS = {"bf16": 2.0**-7, "fp16": 2.0**-10, "tf32": 2.0**-10, "fp8": 2.0**-3}
 """Of a product of two numbers of float32, what rounding them to a narrower type costs at most: the judge sees rounded inputs."""
 DATA = {"random": "random", "scaled": "scaled", "cancelling": "cancelling"}
 """Data sets of float32, and their columns."""
+JUDGED_ON = {"random": "on random inputs", "scaled": "where each row and column has a scale of its own from 2⁻²⁰ to 2²⁰",
+          "cancelling": "where sums cancel"}
 
 
 def section(view: View) -> Section | None:
@@ -245,6 +247,6 @@ def _error_table(view: View, part: Part | None) -> list[Table]:
     columns = (Column("title", "kernel", right=False, wide=True), Column("size", "size"), Column("value", rows[0]["unit"], numbers.significant),
                Column("over", "over the library", numbers.times), *(Column(c, c, lambda v: numbers.significant(v, 2)) for c in DATA.values()))
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
+    inputs = words.joined([text for column, text in JUDGED_ON.items() if any(column in row for row in rows)])
     return [Table(f"{view.name}_accuracy", "Products of float32 matrices: rates on random inputs, and the largest error of an element over "
-                  "|A||B| in units of 2⁻²⁴, on random inputs, where each row and column has a scale of its own from 2⁻²⁰ to 2²⁰, and where "
-                  f"sums cancel. {words.provenance(part, points, hollow=False)}", known, rows)]
+                  f"|A||B| in units of 2⁻²⁴, {inputs}. {words.provenance(part, points, hollow=False)}", known, rows)]

@@ -208,6 +208,8 @@ def _hours(a: Run, b: Run) -> float:
 
 
 def _apart(hours: float) -> str:
+    if hours < 1 / 60:
+        return "less than a minute"
     return f"{60 * hours:.0f}\u00a0min" if hours < 1.5 else f"{hours:.0f}\u00a0h" if hours < 48 else (
         f"{hours / 24:.0f}\u00a0days")
 

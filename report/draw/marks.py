@@ -78,17 +78,19 @@ def _near(a: Mark, b: Mark) -> bool:
 
 
 def _label(ax, group: list[Mark], sheet: Paper) -> None:
-    """Numbers and a name beside a group's marks where that hides nothing (of a main one in any case); else numbers."""
+    """Numbers and a name beside a group's marks where that hides nothing (of a main one in any case); else numbers. Without
+    numbers all names where they hide nothing, else one."""
     main = next((m for m in group if m.is_main), group[0])
     tags = _tags(group)
-    texts = list(dict.fromkeys(filter(None, (f"{tags} {main.name}".strip(), tags))))
+    names = dict.fromkeys(m.name for m in (main, *group) if m.name)
+    texts = list(dict.fromkeys(filter(None, (f"{tags} {main.name}".strip(), tags) if tags else (" / ".join(names), main.name))))
     xs = [x for m in group for x in m.xs.values()]
     left, right = (labels.to_points(ax, x, group[0].y) for x in (min(xs), max(xs)))
     for text in texts:
         width = text_width(text, style.SMALL)
         places = _places(left, right, width)
         boxes = [[(x, y - 3.4, x + width, y + 3.4)] for x, y in places]
-        if main.is_main or text == texts[-1] or min(sheet.cost(b) for b in boxes) < LINE:
+        if (main.is_main and tags) or text == texts[-1] or min(sheet.cost(b) for b in boxes) < LINE:
             x, y = places[sheet.place(boxes)]
             ax.annotate(text, (x, y), xycoords="figure points", ha="left", va="center_baseline", size=style.SMALL,
                         color=_colour(group[0]), path_effects=style.HALO, zorder=6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from report.draw import labels, lines, style
+from report.draw import labels, lines, marks, style
 from report.draw.paper import Paper
 
 
@@ -74,3 +74,22 @@ def test_axes_have_the_metric_s_unit_with_a_prefix():
 def test_half_a_figure_is_half_as_wide():
     whole, half = (style.figure(60, half).get_size_inches()[0] for half in (False, True))
     assert 2 * half < whole < 2.2 * half
+
+
+def test_marks_at_one_place_are_all_named():
+    fig = style.figure(60)
+    ax = style.axes(fig)
+    ax.set_xlim(0, 10)
+    ax.set_ylim(0, 10)
+    sheet = Paper(labels.box_points(ax))
+    marks.label(ax, [marks.Mark("", name, 5.0, {"error": 4.0}) for name in ("one", "other")], sheet)
+    assert [text.get_text() for text in ax.texts] == ["one / other"]
+
+
+def test_leaders_end_short_of_label_and_mark():
+    fig = style.figure(60)
+    ax = style.axes(fig)
+    labels.leader(ax, (100.0, 50.0), (40.0, 50.0), "black")
+    labels.leader(ax, (100.0, 50.0), (97.0, 50.0), "black")
+    assert len(ax.lines) == 1, "none where there is no room for one"
+    assert [x * labels.POINTS for x in ax.lines[0].get_xdata()] == pytest.approx([97.0, 43.0])

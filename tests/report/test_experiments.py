@@ -159,6 +159,13 @@ def test_rounds_and_sums_in_sentences(tmp_path):
     assert "the sum of 1\u202f000 numbers takes 3.0" in text and "differ by at most 0.22\u00a0%" in text
 
 
+def test_sums_that_are_far_apart_are_told_as_a_factor(tmp_path):
+    run = barriers()
+    run.time("gpu/sum/lock", 9e-3, {"n": 10**6}, bytes_min=4 * 10**6)
+    text = section_of(tmp_path, run).finding
+    assert "for 1\u202f000\u202f000 numbers the slowest (lock) takes 9.97× as long as the fastest (" in text and "differ by" not in text
+
+
 def test_rounds_beside_their_counted_barriers(tmp_path):
     rows = table(section_of(tmp_path, barriers()), "rounds")
     row = next(r for r in rows if r["title"] == "block barriers" and r["variant"] == "block 32")
