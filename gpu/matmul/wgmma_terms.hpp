@@ -47,7 +47,6 @@ inline constexpr Named kApartShapes[] = {
     {"128x64", small(2, 64, 1, 1, 64)},
     {"128x128_pair", mixed(staged(large(128, 1), 1))},
     {"128x192_pair", mixed(staged(large(192, 1), 1))},
-    {"128x256_pair", halved(mixed(staged(large(256, 1), 1)))},
 };
 
 /// The same shape for float32 numbers in terms of `type`, of which so many products are added.
