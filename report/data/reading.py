@@ -41,9 +41,8 @@ def read_json(path: Path) -> object:
     try:
         read = _bytes(path)
         _check_sum(path, read)
-        text = read.decode("utf-8")
-        data = json.loads(text, object_pairs_hook=lambda pairs: _table(path, pairs))
-        if "\\ud" in text.lower():
+        data = json.loads(read.decode("utf-8"), object_pairs_hook=lambda pairs: _table(path, pairs))
+        if b"\\ud" in read or b"\\uD" in read:
             json.dumps(data, ensure_ascii=False).encode("utf-8")
         return data
     except OSError as error:
@@ -87,13 +86,9 @@ def _table(path: Path, pairs: list[tuple[str, object]]) -> dict:
     for key, value in pairs:
         if len(key) > LONGEST_NAME:
             raise InputError(path, f"key {key[:40]!r}…", f"{len(key)} letters; at most {LONGEST_NAME}")
-        if isinstance(value, str) and key not in WHOLE:
-            made[key] = _shown(value)
+        if type(value) is str and len(value) > LONGEST_TEXT and key not in WHOLE:
+            made[key] = f"{value[:LONGEST_TEXT]}…"
     return made
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
 def is_number(value: object) -> bool:
