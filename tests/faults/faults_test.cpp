@@ -103,7 +103,8 @@ struct Starved {
     return std::string(RUNG_PROGRAM) + " run -k cpu/matmul/naive -a n=8,9" + kQuick + " -o " +
            (folder / "out").string();
   }
-  bool ended_in_one_line() const { return std::count(ended.output.begin(), ended.output.end(), '\n') == 1; }
+  std::int64_t lines() const { return std::count(ended.output.begin(), ended.output.end(), '\n'); }
+  bool ended_in_one_line() const { return lines() == 1; }
 };
 
 TEST(Faults, OfTheDiskEndInOneLineWithCode4) {
@@ -128,12 +129,12 @@ TEST(Faults, OfTheDiskEndInOneLineWithCode4) {
     }
 }
 
-/// Codes 0 and 1 where a point alone was lost.
+/// Codes 0 and 1 where a point alone was lost; of that the process that measured it may have said why, too.
 void expect_one_line(const Starved& study, const std::string& which) {
   const auto& [code, output] = study.ended;
   EXPECT_TRUE(code == 0 || code == 1 || code == 2 || code == 4) << which << ": " << code << " " << output;
   if (code != 0) {
-    EXPECT_TRUE(study.ended_in_one_line()) << which << ": " << output;
+    EXPECT_TRUE(study.ended_in_one_line() || (code == 1 && study.lines() == 2)) << which << ": " << output;
   }
 }
 
