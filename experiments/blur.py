@@ -106,7 +106,7 @@ def _finding(ladder: Ladder) -> str:
 
 def _span(line: list[Point]) -> str:
     low, high = min(line, key=lambda p: p.value), max(line, key=lambda p: p.value)
-    return numbers.rate(low) if low is high else f"{numbers.significant(low.value)} to {numbers.rate(high)}"
+    return numbers.rate(low) if low is high else f"{numbers.rate(low)} to {numbers.rate(high)}"
 
 
 def _radii(line: list[Point]) -> str:

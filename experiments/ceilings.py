@@ -30,8 +30,12 @@ def _finding(part: Part) -> str:
             f"{numbers.significant(peak.value / dram.value)} operations per byte.")
     one = next((r for r in part.roofs.all if r.label == peak.label and r.threads == 1), None) if (peak.threads or 1) > 1 else None
     alone = one and part.roofs.of_threads(1).dram()
-    return text + (f" One thread alone has {numbers.percent(one.value / peak.value)} of that peak and "
-                   f"{numbers.percent(alone.value / dram.value)} of that bandwidth." if alone else "")
+    if not alone:
+        return text
+    if one.value > peak.value or alone.value > dram.value:
+        return f"{text} One thread alone was faster than that: the machine was busy while all of them were measured."
+    return f"{text} One thread alone has {numbers.percent(one.value / peak.value)} of that peak and " \
+           f"{numbers.percent(alone.value / dram.value)} of that bandwidth."
 
 
 def _of_sheet(part: Part, roof: Roof) -> str:

@@ -92,7 +92,9 @@ def _scaled(ladder: Ladder, scaling: list[Scaling]) -> str:
     text = (f" On {words.counted(point.threads, 'thread')} {point.kernel.title} runs {numbers.times(gain.value)} as fast as on one "
             f"({numbers.percent(gain.value / point.threads)} parallel efficiency)")
     peaks = _peaks(ladder)
-    return text + (f"; the {words.type_name(ladder.type)} peak itself grows {numbers.times(peaks[1] / peaks[0])}." if peaks else ".")
+    if not peaks or peaks[1] < peaks[0]:
+        return f"{text}."
+    return f"{text}; the {words.type_name(ladder.type)} peak itself is {numbers.times(peaks[1] / peaks[0])} that of one."
 
 
 def _one_core(scaling: list[Scaling], ladder: Ladder) -> str:

@@ -220,8 +220,8 @@ def _finding(best: list[Crossover]) -> str:
     found = [(c, s) for c, s in starts if s.kind == FROM]
     if found:
         first, last = found[0], found[-1]
-        text += (f" Of the starts within the measured sizes the earliest is {_begin(*first)} and the latest {_begin(*last)}."
-                 if last is not first else f" It starts within the measured sizes for {_begin(*first)}.")
+        text += (f" Of those that begin to pay within the measured sizes the first is {_begin(*first)} and the last {_begin(*last)}."
+                 if last is not first else f" Within the measured sizes it begins with {_begin(*first)}.")
     if not all(c.same_host for c in best):
         text += " GPU and CPU are not in one host: this compares two machines."
     return text

@@ -118,8 +118,10 @@ def _model_text(pairs: Pairs) -> list[str]:
         off = [abs(both[0] / both[1] - 1) for p, seen in pairs if (both := _both(q, p, seen)) and both[1]]
         if off:
             name = q.title.removesuffix(" (model)")
-            each.append(f"in {name} by a median of {numbers.percent(median(off))} (at most {numbers.percent(max(off))})")
-    return [f"Its model of the caches deviates {words.joined(each)}, over {words.counted(len(pairs), 'point')}."] if each else []
+            each.append(f"in {name} by {numbers.percent(off[0])}" if len(off) == 1 else
+                        f"in {name} by a median of {numbers.percent(median(off))} (at most {numbers.percent(max(off))})")
+    where = "at one point" if len(pairs) == 1 else f"over {len(pairs)} points"
+    return [f"Its model of the caches deviates {words.joined(each)}, {where}."] if each else []
 
 
 def _ratio_figure(view: View, pairs: Pairs) -> Figure:
@@ -281,8 +283,8 @@ def _faults_text(faults: Faults) -> list[str]:
 
 
 def _story(view: View) -> str:
-    return "; ".join(f"{f.tool}, {f.date[:10]}" + (f", on {f.machine}" if f.machine != "any" else "")
-                     for f in view.companions.hazards)
+    return words.sentence("; ".join(f"{f.tool}, {f.date[:10]}" + (f", on {f.machine}" if f.machine != "any" else "")
+                                    for f in view.companions.hazards))
 
 
 def _faults_figure(view: View, faults: Faults) -> Figure:
@@ -297,7 +299,7 @@ def _faults_figure(view: View, faults: Faults) -> Figure:
 
     def draw(fig) -> None:
         from report.draw import style
-        ax = style.axes(fig, 26, 4, 9, 11)
+        ax = style.axes(fig, 26, 4, 9, 13)
         ax.set_xlim(-0.5, len(tools) - 0.5)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         for i, row in enumerate(rows):
@@ -308,14 +310,14 @@ def _faults_figure(view: View, faults: Faults) -> Figure:
                 text = "–" if run == 0 else f"{row[tool]}" if run == row["faults"] else f"{row[tool]} of {run}"
                 ax.text(j, i, text, ha="center", va="center_baseline", size=style.SMALL,
                         color="white" if share > 0.5 else style.INK)
-        ax.set_xticks(range(len(tools)), tools, rotation=22, ha="left", rotation_mode="anchor")
+        ax.set_xticks(range(len(tools)), tools, rotation=35, ha="left", rotation_mode="anchor")
         ax.set_yticks(range(len(rows)), [f"{r['group']} ({r['faults']})" for r in rows])
         ax.xaxis.tick_top()
         ax.tick_params(length=0, pad=2)
         for side in ax.spines.values():
             side.set_visible(False)
     return Figure(f"{view.name}_faults", rows, draw, "Planted faults that each tool finds, by what the faults are about (their "
-                  f"number in brackets; –: not run); every fault is a small kernel of its own. {_story(view)}.",
+                  f"number in brackets; –: not run); every fault is a small kernel of its own. {_story(view)}",
                   "Table of the faults found by the emulator and by each tool of the sanitizer.", height=66, half=True)
 
 

@@ -163,7 +163,7 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
 
     def draw(fig) -> None:
         left = max(text_width(_label(part, p), style.SMALL) for part, p in bars) / style.POINTS_OF_MM + 3
-        ax = style.axes(fig, left, 9, 27, 2)
+        ax = style.axes(fig, left, 9, 27, 6)
         ax.set_xscale("log")
         values = [p.value for _, p in bars] + [b for x in made if (b := _bound(x.part))]
         ax.set_xlim(min(values) / 1.8, max(values) * 1.15)
@@ -172,7 +172,10 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
         ax.set_xlabel(f"Rate [{bars[0][1].metric.unit}]")
         style.rate_ticks(ax.xaxis, *ax.get_xlim())
         if max(values) / min(values) > 1000:
-            style.decade_ticks(ax.xaxis, most=4)
+            style.decade_ticks(ax.xaxis, most=3)
+        for shift, title in ((RATE, bars[0][1].metric.unit), (OF_BOUND, "of bound")):
+            ax.annotate(title, (1, -0.6), xycoords=("axes fraction", "data"), xytext=(shift, 2), textcoords="offset points", ha="right",
+                        va="bottom", size=style.SMALL, color=style.GREY)
         for i, (part, p) in enumerate(bars):
             _bar(ax, i, part, p)
         first = 0
@@ -185,7 +188,11 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
                f"is bound to (dashed: the measured bandwidth of a copy over {STEP_BYTES}\u00a0bytes). {_provenance(made)}")
     return Figure(f"{view.name}_rates", [_row(part, p) for part, p in bars], draw, caption,
                   f"Bars of the rates of {words.counted(len(bars), 'kernel')}: only temporal blocking passes the dashed bound.",
-                  height=11 + 5.5 * len(bars), half=True)
+                  height=15 + 5.5 * len(bars), half=True)
+
+
+RATE, OF_BOUND = 34, 74
+"""Where the columns right of the bars end, points."""
 
 
 def _label(part: Part, p: Point) -> str:
@@ -199,8 +206,8 @@ def _bar(ax, i: int, part: Part, p: Point) -> None:
     if p.interval:
         ax.plot(p.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
     bound = _bound(part)
-    texts = ((-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
-             (74, "right", numbers.times(p.value / bound) if bound else "", 1))
+    texts = ((-4, "right", _label(part, p), 0), (RATE, "right", numbers.significant(p.value), 1),
+             (OF_BOUND, "right", numbers.times(p.value / bound) if bound else "", 1))
     for shift, side, text, x in texts:
         ax.annotate(text, (x, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha=side,
                     va="center_baseline", size=style.SMALL)
@@ -216,7 +223,7 @@ def _depths(view: View, part: Part) -> list[Figure]:
     swept = defaultdict(lambda: defaultdict(list))
     for p in whole_machine(_rated(view, part).timed()):
         if DEPTH in p.tunables:
-            rest = ", ".join(f"{v:g} {k}" for k, v in p.tunables.items() if k != DEPTH)
+            rest = ", ".join(f"{k} {v:g}" for k, v in p.tunables.items() if k != DEPTH)
             swept[p.size_key][rest].append(p)
     if not swept:
         return []

@@ -209,8 +209,8 @@ def _order_words(view: View) -> list[str]:
         for bytes_, data in by:
             if data == "sequential" and (bytes_, "random") in by:
                 gain = _seconds(by[bytes_, "random"]) / _seconds(by[bytes_, data])
-                texts.append(f"{numbers.times(gain)} on the {part.side.upper()}")
-    return [f"Nodes in the order of their addresses, which a prefetcher can guess, are faster by {words.joined(texts)}."] if texts else []
+                texts.append(f"{numbers.times(gain)} as fast on the {part.side.upper()}")
+    return [f"A walk along nodes in the order of their addresses, which a prefetcher can guess, is {words.joined(texts)}."] if texts else []
 
 
 def _page_words(view: View) -> list[str]:

@@ -167,7 +167,7 @@ def _chain_words(part: Part | None, chains: dict[float, list[Point]]) -> list[st
     if len(needed) < 2:
         return []
     some = [f"{n:.0f} with {words.counted(int(each), 'chain')}" for each, n in needed.items()]
-    return [f"{numbers.percent(SATURATES)} of the best rate takes so many warps on each multiprocessor: {words.joined(some)} in each thread."]
+    return [f"On each multiprocessor {numbers.percent(SATURATES)} of the best rate takes so many warps: {words.joined(some)} in each thread."]
 
 
 def _step(part: Part, points: list[Point]) -> tuple[Point, Point] | None:
@@ -197,7 +197,7 @@ def _core_words(part: Part | None, core: dict[str, list[Point]]) -> list[str]:
             gain = max(p.value for p in points) / points[0].value
             texts.append(f"{words.counted(int(enough.sizes['each']), 'chain')} with {title} code ({numbers.times(gain)} the rate of "
                          f"{int(points[0].sizes['each'])})")
-    return [f"One thread of the CPU needs {words.joined(texts)} for {numbers.percent(SATURATES)} of its best rate."] if texts else []
+    return [f"One thread of the CPU keeps {numbers.percent(SATURATES)} of its best rate from {words.joined(texts)} on."] if texts else []
 
 
 def _team_words(team: dict[str, list[Point]]) -> list[str]:
@@ -205,7 +205,7 @@ def _team_words(team: dict[str, list[Point]]) -> list[str]:
     if not gains:
         return []
     last = max(points[-1].threads for points in team.values())
-    return [f"All {last} threads of the CPU are worth, over one: {words.joined(gains)}."]
+    return [f"All {last} threads of the CPU reach, over one, {words.joined(gains)}."]
 
 
 # Judges of claims

@@ -15,7 +15,7 @@ def section(view: View) -> Section | None:
     points = _points(view.counts)
     if not points:
         return None
-    here = _at(points, view.settings.get("size"))
+    here = _at(points, view.settings.get("sizes") or [view.settings.get("size")])
     return Section(_finding(view.counts, points, _claimed(view, here)), figures=[_figure(view, here)],
                    appendix=[*_padding(points), _table(view, points)])
 
@@ -27,9 +27,11 @@ def _points(part: Part | None) -> list[Point]:
                    and p.counters.get("bytes_executed_loaded")), key=order)
 
 
-def _at(points: list[Point], size: object) -> list[Point]:
-    """Those of the declared size, else of the largest."""
-    return [p for p in points if p.n == size] or [p for p in points if p.n == max(q.n or 0 for q in points)] or points
+def _at(points: list[Point], sizes: list) -> list[Point]:
+    """Those of the first declared size that was counted, else of the largest."""
+    counted = {p.n for p in points}
+    n = next((size for size in sizes if size in counted), max(n or 0 for n in counted))
+    return [p for p in points if p.n == n] or points
 
 
 def _named(points: list[Point], name: str) -> list[Point]:
@@ -114,12 +116,13 @@ def _finding(part: Part, points: list[Point], claimed: list[tuple[Point, float]]
 
 def _claimed(view: View, here: list[Point]) -> list[tuple[Point, float]]:
     """Points with the value that the claims give them."""
-    table = _setting(view, "value").get("values", {})
-    return [(found[0], value) for name, value in table.items() if (found := _named(here, name))]
+    stated = view.settings.get("values") or _recorded_values(view)
+    return [(found[0], value) for name, value in stated.items() if (found := _named(here, name))]
 
 
-def _setting(view: View, id_: str) -> dict:
-    return next((c for c in view.settings.get("claims", ()) if c.get("id") == id_), {})
+def _recorded_values(view: View) -> dict:
+    """As the experiment declared them until the literature's claims had a file of their own."""
+    return next((c["values"] for c in view.settings.get("claims", ()) if "values" in c), {})
 
 
 # Figure
@@ -131,7 +134,7 @@ def _figure(view: View, here: list[Point]) -> Figure:
                f"{words.type_name(here[0].kernel.type)}. Formula: useful operations over declared bytes. Counted: executed "
                "operations over loaded bytes, by running the kernel in the emulator. GPU counters: executed operations "
                "over load requests times the bytes of one. Sectors: 32-byte sectors per load request of a warp. Dotted: "
-               f"the claimed values. Emulator: {view.counts.label}")
+               f"the textbook’s values. Emulator: {view.counts.label}")
     if any(line["measured"] for line in lines):
         caption += f"; {view.counts.counter_tool} on {view.counts.counter_machine}"
     guides = sorted({value for _, value in _claimed(view, here)})

@@ -113,8 +113,9 @@ def _counted_text(view: View, counts: dict[str, Point]) -> list[str]:
     if len(found) < 2:
         return []
     asked = [f"{numbers.significant(_loaded(p))} ({p.kernel.title})" for p in found]
-    return [f"For each byte of the matrices the code loads, by the emulator’s count, {words.joined(asked)} bytes; what is above "
-            "1 is for the caches to serve."]
+    untimed = "" if view.gpu else " The GPU’s kernels were counted only, not timed."
+    return [f"By the emulator’s count the GPU’s code loads {words.joined(asked)} bytes for each byte of the matrices; what is above "
+            f"1 is for the caches to serve.{untimed}"]
 
 
 def _loaded(p: Point) -> float:
@@ -149,7 +150,7 @@ def _figure(view: View, part: Part | None, points: list[Point]) -> list[Figure]:
     peers = [x for x in series.values() if x[0].kernel.is_library]
     best = max(peers, key=lambda x: max(x, key=_area).gbytes, default=None)
     shown = [x for x in series.values() if not x[0].kernel.is_library or x is best or part.side == "cpu"][:style.MOST]
-    if not shown:
+    if len({_area(p) for x in shown for p in x}) < 2:
         return []
     roof = by_size.roof(part, "copy" if part.side == "gpu" else "triad", shown[0][0])
 

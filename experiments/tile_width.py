@@ -92,7 +92,7 @@ def _beside(view: View, timed: list[Point]) -> list[str]:
     ratios = judge({p.tunables[TILE]: ratio(p, other) for p, other in pairs})
     said = [f"{numbers.times(ratios[p.tunables[TILE]].value)} at a width of {p.tunables[TILE]:.0f}" for p, _ in pairs]
     why = ", whose loops the compiler can unroll" if all(r.value < 1 for r in ratios.values()) else ""
-    return [f"A width known only at run time gives, of the rate of the same tiles compiled in{why}: {words.joined(said)}."]
+    return [f"A width known only at run time gives {words.joined(said)}, of the rate of a width that is compiled in{why}."]
 
 
 def _fits(catalogue: Catalogue) -> list[str]:
@@ -103,7 +103,7 @@ def _fits(catalogue: Catalogue) -> list[str]:
     refused = [name for name, tiles in catalogue.items() if tile in tiles and not tiles[tile].occupancy]
     some = [min(tiles) for tiles in ([t for t, fit in tiles.items() if fit.occupancy and "shared memory" in fit.limiter]
                                      for tiles in catalogue.values()) if tiles]
-    text = f"Of {words.counted(len(catalogue), 'GPU')} of the catalogue "
+    text = f"Of the {words.counted(len(catalogue), 'GPU')} of the catalogue, "
     text += f"{words.listed(refused)} cannot run tiles of {tile:.0f} with a thread for each element" if refused else (
         f"all run tiles of {tile:.0f} with a thread for each element")
     if some:

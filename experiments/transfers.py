@@ -372,8 +372,8 @@ def _work_figure(view: View, works: dict) -> Figure:
 
     story = " ".join(f"{part.side.upper()}: {words.provenance(part, [p for p in points if p.kernel.side == part.side])}"
                      for part in view.timed_parts if any(p.kernel.side == part.side for p in points))
-    hosts = {part.run.context.get("gpu_uuid") for part in view.timed_parts}
-    apart = " GPU and CPU are in different hosts." if gpu_part and len(view.timed_parts) > 1 and len(hosts) > 1 else ""
+    hosts = {part.run.context.get("gpu_uuid") for part in view.timed_parts if any(p.kernel.side == part.side for p in points)}
+    apart = " GPU and CPU are in different hosts." if len(hosts) > 1 else ""
     caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the arithmetic for each of its bytes"
                f"{': the GPU’s time includes both copies' if gpu_part else ''}.{apart} {story}")
     rows = [{"side": p.kernel.side, "kernel": p.kernel.name, "variant": p.variant, "n": p.n, "steps": p.sizes[STEPS],

@@ -22,7 +22,6 @@ NOISE, FEW = "the difference is within the noise of the measurement", "too few s
 RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
 """With these begin a unit of parts of a whole, and what a size in bytes counts."""
-AGREE = {"modelled": "the model", "counted": "the emulator’s counts", "measured": "the measurement"}
 MOST_CASES = 6
 LARGE = 4096
 """From so many bytes on whole kibibytes are told in them."""
@@ -163,7 +162,7 @@ def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
 
 
 def _plain(value: object) -> str:
-    return value.replace("_", " ") if isinstance(value, str) else f"{value:g}" if abs(value) < 1e5 else numbers.grouped(value)
+    return value.replace("_", " ") if isinstance(value, str) else f"{value:g}" if abs(value) < 1e4 else numbers.grouped(value)
 
 
 # Texts
@@ -178,7 +177,7 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
     if unit.startswith(SHARE):
         return f"{numbers.percent(value)}{unit.removeprefix(SHARE)}"
     if value == round(value):
-        text = numbers.grouped(value) if abs(value) >= 1e4 else f"{value:.0f}"
+        text = numbers.grouped(value)
     else:
         text = f"{value:.{digits}g}" if math.isclose(float(f"{value:.{digits}g}"), value) else numbers.significant(value, min(digits, 4))
     return f"{text}×" if unit == "times" else f"{text}{numbers.NB}{unit}".rstrip()
@@ -245,21 +244,20 @@ def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str
 
 
 def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
-    """Of a claim without a note."""
+    """Of a claim without a note: who judged it where the values do not say that, else by how much it fails."""
     by = [kind for kind in KINDS if texts[kind]]
     if verdict == HOLDS:
-        who = words.joined([_name(entry, kind) for kind in by])
-        return words.sentence(f"{who} agree{'s' * (len(by) == 1 and not who.endswith('s'))}") if by else ""
+        return words.sentence(words.joined([text for kind in by if (text := _judge(entry, kind))]))
     if verdict not in (FAILS, ERRATUM) or not by or entry.stated is None:
         return ""
     return words.sentence(f"{words.joined([f'{kind} {bare(entry, texts[kind])}' for kind in by])}, not {stated(entry)}")
 
 
-def _name(entry: Entry, kind: str) -> str:
+def _judge(entry: Entry, kind: str) -> str:
     if any(call.name == "compiles" for call in entry.calls(kind)):
-        return "the compiler"
+        return "by the compiler"
     finds_faults = kind == "counted" and any(call.name == "fault" for call in entry.calls(kind))
-    return "the emulator’s findings" if finds_faults else AGREE[kind]
+    return "by what the emulator reports" if finds_faults else ""
 
 
 def _as_data(case: Case, verdict: str, judged: Mapping) -> dict:

@@ -227,10 +227,10 @@ class Point:
 
 
 def _plain(value: float | str) -> str:
-    """'16384', '1\u202f073\u202f741\u202f824', '0.25', 'exp'."""
+    """'4096', '1\u202f073\u202f741\u202f824', '0.25', 'exp'."""
     if isinstance(value, str):
         return value
-    return f"{value:,.0f}".replace(",", "\u202f") if value >= 1e5 else f"{value:g}"
+    return f"{value:,.0f}".replace(",", "\u202f") if value >= 1e4 else f"{value:g}"
 
 
 @dataclass(frozen=True)

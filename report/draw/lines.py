@@ -12,6 +12,14 @@ from report.draw.paper import Paper, text_width
 from report.text import numbers
 
 
+CURVE = 3
+"""Places along x from which on points are joined: fewer make no curve."""
+LINE_ALONE = ","
+"""The marker of what is drawn as a line whatever its number of places, such as a bound: it shows none."""
+ASIDE = 1.04
+"""Factor on a logarithmic axis between unjoined marks of one place, so that none hides another."""
+
+
 @dataclass(frozen=True)
 class Dot:
     """A point of a series; `low` and `high` are the ends of its interval; hollow where sampling did not settle."""
@@ -69,6 +77,8 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     tags = []
     for i, line in enumerate(series):
         look = line.look or style.SERIES[i]
+        if len(xs) < CURVE and look.get("marker") != LINE_ALONE:
+            line = _apart(line, ASIDE**(i - (len(series) - 1) / 2) if log_x else 1.0)
         one(ax, line, look)
         last = max(line.dots, key=lambda d: d.x)
         tags.append((last.x, last.y, line.label, look["color"]))
@@ -81,6 +91,11 @@ def roof(ax, value: float, text: str, is_crossed: bool) -> None:
     place = {"xycoords": "axes fraction", "xytext": (3, -3), "va": "top"} if is_crossed else {"xytext": (3, 2.5)}
     ax.annotate(f"grey: {text}" if is_crossed else text, (0, 1) if is_crossed else (ax.get_xlim()[0], value), textcoords="offset points",
                 size=style.SMALL, color=style.GREY, **place)
+
+
+def _apart(series: Series, factor: float) -> Series:
+    """Its marks alone, that much aside of their places."""
+    return replace(series, joined=False, dots=[replace(d, x=d.x * factor) for d in series.dots])
 
 
 def divided(series: Series, factor: float) -> Series:

@@ -12,8 +12,8 @@ from report.text import numbers, words
 
 ROW, MOST = 3.9, 72.0
 """Millimetres of a line, and of the whole figure: a third of a page is left for its caption and no more."""
-RIGHT, ABOVE, BELOW = 73.0, 5.0, 9.0
-NARROW = 39.0
+RIGHT, ABOVE, BELOW = 77.0, 5.0, 9.0
+NARROW = 43.0
 """Millimetres right of the bars where no nearest roof is known."""
 GAP, WIDEST = 3.0, 62.0
 """Between the names and the bars; the most room for names."""
@@ -32,7 +32,7 @@ def draw(fig, ladder: Ladder) -> None:
     rates = [r.point.value for r in rungs]
     has_peak = rungs[0].point.metric == GFLOPS and rungs[0].share
     peak = ladder.part.roofs.of_threads(None).peak(ladder.type) if has_peak else None
-    high = max([*rates, peak.value if peak else 0])
+    high = max([*rates, *(r.point.interval[1] for r in rungs if r.point.interval), peak.value if peak else 0])
     ax.set_xscale("log")
     ax.set_xlim(min(rates) / 1.8, high * 1.12)
     ax.set_ylim(-0.6, len(rungs) - 0.4)
@@ -51,7 +51,7 @@ def draw(fig, ladder: Ladder) -> None:
                     size=style.SMALL, color=style.GREY)
 
 
-COLUMNS = (46.0, 78.0, 107.0, 114.0)
+COLUMNS = (47.0, 85.0, 118.0, 125.0)
 """Where the columns to the right of the axes end (the last: begins), points."""
 
 

@@ -99,14 +99,13 @@ def rate_ticks(axis, low: float, high: float, spread: float = 100) -> None:
 
 
 def decade_ticks(axis, most: int = 20) -> None:
-    """Decades as 0.1, 1, 10 … 10 000, with thin spaces; every other one where there would be more than `most`."""
+    """Decades as 0.1, 1 … 1000, 10 000, with thin spaces; every other one where there would be more than `most`."""
     axis.set_major_locator(matplotlib.ticker.LogLocator(base=10, numticks=most))
     axis.set_minor_locator(matplotlib.ticker.NullLocator())
     for line in [line for line in axis.axes.lines if isinstance(line, MinorTicks) and line.ticked is axis]:
         line.remove()
     axis.axes.add_line(MinorTicks(axis))
-    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(
-        lambda v, _: f"{v:,.0f}".replace(",", "\u2009") if v >= 1 else f"{v:g}"))
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: plain(v)))
 
 
 class MinorTicks(Line2D):

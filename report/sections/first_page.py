@@ -6,11 +6,12 @@ experiment: that experiment, whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from report.data.collect import Study
 from report.data.records import SIDE_NAME
 from report.data.roofs import Share
+from report.data.view import View
 from report.experiment import Figure, Section, words
 from report.sections.contributions import Contribution
 from report.text import sources
@@ -77,20 +78,24 @@ def machines(study: Study) -> str:
 def warnings(study: Study, found: Sequence[Contribution]) -> list[str]:
     """What makes the numbers doubtful: files left out, values above their roofs, roofs that scatter."""
     made = list(study.warnings) + [text for c in found for text in c.section.warnings]
-    for view in study.views:
-        above = [share for part in view.timed_parts for share in _above(part)]
-        if above:
-            names = dict.fromkeys(share.roof.label for share in above)
-            made.append(f"{view.title}: {words.counted(len(above), 'point')} above the measured roof "
-                        f"({words.listed(list(names))}); the machine was busy when the roof was measured, or the roof "
-                        "is no roof. Shares of it are not given.")
-        scattered = [r for part in view.timed_parts for r in part.roofs.all if r.spread > 2]
-        if scattered:
-            made.append(f"{view.title}: samples of the roof {words.listed([r.label for r in scattered])} differ by more "
-                        "than a factor of two; the machine was not quiet.")
+    above = {v.title: _above(v) for v in study.views}
+    if any(above.values()):
+        places = "; ".join(f"{title} ({words.counted(len(mine), 'point')}, {_names(s.roof.label for s in mine)})"
+                           for title, mine in above.items() if mine)
+        made.append(f"Points above a measured roof: {places}. The machine was busy when the roof was measured, or the roof is "
+                    "no roof; these points are given no share of it.")
+    scattered = {v.title: [r.label for part in v.timed_parts for r in part.roofs.all if r.spread > 2] for v in study.views}
+    if any(scattered.values()):
+        places = "; ".join(f"{title} ({_names(mine)})" for title, mine in scattered.items() if mine)
+        made.append(f"The machine was not quiet: samples of one roof differ by more than a factor of two in {places}.")
     return made
 
 
-def _above(part) -> list[Share]:
-    shares = (part.roofs.of_peak(p) for p in part.timed() if p.flops)
+def _names(labels: Iterable[str]) -> str:
+    """Each once: a roof was measured for one thread and for all."""
+    return words.listed(list(dict.fromkeys(labels)))
+
+
+def _above(view: View) -> list[Share]:
+    shares = (part.roofs.of_peak(p) for part in view.timed_parts for p in part.timed() if p.flops)
     return [share for share in shares if share and share.exceeds]

@@ -71,7 +71,8 @@ def climb(ladder: Ladder, who: str) -> str:
     if not over:
         return text
     doubt = f" ({over.doubt})" if over.doubt else ""
-    return f"{text} and {numbers.times(over.value)} the rate of the fastest library, {peer.point.kernel.title}{doubt}"
+    clause = "," if best.share and best.share.exceeds else ""
+    return f"{text}{clause} and {numbers.times(over.value)} the rate of the fastest library, {peer.point.kernel.title}{doubt}"
 
 
 def missing(ladder: Ladder) -> list[str]:

@@ -80,13 +80,13 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     several = len({group[0].entry.source for group in groups}) > 1
     rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
     return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
-                 "what was measured (median; of several cases the range; yes or no: whether it is as the claim says). ‘Within’: by so "
-                 "much of itself the stated number may be missed. ‘Any’: it depends on no machine.", (
-                     Column("claim", "claim", right=False, wide=4.9), Column("stated", "stated", wide=1.9),
-                     Column("modelled", "model", wide=1.6),
-                     Column("counted", "counted", wide=1.2), Column("machine", "machine", right=False, wide=1.2),
-                     Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=1.9),
-                     Column("why", "why", right=False, wide=4.2)), rows, most=len(rows))
+                 "what was measured (median; of several cases the range; yes or no: whether it is as the claim says). ‘Within’: how "
+                 "far from the stated number the found one may be. ‘Any’: it depends on no machine.", (
+                     Column("claim", "claim", right=False, wide=4.7), Column("stated", "stated", wide=1.8),
+                     Column("modelled", "model", wide=1.3),
+                     Column("counted", "counted", wide=1.2), Column("machine", "machine", right=False, wide=1.7),
+                     Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2.3),
+                     Column("why", "why", right=False, wide=3.9)), rows, most=len(rows))
 
 
 def _row(f: Finding, before: Finding | None, several: bool) -> dict:

@@ -85,16 +85,17 @@ def validity(study: Study) -> list[dict]:
     if virtual:
         texts.append("The machines are virtual: neighbours may share caches, memory and clocks, clock frequencies are "
                      "not fixed, and CPU hardware events are unavailable where the text says so.")
-    boards = {p.machine.id for p in study.parts if p.side == "gpu" and any(x.is_timed for x in p.points)}
+    boards = {p.machine.id: p.machine.name for p in study.parts if p.side == "gpu" and any(x.is_timed for x in p.points)}
     if len(boards) > 1:
-        texts.append(f"The GPU’s experiments ran on {len(boards)} boards of one model; each experiment on one of them, "
-                     "which its captions name.")
+        models = list(dict.fromkeys(boards.values()))
+        texts.append(f"The GPU’s experiments ran on {len(boards)} boards {'of one model' if len(models) == 1 else f'({words.joined(models)})'}; "
+                     "each experiment on one of them, which its captions name.")
     borrowed = sorted({f"{v.title} ({p.roofs.note})" for v in study.views for p in v.timed_parts if p.roofs.note})
     if borrowed:
         texts.append(f"Roofs from another run than the points that they judge: {'; '.join(borrowed)}.")
     load = sorted({v.title for v in study.views for p in v.timed_parts if p.side == "cpu" and _busy(p.run.context)})
     if load:
-        texts.append(f"When these began, the machine’s load was above half of its cores: {words.joined(load)}.")
+        texts.append(f"When these began, the machine’s load was above half of its cores: {'; '.join(load)}.")
     texts.append("A library is compared at its defaults for the shapes shown; other shapes may rank codes differently. "
                  "Ratios of a GPU to a CPU depend on both being tuned (Lee and others, 2010): the CPU’s code is the "
                  "best of this suite and of the libraries found, on all cores.")

@@ -20,6 +20,8 @@ UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{2,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
 """'GB/s', 'OP/B', 'FLOP/byte', but no path. The template keeps them whole, too."""
 TEXT_WIDTH, TALLEST = 470.5, 220.0
 """Points: the page's text; a table that is higher goes over to the next page rather than leave a part of one empty."""
+ANSWERS = ("yes", "no")
+"""With these begins what was found where a claim states no number."""
 LETTER, LINE, APART, INSET, MOST_NARROW = 3.55, 8.4, 1.7, 5.4, 8
 """Of a table's print, points: a letter's mean width, a line's height, what a row and a column add to theirs; and letters."""
 NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
@@ -116,17 +118,18 @@ def verdict(found: Sequence[Finding]) -> dict:
     """One claim with its verdict, on each machine if they differ, and what it rests on."""
     entry, same = found[0].entry, len({f.words for f in found}) == 1
     said = found[0].words if same else "; ".join(f"{f.words} ({f.machine})" for f in found)
-    evidence = " ".join(f"{f'{f.machine}: ' if len(found) > 1 else ''}{values(f)}" for f in found)
+    told = ((f.machine, values(f)) for f in found)
+    evidence = " ".join(words.sentence(f"{machine}: {text}" if len(found) > 1 else text) for machine, text in told if text)
     why = dict.fromkeys(f.why for f in found)
     return {"kind": "verdict", "claim": clean(entry.text), "verdict": clean(said), "source": clean(sources.cite(entry.source, entry.where)),
             "evidence": clean(" ".join([evidence, *why]))}
 
 
 def values(found: Finding) -> str:
-    """'Stated 16× within 25 %, counted 16×, measured 1.41×.'"""
+    """'stated 16× within 25 %, counted 16×, measured 1.41×'; 'measured: yes'."""
     own = (("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
     named = (("stated", stated(found.entry)), *((name, bare(found.entry, text)) for name, text in own))
-    return words.sentence(", ".join(f"{name} {text}" for name, text in named if text))
+    return ", ".join(f"{name}{':' * text.startswith(ANSWERS)} {text}" for name, text in named if text)
 
 
 def pairs(rows: Sequence[tuple[str, object]]) -> dict:

@@ -111,5 +111,5 @@ def interval(ends: tuple[float, float] | None, text=significant) -> str:
 
 
 def grouped(value: float) -> str:
-    """A whole number with thin spaces: '68 719 476 736'."""
-    return f"{value:,.0f}".replace(",", "\u202f")
+    """A whole number, of five digits and more with thin spaces: '4096', '68 719 476 736'."""
+    return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1e4 else f"{value:.0f}"

@@ -9,6 +9,10 @@ from functools import cache
 from report.data.declaration import FOLDER
 from report.data.records import Reference
 
+OTHERS = " and others"
+PARTICLES = ("van", "de", "der", "den", "von")
+"""Parts of a surname that stand before its last word."""
+
 
 @cache
 def documents() -> dict[str, dict]:
@@ -31,22 +35,43 @@ def cite_all(references: Iterable[Reference]) -> str:
 
 
 def _who(entry: dict) -> str:
-    """'Zhou', 'Hwu and others'."""
-    names = [name.split()[-1] for name in str(entry.get("author", "")).split(", ") if name.strip()]
-    is_group = entry.get("kind") in ("manual", "software", "standard")
-    if is_group or not names:
-        return str(entry.get("author", "")) or str(entry.get("title", ""))
-    return names[0] if len(names) == 1 else " and ".join(names) if len(names) == 2 else f"{names[0]} and others"
+    """'Zhou', 'Goto and van de Geijn', 'Hwu and others'; of an organisation its name."""
+    author = str(entry.get("author", ""))
+    several = author.endswith(OTHERS)
+    names = [_surname(name) for name in author.removesuffix(OTHERS).split(", ") if name.strip()]
+    if entry.get("organisation") or not names:
+        return author or str(entry.get("title", ""))
+    if several or len(names) > 2:
+        return f"{names[0]}{OTHERS}"
+    return " and ".join(names)
+
+
+def _surname(name: str) -> str:
+    """'van de Geijn' of 'Robert A. van de Geijn', 'Hwu' of 'Wen-mei W. Hwu'."""
+    parts = name.split()
+    first = len(parts) - 1
+    while first > 1 and parts[first - 1].lower() in PARTICLES:
+        first -= 1
+    return " ".join(parts[first:])
 
 
 def entry(key: str) -> str:
     """Author, title, edition, publisher or venue, year, address, as in a list of references."""
     e = documents()[key]
-    parts = [e.get("author"), e.get("title"), e.get("edition"), e.get("venue"), e.get("publisher"),
-             e.get("year") and str(e["year"]), e.get("url")]
+    place = [_capital(e.get(key, "")) for key in ("edition", "venue", "publisher")]
+    year = str(e.get("year", ""))
+    year = "" if any(p.endswith(year) for p in place) else year  # 'SC 2015'
+    parts = [e.get("author"), e.get("title"), *place, year, e.get("url")]
     return f"{'. '.join(str(p).rstrip('.') for p in parts if p)}."
 
 
+def _capital(text: str) -> str:
+    """'Lecture slides' of 'lecture slides'; a name such as 'arXiv:1804.06826' stays."""
+    first = text.split()[0] if text.split() else ""
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
 def listed(keys: Iterable[str]) -> list[str]:
-    """The entries of the cited documents, sorted as they are printed."""
-    return sorted({entry(key) for key in keys if key in documents()}, key=str.lower)
+    """The entries of the cited documents, in the order of their first authors' surnames."""
+    known = sorted({key for key in keys if key in documents()}, key=lambda key: (cite(key).lower(), entry(key)))
+    return list(dict.fromkeys(map(entry, known)))
