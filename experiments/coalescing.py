@@ -246,7 +246,7 @@ def _cpu_words(view: View, cpu: dict) -> list[str]:
 def _row(part: Part | None, access: Access, p: Point | None, counts: dict, cached: bool = False) -> dict:
     low, high = (p.interval if p else None) or (None, None)
     count = counts.get(access)
-    return {"kernel": access.kernel, "access": access.title, "size": p and p.size_text, "within_cache": cached if p else None,
+    return {"kernel": access.kernel, "access": access.title, "size": p and p.size_text, "n": p and p.n, "within_cache": cached if p else None,
             "width": access.width, "stride": access.stride, "offset": access.offset, "block": access.block, "data": access.data,
             "sectors_per_load_request": count and count.sectors, "moved_per_useful_byte": count and count.moved,
             "gbytes_per_s": p and p.value, "low": low, "high": high,
@@ -465,7 +465,7 @@ def _tables(view: View, counts: dict) -> list[Table]:
             made.append(Table(f"{view.name}_{part.side}_points", f"Every pattern and size on the {part.side.upper()}: sectors of a load request "
                               "(counted), bytes moved for each useful one, useful bandwidth, and what these bytes alone would allow. "
                               f"{words.provenance(part, points, hollow=False)}", (
-                                  Column("access", "access", right=False, wide=True), Column("size", "size", right=False),
+                                  Column("access", "access", right=False, wide=True), Column("n", "N", numbers.grouped),
                                   Column("sectors_per_load_request", "sectors", _few),
                                   Column("moved_per_useful_byte", "moved", numbers.times),
                                   Column("gbytes_per_s", "rate", numbers.bandwidth), Column("predicted", "allowed", numbers.bandwidth)), rows))

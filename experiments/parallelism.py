@@ -403,16 +403,22 @@ def _team_figure(view: View, team: dict[str, list[Point]]) -> list[Figure]:
                    "Log-log line plot of the gain over the number of threads.", height=60, half=True)]
 
 
+def _share_text(share: float) -> str:
+    """No number where the rate exceeds its roof."""
+    return numbers.percent(share) if share <= 1 else f"> {numbers.percent(1)}"
+
+
 def _tables(view: View) -> list[Table]:
     made = []
     for part in view.timed_parts:
         points = [*_of(part, CHAINS), *_of(part, SLICES)]
         rows = [_row(part, p) for p in points]
-        columns = (Column("title", "kernel", right=False, wide=True), Column("blocks", "blocks", numbers.grouped),
-                   Column("block", "threads/block", numbers.grouped), Column("each", "chains", lambda v: f"{v:g}"),
+        launch = (Column("blocks", "blocks", numbers.grouped), Column("block", "threads/block", numbers.grouped))
+        columns = (Column("title", "kernel", right=False, wide=True), *(launch if part.side == "gpu" else ()),
+                   Column("each", "chains", lambda v: f"{v:g}"),
                    Column("cpu_threads", "threads", lambda v: f"{v:g}"),
                    Column("shared_bytes_added", "shared added", numbers.binary), Column("value", "rate", numbers.significant),
-                   Column("unit", "unit", right=False), Column("share", "of the roof", numbers.percent))
+                   Column("unit", "unit", right=False), Column("share", "of the roof", _share_text))
         known = [c for c in columns if any(r.get(c.key) for r in rows)]
         if rows:
             made.append(Table(f"{view.name}_{part.side}_points", f"Parallelism on the {part.side.upper()}: every point. "

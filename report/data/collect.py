@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -63,6 +65,11 @@ class Found:
     twins: list[TwinsFile] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     faults: list[InputError] = field(default_factory=list)
+
+    @cached_property
+    def gpus(self) -> Counter[str]:
+        """Models of GPUs with the number of experiments that were timed on them."""
+        return Counter(name for name, _ in {(r.machine("gpu").name, r.experiment) for r in self.runs if r.times("gpu")})
 
 
 def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | None = None) -> Study:
@@ -153,11 +160,13 @@ def _view(name: str, live: Found, stored: Found) -> View:
 
 def _parts(name: str, side: str, live: Found, stored: Found) -> list[Part]:
     """One for each machine, the newest live run's first. Of a GPU that one only: what runs on several boards is told
-    of one of them."""
+    of one of them, and of recorded GPUs of the live one's model or else of the one with most experiments."""
     made: dict[str, Part] = {}
     for found, is_stored in ((live, False), (stored, True)):
         runs = [r for r in found.runs if r.experiment == name and (r.counts if side == COUNTS else r.times(side))]
-        for run in sorted(runs, key=lambda r: (r.complete, r.date, str(r.path)), reverse=True):
+        models = live.gpus or stored.gpus
+        for run in sorted(runs, key=lambda r: (side == "gpu" and models[r.machine(side).name], r.complete, r.date, str(r.path)),
+                          reverse=True):
             machine = run.machine("cpu" if side == COUNTS else side)
             if machine.id not in made and (side == "cpu" or not made):
                 made[machine.id] = _part(run, side, is_stored or _is_recorded(run.path), live, stored)

@@ -63,8 +63,9 @@ class Part:
 
 def order(point: Point) -> tuple:
     """Sorts points as on the ladder, variants by the numbers of their tunables, then by size."""
-    tunables = tuple((0.0, v) if isinstance(v, str) else (v, "") for v in point.tunables.values())
-    return (point.kernel.order, point.kernel.name, tunables, point.n or 0, point.name)
+    tunables, sizes = (tuple((0.0, v) if isinstance(v, str) else (v, "") for v in found.values()) for found in (
+        point.tunables, point.sizes))
+    return (point.kernel.order, point.kernel.name, tunables, point.n or 0, sizes, point.name)
 
 
 def whole_machine(points: Sequence[Point]) -> list[Point]:

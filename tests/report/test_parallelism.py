@@ -106,8 +106,8 @@ def test_everything_is_told_and_drawn(tmp_path):
     assert "16 with 1 chain, 8 with 2 chains, 4 with 4 chains and 2 with 8 chains in each thread" in section.finding
     assert "11 blocks take 2× as long as 10 where one keeps a multiprocessor busy" in section.finding
     assert "21 blocks take 2× as long as 20 where 2 are resident" in section.finding
-    assert "One thread of the CPU needs 8 chains with scalar code (8× the rate of 1) and 8 chains with vector" in section.finding
-    assert any("All 4 threads of the CPU are worth, over one" in x for x in section.appendix if isinstance(x, str))
+    assert "of its best rate from 8 chains with scalar code (8× the rate of 1) and 8 chains with vector" in section.finding
+    assert any("All 4 threads of the CPU reach, over one," in x for x in section.appendix if isinstance(x, str))
     assert {t.name for t in section.appendix if isinstance(t, Table)} == {"parallelism_gpu_points", "parallelism_cpu_points"}
 
 
