@@ -39,7 +39,7 @@ void matmul_packed(const Matmul<float>& it, const MicroKernels& simd) {
 const bool added = add_kernel({
     .name = "cpu/matmul/packed",
     .order = 50,
-    .title = "packed packed_a",
+    .title = "packed",
     .idea =
         "A and B are copied in the order in which the register tile reads them, in blocks that stay in L1, L2 and L3.",
     .source = {{"goto2008"}, {"vanzee2015"}},

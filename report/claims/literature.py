@@ -88,5 +88,6 @@ def _joined(alike: list[Finding]) -> Finding:
     machines = list(dict.fromkeys(f.machine for f in alike))
     homes = list(dict.fromkeys(f.at_home for f in alike if f.at_home))
     said = [home if len(homes) == 1 else f"{home} ({', '.join(f.machine for f in alike if f.at_home == home)})" for home in homes]
-    first = f"For the GPU here the model gives {words.joined(said)}. " if said else ""
+    where = "the GPUs here" if len(homes) > 1 else words.joined(machines)
+    first = f"For {where} the model gives {words.joined(said)}. " if said else ""
     return replace(alike[0], machine=", ".join(machines), why=f"{first}{alike[0].why}".strip())

@@ -255,9 +255,9 @@ def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
 
 def _judge(entry: Entry, kind: str) -> str:
     if any(call.name == "compiles" for call in entry.calls(kind)):
-        return "by the compiler"
+        return "the compiler says so"
     finds_faults = kind == "counted" and any(call.name == "fault" for call in entry.calls(kind))
-    return "by what the emulator reports" if finds_faults else ""
+    return "the emulator reports it" if finds_faults else ""
 
 
 def _as_data(case: Case, verdict: str, judged: Mapping) -> dict:

@@ -20,8 +20,6 @@ UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{2,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
 """'GB/s', 'OP/B', 'FLOP/byte', but no path. The template keeps them whole, too."""
 TEXT_WIDTH, TALLEST = 470.5, 220.0
 """Points: the page's text; a table that is higher goes over to the next page rather than leave a part of one empty."""
-ANSWERS = ("yes", "no")
-"""With these begins what was found where a claim states no number."""
 LETTER, LINE, APART, INSET, MOST_NARROW = 3.55, 8.4, 1.7, 5.4, 8
 """Of a table's print, points: a letter's mean width, a line's height, what a row and a column add to theirs; and letters."""
 NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
@@ -120,16 +118,17 @@ def verdict(found: Sequence[Finding]) -> dict:
     said = found[0].words if same else "; ".join(f"{f.words} ({f.machine})" for f in found)
     told = ((f.machine, values(f)) for f in found)
     evidence = " ".join(words.sentence(f"{machine}: {text}" if len(found) > 1 else text) for machine, text in told if text)
-    why = dict.fromkeys(f.why for f in found)
+    note = words.sentence(entry.note)
+    why = [*dict.fromkeys(f.why.removesuffix(note).strip() for f in found), note if any(note and f.why.endswith(note) for f in found) else ""]
     return {"kind": "verdict", "claim": clean(entry.text), "verdict": clean(said), "source": clean(sources.cite(entry.source, entry.where)),
-            "evidence": clean(" ".join([evidence, *why]))}
+            "evidence": clean(" ".join(text for text in (evidence, *why) if text))}
 
 
 def values(found: Finding) -> str:
-    """'stated 16× within 25 %, counted 16×, measured 1.41×'; 'measured: yes'."""
+    """'stated 16× within 25 %, counted 16×, measured 1.41×'; of a claim that states no number 'measured: yes'."""
     own = (("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
     named = (("stated", stated(found.entry)), *((name, bare(found.entry, text)) for name, text in own))
-    return ", ".join(f"{name}{':' * text.startswith(ANSWERS)} {text}" for name, text in named if text)
+    return ", ".join(f"{name}{':' if name != 'stated' and found.entry.stated is None else ''} {text}" for name, text in named if text)
 
 
 def pairs(rows: Sequence[tuple[str, object]]) -> dict:

@@ -25,7 +25,7 @@ def test_each_document_has_its_table(whole):
     assert all(sum(int(r[v] or 0) for v in ORDER) == int(r["claims"]) for r in summary)
     for number in range(1, len(summary) + 1):
         table = rows(whole / "tables" / f"literature_{number}.csv")
-        assert all(r["verdict"] and (r["why"] or not r["claim"]) for r in table)  # a further machine repeats nothing
+        assert all(r["verdict"] and (r["why"] or r["verdict"].startswith("holds") or not r["claim"]) for r in table)  # a further machine repeats nothing
     document = json.loads((whole / "report.json").read_text(encoding="utf-8"))
     assert any(b["kind"] == "heading" and "literature" in b["text"] for b in document["main"])
     printed = [b for b in document["appendix"] if b["kind"] == "table" and "what is stated" in b["caption"]]
