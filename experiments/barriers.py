@@ -245,7 +245,7 @@ def _round_table(view: View, rounds: list[Point], counted: list[Point]) -> list[
                   f"of elements; with few of them most of the GPU is idle, and it is the latency of a round. {story}", (
                       Column("title", "kernel", right=False, wide=True), Column("variant", "variant", right=False),
                       *(Column(key, name, count) for key, name in BARRIERS.items()),
-                      *(Column(f"round {n}", f"round, n\u00a0=\u00a0{n}", numbers.seconds) for n in sizes)),
+                      *(Column(f"round {n}", f"round, N\u00a0=\u00a0{n}", numbers.seconds) for n in sizes)),
                   list(rows.values()))]
 
 
@@ -255,9 +255,9 @@ def _sum_table(view: View, sums: dict[str, list[Point]]) -> Table:
     for title, points in _lines_of(sums).items():
         rows.append({"title": title} | {f"{_n(p):g}": p.summary.median for p in points}
                     | {f"{_n(p):g} GB/s": p.gbytes for p in points})
-    return Table(f"{view.name}_sum", "The sum of n numbers: median time of a call, by n.", (
+    return Table(f"{view.name}_sum", "The sum of N numbers: median time of a call, by N.", (
         Column("title", "kernel", right=False, wide=True),
-        *(Column(f"{n:g}", f"n\u00a0=\u00a0{numbers.grouped(n)}", numbers.seconds) for n in sizes)), rows)
+        *(Column(f"{n:g}", f"N\u00a0=\u00a0{numbers.grouped(n)}", numbers.seconds) for n in sizes)), rows)
 
 
 def _fault_table(view: View) -> list[Table]:

@@ -228,7 +228,7 @@ def _all_rates(view: View, ladder: Ladder) -> list[Table]:
                       Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
                       Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
                       Column("of_bound", "of the bound", numbers.percent),
-                      Column("max_error", "error", lambda v: f"{v:.1e}")), [_row(ladder.part, p) for p in points])]
+                      Column("max_error", "error", numbers.scientific)), [_row(ladder.part, p) for p in points])]
 
 
 def _variants(view: View, ladder: Ladder) -> list[Table]:

@@ -329,7 +329,7 @@ def _faults_table(view: View, faults: Faults) -> list[Table]:
     if not rows:
         return []
     return [Table(f"{view.name}_faults", "The planted faults. ✓: reported; –: not reported; not run: the kernel never ends on "
-                  f"a GPU; no verdict: the tool did not end in time. {_story(view)}.", (
+                  f"a GPU; no verdict: the tool did not end in time. {_story(view)}", (
                       Column("what", "fault", right=False, wide=True), *(Column(t, t, lambda v: "–" if v == NOT_FOUND else v, right=False) for t in tools)),
                   rows, most=len(rows))]
 

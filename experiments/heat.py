@@ -12,7 +12,6 @@ from report.sections import ladders
 DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"
 STEP_BYTES = 8
 """That a pass of one step moves for a cell: read once, written once."""
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CLEAR = 0.1
 """The scheme's error is told where rounding makes up so small a part of it."""
 NEAR = 0.05
@@ -105,7 +104,7 @@ def _finding(ladder: Ladder) -> str:
 
 def _at(p: Point) -> str:
     """'At N = 8192 and 24 steps'."""
-    return f"At N\u00a0=\u00a0{p.n:.0f} and {p.sizes['steps']:.0f} steps"
+    return f"At N\u00a0=\u00a0{numbers.grouped(p.n)} and {p.sizes['steps']:.0f} steps"
 
 
 def _of(value: float, bound: float) -> str:
@@ -144,7 +143,7 @@ def second_order(view: View) -> tuple[str, str] | None:
 
 def _size(p: Point) -> str:
     """'N = 8192, 24 steps, r = 0.23'."""
-    return f"N\u00a0=\u00a0{p.n:.0f}, {p.sizes['steps']:.0f} steps, r\u00a0=\u00a0{p.sizes['permille'] / 1000:g}"
+    return f"N\u00a0=\u00a0{numbers.grouped(p.n)}, {p.sizes['steps']:.0f} steps, r\u00a0=\u00a0{p.sizes['permille'] / 1000:g}"
 
 
 def _row(part: Part, p: Point) -> dict:
@@ -280,7 +279,7 @@ def _error(view: View, orders: list[Order]) -> Figure:
                     size=style.SMALL, color=style.GREY)
         style.plain_ticks(ax.xaxis, ends)
         ax.yaxis.set_major_locator(style.matplotlib.ticker.LogLocator(base=10))
-        ax.yaxis.set_major_formatter(lambda v, _: f"10{str(round(log10(v))).translate(SUPERSCRIPT)}")
+        ax.yaxis.set_major_formatter(lambda v, _: f"10{str(round(log10(v))).translate(numbers.SUPERSCRIPT)}")
         ax.set_xlabel("Intervals on a side, 1/h")
         ax.set_ylabel("Error over amplitude")
     kernels = {(o.part.side, o.points[0].kernel.title) for o in orders}

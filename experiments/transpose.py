@@ -215,7 +215,7 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
         for look, line in zip(style.SERIES, series.values()):
             aside = [lines.dot(p, p.n * (1 - ASIDE)) for p in line if p.n in odd]
             lines.one(ax, lines.divided(lines.Series("", aside, joined=False), factor), look)
-    apart = f" Not joined, drawn left of the rounder size: N\u00a0=\u00a0{words.joined([f'{n}' for n in sorted(odd)])}." if odd else ""
+    apart = f" Not joined, drawn left of the rounder size: N\u00a0=\u00a0{words.joined([numbers.grouped(n) for n in sorted(odd)])}." if odd else ""
     caption = (f"Rates on the {ladder.part.side.upper()} over the side of a square matrix, each kernel in its fastest variant.{apart} "
                f"{words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p, []) | {"n": p.n} for p in points],

@@ -208,7 +208,7 @@ def _roofs(run: Run, side: str, live: Found, stored: Found) -> Roofs:
         return Roofs(tuple(sheet))
     found = roofs.of_points((p for p in nearest.points if p.kernel.side == side), nearest)
     return Roofs((*found, *sheet), f"measured {_apart(_hours(nearest, run))} apart" + (
-        "" if same else f", on {nearest.machine(side).label}"))
+        "" if same else f", on another board: {nearest.machine(side).label}"))
 
 
 def _hours(a: Run, b: Run) -> float:

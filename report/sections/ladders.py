@@ -12,6 +12,8 @@ from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Sectio
 
 FEW = 5
 """Kernels of a figure that tells kernels apart by colour."""
+MOST_ABOVE = 2
+"""Times the highest median: a longer interval leaves the axes, so that the others can be read."""
 WAVEFRONT = 128
 """Bytes of a wavefront of the GPU's L1 data path."""
 
@@ -82,8 +84,13 @@ def missing(ladder: Ladder) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for p in ladder.missing:
         reasons.setdefault(p.skipped or p.failed or "measured at other sizes", []).append(p.kernel.title)
-    texts = [f"{words.joined(titles)} ({reason})" for reason, titles in reasons.items()]
+    texts = [f"{_several(titles)} ({reason})" for reason, titles in reasons.items()]
     return [f"Not on the ladder at {ladder.size_text}: {'; '.join(texts)}."]
+
+
+def _several(titles: Sequence[str]) -> str:
+    """Joined by semicolons where a title has a comma of its own."""
+    return "; ".join(titles) if any("," in title for title in titles) else words.joined(titles)
 
 
 # Rows
@@ -208,7 +215,8 @@ def over_peers(stem: str, ladder: Ladder) -> list[Figure]:
 
     def draw(fig) -> None:
         ax = style.axes(fig, 12, 9, 25, 2)
-        high = max(d.high or d.y for s in series for d in s.dots)
+        top = max(d.y for s in series for d in s.dots)
+        high = min(max(d.high or d.y for s in series for d in s.dots), MOST_ABOVE * top)
         low = min(d.low or d.y for s in series for d in s.dots)
         lines.draw(ax, series, "N", "Speed over the library", limit=13, ylim=(min(0.9, low / 1.05), high * 1.05))
         ax.axhline(1, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)))

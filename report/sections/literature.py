@@ -82,11 +82,11 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
                  "what was measured (median; of several cases the range; yes or no: whether it is as the claim says). ‘Within’: how "
                  "far from the stated number the found one may be. ‘Any’: it depends on no machine.", (
-                     Column("claim", "claim", right=False, wide=4.7), Column("stated", "stated", wide=1.8),
+                     Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=2.0),
                      Column("modelled", "model", wide=1.3),
                      Column("counted", "counted", wide=1.2), Column("machine", "machine", right=False, wide=1.7),
                      Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2.3),
-                     Column("why", "why", right=False, wide=3.9)), rows, most=len(rows))
+                     Column("why", "why", right=False, wide=3.8)), rows, most=len(rows))
 
 
 def _row(f: Finding, before: Finding | None, several: bool) -> dict:

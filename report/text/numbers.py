@@ -10,6 +10,7 @@ NB = "\u00a0"
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"),
             (1e-9, "n"))
 SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 ROUNDS_UP = 0.9995
 """999.6 is written as 1.00 of the next prefix."""
 
@@ -108,6 +109,12 @@ def percent(fraction: float) -> str:
 def interval(ends: tuple[float, float] | None, text=significant) -> str:
     """'[5.41, 5.45]', or an en dash where there is none."""
     return f"[{text(ends[0])},{NB}{text(ends[1])}]" if ends else "–"
+
+
+def scientific(value: float) -> str:
+    """Two digits and a power of ten: '1.8 × 10⁻⁷'."""
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}{NB}×{NB}10{str(int(exponent)).translate(SUPERSCRIPT)}" if value else "0"
 
 
 def grouped(value: float) -> str:

@@ -138,3 +138,19 @@ def test_many_readers_find_what_one_finds(tmp_path, monkeypatch):
     monkeypatch.setattr("report.data.collect.LARGE", 0)
     many = collect([tmp_path / "results"], [])
     assert many == alone and any("broken.json" in warning for warning in many.warnings)
+
+
+def test_recorded_gpus_of_one_model_stand_in(tmp_path):
+    """Of the live GPU's model, else of the one with most experiments, though another was recorded later."""
+    for model, day, experiments in (("A", "2026-01-01", ("one", "two")), ("B", "2026-01-02", ("one",))):
+        for name in experiments:
+            ladder(experiment=name, gpu_name=model, gpu_uuid=f"GPU-{model}", date=f"{day}T00:00:00").save(tmp_path / "stored" / model)
+    live = Run("two", gpu_name="", gpu_uuid="")
+    live.rate("cpu/matmul/naive", 5)
+    live.save(tmp_path / "cpu")
+    other = Run("one", gpu_name="", gpu_uuid="")
+    other.rate("cpu/matmul/naive", 5)
+    other.save(tmp_path / "cpu")
+    assert view_of(collect([tmp_path / "cpu"], [tmp_path / "stored"]), "one").gpu.machine.name == "A"
+    ladder(experiment="three", gpu_name="B", gpu_uuid="GPU-B").save(tmp_path / "cpu")
+    assert view_of(collect([tmp_path / "cpu"], [tmp_path / "stored"]), "one").gpu.machine.name == "B"

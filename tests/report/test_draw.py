@@ -93,3 +93,15 @@ def test_leaders_end_short_of_label_and_mark():
     labels.leader(ax, (100.0, 50.0), (97.0, 50.0), "black")
     assert len(ax.lines) == 1, "none where there is no room for one"
     assert [x * labels.POINTS for x in ax.lines[0].get_xdata()] == pytest.approx([97.0, 43.0])
+
+
+@pytest.mark.parametrize("places, joined", (((256, 1024), False), ((512,), False), ((256, 512, 1024), True)))
+def test_fewer_than_three_places_are_no_curve(places, joined):
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    bound = lines.Series("bound", [lines.Dot(n, 9) for n in places], {"color": "k", "linestyle": "--", "marker": lines.LINE_ALONE})
+    lines.draw(ax, [*(lines.Series(name, [lines.Dot(n, 1) for n in places]) for name in "ab"), bound], "N", "Rate")
+    curves = [line for line in ax.lines if len(line.get_xdata()) == len(places) and line.get_linestyle() not in ("None", "") and line.get_marker() in ("None", "")
+              and not line.get_transform() == ax.figure.dpi_scale_trans]
+    assert len(curves) == (3 if joined else 1)
+    marks = {tuple(line.get_xdata()) for line in ax.lines if line.get_marker() in "os" and line.get_linestyle() == "None"}
+    assert len(marks) == (1 if joined else 2)  # side by side where one would hide the other

@@ -9,6 +9,7 @@ from synthetic import DRAM, PEAK, Run, ladder, write
 from report.cli import main
 from report.data.collect import collect
 from report.data.roofs import Roof, Roofs, share
+from report.sections import first_page
 from report.text import words
 
 
@@ -41,7 +42,7 @@ def test_without_roofs_of_its_own_a_run_has_the_nearest_ones_and_says_so(tmp_pat
         data = json.loads(path.read_text())
         data["context"]["gpu_uuid"] = "GPU-87654321"
         write(path, data)
-    assert "on another board (Synthetic GPU (board 8765))" in part_of(tmp_path).roofs.note
+    assert "on another board: Synthetic GPU (board 8765)" in part_of(tmp_path).roofs.note
 
 
 def test_one_thread_is_judged_by_the_roofs_of_one_thread(tmp_path):
@@ -89,7 +90,7 @@ def test_an_exceeded_roof_is_a_warning_and_never_a_percentage(tmp_path, plain):
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.json").read_text().replace("\u200b", "")
     page = json.loads(text)["page"]
-    assert any("above the measured roof (FP32 FMA)" in w for w in page["warnings"])
+    assert any("above a measured roof" in w and "1 point, FP32 FMA" in w for w in page["warnings"])
     assert "measured too low" in text and max(map(float, re.findall(r"([\d.]+)\u00a0%", text))) <= 100
 
 
@@ -111,3 +112,17 @@ def test_data_sheets_stand_beside_and_never_judge(tmp_path):
     roofs = part_of(tmp_path).roofs
     assert roofs.peak("fp32").value < 2 * PEAK and roofs.peak("fp32", measured=False).value == 9 * PEAK
     assert roofs.peak("bf16", measured=False).value == 1e6
+
+
+def test_many_experiments_on_a_busy_machine_make_two_warnings(tmp_path):
+    """One of each kind, so that the first page keeps its figures."""
+    for name in ("one", "two", "three"):
+        run = ladder(experiment=name)
+        run.rate("gpu/matmul/wonder", 3 * PEAK)
+        for entry in run.benchmarks:
+            if entry["kernel"] == "gpu/ceiling/l2" and entry["repetition_index"] == 0:
+                entry["real_time"] *= 3
+        run.save(tmp_path)
+    study = collect([tmp_path], [])
+    above, scattered = first_page.warnings(study, [])
+    assert above.count("1 point, FP32 FMA") == scattered.count("(L2)") == 3

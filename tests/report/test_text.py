@@ -73,6 +73,30 @@ def test_citations_name_the_document():
     assert sources.listed(["pmpp", "no such key"]) == [sources.entry("pmpp")] and sources.entry("pmpp").endswith("2022.")
 
 
+def test_surnames_keep_their_particles_and_order_the_references():
+    assert sources.cite("goto2008") == "Goto and van de Geijn, 2008" and sources.cite("vanzee2015") == "Van Zee and van de Geijn, 2015"
+    assert sources.cite("lee2010") == "Lee and others, 2010" and sources.cite("glibc").startswith("Loosemore and others")
+    assert sources.cite("openmp").startswith("OpenMP Architecture Review Board")
+    names = [entry.split(".")[0] for entry in sources.listed(["zhou2015", "pmpp", "blakely"])]
+    assert names == ["Philip Blakely", "Wen-mei W", "Bin Zhou"]
+
+
+@pytest.mark.parametrize("key, end", (("hoefler2015", "Computing Systems. SC 2015."), ("zhou2015", "(2). Lecture slides, January 2015."),
+                                      ("jia2018", "arXiv:1804.06826. 2018."), ("little1961", "Research 9(3). 1961.")))
+def test_a_reference_names_its_year_once(key, end):
+    assert sources.entry(key).endswith(end)
+
+
+@pytest.mark.parametrize("value, text", ((999, "999"), (4096, "4096"), (16384, "16\u202f384")))
+def test_whole_numbers_of_five_digits_are_grouped(value, text):
+    assert numbers.grouped(value) == text
+
+
+@pytest.mark.parametrize("value, text", ((1.8e-7, f"1.8{NB}×{NB}10⁻⁷"), (-2e12, f"-2.0{NB}×{NB}10¹²"), (0, "0")))
+def test_powers_of_ten(value, text):
+    assert numbers.scientific(value) == text
+
+
 @pytest.mark.parametrize("text, shown", (("a\x00b", "a\ufffdb"), ("x\u202ey", "x\ufffdy"), (" two\n lines\t", "two lines"),
                                          ("a/b", "a/\u200bb"), ("a_b", "a_\u200bb"), ("a __b__ make_", "a __b__ make_"), ("a, b", "a, b"), ("y" * 81, ("y" * 40 + "\u200b") * 2 + "y"),
                                          ("the GPU's", "the GPU’s"), (f"12{NB}GB/s", f"12{NB}GB/s")))
