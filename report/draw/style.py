@@ -82,12 +82,12 @@ def plain(value: float) -> str:
 
 
 def thinned(ticks: list, ratio: float = 1.5) -> list:
-    """Ticks that keep a factor between neighbours, the largest first."""
-    kept: list = []
-    for tick in sorted(ticks, reverse=True):
-        if not kept or kept[-1] / tick >= ratio:
+    """Ticks that keep a factor between neighbours: the largest, then powers of two, then the rest, large ones first."""
+    largest, kept = max(ticks, default=None), []
+    for tick in sorted(ticks, key=lambda t: (t != largest, math.log2(t) % 1 > 0, -t)):
+        if all(max(tick, other) / min(tick, other) >= ratio for other in kept):
             kept.append(tick)
-    return kept[::-1]
+    return sorted(kept)
 
 
 def rate_ticks(axis, low: float, high: float, spread: float = 100) -> None:

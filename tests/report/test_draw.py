@@ -105,3 +105,9 @@ def test_fewer_than_three_places_are_no_curve(places, joined):
     assert len(curves) == (3 if joined else 1)
     marks = {tuple(line.get_xdata()) for line in ax.lines if line.get_marker() in "os" and line.get_linestyle() == "None"}
     assert len(marks) == (1 if joined else 2)  # side by side where one would hide the other
+
+
+@pytest.mark.parametrize("ticks, kept", (((1, 16, 32, 33, 64), [1, 16, 32, 64]), ((1000, 1024, 2048), [1024, 2048]),
+                                         ((32, 64, 128, 160), [32, 64, 160]), ((), [])))
+def test_of_ticks_that_are_close_the_power_of_two_stays(ticks, kept):
+    assert style.thinned(list(ticks), 1.5) == kept

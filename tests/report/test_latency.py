@@ -102,7 +102,7 @@ def test_everything_is_told_and_drawn(tmp_path):
 def test_orders_and_pages(tmp_path):
     section = section_of(tmp_path, latency(full=True))
     text = " ".join(x for x in section.appendix if isinstance(x, str))
-    assert "are faster by 10× on the CPU and 40× on the GPU" in text
+    assert "is 10× as fast on the CPU and 40× as fast on the GPU" in text
     assert "a step grows from 50.1\u00a0ns over 64.0\u00a0MiB to 200\u00a0ns over 4.00\u00a0GiB on the CPU" in text
     walk = section.figures[0].rows
     assert {r["stride"] for r in walk} == {64} and {r["data"] for r in walk} == {"random"}

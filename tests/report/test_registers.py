@@ -182,7 +182,7 @@ def test_widths_and_the_catalogue(tmp_path):
     planted(tmp_path)
     section = section_of(tmp_path, tiles())
     assert "Tiles of 96 × 96 are the fastest of those chosen at run time, which take 72.0\u00a0KiB" in section.finding
-    assert "160 × 160, which take 200\u00a0KiB" in section.finding and "compiled in, whose loops the compiler can unroll: 0.8× at a width of 8" in section.finding
+    assert "160 × 160, which take 200\u00a0KiB" in section.finding and "gives 0.8× at a width of 8" in section.finding
     assert "8800 GTX (G80) and GTX 280 (GT200) cannot run tiles of 32" in section.finding
     assert next(r for r in rows(section, "tile_width_registers") if r["gpus"] == "A100 and A100 80GB")["tile_32"] == 10
 
@@ -202,5 +202,5 @@ def test_widths_alone(tmp_path, given):
 
 def test_the_catalogue_alone(tmp_path):
     section = section_of(tmp_path, tiles(timed=False))
-    assert section.finding.startswith("Of 6 GPUs of the catalogue")
+    assert section.finding.startswith("Of the 6 GPUs of the catalogue,")
     assert len(section.figures) == 1
