@@ -8,11 +8,7 @@
 namespace rung {
 namespace {
 
-std::string commit() {
-  std::string text = build::kCommit;
-  if (build::kDirty) text += " with changes";
-  return text;
-}
+std::string commit() { return std::string(build::kCommit) + (build::kDirty ? " with changes" : ""); }
 
 std::string cuda() {
   const std::string compiler = build::kCudaCompiler;
