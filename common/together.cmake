@@ -1,7 +1,8 @@
 # Sets `result` to sources that each hold the text of several of ARGN, to be compiled in their place: reading the headers
-# is most of what compiling a kernel or a test takes. Each file's part stands in a namespace of its own within rung, so that files
-# may use the same names. A file stays alone that has macros or conditions of its own, or more than rung's namespace.
-set(RUNG_TOGETHER 8 CACHE STRING "Files of kernels and of tests that are compiled together; 1: each alone, as suits work on them")
+# is most of what compiling a kernel, a problem or a test takes. Each file's part stands in a namespace of its own within
+# rung, so that files may use the same names. Files stay alone that define something for others (their namespace rung
+# holds more than one unnamed namespace), or macros, or have conditions.
+set(RUNG_TOGETHER 8 CACHE STRING "Files of kernels, problems and tests compiled together; 1: each alone, to work on them")
 function(rung_together result)
   if(RUNG_TOGETHER LESS_EQUAL 1)
     set(${result} ${ARGN} PARENT_SCOPE)
@@ -15,7 +16,10 @@ function(rung_together result)
   set(sources "")
   foreach(file ${ARGN})
     file(READ ${file} text)
-    if(text MATCHES "\n#(define|if)" OR NOT text MATCHES "\nnamespace rung {\n")
+    string(REGEX MATCHALL "\n}  // namespace\n" ends "${text}")
+    list(LENGTH ends count)
+    if(text MATCHES "\n#(define|if)" OR NOT text MATCHES "\nnamespace rung {\nnamespace {\n" OR
+       NOT text MATCHES "\n}  // namespace\n\n?}  // namespace rung\n" OR NOT count EQUAL 1)
       list(APPEND sources ${file})
       continue()
     endif()
