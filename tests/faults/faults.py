@@ -47,10 +47,16 @@ class Study:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*/adhoc.json"))]
 
     def acknowledged(self) -> set[str]:
-        """The points whose lines are whole in journals now."""
+        """The points whose lines are whole in journals now; of a study that ended, which has none, those of its results."""
         return {point["point"] for journal in self.folder.glob("*/journal.jsonl")
                 for line in journal.read_text(errors="replace").splitlines(keepends=True)[1:] if line.endswith("\n")
-                for point in json.loads(line.split(" ", 1)[1])["points"]}
+                for point in json.loads(line.split(" ", 1)[1])["points"]} | {
+                    name for result in self.results() for name in samples(result) if result["context"]["complete"]}
+
+    def is_done(self) -> bool:
+        """Whether a process has ended its study, even if it was struck before it could say so: there is nothing to
+        resume then."""
+        return not list(self.folder.glob("*/journal.jsonl")) and any(r["context"]["complete"] for r in self.results())
 
 
 def samples(result: dict) -> Counter:
@@ -100,12 +106,12 @@ def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[
                 text = process.communicate(timeout=PATIENCE)[1]
                 if process.returncode not in (0, 130, -signal.SIGKILL, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM):
                     other.append(f"code {process.returncode}: {text.strip()}")
-                if process.returncode == 0:
+                if process.returncode == 0 or study.is_done():
                     break
                 now = study.acknowledged()
                 lost += len(kept - now)
                 kept = now
-            if process.returncode != 0:
+            if not study.is_done():
                 code, text = study.finish("--resume")
                 if code != 0:
                     other.append(f"the last one: code {code}: {text.strip()}")

@@ -93,9 +93,11 @@ def another_name(data: object, choose: Random) -> None:
     words = sorted({w for table, key in places(data) for w in (key, table[key]) if isinstance(w, str)})
     old, new = choose.choice(words or [""]), str(odd(choose))
     for table, key in list(places(data)):
+        if isinstance(table, dict) and key not in table:
+            continue  # two keys became one
         if table[key] == old:
             table[key] = new
-        if key == old and isinstance(table, dict) and key in table:
+        if key == old:
             table[new] = table.pop(key)
 
 

@@ -6,4 +6,4 @@
 # one of them gave a traceback, hung, wrote outside of its output or left a process behind.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-exec "${PYTHON:-python3}" "$top/tests/fuzz/report.py" "${BUILD:-$top/build}" "${@:-600}"
+exec "${PYTHON:-python3}" "$top/tests/fuzz/mutants.py" "${BUILD:-$top/build}" "${@:-600}"

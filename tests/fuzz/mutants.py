@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import ctypes
 import errno
+import io
 import json
 import os
 import resource
@@ -18,11 +19,12 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing import Process, Queue
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "report"), str(ROOT / "tests" / "fuzz")]
@@ -41,14 +43,17 @@ POINTS, SAMPLES = 8, 2
 WHOLE_EVERY = 25
 """One of so many is rendered to the end, with figures as files and a typeset document; the others draw and compose
 everything, but write no figures, in one process."""
-CPU_SECONDS, SECONDS = 30, 180
-"""Of one mutant: of the processor, and by the clock, for a busy machine."""
+CPU_SECONDS, SECONDS = 30, 20
+"""Of one mutant: of the processor, and of waiting for anything else; waiting for a processor does not count."""
 MEMORY = 4 << 30
 LONGEST_LINE = 1000
 CODES = (0, 2, 4)
 SUBREAPER = 36
 """prctl()'s PR_SET_CHILD_SUBREAPER: whom a mutant's processes belong to when it has ended."""
 FAULTS_KEPT = 200
+SPACES = "\u00a0\u2009\u202f"
+"""Printed within numbers."""
+STUDY = "a study"
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class Base:
     files: dict[str, bytes]
     read: Callable[[Path], int]
     codes: tuple[int, ...] = CODES
+    speaks: bool = True
+    """Every line of it begins with "report: "."""
 
 
 def render(folder: Path) -> int:
@@ -67,6 +74,8 @@ def render(folder: Path) -> int:
 
 def read_counters(folder: Path) -> int:
     (folder / "out").mkdir()
+    with contextlib.suppress(OSError):
+        shutil.copyfile(folder / "in" / "counters.json", folder / "out" / "counters.json")
     return counters.main([str(folder / "in" / "points"), str(folder / "in" / "ncu.csv"), str(folder / "out" / "counters.json")])
 
 
@@ -131,7 +140,7 @@ def synthetic_bases() -> list[Base]:
     for side in ("gpu", "cpu"):
         made.append(Base(f"ladder of a {side}", {"ladder.json": dumped(synthetic.ladder(side, sizes=(512,)).data())}, render))
     both = {f"{side}.json": dumped(synthetic.ladder(side, sizes=(512,)).data()) for side in ("gpu", "cpu")}
-    return [*made, Base("a study", both | small, render)]
+    return [*made, Base(STUDY, both | small, render)]
 
 
 def fixtures() -> list[Base]:
@@ -146,7 +155,7 @@ def made_here(program: Path) -> list[Base]:
     with tempfile.TemporaryDirectory(prefix="rung-fuzz-") as folder:
         for i, words in enumerate((("-k", "cpu/matmul/naive", "-a", "n=8,9"), ("-k", "gpu/matmul/tiled", "-a", "n=32", "-a", "mode=count"))):
             subprocess.run([program, "run", *words, "--benchmark_repetitions=2", "--benchmark_min_time=0.0001",
-                            "-o", f"{folder}/{i}"], check=True, capture_output=True, timeout=SECONDS)
+                            "-o", f"{folder}/{i}"], check=True, capture_output=True)
         files = {f"{path.parts[-3]}-{path.name}": path.read_bytes() for path in sorted(Path(folder).rglob("*.json"))}
     return [Base("made here", files, render)]
 
@@ -157,8 +166,9 @@ def counter_bases() -> list[Base]:
     rows = [columns, *([str(i), name, "GPU X", *["1,024"] * (len(columns) - 3)] for i, name in enumerate(
         (counters.MARKER, "matmul_tiled(float*)", "copy()", counters.MARKER, "matmul_naive(float*)")))]
     text = "==PROF== Connected\n" + "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in rows)
-    files = {"points": b"gpu/matmul/tiled/n:8\ngpu/matmul/naive/n:8\nFAILED gpu/x: no memory\n", "ncu.csv": text.encode()}
-    return [Base("ncu", files, read_counters, (0, 2))]
+    files = {"points": b"gpu/matmul/tiled/n:8\ngpu/matmul/naive/n:8\nFAILED gpu/x: no memory\n", "ncu.csv": text.encode(),
+             "counters.json": dumped({"machine": "GPU X", "points": {"gpu/x": {"ffma": 1}}})}
+    return [Base("ncu", files, read_counters, (0, 2), speaks=False)]
 
 
 def claim_bases() -> list[Base]:
@@ -166,7 +176,7 @@ def claim_bases() -> list[Base]:
     texts = entries.FILE.read_text(encoding="utf-8").split("\n\n[")
     chosen = "\n\n[".join([texts[0], *texts[1::max(1, len(texts) // 6)]])
     run = {"ladder.json": dumped(synthetic.ladder("gpu", sizes=(512,)).data())}
-    return [Base("claims", run | {"claims.toml": chosen.encode()}, read_claims, (0, 2))]
+    return [Base("claims", run | {"claims.toml": chosen.encode()}, read_claims, (0, 2), speaks=False)]
 
 
 def corpus(program: Path) -> list[Base]:
@@ -175,12 +185,24 @@ def corpus(program: Path) -> list[Base]:
     return [*own, *own, *recorded(), *3 * counter_bases(), *3 * claim_bases()]
 
 
-def draw_only() -> None:
+@contextlib.contextmanager
+def drawn_only() -> Iterator[None]:
     """All that is whole is composed and drawn, but figures are not written as files, nor is the document set."""
-    output.MOST_WORKERS = 1
-    style.save_pdf = lambda fig, folder, name: recording.drawn_once(fig)
-    style.save_others = lambda *_: None
-    document.typeset = lambda folder: folder / "report.pdf"
+    with (patch.object(output, "MOST_WORKERS", 1), patch.object(style, "save_others", lambda *_: None),
+          patch.object(style, "save_pdf", lambda fig, folder, name: recording.drawn_once(fig)),
+          patch.object(document, "typeset", lambda folder: folder / "report.pdf")):
+        yield
+
+
+def warm_up(bases: list[Base], folder: Path) -> None:
+    """Renders one folder unharmed, for what is loaded only then: every mutant has it by being a fork."""
+    base = next(base for base in bases if base.name == STUDY)
+    (folder / "in").mkdir()
+    for name, text in base.files.items():
+        (folder / "in" / name).write_bytes(text)
+    with drawn_only(), contextlib.redirect_stdout(io.StringIO()):
+        base.read(folder)
+    shutil.rmtree(folder)
 
 
 @dataclass
@@ -197,15 +219,14 @@ def child(base: Base, folder: Path, is_whole: bool, said: int) -> None:
     code = 1
     try:
         os.setpgid(0, 0)
-        os.dup2(said, 1)
-        os.dup2(said, 2)
+        sys.stdout, sys.stderr = (os.fdopen(os.dup2(said, number), "w", encoding="utf-8", errors=errors)
+                                  for number, errors in ((1, "strict"), (2, "backslashreplace")))
         os.chdir(folder / "cwd")
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder / "tmp")
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-        if not is_whole:
-            draw_only()
-        code = base.read(folder)
+        with contextlib.nullcontext() if is_whole else drawn_only():
+            code = base.read(folder)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:  # as the interpreter does
@@ -223,9 +244,11 @@ def run(base: Base, folder: Path, is_whole: bool) -> Ended:
     if pid == 0:
         child(base, folder, is_whole, said)
     watch = os.pidfd_open(pid)
-    faults = []
-    if not select.select([watch], [], [], SECONDS)[0]:
-        faults.append(f"hangs: more than {SECONDS} s")
+    faults, waited = [], 0
+    while not select.select([watch], [], [], 1)[0] and waited < SECONDS:
+        waited += not is_running(pid)
+    if waited == SECONDS:
+        faults.append(f"hangs: waits for {SECONDS} s")
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -235,6 +258,16 @@ def run(base: Base, folder: Path, is_whole: bool) -> Ended:
     text = os.pread(said, 1 << 20, 0).decode("utf-8", "surrogateescape")
     os.close(said)
     return Ended(code, text, faults)
+
+
+def is_running(group: int) -> bool:
+    """Whether a process of the group computes or would if it had a processor."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, its_group = path.read_text(errors="replace").rsplit(")", 1)[1].split()[:3]
+            if its_group == str(group) and state == "R":
+                return True
+    return False
 
 
 def is_left(group: int) -> bool:
@@ -285,9 +318,9 @@ def judge(base: Base, ended: Ended, before: dict, folder: Path) -> list[str]:
     lines = ended.text.splitlines()
     if any(len(line) > LONGEST_LINE for line in lines):
         wrong.append(f"a line of {max(map(len, lines))} letters")
-    if any(not c.isprintable() for line in lines for c in line if c not in "\u00a0\u2009"):
+    if any(not c.isprintable() for line in lines for c in line if c not in SPACES):
         wrong.append(f"control characters: {next(line for line in lines if not line.isprintable())[:200]!r}")
-    if base.read is render:
+    if base.speaks:
         odd = [line for line in lines if not line.startswith("report: ") and line != str(folder / "out" / "report.pdf")]
         wrong += [f"says {odd[0][:300]!r}"] if odd and not wrong else []
         wrong += ["no word of what is wrong"] if ended.code and not lines else []
@@ -321,14 +354,15 @@ def one(bases: list[Base], number: int, work: Path) -> tuple[str, Ended, list[st
 def go_on(bases: list[Base], first: int, step: int, deadline: float, results: Queue) -> None:
     """Every `step`-th mutant from `first` on, until the time is over."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1)
-    with tempfile.TemporaryDirectory(prefix="rung-fuzz-") as work:
+    with contextlib.ExitStack() as last, tempfile.TemporaryDirectory(prefix="rung-fuzz-") as work:
+        last.callback(results.put, None)
+        warm_up(bases, Path(tempfile.mkdtemp(dir=work)))
         number = first
         while time.time() < deadline:
             kind, ended, wrong = one(bases, number, Path(work))
             results.put((number, kind, ended.code, ended.text, wrong))
             remove(Path(work) / "mutant")
             number += step
-    results.put(None)
 
 
 def remove(folder: Path) -> None:
@@ -385,7 +419,7 @@ def main() -> int:
     print(f"{len({base.name for base in bases})} folders mutated; ended with " + ", ".join(
         f"{code}: {count}" for code, count in sorted(codes.items())) + f"; {whole} typeset; {time.time() - began:.0f} s")
     print(f"{codes.total()} mutants, {faults or 'none'} with a fault")
-    return 1 if faults else 0
+    return 1 if faults or any(worker.exitcode for worker in workers) else 0
 
 
 if __name__ == "__main__":
