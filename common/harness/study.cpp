@@ -316,8 +316,7 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
                   {{"identity", identity(points, options)}, {"context", opening_context(experiment, options)}});
   const auto of_others = std::count_if(journal.records().begin(), journal.records().end(), std::not_fn(holds_points));
   if (const auto damaged = journal.damaged() + of_others; damaged > 0)
-    say("{} lines of {} are damaged: what they had is measured again\n", damaged,
-        (outcome.folder / kJournal).string());
+    say("{} lines of {} are damaged: what they had is measured again\n", damaged, (outcome.folder / kJournal).string());
   say_oversubscribed(points);
   Progress own;
   Progress& progress = options.progress ? *options.progress : own;

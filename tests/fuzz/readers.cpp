@@ -131,8 +131,7 @@ void read_question(std::string_view bytes) {
 
 }  // namespace
 
-const Reader readers[kReaders] = {
-    {"toml", read_toml},     {"pnm", read_pnm},     {"journal", read_journal},
-    {"amount", read_amount}, {"words", read_words}, {"question", read_question}};
+const Reader readers[kReaders] = {{"toml", read_toml},     {"pnm", read_pnm},     {"journal", read_journal},
+                                  {"amount", read_amount}, {"words", read_words}, {"question", read_question}};
 
 }  // namespace rung
