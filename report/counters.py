@@ -85,10 +85,10 @@ STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_m
 """What an active warp is seen at, in ncu's words: 'selected' issues, 'not_selected' could, the others wait."""
 
 
-def number(text: str) -> float | None:
-    """A value of ncu's CSV, which has thousands separators; None if there is none."""
+def number(text: str | None) -> float | None:
+    """A value of ncu's CSV, which has thousands separators; None if there is none, as in a row that is cut off."""
     try:
-        return float(text.replace(",", ""))
+        return float((text or "").replace(",", ""))
     except ValueError:
         return None
 
