@@ -85,10 +85,10 @@ STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_m
 """What an active warp is seen at, in ncu's words: 'selected' issues, 'not_selected' could, the others wait."""
 
 
-def number(text: str) -> float | None:
-    """A value of ncu's CSV, which has thousands separators; None if there is none."""
+def number(text: str | None) -> float | None:
+    """A value of ncu's CSV, which has thousands separators; None if there is none, as in a row that is cut off."""
     try:
-        return float(text.replace(",", ""))
+        return float((text or "").replace(",", ""))
     except ValueError:
         return None
 
@@ -154,6 +154,12 @@ def collect(points: Path, csv_file: Path) -> tuple[str, dict[str, dict[str, floa
     return machine, read
 
 
+def earlier(target: Path, machine: str) -> dict:
+    """The points of this machine that the file has already. Raises what reading JSON raises that is no table of tables."""
+    old = json.loads(target.read_text()) if target.exists() else {}
+    return dict(old.get("points", {}).items()) if old.get("machine") == machine else {}
+
+
 def main(arguments: list[str]) -> int:
     """Exit codes: 0 done, 2 nothing was read or wrong usage."""
     if len(arguments) != 3:
@@ -164,13 +170,16 @@ def main(arguments: list[str]) -> int:
     if not points:
         print("counters: ncu gave no values (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
         return 2
-    old = json.loads(target.read_text()) if target.exists() else {}
-    kept = old.get("points", {}) if old.get("machine") == machine else {}
+    try:
+        kept = earlier(target, machine)
+    except (OSError, ValueError, RecursionError, AttributeError, TypeError):
+        print(f"counters: {target} holds no counters: move it away", file=sys.stderr)
+        return 2
     result = {
         "machine": machine,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "tool": "Nsight Compute (ncu)",
-        "points": dict(sorted({**kept, **points}.items())),
+        "points": dict(sorted((kept | points).items())),
     }
     target.write_text(json.dumps(result, indent=1) + "\n")
     print(f"counters of {len(points)} points: {target}")

@@ -380,7 +380,10 @@ std::string text_of(const std::filesystem::path& file) {
 }  // namespace
 
 Experiment load_experiment(const std::filesystem::path& file, Scale scale) {
-  const std::string text = text_of(file);
+  return parse_experiment(text_of(file), file, scale);
+}
+
+Experiment parse_experiment(const std::string& text, const std::filesystem::path& file, Scale scale) {
   try {
     Experiment experiment = read_experiment(toml::parse(text, file.string()), scale);
     experiment.name = file.stem().string();

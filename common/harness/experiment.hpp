@@ -96,6 +96,8 @@ struct Experiment {
 
 /// Reads `file`; throws Error naming the file and line of what is wrong.
 Experiment load_experiment(const std::filesystem::path& file, Scale scale = Scale::full);
+/// What is in that file, read already.
+Experiment parse_experiment(const std::string& text, const std::filesystem::path& file, Scale scale);
 
 /// An experiment of one sweep, from the command line: axes are "n=256,512" and "tile=16".
 Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::vector<std::string>& axes);

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -95,7 +96,8 @@ Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::mo
     throw Error("the first line of " + file_.string() +
                 ", which says what run it is, is damaged: it cannot be resumed; start anew without --resume");
   }
-  if (const std::string other = whole > 0 ? difference(header_["identity"], header["identity"]) : ""; !other.empty()) {
+  const auto identity = [](const Json& of) { return of.value("identity", Json()); };
+  if (const std::string other = whole > 0 ? difference(identity(header_), identity(header)) : ""; !other.empty()) {
     ::close(descriptor_);
     throw Error("the run in " + file_.parent_path().string() + " cannot be resumed: " + other +
                 "; start anew without --resume");
@@ -114,7 +116,7 @@ std::size_t Journal::read_lines() {
   std::size_t whole = 0;
   while (std::getline(in, line) && !in.eof()) {
     Json record = record_of(line);
-    const bool is_damaged = record.is_null() || record.is_discarded();
+    const bool is_damaged = !record.is_object();
     if (whole == 0)
       header_ = is_damaged ? Json() : std::move(record);
     else if (is_damaged)
@@ -134,6 +136,32 @@ void Journal::append(const Json& record) {
 }
 
 void Journal::write_line(const std::string& line) { write_all(descriptor_, line, file_); }
+
+namespace {
+
+bool is_entry(const Json& entry) {
+  if (!entry.is_object()) return false;
+  const auto fits = [&](const char* key, bool (Json::*is)() const) {
+    const auto found = entry.find(key);
+    return found == entry.end() || ((*found).*is)();
+  };
+  return fits("skipped", &Json::is_boolean) && fits("error_occurred", &Json::is_boolean) &&
+         fits("gflops", &Json::is_number) && fits("gbytes_per_s", &Json::is_number);
+}
+
+bool is_point(const Json& point) {
+  if (!point.is_object()) return false;
+  const auto name = point.find("point"), entries = point.find("entries");
+  return name != point.end() && name->is_string() && entries != point.end() && entries->is_array() &&
+         !entries->empty() && std::all_of(entries->begin(), entries->end(), is_entry);
+}
+
+}  // namespace
+
+bool holds_points(const Json& record) {
+  const auto points = record.find("points");
+  return points != record.end() && points->is_array() && std::all_of(points->begin(), points->end(), is_point);
+}
 
 namespace {
 

@@ -41,6 +41,10 @@ class Journal {
   int damaged_ = 0;
 };
 
+/// Whether a record is of points, each with its name and at least one entry, in which what a resumed study looks at has
+/// the type that it is written with.
+bool holds_points(const Json& record);
+
 /// Replaces the file `named`, or the one that it links to, by `text` in one step: a reader sees the old file or the new
 /// one, whole. A device or a pipe is written to. Throws Error.
 void write_file(const std::filesystem::path& named, const std::string& text);

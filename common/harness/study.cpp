@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -155,7 +156,8 @@ void write_results(const Experiment& experiment, const StudyOptions& options, co
 template <typename Use>
 void each_recorded(const std::vector<Json>& records, const Use& use) {
   for (const Json& record : records)
-    for (const Json& point : record["points"]) use(point["point"].get<std::string>(), point["entries"]);
+    if (holds_points(record))
+      for (const Json& point : record["points"]) use(point["point"].get<std::string>(), point["entries"]);
 }
 
 Json journal_record(const std::vector<PointEntries>& results) {
@@ -312,9 +314,9 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   if (options.supervision.watch) options.supervision.watch->set_folder(outcome.folder);
   Journal journal(outcome.folder / kJournal,
                   {{"identity", identity(points, options)}, {"context", opening_context(experiment, options)}});
-  if (journal.damaged() > 0)
-    say("{} lines of {} are damaged: what they had is measured again\n", journal.damaged(),
-        (outcome.folder / kJournal).string());
+  const auto of_others = std::count_if(journal.records().begin(), journal.records().end(), std::not_fn(holds_points));
+  if (const auto damaged = journal.damaged() + of_others; damaged > 0)
+    say("{} lines of {} are damaged: what they had is measured again\n", damaged, (outcome.folder / kJournal).string());
   say_oversubscribed(points);
   Progress own;
   Progress& progress = options.progress ? *options.progress : own;
@@ -330,7 +332,7 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   say("time: {:.1f} s for inputs and references, {:.1f} s for memory, {:.1f} s for checks, {:.1f} s for samples\n",
       spent.inputs, spent.memory, spent.checks, spent.samples);
   const auto done = static_cast<std::size_t>(outcome.measured + outcome.skipped + outcome.failed);
-  Json context = journal.header()["context"];
+  Json context = journal.header().value("context", Json::object());
   context["complete"] = done == points.size();
   context["interrupted"] = outcome.interrupted;
   context["points_planned"] = points.size();

@@ -21,20 +21,26 @@ constexpr int kMostLargest = 65535;
 bool is_text(const std::string& magic) { return magic == "P2" || magic == "P3"; }
 std::size_t channels_of(const std::string& magic) { return magic == "P3" || magic == "P6" ? 3 : 1; }
 
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {
+  throw Error("picture " + file.string() + ": " + what);
+}
+
+std::string bytes_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  if (error) refuse(file, "cannot be read: " + error.message());
+  if (bytes > kMostBytes) refuse(file, fmt::format("has {} bytes: too large a picture", bytes));
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) refuse(file, "cannot be opened");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 /// The bytes of a file, word by word and sample by sample.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& file) : name_(file.string()) {
-    std::error_code error;
-    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-    if (error) fail("cannot be read: " + error.message());
-    if (bytes > kMostBytes) fail(fmt::format("has {} bytes: too large a picture", bytes));
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) fail("cannot be opened");
-    bytes_.assign(std::istreambuf_iterator<char>(stream), {});
-  }
+  Reader(std::string bytes, const std::filesystem::path& file) : file_(file), bytes_(std::move(bytes)) {}
 
-  [[noreturn]] void fail(const std::string& what) const { throw Error("picture " + name_ + ": " + what); }
+  [[noreturn]] void fail(const std::string& what) const { refuse(file_, what); }
 
   std::string magic() {
     at_ = std::min<std::size_t>(2, bytes_.size());
@@ -85,14 +91,17 @@ class Reader {
     }
   }
 
-  std::string name_, bytes_;
+  const std::filesystem::path& file_;
+  std::string bytes_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-Picture read_picture(const std::filesystem::path& file) {
-  Reader reader(file);
+Picture read_picture(const std::filesystem::path& file) { return parse_picture(bytes_of(file), file); }
+
+Picture parse_picture(std::string bytes, const std::filesystem::path& file) {
+  Reader reader(std::move(bytes), file);
   Picture picture{.magic = reader.magic()};
   const std::string& magic = picture.magic;
   if (magic != "P2" && magic != "P3" && magic != "P5" && magic != "P6")
@@ -100,18 +109,18 @@ Picture read_picture(const std::filesystem::path& file) {
   picture.cols = reader.number("width", 1, kBlurSideLimit);
   picture.rows = reader.number("height", 1, kBlurSideLimit);
   picture.largest = reader.number("largest value", 1, kMostLargest);
-  const int bytes = picture.largest > 255 ? 2 : 1;
+  const int bytes_each = picture.largest > 255 ? 2 : 1;
   const std::size_t channels = channels_of(magic), pixels = std::size_t(picture.rows) * picture.cols;
   if (!is_text(magic)) {
     reader.end_header();
-    reader.need(pixels * channels * bytes);
+    reader.need(pixels * channels * bytes_each);
   } else {
     reader.need(2 * pixels * channels - 1);  // a digit each and a blank between two, or less memory is asked for
   }
   picture.planes.assign(channels, std::vector<float>(pixels));
   for (std::size_t i = 0; i < pixels; ++i)
     for (std::vector<float>& plane : picture.planes) {
-      const int value = is_text(magic) ? reader.number("next sample", 0, picture.largest) : reader.sample(bytes);
+      const int value = is_text(magic) ? reader.number("next sample", 0, picture.largest) : reader.sample(bytes_each);
       if (value > picture.largest) reader.fail(fmt::format("has a sample of {} above {}", value, picture.largest));
       plane[i] = static_cast<float>(value);
     }

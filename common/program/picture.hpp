@@ -16,6 +16,8 @@ struct Picture {
 
 /// Throws Error that names the file and what is wrong with it.
 Picture read_picture(const std::filesystem::path& file);
+/// The same of a file's bytes.
+Picture parse_picture(std::string bytes, const std::filesystem::path& file);
 
 /// Rounds each sample to the nearest whole number. Throws OutputError.
 void write_picture(const std::filesystem::path& file, const Picture& picture);

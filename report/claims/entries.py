@@ -75,9 +75,13 @@ def load(path: Path = FILE) -> dict[str, Entry]:
     """All claims by id, in the file's order; InputError for the first mistake. No file: no claims."""
     if not path.is_file():
         return {}
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"byte {error.start}", "not UTF-8 text") from None
+    except RecursionError:
+        raise InputError(path, "syntax", "nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, "syntax", str(error)) from None
     return {id_: _entry(_Place(path, text, id_), record) for id_, record in table.items()}

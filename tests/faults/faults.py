@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import shutil
@@ -20,6 +21,7 @@ POINTS = 102
 SIZES = ",".join(str(n) for n in range(4, 4 + POINTS))
 RUN = ("run", "-k", "cpu/matmul/naive", "-a", f"n={SIZES}", "--benchmark_repetitions=3", "--benchmark_min_time=0.003")
 FEW = ("run", "-k", "cpu/matmul/naive", "-a", "n=8,9", "--benchmark_repetitions=2", "--benchmark_min_time=0.0001")
+KILLED = "SIGKILL at a random instant"
 PATIENCE = 120
 """Seconds after which a process that should have ended hangs."""
 
@@ -45,10 +47,16 @@ class Study:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*/adhoc.json"))]
 
     def acknowledged(self) -> set[str]:
-        """The points whose lines are whole in journals now."""
+        """The points whose lines are whole in journals now; of a study that ended, which has none, those of its results."""
         return {point["point"] for journal in self.folder.glob("*/journal.jsonl")
                 for line in journal.read_text(errors="replace").splitlines(keepends=True)[1:] if line.endswith("\n")
-                for point in json.loads(line.split(" ", 1)[1])["points"]}
+                for point in json.loads(line.split(" ", 1)[1])["points"]} | {
+                    name for result in self.results() for name in samples(result) if result["context"]["complete"]}
+
+    def is_done(self) -> bool:
+        """Whether a process has ended its study, even if it was struck before it could say so: there is nothing to
+        resume then."""
+        return not list(self.folder.glob("*/journal.jsonl")) and any(r["context"]["complete"] for r in self.results())
 
 
 def samples(result: dict) -> Counter:
@@ -79,13 +87,14 @@ def folder() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[[subprocess.Popen], int]) -> tuple:
-    """Studies that are struck again and again until `seconds` are over, each time resumed, then let finish. The number of
-    strikes, of points lost, of points doubled, and what else was wrong."""
+def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[[subprocess.Popen], int],
+          most: float = math.inf) -> tuple:
+    """Studies that are struck again and again until `seconds` are over or there were `most` strikes, each time resumed,
+    then let finish. The number of strikes, of points lost, of points doubled, and what else was wrong."""
     strikes = lost = doubled = 0
     other: list[str] = []
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and strikes < most:
         with folder() as at:
             study, kept = Study(program, at), set()
             for start in range(random.randint(2, 12)):
@@ -97,12 +106,12 @@ def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[
                 text = process.communicate(timeout=PATIENCE)[1]
                 if process.returncode not in (0, 130, -signal.SIGKILL, -signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM):
                     other.append(f"code {process.returncode}: {text.strip()}")
-                if process.returncode == 0:
+                if process.returncode == 0 or study.is_done():
                     break
                 now = study.acknowledged()
                 lost += len(kept - now)
                 kept = now
-            if process.returncode != 0:
+            if not study.is_done():
                 code, text = study.finish("--resume")
                 if code != 0:
                     other.append(f"the last one: code {code}: {text.strip()}")
@@ -273,9 +282,9 @@ def kernels(program: Path) -> tuple:
     return len(faults), lost, 0, other
 
 
-def main(build: Path, seconds: float) -> int:
+def main(build: Path, seconds: float, kills: int | None) -> int:
     program, faulty, shim = build / "rung", build / "tests" / "rung_with_faults", build / "tests" / "libfailing_calls.so"
-    for needed in (program, faulty, shim):
+    for needed in (program,) if kills else (program, faulty, shim):
         if not needed.exists():
             sys.exit(f"{needed} is missing: build with -DRUNG_TESTS=ON")
     random.seed(int(os.environ.get("SEED", "1")))
@@ -287,8 +296,17 @@ def main(build: Path, seconds: float) -> int:
         undisturbed = samples(study.results()[0])
         print(f"a run of {len(undisturbed)} points takes {time.monotonic() - began:.1f} s here", flush=True)
     table = Table()
-    share = seconds / 100
-    table.line("SIGKILL at a random instant", *ended(program, undisturbed, 30 * share, send(signal.SIGKILL)))
+    if kills:
+        table.line(KILLED, *ended(program, undisturbed, seconds, send(signal.SIGKILL), kills))
+    else:
+        all_faults(table, program, faulty, shim, undisturbed, seconds / 100)
+    print("nothing lost" if not table.wrong else f"wrong: {', '.join(table.wrong)}")
+    return 1 if table.wrong else 0
+
+
+def all_faults(table: Table, program: Path, faulty: Path, shim: Path, undisturbed: Counter, share: float) -> None:
+    """One after the other; those that go on until a time is over have so many times `share` seconds."""
+    table.line(KILLED, *ended(program, undisturbed, 30 * share, send(signal.SIGKILL)))
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         table.line(name, *ended(program, undisturbed, 6 * share, send(signal.Signals[name])))
     table.line("SIGINT to all its processes (Ctrl-C)", *ended(program, undisturbed, 6 * share, send_all(signal.SIGINT)))
@@ -302,9 +320,7 @@ def main(build: Path, seconds: float) -> int:
     print("disk full: not tried, this user may not mount a small one") if full is None else table.line("disk full", *full)
     table.line("the results' folder is removed meanwhile", *removed_meanwhile(program))
     table.line("kernels that hang, abort, crash, exit, corrupt", *kernels(faulty))
-    print("nothing lost" if not table.wrong else f"wrong: {', '.join(table.wrong)}")
-    return 1 if table.wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2])))
+    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]) if sys.argv[3] else None))

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "common/harness/journal.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace {
@@ -166,6 +167,31 @@ TEST(Faults, OfMemoryInALibraryThatDoesNotLookCostNothing) {
     EXPECT_EQ(study.ended.output, "") << n;
     failed = study.call_failed;
   }
+}
+
+/// As a journal of another version would have: with checksums that fit, of what no study wrote.
+TEST(Resume, MeasuresAgainWhatRecordsOfAnotherShapeHad) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "what is loaded before the C library is loaded before the sanitizer";
+#endif
+  TemporaryFolder folder;
+  const std::string preloaded = std::string("LD_PRELOAD=") + RUNG_FAILING_CALLS, program = RUNG_WITH_FAULTS;
+  const std::string run = program + " run -k cpu/matmul/naive -a n=8,9 -o " + folder.path().string() + kQuick;
+  const Ended first = shell(preloaded + " RUNG_FAIL=rename:1 " + run);
+  ASSERT_EQ(first.code, 4) << first.output;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+    if (entry.path().filename() == "journal.jsonl") {
+      std::ofstream journal(entry.path(), std::ios::app);
+      for (const char* text : {R"({})", R"({"points":3})", R"({"points":[{"point":"a"}]})",
+                               R"({"points":[{"point":"a","entries":[{"gflops":"1"}]}]})"})
+        journal << rung::checksum(text) << ' ' << text << '\n';
+    }
+  const Ended again = shell(preloaded + " " + run + " --resume");
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_NE(again.output.find("4 lines of "), std::string::npos) << again.output;
+  const json results = results_in(folder.path());
+  EXPECT_EQ(results["context"]["points_done"], 2);
+  EXPECT_EQ(results["benchmarks"].size(), 4u);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ struct Reader {
   void (*read)(std::string_view bytes);
 };
 
-inline constexpr int kReaders = 4;
+inline constexpr int kReaders = 6;
 extern const Reader readers[kReaders];
 
 }  // namespace rung

@@ -95,6 +95,14 @@ def file_of(tmp_path, whole="", **keys) -> Path:
     return made
 
 
+@pytest.mark.parametrize("text, what", ((b"[one]\n# \xff\n", "byte 8: not UTF-8"), (b"x = " + b"[" * 100_000, "syntax: nested")))
+def test_a_claims_file_that_is_no_text(tmp_path, text, what):
+    made = tmp_path / "claims.toml"
+    made.write_bytes(text)
+    with pytest.raises(InputError, match=what):
+        load(made)
+
+
 @pytest.mark.parametrize("keys, line, what", [
     ({"statd": 1}, 7, "statd: there is no such key; did you mean 'stated'?"), ({"text": 3}, 4, "text: 3 is not a text"),
     ({"stated": "x"}, 7, "stated: 'x' is not a number"), ({"stated": True}, 7, "not a number"), ({"source": "pmp"}, 3, "source: 'pmp' is unknown; did you mean 'pmpp'?"),

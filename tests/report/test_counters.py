@@ -210,3 +210,18 @@ def test_points_of_the_same_machine_are_kept(tmp_path):
     target.write_text(json.dumps({"machine": "another", "points": {"old": {"ffma": 1}}}))
     assert read(tmp_path) == 0
     assert "old" not in json.loads(target.read_text())["points"]
+
+
+def test_a_row_that_is_cut_off_has_no_values(tmp_path):
+    (tmp_path / "points").write_text("gpu/a\n")
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X"])
+    assert read(tmp_path) == 0 and "ffma" not in json.loads((tmp_path / "counters.json").read_text())["points"]["gpu/a"]
+
+
+@pytest.mark.parametrize("old", ("", "[]", '{"machine": "GPU X", "points": 3}', "[" * 100_000, "\0"))
+def test_a_target_that_holds_no_counters_is_left_as_it_is(tmp_path, capsys, old):
+    (tmp_path / "points").write_text("gpu/a\n")
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X", "7"])
+    (tmp_path / "counters.json").write_text(old)
+    assert read(tmp_path) == 2 and "holds no counters" in capsys.readouterr().err
+    assert (tmp_path / "counters.json").read_text() == old

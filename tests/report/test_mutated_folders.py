@@ -1,0 +1,71 @@
+"""The first mutants of tests/fuzz/report.sh, and that it notices what it looks for."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "tests" / "fuzz"))
+
+import mutants  # noqa: E402
+
+MUTANTS = 60
+
+
+@pytest.fixture(scope="module")
+def bases():
+    return mutants.corpus(Path("/nowhere"))
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """What hangs, hangs for two seconds."""
+    monkeypatch.setattr(mutants, "SECONDS", 2)
+
+
+def test_mutated_folders_end_in_a_report_or_in_a_line(bases, tmp_path):
+    for number in range(1, 1 + MUTANTS):
+        kind, _, wrong = mutants.one(bases, number, tmp_path)
+        assert not wrong, (number, kind)
+        mutants.remove(tmp_path / "mutant")
+
+
+def test_a_mutant_is_the_same_by_its_number(bases, tmp_path):
+    texts = []
+    for _ in range(2):
+        mutants.one(bases, 5, tmp_path)
+        texts.append({p.name: p.read_bytes() for p in (tmp_path / "mutant" / "5" / "in").iterdir() if p.is_file()})
+        mutants.remove(tmp_path / "mutant")
+    assert texts[0] == texts[1] and texts[0]
+
+
+def sleeper() -> None:
+    if os.fork() == 0:
+        time.sleep(60)
+        os._exit(0)
+
+
+FAULTS = {
+    "traceback: ZeroDivisionError": lambda folder: 1 // 0,
+    "code 1": lambda folder: print("report: no") or 1,
+    "code -9": lambda folder: os.kill(os.getpid(), 9),
+    "hangs": lambda folder: time.sleep(60),
+    "a process is left behind": lambda folder: sleeper() or 0,
+    "a line of": lambda folder: print("report:", "x" * 2000) or 0,
+    "control characters": lambda folder: print("report: \x1b[31m") or 0,
+    "says 'UserWarning": lambda folder: print("UserWarning: no") or 0,
+    "no word": lambda folder: 2,
+    "outside of its output": lambda folder: Path("x").write_text("x") and 0,
+    "outside of its output: '": lambda folder: (folder / "in" / "y").write_text("x") and 0,
+    "outside of its folder": lambda folder: (folder.parent.parent / "x").write_text("x") and 0,
+    "in its output": lambda folder: os.makedirs(folder / "out") or os.symlink("/", folder / "out" / "x") or 0,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_kind_of_fault_is_noticed(tmp_path, patient, fault):
+    _, _, wrong = mutants.one([mutants.Base("x", {"x.json": b"{}"}, FAULTS[fault])], 1, tmp_path)
+    assert any(text.startswith(fault) for text in wrong), wrong
