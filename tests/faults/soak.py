@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import statistics
 import subprocess
 import sys
@@ -49,6 +48,9 @@ class Life:
 
     code: int | None = None
     looks: list[Look] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+    last: float = 0
+    """when it was seen last, in seconds of the same clock"""
 
     def part(self, low: float, high: float) -> list[Look]:
         count = len(self.looks)
@@ -101,14 +103,19 @@ class Soaked:
         life = self.lives[-1]
         if (seen := look(self.process, self.temporary, self.results)) is not None:
             life.looks.append(seen)
+            life.last = time.monotonic()
         if self.process.poll() is not None:
             life.code = self.process.returncode
             if again:
                 self.start()
 
     def stop(self) -> None:
+        """Twice, since a point that is measured may take minutes yet; not by SIGINT, which a shell's jobs in the
+        background ignore."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.terminate()
+            time.sleep(1)
+            self.process.terminate()
             self.lives[-1].code = self.process.wait(timeout=600)
 
     def told(self, name: str) -> list[str]:
@@ -135,7 +142,7 @@ def judged(life: Life, name: str) -> list[str]:
 
     points = max(middle(late, "points") - middle(early, "points"), 0)
     grown = middle(late, "rss") - middle(early, "rss")
-    print(f"{name}: {life.looks[-1].points} points, {len(life.looks) * EVERY / 60:.0f} min; memory {middle(early, 'rss') / 1024:.1f} MiB "
+    print(f"{name}: {max(seen.points for seen in life.looks)} points, {(life.last - life.began) / 60:.0f} min; memory {middle(early, 'rss') / 1024:.1f} MiB "
           f"early, {middle(late, 'rss') / 1024:.1f} late, {points:.0f} points between; descriptors {middle(early, 'descriptors'):.0f} "
           f"and {middle(late, 'descriptors'):.0f}, threads {middle(early, 'threads'):.0f} and {middle(late, 'threads'):.0f}, "
           f"temporary files {middle(early, 'temporary'):.0f} and {middle(late, 'temporary'):.0f}")
