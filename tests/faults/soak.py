@@ -15,6 +15,7 @@ EVERY = 5
 """Seconds between two looks."""
 SETTLED, LAST = 0.25, 0.75
 """A process is compared with itself: what it held between these parts of its life, and what after the second."""
+FEWEST_LOOKS = 20
 POINT_KIB = 64
 """What one finished point may keep: its result is held until the end, when all are written."""
 SLACK_KIB = 4096
@@ -51,6 +52,9 @@ class Life:
     began: float = field(default_factory=time.monotonic)
     last: float = 0
     """when it was seen last, in seconds of the same clock"""
+
+    def can_be_judged(self) -> bool:
+        return len(self.looks) >= FEWEST_LOOKS
 
     def part(self, low: float, high: float) -> list[Look]:
         count = len(self.looks)
@@ -122,7 +126,7 @@ class Soaked:
         """Prints what was seen; returns what is wrong."""
         wrong = []
         for number, life in enumerate(self.lives, 1):
-            if len(life.looks) < 20:
+            if not life.can_be_judged():
                 print(f"{name}, run {number}: too short to judge ({len(life.looks)} looks)")
             else:
                 wrong += [f"{name}, run {number}: {what}" for what in judged(life, f"{name}, run {number}")]
@@ -171,6 +175,8 @@ def main(build: Path, seconds: float) -> int:
         for name, study in studies.items():
             study.stop()
             wrong += study.told(name)
+    if not wrong and not any(life.can_be_judged() for study in studies.values() for life in study.lives):
+        wrong = ["no study was seen for long enough to judge it"]
     print("nothing grew" if not wrong else f"wrong: {'; '.join(wrong)}")
     return 1 if wrong else 0
 
