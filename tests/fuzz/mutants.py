@@ -19,7 +19,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing import Process, Queue
 from pathlib import Path
@@ -28,7 +28,6 @@ from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "report"), str(ROOT / "tests" / "fuzz")]
-os.environ["RUNG"] = "/nowhere"  # the calculators take a second and do not depend on results
 
 import mutations  # noqa: E402
 import synthetic  # noqa: E402
@@ -351,18 +350,18 @@ def one(bases: list[Base], number: int, work: Path) -> tuple[str, Ended, list[st
     return f"{base.name} ({kind})", ended, wrong
 
 
-def go_on(bases: list[Base], first: int, step: int, deadline: float, results: Queue) -> None:
-    """Every `step`-th mutant from `first` on, until the time is over."""
+def go_on(bases: list[Base], numbers: Iterable[int], deadline: float, results: Queue) -> None:
+    """The mutants with these numbers, until the time is over."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1)
     with contextlib.ExitStack() as last, tempfile.TemporaryDirectory(prefix="rung-fuzz-") as work:
         last.callback(results.put, None)
         warm_up(bases, Path(tempfile.mkdtemp(dir=work)))
-        number = first
-        while time.time() < deadline:
+        for number in numbers:
+            if time.time() >= deadline:
+                break
             kind, ended, wrong = one(bases, number, Path(work))
             results.put((number, kind, ended.code, ended.text, wrong))
             remove(Path(work) / "mutant")
-            number += step
 
 
 def remove(folder: Path) -> None:
@@ -377,6 +376,7 @@ def options() -> argparse.Namespace:
     made.add_argument("build", type=Path)
     made.add_argument("seconds", type=float, nargs="?", default=600)
     made.add_argument("--mutant", type=int)
+    made.add_argument("--most", type=int, default=sys.maxsize)
     return made.parse_args()
 
 
@@ -392,13 +392,15 @@ def show(bases: list[Base], number: int) -> int:
 
 def main() -> int:
     chosen = options()
+    os.environ["RUNG"] = "/nowhere"  # the calculators take a second and do not depend on results
     bases = corpus(chosen.build / "rung")
     if chosen.mutant is not None:
         return show(bases, chosen.mutant)
     jobs, first = (int(os.environ.get(name, otherwise)) for name, otherwise in (("JOBS", 1), ("FIRST", 0)))
     results: Queue = Queue()
     began = time.time()
-    workers = [Process(target=go_on, args=(bases, first + i, jobs, began + chosen.seconds, results)) for i in range(jobs)]
+    numbers = range(first, first + min(chosen.most, sys.maxsize - first))
+    workers = [Process(target=go_on, args=(bases, numbers[i::jobs], began + chosen.seconds, results)) for i in range(jobs)]
     for worker in workers:
         worker.start()
     codes, whole, faults, ended = Counter(), 0, 0, 0
