@@ -8,7 +8,7 @@
 namespace rung {
 namespace {
 
-std::map<std::string, Kernel>& records() {
+std::map<std::string, Kernel>& kernel_records() {
   static std::map<std::string, Kernel> all;  // by name: the emulator's record of a kernel finds the CUDA one
   return all;
 }
@@ -102,7 +102,7 @@ std::string Kernel::family() const { return name_part(name, 1); }
 bool add_kernel(Kernel kernel) {
   if (std::count(kernel.name.begin(), kernel.name.end(), '/') != 2)
     throw std::logic_error("kernel '" + kernel.name + "': a name is side/family/variant");
-  auto [place, is_new] = records().try_emplace(kernel.name, kernel);
+  auto [place, is_new] = kernel_records().try_emplace(kernel.name, kernel);
   if (is_new) return true;
   Kernel& known = place->second;
   const auto fill_in = [&](auto& place, auto& body) {
@@ -119,7 +119,7 @@ bool add_kernel(Kernel kernel) {
 const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> sorted = [] {
     std::vector<Kernel> all;
-    for (const auto& [name, kernel] : records()) all.push_back(kernel);
+    for (const auto& [name, kernel] : kernel_records()) all.push_back(kernel);
     std::sort(all.begin(), all.end(), [](const Kernel& a, const Kernel& b) {
       return std::make_tuple(a.side(), a.family(), a.order, a.name) <
              std::make_tuple(b.side(), b.family(), b.order, b.name);

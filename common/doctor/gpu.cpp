@@ -1,7 +1,7 @@
 /// The GPU, its driver and the toolkit that rung was built with.
 /// Source: NVIDIA, CUDA Toolkit release notes, table of the oldest drivers; the driver's README, /proc/driver/nvidia.
 #include <cstdlib>
-#include <regex>
+#include <sstream>
 
 #include "common/doctor/doctor.hpp"
 
@@ -16,9 +16,11 @@ std::string version_of(const std::string& compiler) { return compiler.substr(com
 
 /// "580.65.06" of "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build …".
 std::string driver_version(const System& system) {
-  std::smatch found;
-  const std::string line = system.line("proc/driver/nvidia/version");
-  return std::regex_search(line, found, std::regex("\\s(\\d{3,}\\.\\d+(\\.\\d+)?)\\s")) ? found[1].str() : "";
+  std::istringstream line(system.line("proc/driver/nvidia/version"));
+  for (std::string word; line >> word;)
+    if (const std::size_t dot = word.find('.'); dot >= 3 && dot + 1 < word.size())
+      if (word.find_first_not_of("0123456789.") == std::string::npos) return word;
+  return "";
 }
 
 int nvidia_gpus_on_the_bus(const System& system) {

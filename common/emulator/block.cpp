@@ -38,7 +38,7 @@ AddressRange thread_locals_of(const void* code) {
 }
 
 /// "tiled.cu:27"
-std::string text(const std::source_location& where) {
+std::string place_text(const std::source_location& where) {
   const std::string path = where.file_name();
   return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(where.line());
 }
@@ -351,7 +351,7 @@ ConvergedLanes BlockRunner::converge(ConvergencePoint point, std::uint32_t mask,
   if (point != ConvergencePoint::activemask && !(mask >> lane & 1)) {
     const OutsideKernel aside(*this);
     throw Fault({.kind = finding_kind::divergent_warp,
-                 .first = text_of_running() + " calls with a mask that lacks its own lane, at " + text(where)});
+                 .first = text_of_running() + " calls with a mask that lacks its own lane, at " + place_text(where)});
   }
   self.where = where;
   self.point = point;
@@ -490,7 +490,7 @@ bool BlockRunner::release_activemask(unsigned first, unsigned last) {
 
 /// " waits at the shuffle at tiled.cu:30": what a suspended thread waits for.
 std::string BlockRunner::waiting_text(const Thread& thread) const {
-  const std::string place = " at " + text(thread.where);
+  const std::string place = " at " + place_text(thread.where);
   if (thread.state == State::at_barrier) return " waits for the block" + place;
   if (thread.state == State::waiting) return " waits for " + units_.text_of(thread.awaited) + place;
   static constexpr const char* kNames[] = {"the warp barrier",       "the shuffle",  "the vote",    "__activemask",
@@ -632,7 +632,7 @@ void fail_thread(FindingKind kind, const std::string& what) {
 }
 void fail_thread(FindingKind kind, const std::string& what, std::source_location where) {
   const OutsideKernel aside(BlockRunner::of_this_thread());
-  fail_thread(kind, what + " at " + text(where));
+  fail_thread(kind, what + " at " + place_text(where));
 }
 void yield_thread() { BlockRunner::of_this_thread().yield(); }
 void fence_memory(bool of_block_only) { BlockRunner::of_this_thread().fence(of_block_only); }

@@ -16,7 +16,7 @@ constexpr std::size_t kStackBytes = 256 << 10;
 constexpr std::size_t kStackBytes = 128 << 10;
 #endif
 constexpr std::size_t kStacksPerArea = 32;
-constexpr std::size_t kGuardBytes = 4096;
+constexpr std::size_t kGuardPage = 4096;
 
 // Cache colouring: at equal offsets in all stacks, the 32 hot frames of a warp would map to the same few cache sets.
 constexpr std::size_t kColours = 16, kColourBytes = 256;
@@ -76,15 +76,15 @@ void StackPool::Unmap::operator()(std::byte* area) const { munmap(area, bytes); 
 StackArea StackPool::next() {
   const std::size_t index = used_ % kStacksPerArea;
   if (index == 0) {
-    constexpr std::size_t bytes = kGuardBytes + kStacksPerArea * kStackBytes;
+    constexpr std::size_t bytes = kGuardPage + kStacksPerArea * kStackBytes;
     void* area = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) throw Error("the emulator is out of memory for the stacks of a block's threads");
     madvise(area, bytes, MADV_NOHUGEPAGE);   // a huge page for each stack would exhaust the memory
-    mprotect(area, kGuardBytes, PROT_NONE);  // a guard page stops endless recursion
+    mprotect(area, kGuardPage, PROT_NONE);  // a guard page stops endless recursion
     areas_.emplace_back(static_cast<std::byte*>(area), Unmap{bytes});
   }
   ++used_;
-  std::byte* begin = areas_.back().get() + kGuardBytes + index * kStackBytes;
+  std::byte* begin = areas_.back().get() + kGuardPage + index * kStackBytes;
   return {begin, kStackBytes - index % kColours * kColourBytes};
 }
 

@@ -27,11 +27,11 @@ std::size_t smallest(const std::vector<std::size_t>& sizes) {
   return sizes.empty() ? 0 : *std::min_element(sizes.begin(), sizes.end());
 }
 
-/// A file's first line; nothing if it cannot be read.
-std::optional<std::string> first_line(const std::string& path) {
+/// A file's first line; empty if it cannot be read.
+std::string line_in(const std::string& path) {
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
+  std::getline(file, line);
   return line;
 }
 
@@ -86,7 +86,7 @@ CpuInfo read_cpu_info() {
   info.name = processor_name();
   if (const std::string flags = value_of("/proc/cpuinfo", "flags"); !flags.empty())
     info.is_virtual = (flags + " ").find(" hypervisor ") != std::string::npos;
-  info.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").value_or("");
+  info.governor = line_in("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   info.memory_bytes = usable_memory();
   info.cores = info.hardware_threads = omp_get_num_procs();
   const std::optional<Topology> topology = read_topology();

@@ -30,8 +30,6 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the machine does not tell its last-level cache
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 /// Mean clock of the processors in MHz, where the system can tell: a hypervisor's nominal figure is none.
 std::optional<double> clock_mhz() {
   double sum = 0;

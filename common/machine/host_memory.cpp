@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 [[noreturn]] void throw_short(std::size_t bytes) {
   throw Error("no memory on the host for " + std::to_string(bytes / 1000000) + " MB: use a smaller size");
 }

@@ -6,6 +6,9 @@
 
 namespace rung {
 
+/// The least multiple of `unit` that is no less.
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
 /// Begins at a multiple of 256 bytes. A large array lies in new pages of its own, huge ones if the system has them: to
 /// take ordinary ones, one by one, may cost more than the work on them, and a core's prefetcher stops at the end of a
 /// page.

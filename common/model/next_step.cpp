@@ -24,8 +24,6 @@ std::int64_t most_of(const SmLimits& sm, BlockNeeds block, std::int64_t BlockNee
   return least;
 }
 
-constexpr int kWarp = 32;
-
 class Search {
  public:
   Search(const SmLimits& sm, const BlockNeeds& block) : sm_(sm), block_(block), now_(occupancy(sm, block)) {}

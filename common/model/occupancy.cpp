@@ -8,7 +8,6 @@
 namespace rung {
 namespace {
 
-constexpr int kWarp = 32;
 constexpr int K = 1024;
 
 // One line for each compute capability. 6.0 has two register files, but a launch is checked for four, so that what runs

@@ -12,6 +12,8 @@
 
 namespace rung {
 
+constexpr int kWarp = 32;  ///< threads
+
 /// What one SM of a compute capability offers. Where shared memory and L1 share one array, the largest carve-out.
 /// Registers are 32-bit, memory is in bytes.
 struct SmLimits {

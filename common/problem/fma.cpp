@@ -61,7 +61,7 @@ Judge fma_reference(const Params& sizes, const DataSet& data, std::uint64_t, std
 
 namespace {
 
-const bool added = add_problem({
+const bool fma_added = add_problem({
     .family = "fma",
     .title = "Chains of multiply-adds",
     .size_names = {"chains", "iterations"},

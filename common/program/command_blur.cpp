@@ -67,9 +67,7 @@ void run(const Options& options) {
              kernel.name, error);
 }
 
-}  // namespace
-
-void add_blur_command(Command program) {
+void add(Command program) {
   auto options = std::make_shared<Options>();
   Command command = program.add_subcommand("blur", "blur a picture of yours (PGM or PPM) with a kernel of the suite");
   command.add_option("--image", options->image, "the picture: PGM or PPM, text or binary, 8 or 16 bits").required();
@@ -80,4 +78,7 @@ void add_blur_command(Command program) {
   command.callback([options] { run(*options); });
 }
 
+const bool added = add_command({.order = 110, .add = add});
+
+}  // namespace
 }  // namespace rung

@@ -128,9 +128,7 @@ void run(Options& options) {
   fmt::print("{}\n", out.dump(2));
 }
 
-}  // namespace
-
-void add_bound_command(Command program) {
+void add(Command program) {
   auto options = std::make_shared<Options>();
   Command command =
       program.add_subcommand("bound", "What a device can reach at most: ratio x bandwidth against its peak");
@@ -145,4 +143,7 @@ void add_bound_command(Command program) {
   command.callback([options] { run(*options); });
 }
 
+const bool added = add_command({.order = 70, .add = add, .is_calculator = true});
+
+}  // namespace
 }  // namespace rung

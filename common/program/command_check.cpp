@@ -89,9 +89,7 @@ void run(Options& options) {
   if (!faulty.empty()) throw WrongResult(fmt::format("found something in {}", fmt::join(faulty, ", ")));
 }
 
-}  // namespace
-
-void add_check_command(Command program) {
+void add(Command program) {
   auto options = std::make_shared<Options>();
   Command command = program.add_subcommand(
       "check", "races, bad accesses and barriers of a GPU kernel, on the emulator (needs no GPU)");
@@ -102,4 +100,7 @@ void add_check_command(Command program) {
   command.callback([options] { run(*options); });
 }
 
+const bool added = add_command({.order = 40, .add = add});
+
+}  // namespace
 }  // namespace rung

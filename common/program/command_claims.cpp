@@ -38,13 +38,14 @@ std::string python() {
   throw Error("cannot start " + words[0] + ": `rung claims` needs Python with numpy and scipy");
 }
 
-}  // namespace
-
-void add_claims_command(Command program) {
+void add(Command program) {
   Command command = program.add_subcommand("claims", "What the literature states, checked: verdicts for each machine");
   command.take_any_words();  // Python has the options and their help
   command.footer("rung claims [ID…] [--json] [--results DIR]…");
   command.callback([command] { run(command.remaining()); });
 }
 
+const bool added = add_command({.order = 100, .add = add});
+
+}  // namespace
 }  // namespace rung

@@ -64,9 +64,7 @@ void run(Options& options) {
   if (!wrong.empty()) throw WrongResult(fmt::format("{}", fmt::join(wrong, "; ")));
 }
 
-}  // namespace
-
-void add_count_command(Command program) {
+void add(Command program) {
   auto options = std::make_shared<Options>();
   Command command = program.add_subcommand("count", "what a GPU kernel does, counted on the emulator (needs no GPU)");
   options->choice.add_to(command);
@@ -81,4 +79,7 @@ void add_count_command(Command program) {
   command.callback([options] { run(*options); });
 }
 
+const bool added = add_command({.order = 30, .add = add});
+
+}  // namespace
 }  // namespace rung

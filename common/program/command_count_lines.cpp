@@ -68,7 +68,7 @@ std::string trimmed(std::string text) {
 }
 
 /// The texts of lines, each file read once.
-class Source {
+class SourceLines {
  public:
   std::string line(const std::string& file, int number) {
     const auto [place, is_new] = files_.try_emplace(file);
@@ -107,7 +107,7 @@ std::string shortened(const std::string& text, std::size_t columns) {
   return text.substr(0, end) + "…";
 }
 
-void print_operations(const char* precision, const Operations& done) {
+void print_line_operations(const char* precision, const Operations& done) {
   std::string text;
   for (const auto& [number, what] : {std::pair(done.fmas, "fused multiply-add"),
                                      {done.adds, "add"},
@@ -146,7 +146,7 @@ std::vector<LineCounts> counts_by_line(const Counts& counts) {
   }
 
   std::vector<LineCounts> lines;
-  Source source;
+  SourceLines source;
   for (const auto& [at, sums] : gathered) {
     LineCounts line{.file = at.file.empty() ? "" : brief_path(at.file),
                     .line = at.line,
@@ -179,9 +179,9 @@ void print_lines(const std::vector<LineCounts>& lines) {
     file = &line.file;
     if (!line.file.empty())
       fmt::print("{:>5}{}{}\n", line.line, line.text.empty() ? "" : "  ", shortened(line.text, kColumns - 7));
-    print_operations("FP32", line.fp32);
-    print_operations("FP64", line.fp64);
-    print_operations("tensor cores", line.tensor);
+    print_line_operations("FP32", line.fp32);
+    print_line_operations("FP64", line.fp64);
+    print_line_operations("tensor cores", line.tensor);
     for (const LineAccess& access : line.accesses) print_access(access);
   }
   fmt::print("\n");

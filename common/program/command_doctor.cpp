@@ -51,9 +51,7 @@ void print_text(const std::vector<Finding>& findings) {
              count_of(findings, Verdict::costs), count_of(findings, Verdict::good));
 }
 
-}  // namespace
-
-void add_doctor_command(Command program) {
+void add(Command program) {
   auto as_json = std::make_shared<bool>(false);
   Command command =
       program.add_subcommand("doctor", "what this machine and this build lack, what that costs, and how to mend it");
@@ -70,4 +68,7 @@ void add_doctor_command(Command program) {
   });
 }
 
+const bool added = add_command({.order = 120, .add = add});
+
+}  // namespace
 }  // namespace rung

@@ -98,9 +98,7 @@ void print_rows(const std::vector<Row>& all) {
   fmt::print("{} rows, {} missing\n", all.size(), missing);
 }
 
-}  // namespace
-
-void add_list_command(Command program) {
+void add(Command program) {
   struct Options {
     std::vector<std::string> patterns{"*"};
     bool json = false, rows = false;
@@ -119,4 +117,7 @@ void add_list_command(Command program) {
   });
 }
 
+const bool added = add_command({.order = 10, .add = add});
+
+}  // namespace
 }  // namespace rung

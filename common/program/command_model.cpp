@@ -17,7 +17,7 @@ void print_error(const std::string& text) { fmt::print("{}\n", nlohmann::json{{"
 /// A parser of its own for each line, so that no option outlives it.
 void answer(const std::string& line) {
   CommandLine calculators("rung model", "");
-  for (const auto add : {add_bound_command, add_occupancy_command, add_tile_command}) add(calculators.program());
+  add_calculators(calculators.program());
   try {
     calculators.parse(line + " --json");
   } catch (const Error& error) {
@@ -30,9 +30,7 @@ void run() {
     if (!line.empty()) answer(line);
 }
 
-}  // namespace
-
-void add_model_command(Command program) {
+void add(Command program) {
   program
       .add_subcommand(
           "model",
@@ -41,4 +39,7 @@ void add_model_command(Command program) {
       .callback(run);
 }
 
+const bool added = add_command({.order = 90, .add = add});
+
+}  // namespace
 }  // namespace rung

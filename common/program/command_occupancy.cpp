@@ -245,9 +245,7 @@ void run(const Options& options) {
   print_all(all, block);
 }
 
-}  // namespace
-
-void add_occupancy_command(Command program) {
+void add(Command program) {
   auto options = std::make_shared<Options>();
   Command command = program.add_subcommand("occupancy", "How many blocks an SM holds at once, and what limits them");
   command.add_option("--threads", options->threads, "Threads in a block, as 256 or 16x16");
@@ -265,4 +263,7 @@ void add_occupancy_command(Command program) {
   command.callback([options] { run(*options); });
 }
 
+const bool added = add_command({.order = 60, .add = add, .is_calculator = true});
+
+}  // namespace
 }  // namespace rung

@@ -204,9 +204,7 @@ void print_ceilings(const std::filesystem::path& folder) {
   }
 }
 
-}  // namespace
-
-void add_run_command(Command program) {
+void add_run(Command program) {
   auto options = std::make_shared<RunOptions>();
   Command command = program.add_subcommand("run", "measure experiments (all of them if none is named)");
   command.add_option("EXPERIMENT", options->experiments, "names in experiments/, or TOML files");
@@ -222,7 +220,7 @@ void add_run_command(Command program) {
   command.callback([options] { run_all(*options); });
 }
 
-void add_ceilings_command(Command program) {
+void add_ceilings(Command program) {
   auto options = std::make_shared<RunOptions>();
   Command command = program.add_subcommand("ceilings", "measure the roofs of both sides and print them");
   add_study_flags(command, *options);
@@ -236,4 +234,7 @@ void add_ceilings_command(Command program) {
   });
 }
 
+const bool added = add_command({.order = 20, .add = add_run}) && add_command({.order = 50, .add = add_ceilings});
+
+}  // namespace
 }  // namespace rung

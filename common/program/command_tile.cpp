@@ -152,9 +152,7 @@ void run(const Options& options) {
   print_all(list, options);
 }
 
-}  // namespace
-
-void add_tile_command(Command program) {
+void add(Command program) {
   auto options = std::make_shared<Options>();
   Command command = program.add_subcommand("tile", "Which tiles of a matrix product fit a GPU, and what binds");
   command.add_option("--device,DEVICE", options->devices,
@@ -169,4 +167,7 @@ void add_tile_command(Command program) {
   command.callback([options] { run(*options); });
 }
 
+const bool added = add_command({.order = 80, .add = add, .is_calculator = true});
+
+}  // namespace
 }  // namespace rung

@@ -1,21 +1,22 @@
-/// The subcommands of the program `rung`. Each adds itself to the command line in its own file.
+/// The subcommands of the program `rung`, each declared once, in a file of its own beside this one.
 #pragma once
 
 #include "common/program/command_line.hpp"
 
 namespace rung {
 
-void add_list_command(Command program);
-void add_run_command(Command program);
-void add_count_command(Command program);
-void add_check_command(Command program);
-void add_ceilings_command(Command program);
-void add_occupancy_command(Command program);
-void add_bound_command(Command program);
-void add_tile_command(Command program);
-void add_blur_command(Command program);
-void add_model_command(Command program);
-void add_claims_command(Command program);
-void add_doctor_command(Command program);
+struct Subcommand {
+  int order;                     ///< its place in the help
+  void (*add)(Command program);  ///< adds its name, options and what it does
+  bool is_calculator = false;    ///< answers by its words alone, as `rung model` asks
+};
+
+/// Adds a subcommand to the list; to be called before main() starts. Returns true.
+bool add_command(Subcommand command);
+
+/// Gives the program all subcommands.
+void add_commands(Command program);
+/// Those that are calculators.
+void add_calculators(Command program);
 
 }  // namespace rung

@@ -93,10 +93,7 @@ int run(int argc, char** argv) {
   program.footer(
       "Exit codes: 0 done, 1 a wrong result, 2 wrong usage or input, 3 no GPU though one was required,\n"
       "4 results cannot be written, 130 interrupted (what was measured is kept).");
-  for (const auto add : {add_list_command, add_run_command, add_count_command, add_check_command, add_ceilings_command,
-                         add_occupancy_command, add_bound_command, add_tile_command, add_model_command,
-                         add_claims_command, add_blur_command, add_doctor_command})
-    add(program);
+  add_commands(program);
   check_cpu_threads();
   line.parse(argc, argv);
   if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -25,7 +25,7 @@ std::size_t channels_of(const std::string& magic) { return magic == "P3" || magi
   throw Error("picture " + file.string() + ": " + what);
 }
 
-std::string bytes_of(const std::filesystem::path& file) {
+std::string contents_of(const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(file, error);
   if (error) refuse(file, "cannot be read: " + error.message());
@@ -98,7 +98,7 @@ class Reader {
 
 }  // namespace
 
-Picture read_picture(const std::filesystem::path& file) { return parse_picture(bytes_of(file), file); }
+Picture read_picture(const std::filesystem::path& file) { return parse_picture(contents_of(file), file); }
 
 Picture parse_picture(std::string bytes, const std::filesystem::path& file) {
   Reader reader(std::move(bytes), file);

@@ -125,7 +125,7 @@ void read_question(std::string_view bytes) {
   if (text.find("plot") != std::string::npos) return;
   const Quiet quiet;
   CommandLine line("rung", "");
-  for (const auto add : {add_bound_command, add_occupancy_command, add_tile_command}) add(line.program());
+  add_calculators(line.program());
   attempt([&] { line.parse(text + " --json"); });
 }
 
