@@ -77,6 +77,9 @@ TOTALS = {
 MARKER = "rung_point_begins"
 """The empty kernel that is launched where a point begins (gpu/point_marker.hpp)."""
 
+FAILED = "FAILED "
+"""What the line of a point that failed begins with."""
+
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 
 STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
@@ -124,11 +127,16 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
     return counters
 
 
+def said(points: Path) -> list[str]:
+    """The lines of the program, without what a terminal would obey."""
+    return ["".join(c for c in line if c.isprintable()) for line in points.read_text(errors="replace").splitlines()]
+
+
 def rows_by_point(points: Path, csv_file: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of the kernels of each point that did not fail."""
-    lines = points.read_text(errors="replace").splitlines()
+    lines = said(points)
     names = [line for line in lines if line.startswith(("gpu/", "count/gpu/"))]
-    failed = {line.split()[1].rstrip(":") for line in lines if line.startswith("FAILED ")}
+    failed = {line.removeprefix(FAILED).split(":", 1)[0] for line in lines if line.startswith(FAILED)}
     groups: list[list[dict[str, str]]] = []
     for row in kernel_rows(csv_file) if csv_file.exists() else []:
         if MARKER in row.get("Kernel Name", ""):
@@ -148,9 +156,9 @@ def collect(points: Path, csv_file: Path) -> tuple[str, dict[str, dict[str, floa
             continue
         machine = rows[0].get("device__attribute_display_name", machine) or machine
         read[point] = point_counters(rows)
-    for line in points.read_text(errors="replace").splitlines():
-        if line.startswith("FAILED "):
-            print(f"no counters for {line.removeprefix('FAILED ')}", file=sys.stderr)
+    for line in said(points):
+        if line.startswith(FAILED):
+            print(f"no counters for {line.removeprefix(FAILED)}", file=sys.stderr)
     return machine, read
 
 
@@ -166,7 +174,11 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     target = Path(arguments[2])
-    machine, points = collect(Path(arguments[0]), Path(arguments[1]))
+    try:
+        machine, points = collect(Path(arguments[0]), Path(arguments[1]))
+    except (OSError, csv.Error) as error:
+        print(f"counters: {arguments[0]} or {arguments[1]} cannot be read: {error}", file=sys.stderr)
+        return 2
     if not points:
         print("counters: ncu gave no values (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
         return 2

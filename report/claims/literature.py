@@ -39,7 +39,10 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         if entry.id in faults:
             made.append(faulty(entry, faults[entry.id]))
         else:
-            made += _merged([finding(c, judged) for c in checked[entry.id]] or _told(entry, machines, judge))
+            try:
+                made += _merged([finding(c, judged) for c in checked[entry.id]] or _told(entry, machines, judge))
+            except Fault as error:
+                made.append(faulty(entry, str(error)))
     return made
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry, load
 from report.claims.literature import findings as of_data
+from report.claims.values import Fault
 from report.claims.verdict import Finding
 from report.data.collect import Study
 from report.sections import module
+from report.sections.contributions import UNUSABLE
 
 
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
@@ -22,7 +24,10 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
         part = view and (view.gpu or view.cpu)
         if not part or (part.machine.name if part.side == "gpu" else part.machine.label) not in (machine.gpu, machine.label):
             return None
-        return getattr(module.of(view), function)(view)
+        try:
+            return getattr(module.of(view), function)(view)
+        except UNUSABLE as error:
+            raise Fault(f"{entry.judge}() cannot judge these results: {type(error).__name__}: {error}") from error
     return of_data(entries, Data(study.runs, study.counters, study.hazards, study.compilers), judge)
 
 

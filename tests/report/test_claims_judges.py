@@ -6,6 +6,9 @@ from test_latency import latency
 from test_parallelism import parallel
 from test_transfers import both_sides, suite
 
+from report.claims import study_claims
+from report.claims.entries import load
+from report.claims.verdict import UNTESTED
 from report.data.collect import collect
 from report.experiment import FAILS, HOLDS
 from report.sections import module
@@ -47,6 +50,16 @@ def test_nothing_to_judge_by(tmp_path):
     assert judged(tmp_path, run, "one_to_one") is judged(tmp_path, run, "minimise") is None
     for function in ("occupancy", "blocks"):
         assert judged(tmp_path / "b", parallel(gpu=False), function) is None
+
+
+def test_what_cannot_be_judged_is_a_fault(tmp_path):
+    run = parallel()
+    for point in run.benchmarks:
+        point["sizes"].pop("each", None)
+    run.save(tmp_path)
+    claim = next(e for e in load().values() if e.judge == "parallelism.occupancy")
+    found, = study_claims.findings(collect([tmp_path], []), [claim])
+    assert found.verdict == UNTESTED and "KeyError: 'each'" in found.fault
 
 
 @pytest.mark.parametrize("power, verdict", [(2, HOLDS), (1, FAILS)])

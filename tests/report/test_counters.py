@@ -225,3 +225,9 @@ def test_a_target_that_holds_no_counters_is_left_as_it_is(tmp_path, capsys, old)
     (tmp_path / "counters.json").write_text(old)
     assert read(tmp_path) == 2 and "holds no counters" in capsys.readouterr().err
     assert (tmp_path / "counters.json").read_text() == old
+
+
+def test_points_that_cannot_be_read_are_told(tmp_path, capsys):
+    assert read(tmp_path) == 2 and "cannot be read" in capsys.readouterr().err
+    (tmp_path / "points").write_text("gpu/a\x1b[31m\nFAILED \x1b[2J\n")
+    assert read(tmp_path) == 2 and capsys.readouterr().err.replace("\n", "").isprintable()

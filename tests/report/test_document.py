@@ -325,6 +325,15 @@ def test_results_that_lack_a_field(tmp_path, quick, strip):
     assert (tmp_path / "out" / "report.pdf").exists()
 
 
+@pytest.mark.parametrize("load", ([0.25, 1], [], 7, "high", ["high"], None))
+def test_the_load_is_a_number_or_not_told(tmp_path, plain, load):
+    run = Run("small", load_avg=load)
+    run.rate("cpu/matmul/naive", 50)
+    run.save(tmp_path)
+    shown = next(t for t in document.make(collect([tmp_path], [])).tables() if t.name == "runs")
+    assert shown.rows[0]["load"] == (0.25 if load == [0.25, 1] else None)
+
+
 def test_flags_and_skips_are_in_the_provenance(tmp_path, plain):
     run = ladder()
     run.benchmarks[0]["real_time"] = -1
