@@ -96,9 +96,16 @@ def number(text: str | None) -> float | None:
         return None
 
 
+def text_of(path: Path) -> str:
+    """Of a regular file, since a pipe may never end."""
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is not a regular file")
+    return path.read_text(errors="replace")
+
+
 def kernel_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a raw page: one a kernel. Lines of ncu's own and the row of units are dropped."""
-    lines = [line for line in path.read_text(errors="replace").splitlines() if line.startswith('"')]
+    lines = [line for line in text_of(path).splitlines() if line.startswith('"')]
     return [row for row in csv.DictReader(lines) if row.get("ID")]
 
 
@@ -129,14 +136,14 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
 
 def said(points: Path) -> list[str]:
     """The lines of the program, without what a terminal would obey."""
-    return ["".join(c for c in line if c.isprintable()) for line in points.read_text(errors="replace").splitlines()]
+    return ["".join(c for c in line if c.isprintable()) for line in text_of(points).splitlines()]
 
 
 def rows_by_point(points: Path, csv_file: Path) -> dict[str, list[dict[str, str]]]:
     """The rows of the kernels of each point that did not fail."""
     lines = said(points)
     names = [line for line in lines if line.startswith(("gpu/", "count/gpu/"))]
-    failed = {line.removeprefix(FAILED).split(":", 1)[0] for line in lines if line.startswith(FAILED)}
+    failed = {line.removeprefix(FAILED).partition(": ")[0] for line in lines if line.startswith(FAILED)}
     groups: list[list[dict[str, str]]] = []
     for row in kernel_rows(csv_file) if csv_file.exists() else []:
         if MARKER in row.get("Kernel Name", ""):
@@ -164,7 +171,7 @@ def collect(points: Path, csv_file: Path) -> tuple[str, dict[str, dict[str, floa
 
 def earlier(target: Path, machine: str) -> dict:
     """The points of this machine that the file has already. Raises what reading JSON raises that is no table of tables."""
-    old = json.loads(target.read_text()) if target.exists() else {}
+    old = json.loads(text_of(target)) if target.exists() else {}
     return dict(old.get("points", {}).items()) if old.get("machine") == machine else {}
 
 

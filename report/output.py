@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -166,8 +167,12 @@ class _Work:
 
 @contextmanager
 def _naming(figure: Figure) -> Iterator[None]:
-    """What goes wrong with a figure's values is told with its name."""
+    """What goes wrong with a figure's values is told with its name, what the drawing warns of in a line each."""
     try:
-        yield
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", UserWarning)
+            yield
+        for one in warned:
+            print(f"report: the figure {safe_name(figure.name)}: {' '.join(str(one.message).split())}", file=sys.stderr)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise NotDrawn(f"the figure {safe_name(figure.name)} cannot be drawn: {type(error).__name__}: {error}") from error

@@ -135,9 +135,11 @@ class Point:
     def n(self) -> float | None:
         """The side of a square problem, or its only size (beside further ones that are no sides, such as steps)."""
         sides = {v for k, v in self.sizes.items() if k in SQUARE}
+        only = None
         if len(sides) == 1 and ("n" in self.sizes):
-            return sides.pop()
-        only = next(iter(self.sizes.values())) if len(self.sizes) == 1 else None
+            only = sides.pop()
+        elif len(self.sizes) == 1:
+            only = next(iter(self.sizes.values()))
         return None if isinstance(only, str) else only
 
     @property
@@ -273,6 +275,14 @@ class Run:
     @property
     def complete(self) -> bool:
         return bool(self.context.get("complete", False))
+
+    @property
+    def load(self) -> float | None:
+        """The machine's when it began, over a minute; None if the system did not tell."""
+        match self.context.get("load_avg"):
+            case [int() | float() as minute, *_]:
+                return minute
+        return None
 
     def machine(self, side: str) -> Machine:
         c = self.context

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from report.data.collect import Study
+from report.data.reading import is_number
 from report.data.records import SIDE_NAME
 from report.data.roofs import Roof
 from report.data.view import Part
@@ -62,7 +63,7 @@ def _row(roof: Roof, names: set[str]) -> dict:
 
 def _number(context: dict, key: str) -> float | None:
     value = context.get(key)
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return value if is_number(value) else None
 
 
 def _cpu_rows(c: dict) -> list[tuple[str, object]]:
@@ -82,7 +83,7 @@ def _caches(caches: object) -> str | None:
     if not isinstance(caches, list):
         return None
     parts = [f"L{c.get('level', '?')} {str(c.get('type', '')).lower()} {numbers.binary(c['size'])}"
-             for c in caches if isinstance(c, dict) and isinstance(c.get("size"), int)]
+             for c in caches if isinstance(c, dict) and is_number(c.get("size"))]
     return ", ".join(parts) or None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from report.data.collect import Study
 from report.data.companions import Tally, TwinsFile
 from report.data.limits import LIMITS
+from report.data.records import Run
 from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
 from report.text import blocks
@@ -93,7 +94,7 @@ def validity(study: Study) -> list[dict]:
     borrowed = sorted({f"{v.title} ({p.roofs.note})" for v in study.views for p in v.timed_parts if p.roofs.note})
     if borrowed:
         texts.append(f"Roofs from another run than the points that they judge: {'; '.join(borrowed)}.")
-    load = sorted({v.title for v in study.views for p in v.timed_parts if p.side == "cpu" and _busy(p.run.context)})
+    load = sorted({v.title for v in study.views for p in v.timed_parts if p.side == "cpu" and _busy(p.run)})
     if load:
         texts.append(f"When these began, the machine’s load was above half of its cores: {'; '.join(load)}.")
     texts.append("A library is compared at its defaults for the shapes shown; other shapes may rank codes differently. "
@@ -102,6 +103,6 @@ def validity(study: Study) -> list[dict]:
     return [blocks.heading("Limits of validity"), *(blocks.paragraph(t) for t in texts)]
 
 
-def _busy(context: dict) -> bool:
-    load, cores = context.get("load_avg"), context.get("cpu_cores")
-    return isinstance(load, list) and bool(load) and isinstance(cores, int) and load[0] > 0.5 * cores
+def _busy(run: Run) -> bool:
+    cores = run.context.get("cpu_cores")
+    return isinstance(cores, int) and (run.load or 0) > 0.5 * cores

@@ -2,6 +2,7 @@
 
 import json
 import os
+import os
 import subprocess
 
 import pytest
@@ -231,3 +232,12 @@ def test_points_that_cannot_be_read_are_told(tmp_path, capsys):
     assert read(tmp_path) == 2 and "cannot be read" in capsys.readouterr().err
     (tmp_path / "points").write_text("gpu/a\x1b[31m\nFAILED \x1b[2J\n")
     assert read(tmp_path) == 2 and capsys.readouterr().err.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize("name", ("points", "csv", "counters.json"))
+def test_a_pipe_is_not_waited_for(tmp_path, capsys, name):
+    (tmp_path / "points").write_text("gpu/a\n")
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X", "7"])
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    assert read(tmp_path) == 2 and capsys.readouterr().err

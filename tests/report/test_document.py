@@ -325,6 +325,25 @@ def test_results_that_lack_a_field(tmp_path, quick, strip):
     assert (tmp_path / "out" / "report.pdf").exists()
 
 
+@pytest.mark.parametrize("key", ("gpu_clock_khz", "gpu_memory_bytes", "memory_bytes"))
+def test_a_machine_of_no_size(tmp_path, plain, key):
+    run = Run("small", **{key: 10**400})
+    run.rate("cpu/matmul/naive", 50)
+    run.rate("gpu/matmul/naive", 50)
+    run.save(tmp_path)
+    assert document.make(collect([tmp_path], [])).tables()
+
+
+def test_a_side_that_is_a_word_is_no_n(tmp_path, plain):
+    run = Run("small")
+    for n in (8, "eight"):
+        run.time("cpu/matmul/naive", 1e-3, {"n": n, "m": n, "k": n})
+    run.save(tmp_path)
+    study = collect([tmp_path], [])
+    assert [p.n for view in study.views for p in view.cpu.timed()] == [None, 8]
+    assert document.make(study).found
+
+
 @pytest.mark.parametrize("load", ([0.25, 1], [], 7, "high", ["high"], None))
 def test_the_load_is_a_number_or_not_told(tmp_path, plain, load):
     run = Run("small", load_avg=load)

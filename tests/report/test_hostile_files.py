@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import warnings
 import time
 import zlib
 
@@ -165,6 +166,12 @@ def test_a_figure_that_cannot_be_drawn_is_named(tmp_path, capsys):
     with pytest.raises(output.NotDrawn, match="bad cannot be drawn: ValueError: no"):
         with output.written([Figure("bad", [], fail, "", "")], list, tmp_path):
             pass
+
+
+def test_what_drawing_warns_of_is_a_line(tmp_path, capsys):
+    with output.written([Figure("odd", [], lambda fig: warnings.warn("two\nlines"), "", "")], list, tmp_path):
+        pass
+    assert capsys.readouterr().err == "report: the figure odd: two lines\n"
 
 
 def with_checksum(folder) -> bytes:
