@@ -90,8 +90,10 @@ std::string onednn_name() {
 }
 
 template <typename Input>
-std::string refuse_onednn() {
+std::string refuse_onednn(const Params& sizes) {
   static const std::string reason = find_refusal<Input>();
+  if (reason.empty() && sizes.get("n", 0) == 1 && (sizes.get("ldb", 1) > 1 || sizes.get("ldc", 1) > 1))
+    return "oneDNN takes columns whose elements lie apart for dense ones (3.6 where n is 1)";
   return reason;
 }
 
@@ -108,8 +110,8 @@ void matmul_onednn(const Matmul<Input>& it) try {
   throw Error(std::string("oneDNN: ") + error.what());
 }
 
-template std::string refuse_onednn<float>();
-template std::string refuse_onednn<Bf16>();
+template std::string refuse_onednn<float>(const Params&);
+template std::string refuse_onednn<Bf16>(const Params&);
 template void matmul_onednn(const Matmul<float>&);
 template void matmul_onednn(const Matmul<Bf16>&);
 

@@ -12,7 +12,7 @@ const bool added = add_kernel({
     .source = {{"onednn", onednn_name() + ", matmul primitive"}},
     .is_library = true,
     .is_general = true,
-    .refuse = [](const Params&) { return refuse_onednn<float>(); },
+    .refuse = refuse_onednn<float>,
     .run = [](const Call& call) { matmul_onednn(matmul_of(call)); },
 });
 

@@ -13,7 +13,7 @@ const bool added = add_kernel({
     .type = Type::bf16,
     .is_library = true,
     .is_general = true,
-    .refuse = [](const Params&) { return refuse_onednn<Bf16>(); },
+    .refuse = refuse_onednn<Bf16>,
     .run = [](const Call& call) { matmul_onednn(matmul_of<Bf16>(call)); },
 });
 

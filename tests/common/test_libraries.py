@@ -68,7 +68,8 @@ def test_another_archive_than_the_pinned_one_is_refused(archives, tmp_path):
 
 def configure(tmp_path: Path, *options: str) -> tuple[int, str]:
     done = subprocess.run(
-        ["cmake", "-S", str(ROOT), "-B", str(tmp_path / "build"), "-DRUNG_CUDA=OFF", "-DRUNG_TESTS=OFF", *options],
+        ["cmake", "-S", str(ROOT), "-B", str(tmp_path / "build"), "-DRUNG_CUDA=OFF", "-DRUNG_TESTS=OFF",
+         *(("-G", "Ninja") if shutil.which("ninja") else ()), *options],
         capture_output=True, text=True)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 

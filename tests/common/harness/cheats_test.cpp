@@ -69,17 +69,20 @@ TEST(Cheats, WorkOnAnotherThreadAfterTheReturn) {
   EXPECT_NE(error.find("wrong result"), std::string::npos) << error;  // a busy machine may find it later
 }
 
-/// Right whenever a result is judged, since the judge is slower than the thread.
+/// Right whenever a result is judged, since the judge is slower than the thread; on a busy machine not at each attempt.
 TEST(Cheats, WorkOnAnotherThreadThatTheJudgeDoesNotOvertake) {
-  std::vector<std::thread> threads;
-  const std::string error = error_of([&](const Call& call) {
-    honest().run(call);
-    threads.emplace_back([call] {
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+  std::string error;
+  for (int attempt = 0; attempt < 20 && error.find("after it had returned") == std::string::npos; ++attempt) {
+    std::vector<std::thread> threads;
+    error = error_of([&](const Call& call) {
       honest().run(call);
+      threads.emplace_back([call] {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        honest().run(call);
+      });
     });
-  });
-  for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads) thread.join();
+  }
   EXPECT_NE(error.find("after it had returned"), std::string::npos) << error;
 }
 
