@@ -9,15 +9,22 @@
 namespace rung {
 namespace {
 
+using enum MatmulLayout;
+using wgmma::compiled, wgmma::kAllShapes, wgmma::kWholeShapes;
+
 template <Type kType>
 bool add(const char* name) {
-  return wgmma::add_choice<kType, wgmma::kAllShapes>({
-      .name = name,
-      .order = 380,
-      .title = "wgmma, top",
-      .idea = "Of twelve shapes a call takes the one with the least expected time.",
-      .source = {{"williams2009"}},
-  });
+  return wgmma::add_choice<kType>(
+      {
+          .name = name,
+          .order = 380,
+          .title = "wgmma, top",
+          .idea = "Of twelve shapes a call takes the one with the least expected time.",
+          .source = {{"williams2009"}},
+      },
+      {compiled<kType, kAllShapes>(), compiled<kType, kAllShapes, nt>(), compiled<kType, kAllShapes, tn>(),
+       compiled<kType, kWholeShapes, nn, true>(), compiled<kType, kWholeShapes, nt, true>(),
+       compiled<kType, kWholeShapes, tn, true>()});
 }
 
 const bool added = add<Type::bf16>("gpu/matmul/wgmma_top_bf16") && add<Type::fp16>("gpu/matmul/wgmma_top_fp16");

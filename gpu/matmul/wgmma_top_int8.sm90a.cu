@@ -9,12 +9,14 @@
 namespace rung {
 namespace {
 
-const bool added = wgmma::add_choice<Type::int8, wgmma::kWholeShapes>({
-    .name = "gpu/matmul/wgmma_top_int8",
-    .order = 380,
-    .title = "wgmma, top",
-    .idea = "Steps of the same bytes hold twice as many 8-bit numbers as 16-bit ones; sums are int32 and exact.",
-});
+const bool added = wgmma::add_choice<Type::int8>(
+    {
+        .name = "gpu/matmul/wgmma_top_int8",
+        .order = 380,
+        .title = "wgmma, top",
+        .idea = "Steps of the same bytes hold twice as many 8-bit numbers as 16-bit ones; sums are int32 and exact.",
+    },
+    {wgmma::compiled<Type::int8, wgmma::kWholeShapes>()});
 
 }  // namespace
 }  // namespace rung

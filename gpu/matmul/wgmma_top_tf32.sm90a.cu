@@ -6,12 +6,15 @@
 namespace rung {
 namespace {
 
-const bool added = wgmma::add_choice<Type::tf32, wgmma::kWholeShapes>({
-    .name = "gpu/matmul/wgmma_top_tf32",
-    .order = 380,
-    .title = "wgmma, top",
-    .idea = "Tensor cores read float32 with 10 bits of mantissa; a call takes the shape with the least expected time.",
-});
+const bool added = wgmma::add_choice<Type::tf32>(
+    {
+        .name = "gpu/matmul/wgmma_top_tf32",
+        .order = 380,
+        .title = "wgmma, top",
+        .idea =
+            "Tensor cores read float32 with 10 bits of mantissa; a call takes the shape with the least expected time.",
+    },
+    {wgmma::compiled<Type::tf32, wgmma::kWholeShapes>()});
 
 }  // namespace
 }  // namespace rung
