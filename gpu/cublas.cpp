@@ -88,8 +88,8 @@ cublasComputeType_t compute_type(Type type) {
 void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type) {
   Library& cublas = library();
   if (auto* stream = static_cast<cudaStream_t>(call.stream); stream != cublas.stream) cublas.use(stream);
-  // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition, but of
-  // what is stored by columns, which is A or B itself to cuBLAS.
+  // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition. But it
+  // sees A or B stored by columns as they are, and is told to transpose them.
   const cublasOperation_t order_of_a = has_a_by_columns(it.layout) ? CUBLAS_OP_T : CUBLAS_OP_N,
                           order_of_b = has_b_by_columns(it.layout) ? CUBLAS_OP_T : CUBLAS_OP_N;
   const auto lda = static_cast<int>(it.lda), ldb = static_cast<int>(it.ldb), ldc = static_cast<int>(it.ldc);

@@ -1,5 +1,6 @@
 /// TF32, 10 bits of mantissa in the place of float32: half the rate of 16 bits, with the same bytes in a step. Only
-/// rows of k can be read, of A and of B. Floor: operations over the peak, 495 TFLOP/s on an H200: 278 us at N = 4096.
+/// rows of k can be read, of A and of B: what is stored otherwise is transposed first.
+/// Floor: operations over the peak, 495 TFLOP/s on an H200: 278 us at N = 4096.
 /// Source: NVIDIA PTX ISA, wgmma with .tf32; CUTLASS.
 #include "gpu/matmul/wgmma_shapes.hpp"
 
