@@ -231,6 +231,7 @@ struct Kernel {
   Type type = Type::fp32;   ///< of the inputs
   bool is_library = false;  ///< a peer: somebody else's code behind our call
   bool is_general = false;  ///< takes whatever its problem allows: leading dimensions, factors, unaligned operands
+  std::vector<std::string> takes = {};  ///< of its problem's special sizes, those that it takes: "layout"
   ErrorBound error_bound;
   std::vector<Tunable> tunables;
   std::optional<Ceiling> ceiling;

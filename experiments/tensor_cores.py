@@ -51,11 +51,11 @@ def _types_text(made: list[Ladder]) -> list[str]:
     return [f"The fastest rung of each further type{where}: {'; '.join(told)}."] if told else []
 
 
-def _rows(made: list[Ladder]) -> list[dict]:
+def _rows(made: list[Ladder], layouts: bool = True) -> list[dict]:
     """The fastest own kernel of each type at each size, beside the fastest library."""
     rows = []
     for ladder in made:
-        for p, peers in ladder.over:
+        for p, peers in ((p, peers) for p, peers in ladder.over if layouts or ladder.is_along(p)):
             name = max(peers, key=lambda n: -peers[n].value, default=None)
             share = ladder.part.roofs.of_peak(p)
             rows.append({"type": ladder.type, "format": words.type_name(ladder.type), "size": p.size_text, "n": p.n,
@@ -80,7 +80,7 @@ def _table(view: View, made: list[Ladder]) -> list[Table]:
 def _figure(view: View, made: list[Ladder]) -> list[Figure]:
     """Rates by size, a line for each type."""
     from report.draw import lines, style
-    shown = {ladder.type: [p for p, _ in ladder.over if p.n] for ladder in made}
+    shown = {ladder.type: [p for p, _ in ladder.over if ladder.is_along(p)] for ladder in made}
     shown = {type_: points for type_, points in shown.items() if len(points) > 1}
     if not shown:
         return []
@@ -91,7 +91,7 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
         series = [lines.Series(words.type_name(t), [lines.dot(p, p.n) for p in points]) for t, points in shown.items()]
         lines.draw(ax, series, "N", "Performance", unit=every[0].metric.unit)
     caption = (f"Rates of each type’s fastest rung by size. {words.provenance(made[0].part, every)}")
-    return [Figure(f"{view.name}_rates", [r for r in _rows(made) if r["type"] in shown], draw, caption,
+    return [Figure(f"{view.name}_rates", [r for r in _rows(made, layouts=False) if r["type"] in shown], draw, caption,
                    "Line plot of the fastest kernel’s rate by matrix size, a line for each data type.", height=60, half=True)]
 
 
@@ -99,8 +99,8 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
 
 
 def _is_usual(point: Point) -> bool:
-    """Of the data set that all types have."""
-    return point.data in ("", "random")
+    """Of the data set that all types have, and in the usual layout."""
+    return point.data in ("", "random") and "layout" not in point.sizes
 
 
 def _judged(part: Part | None) -> list[Point]:

@@ -88,18 +88,19 @@ cublasComputeType_t compute_type(Type type) {
 void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type) {
   Library& cublas = library();
   if (auto* stream = static_cast<cudaStream_t>(call.stream); stream != cublas.stream) cublas.use(stream);
-  // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition.
+  // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition. But it
+  // sees A or B stored by columns as they are, and is told to transpose them.
+  const cublasOperation_t order_of_a = has_a_by_columns(it.layout) ? CUBLAS_OP_T : CUBLAS_OP_N,
+                          order_of_b = has_b_by_columns(it.layout) ? CUBLAS_OP_T : CUBLAS_OP_N;
   const auto lda = static_cast<int>(it.lda), ldb = static_cast<int>(it.ldb), ldc = static_cast<int>(it.ldc);
   if (type == Type::fp32)
-    return check(cublasSgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, it.n, it.m, it.k, &it.alpha,
-                             static_cast<const float*>(it.b), ldb, static_cast<const float*>(it.a), lda, &it.beta,
-                             static_cast<float*>(it.c), ldc),
-                 "sgemm");
-  // B stored by columns is B itself to cuBLAS, whose product needs B^T.
-  const cublasOperation_t order_of_b = stores_b_by_columns(type) ? CUBLAS_OP_T : CUBLAS_OP_N;
+    return check(
+        cublasSgemm(cublas.handle, order_of_b, order_of_a, it.n, it.m, it.k, &it.alpha, static_cast<const float*>(it.b),
+                    ldb, static_cast<const float*>(it.a), lda, &it.beta, static_cast<float*>(it.c), ldc),
+        "sgemm");
   const cudaDataType inputs = cuda_type(type), output = type == Type::int8 ? CUDA_R_32I : CUDA_R_32F;
   const Factors factors(it, type);
-  check(cublasGemmEx(cublas.handle, order_of_b, CUBLAS_OP_N, it.n, it.m, it.k, factors.alpha(), it.b, inputs, ldb, it.a,
+  check(cublasGemmEx(cublas.handle, order_of_b, order_of_a, it.n, it.m, it.k, factors.alpha(), it.b, inputs, ldb, it.a,
                      inputs, lda, factors.beta(), it.c, output, ldc, compute_type(type), CUBLAS_GEMM_DEFAULT),
         "multiply");
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpu/cuda_error.hpp"
@@ -50,9 +51,9 @@ Library& library() {
   return *made;
 }
 
-/// What cublasLt is asked: type of the inputs, shape, leading dimensions, alignments of A, B and C, and whether C is
-/// read.
-using Question = std::array<std::int64_t, 11>;
+/// What cublasLt is asked: type of the inputs, shape, leading dimensions, alignments of A, B and C, whether C is read,
+/// and the layout.
+using Question = std::array<std::int64_t, 12>;
 
 Question question_of(const Matmul<void, void>& it, Type type) {
   return {static_cast<std::int64_t>(type),
@@ -65,24 +66,22 @@ Question question_of(const Matmul<void, void>& it, Type type) {
           alignment_of(it.a),
           alignment_of(it.b),
           alignment_of(it.c),
-          it.beta != 0};
+          it.beta != 0,
+          static_cast<std::int64_t>(it.layout)};
 }
 
 /// A product as cublasLt sees it, transposed: C^T = B^T A^T, column-major.
 class Described {
  public:
-  Described(const Matmul<void, void>& it, Type type) : type_(type), by_columns_(stores_b_by_columns(type)) {
+  Described(const Matmul<void, void>& it, Type type) : type_(type) {
+    const bool a_by_columns = has_a_by_columns(it.layout), b_by_columns = has_b_by_columns(it.layout);
     const cudaDataType output = type == Type::int8 ? CUDA_R_32I : CUDA_R_32F;
     check(cublasLtMatmulDescCreate(&operation_, compute_type(type), output), "describe");
-    if (by_columns_) {  // B stored by columns is B itself to cublasLt, whose product needs B^T
-      const cublasOperation_t transposed = CUBLAS_OP_T;
-      check(cublasLtMatmulDescSetAttribute(operation_, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed),
-            "transpose B");
-    }
-    check(cublasLtMatrixLayoutCreate(&a_, cuda_type(type), it.k, it.m, it.lda), "describe A");
-    check(
-        cublasLtMatrixLayoutCreate(&b_, cuda_type(type), by_columns_ ? it.k : it.n, by_columns_ ? it.n : it.k, it.ldb),
-        "describe B");
+    // What is stored by columns is A or B itself to cublasLt, whose product needs A^T and B^T.
+    if (b_by_columns) transpose(CUBLASLT_MATMUL_DESC_TRANSA, "B");
+    if (a_by_columns) transpose(CUBLASLT_MATMUL_DESC_TRANSB, "A");
+    describe(a_, a_by_columns, it.m, it.k, it.lda, "A");
+    describe(b_, b_by_columns, it.k, it.n, it.ldb, "B");
     check(cublasLtMatrixLayoutCreate(&c_, output, it.n, it.m, it.ldc), "describe C");
   }
   Described(const Described&) = delete;
@@ -104,8 +103,18 @@ class Described {
   }
 
  private:
+  void transpose(cublasLtMatmulDescAttributes_t which, const std::string& name) {
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    check(cublasLtMatmulDescSetAttribute(operation_, which, &transposed, sizeof transposed),
+          ("transpose " + name).c_str());
+  }
+  void describe(cublasLtMatrixLayout_t& matrix, bool by_columns, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                const std::string& name) {
+    if (by_columns) std::swap(rows, cols);
+    check(cublasLtMatrixLayoutCreate(&matrix, cuda_type(type_), cols, rows, ld), ("describe " + name).c_str());
+  }
+
   Type type_;
-  bool by_columns_;
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, c_ = nullptr;
 };

@@ -84,6 +84,7 @@ void fence_for_units();
 struct TileProduct {
   Type type = Type::bf16;
   int cols = 0;
+  bool a_by_rows = false;      ///< A is stored by rows of m, else of k
   bool b_by_rows = false;      ///< B is stored by rows of n, else of k
   bool adds = false;           ///< to the sums, which are else overwritten
   std::uint64_t a = 0, b = 0;  ///< matrix descriptors, as PTX has them

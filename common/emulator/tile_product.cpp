@@ -74,8 +74,10 @@ void multiply(const TileProduct& product, int warp, std::span<void* const, 32> s
     for (int col = 0; col < cols; ++col)
       row_sums[static_cast<std::size_t>(col)] = product.adds ? static_cast<double>(sum_at(col)) : 0;
     for (int k = 0; k < kDepth; ++k) {
-      const double a =
-          number_at<kType>(window.at(place_in_rows_of_k(product.a, kRowsOfWarp * warp + row, k * kBytes), kBytes));
+      const int m = kRowsOfWarp * warp + row;
+      const SharedAddress at =
+          product.a_by_rows ? place_in_rows_of_n(product.a, k, m) : place_in_rows_of_k(product.a, m, k * kBytes);
+      const double a = number_at<kType>(window.at(at, kBytes));
       const float* const b_row = b.data() + k * cols;
       double* const into = row_sums.data();
 #pragma omp simd
@@ -118,7 +120,7 @@ SharedAddress place_in_rows_of_n(std::uint64_t descriptor, int k, int n) {
 bool is_known_layout(const TileProduct& product) {
   constexpr std::uint64_t kBaseOffset = std::uint64_t{7} << 49;
   if ((product.a | product.b) & kBaseOffset) return false;
-  return !product.b_by_rows || product.b >> 62 == k128;
+  return (!product.a_by_rows || product.a >> 62 == k128) && (!product.b_by_rows || product.b >> 62 == k128);
 }
 
 void multiply_tiles(const TileProduct& product, int warp, std::span<void* const, 32> sums, const SharedWindow& window) {

@@ -26,14 +26,19 @@ struct SharedWindow {
 /// Where byte `byte` of the 32 bytes of k of a row of A, or of B stored by rows of k, is in shared memory. Source:
 /// NVIDIA PTX ISA, matrix descriptors and swizzling modes.
 SharedAddress place_in_rows_of_k(std::uint64_t descriptor, int row, int byte);
-/// The same of B's element (k, n) of 16 bits, stored by rows of n with a swizzle of 128 bytes.
+/// The same of B's element (k, n) of 16 bits, stored by rows of n with a swizzle of 128 bytes, or of A's (m, k), of m.
 SharedAddress place_in_rows_of_n(std::uint64_t descriptor, int k, int n);
 /// Calls visit(address) for each piece of shared memory, of kPieceBytes, that a warp reads for a product.
 constexpr std::size_t kPieceBytes = 16;
 template <typename Visit>
 void each_piece(const TileProduct& product, int warp, Visit visit) {
-  for (int row = 16 * warp; row < 16 * (warp + 1); ++row)
-    for (int byte = 0; byte < 32; byte += 16) visit(place_in_rows_of_k(product.a, row, byte));
+  if (product.a_by_rows) {
+    for (int k = 0; k < 16; ++k)
+      for (int row = 16 * warp; row < 16 * (warp + 1); row += 8) visit(place_in_rows_of_n(product.a, k, row));
+  } else {
+    for (int row = 16 * warp; row < 16 * (warp + 1); ++row)
+      for (int byte = 0; byte < 32; byte += 16) visit(place_in_rows_of_k(product.a, row, byte));
+  }
   if (product.b_by_rows) {
     for (int k = 0; k < 16; ++k)
       for (int n = 0; n < product.cols; n += 8) visit(place_in_rows_of_n(product.b, k, n));

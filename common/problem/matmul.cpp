@@ -38,22 +38,33 @@ struct Product {
   int m = 0, n = 0, k = 0;
   double alpha = 1, beta = 0;
   Layout a, b, c;
-  bool b_by_columns = false;
+  bool a_by_columns = false, b_by_columns = false;
 
-  /// Where element (row, col) of B is.
+  /// Where element (row, col) of A is, and of B.
+  std::size_t at_a(std::int64_t row, std::int64_t col) const { return a_by_columns ? a.at(col, row) : a.at(row, col); }
   std::size_t at_b(std::int64_t row, std::int64_t col) const { return b_by_columns ? b.at(col, row) : b.at(row, col); }
 };
 
+constexpr const char* kLayouts[] = {"nn", "nt", "tn"};  // in the order of MatmulLayout
+
 /// The value of each size that can be left out.
-Params defaults(const MatmulShape& s, Type type) {
-  return {{"lda", s.k}, {"ldb", stores_b_by_columns(type) ? s.k : s.n}, {"ldc", s.n}, {"alpha", 1}, {"beta", 0},
+Params defaults(const Params& sizes, Type type) {
+  const auto [m, n, k] = matmul_shape(sizes);
+  const MatmulLayout layout = layout_of(sizes, type);
+  return {{"layout", layout_value(usual_layout(type))},
+          {"lda", has_a_by_columns(layout) ? m : k},
+          {"ldb", has_b_by_columns(layout) ? k : n},
+          {"ldc", n},
+          {"alpha", 1},
+          {"beta", 0},
           {"shift", 0}};
 }
 
 Product product_of(const Params& sizes, Type type) {
   const auto [m, n, k] = matmul_shape(sizes);
-  const Params plain = defaults({m, n, k}, type);
-  const bool by_columns = stores_b_by_columns(type);
+  const Params plain = defaults(sizes, type);
+  const MatmulLayout layout = layout_of(sizes, type);
+  const bool a_by_columns = has_a_by_columns(layout), b_by_columns = has_b_by_columns(layout);
   const auto value = [&](const char* name) { return sizes.get(name, plain.at(name)); };
   const std::int64_t shift = value("shift");
   return {.m = m,
@@ -61,10 +72,11 @@ Product product_of(const Params& sizes, Type type) {
           .k = k,
           .alpha = static_cast<double>(value("alpha")),
           .beta = static_cast<double>(value("beta")),
-          .a = {m, k, value("lda"), shift},
-          .b = {by_columns ? n : k, by_columns ? k : n, value("ldb"), shift},
+          .a = {a_by_columns ? k : m, a_by_columns ? m : k, value("lda"), shift},
+          .b = {b_by_columns ? n : k, b_by_columns ? k : n, value("ldb"), shift},
           .c = {m, n, value("ldc"), shift},
-          .b_by_columns = by_columns};
+          .a_by_columns = a_by_columns,
+          .b_by_columns = b_by_columns};
 }
 
 void require_range(const std::string& name, std::int64_t value, std::int64_t least, std::int64_t most) {
@@ -78,8 +90,13 @@ Params complete(const Params& given, Type type) {
   Params sizes{{"m", positive_size(given, "m", "n", kSizeLimit)},
                {"n", positive_size(given, "n", "n", kSizeLimit)},
                {"k", positive_size(given, "k", "n", kSizeLimit)}};
-  for (const auto& [name, usual_value] : defaults(matmul_shape(sizes), type)) {
+  if (const Value usual = layout_value(usual_layout(type)); given.has("layout") && given.at("layout") != usual.number) {
+    require_range("layout", given.at("layout"), 0, std::size(kLayouts) - 1);
+    sizes.set("layout", layout_value(layout_of(given, type)));
+  }
+  for (const auto& [name, usual_value] : defaults(sizes, type)) {
     const std::int64_t usual = usual_value.number, value = given.get(name, usual);
+    if (name == "layout") continue;
     if (name == "shift")
       require_range(name, value, 0, kMostShift);
     else if (name == "alpha" || name == "beta")
@@ -94,22 +111,22 @@ Params complete(const Params& given, Type type) {
 Params brief(const Params& sizes, Type type) {
   const auto [m, n, k] = matmul_shape(sizes);
   Params shown = m == n && n == k ? Params{{"n", n}} : Params{{"m", m}, {"n", n}, {"k", k}};
-  for (const auto& [name, usual] : defaults({m, n, k}, type))
-    if (sizes.get(name, usual.number) != usual.number) shown.set(name, sizes.at(name));
+  for (const auto& [name, usual] : defaults(sizes, type))
+    if (sizes.get(name, usual.number) != usual.number) shown.set(name, sizes.value(name));
   return shown;
 }
 
-/// "lda, beta": the sizes given that differ from a plain product's.
+/// "lda, beta": the sizes for general kernels that differ from a plain product's.
 std::string unusual(const Params& sizes, Type type) {
   std::string names;
-  for (const auto& [name, usual] : defaults(matmul_shape(sizes), type))
-    if (sizes.get(name, usual.number) != usual.number) names += (names.empty() ? "" : ", ") + name;
+  for (const auto& [name, usual] : defaults(sizes, type))
+    if (name != "layout" && sizes.get(name, usual.number) != usual.number) names += (names.empty() ? "" : ", ") + name;
   return names;
 }
 
 std::vector<Operand> operands(const Params& sizes, const MatmulInputs& format) {
   const Product p = product_of(sizes, format.type);
-  return {{"A", p.a.elements(), format.type},
+  return {{p.a_by_columns ? "A^T" : "A", p.a.elements(), format.type},
           {p.b_by_columns ? "B^T" : "B", p.b.elements(), format.type},
           {"C", p.c.elements(), format.output, p.beta == 0 ? Role::output : Role::in_out}};
 }
@@ -198,7 +215,7 @@ void fill_matrix(const Layout& layout, const MatmulInputs& format, void* to, con
 
 void fill_operands(const Product& p, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
                    std::span<void* const> host) {
-  fill_matrix(p.a, format, host[0], data, seed * 2);
+  fill_matrix(p.a, format, host[0], data, seed * 2, {.k_is_row = p.a_by_columns});
   fill_matrix(p.b, format, host[1], data, seed * 2 + 1, {.is_b = true, .k_is_row = !p.b_by_columns});
   if (p.beta == 0) return;
   MatmulInputs output{.type = format.output};
@@ -358,7 +375,7 @@ class Samples {
 #pragma omp parallel for
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (int i = 0; i < p_.k; ++i) {
-        const double factor = p_.alpha * a[p_.a.at(rows_[r], i)];
+        const double factor = p_.alpha * a[p_.at_a(rows_[r], i)];
         for (std::size_t j = 0; j < width; ++j) {
           const double term = factor * columns[i * width + j];
           want_[r * width + j] += term;
@@ -394,10 +411,10 @@ class RowSums {
   RowSums(const Product& p, std::uint64_t seed, const float* a, const float* b, const Output* c)
       : p_(p), x_(p.n), expected_(p.m) {
     for (int i = 0; i < p.n; ++i) x_[i] = double(random_bits(seed, i) >> 44) - 0x1p19;
-    const auto times_b = [&] {
-      return p.b_by_columns ? transposed_times_vector(b, p.b, x_) : times_vector(b, p.b, x_);
+    const auto times = [](bool by_columns, const float* matrix, const Layout& layout, const std::vector<double>& x) {
+      return by_columns ? transposed_times_vector(matrix, layout, x) : times_vector(matrix, layout, x);
     };
-    if (p.alpha != 0) add(p.alpha, times_vector(a, p.a, times_b()));
+    if (p.alpha != 0) add(p.alpha, times(p.a_by_columns, a, p.a, times(p.b_by_columns, b, p.b, x_)));
     if (p.beta != 0) add(p.beta, times_vector(c, p.c, x_));
   }
 
@@ -484,30 +501,42 @@ Problem matmul_problem(const MatmulInputs& inputs) {
       .what = "whole numbers from " + std::to_string(inputs.least) + " to " + std::to_string(inputs.most),
       .is_exact = true};
   std::vector<DataSet> data{whole};
+  using enum MatmulLayout;
   if (!inputs.only_whole) data.insert(data.end(), reals.begin(), reals.end());
   return {
       .family = "matmul",
       .type = type,
       .title = "Matrix multiplication",
       .data = data,
-      .size_names = {"n", "m", "k", "lda", "ldb", "ldc", "alpha", "beta", "shift"},
-      .general_names = {"lda", "ldb", "ldc", "alpha", "beta", "shift"},
-      .test_sizes = {{{"n", 1}},
-                     {{"n", 2}},
-                     {{"n", 17}},
-                     {{"n", 64}},
-                     {{"n", 129}},
-                     {{"m", 1}, {"n", 300}, {"k", 5}},
-                     {{"m", 300}, {"n", 1}, {"k", 5}},
-                     {{"m", 5}, {"n", 7}, {"k", 1}},
-                     {{"m", 3}, {"n", 2}, {"k", 1000}},
-                     {{"m", 257}, {"n", 65}, {"k", 130}},
-                     {{"m", 31}, {"n", 270}, {"k", 33}},
-                     {{"m", 1}, {"n", 33}, {"k", 16}},
-                     {{"m", 67}, {"n", 515}, {"k", 16}},
-                     // Rows of whole quads of 16-bit numbers, which some kernels ask for.
-                     {{"m", 9}, {"n", 8}, {"k", 600}},
-                     {{"m", 67}, {"n", 264}, {"k", 72}}},
+      .size_names = {"n", "m", "k", "layout", "lda", "ldb", "ldc", "alpha", "beta", "shift"},
+      .size_words = {{"layout", {layout_value(nn), layout_value(nt), layout_value(tn)}}},
+      .general_names = {std::begin(kGeneralSizes), std::end(kGeneralSizes)},
+      .special_names = {"layout"},
+      .test_sizes =
+          {// In the type's usual layout the same as without it.
+           {{"layout", layout_value(nn)}, {"m", 33}, {"n", 70}, {"k", 49}},
+           {{"layout", layout_value(nt)}, {"m", 70}, {"n", 33}, {"k", 131}},
+           {{"layout", layout_value(tn)}, {"m", 131}, {"n", 70}, {"k", 33}},
+           {{"layout", layout_value(tn)}, {"m", 1}, {"n", 17}, {"k", 3}},
+           {{"layout", layout_value(nn)}, {"m", 72}, {"n", 136}, {"k", 80}},
+           {{"layout", layout_value(nt)}, {"m", 72}, {"n", 136}, {"k", 80}},
+           {{"layout", layout_value(tn)}, {"m", 72}, {"n", 136}, {"k", 80}},
+           {{"n", 1}},
+           {{"n", 2}},
+           {{"n", 17}},
+           {{"n", 64}},
+           {{"n", 129}},
+           {{"m", 1}, {"n", 300}, {"k", 5}},
+           {{"m", 300}, {"n", 1}, {"k", 5}},
+           {{"m", 5}, {"n", 7}, {"k", 1}},
+           {{"m", 3}, {"n", 2}, {"k", 1000}},
+           {{"m", 257}, {"n", 65}, {"k", 130}},
+           {{"m", 31}, {"n", 270}, {"k", 33}},
+           {{"m", 1}, {"n", 33}, {"k", 16}},
+           {{"m", 67}, {"n", 515}, {"k", 16}},
+           // Rows of whole quads of 16-bit numbers, which some kernels ask for.
+           {{"m", 9}, {"n", 8}, {"k", 600}},
+           {{"m", 67}, {"n", 264}, {"k", 72}}},
       .complete = [=](const Params& given) { return complete(given, type); },
       .brief = [=](const Params& sizes) { return brief(sizes, type); },
       .unusual = [=](const Params& sizes) { return unusual(sizes, type); },
@@ -519,6 +548,11 @@ Problem matmul_problem(const MatmulInputs& inputs) {
       .reference = [=](const Params& sizes, const DataSet& data, std::uint64_t seed,
                        std::span<const void* const> host) { return reference(sizes, inputs, data, seed, host); },
   };
+}
+
+Value layout_value(MatmulLayout layout) {
+  const auto place = static_cast<std::int64_t>(layout);
+  return {place, kLayouts[place]};
 }
 
 void refuse_aliasing(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes, const void* c,

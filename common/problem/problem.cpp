@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -99,6 +100,9 @@ std::vector<const Problem*> problems() {
 
 std::string refusal(const Kernel& kernel, const Params& params) {
   const Problem& problem = problem_of(kernel);
+  for (const std::string& name : problem.special_names)
+    if (params.has(name) && std::count(kernel.takes.begin(), kernel.takes.end(), name) == 0)
+      return fmt::format("does not take {} = {}: leave it out", name, params.value(name).text());
   if (!kernel.is_general && problem.unusual)
     if (const std::string sizes = problem.unusual(params); !sizes.empty())
       return "takes whole, aligned operands and no factors: leave out " + sizes;

@@ -71,6 +71,7 @@ struct Problem {
   /// What a size counts, for tables, where its name does not say it: {"group", "threads in a row that go one way"}.
   std::map<std::string, std::string> size_what = {};
   std::vector<std::string> general_names = {};      ///< those of them that can be left out and are for general kernels
+  std::vector<std::string> special_names = {};      ///< … and are for kernels that name them (Kernel::takes)
   std::vector<Params> test_sizes;                   ///< what every test runs its kernels at: 1, odd, rectangular …
   std::function<Params(const Params&)> complete;    ///< all sizes from those given; throws Error for a bad one
   std::function<Params(const Params&)> brief = {};  ///< sizes as a point's name shows them; all of them if not set

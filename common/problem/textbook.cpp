@@ -12,7 +12,10 @@ Problem textbook_problem() {
   problem.title = "Matrix multiplication with and without caches";
   problem.size_names = {"n", "m", "k", "lda", "ldb", "ldc"};
   problem.general_names.clear();
+  problem.size_words.clear();
+  problem.special_names.clear();
   problem.unusual = nullptr;
+  std::erase_if(problem.test_sizes, [](const Params& sizes) { return sizes.has("layout"); });
   problem.test_sizes.push_back({{"n", 64}, {"lda", 80}, {"ldb", 65}, {"ldc", 97}});
   problem.test_sizes.push_back({{"m", 31}, {"n", 270}, {"k", 33}, {"lda", 40}, {"ldb", 300}, {"ldc", 271}});
   return problem;

@@ -8,6 +8,11 @@
 namespace rung {
 namespace {
 
+/// Of 8-bit numbers cublasLt takes rows of k only, as tensor cores do (cuBLAS documentation, cublasLtMatmul).
+std::vector<std::string> layouts_of_cublaslt(Type type) {
+  return type_bytes(type) == 1 ? std::vector<std::string>{} : std::vector<std::string>{"layout"};
+}
+
 template <typename Input, typename Output = float>
 bool add_cublaslt(const char* name, Type type) {
   return add_gpu_kernel({
@@ -19,11 +24,12 @@ bool add_cublaslt(const char* name, Type type) {
       .type = type,
       .is_library = true,
       .is_general = library_unit(type) == 1,
+      .takes = layouts_of_cublaslt(type),
       .refuse = [type](const Params& p) { return refuse_by_library(p, type); },
       .gpu = {.not_emulated = "a closed library"},
       .run =
           [type](const Call& call) {
-            cublaslt_matmul(call, untyped(matmul_of<Input, Output>(call, stores_b_by_columns(type))), type);
+            cublaslt_matmul(call, untyped(matmul_of<Input, Output>(call, layout_of(call.params, type))), type);
           },
   });
 }

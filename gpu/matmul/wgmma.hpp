@@ -3,10 +3,14 @@
 ///
 /// One warpgroup issues the loads: TMA writes tiles of A (rows x 128 bytes of k) and of B (as deep, x columns) into a
 /// ring of stages. Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and
-/// keeps its sums in registers. B is stored by rows of n in types of 16 bits, else by columns, as A is by rows: TMA
-/// then loads it as it does A. All types have the same bytes in a step, and tensor cores take as long for it. Sources:
-/// NVIDIA PTX ISA (wgmma, cp.async.bulk.tensor, mbarrier, setmaxnreg); CUTLASS, warp-specialised persistent kernels;
-/// Shankhdhar, fast.cu (2024).
+/// keeps its sums in registers. All types have the same bytes in a step, and tensor cores take as long for it.
+///
+/// Layouts: of 16-bit numbers tensor cores read tiles by rows of k or not, so that A and B are loaded as they are
+/// stored, each layout with a kernel of its own. Of the others they read rows of k only: A by rows and B by columns.
+/// What is stored otherwise is transposed first (wgmma_prepare.hpp).
+///
+/// Sources: NVIDIA PTX ISA (wgmma, cp.async.bulk.tensor, mbarrier, setmaxnreg); CUTLASS, warp-specialised persistent
+/// kernels; Shankhdhar, fast.cu (2024).
 #pragma once
 
 #include "common/machine/device_facts.hpp"
@@ -22,7 +26,8 @@ constexpr int kSliceBytes = 32;   // of them, that an instruction multiplies
 static_assert(kSliceBytes == kSlotBytes && kStepBytes == kTermBlockBytes);
 constexpr int kStoredRows = 16, kStoredCols = 32;  // of C, that a warp stores by TMA at a time: rows of 128 bytes
 constexpr int kStoreBytes = kStoredRows * kStoredCols * 4;
-constexpr int kBoxCols = 64;  // of B stored by rows of n: 128 bytes of 16-bit numbers
+constexpr int kBoxCols = 64;  // of a matrix not stored by rows of k: 128 bytes of 16-bit numbers
+static_assert(kBoxCols == kRowsOfGroup);
 
 struct Shape {
   int groups;             ///< warpgroups that multiply
@@ -42,6 +47,9 @@ struct Shape {
   bool apart = false;     ///< a step has one of the two terms; products with second terms have sums of their own
   int passes = 1;         ///< where sums are added in further registers: parts of the columns, one after the other
   bool mixed = false;     ///< half of the columns of C is not stored by TMA, but directly
+  MatmulLayout layout = MatmulLayout::nn;  ///< of what is loaded
+  bool general = false;                    ///< takes any rows and factors: not only those that need no copy of A or B,
+                                           ///< and C in pairs
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
@@ -50,7 +58,8 @@ struct Shape {
   __host__ __device__ constexpr int depth() const {
     return terms > 1 ? (apart ? 2 : 1) * kTermDepth : row_numbers();
   }  ///< in k
-  __host__ __device__ constexpr bool b_by_columns() const { return input_bytes != 2 || terms > 1; }
+  __host__ __device__ constexpr bool a_by_columns() const { return layout == MatmulLayout::tn; }
+  __host__ __device__ constexpr bool b_by_columns() const { return layout == MatmulLayout::nt; }
   /// Instructions in which a warpgroup multiplies a step.
   __host__ __device__ constexpr int instructions() const {
     return terms > 1 ? products * (depth() * input_bytes / kSliceBytes) : kStepBytes / kSliceBytes;
@@ -79,7 +88,8 @@ struct Shape {
 
   __host__ __device__ constexpr bool is_possible() const {
     return cols % kBoxCols == 0 && (b_by_columns() || (boxes() * depth() / box_rows()) % cluster == 0) &&
-           box_rows() <= 256 && (!b_by_columns() || parts == 1) && lead < stages &&
+           box_rows() <= 256 && (!general || parts == 1) && lead < stages &&
+           (b_by_columns() || (input_bytes == 2 && terms == 1)) &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
            (lead == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) &&
@@ -91,21 +101,28 @@ struct Shape {
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
           bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart,
-          int kPasses, bool kMixed>
+          int kPasses, bool kMixed, MatmulLayout kLayout, bool kGeneral>
 struct Tile {
-  static constexpr Shape kShape{kGroups,     kStages, kPersistent, kCluster, kCols,     kParts, kLead,   kShare, kEarly,
-                                kInputBytes, kStaged, kPromotes,   kTerms,   kProducts, kApart, kPasses, kMixed};
+  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols,     kParts, kLead,
+                                kShare,  kEarly,  kInputBytes, kStaged,  kPromotes, kTerms, kProducts,
+                                kApart,  kPasses, kMixed,      kLayout,  kGeneral};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
-using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early,
-                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.mixed>;
+using TileOf =
+    Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early, s.input_bytes,
+         s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.mixed, s.layout, s.general>;
 
-/// The same shape for inputs of another type.
-constexpr Shape shape_for(Type type, Shape shape) {
+/// The same shape for inputs of another type, by default in its usual layout.
+constexpr Shape shape_for(Type type, Shape shape, MatmulLayout layout, bool general) {
   shape.input_bytes = type == Type::tf32 ? 4 : type == Type::fp8 || type == Type::int8 ? 1 : 2;
   shape.promotes = type == Type::fp8;
+  shape.layout = layout;
+  shape.general = general;
   return shape;
+}
+constexpr Shape shape_for(Type type, const Shape& shape) {
+  return shape_for(type, shape, usual_layout(type), stores_b_by_columns(type));
 }
 
 /// Tiles, or pairs of tiles where two blocks load B together.
@@ -141,22 +158,31 @@ inline int partial_tiles(const Shape& s, const Params& params) {
   return partial;
 }
 
-/// Bytes of A and of B that are copied first, since TMA reads only rows that begin at multiples of 16 bytes.
-inline double copied_bytes(const Shape& s, const Params& p) {
-  if (!s.b_by_columns()) return 0;
+/// Bytes of the copies of A and of B (wgmma_prepare.hpp). Rows of transposed ones are written whole, in 16 bytes.
+inline Traffic copies_of(const Shape& s, const Params& p) {
+  Traffic all;
+  if (!s.general) return all;
   const auto [m, n, k] = matmul_shape(p);
-  const auto is_readable = [&](const char* ld) {
-    return p.get(ld, k) * s.input_bytes % 16 == 0 && p.get("shift", 0) * s.input_bytes % 16 == 0;
+  const auto layout = static_cast<MatmulLayout>(p.get("layout", static_cast<std::int64_t>(s.layout)));
+  const auto add = [&, k = k](const char* ld, int lines, bool by_rows_of_k, bool is_transposed) {
+    const double bytes = double(s.input_bytes) * lines * k;
+    const bool is_readable =
+        p.get(ld, by_rows_of_k ? k : lines) * s.input_bytes % 16 == 0 && p.get("shift", 0) * s.input_bytes % 16 == 0;
+    if (is_readable && !is_transposed) return;
+    all.loaded += bytes;
+    all.stored += is_transposed ? 16.0 * lines * blocks_for(k * s.input_bytes, 16) : bytes;
   };
-  return double(s.input_bytes) * k * ((is_readable("lda") ? 0.0 : m) + (is_readable("ldb") ? 0.0 : n));
+  add("lda", m, !has_a_by_columns(layout), has_a_by_columns(layout) != s.a_by_columns());
+  add("ldb", n, has_b_by_columns(layout), has_b_by_columns(layout) != s.b_by_columns());
+  return all;
 }
 
 /// Each cluster loads its rows of A and its columns of B once.
 inline Traffic traffic_of(const Shape& s, const Params& p) {
   Traffic traffic = tiled_traffic(p, s.rows() * s.cluster, s.cols, s.input_bytes);
   const double partial = s.share ? 4.0 * s.rows() * s.cluster * s.cols * partial_tiles(s, p) : 0;
-  const double besides = partial + copied_bytes(s, p);
-  return {.loaded = traffic.loaded + besides, .stored = traffic.stored + besides};
+  const Traffic copies = copies_of(s, p);
+  return {.loaded = traffic.loaded + partial + copies.loaded, .stored = traffic.stored + partial + copies.stored};
 }
 
 }  // namespace rung::wgmma
@@ -166,10 +192,12 @@ inline Traffic traffic_of(const Shape& s, const Params& p) {
 namespace rung::wgmma {
 namespace {
 
-/// What TMA cannot read, of 16-bit inputs; the other types' rungs copy it first.
+/// What TMA cannot read, of 16-bit inputs; general rungs copy it first.
 inline std::string refuse(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
-  return k % 8 || n % 8 ? "takes rows of A and of B that begin at multiples of 16 bytes: n and k divisible by 8" : "";
+  const MatmulLayout layout = layout_of(p, Type::bf16);
+  const bool is_readable = (has_a_by_columns(layout) ? m : k) % 8 == 0 && k % 8 == 0 && n % 8 == 0;
+  return is_readable ? "" : "takes rows of A and of B that begin at multiples of 16 bytes: n and k divisible by 8";
 }
 
 /// Adds what all records have in common.
@@ -177,7 +205,10 @@ inline Kernel common_record(Kernel kernel, Type type) {
   if (kernel.source.empty()) kernel.source = {{"ptx-isa", "wgmma"}, {"cutlass", "warp specialisation"}};
   kernel.type = type;
   kernel.is_general = stores_b_by_columns(type);
-  if (!kernel.is_general) kernel.refuse = refuse;
+  if (kernel.is_general)
+    kernel.takes = {"layout"};
+  else
+    kernel.refuse = refuse;
   kernel.gpu.min_compute_capability = 90;
   return kernel;
 }

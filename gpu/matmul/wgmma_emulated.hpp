@@ -13,13 +13,14 @@ RUNG_INLINE void wgmma_wait(Where where = Where::current()) {
   wait_for_products(kLeft, where);
 }
 
-template <Type kType, int kCols, bool kBByRowsOfN = true>
+template <Type kType, int kCols, bool kBByRowsOfN = true, bool kAByRowsOfM = false>
 RUNG_INLINE void wgmma_64(reg<Sum<kType>> (&sum)[kCols / 2], std::uint64_t a_tile, std::uint64_t b_tile, int adds,
                           Where where = Where::current()) {
   constexpr int kFmasOfAThread = 64 * kCols * (32 / static_cast<int>(sizeof(StoredAs<kType>))) / 128;
   tally_tensor(kFmasOfAThread);
   open_product({.type = kType,
                 .cols = kCols,
+                .a_by_rows = kAByRowsOfM,
                 .b_by_rows = kBByRowsOfN,
                 .adds = adds != 0,
                 .a = a_tile,

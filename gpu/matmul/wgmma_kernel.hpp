@@ -6,6 +6,7 @@
 
 #include "gpu/matmul/hopper_ptx.hpp"
 #include "gpu/matmul/split_terms.hpp"
+#include "gpu/matmul/wgmma_prepare.hpp"
 #include "gpu/matmul/wgmma_ptx.hpp"
 #include "gpu/simt/launch_together.hpp"
 #include "gpu/tensor_map.hpp"
@@ -105,7 +106,13 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
       if (elect_one()) {
         barrier_expect(barrier, kShape.stage_bytes());
         constexpr int kDepth = kShape.depth(), kBoxRows = kShape.box_rows(), kNumbers = kShape.row_numbers();
-        tma_load(a_at, map_a, barrier, step * kNumbers, row);
+        if constexpr (kShape.a_by_columns()) {
+#pragma unroll
+          for (int box = 0; box < kShape.groups; ++box)
+            tma_load(a_at + box * kBoxCols * kStepBytes, map_a, barrier, row + box * kBoxCols, step * kDepth);
+        } else {
+          tma_load(a_at, map_a, barrier, step * kNumbers, row);
+        }
         const auto load_b = [&](int to, int x, int y) {
           if constexpr (kShape.cluster > 1)
             tma_multicast(b_at + to, map_b, barrier, x, y, sharers);
@@ -329,12 +336,13 @@ __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group
   } else {
 #pragma unroll
     for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {  // of k, those of an instruction
-      const std::uint64_t a = tile_descriptor(a_at + byte, 1024, 16);
-      if constexpr (kShape.b_by_columns())
-        wgmma_64<kType, kCols, false>(sum, a, tile_descriptor(b_at + byte, 1024, 16), adds || byte > 0);
-      else
-        wgmma_64<kType, kCols>(sum, a, tile_descriptor(b_at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth()),
-                               adds || byte > 0);
+      // Of a matrix that is not stored by rows of k, the same numbers are rows of 128 bytes.
+      const auto tile = [&](std::uint32_t at, bool by_rows_of_k) {
+        return by_rows_of_k ? tile_descriptor(at + byte, 1024, 16)
+                            : tile_descriptor(at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth());
+      };
+      wgmma_64<kType, kCols, !kShape.b_by_columns(), kShape.a_by_columns()>(
+          sum, tile(a_at, !kShape.a_by_columns()), tile(b_at, kShape.b_by_columns()), adds || byte > 0);
     }
   }
   wgmma_commit();
@@ -391,7 +399,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
   reg<Sum<kType>> sum[kShape.cols / 2];
   while (pieces.next(piece)) {
     int previous = -1;
-    if constexpr (kShape.parts > 1 || kShape.b_by_columns()) {
+    if constexpr (kShape.parts > 1 || kShape.general) {
       if (kShape.promotes || piece.count == 0)
 #pragma unroll
         for (auto& one : sum) one = 0;
@@ -540,7 +548,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                     return store_sums_by_tma<kShape.cols, kShape.staged, kShape.mixed>(
                                         out, &map_c, staged_at + boxes * kStoreBytes, first_row, col, sum);
                                 }
-                                if (!kShape.b_by_columns() || out.is_plain)
+                                if (!kShape.general || out.is_plain)
                                   store_sums<kShape.cols>(out, first_row, col, sum);
                                 else
                                   store_any_sums<kShape.cols>(out, first_row, col, sum);
@@ -558,37 +566,6 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     else
       cluster_meeting();
   }
-}
-
-// These three are static: an unnamed namespace here and one in the namespace around would have one name in what nvcc
-// makes of a file.
-
-/// Copies rows of `row_bytes` bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
-static __global__ void __launch_bounds__(256)
-    align_rows(const mem<unsigned char>* from, std::int64_t from_pitch, mem<unsigned char>* to, std::int64_t to_pitch,
-               int row_bytes, int rows) {
-  for (int row = blockIdx.y; row < rows; row += gridDim.y)
-    for (int byte = blockIdx.x * blockDim.x + threadIdx.x; byte < row_bytes; byte += gridDim.x * blockDim.x)
-      to[row * to_pitch + byte] = from[row * from_pitch + byte];
-}
-
-/// Floats of a copy that TMA can read, of a matrix that it cannot; else 0.
-static std::size_t floats_of_copy(const BoxedMatrix& x) {
-  const std::int64_t bytes = type_bytes(x.type);
-  const bool readable = reinterpret_cast<std::uintptr_t>(x.at) % 16 == 0 && x.pitch * bytes % 16 == 0;
-  return readable ? 0 : std::size_t(x.rows) * (blocks_for(x.cols * bytes, 16) * 4);
-}
-
-/// Copies a matrix whose rows do not begin at multiples of 16 bytes to rows that do.
-static void make_readable(const Call& call, BoxedMatrix& x, float* copy) {
-  if (floats_of_copy(x) == 0) return;
-  const std::int64_t bytes = type_bytes(x.type), pitch = std::int64_t{blocks_for(x.cols * bytes, 16)} * 16;
-  Call copying = call;
-  copying.launch = launch_over_rows(x.cols * bytes, x.rows);
-  launch(copying, align_rows, static_cast<const mem<unsigned char>*>(x.at), x.pitch * bytes,
-         reinterpret_cast<mem<unsigned char>*>(copy), pitch, static_cast<int>(x.cols * bytes), x.rows);
-  x.at = copy;
-  x.pitch = pitch / bytes;
 }
 
 constexpr LaunchNeeds needs_of(const Shape& s) {
@@ -627,24 +604,29 @@ Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& 
 template <Type kType, class Tile>
 void run(const Call& call) {
   constexpr Shape kShape = Tile::kShape;
-  constexpr bool kByColumns = kShape.b_by_columns();
-  static_assert(kShape.terms == 1 && kByColumns == stores_b_by_columns(kType));
-  const auto it = matmul_of<StoredAs<kType>, Sum<kType>>(call, kByColumns);
-  BoxedMatrix a{.at = it.a, .type = kType, .cols = it.k, .rows = it.m, .pitch = it.lda};
-  a.box_cols = kShape.depth(), a.box_rows = kShape.rows(), a.swizzle = Swizzle::of_128_bytes;
-  BoxedMatrix b{
-      .at = it.b, .type = kType, .cols = kByColumns ? it.k : it.n, .rows = kByColumns ? it.n : it.k, .pitch = it.ldb};
-  b.box_cols = kByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
-  b.swizzle = Swizzle::of_128_bytes;
+  constexpr bool kAByColumns = kShape.a_by_columns(), kBByColumns = kShape.b_by_columns();
+  static_assert(kShape.terms == 1);
+  const auto it = matmul_of<StoredAs<kType>, Sum<kType>>(call, layout_of(call.params, kType));
+  const bool a_by_columns = has_a_by_columns(it.layout), b_by_columns = has_b_by_columns(it.layout);
+  const auto stored = [](const void* at, bool by_columns, int rows, int cols, std::int64_t pitch) {
+    if (by_columns) std::swap(rows, cols);
+    BoxedMatrix x{.at = at, .type = kType, .cols = cols, .rows = rows, .pitch = pitch};
+    x.swizzle = Swizzle::of_128_bytes;
+    return x;
+  };
+  BoxedMatrix a = stored(it.a, a_by_columns, it.m, it.k, it.lda), b = stored(it.b, b_by_columns, it.k, it.n, it.ldb);
+  a.box_cols = kAByColumns ? kBoxCols : kShape.depth(), a.box_rows = kAByColumns ? kShape.depth() : kShape.rows();
+  b.box_cols = kBByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
   BoxedMatrix c;
   Output<Sum<kType>> out = output_of<kType, kShape>(call, it, c);
-  if constexpr (kShape.share || kByColumns) {
+  if constexpr (kShape.share || kShape.general) {
+    const bool turns_a = a_by_columns != kAByColumns, turns_b = b_by_columns != kBByColumns;
     const std::size_t blocks = kShape.share ? call.launch.grid.x : 0;
-    const Workspace& space =
-        workspace(floats_of_copy(a), floats_of_copy(b), blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
+    const Workspace& space = workspace(floats_of_copy(a, turns_a), floats_of_copy(b, turns_b),
+                                       blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
     out.partials = reinterpret_cast<mem<float>*>(space.partials), out.flags = space.flags, out.epoch = space.epoch;
-    make_readable(call, a, space.a);
-    make_readable(call, b, space.b);
+    make_readable<StoredAs<kType>>(call, a, turns_a, space.a);
+    make_readable<StoredAs<kType>>(call, b, turns_b, space.b);
   }
   const CUtensorMap map_a = tensor_map(a), map_b = tensor_map(b), map_c = out.by_tma ? tensor_map(c) : map_a;
   launch_with(needs_of(kShape), call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
@@ -655,7 +637,7 @@ void run(const Call& call) {
 template <Type kType, class Tile>
 void run_terms(const Call& call, const TermRange& range = {}) {
   constexpr Shape kShape = Tile::kShape;
-  static_assert(kShape.terms == terms_of(kType) && kShape.apart == (kType == Type::fp16));
+  static_assert(kShape.terms == terms_of(kType) && kShape.apart == (kType == Type::fp16) && kShape.general);
   const auto it = matmul_of<float>(call);
   const auto boxed = [&](std::size_t operand, int rows, int box_rows) {
     const int depth = term_depth(kType),

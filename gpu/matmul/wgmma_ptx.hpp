@@ -69,42 +69,44 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_SUMS_4(c, i) c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3])
 #define RUNG_SUMS_16(c, i) RUNG_SUMS_4(c, i), RUNG_SUMS_4(c, i + 4), RUNG_SUMS_4(c, i + 8), RUNG_SUMS_4(c, i + 12)
 #define RUNG_SUMS_32(c, i) RUNG_SUMS_16(c, i), RUNG_SUMS_16(c, i + 16)
-/// `a`, `b`, `adds`, `order`: the numbers of the operands after the sums. `kind`: the depth and the types. `end`: what
-/// follows, factors of 1 for A and B and, for 16 bits, the orders of A and of B. `c`: "+f", or "+r" for int32 sums.
+/// `a`, `b`, `adds`, `a_order`, `b_order`: the numbers of the operands after the sums. `kind`: the depth and the types.
+/// `end`: what follows, factors of 1 for A and B and, for 16 bits, the orders of A and of B. `c`: "+f", or "+r" for
+/// int32 sums.
 #define RUNG_WGMMA(cols, kind, registers, a, b, adds_at, end, ...)                                            \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" adds_at                                                   \
                ", 0;\n"                                                                                       \
                "wgmma.mma_async.sync.aligned.m64n" cols kind " {" registers "}, %" a ", %" b ", p" end ";\n}" \
                : __VA_ARGS__                                                                                  \
-               : "l"(a_tile), "l"(b_tile), "r"(adds), "n"(kBByRowsOfN ? 1 : 0))
+               : "l"(a_tile), "l"(b_tile), "r"(adds), "n"(kAByRowsOfM ? 1 : 0), "n"(kBByRowsOfN ? 1 : 0))
 #define RUNG_WGMMA_64(kind, end, c) \
-  RUNG_WGMMA("64", kind, RUNG_REGISTERS_0, "32", "33", "34", end("35"), RUNG_SUMS_32(c, 0))
-#define RUNG_WGMMA_128(kind, end, c)                                                                                \
-  RUNG_WGMMA("128", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32, "64", "65", "66", end("67"), RUNG_SUMS_32(c, 0), \
-             RUNG_SUMS_32(c, 32))
-#define RUNG_WGMMA_192(kind, end, c)                                                                                   \
-  RUNG_WGMMA("192", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64, "96", "97", "98", end("99"), \
-             RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_32(c, 64))
-#define RUNG_WGMMA_256(kind, end, c)                                                                             \
-  RUNG_WGMMA("256", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64 ", " RUNG_REGISTERS_96, \
-             "128", "129", "130", end("131"), RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_32(c, 64),      \
+  RUNG_WGMMA("64", kind, RUNG_REGISTERS_0, "32", "33", "34", end("35", "36"), RUNG_SUMS_32(c, 0))
+#define RUNG_WGMMA_128(kind, end, c)                                                                  \
+  RUNG_WGMMA("128", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32, "64", "65", "66", end("67", "68"), \
+             RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32))
+#define RUNG_WGMMA_192(kind, end, c)                                                                        \
+  RUNG_WGMMA("192", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64, "96", "97", "98", \
+             end("99", "100"), RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_32(c, 64))
+#define RUNG_WGMMA_256(kind, end, c)                                                                               \
+  RUNG_WGMMA("256", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64 ", " RUNG_REGISTERS_96,   \
+             "128", "129", "130", end("131", "132"), RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_32(c, 64), \
              RUNG_SUMS_32(c, 96))
 #define RUNG_WGMMA_ANY(kind, end, c)                        \
   if constexpr (kCols == 64) RUNG_WGMMA_64(kind, end, c);   \
   if constexpr (kCols == 128) RUNG_WGMMA_128(kind, end, c); \
   if constexpr (kCols == 192) RUNG_WGMMA_192(kind, end, c); \
   if constexpr (kCols == 256) RUNG_WGMMA_256(kind, end, c)
-#define RUNG_END_16(order) ", 1, 1, 0, %" order
-#define RUNG_END_FLOAT(order) ", 1, 1"
-#define RUNG_END_INT(order) ""
+#define RUNG_END_16(a_order, b_order) ", 1, 1, %" a_order ", %" b_order
+#define RUNG_END_FLOAT(a_order, b_order) ", 1, 1"
+#define RUNG_END_INT(a_order, b_order) ""
 
-/// sum (64 x kCols) = A (64 x k) B (k x kCols), + sum if `adds`, where k numbers are 32 bytes. A is stored by rows of
-/// k, B by rows of n or, if told so, of k; in types of 16 bits alone there is a choice. A thread holds kCols / 2 sums.
-template <Type kType, int kCols, bool kBByRowsOfN = true>
+/// sum (64 x kCols) = A (64 x k) B (k x kCols), + sum if `adds`, where k numbers are 32 bytes. A is stored by rows of k
+/// or, if told so, of m, B by rows of n or of k; in types of 16 bits alone there is a choice. A thread holds kCols / 2
+/// sums.
+template <Type kType, int kCols, bool kBByRowsOfN = true, bool kAByRowsOfM = false>
 __device__ __forceinline__ void wgmma_64(Sum<kType> (&sum)[kCols / 2], std::uint64_t a_tile, std::uint64_t b_tile,
                                          int adds) {
   constexpr bool kHas16Bits = kType == Type::bf16 || kType == Type::fp16;
-  static_assert(kHas16Bits || !kBByRowsOfN);
+  static_assert(kHas16Bits || !(kBByRowsOfN || kAByRowsOfM));
   static_assert(kHas16Bits || kType == Type::tf32 || kType == Type::fp8 || kType == Type::int8);
   static_assert(kCols == 64 || kCols == 128 || kCols == 192 || kCols == 256);
   if constexpr (kType == Type::bf16) {

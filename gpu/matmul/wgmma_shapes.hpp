@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,7 +75,8 @@ inline constexpr Named kSplitShapes[] = {
     {"128x64_split2", small(2, 64, 1, 2)},   {"128x64_split4", small(2, 64, 1, 4)},
     {"128x128_split2", small(2, 128, 1, 2)}, {"128x128_pair_split2", small(2, 128, 2, 2)},
 };
-/// For inputs of 8 or 32 bits. Dividing the last tiles along k gained at most 1 % on an H200, and lost up to a sixth.
+/// For inputs of 8 or 32 bits, and of 16 where rows and factors may be any. Dividing the last tiles along k gained at
+/// most 1 % on an H200, and lost up to a sixth.
 inline constexpr Named kWholeShapes[] = {
     {"64x64", small(1, 64, 1, 1)},
     {"128x64", small(2, 64, 1, 1)},
@@ -128,40 +131,97 @@ inline int best_shape(std::span<const Named> shapes, Type type, const MatmulShap
 
 namespace {
 
-template <Type kType, const auto& kShapes, int kWhich>
+/// Compiled shapes of one layout, for any rows and factors if `general`.
+struct Compiled {
+  std::span<const Named> shapes;
+  MatmulLayout layout;
+  bool general;
+  void (*run)(int which, const Call& call);
+
+  Shape shape(Type type, int which) const { return shape_for(type, shapes[which].shape, layout, general); }
+};
+
+template <Type kType, const auto& kShapes, MatmulLayout kLayout, bool kGeneral, int kWhich>
 void run_one(const Call& call) {
-  constexpr Shape kShape = shape_for(kType, kShapes[kWhich].shape);
+  constexpr Shape kShape = shape_for(kType, kShapes[kWhich].shape, kLayout, kGeneral);
   run<kType, TileOf<kShape>>(call);
 }
 
-template <Type kType, const auto& kShapes, int... Which>
-void run_one_of(int which, const Call& call, std::integer_sequence<int, Which...>) {
-  ((which == Which ? run_one<kType, kShapes, Which>(call) : void()), ...);
+template <Type kType, const auto& kShapes, MatmulLayout kLayout, bool kGeneral>
+void run_one_of(int which, const Call& call) {
+  [&]<int... Which>(std::integer_sequence<int, Which...>) {
+    ((which == Which ? run_one<kType, kShapes, kLayout, kGeneral, Which>(call) : void()), ...);
+  }
+  (std::make_integer_sequence<int, std::size(kShapes)>());
+}
+
+template <Type kType, const auto& kShapes, MatmulLayout kLayout = usual_layout(kType),
+          bool kGeneral = stores_b_by_columns(kType)>
+Compiled compiled() {
+  return {kShapes, kLayout, kGeneral, run_one_of<kType, kShapes, kLayout, kGeneral>};
+}
+
+/// Whether these are for such a call. Of other types than those of 16 bits, what is stored otherwise is transposed.
+inline bool are_for(const Compiled& list, Type type, const Params& p) {
+  if (stores_b_by_columns(type)) return true;
+  return list.layout == layout_of(p, type) && (list.general || (has_no_general_size(p) && refuse(p).empty()));
+}
+
+/// A shape, and the list that it is of, by their places.
+struct Choice {
+  std::size_t list = 0;
+  int which = 0;
+};
+
+/// What a call takes, of the first list that is for it; nothing if that has no shape of the name that is asked for.
+inline std::optional<Choice> chosen(std::span<const Compiled> lists, Type type, const Params& p) {
+  Choice choice;
+  while (choice.list < lists.size() && !are_for(lists[choice.list], type, p)) ++choice.list;
+  if (choice.list == lists.size()) return std::nullopt;
+  const std::span<const Named> shapes = lists[choice.list].shapes;
+  const std::int64_t wanted = p.get("shape", -1);
+  if (wanted < 0) return Choice{choice.list, best_shape(shapes, type, matmul_shape(p))};
+  const std::string_view name = lists.front().shapes[wanted].name;
+  for (const Named& named : shapes)
+    if (named.name == name) return Choice{choice.list, static_cast<int>(&named - shapes.data())};
+  return std::nullopt;
 }
 
 /// The record of a rung that selects among shapes, but for what it is called and how it differs.
-template <Type kType, const auto& kShapes>
-bool add_choice(Kernel kernel) {
-  constexpr int kCount = std::size(kShapes);
+template <Type kType>
+bool add_choice(Kernel kernel, const std::vector<Compiled>& lists) {
   std::vector<Value> names{{-1, "best"}};
-  for (int i = 0; i < kCount; ++i) names.push_back({i, kShapes[i].name});
+  for (const Named& named : lists.front().shapes) names.push_back({std::ssize(names) - 1, named.name});
   kernel = common_record(std::move(kernel), kType);
   kernel.tunables = {{"shape", names}, {"group_rows", {8, 4, 16}}};
-  const auto which_of = [](const Params& p) {
-    if (const std::int64_t wanted = p.get("shape", -1); wanted >= 0) return static_cast<int>(wanted);
-    struct Known {
-      int m, n, k, best;
+  if (lists.back().general) {
+    kernel.is_general = true;
+    kernel.takes = {"layout"};
+    kernel.refuse = [=](const Params& p) {
+      return chosen(lists, kType, p) ? "" : "has no such shape for these rows and factors: choose another one";
     };
-    static thread_local Known last{};  // the calls between two timed launches must cost nothing
-    const auto [m, n, k] = matmul_shape(p);
-    if (last.m != m || last.n != n || last.k != k) last = {m, n, k, best_shape(kShapes, kType, {m, n, k})};
-    return last.best;
+  }
+  const auto choice_of = [=](const Params& p) {
+    // Between two timed launches this costs nothing. Rungs of one type share the variable.
+    static thread_local struct {
+      const Named* of;
+      Params params;
+      std::optional<Choice> choice;
+    } last{};
+    if (const Named* mine = lists.front().shapes.data(); last.of != mine || last.params != p)
+      last = {mine, p, chosen(lists, kType, p)};
+    if (!last.choice) throw Error("no compiled shape takes this product");
+    return *last.choice;
   };
-  const auto shape_of = [=](const Params& p) { return shape_for(kType, kShapes[which_of(p)].shape); };
+  const auto shape_of = [=](const Params& p) {
+    const Choice choice = choice_of(p);
+    return lists[choice.list].shape(kType, choice.which);
+  };
   kernel.gpu.launch = [=](const Params& p) { return launch_of(shape_of(p), p); };
   kernel.gpu.requested = [=](const Params& p) { return traffic_of(shape_of(p), p); };
   kernel.run = [=](const Call& call) {
-    run_one_of<kType, kShapes>(which_of(call.params), call, std::make_integer_sequence<int, kCount>());
+    const Choice choice = choice_of(call.params);
+    lists[choice.list].run(choice.which, call);
   };
   return add_gpu_kernel(std::move(kernel));
 }

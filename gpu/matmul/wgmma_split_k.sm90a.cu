@@ -13,15 +13,16 @@ namespace {
 
 template <Type kType>
 bool add(const char* name) {
-  return wgmma::add_choice<kType, wgmma::kSplitShapes>({
-      .name = name,
-      .order = 370,
-      .title = "wgmma, split k",
-      .idea =
-          "The blocks of a cluster divide k and add their sums through each other's shared memory: few tiles occupy "
-          "all multiprocessors.",
-      .source = {{"ptx-isa", "mapa, ld.shared::cluster"}, {"osama2023", "data-parallel and split-K"}},
-  });
+  return wgmma::add_choice<kType>(
+      {
+          .name = name,
+          .order = 370,
+          .title = "wgmma, split k",
+          .idea = "The blocks of a cluster divide k and add their sums through each other's shared memory: few tiles "
+                  "occupy all multiprocessors.",
+          .source = {{"ptx-isa", "mapa, ld.shared::cluster"}, {"osama2023", "data-parallel and split-K"}},
+      },
+      {wgmma::compiled<kType, wgmma::kSplitShapes>()});
 }
 
 const bool added = add<Type::bf16>("gpu/matmul/wgmma_split_k_bf16") && add<Type::fp16>("gpu/matmul/wgmma_split_k_fp16");

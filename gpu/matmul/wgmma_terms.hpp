@@ -56,6 +56,8 @@ constexpr Shape in_terms(Type type, int products, Shape shape) {
   shape.terms = terms_of(type);
   shape.products = products;
   shape.apart = type == Type::fp16;
+  shape.layout = MatmulLayout::nt;  // of the terms
+  shape.general = true;
   return shape;
 }
 

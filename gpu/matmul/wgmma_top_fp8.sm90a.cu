@@ -10,13 +10,15 @@
 namespace rung {
 namespace {
 
-const bool added = wgmma::add_choice<Type::fp8, wgmma::kPromotedShapes>({
-    .name = "gpu/matmul/wgmma_top_fp8",
-    .order = 380,
-    .title = "wgmma, top",
-    .idea = "Every 128 steps in k, one warpgroup adds its sums in float32 while the other one multiplies.",
-    .source = {{"deepseek2024", "section 3.3.2"}, {"cutlass", "FP8 accumulation"}},
-});
+const bool added = wgmma::add_choice<Type::fp8>(
+    {
+        .name = "gpu/matmul/wgmma_top_fp8",
+        .order = 380,
+        .title = "wgmma, top",
+        .idea = "Every 128 steps in k, one warpgroup adds its sums in float32 while the other one multiplies.",
+        .source = {{"deepseek2024", "section 3.3.2"}, {"cutlass", "FP8 accumulation"}},
+    },
+    {wgmma::compiled<Type::fp8, wgmma::kPromotedShapes>()});
 
 }  // namespace
 }  // namespace rung

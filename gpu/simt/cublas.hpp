@@ -9,7 +9,7 @@
 namespace rung {
 
 /// C = alpha A B + beta C in row-major order with cuBLAS, on call.stream, with a workspace of 64 MiB. A and B are of
-/// `type`, fp32 in full FP32, no TF32; their orders, C and the sums are those of the type's problem. Throws Error where
+/// `type`, fp32 in full FP32, no TF32; C and the sums are those of the type's problem. Throws Error where
 /// the program was built without CUDA or where cuBLAS fails.
 void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 
@@ -17,13 +17,15 @@ void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 /// shape times them, writing to a separate C. Throws Error as above, or if none is proposed.
 void cublaslt_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 
-/// Of what the libraries take n and k must be multiples: FP8's rows are of whole 16 bytes, INT8's of whole 4. Products
-/// in these types have no leading dimensions, shifts or factors here, which the libraries take in part.
+/// Of what rows must be multiples that the libraries take: FP8's are of whole 16 bytes, INT8's of whole 4. Products in
+/// these types have no leading dimensions, shifts or factors here, which the libraries take in part.
 constexpr int library_unit(Type type) { return type == Type::fp8 ? 16 : type == Type::int8 ? 4 : 1; }
 
 inline std::string refuse_by_library(const Params& p, Type type) {
   const auto [m, n, k] = matmul_shape(p);
   const int unit = library_unit(type);
+  if (has_a_by_columns(layout_of(p, type)) && m % unit)
+    return "the library takes m that are multiples of " + std::to_string(unit);
   return n % unit || k % unit ? "the library takes n and k that are multiples of " + std::to_string(unit) : "";
 }
 

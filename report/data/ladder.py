@@ -83,6 +83,10 @@ class Ladder:
         level = [r for r in self.own if r.over_fastest is None or r.over_fastest.verdict != SLOWER]
         return max(level, key=lambda r: r.number, default=self.fastest)
 
+    def is_along(self, point: Point) -> bool:
+        """Whether a point is of a square and differs from the rungs' sizes in numbers alone, not in a word such as a layout."""
+        return point.n is not None and _words(point) == _words(self.rungs[0].point)
+
     def best_at(self) -> dict[tuple, Point]:
         """The fastest own or library point of each size."""
         groups: dict[tuple, list[Point]] = {}
@@ -96,6 +100,10 @@ class Ladder:
         found = [p for p in self.part.timed() if p.size_key == size
                  and (p.kernel.name == text or f"{p.name}/".startswith(f"{text}/"))]
         return fastest(found)
+
+
+def _words(point: Point) -> dict[str, str]:
+    return {k: v for k, v in point.sizes.items() if isinstance(v, str)}
 
 
 def build(part: Part | None, family: str, type_: str, size: object = None) -> Ladder | None:

@@ -197,7 +197,7 @@ def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height:
 def over_peers(stem: str, ladder: Ladder) -> list[Figure]:
     """The fastest own kernel over each peer, by size of the square."""
     from report.draw import lines, style
-    square = [(p, peers) for p, peers in ladder.over if p.n and peers]
+    square = [(p, peers) for p, peers in ladder.over if ladder.is_along(p) and peers]
     if len(square) < 2:
         return []
     names = list(dict.fromkeys(name for _, peers in square for name in peers))[:FEW]
@@ -207,7 +207,7 @@ def over_peers(stem: str, ladder: Ladder) -> list[Figure]:
     table_ = [{"size": p.size_text, "kernel": p.kernel.name, "type": p.kernel.type, "value": p.value, "unit": p.metric.unit,
                **{k: v for name, x in peers.items() for k, v in ratio_row(f"over {name}", x).items()}}
               for p, peers in ladder.over]
-    others = [p.size_text for p, peers in ladder.over if not p.n and peers]
+    others = [p.size_text for p, peers in ladder.over if not ladder.is_along(p) and peers]
     caption = (f"{words.sentence(square[0][0].kernel.title)[:-1]} against each library by size, {words.type_name(ladder.type)}; "
                "crosses: not significantly different. "
                + (f"Other shapes ({words.listed(others, 2)}) are in the CSV. " if others else "")

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/harness/workload.hpp"
+#include "common/machine/device_facts.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/matmul.hpp"
-#include "common/machine/device_facts.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "tests/every_kernel.hpp"
@@ -67,19 +67,23 @@ std::vector<const Kernel*> gpu_kernels() { return match_kernels("gpu/*"); }
 class EveryGpuKernel : public testing::TestWithParam<const Kernel*> {};
 
 /// Further sizes for any problem whose sizes are numbers, most of them awkward: the first size from one list, all
-/// others from another or equal to it, and none of those that are for general kernels. What the problem or the kernel
+/// others from another or equal to it, and none of those that are for some kernels only. What the problem or the kernel
 /// does not take, or what takes long, is left out.
 std::vector<Point> awkward_cases(const Kernel& kernel, const Params& tunables) {
   const Problem& problem = problem_of(kernel);
   std::vector<Point> accepted;
-  if (!problem.size_words.empty()) return accepted;
+  const auto is_left_out = [&](const std::string& size) {
+    return std::count(problem.general_names.begin(), problem.general_names.end(), size) > 0 ||
+           std::count(problem.special_names.begin(), problem.special_names.end(), size) > 0;
+  };
+  for (const auto& [size, words] : problem.size_words)
+    if (!is_left_out(size)) return accepted;
   for (const std::int64_t first : {1,   2,   3,   15,  16,  17,  31,  32,   33,   63,   64,   65,    127,
                                    128, 129, 255, 256, 257, 509, 768, 1000, 1024, 4096, 5001, 65792, 1 << 20})
     for (const std::int64_t other : {0, 1, 3, 48, 333}) {
       Params given = tunables;
       for (const std::string& size : problem.size_names)
-        if (std::count(problem.general_names.begin(), problem.general_names.end(), size) == 0)
-          given.set(size, size == problem.size_names[0] || other == 0 ? first : other);
+        if (!is_left_out(size)) given.set(size, size == problem.size_names[0] || other == 0 ? first : other);
       try {
         Point point = point_of(kernel, given);
         const Params all = point.params();
@@ -114,7 +118,7 @@ TEST_P(EveryGpuKernel, IsRightAtAwkwardSizes) {
 
 /// Products with leading dimensions, factors and shifts: rows that begin at multiples of 16 bytes and rows that do not,
 /// in one matrix and in all; C read and not; A and B not read; one row, one column, one step in k.
-std::vector<Params> general_products(Type type) {
+std::vector<Params> general_products(MatmulLayout layout) {
   std::vector<Params> all;
   for (const auto& [m, n, k] : {std::array{129, 257, 33},
                                 {300, 310, 515},
@@ -123,12 +127,13 @@ std::vector<Params> general_products(Type type) {
                                 {64, 64, 4000},
                                 {517, 1031, 1},
                                 {1003, 1037, 260}}) {
-    const Params shape{{"m", m}, {"n", n}, {"k", k}};
-    const int row_of_b = stores_b_by_columns(type) ? k : n;
+    const Params shape{{"m", m}, {"n", n}, {"k", k}, {"layout", layout_value(layout)}};
+    const int row_of_a = has_a_by_columns(layout) ? m : k, row_of_b = has_b_by_columns(layout) ? k : n;
     for (const Params& more :
          {Params{{"alpha", -1}, {"beta", 2}}, Params{{"alpha", 0}, {"beta", -3}}, Params{{"alpha", 0}, {"beta", 0}},
-          Params{{"lda", k + 3}, {"ldb", row_of_b + 8}, {"ldc", n + 5}, {"beta", 1}},
-          Params{{"lda", (k + 7) / 4 * 4}, {"ldb", (row_of_b + 7) / 4 * 4}, {"ldc", (n + 7) / 4 * 4}, {"alpha", 2}},
+          Params{{"lda", row_of_a + 3}, {"ldb", row_of_b + 8}, {"ldc", n + 5}, {"beta", 1}},
+          Params{
+              {"lda", (row_of_a + 7) / 4 * 4}, {"ldb", (row_of_b + 7) / 4 * 4}, {"ldc", (n + 7) / 4 * 4}, {"alpha", 2}},
           Params{{"shift", 1}, {"beta", 1}}, Params{{"shift", 4}}, Params{{"shift", 63}, {"ldb", row_of_b + 1}}}) {
       all.push_back(shape);
       for (const auto& [name, value] : more) all.back().set(name, value);
@@ -143,11 +148,19 @@ TEST_P(EveryGpuKernel, TakesGeneralProducts) {
   if (!kernel.is_general || kernel.family() != "matmul") GTEST_SKIP() << "takes whole matrices only";
   Target& gpu = *the_gpu().target;
   const Problem& problem = problem_of(kernel);
+  std::vector<Params> products = general_products(usual_layout(kernel.type));
+  if (!kernel.takes.empty())
+    for (const MatmulLayout layout : {MatmulLayout::nn, MatmulLayout::nt, MatmulLayout::tn})
+      for (const Params& product : general_products(layout)) products.push_back(product);
   for (const Params& tunables : variants_of(kernel))
-    for (const Params& given : general_products(kernel.type)) {
+    for (const Params& given : products) {
+      const Params sizes = problem.complete(given);
+      Params all = sizes;
+      for (const auto& [name, value] : tunables) all.set(name, value);
+      // Some shapes are for plain products, but what a kernel chooses by itself takes every one.
+      if (tunables != with_tunables(kernel, {}) && !refusal(kernel, all).empty()) continue;
       const Call call = call_of(kernel, given, tunables);
       ASSERT_EQ(gpu.refuse(kernel, call), "") << call.params.text();
-      const Params sizes = problem.complete(given);
       Workload work(gpu, kernel, problem, call);
       for (const DataSet& fill : problem.data) {
         const Check check = work.verify(HostInputs(problem, sizes, fill, kSeed));

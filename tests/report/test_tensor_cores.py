@@ -51,6 +51,24 @@ def test_one_type_and_one_size_are_enough(tmp_path):
     assert [f.name for f in section.figures] == ["tensor_cores_gpu_rungs"]
 
 
+def with_layouts(run, size=8192):
+    for kernel, rate in (("wgmma_top_bf16", 880.0), ("cublaslt_bf16", 800.0)):
+        for layout in ("nt", "tn"):
+            run.time(f"gpu/matmul/{kernel}", 2 * size**3 / rate / 1e9, {"m": size, "n": size, "k": size, "layout": layout},
+                     flops_useful=2 * size**3, interleaved_with=2, judged={"largest_error": 2.0**-24})
+    return run
+
+
+def test_other_layouts_are_in_the_table_and_in_no_line(tmp_path):
+    plain_, section = section_of(tmp_path / "without", measured()), section_of(tmp_path / "with", with_layouts(measured()))
+    assert section.finding == plain_.finding and len(section.ladders[0].rungs) == len(plain_.ladders[0].rungs)
+    further = {plain(r["size"]): r["over"] for r in section.tables[0].rows if r not in plain_.tables[0].rows}
+    assert further == {f"N = 8192, layout = {x}": pytest.approx(1.1, rel=0.01) for x in ("nt", "tn")}
+    with_, without = ({f.name: f for f in s.figures} for s in (section, plain_))
+    assert with_.keys() == without.keys() and with_["tensor_cores_rates"].rows == without["tensor_cores_rates"].rows
+    assert "layout = tn) are in the CSV" in plain(with_["tensor_cores_gpu_over_peers"].caption)
+
+
 ERRORS = {"wgmma_3xtf32": (1.1, 6.0, 0.5), "wgmma_bf16x6": (0.6, 4.0, 0.4), "strassen_top": (30.0, 1e9, 9.0), "top": (2.6, 9.0, 1.2), "cublas": (2.5, 9.0, 1.1)}
 """In units of 2^-24 on random, scaled and cancelling inputs."""
 RATES = {"wgmma_3xtf32": 125.0, "wgmma_bf16x6": 120.0, "strassen_top": 70.0, "top": 59.0, "cublas": 51.0}

@@ -74,7 +74,7 @@ struct Case {
 
   template <typename SumOf>
   Matmul<Input, Output> compute(const SumOf& sum_of, bool by_columns = true) {
-    const auto it = matmul_of<Input, Output>({.params = sizes, .operands = host}, true);
+    const auto it = matmul_of<Input, Output>({.params = sizes, .operands = host}, MatmulLayout::nt);
     for (std::int64_t row = 0; row < it.m; ++row)
       for (std::int64_t col = 0; col < it.n; ++col) {
         const auto term = [&](std::int64_t i) {
