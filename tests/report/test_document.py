@@ -151,9 +151,9 @@ def test_gpu_and_cpu_ladders_are_compared(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "experiments").glob("*.toml") if p.stem not in ("sources", "claims")))
-def test_a_single_experiment_fills_its_first_page(name, tmp_path, quick, capfd):
+def test_a_single_experiment_fills_its_first_page(name, tmp_path, quick):
     """Finding, figure and what the experiment says of the literature’s claims begin on page 1, which is full to the foot.
-    Nothing is left out as damaged: a mistake in an experiment's code is to be seen here."""
+    Code 0: nothing is left out as damaged, by which a mistake in an experiment's code is seen here."""
     machines = [m for m in RECORDED.iterdir() if (m / f"{name}.json").is_file()]
     if not machines:
         pytest.skip("not recorded yet")
@@ -162,7 +162,6 @@ def test_a_single_experiment_fills_its_first_page(name, tmp_path, quick, capfd):
         assert data["page"]["question"] and len(data["page"]["sentences"]) == 1 and data["page"]["sentences"][0]
         assert any(b["kind"] in ("figures", "table") for b in data["first"])
         assert lowest_ink(tmp_path / str(i)) > 0.75
-    assert "cannot be" not in capfd.readouterr().err
 
 
 def lowest_ink(folder) -> float:
