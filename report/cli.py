@@ -61,15 +61,15 @@ def render(study: Study, folder: Path, again: str) -> int:
     for warning in study.warnings:
         print(f"report: {warning}", file=sys.stderr)
     made = document.make(study)
-    untold = [text for c in made.found if isinstance(c.section, Untold) for text in c.section.warnings]
+    untold = [text for section in made.sections if isinstance(section, Untold) for text in section.warnings]
     for text in untold:
         print(f"report: {text}", file=sys.stderr)
-    with output.written(made.figures(), made.tables, folder) as drawn:
-        if not drawn:
+    with output.written(made.figures(), made.tables, folder) as undrawn:
+        if output.NO_MATPLOTLIB in undrawn.values():
             print(f"report: matplotlib is not installed: CSV only, no figures; later: {again}", file=sys.stderr)
-        document.write(document.data(made, drawn), folder)
+        document.write(document.data(made, undrawn), folder)
         code = _typeset(folder, again)
-    return BAD_INPUT if code == OK and untold else code
+    return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code
 
 
 def _typeset(folder: Path, again: str) -> int:

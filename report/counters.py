@@ -88,10 +88,10 @@ STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_m
 """What an active warp is seen at, in ncu's words: 'selected' issues, 'not_selected' could, the others wait."""
 
 
-def number(text: str | None) -> float | None:
+def number(text: str) -> float | None:
     """A value of ncu's CSV, which has thousands separators; None if there is none, as in a row that is cut off."""
     try:
-        return float((text or "").replace(",", ""))
+        return float(text.replace(",", ""))
     except ValueError:
         return None
 
@@ -104,9 +104,9 @@ def text_of(path: Path) -> str:
 
 
 def kernel_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a raw page: one a kernel. Lines of ncu's own and the row of units are dropped."""
+    """The rows of a raw page: one a kernel, empty where a row is cut off. Lines of ncu's own and the row of units are dropped."""
     lines = [line for line in text_of(path).splitlines() if line.startswith('"')]
-    return [row for row in csv.DictReader(lines) if row.get("ID")]
+    return [row for row in csv.DictReader(lines, restval="") if row.get("ID")]
 
 
 def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
@@ -176,7 +176,7 @@ def earlier(target: Path, machine: str) -> dict:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit codes: 0 done, 2 nothing was read or wrong usage."""
+    """Exit codes: 0 done, 2 nothing was read or wrong usage, 4 the file could not be written."""
     if len(arguments) != 3:
         print(__doc__, file=sys.stderr)
         return 2
@@ -200,7 +200,11 @@ def main(arguments: list[str]) -> int:
         "tool": "Nsight Compute (ncu)",
         "points": dict(sorted((kept | points).items())),
     }
-    target.write_text(json.dumps(result, indent=1) + "\n")
+    try:
+        target.write_text(json.dumps(result, indent=1) + "\n")
+    except OSError as error:
+        print(f"counters: {target} cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 4
     print(f"counters of {len(points)} points: {target}")
     return 0
 

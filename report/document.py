@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from report.claims.verdict import Finding
 from report.data.collect import Study
 from report.experiment import Figure, Section, Table
 from report.sections import comparison, first_page, literature, machines, method, provenance, references
-from report.sections.contributions import Contribution, contributions
+from report.sections.contributions import Contribution, contributions, told
 from report.text import blocks, sources
 
 TEMPLATE = Path(__file__).parent / "template" / "report.typ"
@@ -78,8 +78,8 @@ def make(study: Study) -> Document:
     found = contributions(study)
     first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
-    return Document(study, [replace(c, section=_without(c.section, first)) for c in found],
-                    [comparison.section(x) for x in comparison.comparisons(ladders)], _paired(first))
+    joined = [told(comparison.TITLE, lambda x=x: comparison.section(x)) for x in comparison.comparisons(ladders)]
+    return Document(study, [replace(c, section=_without(c.section, first)) for c in found], joined, _paired(first))
 
 
 def _with_claims(document: Document) -> list[Contribution]:
@@ -106,35 +106,35 @@ def _paired(items: Sequence) -> list:
     return made
 
 
-def data(document: Document, drawn: bool) -> dict:
-    """The whole document as data for the template."""
+def data(document: Document, undrawn: Mapping[str, str]) -> dict:
+    """The whole document as data for the template; `undrawn`: the figures that are not drawn, and why."""
     study, found, single = document.study, _with_claims(document), first_page.is_single(document.found)
     page = first_page.compose(study, found, document.joined)
-    main = [] if single else [block for c in found for block in _experiment(c, drawn)]
+    main = [] if single else [block for c in found for block in _experiment(c, undrawn)]
     for section in document.joined:
-        main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, drawn)]
+        main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, undrawn)]
     main += _literature(document.claims)
-    first = _body(replace(found[0].section, figures=document.first), drawn)[1:] if single else blocks.figures(
-        document.first, drawn)
+    first = _body(replace(found[0].section, figures=document.first), undrawn)[1:] if single else blocks.figures(
+        document.first, undrawn)
     return {"page": {k: _cleaned(v) for k, v in page.items()}, "first": first, "main": main,
             "method": method.method(study) + method.validity(study) + references.section(found, document.claims),
-            "appendix": _appendix(document, drawn)}
+            "appendix": _appendix(document, undrawn)}
 
 
 def _cleaned(value: object) -> object:
     return [blocks.clean(v) for v in value] if isinstance(value, list) else blocks.clean(value)
 
 
-def _experiment(one: Contribution, drawn: bool) -> list[dict]:
+def _experiment(one: Contribution, undrawn: Mapping[str, str]) -> list[dict]:
     """Half a page: title, question with its source, finding, figures, claims."""
     source = sources.cite_all(one.view.references)
     return [blocks.heading(one.view.title), blocks.question(f"{one.view.question}{f' ({source})' if source else ''}"),
-            *_body(one.section, drawn)]
+            *_body(one.section, undrawn)]
 
 
-def _body(section: Section, drawn: bool) -> list[dict]:
+def _body(section: Section, undrawn: Mapping[str, str]) -> list[dict]:
     """Finding, figures, claims, tables: text after the figures fills a page that they leave half empty."""
-    return [blocks.paragraph(section.finding, section.figures), *blocks.figures(section.figures, drawn),
+    return [blocks.paragraph(section.finding, section.figures), *blocks.figures(section.figures, undrawn),
             *map(blocks.verdict, section.claims), *map(blocks.table, section.tables)]
 
 
@@ -146,12 +146,12 @@ def _literature(found: Sequence[Finding]) -> list[dict]:
     return [blocks.heading(literature.TITLE), blocks.question(literature.QUESTION), blocks.paragraph(text), blocks.table(table)]
 
 
-def _appendix(document: Document, drawn: bool) -> list[dict]:
+def _appendix(document: Document, undrawn: Mapping[str, str]) -> list[dict]:
     made = []
     titles = [c.view.title for c in document.found] + [comparison.TITLE] * len(document.joined)
     for title, section in zip(titles, document.sections):
         if section.appendix:
-            made += [blocks.heading(title), *_extras(section.appendix, drawn)]
+            made += [blocks.heading(title), *_extras(section.appendix, undrawn)]
     if document.claims:
         made += [blocks.heading(literature.TITLE), *map(blocks.table, literature.tables(document.claims))]
     texts, tables = machines.section(document.study)
@@ -161,7 +161,7 @@ def _appendix(document: Document, drawn: bool) -> list[dict]:
                    *provenance.contexts(document.study)]
 
 
-def _extras(items: Sequence[Figure | Table | str], drawn: bool) -> list[dict]:
+def _extras(items: Sequence[Figure | Table | str], undrawn: Mapping[str, str]) -> list[dict]:
     made = []
     for item in items:
         if isinstance(item, str):
@@ -170,17 +170,17 @@ def _extras(items: Sequence[Figure | Table | str], drawn: bool) -> list[dict]:
             made.append(blocks.table(item))
         else:
             made.append(item)
-    return _with_figures(made, drawn)
+    return _with_figures(made, undrawn)
 
 
-def _with_figures(items: list, drawn: bool) -> list[dict]:
+def _with_figures(items: list, undrawn: Mapping[str, str]) -> list[dict]:
     """Runs of figures as blocks, so that half ones in a row stand side by side."""
     made, run = [], []
     for item in [*items, None]:
         if isinstance(item, Figure):
             run.append(item)
             continue
-        made += blocks.figures(run, drawn)
+        made += blocks.figures(run, undrawn)
         run = []
         made += [item] if item else []
     return made

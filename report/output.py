@@ -15,10 +15,12 @@ from pathlib import Path
 from threading import BrokenBarrierError
 
 from report.experiment import Figure, Table
+from report.faults import UNUSABLE, why
 from report.forks import belong_to
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-ENDINGS = (".csv", ".pdf", ".svg", ".png")
+PICTURES = (".pdf", ".svg", ".png")
+ENDINGS = (".csv", *PICTURES)
 LIST = ".written"
 """A file in each folder that lists what the last report wrote there."""
 MOST_WORKERS = 8
@@ -26,8 +28,12 @@ LONGEST = 600
 """Seconds to wait for the others, one of which may have been killed."""
 
 
+NO_MATPLOTLIB = "matplotlib is missing"
+UNEXPECTED = "since its values are not those that a run writes"
+
+
 class NotDrawn(RuntimeError):
-    """A figure could not be drawn; the text says which and why."""
+    """A process that draws has ended before its figures were written."""
 
 
 def safe_name(text: str) -> str:
@@ -58,19 +64,21 @@ def write_csv(path: Path, rows: Sequence[dict]) -> None:
 
 
 @contextmanager
-def written(figures: Sequence[Figure], tables: Callable[[], Sequence[Table]], output: Path) -> Iterator[bool]:
+def written(figures: Sequence[Figure], tables: Callable[[], Sequence[Table]], output: Path) -> Iterator[dict[str, str]]:
     """Writes tables/ and, of the figures, what the document needs; the block may typeset it while figures/ gets the
-    rest. False where matplotlib is missing, so that there is only the CSV. The tables are made while figures are drawn.
+    rest. Yields the figures that are not drawn, of which there is only the CSV, and why; it may have more of them when
+    the block has ended. The tables are made while figures are drawn.
     """
     folder = _data(figures, output / "figures")
     if not find_spec("matplotlib"):
         _data(tables(), output / "tables")
-        yield False
+        yield {figure.name: NO_MATPLOTLIB for figure in figures}
         return
-    with _drawing(figures, folder) as draw:
+    undrawn: dict[str, str] = {}
+    with _drawing(figures, folder, undrawn) as draw:
         _data(tables(), output / "tables")
         draw()
-        yield True
+        yield undrawn
 
 
 def _data(items: Sequence[Figure | Table], folder: Path) -> Path:
@@ -91,18 +99,24 @@ def _remove_stale(folder: Path, names: set[str]) -> None:
 
 
 @contextmanager
-def _drawing(figures: Sequence[Figure], folder: Path) -> Iterator[Callable]:
+def _drawing(figures: Sequence[Figure], folder: Path, undrawn: dict[str, str]) -> Iterator[Callable]:
     """Draws in several processes, which have the figures by being forks, since a way of drawing cannot be sent; each
-    takes the next figure when it has drawn one. This one draws when the block says so, until every PDF is written."""
+    takes the next figure when it has drawn one. This one draws when the block says so, until every PDF is written.
+    What cannot be drawn comes into `undrawn` then, and when all is written."""
     from report.draw import style  # noqa: F401 - loaded once, for all
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
-    work = _Work(figures, folder, context.Value("i", 0), context.Barrier(number, timeout=LONGEST))
+    work = _Work(figures, folder, context.Value("i", 0), context.Array("b", len(figures)), context.Barrier(number, timeout=LONGEST))
+
+    def draw() -> None:
+        work.pdfs()
+        undrawn.update(work.undrawn())
+
     helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(1, number)]
     for helper in helpers:
         helper.start()
     try:
-        yield work.pdfs
+        yield draw
         work.others()
     except BrokenBarrierError:
         pass  # the one that failed says why, and the others stop by themselves
@@ -114,7 +128,8 @@ def _drawing(figures: Sequence[Figure], folder: Path) -> Iterator[Callable]:
         for helper in helpers:
             helper.join()
     if work.all_written.broken or any(helper.exitcode for helper in helpers):
-        raise NotDrawn("a figure could not be drawn; see above")
+        raise NotDrawn("a process that draws figures has ended early")
+    undrawn.update(work.undrawn())
 
 
 @dataclass
@@ -125,8 +140,10 @@ class _Work:
     folder: Path
     taken: object
     """The number of figures that a process has taken."""
+    failed: object
+    """Of each figure whether it could not be drawn."""
     all_written: object
-    """Where each waits for the others' PDFs; broken where one fails."""
+    """Where each waits for the others' PDFs; broken where one ends early."""
     mine: list = field(default_factory=list)
 
     def help(self, parent: int) -> None:
@@ -135,19 +152,18 @@ class _Work:
         try:
             self.pdfs()
             self.others()
-        except NotDrawn as error:
-            sys.exit(f"report: {error}")
         except BrokenBarrierError:
             sys.exit(1)  # another one failed, which says why
 
     def pdfs(self) -> None:
         from report.draw import style
         try:
-            while (one := self._next()) is not None:
+            while (index := self._next()) is not None:
+                one = self.figures[index]
                 fig = style.figure(one.height, one.half)
-                with _naming(one):
+                with self._naming(index, PICTURES):
                     one.draw(fig)
-                    self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), one))
+                    self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), index))
         except BaseException:
             self.all_written.abort()
             raise
@@ -155,24 +171,37 @@ class _Work:
 
     def others(self) -> None:
         from report.draw import style
-        for fig, one in self.mine:
-            with _naming(one):
-                style.save_others(fig, self.folder, safe_name(one.name))
+        for fig, index in self.mine:
+            with self._naming(index, PICTURES[1:]):
+                style.save_others(fig, self.folder, safe_name(self.figures[index].name))
 
-    def _next(self) -> Figure | None:
+    def undrawn(self) -> dict[str, str]:
+        return {figure.name: UNEXPECTED for figure, failed in zip(self.figures, self.failed) if failed}
+
+    def _next(self) -> int | None:
         with self.taken.get_lock():
             index, self.taken.value = self.taken.value, self.taken.value + 1
-        return self.figures[index] if index < len(self.figures) and not self.all_written.broken else None
+        return index if index < len(self.figures) and not self.all_written.broken else None
+
+    @contextmanager
+    def _naming(self, index: int, endings: Sequence[str]) -> Iterator[None]:
+        """What goes wrong with a figure's values is told with its name and leaves no such files of it, nor of an earlier one."""
+        name = safe_name(self.figures[index].name)
+        try:
+            with _told(name):
+                yield
+        except UNUSABLE as error:
+            print(f"report: the figure {name} cannot be drawn: {why(error)}", file=sys.stderr, flush=True)
+            self.failed[index] = True
+            for ending in endings:
+                (self.folder / f"{name}{ending}").unlink(missing_ok=True)
 
 
 @contextmanager
-def _naming(figure: Figure) -> Iterator[None]:
-    """What goes wrong with a figure's values is told with its name, what the drawing warns of in a line each."""
-    try:
-        with warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always", UserWarning)
-            yield
-        for one in warned:
-            print(f"report: the figure {safe_name(figure.name)}: {' '.join(str(one.message).split())}", file=sys.stderr)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise NotDrawn(f"the figure {safe_name(figure.name)} cannot be drawn: {type(error).__name__}: {error}") from error
+def _told(name: str) -> Iterator[None]:
+    """What drawing this figure warns of is a line each."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for one in warned:
+        print(f"report: the figure {name}: {' '.join(str(one.message).split())}", file=sys.stderr)

@@ -10,8 +10,8 @@ from report.claims.literature import findings as of_data
 from report.claims.values import Fault
 from report.claims.verdict import Finding
 from report.data.collect import Study
+from report.faults import UNUSABLE, why
 from report.sections import module
-from report.sections.contributions import UNUSABLE
 
 
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
@@ -27,7 +27,7 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
         try:
             return getattr(module.of(view), function)(view)
         except UNUSABLE as error:
-            raise Fault(f"{entry.judge}() cannot judge these results: {type(error).__name__}: {error}") from error
+            raise Fault(f"{entry.judge}() cannot judge these results: {why(error)}") from error
     return of_data(entries, Data(study.runs, study.counters, study.hazards, study.compilers), judge)
 
 

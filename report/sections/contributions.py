@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from report.data.collect import Study
 from report.data.view import View
-from report.experiment import Section
+from report.experiment import Section, Table
+from report.faults import UNUSABLE, why
 from report.sections import module
-
-
-UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What code raises that meets values that it did not expect."""
+from report.text import blocks
 
 
 @dataclass(frozen=True)
@@ -44,15 +40,18 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}
     suite = tuple(views.values()) if view.settings.get("collects") else ()
+    made[view.name] = told(view.name, lambda: module.of(view).section(replace(view, joined=joined, suite=suite)))
+
+
+def told(name: str, make: Callable[[], Section | None]) -> Section | None:
+    """The section, whose tables can be written; of values that its code does not expect one that says so, so that the
+    others are told all the same."""
     try:
-        made[view.name] = module.of(view).section(replace(view, joined=joined, suite=suite))
+        section = make()
+        for item in (*section.tables, *section.appendix) if section else ():
+            if isinstance(item, Table):
+                blocks.table(item)
+        return section
     except UNUSABLE as error:
-        made[view.name] = _untold(view, error)
-
-
-def _untold(view: View, error: Exception) -> Section:
-    """So that the other experiments are told all the same."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    why = f"{type(error).__name__}: {' '.join(str(error).split())} ({Path(place.filename).name}, line {place.lineno})"
-    return Untold("Its results have values that its report does not expect.",
-                  warnings=[f"{view.name} cannot be told from these results: {why}."])
+        return Untold("Its results have values that its report does not expect.",
+                      warnings=[f"{name} cannot be told from these results: {why(error)}."])

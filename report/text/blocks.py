@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from report.claims.verdict import Finding, bare, stated
 from report.experiment import Figure, Table
@@ -65,24 +65,25 @@ def entries(items: Sequence[str]) -> dict:
     return {"kind": "entries", "items": [clean(i) for i in items]}
 
 
-def figures(shown: Sequence[Figure], drawn: bool) -> list[dict]:
-    """Figures one below the other, two half ones in a row side by side."""
+def figures(shown: Sequence[Figure], undrawn: Mapping[str, str]) -> list[dict]:
+    """Figures one below the other, two half ones in a row side by side. `undrawn`: those that are not, and why."""
     made, waiting = [], None
     for figure in shown:
         if figure.half and waiting:
-            made[-1]["items"].append(_figure(figure, drawn))
+            made[-1]["items"].append(_figure(figure, undrawn))
             waiting = None
         else:
-            made.append({"kind": "figures", "items": [_figure(figure, drawn)]})
+            made.append({"kind": "figures", "items": [_figure(figure, undrawn)]})
             waiting = figure if figure.half else None
     return made
 
 
-def _figure(figure: Figure, drawn: bool) -> dict:
-    """Where matplotlib is missing its caption stands alone and says where the numbers are."""
-    note = "" if drawn else f" (Not drawn, matplotlib is missing; the numbers are in figures/{safe_name(figure.name)}.csv.)"
+def _figure(figure: Figure, undrawn: Mapping[str, str]) -> dict:
+    """Of one that is not drawn the caption stands alone and says why, and where the numbers are."""
     name = safe_name(figure.name)
-    return {"name": name, "file": f"figures/{name}.pdf" if drawn else "", "caption": clean(figure.caption + note),
+    why = undrawn.get(figure.name)
+    note = f" (Not drawn, {why}; the numbers are in figures/{name}.csv.)" if why else ""
+    return {"name": name, "file": "" if why else f"figures/{name}.pdf", "caption": clean(figure.caption + note),
             "alt": clean(figure.alt), "half": figure.half}
 
 

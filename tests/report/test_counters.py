@@ -215,7 +215,7 @@ def test_points_of_the_same_machine_are_kept(tmp_path):
 
 def test_a_row_that_is_cut_off_has_no_values(tmp_path):
     (tmp_path / "points").write_text("gpu/a\n")
-    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X"])
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X"], ["2"])
     assert read(tmp_path) == 0 and "ffma" not in json.loads((tmp_path / "counters.json").read_text())["points"]["gpu/a"]
 
 
@@ -226,6 +226,13 @@ def test_a_target_that_holds_no_counters_is_left_as_it_is(tmp_path, capsys, old)
     (tmp_path / "counters.json").write_text(old)
     assert read(tmp_path) == 2 and "holds no counters" in capsys.readouterr().err
     assert (tmp_path / "counters.json").read_text() == old
+
+
+def test_a_target_that_cannot_be_written_is_told(tmp_path, capsys):
+    (tmp_path / "points").write_text("gpu/a\n")
+    csv(tmp_path / "csv", MARK, ["1", "f()", "GPU X", "7"])
+    assert counters.main([str(tmp_path / "points"), str(tmp_path / "csv"), str(tmp_path / "none" / "x.json")]) == 4
+    assert "x.json cannot be written: No such file" in capsys.readouterr().err
 
 
 def test_points_that_cannot_be_read_are_told(tmp_path, capsys):

@@ -17,8 +17,8 @@ from synthetic import Run, ladder, write
 from report import cli, output
 from report.data.collect import collect
 from report.data.load import InputError, load
-from report.experiment import Figure
-from report.sections import generic
+from report.experiment import Column, Figure, Section, Table
+from report.sections import comparison, generic
 
 
 @pytest.fixture(autouse=True)
@@ -160,12 +160,37 @@ def test_an_experiment_that_cannot_be_told_costs_no_other(tmp_path, plain, capsy
     assert "Title of matmul" in (tmp_path / "out" / "report.json").read_text()
 
 
-def test_a_figure_that_cannot_be_drawn_is_named(tmp_path, capsys):
-    def fail(fig):
-        raise ValueError("no")
-    with pytest.raises(output.NotDrawn, match="bad cannot be drawn: ValueError: no"):
-        with output.written([Figure("bad", [], fail, "", "")], list, tmp_path):
-            pass
+def sized(value):
+    return f"{value:.1f}"
+
+
+def test_a_table_that_cannot_be_written_costs_its_experiment_alone(tmp_path, plain, capsys, monkeypatch):
+    small().save(tmp_path / "in")
+    ladder().save(tmp_path / "in")
+    table = Table("odd", "Sizes.", (Column("x", "x", sized),), [{"x": "many"}])
+    monkeypatch.setattr(generic, "section", lambda view: Section("Told.", appendix=[table]))
+    code, text = said(tmp_path, capsys)
+    assert code == cli.BAD_INPUT and "small cannot be told from these results: ValueError: Unknown format code 'f'" in text
+    assert "Title of matmul" in (tmp_path / "out" / "report.json").read_text()
+
+
+def test_a_comparison_that_cannot_be_told_costs_no_experiment(tmp_path, plain, capsys, monkeypatch):
+    for side in ("cpu", "gpu"):
+        ladder(side).save(tmp_path / "in" / side)
+    monkeypatch.setattr(comparison, "section", lambda found: found.sizes["n"])
+    code, text = said(tmp_path, capsys)
+    assert code == cli.BAD_INPUT and "The GPU against the CPU cannot be told from these results: TypeError" in text
+    assert "matmul_ladder_rungs" in (tmp_path / "out" / "report.json").read_text()
+
+
+def test_a_figure_that_cannot_be_drawn_is_named_and_the_report_written(tmp_path, quick, capfd, monkeypatch):
+    small().save(tmp_path / "in")
+    figure = Figure("odd", [{"x": 1}], lambda fig: {}["x"], "Odd.", "alt")
+    monkeypatch.setattr(generic, "section", lambda view: Section("Told.", figures=[figure]))
+    assert cli.main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == cli.BAD_INPUT
+    assert capfd.readouterr().err.startswith("report: the figure odd cannot be drawn: KeyError: 'x' (test_hostile_files.py, line")
+    assert (tmp_path / "out" / "report.pdf").exists()
+    assert "Odd. (Not drawn, since its values" in (tmp_path / "out" / "report.json").read_text()
 
 
 def test_what_drawing_warns_of_is_a_line(tmp_path, capsys):

@@ -1,0 +1,29 @@
+"""Code that meets values which it did not expect: told in one line, so that it costs one section or one figure.
+
+Results that were damaged can be read and still hold values that no run writes, more kinds of them than an experiment's
+code can look for. The line names the file and line of ours that failed and the exit code tells, too, so that a mistake
+in that code does not pass for damage: of every recorded experiment the tests demand code 0, and no such line.
+"""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What such code raises. Other exceptions, as of a name that does not exist, are mistakes whatever the values."""
+LONGEST = 300
+"""Letters that are told of an exception's own text, which may quote a value of any length."""
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def why(error: Exception) -> str:
+    """'KeyError: 'each' (parallelism.py, line 95)', of printable characters."""
+    text = " ".join(str(error).split())[:LONGEST]
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((f for f in reversed(frames) if _is_ours(Path(f.filename))), frames[-1])
+    return f"{type(error).__name__}: {''.join(c if c.isprintable() else '?' for c in text)} ({Path(place.filename).name}, line {place.lineno})"
+
+
+def _is_ours(path: Path) -> bool:
+    return ROOT in path.parents and "site-packages" not in path.parts
