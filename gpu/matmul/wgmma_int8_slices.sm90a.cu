@@ -1,26 +1,28 @@
 /// FP32's accuracy in INT8, the Ozaki scheme: numbers of A and B are whole numbers of 31 bits, by rows of A and columns
-/// of B (int8_slices.hpp), cut into four slices of 8 bits. Tensor cores multiply and add slices exactly: nothing is
-/// rounded but numbers, once, when they are cut, and the sums of each of four weights, when these become float32. Of
-/// the 16 products of slices the 6 below 2^-32 of the largest numbers are left out.
+/// of B, cut into four slices of 8 bits (int8_slices.hpp). Tensor cores multiply and add slices exactly: nothing is
+/// rounded but each number, when it is cut, and each of the four sums of products of one weight, when it becomes a
+/// float32. Of the 16 products of slices those 6 are left out that are 2^-30 of the largest numbers' product at most.
 ///
-/// A tile of C has four sums one after the other, of the products of 4, 3, 2 and 1 pairs of slices, from the smallest
-/// weight to the largest: to the pipeline each is a product of INT8 matrices like any other, as deep as all its pairs
-/// together. Only after each of them the sums are added to others, in further registers.
+/// A tile of C has these four sums one after the other, of the products of 4, 3, 2 and 1 pairs of slices, the smallest
+/// weight first. For the pipeline each is a product of INT8 matrices as any other, as deep as its pairs together; only
+/// after each of them, four times a tile, sums are converted and added to those in further registers.
 ///
-/// Errors. An element is off by about 2^-31 (|a||b'| + |a'||b|), where a' and b' are the largest numbers of A's row and
-/// B's column, and by two roundings of float32, however large k is. With numbers of one size that is below SGEMM's
-/// bound, (k + 2) 2^-24 |A||B|; so it is where rows and columns of A and B have any scales of their own, those along k
-/// included, since A's columns and B's rows are balanced first (cut_slices.hpp). It is not where |A||B| is less than
-/// 2^-7 of a' b' all the same: where the large numbers of a row meet only small ones of the column. There the error is
-/// small beside the largest elements of C alone, and in short sums, of a few terms, up to 4 times SGEMM's bound. From
-/// k = 256 on the largest errors are below those of SGEMM with random, badly scaled and cancelling inputs.
+/// Errors. Let a' and b' be the largest numbers of a row of A and a column of B. An element of C is off by two
+/// roundings of FP32, however large k is, and by what is cut off numbers, 2^-31 a' or b' of each, and left out of
+/// products: by k 2^-28 a' b' at most. Were all numbers of one size, that would be a sixteenth of SGEMM's bound, (k +
+/// 2) 2^-24 |A||B|; so an element is within that bound if |a||b| along k is a' b' / 16 on average or more. It need not
+/// be where the large numbers of a row meet small ones of the column: then the error is bounded beside a' b' alone, as
+/// wherever a row has one exponent. Any scales of rows, of columns and of numbers along k are taken back before
+/// (cut_slices.hpp). With random, badly scaled and cancelling inputs the largest errors are below those of SGEMM from k
+/// = 256 on; in sums of a few terms single elements may be off by more than its bound, so that 4 times that is asked.
+/// No other kernel takes over where an error is larger.
 ///
-/// Not as in SGEMM: where a row of A or a column of B has an infinity, NaN results. Denormal numbers are kept. Only the
-/// last step overflows.
+/// Not as in SGEMM: where a row of A or a column of B has an infinity, NaN results. Denormal numbers are kept, and
+/// nothing overflows before C does.
 ///
 /// Floor: ten times the operations over INT8's measured roof, 1921 Tera-operations a second on an H200: 192 TFLOP/s,
-/// 0.72 ms at N = 4096, and 0.16 ms to find exponents and to cut. SGEMM's is 66 TFLOP/s. Of the rate that one product
-/// reaches, about 1500 TFLOP/s, 150 are left.
+/// 0.72 ms at N = 4096, and 0.16 ms to find exponents and to cut; FP32's roof is 67 TFLOP/s. At the share of its roof
+/// that one product of BF16 reaches, 800 of 989 TFLOP/s, 155 are left, and 120 with those kernels before.
 /// Source: Ozaki, Ogita, Oishi, Rump 2012; Ootomo, Ozaki, Yokota 2024; Uchino, Ozaki, Imamura 2025.
 #include "gpu/matmul/cut_slices.hpp"
 #include "gpu/matmul/wgmma_terms.hpp"
