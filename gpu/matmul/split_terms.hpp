@@ -41,8 +41,8 @@ struct SplitGrid {
   int blocks, a_blocks, a_across, b_across;
 };
 
-SplitGrid split_grid(Type type, const MatmulShape& s) {
-  const int down = static_cast<int>(blocks_for(padded_depth(type, s.k), kSplitTile)),
+SplitGrid split_grid(std::int64_t padded_k, const MatmulShape& s) {
+  const int down = static_cast<int>(blocks_for(padded_k, kSplitTile)),
             across = static_cast<int>(blocks_for(s.n, kSplitTile)),
             a_blocks = down * static_cast<int>(blocks_for(s.m, kSplitTile));
   return {a_blocks + down * across, a_blocks, down, across};
@@ -50,7 +50,7 @@ SplitGrid split_grid(Type type, const MatmulShape& s) {
 
 /// A block for each tile; but few where most likely nothing is to be split.
 Launch split_launch(Type type, const MatmulShape& s, bool if_unfit = false) {
-  const int blocks = split_grid(type, s).blocks, few = 4 * gpu_facts().sm_count;
+  const int blocks = split_grid(padded_depth(type, s.k), s).blocks, few = 4 * gpu_facts().sm_count;
   return {{static_cast<unsigned>(if_unfit ? std::min(blocks, few) : blocks)}, {kSplitThreads}};
 }
 
@@ -192,27 +192,27 @@ __device__ __forceinline__ bool has_whole_tile(const Matrix<mem<float>>& x, int 
   return first_row + kSplitTile <= x.rows && first_col + kSplitTile <= x.cols;
 }
 
-/// The tile of A that begins at a row and a column.
-template <Type kType>
-__device__ __forceinline__ bool split_rows(const Matrix<mem<float>>& a, mem<std::uint32_t>* terms, int tile_row,
-                                           int tile_k, const Scaling& scaling) {
-  const int first_row = tile_row + static_cast<int>(threadIdx.x) / kQuads, k = tile_k + threadIdx.x % kQuads * 4;
+// Where a thread's quads along k begin in a tile: the same in each round.
+__device__ __forceinline__ int first_k_of_row_quad() { return threadIdx.x % kQuads * 4; }
+__device__ __forceinline__ int first_k_of_column_quad() { return threadIdx.x / 4 % kQuads * 4; }
+
+/// Calls use(row, k, numbers k to k + 3) for a thread's quads of the tile of A that begins at a row and a column.
+template <class Use>
+__device__ __forceinline__ void each_row_quad(const Matrix<mem<float>>& a, int tile_row, int tile_k, Use use) {
+  const int first_row = tile_row + static_cast<int>(threadIdx.x) / kQuads, k = tile_k + first_k_of_row_quad();
   float4 quad[kRounds];
   read_quads(a, has_whole_tile(a, tile_row, tile_k), first_row, k, kRowsOfRound, quad);
-  bool is_unfit = false;
 #pragma unroll
   for (int round = 0; round < kRounds; ++round) {
     const int row = first_row + round * kRowsOfRound;
     const reg<float> number[4] = {quad[round].x, quad[round].y, quad[round].z, quad[round].w};
-    if (row < a.rows) is_unfit |= write_terms<kType>(terms, row, k, a.cols, number, scaling);
+    if (row < a.rows) use(row, k, number);
   }
-  return is_unfit;
 }
 
-/// The same of B, whose columns become rows.
-template <Type kType>
-__device__ __forceinline__ bool split_columns(const Matrix<mem<float>>& b, mem<std::uint32_t>* terms, int first_k,
-                                              int first_col, const Scaling& scaling) {
+/// The same of B, whose columns become rows: use(column, k, numbers k to k + 3).
+template <class Use>
+__device__ __forceinline__ void each_column_quad(const Matrix<mem<float>>& b, int first_k, int first_col, Use use) {
   __shared__ mem<float> tile[kSplitTile][kSplitTile + 1];
   const int thread = threadIdx.x, first = thread / kQuads, col = thread % kQuads * 4;
   float4 quad[kRounds];
@@ -224,17 +224,15 @@ __device__ __forceinline__ bool split_columns(const Matrix<mem<float>>& b, mem<s
     to[0] = quad[round].x, to[1] = quad[round].y, to[2] = quad[round].z, to[3] = quad[round].w;
   }
   __syncthreads();
-  bool is_unfit = false;
+  const int k = first_k_of_column_quad();
 #pragma unroll
   for (int round = 0; round < kRounds; ++round) {
-    const int i = round * kSplitThreads + thread;
     // Four columns of eight quads for each warp: no two of its 32 numbers are in the same bank.
-    const int col = i / (4 * kQuads) * 4 + i % 4, k = i / 4 % kQuads * 4;
+    const int i = round * kSplitThreads + thread, col = i / (4 * kQuads) * 4 + i % 4;
     if (first_col + col >= b.cols) continue;
     const reg<float> number[4] = {tile[k][col], tile[k + 1][col], tile[k + 2][col], tile[k + 3][col]};
-    is_unfit |= write_terms<kType>(terms, first_col + col, first_k + k, b.rows, number, scaling);
+    use(first_col + col, first_k + k, number);
   }
-  return is_unfit;
 }
 
 /// In FP16, each block has one tile.
@@ -257,11 +255,15 @@ __global__ void __launch_bounds__(kSplitThreads)
   for (int block = first; block < grid.blocks; block += gridDim.x) {
     const int place = block - grid.a_blocks;
     if (place < 0)
-      is_unfit |= split_rows<kType>(a, a_terms, block / grid.a_across * kSplitTile, block % grid.a_across * kSplitTile,
-                                    scaling);
+      each_row_quad(a, block / grid.a_across * kSplitTile, block % grid.a_across * kSplitTile,
+                    [&](int row, int k, const reg<float>(&number)[4]) {
+                      is_unfit |= write_terms<kType>(a_terms, row, k, a.cols, number, scaling);
+                    });
     else
-      is_unfit |= split_columns<kType>(b, b_terms, place / grid.b_across * kSplitTile,
-                                       place % grid.b_across * kSplitTile, scaling);
+      each_column_quad(b, place / grid.b_across * kSplitTile, place % grid.b_across * kSplitTile,
+                       [&](int col, int k, const reg<float>(&number)[4]) {
+                         is_unfit |= write_terms<kType>(b_terms, col, k, b.rows, number, scaling);
+                       });
   }
   if constexpr (kIsScaled) {
     if (__syncthreads_or(is_unfit) && threadIdx.x == 0) atomicOr(range + kUnfit, 1u);
@@ -280,7 +282,7 @@ void split_into_terms(const Call& call, const TermRange& range) {
   }
   splitting.launch = split_launch(kType, shape, range.if_unfit);
   launch(splitting, split_terms<kType>, g.a, g.b, call.operand<mem<std::uint32_t>>(3),
-         call.operand<mem<std::uint32_t>>(4), split_grid(kType, shape), range.at);
+         call.operand<mem<std::uint32_t>>(4), split_grid(padded_depth(kType, shape.k), shape), range.at);
 }
 
 }  // namespace

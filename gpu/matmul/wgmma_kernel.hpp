@@ -38,6 +38,8 @@ struct Output {
 struct Piece {
   hopper::Place place;
   int tile = 0, first = 0, count = 0;
+  int b_ahead = 0;        // steps by which those of B are further along its rows than those of A
+  bool ends_tile = true;  // its sums, with those of the pieces before it, are the tile's
 };
 
 /// The pieces of a block, one after the other. The tiles of a cluster's blocks are one below the other, or the same one
@@ -89,9 +91,9 @@ struct Pieces {
 };
 
 /// One thread issues all loads. `sharers`: the blocks that load B together, a bit each.
-template <Shape kShape>
+template <Shape kShape, class Pieces>
 __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
-                                           std::uint32_t full, std::uint32_t empty, Pieces<kShape> pieces,
+                                           std::uint32_t full, std::uint32_t empty, Pieces pieces,
                                            std::uint16_t sharers) {
   int stage = 0;
   std::uint32_t phase = 1;  // all stages are empty at first
@@ -121,7 +123,7 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
         };
         if constexpr (kShape.b_by_columns()) {
           const int first = pieces.rank * kBoxRows;  // of the columns that this block loads
-          load_b(first * kStepBytes, step * kNumbers, col + first);
+          load_b(first * kStepBytes, (step + piece.b_ahead) * kNumbers, col + first);
         } else {
           constexpr int kLoads = kShape.boxes() * (kDepth / kBoxRows) / kShape.cluster;  // of B, by this block
 #pragma unroll
@@ -371,9 +373,9 @@ __device__ __forceinline__ void multiply_apart(std::uint32_t first_at, std::uint
 }
 
 /// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
-template <Type kType, Shape kShape, class Finish>
-__device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty,
-                                         Pieces<kShape> pieces, int first_sharer, int group, Finish finish) {
+template <Type kType, Shape kShape, class Pieces, class Finish>
+__device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty, Pieces pieces,
+                                         int first_sharer, int group, Finish finish) {
   const int lane = threadIdx.x % 32;
   const auto release = [&](int read) {
     if constexpr (kShape.cluster > 1) {

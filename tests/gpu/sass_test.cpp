@@ -273,6 +273,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Typed{"3xtf32", "Li192ELi1ELi1ELb0E", kHgmma, 6}, Typed{"bf16x6", "Li192ELi1ELi1ELb0E", kHgmma, 6},
                     Typed{"bf16x6", "Li128ELi1ELi1ELb0E", kHgmma, 6}, Typed{"bf16x9", "Li192ELi1ELi1ELb0E", kHgmma, 9},
                     Typed{"fp16x3", "Li192ELi1ELi1ELb0E", kHgmma, 12},
+                    Typed{"int8_slices", "Li192ELi1ELi1ELb0E", kIgmma},
+                    Typed{"int8_slices", "Li128ELi1ELi1ELb0E", kIgmma},
                     Typed{"top_fp8", "Li256ELi1ELi1ELb0E", kQgmma, 8}),
     [](const auto& info) { return info.param.rung + "_" + std::to_string(info.index); });
 

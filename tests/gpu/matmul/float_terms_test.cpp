@@ -15,6 +15,7 @@
 
 #include "common/problem/matmul.hpp"
 #include "common/problem/problem.hpp"
+#include "gpu/matmul/int8_slices.hpp"
 #include "tests/gpu/matmul/tensor_core_model.hpp"
 
 namespace rung {
@@ -197,6 +198,74 @@ TEST(FloatTerms, AreMultipliedFromTheSmallestProductsUp) {
   }
 }
 
+// --- slices of a number ---------------------------------------------------------------------------------------------
+
+/// A number of a row of an exponent, as the cutting kernel makes it whole.
+int whole_of(float x, int exponent) {
+  return static_cast<int>(std::nearbyint(std::ldexp(double(x), wgmma::kFractionBits - exponent)));
+}
+
+/// What a whole number's slices add up to; each is held to be an INT8, the first one not to be -128.
+std::int64_t sum_of_slices(int whole) {
+  std::int64_t sum = 0;
+  for (int place = 0; place < wgmma::kSlices; ++place) {
+    const int slice = wgmma::slice_of(whole, place);
+    EXPECT_GE(slice, place == 0 ? -127 : -128) << whole;
+    EXPECT_LE(slice, 127) << whole;
+    sum = sum * 256 + slice;
+  }
+  return sum;
+}
+
+TEST(Int8Slices, AreAWholeNumberThatMissesTheNumberByHalfOfTheLast) {
+  for (std::uint64_t i = 0; i < 200000; ++i) {
+    const float x = any_float(i, -149, 127);
+    const int exponent = wgmma::exponent_of(bits_of(x)) + static_cast<int>(i % 3) * 10;  // of larger ones in its row
+    const int whole = whole_of(x, exponent);
+    ASSERT_EQ(sum_of_slices(whole), whole);
+    ASSERT_LE(std::abs(std::ldexp(double(whole), exponent - wgmma::kFractionBits) - x), std::ldexp(0.5, exponent - 31));
+  }
+}
+
+TEST(Int8Slices, OfTheLargestNumbersOfARowLeaveTheFirstOneBelow128) {
+  for (float x = 0x1.f8p0f; x < 2; x = std::nextafter(x, 2.0f) + 0x1p-20f)
+    for (const float one : {x, -x, 0x1.fffffep0f, -0x1.fffffep0f, std::nextafter(0x1.fcp0f, 0.0f), 0x1.fcp0f}) {
+      const int exponent = wgmma::exponent_of(bits_of(one));
+      ASSERT_TRUE(exponent == 1 || exponent == 2) << one;
+      ASSERT_EQ(sum_of_slices(whole_of(one, exponent)), whole_of(one, exponent)) << one;
+    }
+  EXPECT_EQ(wgmma::exponent_of(bits_of(1.0f)), 1);
+  EXPECT_EQ(wgmma::exponent_of(bits_of(-0.75f)), 0);
+}
+
+TEST(Int8Slices, HaveExponentsOfTheirOwnForZerosAndWhatIsNotFinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float x : {0.0f, -0.0f}) EXPECT_EQ(wgmma::exponent_of(bits_of(x)), wgmma::kNoExponent);
+  for (const float x : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()})
+    EXPECT_EQ(wgmma::exponent_of(bits_of(x)), wgmma::kNotFinite);
+  EXPECT_EQ(wgmma::exponent_of(bits_of(FLT_MAX)), 129);
+  for (const float x : {0x1p-149f, 0x1.8p-140f, FLT_MIN - 0x1p-149f}) {  // whole multiples of 2^-149 stay what they are
+    const int exponent = wgmma::exponent_of(bits_of(x));
+    EXPECT_EQ(std::ldexp(double(whole_of(x, exponent)), exponent - wgmma::kFractionBits), x);
+  }
+  // As a sum of exponents tells whether one of two lines has no result.
+  EXPECT_GT(wgmma::kNotFinite + wgmma::kNoExponent, wgmma::kNotFinite / 2);
+  EXPECT_LT(2 * 129, wgmma::kNotFinite / 2);
+}
+
+TEST(Int8Slices, HaveSumsThatInt32HoldsAtTheLargestSize) {
+  EXPECT_THROW(find_problem("matmul").complete({{"n", 1}, {"k", 32769}}), Error) << "k beyond which they may not";
+  std::int64_t largest = 0;
+  for (int order = 0; order < wgmma::kSlices; ++order) {
+    std::int64_t sum = 0;
+    for (int place = 0; place <= order; ++place)
+      sum += std::int64_t{place == 0 ? 127 : 128} * (place == order ? 127 : 128) * 32768;
+    largest = std::max(largest, sum);
+  }
+  EXPECT_LE(largest, std::numeric_limits<std::int32_t>::max());
+  EXPECT_GT(largest * 2, std::numeric_limits<std::int32_t>::max()) << "a fifth slice, or a larger k, would not do";
+}
+
 // --- the errors of sums ---------------------------------------------------------------------------------------------
 
 constexpr int kSide = 16;  // rows and columns of C
@@ -320,6 +389,48 @@ double fp16_error(const Product& p) {
   });
 }
 
+/// The exponents of a matrix's lines, each number's changed by that of its place in the line.
+template <typename Number, typename Change>
+std::vector<int> exponents(int lines, int length, const Number& number, const Change& change) {
+  std::vector<int> found(lines, wgmma::kNoExponent);
+  for (int line = 0; line < lines; ++line)
+    for (int i = 0; i < length; ++i)
+      if (const int exponent = wgmma::exponent_of(bits_of(number(line, i))); exponent != wgmma::kNoExponent)
+        found[line] = std::max(found[line], exponent + change(i));
+  return found;
+}
+
+/// As gpu/matmul/wgmma_int8_slices does it; without `is_balanced`, by rows of A and columns of B alone.
+double slices_error(const Product& p, bool is_balanced = true) {
+  const auto a = [&](int row, int i) { return p.a[row * p.k + i]; };
+  const auto b = [&](int col, int i) { return p.b_at(i, col); };
+  const auto none = [](int) { return 0; };
+  std::vector<int> of_rows = exponents(kSide, p.k, a, none), of_cols = exponents(kSide, p.k, b, none);
+  const auto along = [&](const auto& x, const std::vector<int>& of_lines) {
+    return exponents(
+        p.k, kSide, [&](int i, int line) { return x(line, i); }, [&](int line) { return -of_lines[line]; });
+  };
+  const std::vector<int> of_a = along(a, of_rows), of_b = along(b, of_cols);
+  const auto power = [&](int i) { return is_balanced ? wgmma::balance(of_a[i], of_b[i]) : 0; };
+  of_rows = exponents(kSide, p.k, a, power);
+  of_cols = exponents(kSide, p.k, b, [&](int i) { return -power(i); });
+  return largest_error(p, [&](int row, int col) {
+    std::array<std::int64_t, wgmma::kSlices> sum{};
+    for (int i = 0; i < p.k; ++i) {
+      const int of_a = whole_of(a(row, i), of_rows[row] - power(i)),
+                of_b = whole_of(b(col, i), of_cols[col] + power(i));
+      for (int x = 0; x < wgmma::kSlices; ++x)
+        for (int y = 0; x + y < wgmma::kSlices; ++y) sum[x + y] += wgmma::slice_of(of_a, x) * wgmma::slice_of(of_b, y);
+    }
+    float total = 0;
+    for (int order = wgmma::kSlices - 1; order >= 0; --order) {
+      EXPECT_EQ(sum[order], static_cast<std::int32_t>(sum[order]));
+      total = std::fma(total, 0x1p-8f, static_cast<float>(static_cast<std::int32_t>(sum[order])));
+    }
+    return std::ldexp(total, of_rows[row] + of_cols[col] - 14);
+  });
+}
+
 TEST(TensorCoreModel, CutsOffTowardsZero) {
   const std::vector<float> one{1, 0x1p-24f}, minus{-1, -0x1p-24f}, ones{1, 1}, tiny{1, 0x1p-26f}, many(16, 0x1p-24f);
   EXPECT_EQ(model::dot(one, ones, 0), 1.0f) << "1 + 2^-24 to float32";
@@ -350,6 +461,23 @@ TEST_P(ErrorsOfTerms, OfShortSumsAreWithinTheBoundOfTheirRecords) {
     EXPECT_LE(terms_error<Type::bf16>(p, 6), 2 * bound) << "k = " << k;
     EXPECT_LE(terms_error<Type::bf16>(p, 9), 2 * bound) << "k = " << k;
     EXPECT_LE(terms_error<Type::bf16>(p, 9), 4) << "k = " << k << ": two units in the last place at most";
+  }
+}
+
+TEST_P(ErrorsOfTerms, OfSlicesAreNoLargerThanThoseOfSgemm) {
+  for (const int k : {1, 2, 8, 16, 33, 64}) EXPECT_LE(slices_error(Product(k, GetParam())), 4 * (k + 2)) << "k = " << k;
+  for (const int k : {256, 1000, 4096, 16384}) {
+    const Product p(k, GetParam());
+    EXPECT_LE(slices_error(p), sgemm_error(p)) << "k = " << k;
+  }
+}
+
+/// Where rows and columns of both matrices have scales of their own, numbers of a row are small beside its largest one.
+TEST(Int8Slices, WouldLoseNumbersAlongKWereTheyNotBalanced) {
+  for (const int k : {8, 16, 33}) {
+    const Product p(k, "scaled");
+    EXPECT_GT(slices_error(p, false), 4 * (k + 2)) << "k = " << k;
+    EXPECT_LT(slices_error(p), k + 2) << "k = " << k;
   }
 }
 

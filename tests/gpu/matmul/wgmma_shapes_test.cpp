@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/problem/problem.hpp"
+#include "gpu/matmul/int8_slices.hpp"
 #include "gpu/matmul/wgmma_terms.hpp"
 
 namespace rung {
@@ -127,6 +128,18 @@ TEST(TermShapes, OfFp16HoldTwoStagesOfAWindowAndTwoMore) {
     EXPECT_LE(s.shared_bytes(), 227 * 1024);
     EXPECT_GE(s.stages, 4);
     EXPECT_LE(s.sums(), 192) << "registers of a thread";
+  }
+}
+
+TEST(TermShapes, HoldSlicesOfInt8AndTwoSetsOfSums) {
+  for (const wgmma::Named& named : wgmma::kTermShapes) {
+    SCOPED_TRACE(named.name);
+    const wgmma::Shape s = wgmma::shape_for(Type::int8, named.shape);
+    EXPECT_TRUE(s.is_possible());
+    EXPECT_TRUE(s.b_by_columns());
+    EXPECT_EQ(s.depth(), wgmma::kPaddedSlice) << "no step has numbers of two slices";
+    EXPECT_LE(s.shared_bytes(), 227 * 1024);
+    EXPECT_LE(2 * s.sums(), 192) << "registers of a thread";
   }
 }
 
