@@ -276,14 +276,6 @@ class Run:
     def complete(self) -> bool:
         return bool(self.context.get("complete", False))
 
-    @property
-    def load(self) -> float | None:
-        """The machine's when it began, over a minute; None if the system did not tell."""
-        match self.context.get("load_avg"):
-            case [int() | float() as minute, *_]:
-                return minute
-        return None
-
     def machine(self, side: str) -> Machine:
         c = self.context
         if side == "gpu":

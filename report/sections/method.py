@@ -8,6 +8,7 @@ from report.data.limits import LIMITS
 from report.data.records import Run
 from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
+from report.sections.provenance import load_of
 from report.text import blocks
 
 CITED = ("hoefler2015", "higham2002", "williams2009", "yang2020", "lee2010")
@@ -105,4 +106,4 @@ def validity(study: Study) -> list[dict]:
 
 def _busy(run: Run) -> bool:
     cores = run.context.get("cpu_cores")
-    return isinstance(cores, int) and (run.load or 0) > 0.5 * cores
+    return isinstance(cores, int) and (load_of(run) or 0) > 0.5 * cores

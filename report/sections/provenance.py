@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from report.data.collect import Study
+from report.data.records import Run
 from report.experiment import Column, Table, words
 from report.text import blocks, sources
 
@@ -58,7 +59,7 @@ def _runs(study: Study) -> Table:
     runs = {str(p.run.path): p.run for p in study.parts}
     rows = [{"experiment": r.experiment, "date": r.date[:19].replace("T", " "), "board": r.machine("gpu").id[4:12],
              "commit": str(r.context.get("git_commit", ""))[:10] + ("+" if r.context.get("git_dirty") else ""),
-             "load": r.load, "command": r.context.get("command_line"),
+             "load": load_of(r), "command": r.context.get("command_line"),
              "file": path, "study": r.context.get("study", "")}
             for path, r in sorted(runs.items(), key=lambda item: item[1].date)]
     return Table("runs", "The runs: date (UTC), the GPU board’s UUID, the commit that was built (+: with changes), the "
@@ -67,6 +68,14 @@ def _runs(study: Study) -> Table:
                      Column("board", "board", right=False), Column("commit", "commit", right=False),
                      Column("load", "load", lambda v: f"{v:.1f}"),
                      Column("command", "command", right=False, wide=True)), rows)
+
+
+def load_of(run: Run) -> float | None:
+    """The machine's when it began, over a minute; None if the system did not tell."""
+    match run.context.get("load_avg"):
+        case [int() | float() as minute, *_]:
+            return minute
+    return None
 
 
 def _files(study: Study) -> Table:
