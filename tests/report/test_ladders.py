@@ -126,5 +126,5 @@ def test_first_page_figures_are_not_shown_again(tmp_path):
     ladder("cpu", sizes=(512, 1024)).save(tmp_path)
     ladder("gpu", sizes=(512, 1024)).save(tmp_path)
     made = document.make(collect([tmp_path], []))
-    data = json.dumps(document.data(made, True)["main"])
+    data = json.dumps(document.data(made, {})["main"])
     assert made.first and not any(f"figures/{f.name}.pdf" in data for f in made.first)
