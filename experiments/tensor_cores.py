@@ -2,6 +2,7 @@
 accuracy costs: errors against rates, of narrower types and of float32 in parts."""
 
 from collections import Counter
+from collections.abc import Callable
 from math import log2
 
 from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, best_variants, build, judge, numbers, ratio,
@@ -30,7 +31,7 @@ def section(view: View) -> Section | None:
         figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *_error_figure(view, part),
                  *ladders.over_peers(f"{view.name}_gpu", main)],
         tables=[*_table(view, made), *_error_table(view, part)],
-        appendix=[x for i, ladder in enumerate(made) for x in _appendix(f"{view.name}_{ladder.type if i else 'gpu'}", ladder)])
+        appendix=[*_layouts_table(view, made), *(x for i, ladder in enumerate(made) for x in _appendix(f"{view.name}_{ladder.type if i else 'gpu'}", ladder))])
 
 
 def _appendix(stem: str, ladder: Ladder) -> list:
@@ -51,11 +52,11 @@ def _types_text(made: list[Ladder]) -> list[str]:
     return [f"The fastest rung of each further type{where}: {'; '.join(told)}."] if told else []
 
 
-def _rows(made: list[Ladder], layouts: bool = True) -> list[dict]:
-    """The fastest own kernel of each type at each size, beside the fastest library."""
+def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> list[dict]:
+    """The top rung of each type at each size that is wanted, beside the fastest library."""
     rows = []
     for ladder in made:
-        for p, peers in ((p, peers) for p, peers in ladder.over if layouts or ladder.is_along(p)):
+        for p, peers in ((p, peers) for p, peers in ladder.over if is_wanted(ladder, p)):
             name = max(peers, key=lambda n: -peers[n].value, default=None)
             share = ladder.part.roofs.of_peak(p)
             rows.append({"type": ladder.type, "format": words.type_name(ladder.type), "size": p.size_text, "n": p.n,
@@ -65,16 +66,36 @@ def _rows(made: list[Ladder], layouts: bool = True) -> list[dict]:
     return rows
 
 
+def _is_of_size(ladder: Ladder, point: Point) -> bool:
+    """Of a size, square or not, in the type's usual layout."""
+    return "layout" not in point.sizes
+
+
+def _is_of_layout(ladder: Ladder, point: Point) -> bool:
+    return not _is_of_size(ladder, point)
+
+
 def _table(view: View, made: list[Ladder]) -> list[Table]:
-    rows = _rows(made)
-    points = [p for ladder in made for p, _ in ladder.over]
+    return _beside_libraries(f"{view.name}_types", made, _is_of_size,
+                             "The highest rung that none is significantly faster than at the ladder’s size, by data type of the inputs "
+                             "and size, beside the measured roof of that type and the fastest library in the same order of the "
+                             "operands. INT8 counts operations on whole numbers.")
+
+
+def _layouts_table(view: View, made: list[Ladder]) -> list[Table]:
+    return _beside_libraries(f"{view.name}_layouts", made, _is_of_layout,
+                             "The same rungs where A or B is stored otherwise: n by rows, t by columns. A library is beside them where it "
+                             "takes that order; inputs of 8 and 32 bits are transposed first, within the time shown.")
+
+
+def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool], caption: str) -> list[Table]:
+    rows = _rows(made, is_wanted)
+    points = [p for ladder in made for p, _ in ladder.over if is_wanted(ladder, p)]
     columns = (Column("format", "inputs", right=False), Column("size", "size"), Column("title", "kernel", right=False),
                Column("value", rows[0]["unit"] if rows else "", numbers.significant), Column("share", "of roof"),
                Column("over", "over the library", numbers.times), Column("library", "fastest library", right=False, wide=True))
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
-    return [Table(f"{view.name}_types", "The rung that is fastest at the ladder’s size, by data type of the inputs and size, beside the "
-                  "measured roof of that type and the fastest library in the same order of the operands. INT8 counts "
-                  f"operations on whole numbers. {words.provenance(made[0].part, points, hollow=False)}", known, rows)] if rows else []
+    return [Table(name, f"{caption} {words.provenance(made[0].part, points, hollow=False)}", known, rows)] if rows else []
 
 
 def _figure(view: View, made: list[Ladder]) -> list[Figure]:
@@ -90,8 +111,8 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
         ax = style.axes(fig, 16, 9, 14, 2)
         series = [lines.Series(words.type_name(t), [lines.dot(p, p.n) for p in points]) for t, points in shown.items()]
         lines.draw(ax, series, "N", "Performance", unit=every[0].metric.unit)
-    caption = (f"Rates of each type’s fastest rung by size. {words.provenance(made[0].part, every)}")
-    return [Figure(f"{view.name}_rates", [r for r in _rows(made, layouts=False) if r["type"] in shown], draw, caption,
+    caption = (f"Rates by size of the highest rung of each type that none is significantly faster than. {words.provenance(made[0].part, every)}")
+    return [Figure(f"{view.name}_rates", [r for r in _rows(made, Ladder.is_along) if r["type"] in shown], draw, caption,
                    "Line plot of the fastest kernel’s rate by matrix size, a line for each data type.", height=60, half=True)]
 
 

@@ -52,7 +52,8 @@ class Ladder:
     missing: tuple[Point, ...]
     """Of each kernel without a rung a point that was not measured, or was measured at other sizes only."""
     over: tuple[tuple[Point, dict[str, Ratio]], ...]
-    """The top rung's kernel at each size and shape, smallest first, with its ratios over the peers there."""
+    """The kernel of the highest rung that is not significantly slower than the fastest one, at each size and shape,
+    smallest first, with its ratios over the peers there."""
     points: tuple[Point, ...]
     """Every kernel's fastest variant at every size."""
 
@@ -119,7 +120,8 @@ def build(part: Part | None, family: str, type_: str, size: object = None) -> La
     best = best_variants(points)
     here, note = _at(best, size)
     own, peers = ([p for p in here if p.kernel.is_library == library] for library in (False, True))
-    over = [p for p in best if own and p.kernel == fastest(own).kernel]
+    top = _highest(own)
+    over = [p for p in best if top and p.kernel == top.kernel]
     ratios = _ratios(own, over, best)
     made = [Rung(p, i + 1, ratios.get(("below", p.name)), _of(ratios, p), part.roofs.of_peak(p), use(part, p),
                  ratios.get(("fastest", p.name)))
@@ -129,6 +131,13 @@ def build(part: Part | None, family: str, type_: str, size: object = None) -> La
     return Ladder(part, problem, type_, tuple(made), note, _missing(part, family, type_, here),
                   tuple((p, _of(ratios, p)) for p in sorted(over, key=lambda p: (p.n is None, p.amount, p.name))),
                   tuple(best))
+
+
+def _highest(own: list[Point]) -> Point | None:
+    """The highest rung that is not significantly slower than the fastest one: where noise decides, the ladder's order does."""
+    best = fastest(own)
+    found = judge({p.name: ratio(p, best) for p in own if p is not best})
+    return next((p for p in reversed(own) if p is best or found[p.name].verdict != SLOWER), None)
 
 
 def _at(points: Sequence[Point], size: object) -> tuple[list[Point], str]:

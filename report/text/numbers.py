@@ -11,15 +11,19 @@ PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, 
             (1e-9, "n"))
 SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+HUGE = 1e12
 ROUNDS_UP = 0.9995
 """999.6 is written as 1.00 of the next prefix."""
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """The value with so many significant digits and no exponent: 0.25, 4.0, 1530."""
+    """The value with so many significant digits: 0.25, 4.0, 1530; from 10¹² on with a power of ten: 3.93·10¹¹."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     rounded = round(value, digits - 1 - math.floor(math.log10(abs(value))))
+    if abs(rounded) >= HUGE:
+        power = math.floor(math.log10(abs(rounded)))
+        return f"{significant(rounded / 10**power, digits)}·10{str(power).translate(SUPERSCRIPT)}"
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     text = f"{rounded:.{places}f}"
     return text.rstrip("0").rstrip(".") if places > 2 else text

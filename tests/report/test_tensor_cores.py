@@ -59,11 +59,13 @@ def with_layouts(run, size=8192):
     return run
 
 
-def test_other_layouts_are_in_the_table_and_in_no_line(tmp_path):
+def test_other_layouts_are_in_a_table_of_their_own_and_in_no_line(tmp_path):
     plain_, section = section_of(tmp_path / "without", measured()), section_of(tmp_path / "with", with_layouts(measured()))
     assert section.finding == plain_.finding and len(section.ladders[0].rungs) == len(plain_.ladders[0].rungs)
-    further = {plain(r["size"]): r["over"] for r in section.tables[0].rows if r not in plain_.tables[0].rows}
-    assert further == {f"N = 8192, layout = {x}": pytest.approx(1.1, rel=0.01) for x in ("nt", "tn")}
+    assert section.tables[0].rows == plain_.tables[0].rows
+    layouts = next(x for x in section.appendix if x.name == "tensor_cores_layouts")
+    assert not any(x.name == layouts.name for x in plain_.appendix)
+    assert {plain(r["size"]): r["over"] for r in layouts.rows} == {f"N = 8192, layout = {x}": pytest.approx(1.1, rel=0.01) for x in ("nt", "tn")}
     with_, without = ({f.name: f for f in s.figures} for s in (section, plain_))
     assert with_.keys() == without.keys() and with_["tensor_cores_rates"].rows == without["tensor_cores_rates"].rows
     assert "layout = tn) are in the CSV" in plain(with_["tensor_cores_gpu_over_peers"].caption)

@@ -24,7 +24,8 @@ def test_quantities_in_any_unit(value, unit, text):
     assert numbers.quantity(value, unit) == text.replace(" ", NB)
 
 
-@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12300"), (0, "0")))
+@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12300"), (0, "0"),
+                                         (3.928e13, "3.93·10¹³"), (-9.999e12, "-1.00·10¹³"), (999.6e9, "1.00·10¹²"), (999.4e9, "999000000000")))
 def test_significant(value, text):
     assert numbers.significant(value) == text
 
