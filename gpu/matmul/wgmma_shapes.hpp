@@ -69,6 +69,12 @@ inline constexpr Named kAllShapes[] = {
     {"128x192_pair", large(192, 2)},
     {"128x256_pair", large(256, 2)},
     {"128x256_pair_stream_k", large(256, 2, true)},
+    {"128x256_pair_staged", staged(large(256, 2))},
+    {"128x256_pair_staged_lead1", staged(large(256, 1))},
+    {"128x256_pair_staged_lead0", staged(large(256, 0))},
+    {"128x256_pair_lead0", large(256, 0)},
+    {"128x256_pair_mixed", mixed(staged(large(256, 2), 1))},
+    {"128x192_pair_staged", staged(large(192, 2))},
 };
 inline constexpr Named kSplitShapes[] = {
     {"64x64_split2", small(1, 64, 1, 2)},    {"64x64_split4", small(1, 64, 1, 4)},
