@@ -7,12 +7,12 @@ told of it is written), 4 the output could not be written, 130 interrupted.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from report import document, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
+from report.faults import say
 from report.sections.contributions import Untold
 
 OK, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 0, 2, 4, 130
@@ -59,14 +59,14 @@ def _again(options: argparse.Namespace) -> str:
 def render(study: Study, folder: Path, again: str) -> int:
     """Writes all files; says in one line each what is missing and how to get it later."""
     for warning in study.warnings:
-        print(f"report: {warning}", file=sys.stderr)
+        say(warning)
     made = document.make(study)
     untold = [text for section in made.sections if isinstance(section, Untold) for text in section.warnings]
     for text in untold:
-        print(f"report: {text}", file=sys.stderr)
+        say(text)
     with output.written(made.figures(), made.tables, folder) as undrawn:
         if output.NO_MATPLOTLIB in undrawn.values():
-            print(f"report: matplotlib is not installed: CSV only, no figures; later: {again}", file=sys.stderr)
+            say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
         document.write(document.data(made, undrawn), folder)
         code = _typeset(folder, again)
     return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code
@@ -79,11 +79,11 @@ def _typeset(folder: Path, again: str) -> int:
         return _fail(BAD_OUTPUT, f"{folder / 'report.typ'}: typst: {error}")
     except document.Missing:
         (folder / "report.pdf").unlink(missing_ok=True)
-        print(f"report: typst is not installed: no report.pdf; later: pip install typst && {again}, or anywhere: "
-              f"typst compile {folder / 'report.typ'}", file=sys.stderr)
+        say(f"typst is not installed: no report.pdf; later: pip install typst && {again}, or anywhere: "
+            f"typst compile {folder / 'report.typ'}")
     return OK
 
 
 def _fail(code: int, text: str) -> int:
-    print(f"report: {' '.join(text.split())}", file=sys.stderr)
+    say(text)
     return code

@@ -1,4 +1,4 @@
-"""Code that meets values which it did not expect: told in one line, so that it costs one section or one figure.
+"""Lines for the terminal, and code that met values which it did not expect: a line, and one section or figure less.
 
 Results that were damaged can be read and still hold values that no run writes, more kinds of them than an experiment's
 code can look for. The line names the file and line of ours that failed and the exit code tells, too, so that a mistake
@@ -7,6 +7,7 @@ in that code does not pass for damage: of every recorded experiment the tests de
 
 from __future__ import annotations
 
+import sys
 import traceback
 from pathlib import Path
 
@@ -17,12 +18,18 @@ LONGEST = 300
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def say(text: str) -> None:
+    """One line on stderr, without what a terminal would obey: names of files and keys are whatever others chose."""
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+    print(f"report: {line}", file=sys.stderr, flush=True)
+
+
 def why(error: Exception) -> str:
-    """'KeyError: 'each' (parallelism.py, line 95)', of printable characters."""
-    text = " ".join(str(error).split())[:LONGEST]
+    """'KeyError: 'each' (parallelism.py, line 95)'."""
+    text = str(error)[:LONGEST]
     frames = traceback.extract_tb(error.__traceback__)
     place = next((f for f in reversed(frames) if _is_ours(Path(f.filename))), frames[-1])
-    return f"{type(error).__name__}: {''.join(c if c.isprintable() else '?' for c in text)} ({Path(place.filename).name}, line {place.lineno})"
+    return f"{type(error).__name__}: {text} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def _is_ours(path: Path) -> bool:

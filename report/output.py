@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import BrokenBarrierError
 
 from report.experiment import Figure, Table
-from report.faults import UNUSABLE, why
+from report.faults import UNUSABLE, say, why
 from report.forks import belong_to
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -191,7 +191,7 @@ class _Work:
             with _told(name):
                 yield
         except UNUSABLE as error:
-            print(f"report: the figure {name} cannot be drawn: {why(error)}", file=sys.stderr, flush=True)
+            say(f"the figure {name} cannot be drawn: {why(error)}")
             self.failed[index] = True
             for ending in endings:
                 (self.folder / f"{name}{ending}").unlink(missing_ok=True)
@@ -204,4 +204,4 @@ def _told(name: str) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     for one in warned:
-        print(f"report: the figure {name}: {' '.join(str(one.message).split())}", file=sys.stderr)
+        say(f"the figure {name}: {one.message}")

@@ -1,5 +1,6 @@
 """Entry of ``python -m report.claims``, which `rung claims` starts."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -23,4 +24,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `rung claims | head` ends without a word
     sys.exit(main())

@@ -120,8 +120,11 @@ def _loaded(files: list[Path]) -> list:
     if sum(sizes.values()) < LARGE:
         return [_record(file) for file in files]
     order = sorted(files, key=lambda file: (-sizes[file], str(file)))
-    with ProcessPoolExecutor(min(MOST_READERS, os.cpu_count() or 1), get_context("fork"), belong_to, (os.getpid(),)) as readers:
-        made = dict(zip(order, readers.map(_record, order)))
+    try:
+        with ProcessPoolExecutor(min(MOST_READERS, os.cpu_count() or 1), get_context("fork"), belong_to, (os.getpid(),)) as readers:
+            made = dict(zip(order, readers.map(_record, order)))
+    except RecursionError:  # what is nested deeply can be read, but not be sent from one process to another
+        return [_record(file) for file in files]
     return [made[file] for file in files]
 
 

@@ -6,11 +6,14 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from report.data.reading import is_number
 from report.data.records import Reference
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 LAST = 1000.0
 """The chapter of experiments that declare none."""
+LONGEST_NAME = 240
+"""Bytes; file systems take 255 with the ending."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +37,20 @@ def _of_file(name: str) -> dict:
 
 
 def is_name(name: str) -> bool:
-    """Whether it may be a file's name: letters, digits, '_' and '-'."""
-    return name.replace("_", "").replace("-", "").isalnum()
+    """Whether it may be a file's name, with an ending: letters, digits, '_' and '-'."""
+    return name.replace("_", "").replace("-", "").isalnum() and len(name.encode()) <= LONGEST_NAME
 
 
 def _parsed(text: str) -> dict:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # the one of a number of thousands of digits, too, the other of as many brackets
         return {}
 
 
 def _declaration(table: dict) -> Declaration:
     chapter, settings, sources = table.get("chapter"), table.get("report"), table.get("source")
     return Declaration(
-        float(chapter) if isinstance(chapter, (int, float)) else LAST, settings if isinstance(settings, dict) else {},
+        float(chapter) if is_number(chapter) else LAST, settings if isinstance(settings, dict) else {},
         tuple(Reference(str(s.get("id") or ""), str(s.get("where") or ""))
               for s in (sources if isinstance(sources, list) else []) if isinstance(s, dict)))

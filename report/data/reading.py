@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def _table(path: Path, pairs: list[tuple[str, object]]) -> dict:
     """A table of the file: each key once, no text too long to be set."""
     made = dict(pairs)
     if len(made) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise InputError(path, f"key {twice[:40]!r}", "twice in one table")
     for key, value in pairs:
         if len(key) > LONGEST_NAME:

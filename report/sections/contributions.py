@@ -35,7 +35,8 @@ def contributions(study: Study) -> list[Contribution]:
 def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | None], above: tuple[str, ...]) -> None:
     if view.name in made:
         return
-    names = [n for n in view.settings.get("joins", ()) if n in views and n not in (*above, view.name)]
+    joins = view.settings.get("joins")
+    names = [n for n in views if n in joins and n not in (*above, view.name)] if isinstance(joins, list) else []
     for name in names:
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}

@@ -19,6 +19,8 @@ NUMBERS = (0, -1, 1, 2, 3, 0.5, 1e-300, 5e-324, 1e300, 1e308, 10**400, -10**400,
 OTHERS = (None, True, False, [], {}, [0], [[]], [None], {"": 0}, {"x": {}}, ["x", "y"], [1, 2], {"n": 1}, {"a": "b"})
 NEST = "@nest@"
 """Stands for many brackets in what is written."""
+DEPTHS = (5, 500, 950, 100_000)
+"""So many brackets: such as Python's parser of JSON takes, and then what passes it on does not; and more."""
 LONGEST_LIST = 40
 
 
@@ -109,7 +111,24 @@ def reorder(data: object, choose: Random) -> None:
         one[:] = choose.choice(([], one + one, one[:len(one) // 2], one[::-1], one[:1] * 3))[:4 * LONGEST_LIST]
 
 
-EDITS = (replace_value, replace_value, remove, rename, exchange, of_every_sample, of_every_sample, another_name, another_name, reorder)
+def of_the_declaration(data: object, choose: Random) -> None:
+    """A value of the experiment's TOML, which results carry as text, is another one; JSON's values are TOML's, nearly all."""
+    context = data.get("context") if isinstance(data, dict) else None
+    text = context.get("experiment_toml") if isinstance(context, dict) else None
+    if not isinstance(text, str):
+        return
+    depth = choose.choice(DEPTHS)
+    value = json.dumps(odd(choose)) if choose.random() < 0.9 else "[" * depth + "]" * depth
+    places = list(re.finditer(r"(?m)^\w+ = (.*)$", text))
+    if not places:
+        context["experiment_toml"] = f"[report]\n{choose.choice(('joins', 'kind', 'family', 'chapter'))} = {value}\n"
+        return
+    one = choose.choice(places)
+    context["experiment_toml"] = text[:one.start(1)] + value + text[one.end(1):]
+
+
+EDITS = (replace_value, replace_value, remove, rename, exchange, of_every_sample, of_every_sample, another_name, another_name, reorder,
+         of_the_declaration)
 
 
 def as_json(text: bytes, choose: Random) -> bytes:
@@ -121,7 +140,7 @@ def as_json(text: bytes, choose: Random) -> bytes:
         if next(places(data), None):
             choose.choice(EDITS)(data, choose)
     made = json.dumps(data).encode()
-    deep = choose.choice((5, 500, 100_000))
+    deep = choose.choice(DEPTHS)
     made = made.replace(f'"{NEST}"'.encode(), b"[" * deep + b"]" * deep)
     return twice(made, choose) if choose.random() < 0.05 else made
 

@@ -2,7 +2,9 @@
 
 import json
 import re
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -174,3 +176,12 @@ def test_an_entry_that_cannot_be_evaluated_ends_with_an_error(tmp_path, monkeypa
     monkeypatch.setattr(entries, "load", lambda: load(made))
     assert command.main(["--results", str(RECORDED)]) == command.BAD
     assert "claims.toml:2: [one] time(gpu/matmul/naive) does not say which" in capsys.readouterr().err
+
+
+def test_ends_without_a_word_when_nobody_reads(tmp_path):
+    """As in `rung claims | head`."""
+    claims = subprocess.Popen([sys.executable, "-m", "report.claims", "k40_practice"], cwd=ROOT, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+    claims.stdout.close()
+    assert claims.stderr.read() == b""
+    assert claims.wait() == -signal.SIGPIPE

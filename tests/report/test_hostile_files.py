@@ -95,8 +95,45 @@ def test_a_key_that_stands_twice(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("text", ("[report]\njoins = 3", "[report]\njoins = [['small'], {a = 1}]", f"chapter = {'9' * 400}\n[report]",
+                                  f"chapter = {'9' * 5000}\n[report]", "chapter = nan\n[report]", f"[report]\na = {'[' * 5000}"))
+def test_a_declaration_may_say_anything(tmp_path, plain, capsys, text):
+    small(experiment_toml=text).save(tmp_path / "in")
+    assert said(tmp_path, capsys)[0] == cli.OK
+
+
+def test_a_name_too_long_for_a_file_has_no_declaration_beside_it(tmp_path, plain, capsys):
+    run = small()
+    run.context["experiment"] = "y" * 300
+    write(tmp_path / "in" / "x.json", run.data())
+    assert said(tmp_path, capsys)[0] == cli.OK
+
+
+def test_what_is_nested_too_deeply_to_be_sent_is_read_all_the_same(tmp_path, monkeypatch):
+    """From one process to another."""
+    monkeypatch.setattr("report.data.collect.LARGE", 1)
+    path = small(odd="here").save(tmp_path)
+    path.write_text(path.read_text().replace('"here"', "[" * 800 + "]" * 800))
+    assert len(collect([tmp_path], []).views) == 1
+
+
+def test_a_key_that_stands_twice_in_a_large_table_is_found_at_once(tmp_path):
+    keys = ", ".join(f'"{i}": 0' for i in (*range(50_000), 0))
+    (tmp_path / "x.json").write_text(f"{{{keys}}}")
+    with pytest.raises(InputError, match="key '0': twice"):
+        load(tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("name", (b"\x1b[31m.json", b"\xe2\x80\xae.json", b"a\nb.json", b"\xff.json"))
+def test_names_of_files_do_nothing_to_a_terminal(tmp_path, plain, capsys, name):
+    small().save(tmp_path / "in")
+    (tmp_path / "in" / os.fsdecode(name)).write_text("{")
+    code, text = said(tmp_path, capsys)
+    assert code == cli.OK and ".json is left out" in text and text.removesuffix("\n").isprintable()
+
+
 @pytest.mark.parametrize("letters", ("x", "a b "))
-@pytest.mark.parametrize("where", ("title", "unit", "word", "kernel", "experiment"))
+@pytest.mark.parametrize("where", ("title", "unit", "word", "kernel", "experiment", "command_line"))
 def test_long_names_take_no_minutes(tmp_path, quick, capsys, where, letters):
     long, run = letters * (100_000 // len(letters)), small(title="T")
     if where == "title":
@@ -109,7 +146,7 @@ def test_long_names_take_no_minutes(tmp_path, quick, capsys, where, letters):
     elif where == "kernel":
         run.context["kernels"][long] = run.context["kernels"]["cpu/matmul/naive"]
     else:
-        run.context["experiment"] = long
+        run.context[where] = long
     write(tmp_path / "in" / "x.json", run.data())
     code, text = said(tmp_path, capsys)
     assert code == (cli.BAD_INPUT if where == "kernel" else cli.OK) and len(text) < 1000
