@@ -10,6 +10,10 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 RECORDED = ROOT / "experiments" / "recorded"
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes several seconds; tests/run.sh leaves it out without --all")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def recorded_loaded_once():
     """The recorded results are large and never change: each file is read once for all tests."""
