@@ -2,7 +2,7 @@
 # is most of what compiling a kernel, a problem or a test takes. Each file's part stands in a namespace of its own within
 # rung, so that files may use the same names. Files stay alone that define something for others (their namespace rung
 # holds more than one unnamed namespace), or macros, or have conditions.
-set(RUNG_TOGETHER 8 CACHE STRING "Files of kernels, problems and tests compiled together; 1: each alone, to work on them")
+set(RUNG_TOGETHER 16 CACHE STRING "Files of kernels, problems and tests compiled together; 1: each alone, to work on them")
 function(rung_together result)
   if(RUNG_TOGETHER LESS_EQUAL 1)
     set(${result} ${ARGN} PARENT_SCOPE)

@@ -10,30 +10,30 @@
 
 namespace rung {
 
-constexpr int kDepth = 16;  // of the product, and the width of a tile
+constexpr int kSkinnyDepth = 16;  // of the product, and the width of a tile
 
 inline std::string refuse_depth(const Params& p) {
-  return matmul_shape(p).k == kDepth ? "" : "k must be 16: the kernel is for a product of that depth alone";
+  return matmul_shape(p).k == kSkinnyDepth ? "" : "k must be 16: the kernel is for a product of that depth alone";
 }
 
 inline Launch skinny_launch(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
-  return Launch{{blocks_for(n, kDepth), blocks_for(m, kDepth)}, {kDepth, kDepth}};
+  return Launch{{blocks_for(n, kSkinnyDepth), blocks_for(m, kSkinnyDepth)}, {kSkinnyDepth, kSkinnyDepth}};
 }
 
 /// Bytes that are loaded if each block loads its rows of A, or its columns of B, once.
 inline double bytes_of_a_tiles(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
-  return 4.0 * m * kDepth * blocks_for(n, kDepth);
+  return 4.0 * m * kSkinnyDepth * blocks_for(n, kSkinnyDepth);
 }
 inline double bytes_of_b_tiles(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
-  return 4.0 * n * kDepth * blocks_for(m, kDepth);
+  return 4.0 * n * kSkinnyDepth * blocks_for(m, kSkinnyDepth);
 }
 /// The same if each thread loads them for itself.
 inline double bytes_of_all_threads(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
-  return 4.0 * m * n * kDepth;
+  return 4.0 * m * n * kSkinnyDepth;
 }
 inline double bytes_of_c(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);

@@ -8,14 +8,14 @@ namespace rung {
 namespace {
 
 __global__ void skinny_a_tile(const mem<float>* a, const mem<float>* b, mem<float>* c, int m, int n) {
-  __shared__ mem<float> a_tile[kDepth][kDepth];
-  const int row = blockIdx.y * kDepth + threadIdx.y;
-  const int col = blockIdx.x * kDepth + threadIdx.x;
-  if (row < m) a_tile[threadIdx.y][threadIdx.x] = a[row * kDepth + threadIdx.x];
+  __shared__ mem<float> a_tile[kSkinnyDepth][kSkinnyDepth];
+  const int row = blockIdx.y * kSkinnyDepth + threadIdx.y;
+  const int col = blockIdx.x * kSkinnyDepth + threadIdx.x;
+  if (row < m) a_tile[threadIdx.y][threadIdx.x] = a[row * kSkinnyDepth + threadIdx.x];
   __syncwarp();  // both rows of the warp are there
   if (row >= m || col >= n) return;
   reg<float> sum = 0;
-  for (int i = 0; i < kDepth; ++i) sum += a_tile[threadIdx.y][i] * b[i * n + col];
+  for (int i = 0; i < kSkinnyDepth; ++i) sum += a_tile[threadIdx.y][i] * b[i * n + col];
   c[row * n + col] = sum;
 }
 

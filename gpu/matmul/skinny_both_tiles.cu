@@ -7,16 +7,16 @@ namespace rung {
 namespace {
 
 __global__ void skinny_both_tiles(const mem<float>* a, const mem<float>* b, mem<float>* c, int m, int n) {
-  __shared__ mem<float> a_tile[kDepth][kDepth];
-  __shared__ mem<float> b_tile[kDepth][kDepth];
-  const int row = blockIdx.y * kDepth + threadIdx.y;
-  const int col = blockIdx.x * kDepth + threadIdx.x;
-  if (row < m) a_tile[threadIdx.y][threadIdx.x] = a[row * kDepth + threadIdx.x];
+  __shared__ mem<float> a_tile[kSkinnyDepth][kSkinnyDepth];
+  __shared__ mem<float> b_tile[kSkinnyDepth][kSkinnyDepth];
+  const int row = blockIdx.y * kSkinnyDepth + threadIdx.y;
+  const int col = blockIdx.x * kSkinnyDepth + threadIdx.x;
+  if (row < m) a_tile[threadIdx.y][threadIdx.x] = a[row * kSkinnyDepth + threadIdx.x];
   if (col < n) b_tile[threadIdx.y][threadIdx.x] = b[threadIdx.y * n + col];
   __syncthreads();  // a column of B's tile is loaded by eight warps
   if (row >= m || col >= n) return;
   reg<float> sum = 0;
-  for (int i = 0; i < kDepth; ++i) sum += a_tile[threadIdx.y][i] * b_tile[i][threadIdx.x];
+  for (int i = 0; i < kSkinnyDepth; ++i) sum += a_tile[threadIdx.y][i] * b_tile[i][threadIdx.x];
   c[row * n + col] = sum;
 }
 

@@ -7,11 +7,11 @@ namespace rung {
 namespace {
 
 __global__ void skinny_global(const mem<float>* a, const mem<float>* b, mem<float>* c, int m, int n) {
-  const int row = blockIdx.y * kDepth + threadIdx.y;
-  const int col = blockIdx.x * kDepth + threadIdx.x;
+  const int row = blockIdx.y * kSkinnyDepth + threadIdx.y;
+  const int col = blockIdx.x * kSkinnyDepth + threadIdx.x;
   if (row >= m || col >= n) return;
   reg<float> sum = 0;
-  for (int i = 0; i < kDepth; ++i) sum += a[row * kDepth + i] * b[i * n + col];
+  for (int i = 0; i < kSkinnyDepth; ++i) sum += a[row * kSkinnyDepth + i] * b[i * n + col];
   c[row * n + col] = sum;
 }
 

@@ -17,17 +17,17 @@ using Rows = Choices<64, 32, 128>;  // of a block
 template <int BlockRows>
 __global__ void __launch_bounds__(kThreads)
     skinny_registers(const mem<float>* a, const mem<float>* b, mem<float>* c, int m, int n) {
-  __shared__ __align__(16) mem<float> a_tile[BlockRows][kDepth];
+  __shared__ __align__(16) mem<float> a_tile[BlockRows][kSkinnyDepth];
   const int first_row = blockIdx.y * BlockRows;
   const int first_col = blockIdx.x * kThreads * kCols + threadIdx.x;
   const int rows = min(BlockRows, m - first_row);
-  for (int i = threadIdx.x; i < rows * kDepth; i += kThreads)
-    a_tile[i / kDepth][i % kDepth] = a[first_row * kDepth + i];
-  reg<float> column[kCols][kDepth];
+  for (int i = threadIdx.x; i < rows * kSkinnyDepth; i += kThreads)
+    a_tile[i / kSkinnyDepth][i % kSkinnyDepth] = a[first_row * kSkinnyDepth + i];
+  reg<float> column[kCols][kSkinnyDepth];
 #pragma unroll
   for (int j = 0; j < kCols; ++j)
 #pragma unroll
-    for (int i = 0; i < kDepth; ++i) {
+    for (int i = 0; i < kSkinnyDepth; ++i) {
       const int col = first_col + j * kThreads;
       column[j][i] = 0;
       if (col < n) column[j][i] = b[i * n + col];
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int row = 0; row < rows; ++row) {
     reg<float> sum[kCols] = {};
 #pragma unroll
-    for (int i = 0; i < kDepth; ++i) {
+    for (int i = 0; i < kSkinnyDepth; ++i) {
       const reg<float> element = a_tile[row][i];
 #pragma unroll
       for (int j = 0; j < kCols; ++j) sum[j] += element * column[j][i];
@@ -67,7 +67,7 @@ const bool added = add_gpu_kernel({
                 [](const Params& p) {
                   const auto [m, n, k] = matmul_shape(p);
                   const auto [across, down, deep] = launch_shape(p).grid;
-                  return Traffic{.loaded = 4.0 * kDepth * (double(m) * across + double(n) * down),
+                  return Traffic{.loaded = 4.0 * kSkinnyDepth * (double(m) * across + double(n) * down),
                                  .stored = bytes_of_c(p)};
                 },
         },
