@@ -159,7 +159,7 @@ def recorded_experiments():
             yield pytest.param(file, marks=[pytest.mark.long] if file != files[0] else [], id=f"{name}-{file.parent.name}")
 
 
-@pytest.mark.parametrize("file", recorded_experiments())
+@pytest.mark.parametrize("file", list(recorded_experiments()))
 def test_a_single_experiment_fills_its_first_page(file, tmp_path, quick):
     """Finding, figure and what the experiment says of the literature’s claims begin on page 1, which is full to the foot.
     Code 0: nothing is left out as damaged, by which a mistake in an experiment's code is seen here."""
