@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from report import forks
 from report.claims import study_claims
 from report.claims.verdict import Finding
 from report.data.collect import Study
@@ -195,6 +196,10 @@ def write(content: dict, output: Path) -> None:
 
 def typeset(output: Path) -> Path:
     """report.pdf from report.typ with typst's own fonts; Missing without the typst package."""
+    return forks.in_a_fork(_typeset, output)
+
+
+def _typeset(output: Path) -> Path:
     try:
         import typst
     except ImportError:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 PR_SET_PDEATHSIG = 1
 """Of Linux's prctl(): the signal that a process gets when its parent ends."""
@@ -16,3 +19,9 @@ def belong_to(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def in_a_fork(function: Callable, *arguments: object) -> object:
+    """What a function of a module returns or raises, run in a process of its own: for what leaves threads behind."""
+    with ProcessPoolExecutor(1, get_context("fork"), belong_to, (os.getpid(),)) as fork:
+        return fork.submit(function, *arguments).result()

@@ -8,7 +8,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
@@ -75,9 +76,9 @@ def written(figures: Sequence[Figure], tables: Callable[[], Sequence[Table]], ou
         yield {figure.name: NO_MATPLOTLIB for figure in figures}
         return
     undrawn: dict[str, str] = {}
-    with _drawing(figures, folder, undrawn) as draw:
+    with _drawing(figures, folder, undrawn) as wait:
         _data(tables(), output / "tables")
-        draw()
+        wait()
         yield undrawn
 
 
@@ -100,24 +101,25 @@ def _remove_stale(folder: Path, names: set[str]) -> None:
 
 @contextmanager
 def _drawing(figures: Sequence[Figure], folder: Path, undrawn: dict[str, str]) -> Iterator[Callable]:
-    """Draws in several processes, which have the figures by being forks, since a way of drawing cannot be sent; each
-    takes the next figure when it has drawn one. This one draws when the block says so, until every PDF is written.
-    What cannot be drawn comes into `undrawn` then, and when all is written."""
-    from report.draw import style  # noqa: F401 - loaded once, for all
+    """Draws in other processes, which have the figures by being forks, since a way of drawing cannot be sent; each takes
+    the next figure when it has drawn one. None is drawn in this one: typst's threads do not survive a fork, so that
+    whoever has used it cannot fork again. What the block is given waits until every PDF is written; what cannot be
+    drawn comes into `undrawn` then, and when all is written."""
+    from report.draw import formats, style  # noqa: F401 - loaded once, for all
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
-    work = _Work(figures, folder, context.Value("i", 0), context.Array("b", len(figures)), context.Barrier(number, timeout=LONGEST))
+    work = _Work(figures, folder, *(context.Value("i", 0) for _ in range(2)), context.Array("b", len(figures)),
+                 context.Barrier(number + 1, timeout=LONGEST))
 
-    def draw() -> None:
-        work.pdfs()
+    def wait() -> None:
+        work.all_drawn.wait()
         undrawn.update(work.undrawn())
 
-    helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(1, number)]
+    helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(number)]
     for helper in helpers:
         helper.start()
     try:
-        yield draw
-        work.others()
+        yield wait
     except BrokenBarrierError:
         pass  # the one that failed says why, and the others stop by themselves
     except BaseException:
@@ -127,61 +129,69 @@ def _drawing(figures: Sequence[Figure], folder: Path, undrawn: dict[str, str]) -
     finally:
         for helper in helpers:
             helper.join()
-    if work.all_written.broken or any(helper.exitcode for helper in helpers):
+    if work.all_drawn.broken or any(helper.exitcode for helper in helpers):
         raise NotDrawn("a process that draws figures has ended early")
     undrawn.update(work.undrawn())
 
 
 @dataclass
 class _Work:
-    """What the processes that draw share, and the figures that this one has laid out."""
+    """What the processes that draw share."""
 
     figures: Sequence[Figure]
     folder: Path
-    taken: object
-    """The number of figures that a process has taken."""
+    drawn: object
+    """The number of figures that a process has taken to draw."""
+    pictured: object
+    """The number of which one has taken the PNG."""
     failed: object
     """Of each figure whether it could not be drawn."""
-    all_written: object
-    """Where each waits for the others' PDFs; broken where one ends early."""
-    mine: list = field(default_factory=list)
+    all_drawn: object
+    """Where each waits for the others' SVGs and PDFs; broken where one ends early."""
+
+    @cached_property
+    def formats(self):
+        from report.draw.formats import Formats
+        return Formats(self.folder)
 
     def help(self, parent: int) -> None:
         """As one of several processes, none of which is to go on when the first is killed."""
         belong_to(parent)
         try:
-            self.pdfs()
-            self.others()
+            self.draw()
+            self.pngs()
         except BrokenBarrierError:
             sys.exit(1)  # another one failed, which says why
 
-    def pdfs(self) -> None:
+    def draw(self) -> None:
         from report.draw import style
         try:
-            while (index := self._next()) is not None:
+            while (index := self._next(self.drawn)) is not None:
                 one = self.figures[index]
                 fig = style.figure(one.height, one.half)
                 with self._naming(index, PICTURES):
                     one.draw(fig)
-                    self.mine.append((style.save_pdf(fig, self.folder, safe_name(one.name)), index))
+                    self.formats.save(fig, safe_name(one.name))
         except BaseException:
-            self.all_written.abort()
+            self.all_drawn.abort()
             raise
-        self.all_written.wait()
+        self.all_drawn.wait()
 
-    def others(self) -> None:
+    def pngs(self) -> None:
         from report.draw import style
-        for fig, index in self.mine:
-            with self._naming(index, PICTURES[1:]):
-                style.save_others(fig, self.folder, safe_name(self.figures[index].name))
+        while (index := self._next(self.pictured)) is not None:
+            one = self.figures[index]
+            if not self.failed[index]:
+                with self._naming(index, [".png"]):
+                    self.formats.save_png(safe_name(one.name), *style.size(one.height, one.half))
 
     def undrawn(self) -> dict[str, str]:
         return {figure.name: UNEXPECTED for figure, failed in zip(self.figures, self.failed) if failed}
 
-    def _next(self) -> int | None:
-        with self.taken.get_lock():
-            index, self.taken.value = self.taken.value, self.taken.value + 1
-        return index if index < len(self.figures) and not self.all_written.broken else None
+    def _next(self, taken) -> int | None:
+        with taken.get_lock():
+            index, taken.value = taken.value, taken.value + 1
+        return index if index < len(self.figures) and not self.all_drawn.broken else None
 
     @contextmanager
     def _naming(self, index: int, endings: Sequence[str]) -> Iterator[None]:

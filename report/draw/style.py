@@ -1,4 +1,4 @@
-"""The one place for looks: sizes, palette, markers, axes, how a figure is saved.
+"""The one place for looks: sizes, palette, markers, axes.
 
 Widths are the document's text width, so that a font of 8 pt is 8 pt on paper. Series differ in lightness, marker and
 line as well as in hue, so that a print in grey can be read.
@@ -7,7 +7,6 @@ line as well as in hue, so that a print in grey can be read.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import matplotlib
 
@@ -18,14 +17,10 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D  # noqa: E402
 
-from report.draw import fonts, png, recording  # noqa: E402
-
 MM = 1 / 25.4
 POINTS_OF_MM = 72 / 25.4
 WIDTH, HALF = 166.0, 81.0
 """Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
-PIXELS = 980
-"""Width of a PNG, of the text's width or of half of it."""
 SMALL, NORMAL = 6.6, 7.6
 INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
 SIDE_COLOUR = {"cpu": "#c4560a", "gpu": "#123f7a"}
@@ -37,14 +32,14 @@ SERIES = tuple({"color": colour, "marker": marker, "linestyle": line} for colour
 MOST = len(SERIES)
 
 RC = {
-    "font.family": "sans-serif", "font.sans-serif": fonts.families(), "font.size": NORMAL,
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": NORMAL,
     "axes.labelsize": NORMAL, "axes.titlesize": NORMAL, "xtick.labelsize": SMALL, "ytick.labelsize": SMALL,
     "legend.fontsize": SMALL, "axes.edgecolor": GREY, "axes.linewidth": 0.6, "axes.labelcolor": INK,
     "xtick.color": GREY, "ytick.color": GREY, "xtick.labelcolor": INK, "ytick.labelcolor": INK, "text.color": INK,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4, "ytick.minor.width": 0.4,
     "xtick.major.size": 3, "ytick.major.size": 3, "xtick.minor.size": 1.6, "ytick.minor.size": 1.6,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": False, "legend.frameon": False,
-    "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "rung", "svg.fonttype": "path",
+    "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "rung", "svg.fonttype": "none",
     "lines.linewidth": 1.1, "lines.markersize": 4.2, "axes.titlelocation": "left", "figure.facecolor": "white",
 }
 matplotlib.rcParams.update(RC)
@@ -52,9 +47,14 @@ matplotlib.rcParams.update(RC)
 HALO = [effects.withStroke(linewidth=2.0, foreground="white")]
 
 
+def size(height: float, half: bool = False) -> tuple[float, float]:
+    """Width and height (millimetres) of a figure of the text's width, or of half of it."""
+    return HALF if half else WIDTH, height
+
+
 def figure(height: float, half: bool = False) -> Figure:
-    """An empty figure of the text's width, or of half of it, and this height (millimetres)."""
-    return Figure(figsize=((HALF if half else WIDTH) * MM, height * MM))
+    """An empty figure of that size."""
+    return Figure(figsize=tuple(length * MM for length in size(height, half)))
 
 
 def axes(fig: Figure, left: float = 12, bottom: float = 9, right: float = 2, top: float = 2, **options) -> Axes:
@@ -126,16 +126,3 @@ class MinorTicks(Line2D):
         self.set_transform(self.ticked.axes.get_xaxis_transform() if self.is_x else self.ticked.axes.get_yaxis_transform())
         self.set_data(*((places, edge) if self.is_x else (edge, places)))
         super().draw(renderer)
-
-
-def save_pdf(fig: Figure, folder: Path, name: str) -> Figure:
-    """Writes name.pdf without a date, so that the same figure gives the same bytes; the figure to write others of."""
-    fig = recording.drawn_once(fig)
-    fig.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    return fig
-
-
-def save_others(fig: Figure, folder: Path, name: str) -> None:
-    """Writes name.svg and name.png in the same way."""
-    fig.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
-    png.save(fig, folder / f"{name}.png", PIXELS / fig.get_size_inches()[0])

@@ -48,14 +48,14 @@ def plain(monkeypatch):
 @pytest.fixture
 def quick(monkeypatch):
     """Figures are drawn, but blank ones of their size are saved, as PDF alone: saving takes most of the time."""
-    from report.draw import style
+    from report.draw import formats
 
-    def save(fig, folder, name):
+    def save(self, fig, name):
         fig.canvas.draw_idle()
         blank = type(fig)(figsize=fig.get_size_inches())
-        blank.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    monkeypatch.setattr(style, "save_pdf", save)
-    monkeypatch.setattr(style, "save_others", lambda *_: None)
+        blank.savefig(self.folder / f"{name}.pdf", metadata=formats.PLAIN["pdf"])
+    monkeypatch.setattr(formats.Formats, "save", save)
+    monkeypatch.setattr(formats.Formats, "save_png", lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import pytest
 from conftest import RECORDED, ROOT
 from synthetic import Run, ladder, study, write
 
-from report import cli, document
+from report import cli, document, forks
 from report.data import declaration
 from report.data.collect import collect
 from report.data.ladder import build
@@ -169,14 +169,18 @@ def test_a_single_experiment_fills_its_first_page(file, tmp_path, quick):
     assert lowest_ink(tmp_path) > 0.75
 
 
+def as_pictures(file):
+    import typst
+    return typst.compile(str(file), root=str(file.parent), format="png", ppi=20, ignore_system_fonts=True)
+
+
 def lowest_ink(folder) -> float:
     """How far down the first page's text and figures reach, of its height, the page number left out."""
     import io
 
     import numpy as np
-    import typst
     from matplotlib.image import imread
-    pages = typst.compile(str(folder / "report.typ"), root=str(folder), format="png", ppi=20, ignore_system_fonts=True)
+    pages = forks.in_a_fork(as_pictures, folder / "report.typ")
     page = imread(io.BytesIO(pages[0] if isinstance(pages, list) else pages))[..., :3].min(axis=2)
     rows = np.flatnonzero((page < 0.8).any(axis=1)) / page.shape[0]
     return float(rows[rows < 0.93].max())
@@ -185,16 +189,16 @@ def lowest_ink(folder) -> float:
 def test_no_figure_tells_more_than_six_series_apart(tmp_path, monkeypatch):
     from matplotlib.colors import to_hex
 
-    from report.draw import style
+    from report.draw import formats, style
     guides = {to_hex(c) for c in (style.GREY, style.PALE, style.INK)}
     seen = tmp_path / "seen"
     seen.mkdir()
 
-    def save(fig, folder, name):
+    def save(_, fig, name):
         most = max(len({to_hex(line.get_color()) for line in ax.lines} - guides) for ax in fig.axes)
         (seen / f"{name}-{most}").touch()
-    monkeypatch.setattr(style, "save_pdf", save)
-    monkeypatch.setattr(style, "save_others", lambda *_: None)
+    monkeypatch.setattr(formats.Formats, "save", save)
+    monkeypatch.setattr(formats.Formats, "save_png", lambda *_: None)
     from report import output
     made = document.make(collect([p for p in RECORDED.iterdir() if p.is_dir()], []))
     with output.written(made.figures(), list, tmp_path) as undrawn:

@@ -1,0 +1,64 @@
+"""The formats of a figure: matplotlib draws the SVG, typst makes PDF and PNG of it.
+
+matplotlib lays a figure out anew for each format, and embeds a font in each PDF; typst needs a tenth of that time.
+Without typst, matplotlib writes all three.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+PIXELS = 980
+"""Width of a PNG, of the text's width or of half of it."""
+DOTS = 144
+"""Dots an inch at which typst draws PNGs: two to a point, so that a picture of whole pixels is not resampled."""
+POINT = 72
+FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+PAGE = """#set document(date: none)
+#set page(width: {0}pt, height: {1}pt, margin: 0pt)
+#image("{2}.svg", width: 100%, height: 100%, fit: "stretch")
+"""
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+PLAIN = {"pdf": {"CreationDate": None, "Producer": None, "Creator": None}, "svg": {"Date": None, "Creator": None}}
+"""Metadata without a date, so that the same figure gives the same bytes."""
+
+
+class Formats:
+    """Writes figures to a folder; one for each process that draws."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        try:
+            import typst
+            self._compiler = typst.Compiler(root=str(folder), font_paths=[str(FONTS)], ignore_system_fonts=True)
+        except ImportError:
+            self._compiler = None
+
+    def save(self, fig: Figure, name: str) -> None:
+        """Writes name.svg and name.pdf; and name.png where save_png() cannot."""
+        file = io.StringIO()
+        fig.savefig(file, format="svg", metadata=PLAIN["svg"])
+        (self.folder / f"{name}.svg").write_text(NOT_XML.sub("\ufffd", file.getvalue()), encoding="utf-8")
+        if self._compiler:
+            self._typeset(name, "pdf", *(inches * POINT for inches in fig.get_size_inches()))
+        else:
+            fig.savefig(self.folder / f"{name}.pdf", metadata=PLAIN["pdf"])
+            fig.savefig(self.folder / f"{name}.png", dpi=PIXELS / fig.get_size_inches()[0])
+
+    def save_png(self, name: str, width: float, height: float) -> None:
+        """Writes name.png of a figure of this size (millimetres) from its SVG; nothing without typst."""
+        if self._compiler:
+            self._typeset(name, "png", *(pixels * POINT / DOTS for pixels in (PIXELS, round(PIXELS * height / width))))
+
+    def _typeset(self, name: str, kind: str, width: float, height: float) -> None:
+        """A page of this size (points) that the SVG fills."""
+        try:
+            made = self._compiler.compile(PAGE.format(width, height, name).encode(), format=kind, ppi=DOTS)
+        except RuntimeError as error:
+            raise ValueError(f"typst: {error}") from None
+        (self.folder / f"{name}.{kind}").write_bytes(made)
