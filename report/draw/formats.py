@@ -1,7 +1,7 @@
 """The formats of a figure: matplotlib draws the SVG, typst makes PDF and PNG of it.
 
 matplotlib lays a figure out anew for each format, and embeds a font in each PDF; typst needs a tenth of that time.
-Without typst, matplotlib writes all three.
+Without typst 0.14, matplotlib writes all three.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Formats:
         try:
             import typst
             self._compiler = typst.Compiler(root=str(folder), font_paths=[str(FONTS)], ignore_system_fonts=True)
-        except ImportError:
+        except (ImportError, TypeError):  # before 0.14 it takes no page from memory
             self._compiler = None
 
     def save(self, fig: Figure, name: str) -> None:
