@@ -170,6 +170,8 @@ def _plain(value: object) -> str:
 
 def figure(value: float, unit: str, digits: int = 3) -> str:
     """A number of a claim in its unit: with so many digits if that is all of it, else with at most four."""
+    if not math.isfinite(value):
+        return "infinite" if value in (math.inf, -math.inf) else "no number"
     if unit == "s" or (unit in RATES and digits <= 3):
         return numbers.quantity(value, unit)
     if unit == "B" and value >= LARGE and value % 1024 == 0:

@@ -10,7 +10,7 @@ from report.claims import entries, literature, verdict
 from report.claims.data import Data
 from report.claims.model import Model, Unknown, question
 from report.claims.values import Fault
-from report.claims.verdict import ERRATUM, FAILS, FEW, HOLDS, IN_PART, NOISE, ONLY_THERE, UNTESTED, bare, stated
+from report.claims.verdict import ERRATUM, FAILS, FEW, HOLDS, IN_PART, NOISE, ONLY_THERE, UNTESTED, bare, figure, stated
 from report.data.collect import find
 from report.data.load import load
 from report.data.reading import InputError
@@ -341,3 +341,9 @@ def test_a_program_that_does_not_answer_is_none(tmp_path, monkeypatch, body):
         program.chmod(mode)
         with pytest.raises(Unknown, match="not built"):
             Model([question(asked, None)]).value(asked)
+
+
+@pytest.mark.parametrize("unit", ("", "s", "B", "times", "GFLOP/s", "%"))
+def test_numbers_without_end_have_a_word(unit):
+    """An expression may overflow, whatever its unit."""
+    assert figure(float("inf"), unit) == "infinite" == figure(float("-inf"), unit) and figure(float("nan"), unit) == "no number"
