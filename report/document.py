@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -196,7 +197,10 @@ def write(content: dict, output: Path) -> None:
 
 def typeset(output: Path) -> Path:
     """report.pdf from report.typ with typst's own fonts; Missing without the typst package."""
-    return forks.in_a_fork(_typeset, output)
+    try:
+        return forks.in_a_fork(_typeset, output)
+    except BrokenProcessPool:
+        raise Failed("its process ended early, as where memory runs out") from None
 
 
 def _typeset(output: Path) -> Path:

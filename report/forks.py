@@ -22,6 +22,7 @@ def belong_to(parent: int) -> None:
 
 
 def in_a_fork(function: Callable, *arguments: object) -> object:
-    """What a function of a module returns or raises, run in a process of its own: for what leaves threads behind."""
+    """Runs a module's function in a process of its own, since it leaves threads behind; returns or raises what it does,
+    and BrokenProcessPool if the process dies."""
     with ProcessPoolExecutor(1, get_context("fork"), belong_to, (os.getpid(),)) as fork:
         return fork.submit(function, *arguments).result()

@@ -7,7 +7,6 @@ import re
 import zlib
 from collections import Counter
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 LARGEST_FILE = 1 << 28
@@ -43,7 +42,7 @@ def read_json(path: Path) -> object:
     try:
         read = _bytes(path)
         _check_sum(path, read)
-        data = json.loads(read.decode("utf-8"), object_pairs_hook=partial(_table, path, set()))
+        data = json.loads(read.decode("utf-8"), object_pairs_hook=lambda pairs: _table(path, pairs))
         if b"\\ud" in read or b"\\uD" in read:
             json.dumps(data, ensure_ascii=False).encode("utf-8")
         return data
@@ -79,19 +78,17 @@ def _check_sum(path: Path, read: bytes) -> None:
                          "or delete this key to have it read as it is")
 
 
-def _table(path: Path, known: set[str], pairs: list[tuple[str, object]]) -> dict:
-    """A table of the file: each key once, no text too long to be set. `known`: keys of the file that were looked at."""
+def _table(path: Path, pairs: list[tuple[str, object]]) -> dict:
+    """A table of the file: each key once, no text too long to be set."""
     made = dict(pairs)
     if len(made) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise InputError(path, f"key {twice[:40]!r}", "twice in one table")
-    if not known.issuperset(made):
-        for key in made:
-            if len(key) > LONGEST_NAME:
-                raise InputError(path, f"key {key[:40]!r}…", f"{len(key)} letters; at most {LONGEST_NAME}")
-        known.update(made)
-    for key in [key for key, value in pairs if type(value) is str and len(value) > LONGEST_TEXT and key not in WHOLE]:
-        made[key] = f"{made[key][:LONGEST_TEXT]}…"
+    for key, value in pairs:
+        if len(key) > LONGEST_NAME:
+            raise InputError(path, f"key {key[:40]!r}…", f"{len(key)} letters; at most {LONGEST_NAME}")
+        if type(value) is str and len(value) > LONGEST_TEXT and key not in WHOLE:
+            made[key] = f"{value[:LONGEST_TEXT]}…"
     return made
 
 

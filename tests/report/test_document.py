@@ -5,6 +5,7 @@ import builtins
 import csv
 import hashlib
 import json
+import os
 import re
 import shutil
 import sys
@@ -386,6 +387,18 @@ def test_without_typst(tmp_path, quick, capsys, monkeypatch):
     text = capsys.readouterr().err
     assert "typst" in text and text.count("\n") == 1 and "later" in text
     assert not (tmp_path / "out" / "report.pdf").exists() and (tmp_path / "out" / "figures" / "matmul_ladder_rungs.csv").exists()
+
+
+def dies(_):
+    os._exit(1)
+
+
+def test_a_typst_that_dies_is_told_in_a_line(tmp_path, capsys, plain, monkeypatch):
+    monkeypatch.setattr(document, "_typeset", dies)
+    ladder().save(tmp_path / "in")
+    assert cli.main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == cli.BAD_OUTPUT
+    text = capsys.readouterr().err
+    assert text.endswith("typst: its process ended early, as where memory runs out\n") and "Traceback" not in text
 
 
 def test_without_matplotlib(tmp_path, capsys, plain):
