@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -39,11 +38,12 @@ class Document:
     found: Sequence[Contribution]
     joined: Sequence[Section]
     first: Sequence[Figure]
+    judged: Callable[[], list[Finding]]
 
     @cached_property
     def told(self) -> list[Finding]:
-        """Of the claims that this report shows. It takes a second: the figures are drawn meanwhile."""
-        return study_claims.of_study(self.study)
+        """Of the claims that this report shows."""
+        return self.judged()
 
     @property
     def claims(self) -> list[Finding]:
@@ -77,11 +77,12 @@ def _unique(items: list) -> list:
 
 def make(study: Study) -> Document:
     """Composes every experiment's section once, then what joins them."""
+    judged = forks.begin(study_claims.of_study, study)  # takes as long as all else here
     found = contributions(study)
     first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
     joined = [told(comparison.TITLE, lambda x=x: comparison.section(x)) for x in comparison.comparisons(ladders)]
-    return Document(study, [replace(c, section=_without(c.section, first)) for c in found], joined, _paired(first))
+    return Document(study, [replace(c, section=_without(c.section, first)) for c in found], joined, _paired(first), judged)
 
 
 def _with_claims(document: Document) -> list[Contribution]:
@@ -199,8 +200,8 @@ def typeset(output: Path) -> Path:
     """report.pdf from report.typ with typst's own fonts; Missing without the typst package."""
     try:
         return forks.in_a_fork(_typeset, output)
-    except BrokenProcessPool:
-        raise Failed("its process ended early, as where memory runs out") from None
+    except forks.Died as error:
+        raise Failed(str(error)) from None
 
 
 def _typeset(output: Path) -> Path:

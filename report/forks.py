@@ -6,8 +6,8 @@ import ctypes
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 
 PR_SET_PDEATHSIG = 1
 """Of Linux's prctl(): the signal that a process gets when its parent ends."""
@@ -21,8 +21,42 @@ def belong_to(parent: int) -> None:
         os._exit(1)
 
 
+class Died(RuntimeError):
+    """A process ended before it had a result, as where memory runs out."""
+
+
+def begin(function: Callable, *arguments: object) -> Callable[[], object]:
+    """Begins a function in a process of its own. What this returns waits for it, once, and returns or raises what it
+    did, or Died."""
+    context = get_context("fork")
+    result, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(os.getpid(), sending, function, arguments), daemon=True)
+    process.start()
+    sending.close()  # so that the pipe ends with the process
+
+    def wait() -> object:
+        try:
+            is_result, made = result.recv()
+        except EOFError:
+            raise Died("its process ended early, as where memory runs out") from None
+        finally:
+            result.close()
+            process.join()
+        if is_result:
+            return made
+        raise made
+    return wait
+
+
 def in_a_fork(function: Callable, *arguments: object) -> object:
-    """Runs a module's function in a process of its own, since it leaves threads behind; returns or raises what it does,
-    and BrokenProcessPool if the process dies."""
-    with ProcessPoolExecutor(1, get_context("fork"), belong_to, (os.getpid(),)) as fork:
-        return fork.submit(function, *arguments).result()
+    """Runs a function in a process of its own, for one that leaves threads behind; as begin(), but waits at once."""
+    return begin(function, *arguments)()
+
+
+def _run(parent: int, sending: Connection, function: Callable, arguments: tuple) -> None:
+    belong_to(parent)
+    try:
+        made = True, function(*arguments)
+    except Exception as error:
+        made = False, error
+    sending.send(made)

@@ -25,6 +25,7 @@ ENDINGS = (".csv", *PICTURES)
 LIST = ".written"
 """A file in each folder that lists what the last report wrote there."""
 MOST_WORKERS = 8
+PATIENCE = 10
 LONGEST = 600
 """Seconds to wait for the others, one of which may have been killed."""
 
@@ -159,6 +160,7 @@ class _Work:
         belong_to(parent)
         try:
             self.draw()
+            os.nice(PATIENCE)  # the document is set meanwhile, which takes longer
             self.pngs()
         except BrokenBarrierError:
             sys.exit(1)  # another one failed, which says why

@@ -9,10 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from statistics import median, quantiles
+from statistics import NormalDist, median, quantiles
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri
 
 LEVEL = 0.95
 FEWEST_FOR_INTERVAL = 6
@@ -61,6 +60,12 @@ class Summary:
         return self.low is not None
 
 
+def at_most(k: int, n: int) -> float:
+    """The probability that of n fair coins at most k show heads."""
+    return sum(math.comb(n, i) for i in range(k + 1)) / 2**n
+
+
+@cache
 def median_ranks(n: int) -> tuple[int, int] | None:
     """Ranks (from 1) of the order statistics that enclose the median with at least 95 %; None if n < 6.
 
@@ -69,8 +74,8 @@ def median_ranks(n: int) -> tuple[int, int] | None:
     if n < FEWEST_FOR_INTERVAL:
         return None
     if n < EXACT_BELOW:
-        # The largest l with P(X <= l-1) <= 2.5 %, X ~ Binomial(n, 1/2); bdtr is that distribution function.
-        lower = sum(1 for k in range(n // 2) if bdtr(k, n, 0.5) <= (1 - LEVEL) / 2)
+        # The largest l with P(X <= l-1) <= 2.5 %, X ~ Binomial(n, 1/2).
+        lower = sum(1 for k in range(n // 2) if at_most(k, n) <= (1 - LEVEL) / 2)
         return lower, n + 1 - lower
     half_width = 1.96 * math.sqrt(n)
     return math.floor((n - half_width) / 2), math.ceil(1 + (n + half_width) / 2)
@@ -175,7 +180,8 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
 def weakened(p: float, share: float) -> float:
     """The p of a test that takes every sample for independent, where only that share of them is: its normal score is
     smaller by the root of the share."""
-    return min(1.0, 2 * float(ndtr(ndtri(p / 2) * math.sqrt(share))))
+    score = NormalDist().inv_cdf(p / 2) * math.sqrt(share) if p / 2 > 0 else -math.inf
+    return math.erfc(-score / math.sqrt(2))
 
 
 def gap_test(quotients: Sequence[float]) -> float:
@@ -188,8 +194,8 @@ def gap_test(quotients: Sequence[float]) -> float:
 
 def sign_test(quotients: Sequence[float]) -> float:
     """Two-sided p that the median of the quotients is 1; quotients of 1, but for rounding, are left out."""
-    above, below = sum(q > 1 + ROUNDING for q in quotients), sum(q < 1 - ROUNDING for q in quotients)
-    return min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5))) if above + below else 1.0
+    above, below = sum(1 for q in quotients if q > 1 + ROUNDING), sum(1 for q in quotients if q < 1 - ROUNDING)
+    return min(1.0, 2 * at_most(min(above, below), above + below)) if above + below else 1.0
 
 
 def rank_test(a: Sequence[float], b: Sequence[float]) -> float | None:

@@ -236,3 +236,17 @@ def test_samples_that_are_wholly_apart_have_the_exact_p():
         exact = mannwhitneyu(low, high, method="exact").pvalue
         assert stats.rank_test(low, high) == pytest.approx(exact) == stats.rank_test(high, low)
         assert stats.rank_test([1.0] * n, high) == pytest.approx(exact), "ties within one side change nothing"
+
+
+@pytest.mark.parametrize("n", (1, 6, 69, 400))
+def test_the_binomial_distribution(n):
+    from scipy.special import bdtr
+    assert [stats.at_most(k, n) for k in range(n + 1)] == pytest.approx([bdtr(k, n, 0.5) for k in range(n + 1)], rel=1e-9)
+
+
+def test_weakened_tests_are_those_of_the_normal_distribution():
+    from scipy.special import ndtr, ndtri
+    for p in (1.0, 0.5, 0.01, 1e-9, 1e-200):
+        for share in (1.0, 0.4, 0.01):
+            assert stats.weakened(p, share) == pytest.approx(2 * ndtr(ndtri(p / 2) * share**0.5), rel=1e-6)
+    assert stats.weakened(0.0, 0.5) == 0
