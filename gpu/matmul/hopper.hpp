@@ -68,7 +68,33 @@ struct Tile128x256 {
                                 .unroll = 8,
                                 .gap = 16};
 };
-// For C with few tiles: with 4 or 8 slices a multiprocessor has as many warps as with a large tile.
+// For C with few tiles: with 2 to 8 slices a multiprocessor has as many warps as with a large tile.
+struct Tile128x128 {
+  static constexpr Shape kShape{.rows = 8,
+                                .cols = 16,
+                                .warps_down = 2,
+                                .warps_across = 2,
+                                .slices = 2,
+                                .depth = 16,
+                                .stages = 9,
+                                .loaders = 4,
+                                .transposed = false,
+                                .unroll = 8,
+                                .gap = 24};
+};
+struct Tile128x64 {
+  static constexpr Shape kShape{.rows = 8,
+                                .cols = 16,
+                                .warps_down = 2,
+                                .warps_across = 1,
+                                .slices = 4,
+                                .depth = 32,
+                                .stages = 5,
+                                .loaders = 4,
+                                .transposed = false,
+                                .unroll = 8,
+                                .gap = 24};
+};
 struct Tile64x128 {
   static constexpr Shape kShape{.rows = 8,
                                 .cols = 16,
@@ -159,15 +185,19 @@ inline Traffic traffic_of(const Shape& s, const Params& params, const Plan& plan
     return params.get(ld, width) % 4 != 0 || params.get("shift", 0) % 4 != 0;
   };
   const double a = 4.0 * p.m * p.k, b = 4.0 * p.k * p.n;
-  const double copied_b = is_unaligned("ldb", p.n) ? b : 0;
-  const double loaded_a = s.transposed || is_unaligned("lda", p.k) ? a : 0;
-  const double stored_a = s.transposed ? 4.0 * p.k * static_cast<double>(padded(p.m)) : loaded_a;  // in whole quads
+  const bool copies_a = s.transposed || is_unaligned("lda", p.k), copies_b = is_unaligned("ldb", p.n);
+  const double loaded_a = copies_a ? a : 0, loaded_b = copies_b ? b : 0;
+  const auto in_quads = [](std::int64_t rows, std::int64_t cols) {
+    return 4.0 * rows * static_cast<double>(padded(cols));
+  };
+  const double stored_a = !copies_a ? 0 : s.transposed ? in_quads(p.k, p.m) : in_quads(p.m, p.k);
+  const double stored_b = copies_b ? in_quads(p.k, p.n) : 0;
   const double parts = plan.parts > 1 ? plan.parts : 0;
   const double planes = parts * 4 * p.m * static_cast<double>(padded(p.n));  // are read in whole quads
   const double partial = 4.0 * s.block_rows() * s.block_cols() * static_cast<double>(partial_tiles(s, p, plan));
   const double tiles = a * blocks_for(p.n, s.block_cols()) + b * blocks_for(p.m, s.block_rows());
-  return {.loaded = loaded_a + copied_b + tiles + planes + partial + beta_c,
-          .stored = stored_a + copied_b + parts * c + partial + c};
+  return {.loaded = loaded_a + loaded_b + tiles + planes + partial + beta_c,
+          .stored = stored_a + stored_b + parts * c + partial + c};
 }
 
 }  // namespace rung::hopper

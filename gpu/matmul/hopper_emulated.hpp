@@ -90,6 +90,9 @@ RUNG_INLINE void read_shared(reg<float> (&to)[4], std::uint32_t address, Where w
   const float4 quad = shared_element<float4>(address, where);
   to[0] = quad.x, to[1] = quad.y, to[2] = quad.z, to[3] = quad.w;
 }
+RUNG_INLINE float read_shared_element(std::uint32_t address, Where where = Where::current()) {
+  return shared_element<float>(address, where);
+}
 RUNG_INLINE void fma_into(reg<float>& sum, reg<float> a, reg<float> b) { sum = fmaf(a, b, sum); }
 RUNG_INLINE void write_shared(std::uint32_t address, const reg<float>* quad, Where where = Where::current()) {
   shared_element<float4>(address, where) = make_float4(quad[0], quad[1], quad[2], quad[3]);

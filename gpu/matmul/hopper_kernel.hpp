@@ -39,7 +39,7 @@ template <Shape kShape, class Schedule>
 __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
                                            std::uint32_t full, std::uint32_t empty, Schedule schedule, int rows,
                                            int cols, int loader) {
-  wait_for_previous_kernel();  // it may still be transposing A
+  wait_for_previous_kernel();  // it may still be copying A and B, or reading what this one writes
   int stage = loader, skip = loader;
   std::uint32_t phase = 1;  // all stages are empty at first
   Piece piece;
@@ -208,19 +208,26 @@ requires(!kShape.transposed) struct Fragments<kShape> {
 
 // ---- Partial sums ----
 
+/// Where a thread keeps the quad (i, g) of its sums in the scratch. A warp's are its own, 512 bytes for each quad.
+template <Shape kShape>
+__device__ __forceinline__ std::uint32_t quad_in_scratch(std::uint32_t scratch, int thread, int i, int g) {
+  return scratch + ((i * kShape.cols / 4 + g) * kShape.slice_threads() + thread) * 16;
+}
+
 /// Adds the sums of all slices to those of slice 0: a tree reduction through shared memory.
 template <Shape kShape>
 __device__ __forceinline__ void add_slices(reg<float> (&sum)[kShape.rows][kShape.cols], std::uint32_t scratch,
                                            int slice, int thread) {
 #pragma unroll
   for (int half = kShape.slices / 2; half > 0; half /= 2) {
-    const std::uint32_t at = scratch + (slice % half * kShape.block_rows() * kShape.block_cols() + thread * 4) * 4;
-    const auto quad = [&](int i, int g) { return at + (i * kShape.cols / 4 + g) * kShape.slice_threads() * 16; };
+    const std::uint32_t at = scratch + slice % half * kShape.block_rows() * kShape.block_cols() * 4;
+    named_barrier<1, kShape.computing()>();  // the scratch may still be read: by a sum, or for the previous tile
     if (slice >= half && slice < 2 * half)
 #pragma unroll
       for (int i = 0; i < kShape.rows; ++i)
 #pragma unroll
-        for (int g = 0; g < kShape.cols / 4; ++g) write_shared(quad(i, g), &sum[i][g * 4]);
+        for (int g = 0; g < kShape.cols / 4; ++g)
+          write_shared(quad_in_scratch<kShape>(at, thread, i, g), &sum[i][g * 4]);
     named_barrier<1, kShape.computing()>();
     if (slice < half)
 #pragma unroll
@@ -228,11 +235,10 @@ __device__ __forceinline__ void add_slices(reg<float> (&sum)[kShape.rows][kShape
 #pragma unroll
         for (int g = 0; g < kShape.cols / 4; ++g) {
           reg<float> other[4];
-          read_shared(other, quad(i, g));
+          read_shared(other, quad_in_scratch<kShape>(at, thread, i, g));
 #pragma unroll
           for (int e = 0; e < 4; ++e) sum[i][g * 4 + e] += other[e];
         }
-    named_barrier<1, kShape.computing()>();
   }
 }
 
@@ -312,6 +318,46 @@ __device__ __forceinline__ void store_tile(const Product& p, mem<float>* c, Plac
   }
 }
 
+/// As store_tile(), for a C without quads. A thread's elements are four of a row, and lanes that store one each would
+/// write to a sector of their own; through the scratch, a warp stores 32 neighbours.
+template <Shape kShape>
+__device__ __forceinline__ void store_lines(const Product& p, mem<float>* c, Place place, int warp_row, int lane,
+                                            int col, const reg<float> (&sum)[kShape.rows][kShape.cols],
+                                            std::uint32_t scratch, int thread) {
+  constexpr int kRow = kLanesAcross * 4;  // elements of a row in 512 bytes
+  constexpr int kParts = kLanesAcross * kShape.cols / 32;
+  const std::uint32_t warps = scratch + (thread - lane) * 16;
+  const auto line_at = [&](int i, int g, int row) {  // odd g: the other half of the banks
+    return quad_in_scratch<kShape>(warps, 0, i, g) + (row ^ (g & 1)) * kRow * 4;
+  };
+  const int first_x = place.col * kShape.block_cols() + col - lane_col(lane) * 4;
+  __syncwarp();  // lanes may still be adding what others will write over
+#pragma unroll
+  for (int i = 0; i < kShape.rows; ++i) {
+#pragma unroll
+    for (int g = 0; g < kShape.cols / 4; ++g)
+      write_shared(line_at(i, g, lane_row(lane)) + lane_col(lane) * 16, &sum[i][g * 4]);
+    __syncwarp();
+    reg<float> line[kLanesDown][kParts];
+#pragma unroll
+    for (int row = 0; row < kLanesDown; ++row)
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        const int at = part * 32 + lane;
+        line[row][part] = read_shared_element(line_at(i, at / kRow, row) + at % kRow * 4);
+      }
+#pragma unroll
+    for (int row = 0; row < kLanesDown; ++row) {
+      const int y = place.row * kShape.block_rows() + Fragments<kShape>::row(warp_row, row, i);
+      mem<float>* to = c + static_cast<std::size_t>(y) * p.ldc + first_x + lane;
+#pragma unroll
+      for (int part = 0; part < kParts; ++part)
+        if (y < p.m && first_x + part * 32 + lane < p.n)
+          to[part * 32] = p.beta == 0 ? line[row][part] : line[row][part] + p.beta * to[part * 32];
+    }
+  }
+}
+
 template <Shape kShape, class Schedule>
 __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std::uint32_t tiles_at, std::uint32_t full,
                                         std::uint32_t empty, int rows, int cols) {
@@ -386,7 +432,11 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
         add_partials<kShape>(p, schedule, (piece.tile - schedule.dense + 1) * schedule.k_tiles, thread, out);
       if (p.parts > 1) c += static_cast<std::size_t>(blockIdx.x / schedule.tiles) * p.m * p.ldc;
     }
-    store_tile<kShape>(p, c, Schedule::place(piece.tile, rows, cols), warp_row, lane, col, out);
+    const Place place = Schedule::place(piece.tile, rows, cols);
+    if (kShape.slices > 1 && !p.quads)
+      store_lines<kShape>(p, c, place, warp_row, lane, col, out, empty + kShape.stages * 8, thread);
+    else
+      store_tile<kShape>(p, c, place, warp_row, lane, col, out);
   }
 }
 
@@ -422,6 +472,7 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
     publish_barriers();
   }
   __syncthreads();
+  allow_next_kernel();  // its blocks are set up where ones of this kernel have ended
   const int rows = (p.m + kShape.block_rows() - 1) / kShape.block_rows();
   const int cols = (p.n + kShape.block_cols() - 1) / kShape.block_cols();
   const Schedule schedule(Work{rows * cols, (p.k + kShape.depth - 1) / kShape.depth, p.parts, p.share});
@@ -433,39 +484,32 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
   }
   move_registers<kShape, true>();
   compute<kShape>(p, schedule, tiles_at, full, empty, rows, cols);
-  allow_next_kernel();
 }
 
 // ---- The call ----
 
-/// A in the form that the shape requires: transposed, copied to where TMA can read it, or in place.
+/// A in the form that the shape requires: its copy, transposed or not, or in place.
 template <Shape kShape>
-CUtensorMap map_of_a(const Call& call, const General& g, float* space) {
-  BoxedMatrix a{.at = space, .cols = g.k, .rows = g.m, .pitch = padded(g.k)};
+CUtensorMap map_of_a(const General& g, const Prepared& prepared) {
+  BoxedMatrix a{.at = g.a.at, .cols = g.k, .rows = g.m, .pitch = g.a.ld};
+  if (prepared.tiles > 0) a.at = prepared.to, a.pitch = prepared.ld;
+  if (kShape.transposed) {
+    std::swap(a.cols, a.rows);
+    a.box_cols = kShape.block_rows(), a.box_rows = kShape.depth;
+    return tensor_map(a);
+  }
   a.box_cols = kShape.depth, a.box_rows = kShape.block_rows();
   a.swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
               : kShape.depth == 16 ? Swizzle::of_64_bytes
                                    : Swizzle::of_32_bytes;
-  if (kShape.transposed) {
-    transpose(call, g.a, space, padded(g.m));
-    a = {.at = space, .cols = g.m, .rows = g.k, .pitch = padded(g.m)};
-    a.box_cols = kShape.block_rows(), a.box_rows = kShape.depth;
-  } else if (g.a.quads) {
-    a.at = g.a.at, a.pitch = g.a.ld;
-  } else {
-    align(call, g.a, space, padded(g.k));
-  }
   return tensor_map(a);
 }
 
 template <Shape kShape>
-CUtensorMap map_of_b(const Call& call, const General& g, float* space) {
-  BoxedMatrix b{.at = space, .cols = g.n, .rows = g.k, .pitch = padded(g.n)};
+CUtensorMap map_of_b(const General& g, const Prepared& prepared) {
+  BoxedMatrix b{.at = g.b.at, .cols = g.n, .rows = g.k, .pitch = g.b.ld};
+  if (prepared.tiles > 0) b.at = prepared.to, b.pitch = prepared.ld;
   b.box_cols = kShape.block_cols(), b.box_rows = kShape.depth;
-  if (g.b.quads)
-    b.at = g.b.at, b.pitch = g.b.ld;
-  else
-    align(call, g.b, space, padded(g.n));
   return tensor_map(b);
 }
 
@@ -488,8 +532,9 @@ void run(const Call& call, const Plan& plan) {
   if (g.k == 0) return scale(call, g);
   const std::size_t blocks = call.launch.grid.x;
   const Workspace& space = workspace_of<kShape>(g, plan, blocks);
-  const CUtensorMap map_b = map_of_b<kShape>(call, g, space.b);  // before A: its transposition lets this kernel start
-  const CUtensorMap map_a = map_of_a<kShape>(call, g, space.a);
+  const Prepared a = prepared(g.a, kShape.transposed || !g.a.quads, space.a, padded(kShape.transposed ? g.m : g.k));
+  const Prepared b = prepared(g.b, !g.b.quads, space.b, padded(g.n));
+  prepare<kShape.transposed>(call, a, b);
   Product product{.c = g.c,
                   .m = g.m,
                   .n = g.n,
@@ -506,7 +551,8 @@ void run(const Call& call, const Plan& plan) {
   if (plan.parts > 1) {
     product.c = product.partials, product.ldc = static_cast<int>(padded(g.n)), product.quads = true, product.beta = 0;
   }
-  launch_with({.early = kShape.transposed, .blocks_wait = plan.share}, call, kKernel, map_a, map_b, product);
+  launch_with({.early = true, .blocks_wait = plan.share}, call, kKernel, map_of_a<kShape>(g, a), map_of_b<kShape>(g, b),
+              product);
   if (plan.parts > 1) add_planes(call, g, space.partials, plan.parts);
 }
 

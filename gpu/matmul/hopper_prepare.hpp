@@ -1,4 +1,4 @@
-/// Kernels before and after the product: transposing A, copying a matrix to rows of whole quads, summing planes, and
+/// Kernels before and after the product: transposing A and copying matrices to rows of whole quads, summing planes, and
 /// C = beta C for products without terms.
 #pragma once
 
@@ -9,34 +9,58 @@
 namespace rung::hopper {
 namespace {
 
-constexpr int kTransposeTile = 64, kTransposeThreads = 256;
+constexpr int kPrepareTile = 64, kPrepareThreads = 256;
 
-/// to = x transposed, tile by tile. The next kernel may start at once.
-__global__ void __launch_bounds__(kTransposeThreads)
-    transpose_kernel(Matrix<mem<float>> x, mem<float>* to, std::int64_t ld) {
-  allow_next_kernel();
-  __shared__ mem<float> tile[kTransposeTile][kTransposeTile + 1];
-  const int first_col = blockIdx.x * kTransposeTile, first_row = blockIdx.y * kTransposeTile;
+/// What the product reads in place of a matrix: a copy with rows of whole quads, transposed or not.
+struct Prepared {
+  Matrix<mem<float>> from;
+  mem<float>* to;
+  std::int64_t ld;
+  int tiles;  ///< a block copies each; 0: the matrix is read where it is
+};
+
+/// Calls use(row, col) for a thread's quads of the tile.
+template <class Use>
+__device__ __forceinline__ void each_quad(Use use) {
 #pragma unroll
-  for (int i = threadIdx.x; i < kTransposeTile * kTransposeTile / 4; i += kTransposeThreads) {
-    const int row = i / (kTransposeTile / 4), col = i % (kTransposeTile / 4) * 4;
-    const float4 quad = quad_at(x, first_row + row, first_col + col);
-    tile[row][col] = quad.x, tile[row][col + 1] = quad.y, tile[row][col + 2] = quad.z, tile[row][col + 3] = quad.w;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int i = threadIdx.x; i < kTransposeTile * kTransposeTile / 4; i += kTransposeThreads) {
-    const int col = i / (kTransposeTile / 4), row = i % (kTransposeTile / 4) * 4;
-    if (first_col + col >= x.cols || first_row + row >= x.rows) continue;  // rows of `to` are whole quads
-    *vector_cast<float4>(to + (first_col + col) * ld + first_row + row) =
-        make_float4(tile[row][col], tile[row + 1][col], tile[row + 2][col], tile[row + 3][col]);
-  }
+  for (int i = threadIdx.x; i < kPrepareTile * kPrepareTile / 4; i += kPrepareThreads)
+    use(i / (kPrepareTile / 4), i % (kPrepareTile / 4) * 4);
 }
 
-__global__ void align_kernel(Matrix<mem<float>> x, mem<float>* to, std::int64_t ld) {
-  for (int row = blockIdx.y; row < x.rows; row += gridDim.y)
-    for (int col = blockIdx.x * blockDim.x + threadIdx.x; col < x.cols; col += gridDim.x * blockDim.x)
-      to[row * ld + col] = x.at[row * x.ld + col];
+__device__ __forceinline__ void transpose_tile(const Prepared& x, int first_row, int first_col) {
+  __shared__ mem<float> tile[kPrepareTile][kPrepareTile + 1];
+  each_quad([&](int row, int col) {
+    const float4 quad = quad_at(x.from, first_row + row, first_col + col);
+    tile[row][col] = quad.x, tile[row][col + 1] = quad.y, tile[row][col + 2] = quad.z, tile[row][col + 3] = quad.w;
+  });
+  __syncthreads();
+  each_quad([&](int col, int row) {
+    if (first_col + col < x.from.cols && first_row + row < x.from.rows)  // rows of `to` are whole quads
+      *vector_cast<float4>(x.to + (first_col + col) * x.ld + first_row + row) =
+          make_float4(tile[row][col], tile[row + 1][col], tile[row + 2][col], tile[row + 3][col]);
+  });
+}
+
+__device__ __forceinline__ void copy_tile(const Prepared& x, int first_row, int first_col) {
+  each_quad([&](int row, int col) {
+    row += first_row, col += first_col;
+    if (row < x.from.rows && col < x.from.cols)
+      *vector_cast<float4>(x.to + row * x.ld + col) = quad_at(x.from, row, col);
+  });
+}
+
+/// Copies A, transposed or not, and B, tile by tile. The product may start at once, and waits for the end.
+template <bool kTransposed>
+__global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(Prepared a, Prepared b) {
+  allow_next_kernel();
+  const bool is_b = static_cast<int>(blockIdx.x) >= a.tiles;
+  const Prepared& x = is_b ? b : a;
+  const int tile = blockIdx.x - (is_b ? a.tiles : 0), across = (x.from.cols + kPrepareTile - 1) / kPrepareTile;
+  const int row = tile / across * kPrepareTile, col = tile % across * kPrepareTile;
+  if (kTransposed && !is_b)
+    transpose_tile(x, row, col);
+  else
+    copy_tile(x, row, col);
 }
 
 /// C = the sum of `count` planes of m rows of whole quads, in a fixed order, + beta C.
@@ -69,13 +93,17 @@ Call with(const Call& call, const Launch& launch) {
   return changed;
 }
 
-void transpose(const Call& call, const Matrix<mem<float>>& x, float* to, std::int64_t ld) {
-  launch(with(call, {{blocks_for(x.cols, kTransposeTile), blocks_for(x.rows, kTransposeTile)}, {kTransposeThreads}}),
-         transpose_kernel, x, reinterpret_cast<mem<float>*>(to), ld);
+/// A copy of `x` at `to`, if it is needed.
+Prepared prepared(const Matrix<mem<float>>& x, bool is_needed, float* to, std::int64_t ld) {
+  const auto tiles = static_cast<int>(blocks_for(x.rows, kPrepareTile) * blocks_for(x.cols, kPrepareTile));
+  return {x, reinterpret_cast<mem<float>*>(to), ld, is_needed ? tiles : 0};
 }
 
-void align(const Call& call, const Matrix<mem<float>>& x, float* to, std::int64_t ld) {
-  launch(with(call, launch_over_rows(x.cols, x.rows)), align_kernel, x, reinterpret_cast<mem<float>*>(to), ld);
+template <bool kTransposed>
+void prepare(const Call& call, const Prepared& a, const Prepared& b) {
+  if (a.tiles + b.tiles == 0) return;
+  launch(with(call, {{static_cast<unsigned>(a.tiles + b.tiles)}, {kPrepareThreads}}), prepare_kernel<kTransposed>, a,
+         b);
 }
 
 void add_planes(const Call& call, const General& g, const float* planes, int count) {

@@ -172,6 +172,11 @@ __device__ __forceinline__ void read_shared(float (&to)[4], std::uint32_t addres
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
                : "r"(address));
 }
+__device__ __forceinline__ float read_shared_element(std::uint32_t address) {
+  float element;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(element) : "r"(address));
+  return element;
+}
 __device__ __forceinline__ void fma_into(float& sum, float a, float b) {
   asm volatile("fma.rn.f32 %0, %1, %2, %0;" : "+f"(sum) : "f"(a), "f"(b));
 }

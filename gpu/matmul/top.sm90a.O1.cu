@@ -1,5 +1,5 @@
 /// No tile is best at every size: a large one needs the fewest bytes per operation, but a small C has too few of them.
-/// Four tiles are compiled, each with the last wave as it is, divided (stream-K), or with k split. A call uses the
+/// Six tiles are compiled, each with the last wave as it is, divided (stream-K), or with k split. A call uses the
 /// recipe that was fastest at the nearest tuned size; experiments/tune.py measures and writes the table. The warps of
 /// the smaller tiles form slices, which split k and add their sums in shared memory. Source: choosing among compiled
 /// kernels by recorded timings: Whaley, Petitet, Dongarra, ATLAS, 2001.

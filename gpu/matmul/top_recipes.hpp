@@ -17,6 +17,11 @@ enum class Recipe {
   by_table,
   large,
   large_stream_k,
+  square,
+  square_stream_k,
+  tall,
+  tall_stream_k,
+  tall_split_k,
   medium,
   medium_stream_k,
   medium_split_k,
@@ -28,8 +33,10 @@ enum class Recipe {
 
 /// Their names, in the same order: the values of the tunable "recipe" and of the table.
 inline const std::vector<Value>& recipe_words() {
-  static const std::vector<Value> all = words({"table", "128x256", "128x256_stream_k", "64x128", "64x128_stream_k",
-                                               "64x128_split_k", "64x32", "64x32_split_k", "32x32", "32x32_split_k"});
+  static const std::vector<Value> all =
+      words({"table", "128x256", "128x256_stream_k", "128x128", "128x128_stream_k", "128x64", "128x64_stream_k",
+             "128x64_split_k", "64x128", "64x128_stream_k", "64x128_split_k", "64x32", "64x32_split_k", "32x32",
+             "32x32_split_k"});
   return all;
 }
 
@@ -73,6 +80,16 @@ auto with_recipe(Recipe recipe, const MatmulShape& shape, Act&& act) {
   switch (recipe) {
     case Recipe::large_stream_k:
       return act(Tile128x256{}, Plan{.share = true});
+    case Recipe::square:
+      return act(Tile128x128{}, Plan{});
+    case Recipe::square_stream_k:
+      return act(Tile128x128{}, Plan{.share = true});
+    case Recipe::tall:
+      return act(Tile128x64{}, Plan{});
+    case Recipe::tall_stream_k:
+      return act(Tile128x64{}, Plan{.share = true});
+    case Recipe::tall_split_k:
+      return split(Tile128x64{});
     case Recipe::medium:
       return act(Tile64x128{}, Plan{});
     case Recipe::medium_stream_k:

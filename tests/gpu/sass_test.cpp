@@ -226,6 +226,8 @@ TEST_P(HopperSass, TheLoopHoldsFfmasAndNothingIsSpilled) {
 INSTANTIATE_TEST_SUITE_P(Kernels, HopperSass,
                          testing::Values(Tuned{"gpu/matmul/tma.sm90a.O1.cu", "11Tile128x256", 0.93, 0.02},
                                          Tuned{"gpu/matmul/stream_k.sm90a.O1.cu", "11Tile128x256", 0.93, 0.02},
+                                         Tuned{"gpu/matmul/top.sm90a.O1.cu", "11Tile128x128", 0.92, 0.02},
+                                         Tuned{"gpu/matmul/top.sm90a.O1.cu", "10Tile128x64", 0.92, 0.02},
                                          Tuned{"gpu/matmul/top.sm90a.O1.cu", "10Tile64x128", 0.92, 0.02},
                                          Tuned{"gpu/matmul/top.sm90a.O1.cu", "9Tile64x32", 0.6, 1.0},
                                          Tuned{"gpu/matmul/top.sm90a.O1.cu", "9Tile32x32", 0.75, 1.0}),
