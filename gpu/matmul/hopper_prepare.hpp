@@ -53,6 +53,7 @@ __device__ __forceinline__ void copy_tile(const Prepared& x, int first_row, int 
 template <bool kTransposed>
 __global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(Prepared a, Prepared b) {
   allow_next_kernel();
+  wait_for_previous_kernel();  // it may still be writing A and B, or reading their copies
   const bool is_b = static_cast<int>(blockIdx.x) >= a.tiles;
   const Prepared& x = is_b ? b : a;
   const int tile = blockIdx.x - (is_b ? a.tiles : 0), across = (x.from.cols + kPrepareTile - 1) / kPrepareTile;
@@ -102,8 +103,8 @@ Prepared prepared(const Matrix<mem<float>>& x, bool is_needed, float* to, std::i
 template <bool kTransposed>
 void prepare(const Call& call, const Prepared& a, const Prepared& b) {
   if (a.tiles + b.tiles == 0) return;
-  launch(with(call, {{static_cast<unsigned>(a.tiles + b.tiles)}, {kPrepareThreads}}), prepare_kernel<kTransposed>, a,
-         b);
+  launch_with({.early = true}, with(call, {{static_cast<unsigned>(a.tiles + b.tiles)}, {kPrepareThreads}}),
+              prepare_kernel<kTransposed>, a, b);
 }
 
 void add_planes(const Call& call, const General& g, const float* planes, int count) {
