@@ -595,8 +595,8 @@ void check_cluster_read(SharedAddress address, std::size_t bytes, std::source_lo
 }
 [[gnu::noinline]] unsigned acquire_flag(const unsigned* flag) {
   BlockRunner& runner = BlockRunner::of_this_thread();
+  runner.yield();  // before the check: what is released meanwhile must count as observed
   runner.check_flag(flag, false, __builtin_return_address(0));
-  runner.yield();
   return std::atomic_ref(const_cast<unsigned&>(*flag)).load();
 }
 void load_box(SharedAddress to, const TiledMatrix& from, SharedAddress barrier, int x, int y, std::uint32_t blocks,
