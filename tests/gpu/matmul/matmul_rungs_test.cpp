@@ -158,6 +158,21 @@ TEST(StreamK, DealsEachStageOfEachTileOnce) {
         }
 }
 
+/// A block that waits for another's part sees what is released while it waits: at this size the emulator once checked
+/// the flag before it gave up its turn, and called the parts that it then read a race.
+TEST(StreamK, ReadsThePartsOfOthersWithoutAHazard) {
+  const char* const recipe = "128x256_stream_k";
+  const Value value(static_cast<std::int64_t>(hopper::recipe_called(recipe)), recipe);
+  const Params given{{"m", 300}, {"n", 77}, {"k", 65}, {"recipe", value}};
+  for (const Order order : {Order::forward, Order::reverse, Order::random}) {
+    SCOPED_TRACE(static_cast<int>(order));
+    const auto [counts, check] =
+        count(point_of(find_kernel("gpu/matmul/top"), given), {.order = order, .counting = false, .hazards = true});
+    EXPECT_TRUE(counts.findings.empty()) << counts.findings.front().text();
+    EXPECT_TRUE(check.passed()) << check.reason();
+  }
+}
+
 TEST(StreamK, SplitsEachTileIntoParts) {
   for (const int tiles : {1, 2, 5})
     for (const int k_tiles : {4, 7, 33})
