@@ -55,7 +55,7 @@ CUtensorMap tensor_map(const BoxedMatrix& of) {
     BoxedMatrix of;
     CUtensorMap map;
   };
-  static std::array<Known, 8> known{};  // a timed loop uses the same few maps
+  static std::array<Known, 32> known{};  // a timed loop uses the same ones: up to 8 of each kernel
   static std::size_t oldest = 0;
   for (const Known& one : known)
     if (one.of == of) return one.map;

@@ -176,28 +176,19 @@ inline std::int64_t partial_tiles(const Shape& s, const MatmulShape& p, const Pl
   return partial;
 }
 
-/// Requested bytes: of the tiles, of transposing A or copying a matrix that TMA cannot read, and of partial sums.
+/// Requested bytes: of the tiles, of transposing A, and of partial sums.
 inline Traffic traffic_of(const Shape& s, const Params& params, const Plan& plan) {
   const MatmulShape p = matmul_shape(params);
   const double c = 4.0 * p.m * p.n, beta_c = params.get("beta", 0) == 0 ? 0 : c;
   if (params.get("alpha", 1) == 0) return {.loaded = beta_c, .stored = c};
-  const auto is_unaligned = [&](const char* ld, std::int64_t width) {
-    return params.get(ld, width) % 4 != 0 || params.get("shift", 0) % 4 != 0;
-  };
   const double a = 4.0 * p.m * p.k, b = 4.0 * p.k * p.n;
-  const bool copies_a = s.transposed || is_unaligned("lda", p.k), copies_b = is_unaligned("ldb", p.n);
-  const double loaded_a = copies_a ? a : 0, loaded_b = copies_b ? b : 0;
-  const auto in_quads = [](std::int64_t rows, std::int64_t cols) {
-    return 4.0 * rows * static_cast<double>(padded(cols));
-  };
-  const double stored_a = !copies_a ? 0 : s.transposed ? in_quads(p.k, p.m) : in_quads(p.m, p.k);
-  const double stored_b = copies_b ? in_quads(p.k, p.n) : 0;
+  const double loaded_a = s.transposed ? a : 0;
+  const double stored_a = s.transposed ? 4.0 * p.k * static_cast<double>(padded(p.m)) : 0;  // in whole quads
   const double parts = plan.parts > 1 ? plan.parts : 0;
   const double planes = parts * 4 * p.m * static_cast<double>(padded(p.n));  // are read in whole quads
   const double partial = 4.0 * s.block_rows() * s.block_cols() * static_cast<double>(partial_tiles(s, p, plan));
   const double tiles = a * blocks_for(p.n, s.block_cols()) + b * blocks_for(p.m, s.block_rows());
-  return {.loaded = loaded_a + loaded_b + tiles + planes + partial + beta_c,
-          .stored = stored_a + stored_b + parts * c + partial + c};
+  return {.loaded = loaded_a + tiles + planes + partial + beta_c, .stored = stored_a + parts * c + partial + c};
 }
 
 }  // namespace rung::hopper

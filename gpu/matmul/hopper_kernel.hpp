@@ -18,12 +18,22 @@
 namespace rung::hopper {
 inline namespace RUNG_BUILD {
 
-/// C = alpha A B + beta C; the tensor maps describe A and B.
+/// How TMA loads A or B. It takes no matrix whose rows do not all begin at multiples of 16 bytes. Rows that are four
+/// apart, however, are a multiple of 16 bytes apart: row r is row r / 4 of maps[r % 4], which begins at the multiple of
+/// 16 bytes before its first row, and column x of the matrix is that map's column first[r % 4] + x.
+struct LoadedMatrix {
+  CUtensorMap maps[4];
+  int first[4];
+  bool whole;  // maps[0] has all rows
+};
+
+/// C = alpha A B + beta C, of the operands A and B.
 struct Product {
   mem<float>* c;
   int m, n, k, ldc;
   float alpha, beta;
   bool quads;            // C's rows begin at multiples of 16 bytes
+  bool by_fours;         // a tile of A has its rows 0, 4, 8 …, then 1, 5, 9 …
   int parts;             // as in Work
   bool share;            // as in Work
   mem<float>* partials;  // a tile of sums for each block
@@ -33,13 +43,41 @@ struct Product {
 
 // ---- Loading ----
 
+/// A tile of A, from row `row` and column `k` on. Without a map for all rows it arrives in four parts: its rows 0, 4, 8
+/// … first, then 1, 5, 9 …, in which order C's rows are then computed and stored.
+template <Shape kShape>
+__device__ __forceinline__ void load_a(std::uint32_t to, const LoadedMatrix& a, std::uint32_t barrier, int row, int k) {
+  if constexpr (kShape.transposed)
+    tma_load(to, a.maps, barrier, row, k);
+  else if (a.whole)
+    tma_load(to, a.maps, barrier, k, row);
+  else
+#pragma unroll
+    for (int part = 0; part < 4; ++part)
+      tma_load(to + part * kShape.stage_a(), a.maps + part, barrier, a.first[part] + k, row / 4);
+}
+
+/// A tile of B, from row `k` and column `col` on; row by row without a map for all rows.
+template <Shape kShape>
+__device__ __forceinline__ void load_b(std::uint32_t to, const LoadedMatrix& b, std::uint32_t barrier, int k, int col) {
+  if (b.whole)
+    tma_load(to, b.maps, barrier, col, k);
+  else
+#pragma unroll 1
+    for (int row = 0; row < kShape.depth; row += 4)
+#pragma unroll
+      for (int part = 0; part < 4; ++part)
+        tma_load(to + (row + part) * kShape.block_cols() * 4, b.maps + part, barrier, b.first[part] + col,
+                 (k + row) / 4);
+}
+
 /// Issues every `loaders`-th stage of a block, from the `loader`-th on. The loading warps alternate, so that each of
 /// the multiprocessor's four schedulers executes a quarter of that work: a block waits for the slowest of them.
 template <Shape kShape, class Schedule>
-__device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
+__device__ __forceinline__ void load_tiles(const LoadedMatrix& a, const LoadedMatrix& b, std::uint32_t tiles_at,
                                            std::uint32_t full, std::uint32_t empty, Schedule schedule, int rows,
                                            int cols, int loader) {
-  wait_for_previous_kernel();  // it may still be copying A and B, or reading what this one writes
+  wait_for_previous_kernel();  // it may still be transposing A, or reading what this one writes
   int stage = loader, skip = loader;
   std::uint32_t phase = 1;  // all stages are empty at first
   Piece piece;
@@ -53,11 +91,8 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
       barrier_wait(empty + stage * 8, phase);
       if (elect_one()) {
         barrier_expect(barrier, kShape.stage_bytes());
-        if constexpr (kShape.transposed)
-          tma_load(to, map_a, barrier, row, k);
-        else
-          tma_load(to, map_a, barrier, k, row);
-        tma_load(to + kShape.stage_a() * 4, map_b, barrier, col, k);
+        load_a<kShape>(to, a, barrier, row, k);
+        load_b<kShape>(to + kShape.stage_a() * 4, b, barrier, k, col);
       }
       stage += kShape.loaders;
       if (stage >= kShape.stages) stage -= kShape.stages, phase ^= 1;
@@ -288,13 +323,21 @@ __device__ __forceinline__ void add_partials(const Product& p, const Schedule& s
 
 // ---- The block ----
 
+/// The row of C that belongs to a row of A's tile in shared memory.
+template <Shape kShape>
+__device__ __forceinline__ int row_of_c(const Product& p, Place place, int row) {
+  constexpr int kPart = kShape.block_rows() / 4;
+  if (!kShape.transposed && p.by_fours) row = row % kPart * 4 + row / kPart;
+  return place.row * kShape.block_rows() + row;
+}
+
 /// C = sum + beta C, for a thread's elements of the tile at `place`.
 template <Shape kShape>
 __device__ __forceinline__ void store_tile(const Product& p, mem<float>* c, Place place, int warp_row, int lane,
                                            int col, const reg<float> (&sum)[kShape.rows][kShape.cols]) {
 #pragma unroll
   for (int i = 0; i < kShape.rows; ++i) {
-    const int y = place.row * kShape.block_rows() + Fragments<kShape>::row(warp_row, lane_row(lane), i);
+    const int y = row_of_c<kShape>(p, place, Fragments<kShape>::row(warp_row, lane_row(lane), i));
     if (y >= p.m) continue;
     mem<float>* line = c + static_cast<std::size_t>(y) * p.ldc;
 #pragma unroll
@@ -348,7 +391,7 @@ __device__ __forceinline__ void store_lines(const Product& p, mem<float>* c, Pla
       }
 #pragma unroll
     for (int row = 0; row < kLanesDown; ++row) {
-      const int y = place.row * kShape.block_rows() + Fragments<kShape>::row(warp_row, row, i);
+      const int y = row_of_c<kShape>(p, place, Fragments<kShape>::row(warp_row, row, i));
       mem<float>* to = c + static_cast<std::size_t>(y) * p.ldc + first_x + lane;
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
@@ -457,8 +500,7 @@ __device__ __forceinline__ void move_registers() {
 
 template <class Tile, class Schedule>
 __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
-    matmul_hopper(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-                  const Product p) {
+    matmul_hopper(const __grid_constant__ LoadedMatrix a, const __grid_constant__ LoadedMatrix b, const Product p) {
   constexpr Shape kShape = Tile::kShape;
   static_assert(kShape.is_possible());
   // TMA's swizzle repeats every 1024 bytes. opaque(): the address is not to be recomputed in the loops.
@@ -479,7 +521,7 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
   if (threadIdx.x >= kShape.computing()) {
     move_registers<kShape, false>();
     const int loader = __shfl_sync(~0u, (threadIdx.x - kShape.computing()) / 32, 0);
-    load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, schedule, rows, cols, loader);
+    load_tiles<kShape>(a, b, tiles_at, full, empty, schedule, rows, cols, loader);
     return;
   }
   move_registers<kShape, true>();
@@ -488,39 +530,66 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
 
 // ---- The call ----
 
-/// A in the form that the shape requires: its copy, transposed or not, or in place.
-template <Shape kShape>
-CUtensorMap map_of_a(const General& g, const Prepared& prepared) {
-  BoxedMatrix a{.at = g.a.at, .cols = g.k, .rows = g.m, .pitch = g.a.ld};
-  if (prepared.tiles > 0) a.at = prepared.to, a.pitch = prepared.ld;
-  if (kShape.transposed) {
-    std::swap(a.cols, a.rows);
-    a.box_cols = kShape.block_rows(), a.box_rows = kShape.depth;
-    return tensor_map(a);
+/// Maps of all rows of a matrix, or of every fourth each, in boxes of `box_rows` of them. TMA fills what is beyond a
+/// matrix with zeros: as far to the right as it takes of a map without rows.
+inline LoadedMatrix loaded(const BoxedMatrix& of, bool whole) {
+  if (whole) return {.maps = {tensor_map(of)}, .whole = true};
+  LoadedMatrix all{};
+  for (int part = 0; part < 4; ++part) {
+    const int rows = (of.rows - part + 3) / 4;
+    const auto begin = reinterpret_cast<std::uintptr_t>(of.at) + (rows > 0 ? part : 0) * of.pitch * sizeof(float);
+    BoxedMatrix fourth = of;
+    all.first[part] = static_cast<int>(begin % 16 / sizeof(float));
+    fourth.at = reinterpret_cast<const void*>(begin / 16 * 16);
+    fourth.cols += all.first[part];
+    fourth.rows = std::max(rows, 1);
+    fourth.pitch *= 4;
+    all.maps[part] = tensor_map(fourth);
+    if (rows == 0) all.first[part] = 1 << 30;
   }
-  a.box_cols = kShape.depth, a.box_rows = kShape.block_rows();
-  a.swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
-              : kShape.depth == 16 ? Swizzle::of_64_bytes
-                                   : Swizzle::of_32_bytes;
-  return tensor_map(a);
+  return all;
 }
 
 template <Shape kShape>
-CUtensorMap map_of_b(const General& g, const Prepared& prepared) {
-  BoxedMatrix b{.at = g.b.at, .cols = g.n, .rows = g.k, .pitch = g.b.ld};
-  if (prepared.tiles > 0) b.at = prepared.to, b.pitch = prepared.ld;
-  b.box_cols = kShape.block_cols(), b.box_rows = kShape.depth;
-  return tensor_map(b);
+LoadedMatrix loaded_a(const General& g, const float* transposed) {
+  if (kShape.transposed)
+    return loaded({.at = transposed,
+                   .cols = g.m,
+                   .rows = g.k,
+                   .pitch = padded(g.m),
+                   .box_cols = kShape.block_rows(),
+                   .box_rows = kShape.depth},
+                  true);
+  return loaded({.at = g.a.at,
+                 .cols = g.k,
+                 .rows = g.m,
+                 .pitch = g.a.ld,
+                 .box_cols = kShape.depth,
+                 .box_rows = g.a.quads ? kShape.block_rows() : kShape.block_rows() / 4,
+                 .swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
+                            : kShape.depth == 16 ? Swizzle::of_64_bytes
+                                                 : Swizzle::of_32_bytes},
+                g.a.quads);
+}
+
+template <Shape kShape>
+LoadedMatrix loaded_b(const General& g) {
+  return loaded({.at = g.b.at,
+                 .cols = g.n,
+                 .rows = g.k,
+                 .pitch = g.b.ld,
+                 .box_cols = kShape.block_cols(),
+                 .box_rows = g.b.quads ? kShape.depth : 1},
+                g.b.quads);
 }
 
 /// The workspace of a call.
 template <Shape kShape>
 Workspace& workspace_of(const General& g, const Plan& plan, std::size_t blocks) {
-  const std::size_t a = kShape.transposed ? g.k * padded(g.m) : g.a.quads ? 0 : g.m * padded(g.k);
-  const std::size_t b = g.b.quads ? 0 : g.k * padded(g.n);
+  const std::size_t a = kShape.transposed ? g.k * padded(g.m) : 0;
   const std::size_t planes = plan.parts > 1 ? plan.parts * (g.m * padded(g.n)) : 0;
   const std::size_t tiles = plan.share ? blocks * kShape.block_rows() * kShape.block_cols() : 0;
-  return workspace(a, b, std::max(planes, tiles), blocks);
+  return workspace(a, 0, std::max(planes, tiles), blocks);
 }
 
 /// C = alpha A B + beta C with this tile and this schedule.
@@ -532,9 +601,7 @@ void run(const Call& call, const Plan& plan) {
   if (g.k == 0) return scale(call, g);
   const std::size_t blocks = call.launch.grid.x;
   const Workspace& space = workspace_of<kShape>(g, plan, blocks);
-  const Prepared a = prepared(g.a, kShape.transposed || !g.a.quads, space.a, padded(kShape.transposed ? g.m : g.k));
-  const Prepared b = prepared(g.b, !g.b.quads, space.b, padded(g.n));
-  prepare<kShape.transposed>(call, a, b);
+  if (kShape.transposed) transpose(call, g.a, space.a, padded(g.m));
   Product product{.c = g.c,
                   .m = g.m,
                   .n = g.n,
@@ -543,6 +610,7 @@ void run(const Call& call, const Plan& plan) {
                   .alpha = g.alpha,
                   .beta = g.beta,
                   .quads = g.c_quads,
+                  .by_fours = !g.a.quads,
                   .parts = plan.parts,
                   .share = plan.share,
                   .partials = reinterpret_cast<mem<float>*>(space.partials),
@@ -551,8 +619,8 @@ void run(const Call& call, const Plan& plan) {
   if (plan.parts > 1) {
     product.c = product.partials, product.ldc = static_cast<int>(padded(g.n)), product.quads = true, product.beta = 0;
   }
-  launch_with({.early = true, .blocks_wait = plan.share}, call, kKernel, map_of_a<kShape>(g, a), map_of_b<kShape>(g, b),
-              product);
+  launch_with({.early = true, .blocks_wait = plan.share}, call, kKernel, loaded_a<kShape>(g, space.a),
+              loaded_b<kShape>(g), product);
   if (plan.parts > 1) add_planes(call, g, space.partials, plan.parts);
 }
 

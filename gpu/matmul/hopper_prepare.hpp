@@ -1,5 +1,4 @@
-/// Kernels before and after the product: transposing A and copying matrices to rows of whole quads, summing planes, and
-/// C = beta C for products without terms.
+/// Kernels before and after the product: transposing A, summing planes, and C = beta C for products without terms.
 #pragma once
 
 #include "gpu/matmul/general.hpp"
@@ -9,59 +8,34 @@
 namespace rung::hopper {
 namespace {
 
-constexpr int kPrepareTile = 64, kPrepareThreads = 256;
-
-/// What the product reads in place of a matrix: a copy with rows of whole quads, transposed or not.
-struct Prepared {
-  Matrix<mem<float>> from;
-  mem<float>* to;
-  std::int64_t ld;
-  int tiles;  ///< a block copies each; 0: the matrix is read where it is
-};
+constexpr int kTransposedTile = 64, kTransposingThreads = 256;
 
 /// Calls use(row, col) for a thread's quads of the tile.
 template <class Use>
 __device__ __forceinline__ void each_quad(Use use) {
 #pragma unroll
-  for (int i = threadIdx.x; i < kPrepareTile * kPrepareTile / 4; i += kPrepareThreads)
-    use(i / (kPrepareTile / 4), i % (kPrepareTile / 4) * 4);
+  for (int i = threadIdx.x; i < kTransposedTile * kTransposedTile / 4; i += kTransposingThreads)
+    use(i / (kTransposedTile / 4), i % (kTransposedTile / 4) * 4);
 }
 
-__device__ __forceinline__ void transpose_tile(const Prepared& x, int first_row, int first_col) {
-  __shared__ mem<float> tile[kPrepareTile][kPrepareTile + 1];
+/// to[col][row] = from[row][col], with rows of `to` of `ld` elements, whole quads. The product may start at once, and
+/// waits for the end.
+__global__ void __launch_bounds__(kTransposingThreads)
+    transpose_kernel(const Matrix<mem<float>> from, mem<float>* to, std::int64_t ld) {
+  __shared__ mem<float> tile[kTransposedTile][kTransposedTile + 1];
+  allow_next_kernel();
+  wait_for_previous_kernel();  // it may still be writing A, or reading its transpose
+  const int first_row = blockIdx.y * kTransposedTile, first_col = blockIdx.x * kTransposedTile;
   each_quad([&](int row, int col) {
-    const float4 quad = quad_at(x.from, first_row + row, first_col + col);
+    const float4 quad = quad_at(from, first_row + row, first_col + col);
     tile[row][col] = quad.x, tile[row][col + 1] = quad.y, tile[row][col + 2] = quad.z, tile[row][col + 3] = quad.w;
   });
   __syncthreads();
   each_quad([&](int col, int row) {
-    if (first_col + col < x.from.cols && first_row + row < x.from.rows)  // rows of `to` are whole quads
-      *vector_cast<float4>(x.to + (first_col + col) * x.ld + first_row + row) =
+    if (first_col + col < from.cols && first_row + row < from.rows)
+      *vector_cast<float4>(to + (first_col + col) * ld + first_row + row) =
           make_float4(tile[row][col], tile[row + 1][col], tile[row + 2][col], tile[row + 3][col]);
   });
-}
-
-__device__ __forceinline__ void copy_tile(const Prepared& x, int first_row, int first_col) {
-  each_quad([&](int row, int col) {
-    row += first_row, col += first_col;
-    if (row < x.from.rows && col < x.from.cols)
-      *vector_cast<float4>(x.to + row * x.ld + col) = quad_at(x.from, row, col);
-  });
-}
-
-/// Copies A, transposed or not, and B, tile by tile. The product may start at once, and waits for the end.
-template <bool kTransposed>
-__global__ void __launch_bounds__(kPrepareThreads) prepare_kernel(Prepared a, Prepared b) {
-  allow_next_kernel();
-  wait_for_previous_kernel();  // it may still be writing A and B, or reading their copies
-  const bool is_b = static_cast<int>(blockIdx.x) >= a.tiles;
-  const Prepared& x = is_b ? b : a;
-  const int tile = blockIdx.x - (is_b ? a.tiles : 0), across = (x.from.cols + kPrepareTile - 1) / kPrepareTile;
-  const int row = tile / across * kPrepareTile, col = tile % across * kPrepareTile;
-  if (kTransposed && !is_b)
-    transpose_tile(x, row, col);
-  else
-    copy_tile(x, row, col);
 }
 
 /// C = the sum of `count` planes of m rows of whole quads, in a fixed order, + beta C.
@@ -94,17 +68,11 @@ Call with(const Call& call, const Launch& launch) {
   return changed;
 }
 
-/// A copy of `x` at `to`, if it is needed.
-Prepared prepared(const Matrix<mem<float>>& x, bool is_needed, float* to, std::int64_t ld) {
-  const auto tiles = static_cast<int>(blocks_for(x.rows, kPrepareTile) * blocks_for(x.cols, kPrepareTile));
-  return {x, reinterpret_cast<mem<float>*>(to), ld, is_needed ? tiles : 0};
-}
-
-template <bool kTransposed>
-void prepare(const Call& call, const Prepared& a, const Prepared& b) {
-  if (a.tiles + b.tiles == 0) return;
-  launch_with({.early = true}, with(call, {{static_cast<unsigned>(a.tiles + b.tiles)}, {kPrepareThreads}}),
-              prepare_kernel<kTransposed>, a, b);
+void transpose(const Call& call, const Matrix<mem<float>>& from, float* to, std::int64_t ld) {
+  launch_with({.early = true},
+              with(call, {{blocks_for(from.cols, kTransposedTile), blocks_for(from.rows, kTransposedTile)},
+                          {kTransposingThreads}}),
+              transpose_kernel, from, reinterpret_cast<mem<float>*>(to), ld);
 }
 
 void add_planes(const Call& call, const General& g, const float* planes, int count) {
