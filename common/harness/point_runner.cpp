@@ -55,6 +55,7 @@ struct PointRunner::Attempt {
   std::optional<Call> call;  ///< if it is to be measured
   std::unique_ptr<Workload> work;
   PointFacts facts;
+  double check_seconds = 0;  ///< of one run on the inputs that are timed and the check of its result
   Measurement measurement;
   std::vector<Json> entries;
 
@@ -205,6 +206,7 @@ void PointRunner::verify(Attempt& attempt, const DataSet& data) {
     return attempt.end(
         skipped_entry(point, fmt::format("one run and its check take {:.1f} s, more than the {} s allowed", took,
                                          point.effort.longest_run)));
+  attempt.check_seconds = took;  // the timed inputs come last
   attempt.facts.max_error_ratio = std::max(attempt.facts.max_error_ratio, check.max_error_ratio);
   attempt.facts.judged = check.judged;
 }
@@ -248,14 +250,15 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
 /// Judges what the timed runs left; then the kernel must do its work again, and at sizes where that costs little, on
 /// inputs that nobody has seen. Nothing of this is timed.
 Check PointRunner::judge_again(Attempt& attempt) {
-  constexpr double kFewOperations = 5e7;
+  constexpr double kFewOperations = 5e7, kFewSeconds = 0.5;
   constexpr std::size_t kFewBytes = std::size_t{4} << 20;
   const Point& point = *attempt.point;
   const std::shared_ptr<const HostInputs> given = inputs(point, *point.data);
   Check check = judged(*given, [&] { return attempt.work->recheck(*given); });
   if (check.passed()) check.failure = judged(*given, [&] { return Check{.failure = attempt.work->audit()}; }).failure;
-  if (!check.passed() || given->bytes() > kFewBytes || point.problem->flops(point.params()) > kFewOperations)
-    return check;
+  const bool costs_little = given->bytes() <= kFewBytes && point.problem->flops(point.params()) <= kFewOperations &&
+                            attempt.check_seconds + given->reference_seconds() <= kFewSeconds;
+  if (!check.passed() || !costs_little) return check;
   const HostInputs fresh(*point.problem, point.sizes, *point.data, random_bits(~seed_, fresh_++));
   return judged(fresh, [&] { return attempt.work->verify(fresh); });
 }
