@@ -32,8 +32,9 @@ def migrate(data: dict) -> dict:
 def _kernel(record: dict) -> dict:
     made = {k: v for k, v in record.items() if k != "precision"}
     made["type"] = record.get("precision") or "fp32"
-    if record.get("family") in TYPED_FAMILIES:
-        made["family"], made["type"] = TYPED_FAMILIES[record["family"]]
+    family = record.get("family")
+    if isinstance(family, str) and family in TYPED_FAMILIES:
+        made["family"], made["type"] = TYPED_FAMILIES[family]
     if isinstance(record.get("source"), str):
         made["source"] = [{"id": "", "where": record["source"]}]
     return made

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import tomllib
 import zlib
 
 import pytest
@@ -152,12 +153,14 @@ def test_gpu_and_cpu_ladders_are_compared(tmp_path):
 
 
 def recorded_experiments():
-    """Each experiment on the machine that has most results, or the first one that has its own; on the others it takes long."""
+    """Each experiment on each machine, that with most results first. One of each kind of report; all of them take long."""
     machines = sorted((p for p in RECORDED.iterdir() if p.is_dir()), key=lambda p: (-len(list(p.glob("*.json"))), p.name))
+    kinds = set()
     for name in sorted(p.stem for p in (ROOT / "experiments").glob("*.toml") if p.stem not in ("sources", "claims", "rows")):
-        files = [m / f"{name}.json" for m in machines if (m / f"{name}.json").is_file()]
-        for file in files:
-            yield pytest.param(file, marks=[pytest.mark.long] if file != files[0] else [], id=f"{name}-{file.parent.name}")
+        kind = tomllib.loads((ROOT / "experiments" / f"{name}.toml").read_text())["report"]["kind"]
+        for file in (m / f"{name}.json" for m in machines if (m / f"{name}.json").is_file()):
+            yield pytest.param(file, marks=[pytest.mark.long] if kind in kinds else [], id=f"{name}-{file.parent.name}")
+            kinds.add(kind)
 
 
 @pytest.mark.parametrize("file", list(recorded_experiments()))

@@ -124,6 +124,12 @@ def test_wrong_types_are_named(tmp_path, data, where, version):
     assert where in str(caught.value)
 
 
+@pytest.mark.parametrize("version", (1, 2))
+def test_a_family_that_is_no_text_is_none(tmp_path, version):
+    kernel = {"side": "cpu", "order": 1, "family": ["fma_bf16"], "title": "T"}
+    assert load(write(tmp_path / "a.json", broken_context(schema_version=version, kernels={"a": kernel})))
+
+
 @pytest.mark.parametrize("data, where", (
     ({"empirical": {}, "spec": {"gflops": {"data": [["a", -1]]}}, "machine": "m", "date": "2026-01-01"}, "spec.gflops.data[0]"),
     ({"empirical": {}, "spec": {"gflops": {"data": [3]}}, "machine": "m", "date": "2026-01-01"}, "spec.gflops.data[0]"),
