@@ -3,6 +3,7 @@ twins."""
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def _ceilings(path: Path, data: dict, unit: str) -> list[tuple[str, float]]:
         if not (isinstance(row, list) and len(row) == 2 and isinstance(row[0], str)):
             raise InputError(path, f"{where}[{index}]", "not a pair of label and number")
         if not (is_number(row[1]) and row[1] > 0):
-            raise InputError(path, f"{where}[{index}]", f"ceiling {row[1]!r} is not a positive number")
+            raise InputError(path, f"{where}[{index}]", f"ceiling {reprlib.repr(row[1])} is not a positive number")
     return [(label, float(value)) for label, value in rows]
 
 
@@ -136,7 +137,7 @@ def _wrong_results(path: Path, data: dict) -> WrongResults:
     for name, row in rows.items():
         number = row.get("wrong")
         if number is not None and not (is_number(number) and 0 <= number <= launches):
-            raise InputError(path, f"wrong_results[{name[:60]!r}].wrong", f"{number!r} is no number of launches")
+            raise InputError(path, f"wrong_results[{name[:60]!r}].wrong", f"{reprlib.repr(number)} is no number of launches")
         wrong[name] = None if number is None else int(number)
     return WrongResults(path, text(path, data, "machine", "file"), date(path, data, "file"), launches, wrong)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def load(path: Path):
 
 def _run(path: Path, data: dict, version: object) -> Run:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InputError(path, "context.schema_version", f"{version!r} is not a version that ever was")
+        raise InputError(path, "context.schema_version", f"{reprlib.repr(version)} is not a version that ever was")
     if version > NEWEST:
         raise InputError(path, "context.schema_version",
                          f"{version} is newer than {NEWEST}, the newest that this report reads; update rung")

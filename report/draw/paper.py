@@ -84,8 +84,9 @@ def text_width(text: str, size: float) -> float:
 
 @cache
 def _advance(letter: str) -> float:
-    """A letter's width over the size of the type."""
-    return _font().load_char(ord(letter)).linearHoriAdvance / 65536 / LARGE
+    """A letter's width over the size of the type; the empty box's, which is glyph 0, where the type has no such letter."""
+    font = _font()
+    return font.load_glyph(font.get_char_index(ord(letter))).linearHoriAdvance / 65536 / LARGE
 
 
 @cache

@@ -15,7 +15,7 @@ flags=(-std=c++20 -O1 -g1 -DNDEBUG -I. "-DRUNG_SOURCE_DIR=\"$PWD\"" -fno-omit-fr
 headers=$(find common cpu gpu tests -name '*.hpp' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)  # the newest
 objects=()
 for source in tests/fuzz/{readers,fuzzer}.cpp common/harness/{experiment,experiment_values,journal}.cpp \
-              common/program/{picture,quantity,catalogue,command_line,command_bound,command_occupancy,command_tile,occupancy_plot}.cpp \
+              common/program/{picture,quantity,catalogue,command_line,commands,command_bound,command_occupancy,command_tile,occupancy_plot}.cpp \
               common/{registry,source_dir}.cpp common/problem/{problem,vector_addition}.cpp common/harness/sources.cpp \
               common/machine/{cpu_info,control_groups,topology_by_sysfs,topology_files}.cpp common/emulator/caches.cpp \
               common/model/*.cpp cpu/vector_addition/loop.cpp gpu/without_cuda.cpp; do

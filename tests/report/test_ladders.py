@@ -119,6 +119,7 @@ def test_units_are_not_broken_and_paths_may_be():
 
 
 def test_the_width_of_a_text_is_that_of_its_letters():
+    assert text_width("\u6f22\0\U000f0000", 10) > 0  # in no type that figures have
     assert text_width("iiii", 10) < text_width("mmmm", 10) and text_width("a\nbbbb", 5) == text_width("bbbb", 5)
 
 

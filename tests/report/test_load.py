@@ -124,6 +124,17 @@ def test_wrong_types_are_named(tmp_path, data, where, version):
     assert where in str(caught.value)
 
 
+@pytest.mark.parametrize("data", (
+    {"wrong_results": {"a": {"wrong": ["x" * 5000] * 500}}, "launches": 1000, "machine": "m", "date": "2026-01-01"},
+    {"empirical": {}, "spec": {"gflops": {"data": [["a", "x" * 5000]]}}, "machine": "m", "date": "2026-01-01"},
+    {"context": {"schema_version": ["x" * 5000], "date": "2026-01-01"}, "benchmarks": []},
+))
+def test_a_long_value_is_told_in_short(tmp_path, data):
+    with pytest.raises(InputError) as caught:
+        load(write(tmp_path / "a.json", data))
+    assert len(str(caught.value)) < 300 + len(str(tmp_path))
+
+
 @pytest.mark.parametrize("version", (1, 2))
 def test_a_family_that_is_no_text_is_none(tmp_path, version):
     kernel = {"side": "cpu", "order": 1, "family": ["fma_bf16"], "title": "T"}
