@@ -43,8 +43,8 @@ struct Product {
 
 // ---- Loading ----
 
-/// A tile of A, from row `row` and column `k` on. Without a map for all rows it arrives in four parts: its rows 0, 4, 8
-/// … first, then 1, 5, 9 …, in which order C's rows are then computed and stored.
+/// Loads a tile of A, from row `row` and column `k` on. By four maps it arrives in four parts, rows 0, 4, 8 … first and
+/// then 1, 5, 9 …; C's rows are computed in the same order (row_of_c()).
 template <Shape kShape>
 __device__ __forceinline__ void load_a(std::uint32_t to, const LoadedMatrix& a, std::uint32_t barrier, int row, int k) {
   if constexpr (kShape.transposed)
@@ -57,7 +57,8 @@ __device__ __forceinline__ void load_a(std::uint32_t to, const LoadedMatrix& a, 
       tma_load(to + part * kShape.stage_a(), a.maps + part, barrier, a.first[part] + k, row / 4);
 }
 
-/// A tile of B, from row `k` and column `col` on; row by row without a map for all rows.
+/// Loads a tile of B, from row `k` and column `col` on. By four maps it is loaded row by row, so that the rows, which
+/// the inner loop reads in order, need not be permuted.
 template <Shape kShape>
 __device__ __forceinline__ void load_b(std::uint32_t to, const LoadedMatrix& b, std::uint32_t barrier, int k, int col) {
   if (b.whole)
@@ -530,8 +531,11 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
 
 // ---- The call ----
 
-/// Maps of all rows of a matrix, or of every fourth each, in boxes of `box_rows` of them. TMA fills what is beyond a
-/// matrix with zeros: as far to the right as it takes of a map without rows.
+/// Far to the right of any matrix, where TMA loads zeros.
+constexpr int kBeyond = 1 << 30;
+
+/// One map of the matrix if TMA takes it whole, else four, each of every fourth row. A map has at least one row, so
+/// where the matrix has fewer than four, the maps without a row of their own are read beyond their last column.
 inline LoadedMatrix loaded(const BoxedMatrix& of, bool whole) {
   if (whole) return {.maps = {tensor_map(of)}, .whole = true};
   LoadedMatrix all{};
@@ -545,7 +549,7 @@ inline LoadedMatrix loaded(const BoxedMatrix& of, bool whole) {
     fourth.rows = std::max(rows, 1);
     fourth.pitch *= 4;
     all.maps[part] = tensor_map(fourth);
-    if (rows == 0) all.first[part] = 1 << 30;
+    if (rows == 0) all.first[part] = kBeyond;
   }
   return all;
 }

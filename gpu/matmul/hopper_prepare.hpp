@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(kTransposingThreads)
   __shared__ mem<float> tile[kTransposedTile][kTransposedTile + 1];
   allow_next_kernel();
   wait_for_previous_kernel();  // it may still be writing A, or reading its transpose
-  const int first_row = blockIdx.y * kTransposedTile, first_col = blockIdx.x * kTransposedTile;
+  const int across = (from.cols + kTransposedTile - 1) / kTransposedTile, tile_at = blockIdx.x;
+  const int first_row = tile_at / across * kTransposedTile, first_col = tile_at % across * kTransposedTile;
   each_quad([&](int row, int col) {
     const float4 quad = quad_at(from, first_row + row, first_col + col);
     tile[row][col] = quad.x, tile[row][col + 1] = quad.y, tile[row][col + 2] = quad.z, tile[row][col + 3] = quad.w;
@@ -69,10 +70,10 @@ Call with(const Call& call, const Launch& launch) {
 }
 
 void transpose(const Call& call, const Matrix<mem<float>>& from, float* to, std::int64_t ld) {
-  launch_with({.early = true},
-              with(call, {{blocks_for(from.cols, kTransposedTile), blocks_for(from.rows, kTransposedTile)},
-                          {kTransposingThreads}}),
-              transpose_kernel, from, reinterpret_cast<mem<float>*>(to), ld);
+  // In one dimension: in the others a grid ends at 65535 blocks.
+  const unsigned blocks = blocks_for(from.cols, kTransposedTile) * blocks_for(from.rows, kTransposedTile);
+  launch_with({.early = true}, with(call, {{blocks}, {kTransposingThreads}}), transpose_kernel, from,
+              reinterpret_cast<mem<float>*>(to), ld);
 }
 
 void add_planes(const Call& call, const General& g, const float* planes, int count) {

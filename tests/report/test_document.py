@@ -153,7 +153,7 @@ def test_gpu_and_cpu_ladders_are_compared(tmp_path):
 
 
 def recorded_experiments():
-    """Each experiment on each machine, that with most results first. One of each kind of report; all of them take long."""
+    """Every recorded set of every experiment. The first of each kind of report is always tested, the others are long."""
     machines = sorted((p for p in RECORDED.iterdir() if p.is_dir()), key=lambda p: (-len(list(p.glob("*.json"))), p.name))
     kinds = set()
     for name in sorted(p.stem for p in (ROOT / "experiments").glob("*.toml") if p.stem not in ("sources", "claims", "rows")):
