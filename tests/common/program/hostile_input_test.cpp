@@ -194,7 +194,7 @@ std::filesystem::path unfinished(const std::filesystem::path& folder, const std:
   code_after(SIGKILL,
              "env " + environment + " " RUNG_PROGRAM " run -k cpu/matmul/naive " + arguments + " -o " +
                  folder.string() + " --benchmark_repetitions=30 --benchmark_min_time=0.02",
-             1'500'000);
+             3'000'000);
   std::filesystem::path found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (entry.path().filename() == "journal.jsonl") found = std::max(found, entry.path().parent_path());
