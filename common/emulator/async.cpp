@@ -60,10 +60,14 @@ void AsyncUnits::end_block() {
 }
 
 std::string AsyncUnits::left_at_end() const {
-  for (const auto& [address, barrier] : mbarriers_)
+  for (const auto& [address, barrier] : mbarriers_) {
+    if (!barrier.copies.empty())
+      return "while copies into its shared memory are under way, for the arrival at " + text(barrier.copied_for) +
+             ": nobody has waited for phase " + std::to_string(barrier.phase) + " of " + mbarrier_text(address);
     if (!barrier.loads.empty())
       return "while a load by TMA into its shared memory is under way, issued at " + text(barrier.loads.front().where) +
              ": nobody has waited for phase " + std::to_string(barrier.phase) + " of " + mbarrier_text(address);
+  }
   for (const Thread& thread : threads_) {
     if (!thread.stores.empty())
       return "while a store by TMA reads its shared memory, issued at " + text(thread.stores.front().where) +
@@ -151,20 +155,23 @@ void AsyncUnits::init_mbarrier(SharedAddress barrier, int count, std::source_loc
   made.first_epoch = hazards() ? hazards()->epoch() : 0;
 }
 
-/// Makes the loads that the phase waited for.
+/// Makes the loads and the copies that the phase waited for.
 void AsyncUnits::end_phase(Mbarrier& barrier) {
   for (const Box& load : barrier.loads) {
     make_load(load);
     end_access(load, barrier.arriving);
   }
+  for (const AsyncCopy& copy : barrier.copies) std::memcpy(copy.to, copy.from, copy.bytes);
   barrier.ended = barrier.arriving;
   barrier.loads.clear();
+  barrier.copies.clear();
   barrier.bytes = 0;
   barrier.missing = barrier.count;
   ++barrier.phase;
 }
 
-void AsyncUnits::arrive(SharedAddress address, int bytes, AsyncUnits& from, std::source_location where) {
+void AsyncUnits::arrive(SharedAddress address, int bytes, AsyncUnits& from, std::source_location where,
+                        std::vector<AsyncCopy> copies) {
   Mbarrier& barrier = ready_mbarrier(address, from, where);
   if (barrier.can_end()) end_phase(barrier);  // nobody has waited for it
   if (barrier.missing == 0)
@@ -175,7 +182,9 @@ void AsyncUnits::arrive(SharedAddress address, int bytes, AsyncUnits& from, std:
   if (from.hazards()) from.hazards()->arrive(from.runner_.thread(), barrier.arriving);
   --barrier.missing;
   barrier.bytes += bytes;
-  if (barrier.can_end() && barrier.loads.empty()) end_phase(barrier);
+  barrier.copies.insert(barrier.copies.end(), copies.begin(), copies.end());
+  if (!copies.empty()) barrier.copied_for = where;
+  if (barrier.can_end() && barrier.loads.empty() && barrier.copies.empty()) end_phase(barrier);
 }
 
 void AsyncUnits::wait_for_phase(SharedAddress barrier, std::uint32_t parity, std::source_location where) {
@@ -329,6 +338,11 @@ void AsyncUnits::count(const Box& box, std::uint64_t& requests, std::uint64_t& b
 
 /// Fails the thread if the box is not in the memory that it should be in.
 void AsyncUnits::check(const Box& box, const char* what) {
+  if (std::int64_t{box.x} * box.matrix.element_bytes % 16 != 0)  // the hardware: an illegal instruction
+    fail_thread(finding_kind::misaligned_access,
+                std::string(what) + " a box from element " + std::to_string(box.x) +
+                    " of a row on, which is no multiple of 16 bytes,",
+                box.where);
   const int alignment = box.matrix.alignment;
   if (box.shared % static_cast<SharedAddress>(alignment) != 0)
     fail_thread(finding_kind::misaligned_access,
@@ -577,6 +591,12 @@ void arrive_at_mbarrier(SharedAddress barrier, int bytes, int block, std::source
   const OutsideKernel aside(BlockRunner::of_this_thread());
   AsyncUnits& own = units();
   (block < 0 ? own : own.peer(static_cast<unsigned>(block), where)).arrive(barrier, bytes, own, where);
+}
+void arrive_at_mbarrier_after_copies(SharedAddress barrier, std::source_location where) {
+  BlockRunner& runner = BlockRunner::of_this_thread();
+  std::vector<AsyncCopy> copies = runner.take_copies();
+  const OutsideKernel aside(runner);
+  units().arrive(barrier, 0, units(), where, std::move(copies));
 }
 void wait_for_phase(SharedAddress barrier, std::uint32_t parity, std::source_location where) {
   units().wait_for_phase(barrier, parity, where);

@@ -2,7 +2,7 @@
 /// cores that read shared memory, and the barriers by which threads wait for them and for each other. Part of the
 /// runtime beneath the emulated vocabulary, the same for both builds of a kernel; defined in async.cpp.
 ///
-/// Everything happens as late as a correct kernel allows: a tile is loaded when a thread waits for its mbarrier, stored
+/// Everything happens as late as a correct kernel allows: a tile is loaded, and copies are made, when a thread waits for its mbarrier, stored
 /// when its thread waits for the store, and a product computed when its warp waits for the group. So a kernel that does
 /// not wait sees what was there before.
 ///
@@ -33,6 +33,8 @@ SharedAddress address_in_block(int rank, SharedAddress address);
 void init_mbarrier(SharedAddress barrier, int count, std::source_location where);
 /// Arrives, and expects `bytes` more in this phase. `block`: in the cluster; -1 is the own one.
 void arrive_at_mbarrier(SharedAddress barrier, int bytes, int block, std::source_location where);
+/// Arrives when the asynchronous copies that the thread has begun are complete; to be among the arrivals of the phase.
+void arrive_at_mbarrier_after_copies(SharedAddress barrier, std::source_location where);
 /// Waits, with all lanes of the warp, for the end of the phase of this parity.
 void wait_for_phase(SharedAddress barrier, std::uint32_t parity, std::source_location where);
 
@@ -64,7 +66,7 @@ struct TiledMatrix {
   int alignment = 128;        ///< of a box in shared memory
 };
 
-/// Loads the box that begins at element x of row y, zeros beyond the matrix. `blocks`: those of the cluster that get
+/// Loads the box that begins at element x of row y, zeros beyond the matrix; x is a multiple of 16 bytes. `blocks`: those of the cluster that get
 /// it, a bit each; 0 is the own block alone.
 void load_box(SharedAddress to, const TiledMatrix& from, SharedAddress barrier, int x, int y, std::uint32_t blocks,
               std::source_location where);

@@ -25,6 +25,13 @@ struct Awaited {
   std::uint64_t count = 0;    ///< the parity; of other barriers, how often they were complete before
 };
 
+/// A copy from global to shared memory that is under way.
+struct AsyncCopy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+
 class AsyncUnits;
 class BlockHazards;
 
@@ -65,8 +72,9 @@ class AsyncUnits {
   SharedAddress address_of(const void* memory, std::source_location where);
   std::byte* memory_at(SharedAddress address, std::size_t bytes, std::source_location where);
   void init_mbarrier(SharedAddress barrier, int count, std::source_location where);
-  /// By the running thread of `from`.
-  void arrive(SharedAddress barrier, int bytes, AsyncUnits& from, std::source_location where);
+  /// By the running thread of `from`, when `copies` are complete.
+  void arrive(SharedAddress barrier, int bytes, AsyncUnits& from, std::source_location where,
+              std::vector<AsyncCopy> copies = {});
   void wait_for_phase(SharedAddress barrier, std::uint32_t parity, std::source_location where);
   void arrive_named(int id, int threads, bool waits, std::source_location where);
   void meet_cluster(std::source_location where);
@@ -101,6 +109,8 @@ class AsyncUnits {
     std::int64_t bytes = 0;      ///< expected and not there
     std::uint64_t phase = 0;
     std::vector<Box> loads;                           ///< issued, and not made before the phase ends
+    std::vector<AsyncCopy> copies;                    ///< likewise
+    std::source_location copied_for;                  ///< the last arrival that waits for some of them
     std::uint32_t first_thread = 0, first_epoch = 0;  ///< of its initialisation
     Handed arriving, ended;                           ///< from the arrivals, to those that wait
     std::int64_t bytes_issued() const;

@@ -395,7 +395,7 @@ void BlockRunner::fence(bool of_block_only) {
 void BlockRunner::open_copy(void* to, const void* from, std::size_t bytes) {
   const OutsideKernel aside(*this);
   Thread& self = threads_[current_];
-  self.copies.push_back({to, from, bytes, self.copy_group});
+  self.copies.push_back({{to, from, bytes}, self.copy_group});
 }
 
 /// For the hazard checks: a store of a flag that releases, or a load that acquires.
@@ -410,6 +410,15 @@ void BlockRunner::check_flag(const unsigned* flag, bool is_store, const void* si
 }
 
 void BlockRunner::commit_copies() { ++threads_[current_].copy_group; }
+
+std::vector<AsyncCopy> BlockRunner::take_copies() {
+  const OutsideKernel aside(*this);
+  Thread& self = threads_[current_];
+  std::vector<AsyncCopy> taken(self.copies.begin(), self.copies.end());
+  self.copies.clear();
+  if (launch_->hazards) hazards_.copies_arrived(current_, 0);
+  return taken;
+}
 
 /// Copies are made when they are waited for, so that a kernel that does not wait reads the previous content.
 void BlockRunner::wait_for_copies(std::size_t latest_groups_left) {

@@ -76,6 +76,8 @@ class BlockRunner {
   void fence(bool of_block_only);
   void open_copy(void* to, const void* from, std::size_t bytes);
   void commit_copies();
+  /// The thread's copies, of which others now keep track: for the hazard checks they are complete.
+  std::vector<AsyncCopy> take_copies();
   void check_flag(const unsigned* flag, bool is_store, const void* site);
   void wait_for_copies(std::size_t latest_groups_left);
   /// Whether kernel code is running, not the emulator's or the host's.
@@ -92,10 +94,7 @@ class BlockRunner {
  private:
   friend class OutsideKernel;
   enum class State : std::uint8_t { fresh, ready, log_full, yielded, waiting, at_barrier, converging, exited };
-  struct Copy {
-    void* to;
-    const void* from;
-    std::size_t bytes;
+  struct Copy : AsyncCopy {
     std::size_t group;
   };
   struct Thread {

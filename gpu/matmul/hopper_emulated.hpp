@@ -78,6 +78,14 @@ RUNG_INLINE void tma_store_wait() {
 }
 RUNG_INLINE void publish_to_tma() { fence_for_units(); }
 
+RUNG_INLINE void copy_element(std::uint32_t to, const mem<float>* from, bool inside, Where where = Where::current()) {
+  begin_copy(shared_memory_at(to, sizeof(float), where), from, sizeof(float), inside ? 0 : sizeof(float));
+}
+RUNG_INLINE void barrier_arrive_after_copies(std::uint32_t barrier, Where where = Where::current()) {
+  arrive_at_mbarrier_after_copies(barrier, where);
+}
+RUNG_INLINE void wait_for_all_copies() { await_copies(0); }
+
 /// The element of shared memory at an address.
 template <typename Vector>
 RUNG_INLINE mem<Vector>& shared_element(std::uint32_t address, Where where) {

@@ -18,13 +18,11 @@
 namespace rung::hopper {
 inline namespace RUNG_BUILD {
 
-/// How TMA loads A or B. It takes no matrix whose rows do not all begin at multiples of 16 bytes. Rows that are four
-/// apart, however, are a multiple of 16 bytes apart: row r is row r / 4 of maps[r % 4], which begins at the multiple of
-/// 16 bytes before its first row, and column x of the matrix is that map's column first[r % 4] + x.
+/// A or B. Its tiles are loaded by TMA if each row begins at a multiple of 16 bytes. TMA takes no other matrix, nor a
+/// tile that begins elsewhere in a row; such tiles are copied element by element.
 struct LoadedMatrix {
-  CUtensorMap maps[4];
-  int first[4];
-  bool whole;  // maps[0] has all rows
+  CUtensorMap map;  // if elements.quads
+  Matrix<mem<float>> elements;
 };
 
 /// C = alpha A B + beta C, of the operands A and B.
@@ -33,7 +31,6 @@ struct Product {
   int m, n, k, ldc;
   float alpha, beta;
   bool quads;            // C's rows begin at multiples of 16 bytes
-  bool by_fours;         // a tile of A has its rows 0, 4, 8 …, then 1, 5, 9 …
   int parts;             // as in Work
   bool share;            // as in Work
   mem<float>* partials;  // a tile of sums for each block
@@ -43,33 +40,46 @@ struct Product {
 
 // ---- Loading ----
 
-/// Loads a tile of A, from row `row` and column `k` on. By four maps it arrives in four parts, rows 0, 4, 8 … first and
-/// then 1, 5, 9 …; C's rows are computed in the same order (row_of_c()).
-template <Shape kShape>
-__device__ __forceinline__ void load_a(std::uint32_t to, const LoadedMatrix& a, std::uint32_t barrier, int row, int k) {
-  if constexpr (kShape.transposed)
-    tma_load(to, a.maps, barrier, row, k);
-  else if (a.whole)
-    tma_load(to, a.maps, barrier, k, row);
-  else
+/// Copies a tile of kRows x kCols elements, from `row` and `col` on, with a warp; zeros beyond the matrix. The tile has
+/// chunks of 16 bytes permuted as by TMA's swizzle for such rows, if kSwizzled.
+template <int kRows, int kCols, bool kSwizzled>
+__device__ __forceinline__ void copy_tile(std::uint32_t to, const Matrix<mem<float>>& x, int row, int col, int lane) {
+  constexpr int kWide = kCols < 32 ? kCols : 32, kHigh = 32 / kWide;  // elements that the warp copies at once
+  constexpr int kPeriod = kSwizzled ? 8 : kHigh;                      // rows after which the permutation repeats
+  const auto permutation = [](int i) { return kSwizzled ? (i * kCols * 4 / 128 & (kCols / 4 - 1)) * 16u : 0u; };
+  row += lane / kWide, col += lane % kWide;
+  to += lane * 4;
+  const mem<float>* from = x.at + (row * x.ld + col);
+#pragma unroll 1
+  for (int first = 0; first < kRows; first += kPeriod) {
 #pragma unroll
-    for (int part = 0; part < 4; ++part)
-      tma_load(to + part * kShape.stage_a(), a.maps + part, barrier, a.first[part] + k, row / 4);
+    for (int i = 0; i < kPeriod; i += kHigh) {
+#pragma unroll
+      for (int j = 0; j < kCols; j += kWide) {
+        copy_element((to ^ permutation(i)) + (i * kCols + j) * 4, from + j, row < x.rows && col + j < x.cols);
+      }
+      from += kHigh * x.ld, row += kHigh;
+    }
+    to += kPeriod * kCols * 4;
+  }
 }
 
-/// Loads a tile of B, from row `k` and column `col` on. By four maps it is loaded row by row, so that the rows, which
-/// the inner loop reads in order, need not be permuted.
+/// Loads a stage: a tile of A from `row` and `k` on, one of B from `k` and `col` on.
 template <Shape kShape>
-__device__ __forceinline__ void load_b(std::uint32_t to, const LoadedMatrix& b, std::uint32_t barrier, int k, int col) {
-  if (b.whole)
-    tma_load(to, b.maps, barrier, col, k);
-  else
-#pragma unroll 1
-    for (int row = 0; row < kShape.depth; row += 4)
-#pragma unroll
-      for (int part = 0; part < 4; ++part)
-        tma_load(to + (row + part) * kShape.block_cols() * 4, b.maps + part, barrier, b.first[part] + col,
-                 (k + row) / 4);
+__device__ __forceinline__ void load_stage(std::uint32_t to, const LoadedMatrix& a, const LoadedMatrix& b,
+                                           std::uint32_t barrier, int row, int col, int k, int lane) {
+  const std::uint32_t to_b = to + kShape.stage_a() * 4;
+  const bool a_quads = kShape.transposed || a.elements.quads, b_quads = b.elements.quads;
+  if (elect_one()) {
+    barrier_expect(barrier, ((a_quads ? kShape.stage_a() : 0) + (b_quads ? kShape.stage_b() : 0)) * 4);
+    if (a_quads) tma_load(to, &a.map, barrier, kShape.transposed ? row : k, kShape.transposed ? k : row);
+    if (b_quads) tma_load(to_b, &b.map, barrier, col, k);
+  }
+  if (a_quads && b_quads) return;
+  if constexpr (!kShape.transposed)
+    if (!a_quads) copy_tile<kShape.block_rows(), kShape.depth, true>(to, a.elements, row, k, lane);
+  if (!b_quads) copy_tile<kShape.depth, kShape.block_cols(), false>(to_b, b.elements, k, col, lane);
+  barrier_arrive_after_copies(barrier);
 }
 
 /// Issues every `loaders`-th stage of a block, from the `loader`-th on. The loading warps alternate, so that each of
@@ -90,16 +100,13 @@ __device__ __forceinline__ void load_tiles(const LoadedMatrix& a, const LoadedMa
       const std::uint32_t barrier = full + stage * 8, to = tiles_at + stage * kShape.stage_bytes();
       const int k = (piece.k0 + skip) * kShape.depth;
       barrier_wait(empty + stage * 8, phase);
-      if (elect_one()) {
-        barrier_expect(barrier, kShape.stage_bytes());
-        load_a<kShape>(to, a, barrier, row, k);
-        load_b<kShape>(to + kShape.stage_a() * 4, b, barrier, k, col);
-      }
+      load_stage<kShape>(to, a, b, barrier, row, col, k, opaque(threadIdx.x) % 32);
       stage += kShape.loaders;
       if (stage >= kShape.stages) stage -= kShape.stages, phase ^= 1;
     }
     skip -= piece.length;
   }
+  wait_for_all_copies();
 }
 
 // ---- Computing ----
@@ -324,21 +331,13 @@ __device__ __forceinline__ void add_partials(const Product& p, const Schedule& s
 
 // ---- The block ----
 
-/// The row of C that belongs to a row of A's tile in shared memory.
-template <Shape kShape>
-__device__ __forceinline__ int row_of_c(const Product& p, Place place, int row) {
-  constexpr int kPart = kShape.block_rows() / 4;
-  if (!kShape.transposed && p.by_fours) row = row % kPart * 4 + row / kPart;
-  return place.row * kShape.block_rows() + row;
-}
-
 /// C = sum + beta C, for a thread's elements of the tile at `place`.
 template <Shape kShape>
 __device__ __forceinline__ void store_tile(const Product& p, mem<float>* c, Place place, int warp_row, int lane,
                                            int col, const reg<float> (&sum)[kShape.rows][kShape.cols]) {
 #pragma unroll
   for (int i = 0; i < kShape.rows; ++i) {
-    const int y = row_of_c<kShape>(p, place, Fragments<kShape>::row(warp_row, lane_row(lane), i));
+    const int y = place.row * kShape.block_rows() + Fragments<kShape>::row(warp_row, lane_row(lane), i);
     if (y >= p.m) continue;
     mem<float>* line = c + static_cast<std::size_t>(y) * p.ldc;
 #pragma unroll
@@ -392,7 +391,7 @@ __device__ __forceinline__ void store_lines(const Product& p, mem<float>* c, Pla
       }
 #pragma unroll
     for (int row = 0; row < kLanesDown; ++row) {
-      const int y = row_of_c<kShape>(p, place, Fragments<kShape>::row(warp_row, row, i));
+      const int y = place.row * kShape.block_rows() + Fragments<kShape>::row(warp_row, row, i);
       mem<float>* to = c + static_cast<std::size_t>(y) * p.ldc + first_x + lane;
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
@@ -508,8 +507,9 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
   const std::uint32_t tiles_at = opaque((shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u);
   const std::uint32_t full = tiles_at + kShape.stages * kShape.stage_bytes(), empty = full + kShape.stages * 8;
   if (threadIdx.x == 0) {
+    const bool only_tma = (kShape.transposed || a.elements.quads) && b.elements.quads;
     for (int s = 0; s < kShape.stages; ++s) {
-      barrier_init(full + s * 8, 1);
+      barrier_init(full + s * 8, only_tma ? 1 : 1 + 32);  // one lane for TMA, each for its copies
       barrier_init(empty + s * 8, kShape.computing() / 32);
     }
     publish_barriers();
@@ -531,60 +531,39 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
 
 // ---- The call ----
 
-/// Far to the right of any matrix, where TMA loads zeros.
-constexpr int kBeyond = 1 << 30;
-
-/// One map of the matrix if TMA takes it whole, else four, each of every fourth row. A map has at least one row, so
-/// where the matrix has fewer than four, the maps without a row of their own are read beyond their last column.
-inline LoadedMatrix loaded(const BoxedMatrix& of, bool whole) {
-  if (whole) return {.maps = {tensor_map(of)}, .whole = true};
-  LoadedMatrix all{};
-  for (int part = 0; part < 4; ++part) {
-    const int rows = (of.rows - part + 3) / 4;
-    const auto begin = reinterpret_cast<std::uintptr_t>(of.at) + (rows > 0 ? part : 0) * of.pitch * sizeof(float);
-    BoxedMatrix fourth = of;
-    all.first[part] = static_cast<int>(begin % 16 / sizeof(float));
-    fourth.at = reinterpret_cast<const void*>(begin / 16 * 16);
-    fourth.cols += all.first[part];
-    fourth.rows = std::max(rows, 1);
-    fourth.pitch *= 4;
-    all.maps[part] = tensor_map(fourth);
-    if (rows == 0) all.first[part] = kBeyond;
-  }
-  return all;
-}
-
 template <Shape kShape>
 LoadedMatrix loaded_a(const General& g, const float* transposed) {
   if (kShape.transposed)
-    return loaded({.at = transposed,
-                   .cols = g.m,
-                   .rows = g.k,
-                   .pitch = padded(g.m),
-                   .box_cols = kShape.block_rows(),
-                   .box_rows = kShape.depth},
-                  true);
-  return loaded({.at = g.a.at,
-                 .cols = g.k,
-                 .rows = g.m,
-                 .pitch = g.a.ld,
-                 .box_cols = kShape.depth,
-                 .box_rows = g.a.quads ? kShape.block_rows() : kShape.block_rows() / 4,
-                 .swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
-                            : kShape.depth == 16 ? Swizzle::of_64_bytes
-                                                 : Swizzle::of_32_bytes},
-                g.a.quads);
+    return {tensor_map({.at = transposed,
+                        .cols = g.m,
+                        .rows = g.k,
+                        .pitch = padded(g.m),
+                        .box_cols = kShape.block_rows(),
+                        .box_rows = kShape.depth}),
+            {}};
+  if (!g.a.quads) return {{}, g.a};
+  return {tensor_map({.at = g.a.at,
+                      .cols = g.k,
+                      .rows = g.m,
+                      .pitch = g.a.ld,
+                      .box_cols = kShape.depth,
+                      .box_rows = kShape.block_rows(),
+                      .swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
+                                 : kShape.depth == 16 ? Swizzle::of_64_bytes
+                                                      : Swizzle::of_32_bytes}),
+          g.a};
 }
 
 template <Shape kShape>
 LoadedMatrix loaded_b(const General& g) {
-  return loaded({.at = g.b.at,
-                 .cols = g.n,
-                 .rows = g.k,
-                 .pitch = g.b.ld,
-                 .box_cols = kShape.block_cols(),
-                 .box_rows = g.b.quads ? kShape.depth : 1},
-                g.b.quads);
+  if (!g.b.quads) return {{}, g.b};
+  return {tensor_map({.at = g.b.at,
+                      .cols = g.n,
+                      .rows = g.k,
+                      .pitch = g.b.ld,
+                      .box_cols = kShape.block_cols(),
+                      .box_rows = kShape.depth}),
+          g.b};
 }
 
 /// The workspace of a call.
@@ -614,7 +593,6 @@ void run(const Call& call, const Plan& plan) {
                   .alpha = g.alpha,
                   .beta = g.beta,
                   .quads = g.c_quads,
-                  .by_fours = !g.a.quads,
                   .parts = plan.parts,
                   .share = plan.share,
                   .partials = reinterpret_cast<mem<float>*>(space.partials),

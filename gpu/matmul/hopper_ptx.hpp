@@ -159,6 +159,18 @@ __device__ __forceinline__ void tma_store_wait() {
 /// Makes what this thread wrote to shared memory visible to TMA.
 __device__ __forceinline__ void publish_to_tma() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+// ---- Copies of single elements, without waiting ----
+
+/// Copies an element of global memory, or 0 if it is not `inside`, where it is not read.
+__device__ __forceinline__ void copy_element(std::uint32_t to, const float* from, bool inside) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(inside ? 4 : 0) : "memory");
+}
+/// Arrives when all copies that the thread has begun are complete.
+__device__ __forceinline__ void barrier_arrive_after_copies(std::uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ void wait_for_all_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
 /// The stage to read the next fragments from. After the last one it is `next`, too, which is not filled any more: what
 /// is read is not used, and a choice would cost instructions. The emulator, which reports such reads, takes `present`.
 __device__ __forceinline__ std::uint32_t read_ahead_from(std::uint32_t next, std::uint32_t /*present*/,

@@ -32,6 +32,7 @@ enum class Fault {
   early_release,
   no_release,
   tile_outside,
+  column_between_quads,
   unawaited_store,
 };
 
@@ -49,7 +50,7 @@ __device__ void load(const CUtensorMap* a, const CUtensorMap* b, std::uint32_t t
     if (kFault != Fault::no_release) barrier_wait(empty + stage * 8, 1 - step / kStages % 2);
     if (elect_one()) {
       barrier_expect(barrier, kFault == Fault::too_few_bytes ? kTileBytes : kStageBytes);
-      tma_load(to, a, barrier, step * kTile, blockIdx.y * kTile);
+      tma_load(to, a, barrier, step * kTile + (kFault == Fault::column_between_quads ? 1 : 0), blockIdx.y * kTile);
       tma_load(to + kTileBytes, b, barrier, blockIdx.x * kTile, step * kTile);
     }
   }
@@ -230,6 +231,7 @@ TEST(HopperFaults, BytesAndAddressesThatDoNotFitAreFound) {
   EXPECT_TRUE(
       finds(verdict(faulty<Fault::too_few_bytes>()), "bad mbarrier", "expects 8192 bytes and gets 16384 bytes"));
   EXPECT_TRUE(finds(verdict(faulty<Fault::tile_outside>()), "out of bounds", "leaves dynamic shared memory"));
+  EXPECT_TRUE(finds(verdict(faulty<Fault::column_between_quads>()), "misaligned access", "which is no multiple of 16"));
 }
 
 }  // namespace

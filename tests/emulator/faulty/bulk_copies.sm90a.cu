@@ -82,6 +82,50 @@ const bool uninitialised =
 const bool left_alone = add_load("bulk_load_left_alone", "the block ends while the last load is under way",
                                  {"never awaited"}, "", two_stages<Load::left_alone>);
 
+enum class Copies { right, arrive_first, unawaited, left_alone };
+
+/// Every thread copies an element, and arrives when that is complete.
+template <Copies kFault>
+__global__ void copied_elements(const mem<float>* in, mem<float>* out) {
+  mem<float>* tile = dynamic_shared<mem<float>>();
+  const std::uint32_t tile_at = hopper::shared_address(tile), full = tile_at + 2 * kStageBytes;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    hopper::barrier_init(full, kThreads);
+    hopper::publish_barriers();
+  }
+  __syncthreads();
+  if constexpr (kFault == Copies::arrive_first) hopper::barrier_arrive_after_copies(full);
+  hopper::copy_element(tile_at + t * 4, in + t, t % 3 != 0);
+  if constexpr (kFault != Copies::arrive_first) hopper::barrier_arrive_after_copies(full);
+  if constexpr (kFault == Copies::left_alone) return;
+  if constexpr (kFault != Copies::unawaited) hopper::barrier_wait(full, 0);
+  out[t] = tile[kThreads - 1 - t];
+}
+
+bool add_copies(const char* name, const char* what, std::vector<std::string> findings, const char* buffer,
+                void (*kernel)(const mem<float>*, mem<float>*)) {
+  return add_faulty({.name = name,
+                     .what = what,
+                     .findings = std::move(findings),
+                     .buffer = buffer,
+                     .runs_away = false,
+                     .launch = {{1}, {kThreads}, kShared},
+                     .buffers = kStages,
+                     .run = on_buffers(kernel),
+                     .right = on_buffers(copied_elements<Copies::right>)});
+}
+
+const bool arrive_first = add_copies("mbarrier_before_copies", "threads arrive at an mbarrier before their copies begin",
+                                     kUnfinished, kDynamic, copied_elements<Copies::arrive_first>);
+const bool copies_unawaited =
+    add_copies("mbarrier_copies_without_wait", "a tile is used before the mbarrier of its copies was asked",
+               {"read after write", "uninitialised shared memory", "never awaited"}, kDynamic,
+               copied_elements<Copies::unawaited>);
+const bool copies_left_alone =
+    add_copies("mbarrier_copies_left_alone", "the block ends while copies are under way", {"never awaited"}, "",
+               copied_elements<Copies::left_alone>);
+
 enum class Store { right, no_fence, no_barrier, overwritten, unawaited };
 const std::vector<FaultyBuffer> kTiles = {{"in", 2 * kStageBytes}, {"out", 2 * kStageBytes}};
 
