@@ -18,9 +18,10 @@
 namespace rung::hopper {
 inline namespace RUNG_BUILD {
 
-/// A or B. Its tiles are loaded by TMA if each row begins at a multiple of 16 bytes. TMA takes no other matrix, nor a
-/// tile that begins elsewhere in a row; such tiles are copied element by element.
-struct LoadedMatrix {
+/// A or B where not both have rows that all begin at multiples of 16 bytes: TMA takes no other matrix, nor a tile that
+/// begins elsewhere in a row. Tiles of such a matrix are copied element by element. Where TMA takes both, they are
+/// tensor maps alone.
+struct AnyMatrix {
   CUtensorMap map;  // if elements.quads
   Matrix<mem<float>> elements;
 };
@@ -40,42 +41,66 @@ struct Product {
 
 // ---- Loading ----
 
-/// Copies a tile of kRows x kCols elements, from `row` and `col` on, with a warp; zeros beyond the matrix. The tile has
-/// chunks of 16 bytes permuted as by TMA's swizzle for such rows, if kSwizzled.
+/// Whether tiles may be copied: then each lane of a loading warp arrives, else the one that asks TMA.
+template <class Operand>
+constexpr bool kCopies = std::is_same_v<Operand, AnyMatrix>;
+
+/// Copies a tile of kRows x kCols elements, from `row` and `col` on, with a warp; zeros beyond the matrix. If kSwizzled,
+/// its chunks of 16 bytes are permuted as TMA does it for such rows. Rows are checked if kChecked.
+template <int kRows, int kCols, bool kSwizzled, bool kChecked>
+__device__ __forceinline__ void copy_rows(std::uint32_t to, const Matrix<mem<float>>& x, int row, int col, int lane) {
+  constexpr int kWide = kCols < 32 ? kCols : 32, kHigh = 32 / kWide;  // elements that the warp copies at once
+  // Lines at a time, each with registers of its own: a copy's registers are free only when it has left the queue of
+  // the memory unit, which the computing warps keep full.
+  constexpr int kLines = 4, kStep = kLines * kHigh;
+  row += lane / kWide, col += lane % kWide;
+  const std::int64_t down = kHigh * x.ld;
+  const mem<float>* from[kLines] = {x.at + (row * x.ld + col)};
+#pragma unroll
+  for (int line = 1; line < kLines; ++line) from[line] = from[line - 1] + down;
+  to += lane * 4;
+#pragma unroll 2
+  for (int first = 0; first < kRows; first += kStep)
+#pragma unroll
+    for (int line = 0; line < kLines; ++line) {
+      const int i = first + line * kHigh;  // the line's first row
+      const std::uint32_t permuted = kSwizzled ? (i * kCols * 4 / 128 & (kCols / 4 - 1)) * 16 : 0;
+#pragma unroll
+      for (int j = 0; j < kCols; j += kWide)
+        copy_element((to ^ permuted) + (i * kCols + j) * 4, from[line] + j,
+                     (!kChecked || row + i < x.rows) && col + j < x.cols);
+      from[line] += kLines * down;
+    }
+}
+
 template <int kRows, int kCols, bool kSwizzled>
 __device__ __forceinline__ void copy_tile(std::uint32_t to, const Matrix<mem<float>>& x, int row, int col, int lane) {
-  constexpr int kWide = kCols < 32 ? kCols : 32, kHigh = 32 / kWide;  // elements that the warp copies at once
-  constexpr int kPeriod = kSwizzled ? 8 : kHigh;                      // rows after which the permutation repeats
-  const auto permutation = [](int i) { return kSwizzled ? (i * kCols * 4 / 128 & (kCols / 4 - 1)) * 16u : 0u; };
-  row += lane / kWide, col += lane % kWide;
-  to += lane * 4;
-  const mem<float>* from = x.at + (row * x.ld + col);
-#pragma unroll 1
-  for (int first = 0; first < kRows; first += kPeriod) {
-#pragma unroll
-    for (int i = 0; i < kPeriod; i += kHigh) {
-#pragma unroll
-      for (int j = 0; j < kCols; j += kWide) {
-        copy_element((to ^ permutation(i)) + (i * kCols + j) * 4, from + j, row < x.rows && col + j < x.cols);
-      }
-      from += kHigh * x.ld, row += kHigh;
-    }
-    to += kPeriod * kCols * 4;
-  }
+  if (row + kRows <= x.rows)
+    copy_rows<kRows, kCols, kSwizzled, false>(to, x, row, col, lane);
+  else
+    copy_rows<kRows, kCols, kSwizzled, true>(to, x, row, col, lane);
 }
 
 /// Loads a stage: a tile of A from `row` and `k` on, one of B from `k` and `col` on.
 template <Shape kShape>
-__device__ __forceinline__ void load_stage(std::uint32_t to, const LoadedMatrix& a, const LoadedMatrix& b,
-                                           std::uint32_t barrier, int row, int col, int k, int lane) {
+__device__ __forceinline__ void load_stage(std::uint32_t to, const CUtensorMap& a, const CUtensorMap& b,
+                                           std::uint32_t barrier, int row, int col, int k) {
+  if (!elect_one()) return;
+  barrier_expect(barrier, kShape.stage_bytes());
+  tma_load(to, &a, barrier, kShape.transposed ? row : k, kShape.transposed ? k : row);
+  tma_load(to + kShape.stage_a() * 4, &b, barrier, col, k);
+}
+template <Shape kShape>
+__device__ __forceinline__ void load_stage(std::uint32_t to, const AnyMatrix& a, const AnyMatrix& b,
+                                           std::uint32_t barrier, int row, int col, int k) {
   const std::uint32_t to_b = to + kShape.stage_a() * 4;
+  const int lane = opaque(threadIdx.x) % 32;  // opaque(): not from a register that the computing warps share
   const bool a_quads = kShape.transposed || a.elements.quads, b_quads = b.elements.quads;
   if (elect_one()) {
     barrier_expect(barrier, ((a_quads ? kShape.stage_a() : 0) + (b_quads ? kShape.stage_b() : 0)) * 4);
     if (a_quads) tma_load(to, &a.map, barrier, kShape.transposed ? row : k, kShape.transposed ? k : row);
     if (b_quads) tma_load(to_b, &b.map, barrier, col, k);
   }
-  if (a_quads && b_quads) return;
   if constexpr (!kShape.transposed)
     if (!a_quads) copy_tile<kShape.block_rows(), kShape.depth, true>(to, a.elements, row, k, lane);
   if (!b_quads) copy_tile<kShape.depth, kShape.block_cols(), false>(to_b, b.elements, k, col, lane);
@@ -84,8 +109,8 @@ __device__ __forceinline__ void load_stage(std::uint32_t to, const LoadedMatrix&
 
 /// Issues every `loaders`-th stage of a block, from the `loader`-th on. The loading warps alternate, so that each of
 /// the multiprocessor's four schedulers executes a quarter of that work: a block waits for the slowest of them.
-template <Shape kShape, class Schedule>
-__device__ __forceinline__ void load_tiles(const LoadedMatrix& a, const LoadedMatrix& b, std::uint32_t tiles_at,
+template <Shape kShape, class Operand, class Schedule>
+__device__ __forceinline__ void load_tiles(const Operand& a, const Operand& b, std::uint32_t tiles_at,
                                            std::uint32_t full, std::uint32_t empty, Schedule schedule, int rows,
                                            int cols, int loader) {
   wait_for_previous_kernel();  // it may still be transposing A, or reading what this one writes
@@ -100,13 +125,13 @@ __device__ __forceinline__ void load_tiles(const LoadedMatrix& a, const LoadedMa
       const std::uint32_t barrier = full + stage * 8, to = tiles_at + stage * kShape.stage_bytes();
       const int k = (piece.k0 + skip) * kShape.depth;
       barrier_wait(empty + stage * 8, phase);
-      load_stage<kShape>(to, a, b, barrier, row, col, k, opaque(threadIdx.x) % 32);
+      load_stage<kShape>(to, a, b, barrier, row, col, k);
       stage += kShape.loaders;
       if (stage >= kShape.stages) stage -= kShape.stages, phase ^= 1;
     }
     skip -= piece.length;
   }
-  wait_for_all_copies();
+  if constexpr (kCopies<Operand>) wait_for_all_copies();
 }
 
 // ---- Computing ----
@@ -483,33 +508,34 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
   }
 }
 
-/// Moves registers from the loading warps to the computing ones. A scheduler has 512 registers per lane and one loading
-/// warp.
-template <Shape kShape, bool kMore>
+/// Moves registers from the loading warps, which keep kLoading, to the computing ones. A scheduler has 512 registers per
+/// lane and one loading warp.
+template <Shape kShape, int kLoading, bool kMore>
 __device__ __forceinline__ void move_registers() {
   if constexpr (kShape.loaders == 4 && kShape.computing() >= 256) {
     constexpr int kWarps = kShape.computing() / 128;   // computing warps of a scheduler
     constexpr int kEven = 512 / (kWarps + 1) / 8 * 8;  // at the start
-    constexpr int kMany = ((kWarps + 1) * kEven - 24) / kWarps / 8 * 8;
+    constexpr int kMany = ((kWarps + 1) * kEven - kLoading) / kWarps / 8 * 8;
     if constexpr (kMore)
       more_registers<kMany>();
     else
-      fewer_registers<24>();
+      fewer_registers<kLoading>();
   }
 }
 
-template <class Tile, class Schedule>
+/// Operand: CUtensorMap or AnyMatrix.
+template <class Tile, class Schedule, class Operand>
 __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
-    matmul_hopper(const __grid_constant__ LoadedMatrix a, const __grid_constant__ LoadedMatrix b, const Product p) {
+    matmul_hopper(const __grid_constant__ Operand a, const __grid_constant__ Operand b, const Product p) {
   constexpr Shape kShape = Tile::kShape;
   static_assert(kShape.is_possible());
+  constexpr int kLoading = kCopies<Operand> ? 40 : 24;  // registers: the addresses of copies need more
   // TMA's swizzle repeats every 1024 bytes. opaque(): the address is not to be recomputed in the loops.
   const std::uint32_t tiles_at = opaque((shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u);
   const std::uint32_t full = tiles_at + kShape.stages * kShape.stage_bytes(), empty = full + kShape.stages * 8;
   if (threadIdx.x == 0) {
-    const bool only_tma = (kShape.transposed || a.elements.quads) && b.elements.quads;
     for (int s = 0; s < kShape.stages; ++s) {
-      barrier_init(full + s * 8, only_tma ? 1 : 1 + 32);  // one lane for TMA, each for its copies
+      barrier_init(full + s * 8, kCopies<Operand> ? 1 + 32 : 1);
       barrier_init(empty + s * 8, kShape.computing() / 32);
     }
     publish_barriers();
@@ -520,50 +546,45 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
   const int cols = (p.n + kShape.block_cols() - 1) / kShape.block_cols();
   const Schedule schedule(Work{rows * cols, (p.k + kShape.depth - 1) / kShape.depth, p.parts, p.share});
   if (threadIdx.x >= kShape.computing()) {
-    move_registers<kShape, false>();
+    move_registers<kShape, kLoading, false>();
     const int loader = __shfl_sync(~0u, (threadIdx.x - kShape.computing()) / 32, 0);
     load_tiles<kShape>(a, b, tiles_at, full, empty, schedule, rows, cols, loader);
     return;
   }
-  move_registers<kShape, true>();
+  move_registers<kShape, kLoading, true>();
   compute<kShape>(p, schedule, tiles_at, full, empty, rows, cols);
 }
 
 // ---- The call ----
 
 template <Shape kShape>
-LoadedMatrix loaded_a(const General& g, const float* transposed) {
+CUtensorMap map_of_a(const General& g, const float* transposed) {
   if (kShape.transposed)
-    return {tensor_map({.at = transposed,
-                        .cols = g.m,
-                        .rows = g.k,
-                        .pitch = padded(g.m),
-                        .box_cols = kShape.block_rows(),
-                        .box_rows = kShape.depth}),
-            {}};
-  if (!g.a.quads) return {{}, g.a};
-  return {tensor_map({.at = g.a.at,
-                      .cols = g.k,
-                      .rows = g.m,
-                      .pitch = g.a.ld,
-                      .box_cols = kShape.depth,
-                      .box_rows = kShape.block_rows(),
-                      .swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
-                                 : kShape.depth == 16 ? Swizzle::of_64_bytes
-                                                      : Swizzle::of_32_bytes}),
-          g.a};
+    return tensor_map({.at = transposed,
+                       .cols = g.m,
+                       .rows = g.k,
+                       .pitch = padded(g.m),
+                       .box_cols = kShape.block_rows(),
+                       .box_rows = kShape.depth});
+  return tensor_map({.at = g.a.at,
+                     .cols = g.k,
+                     .rows = g.m,
+                     .pitch = g.a.ld,
+                     .box_cols = kShape.depth,
+                     .box_rows = kShape.block_rows(),
+                     .swizzle = kShape.depth == 32   ? Swizzle::of_128_bytes
+                                : kShape.depth == 16 ? Swizzle::of_64_bytes
+                                                     : Swizzle::of_32_bytes});
 }
 
 template <Shape kShape>
-LoadedMatrix loaded_b(const General& g) {
-  if (!g.b.quads) return {{}, g.b};
-  return {tensor_map({.at = g.b.at,
-                      .cols = g.n,
-                      .rows = g.k,
-                      .pitch = g.b.ld,
-                      .box_cols = kShape.block_cols(),
-                      .box_rows = kShape.depth}),
-          g.b};
+CUtensorMap map_of_b(const General& g) {
+  return tensor_map({.at = g.b.at,
+                     .cols = g.n,
+                     .rows = g.k,
+                     .pitch = g.b.ld,
+                     .box_cols = kShape.block_cols(),
+                     .box_rows = kShape.depth});
 }
 
 /// The workspace of a call.
@@ -578,7 +599,6 @@ Workspace& workspace_of(const General& g, const Plan& plan, std::size_t blocks) 
 /// C = alpha A B + beta C with this tile and this schedule.
 template <class Tile, class Schedule>
 void run(const Call& call, const Plan& plan) {
-  constexpr auto kKernel = matmul_hopper<Tile, Schedule>;
   constexpr Shape kShape = Tile::kShape;
   const General g = general<mem<float>>(call);
   if (g.k == 0) return scale(call, g);
@@ -601,8 +621,15 @@ void run(const Call& call, const Plan& plan) {
   if (plan.parts > 1) {
     product.c = product.partials, product.ldc = static_cast<int>(padded(g.n)), product.quads = true, product.beta = 0;
   }
-  launch_with({.early = true, .blocks_wait = plan.share}, call, kKernel, loaded_a<kShape>(g, space.a),
-              loaded_b<kShape>(g), product);
+  const LaunchNeeds needs{.early = true, .blocks_wait = plan.share};
+  const bool a_quads = kShape.transposed || g.a.quads;
+  if (a_quads && g.b.quads)
+    launch_with(needs, call, matmul_hopper<Tile, Schedule, CUtensorMap>, map_of_a<kShape>(g, space.a),
+                map_of_b<kShape>(g), product);
+  else
+    launch_with(needs, call, matmul_hopper<Tile, Schedule, AnyMatrix>,
+                AnyMatrix{a_quads ? map_of_a<kShape>(g, space.a) : CUtensorMap{}, g.a},
+                AnyMatrix{g.b.quads ? map_of_b<kShape>(g) : CUtensorMap{}, g.b}, product);
   if (plan.parts > 1) add_planes(call, g, space.partials, plan.parts);
 }
 
