@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -47,30 +48,42 @@ inline Recipe recipe_called(const char* word) {
   throw Error(std::string("there is no recipe '") + word + "'");
 }
 
-/// The recipe of the table entry nearest to this size: the one with the least sum of |log(size / its size)|.
-inline Recipe nearest_recipe(const MatmulShape& shape) {
+/// Whether tiles of A or B are copied element by element, as rows of such lengths do not all begin at multiples of 16
+/// bytes.
+inline bool is_copied(std::int64_t lda, std::int64_t ldb) { return lda % 4 != 0 || ldb % 4 != 0; }
+
+/// The recipe of the nearest table entry whose tiles are loaded in the same way: the one with the least sum of
+/// |log(size / its size)|.
+inline Recipe nearest_recipe(const MatmulShape& shape, bool copied) {
   const auto logs = [](int m, int n, int k) { return std::array{std::log(m), std::log(n), std::log(k)}; };
   struct Entry {
     std::array<double, 3> size;
+    bool copied;
     Recipe recipe;
   };
   static const auto known = [&] {
     std::vector<Entry> all;
-    for (const Tuned& tuned : kTuned) all.push_back({logs(tuned.m, tuned.n, tuned.k), recipe_called(tuned.recipe)});
+    for (const auto& [m, n, k, recipe] : kTuned) all.push_back({logs(m, n, k), is_copied(k, n), recipe_called(recipe)});
     return all;
   }();
   const auto wanted = logs(shape.m, shape.n, shape.k);
-  const auto distance = [&](const std::array<double, 3>& size) {
-    return std::abs(size[0] - wanted[0]) + std::abs(size[1] - wanted[1]) + std::abs(size[2] - wanted[2]);
+  const auto distance = [&](const Entry& entry) {
+    const auto& size = entry.size;
+    return entry.copied == copied ? std::abs(size[0] - wanted[0]) + std::abs(size[1] - wanted[1]) +
+                                        std::abs(size[2] - wanted[2])
+                                  : std::numeric_limits<double>::infinity();
   };
-  const auto nearer = [&](const Entry& x, const Entry& y) { return distance(x.size) < distance(y.size); };
+  const auto nearer = [&](const Entry& x, const Entry& y) { return distance(x) < distance(y); };
   return std::min_element(known.begin(), known.end(), nearer)->recipe;
 }
 
 /// The recipe of a call: the requested one, else that of the table.
 inline Recipe recipe_of(const Params& p) {
   const auto requested = static_cast<Recipe>(p.get("recipe", 0));
-  return requested == Recipe::by_table ? nearest_recipe(matmul_shape(p)) : requested;
+  if (requested != Recipe::by_table) return requested;
+  const MatmulShape shape = matmul_shape(p);
+  const bool copied = is_copied(p.get("lda", shape.k), p.get("ldb", shape.n)) || p.get("shift", 0) % 4 != 0;
+  return nearest_recipe(shape, copied);
 }
 
 /// Calls act(tile, plan) with the recipe's tile and its plan for this size.

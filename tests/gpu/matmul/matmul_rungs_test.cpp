@@ -206,7 +206,8 @@ TEST(StreamK, OrdersTilesInGroupsOfEightRows) {
 
 TEST(TopRung, TakesTheTablesEntryAtATunedSize) {
   for (const hopper::Tuned& tuned : hopper::kTuned) {
-    EXPECT_EQ(hopper::nearest_recipe({tuned.m, tuned.n, tuned.k}), hopper::recipe_called(tuned.recipe));
+    const bool copied = hopper::is_copied(tuned.k, tuned.n);
+    EXPECT_EQ(hopper::nearest_recipe({tuned.m, tuned.n, tuned.k}, copied), hopper::recipe_called(tuned.recipe));
     EXPECT_NE(hopper::recipe_called(tuned.recipe), hopper::Recipe::by_table);
   }
 }
@@ -215,8 +216,20 @@ TEST(TopRung, TakesTheNearestEntryElsewhere) {
   const hopper::Tuned& last = *std::max_element(std::begin(hopper::kTuned), std::end(hopper::kTuned),
                                                 [](const auto& x, const auto& y) { return x.m < y.m; });
   const hopper::Recipe recipe = hopper::recipe_called(last.recipe);
-  EXPECT_EQ(hopper::nearest_recipe({last.m + 1, last.n - 1, last.k + 2}), recipe);
-  EXPECT_EQ(hopper::nearest_recipe({30000, 30000, 30000}), recipe);
+  EXPECT_EQ(hopper::nearest_recipe({last.m + 4, last.n - 4, last.k + 8}, false), recipe);
+  EXPECT_EQ(hopper::nearest_recipe({30000, 30000, 30000}, false), recipe);
+}
+
+TEST(TopRung, TakesAnEntryWhoseTilesAreLoadedInTheSameWay) {
+  const Problem& matmul = find_problem("matmul");
+  const auto nearest = [](int n, bool copied) { return hopper::nearest_recipe({n, n, n}, copied); };
+  for (const int n : {1000, 1023, 1024, 1025, 1536, 1537})
+    EXPECT_EQ(hopper::recipe_of(matmul.complete({{"n", n}})), nearest(n, n % 4 != 0)) << n;
+  ASSERT_NE(nearest(1024, true), nearest(1024, false));
+  for (const char* name : {"lda", "ldb"})
+    EXPECT_EQ(hopper::recipe_of(matmul.complete({{"n", 1024}, {name, 1025}})), nearest(1024, true)) << name;
+  EXPECT_EQ(hopper::recipe_of(matmul.complete({{"n", 1024}, {"shift", 1}})), nearest(1024, true));
+  EXPECT_EQ(hopper::recipe_of(matmul.complete({{"n", 1024}, {"ldc", 1025}})), nearest(1024, false));
 }
 
 TEST(TopRung, GoesTheWayItIsTold) {
