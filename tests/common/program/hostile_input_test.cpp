@@ -164,7 +164,7 @@ TEST_P(Signals, EndACountAndACheckAtOnce) {
 INSTANTIATE_TEST_SUITE_P(All, Signals, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST(Surroundings, ALongCountSaysHowLongItTakes) {
-  const Ended ended = shell("timeout -s INT 12 " RUNG_PROGRAM " count gpu/matmul/naive --n 1024 2>&1 >/dev/null");
+  const Ended ended = shell("timeout -s INT 12 " RUNG_PROGRAM " count gpu/matmul/naive --n 2048 2>&1 >/dev/null");
   EXPECT_EQ(ended.code, 124);
   EXPECT_NE(ended.output.find(" blocks"), std::string::npos) << ended.output;
   EXPECT_EQ(shell(RUNG_PROGRAM " count gpu/matmul/naive --n 64 2>&1 >/dev/null").output, "");
