@@ -54,10 +54,12 @@ class Use:
 
 
 def use(part: Part, point: Point) -> Use:
-    """Without any count but operations nothing is known of limits: no shares."""
+    """No shares where nothing is known of limits: without any count but operations, or with a peak that the point exceeds,
+    since the machine was busy when it was measured."""
     used, most = counts(part, point), _capacities(part, point)
     shares = {name: amount / point.summary.median / most[name] for name, amount in used.items() if most.get(name)}
-    return Use(shares if shares.keys() - {ARITHMETIC} else {}, _waits(part, point))
+    is_known = shares.keys() - {ARITHMETIC} and shares.get(ARITHMETIC, 0) <= BEYOND
+    return Use(shares if is_known else {}, _waits(part, point))
 
 
 def counts(part: Part, point: Point) -> dict[str, float]:

@@ -94,10 +94,10 @@ def test_no_ladder_of_another_problem(tmp_path):
     assert build(part_of(tmp_path), "heat", "fp32") is None and build(None, "matmul", "fp32") is None
 
 
-def counted(tmp_path, **counters):
-    """Use of resources of the top rung with these counters; it takes t seconds."""
+def counted(tmp_path, peak=None, **counters):
+    """Use of resources of the top rung with these counters; it takes t seconds. Roofs are `peak` times what it reaches."""
     run = Run("x")
-    run.roofs("gpu")
+    run.roofs("gpu", factor=500 * peak / PEAK if peak else 1.0)
     run.rate("gpu/matmul/top", 500, sm_clock_mhz=1000)
     run.save(tmp_path)
     write(tmp_path / "c.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": {
@@ -125,6 +125,14 @@ def test_a_limit_is_said_from_four_fifths_on(tmp_path, share, said):
 def test_without_counts_nothing_is_known(tmp_path):
     found, _ = counted(tmp_path, occupancy_achieved=0.5)
     assert found.shares == {} and words.limit(found) == "–"
+
+
+def test_beside_a_peak_that_is_exceeded_nothing_is_known(tmp_path):
+    bytes_moved = 0.1 * DRAM * 1e9 * 2 * 512**3 / 500e9
+    found, _ = counted(tmp_path, peak=1.2, dram_bytes=bytes_moved)
+    assert words.limit(found) == "limited by arithmetic (0.83)"
+    found, _ = counted(tmp_path, peak=0.8, dram_bytes=bytes_moved)
+    assert words.limit(found) == "–"
 
 
 def test_waits_are_parts_of_all_active_warps_time(tmp_path):
