@@ -2,9 +2,9 @@
 /// cores that read shared memory, and the barriers by which threads wait for them and for each other. Part of the
 /// runtime beneath the emulated vocabulary, the same for both builds of a kernel; defined in async.cpp.
 ///
-/// Everything happens as late as a correct kernel allows: a tile is loaded, and copies are made, when a thread waits for its mbarrier, stored
-/// when its thread waits for the store, and a product computed when its warp waits for the group. So a kernel that does
-/// not wait sees what was there before.
+/// Everything happens as late as a correct kernel allows: a tile is loaded, and copies are made, when a thread waits
+/// for its mbarrier, a tile is stored when its thread waits for the store, and a product computed when its warp waits
+/// for the group. So a kernel that does not wait sees what was there before.
 ///
 /// An address of shared memory has 32 bits, as in PTX: bytes from the beginning of the block's window, of which the
 /// first 1024 are the system's; in another block of the cluster, its rank stands above bit 24, plus 1.
@@ -66,8 +66,8 @@ struct TiledMatrix {
   int alignment = 128;        ///< of a box in shared memory
 };
 
-/// Loads the box that begins at element x of row y, zeros beyond the matrix; x is a multiple of 16 bytes. `blocks`: those of the cluster that get
-/// it, a bit each; 0 is the own block alone.
+/// Loads the box that begins at element x of row y, x at a multiple of 16 bytes; zeros beyond the matrix. `blocks`:
+/// those of the cluster that get it, a bit each; 0 is the own block alone.
 void load_box(SharedAddress to, const TiledMatrix& from, SharedAddress barrier, int x, int y, std::uint32_t blocks,
               std::source_location where);
 /// The same of a line of bytes, a multiple of 16.

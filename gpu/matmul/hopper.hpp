@@ -1,9 +1,10 @@
 /// The rungs for compute capability 9.0: the shape of a compiled kernel, the plan of a call, and its launch. A rung is
 /// a shape and a schedule (hopper_schedule.hpp); the kernel itself is in hopper_kernel.hpp.
 ///
-/// TMA loads tiles, each with a single instruction where all rows begin at multiples of 16 bytes, into a ring of stages
-/// in shared memory guarded by mbarriers, so that the computing warps issue almost only LDS.128 and FFMA. Sources: NVIDIA PTX ISA 8.0 (cp.async.bulk.tensor,
-/// mbarrier, setmaxnreg); CUTLASS, warp-specialised persistent kernels; Osama and others, Stream-K, PPoPP 2023.
+/// TMA loads tiles, each with a single instruction, into a ring of stages in shared memory guarded by mbarriers, so
+/// that the computing warps issue almost only LDS.128 and FFMA; where not all rows begin at multiples of 16 bytes, the
+/// loading warps copy elements. Sources: NVIDIA PTX ISA 8.0 (cp.async.bulk.tensor, cp.async.mbarrier.arrive, mbarrier,
+/// setmaxnreg); CUTLASS, warp-specialised persistent kernels; Osama and others, Stream-K, PPoPP 2023.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 /// The kernel of the rungs for compute capability 9.0. For files compiled for sm_90a, with ptxas -O1, and for the
-/// emulator. At higher
-/// levels ptxas moves the reads from shared memory next to their use and reorders the FFMAs, which is slower.
+/// emulator. At higher levels ptxas moves the reads from shared memory next to their use and reorders the FFMAs, which
+/// is slower.
 ///
 /// A block is warp-specialised: computing warps, and warps that issue the loads. Each stage of the ring has two
-/// mbarriers: a phase of `full` ends when TMA has written both tiles, one of `empty` when every computing warp has read
-/// them.
+/// mbarriers: a phase of `full` ends when both tiles have been written, one of `empty` when every computing warp has
+/// read them.
 #pragma once
 
 #include "gpu/matmul/general.hpp"
@@ -45,8 +45,8 @@ struct Product {
 template <class Operand>
 constexpr bool kCopies = std::is_same_v<Operand, AnyMatrix>;
 
-/// Copies a tile of kRows x kCols elements, from `row` and `col` on, with a warp; zeros beyond the matrix. If kSwizzled,
-/// its chunks of 16 bytes are permuted as TMA does it for such rows. Rows are checked if kChecked.
+/// Copies a tile of kRows x kCols elements, from `row` and `col` on, with a warp; zeros beyond the matrix. If
+/// kSwizzled, its chunks of 16 bytes are permuted as TMA does it for such rows. Rows are checked if kChecked.
 template <int kRows, int kCols, bool kSwizzled, bool kChecked>
 __device__ __forceinline__ void copy_rows(std::uint32_t to, const Matrix<mem<float>>& x, int row, int col, int lane) {
   constexpr int kWide = kCols < 32 ? kCols : 32, kHigh = 32 / kWide;  // elements that the warp copies at once
@@ -508,8 +508,8 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
   }
 }
 
-/// Moves registers from the loading warps, which keep kLoading, to the computing ones. A scheduler has 512 registers per
-/// lane and one loading warp.
+/// Moves registers from the loading warps, which keep kLoading, to the computing ones. A scheduler has 512 registers
+/// per lane and one loading warp.
 template <Shape kShape, int kLoading, bool kMore>
 __device__ __forceinline__ void move_registers() {
   if constexpr (kShape.loaders == 4 && kShape.computing() >= 256) {

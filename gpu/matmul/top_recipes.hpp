@@ -69,9 +69,9 @@ inline Recipe nearest_recipe(const MatmulShape& shape, bool copied) {
   const auto wanted = logs(shape.m, shape.n, shape.k);
   const auto distance = [&](const Entry& entry) {
     const auto& size = entry.size;
-    return entry.copied == copied ? std::abs(size[0] - wanted[0]) + std::abs(size[1] - wanted[1]) +
-                                        std::abs(size[2] - wanted[2])
-                                  : std::numeric_limits<double>::infinity();
+    return entry.copied == copied
+               ? std::abs(size[0] - wanted[0]) + std::abs(size[1] - wanted[1]) + std::abs(size[2] - wanted[2])
+               : std::numeric_limits<double>::infinity();
   };
   const auto nearer = [&](const Entry& x, const Entry& y) { return distance(x) < distance(y); };
   return std::min_element(known.begin(), known.end(), nearer)->recipe;

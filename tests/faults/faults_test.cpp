@@ -131,7 +131,8 @@ TEST(Faults, OfTheDiskEndInOneLineWithCode4) {
       EXPECT_TRUE(code == 4 || code == 0) << call << " " << n << ": " << code << " " << output;
       EXPECT_EQ(study.ended_in_one_line(), code == 4) << output;
       if (code == 4) {
-        const Ended resumed = shell("LD_PRELOAD=" RUNG_FAILING_CALLS " OMP_WAIT_POLICY=passive " + study.run() + " --resume");
+        const Ended resumed =
+            shell("LD_PRELOAD=" RUNG_FAILING_CALLS " OMP_WAIT_POLICY=passive " + study.run() + " --resume");
         EXPECT_EQ(resumed.code, 0) << call << " " << n << ": " << resumed.output;
       }
       EXPECT_EQ(results_in(study.folder / "out")["benchmarks"].size(), 4u) << call << " " << n;

@@ -116,15 +116,14 @@ bool add_copies(const char* name, const char* what, std::vector<std::string> fin
                      .right = on_buffers(copied_elements<Copies::right>)});
 }
 
-const bool arrive_first = add_copies("mbarrier_before_copies", "threads arrive at an mbarrier before their copies begin",
-                                     kUnfinished, kDynamic, copied_elements<Copies::arrive_first>);
-const bool copies_unawaited =
-    add_copies("mbarrier_copies_without_wait", "a tile is used before the mbarrier of its copies was asked",
-               {"read after write", "uninitialised shared memory", "never awaited"}, kDynamic,
-               copied_elements<Copies::unawaited>);
-const bool copies_left_alone =
-    add_copies("mbarrier_copies_left_alone", "the block ends while copies are under way", {"never awaited"}, "",
-               copied_elements<Copies::left_alone>);
+const bool arrive_first =
+    add_copies("mbarrier_before_copies", "threads arrive at an mbarrier before their copies begin", kUnfinished,
+               kDynamic, copied_elements<Copies::arrive_first>);
+const bool copies_unawaited = add_copies(
+    "mbarrier_copies_without_wait", "a tile is used before the mbarrier of its copies was asked",
+    {"read after write", "uninitialised shared memory", "never awaited"}, kDynamic, copied_elements<Copies::unawaited>);
+const bool copies_left_alone = add_copies("mbarrier_copies_left_alone", "the block ends while copies are under way",
+                                          {"never awaited"}, "", copied_elements<Copies::left_alone>);
 
 enum class Store { right, no_fence, no_barrier, overwritten, unawaited };
 const std::vector<FaultyBuffer> kTiles = {{"in", 2 * kStageBytes}, {"out", 2 * kStageBytes}};
