@@ -249,7 +249,7 @@ void BlockRunner::run_ready() {
     if (thread.state == State::fresh) {
       idle_fiber().resume();  // runs this thread, and those after it until one of them has to wait
     } else if (thread.state == State::ready) {
-      enter(to_run_.front());
+      current_ = to_run_.front();
       to_run_ = to_run_.subspan(1);
       thread.fiber->resume();
     } else {
@@ -307,16 +307,18 @@ Fiber& BlockRunner::idle_fiber() {
   return fiber;
 }
 
+/// By the thread itself, on its own stack: from here on, code counts as the kernel's.
 void BlockRunner::enter(unsigned thread) {
   current_ = thread;
-  running_ = true;
   const Index3& index = threads_[thread].index;
   threadIdx = {index.x, index.y, index.z};
   trace.position = threads_[thread].position;
   trace.bad_subscript = nullptr;
-  if (!launch_->options.counting) return;
-  log_.open(static_cast<int>(thread % kWarpSize));
-  trace.end = launch_->hazards ? trace.key : trace.full;  // with hazard checks every access takes the slow path
+  if (launch_->options.counting) {
+    log_.open(static_cast<int>(thread % kWarpSize));
+    trace.end = launch_->hazards ? trace.key : trace.full;  // with hazard checks every access takes the slow path
+  }
+  running_ = true;
 }
 
 [[gnu::always_inline]] inline void BlockRunner::leave() {
@@ -333,6 +335,7 @@ void BlockRunner::enter(unsigned thread) {
   self.state = why;
   leave();
   self.fiber->suspend();
+  enter(current_);
   if (abandoning_) throw Abandoned{};
 }
 
@@ -606,7 +609,7 @@ void BlockRunner::unwind() {
   abandoning_ = true;
   for (unsigned t = 0; t < threads_.size(); ++t)
     if (threads_[t].state != State::fresh && threads_[t].state != State::exited) {
-      enter(t);
+      current_ = t;
       threads_[t].fiber->resume();
     }
   abandoning_ = false;
