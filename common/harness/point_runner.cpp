@@ -167,7 +167,10 @@ void PointRunner::prepare(Attempt& attempt) {
   attempt.guard([&] {
     const UseThreads threads(point.threads);
     if (!point.skip.empty()) return attempt.end(skipped_entry(point, point.skip));
-    if (point.way == Way::count) return attempt.end(counted_entry(point, seed_));
+    if (point.way == Way::count) {
+      const Timed timed(spent_.counts);
+      return attempt.end(counted_entry(point, seed_));
+    }
     Call call = prepared_call(point);
     if (const std::string reason = refusal(point, call); !reason.empty())
       return attempt.end(skipped_entry(point, reason));

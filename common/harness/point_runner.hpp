@@ -28,6 +28,7 @@ struct TimeSpent {
   double memory = 0;   ///< allocating the kernels' buffers
   double checks = 0;   ///< running kernels once and judging what they wrote, before and after timing
   double samples = 0;  ///< timing
+  double counts = 0;   ///< executing kernels on the emulator
 };
 
 /// The device was lost while this point ran on it.

@@ -329,14 +329,20 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   std::vector<Json> entries;
   tally(journal.records(), outcome, entries);
   const TimeSpent& spent = runner.spent();
-  say("time: {:.1f} s for inputs and references, {:.1f} s for memory, {:.1f} s for checks, {:.1f} s for samples\n",
-      spent.inputs, spent.memory, spent.checks, spent.samples);
+  say("time: {:.1f} s for inputs and references, {:.1f} s for memory, {:.1f} s for checks, {:.1f} s for samples, "
+      "{:.1f} s for counts\n",
+      spent.inputs, spent.memory, spent.checks, spent.samples, spent.counts);
   const auto done = static_cast<std::size_t>(outcome.measured + outcome.skipped + outcome.failed);
   Json context = journal.header().value("context", Json::object());
   context["complete"] = done == points.size();
   context["interrupted"] = outcome.interrupted;
   context["points_planned"] = points.size();
   context["points_done"] = done;
+  context["seconds_spent"] = {{"inputs", spent.inputs},
+                              {"memory", spent.memory},
+                              {"checks", spent.checks},
+                              {"samples", spent.samples},
+                              {"counts", spent.counts}};
   context.update(runner.machine().context());
   context["kernels"] = kernel_descriptions(experiment.points);
   context["problems"] = problem_descriptions(experiment.points);

@@ -30,4 +30,7 @@ inline Traffic global_array_traffic(const Params& p) {
 inline int items_of(const Call& call) { return static_cast<int>(call.params.at("n")); }
 inline int length_of(const Call& call) { return static_cast<int>(call.params.at("length")); }
 
+/// Of all arrays that exist at once, one for each thread of the grid.
+inline double bytes_at_once(const Call& call) { return 4.0 * work_grid_threads(call.params) * length_of(call); }
+
 }  // namespace rung

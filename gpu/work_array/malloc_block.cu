@@ -38,7 +38,7 @@ const bool added = add_gpu_kernel({
     .gpu = {.launch = work_launch, .requested = global_array_traffic},
     .run =
         [](const Call& call) {
-          need_device_heap();
+          need_device_heap(bytes_at_once(call));
           launch(call, malloc_block, call.operand<const mem<std::uint32_t>>(0), call.operand<mem<std::uint32_t>>(1),
                  items_of(call), length_of(call));
         },
