@@ -10,7 +10,6 @@ namespace rung {
 GpuTarget open_gpu(int /*device*/) { return {nullptr, "built without CUDA: nvcc was not found when rung was built"}; }
 
 std::optional<DeviceFacts> present_gpu_facts() { return std::nullopt; }
-std::optional<int> present_gpu_clusters(int /*blocks*/) { return std::nullopt; }
 
 void cublas_matmul(const Call&, const Matmul<void, void>&, Type) {
   throw Error("cuBLAS is not in this program: it was built without CUDA");

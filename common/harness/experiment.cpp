@@ -366,7 +366,19 @@ std::string Point::name() const {
 
 namespace {
 
-/// Of an experiment's file: a key of so many parts that the parser's stack overflows does not fit into kMostLetters.
+/// The parser goes one call deeper for each part of a key ("a.b.c"), which stands in one line. Throws Error if a line
+/// has more dots than any experiment needs.
+void refuse_long_keys(const std::string& text) {
+  constexpr int kMostDots = 1000;
+  int line = 1, dots = 0;
+  for (const char letter : text) {
+    if (letter == '\n') ++line, dots = 0;
+    if (letter == '.' && ++dots > kMostDots)
+      throw Error(fmt::format("line {} has more than {} dots: no experiment has such a key", line, kMostDots));
+  }
+}
+
+/// Of an experiment's file.
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string text(kMostLetters + 1, '\0');
@@ -385,6 +397,7 @@ Experiment load_experiment(const std::filesystem::path& file, Scale scale) {
 
 Experiment parse_experiment(const std::string& text, const std::filesystem::path& file, Scale scale) {
   try {
+    refuse_long_keys(text);
     Experiment experiment = read_experiment(toml::parse(text, file.string()), scale);
     experiment.name = file.stem().string();
     if (experiment.name != printable(experiment.name)) throw Error("the file's name has control characters");
@@ -434,6 +447,7 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
   }
   if (text.size() > kMostLetters)
     throw Error(fmt::format("--axis and --kernels have more than {} letters", kMostLetters));
+  refuse_long_keys(text);
   try {
     Experiment experiment = read_experiment(toml::parse(text), Scale::full);
     experiment.name = "adhoc";

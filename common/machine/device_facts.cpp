@@ -1,7 +1,5 @@
 #include "common/machine/device_facts.hpp"
 
-#include <algorithm>
-
 #include "common/model/devices.hpp"
 #include "common/model/occupancy.hpp"
 
@@ -13,14 +11,6 @@ std::optional<DeviceFacts> assumed;
 }  // namespace
 
 DeviceFacts gpu_facts() { return assumed ? *assumed : present_gpu_facts().value_or(DeviceFacts{}); }
-
-int gpu_clusters(int blocks) {
-  constexpr int kGpcSms = 16;  // that a GPC of a Hopper GPU has at least
-  const int sms = gpu_facts().sm_count;
-  if (blocks <= 2) return std::max(1, sms / blocks);  // the pairs of a TPC
-  const std::optional<int> present = assumed ? std::nullopt : present_gpu_clusters(blocks);
-  return std::max(1, present.value_or(sms / kGpcSms * (kGpcSms / blocks)));
-}
 
 AssumedDevice::AssumedDevice(const Device& device) {
   assumed = DeviceFacts{

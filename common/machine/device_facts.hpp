@@ -25,14 +25,6 @@ DeviceFacts gpu_facts();
 /// Of the current CUDA device, or nothing. Starts the CUDA driver in this process, but makes no context.
 std::optional<DeviceFacts> present_gpu_facts();
 
-/// Clusters of so many blocks that run at once where each block takes a multiprocessor for itself. The blocks of a
-/// cluster share a GPC, so that some multiprocessors may be left over. Asked of the current CUDA device, for clusters of
-/// more than two, this makes a context.
-int gpu_clusters(int blocks);
-
-/// Of the current CUDA device, or nothing.
-std::optional<int> present_gpu_clusters(int blocks);
-
 /// As long as it lives, kernels are launched as they would be on this GPU of the catalogue: for counting them on the
 /// emulator. Not to be nested.
 class AssumedDevice {

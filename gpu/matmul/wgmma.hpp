@@ -33,7 +33,7 @@ struct Shape {
   int groups;             ///< warpgroups that multiply
   int stages;             ///< of the ring
   bool persistent;        ///< one block a multiprocessor, which computes tile after tile
-  int cluster;            ///< blocks, one below the other, that load each tile of B together: 1, 2 or 4
+  int cluster;            ///< blocks, one below the other, that load each tile of B together: 1 or 2
   int cols = 256;         ///< of C
   int parts = 1;          ///< blocks that compute a tile together, each with a part of k
   int lead = 0;           ///< steps by which the first multiplying warpgroup is ahead of the second
@@ -133,7 +133,7 @@ inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
 inline Launch launch_of(const Shape& s, const Params& params) {
   const MatmulShape p = matmul_shape(params);
   const std::int64_t tiles = tiles_of(s, p), pieces = s.share ? tiles * blocks_for(p.k, s.depth()) : tiles;
-  const std::int64_t most = gpu_clusters(s.cluster_blocks());
+  const std::int64_t most = std::max(1, gpu_facts().sm_count / s.cluster_blocks());
   const std::int64_t blocks = s.cluster_blocks() * (s.persistent ? std::min(pieces, most) : tiles);
   return {{static_cast<unsigned>(blocks)}, {static_cast<unsigned>(s.threads())}, std::size_t(s.shared_bytes())};
 }

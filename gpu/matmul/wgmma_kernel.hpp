@@ -26,8 +26,7 @@ struct Output {
   Element alpha, beta;
   bool by_tma;           // as below, and TMA can write C
   bool is_plain;         // alpha is 1 and beta 0, n is even, and C's rows begin at multiples of 8 bytes
-  int group_rows;        // of tiles, or of pairs of them: tiles are taken in groups of so many, of larger clusters
-                         // in groups of as many rows of C as of pairs
+  int group_rows;        // of tiles, or of pairs of them: tiles are taken in groups of so many
   mem<float>* partials;  // stream-K: a tile of sums for each block
   unsigned* flags;       // one for each of a block's warpgroups; equal to epoch once its partial sums are written
   unsigned epoch;
@@ -55,7 +54,7 @@ struct Pieces {
   __device__ Pieces(const Output<Element>& out, int block)
       : rows((out.m + kShape.rows() * kShape.cluster - 1) / (kShape.rows() * kShape.cluster)),
         cols((out.n + kShape.cols - 1) / kShape.cols),
-        group_rows(kShape.cluster > 2 ? max(1, out.group_rows * 2 / kShape.cluster) : out.group_rows),
+        group_rows(out.group_rows),
         steps((out.k + kShape.depth() - 1) / kShape.depth()),
         clusters(gridDim.x / kShape.cluster_blocks()),
         rank(block % kShape.cluster),

@@ -31,11 +31,6 @@ constexpr Shape large(int cols, int lead, bool share = false) {
           .share = share,
           .early = true};
 }
-/// So many blocks load B together.
-constexpr Shape shared_by(int blocks, Shape shape) {
-  shape.cluster = blocks;
-  return shape;
-}
 /// Stores C by TMA, with so many boxes of a warp on their way, and has as many stages as then fit into the 227 KB of a
 /// block. On an H200 that made BF16 products 1.06 times as fast at N = 2048, where every block has one tile and nothing
 /// hides its stores, and 1.02 times from 4096 on.
@@ -74,10 +69,7 @@ inline constexpr Named kAllShapes[] = {
     {"128x128_pair_split2", small(2, 128, 2, 2)},
     {"128x192_pair", staged(large(192, 2))},
     {"128x256_pair", staged(large(256, 2))},
-    {"128x256_quad", shared_by(4, staged(large(256, 2)))},
-    {"128x256_oct", shared_by(8, staged(large(256, 2)))},
     {"128x256_pair_stream_k", large(256, 2, true)},
-    {"128x256_quad_stream_k", shared_by(4, large(256, 2, true))},
 };
 inline constexpr Named kSplitShapes[] = {
     {"64x64_split2", small(1, 64, 1, 2)},    {"64x64_split4", small(1, 64, 1, 4)},
@@ -92,7 +84,6 @@ inline constexpr Named kWholeShapes[] = {
     {"128x128_pair", staged(small(2, 128, 2, 1))},
     {"128x192_pair", staged(large(192, 2))},
     {"128x256_pair", staged(large(256, 2))},
-    {"128x256_quad", shared_by(4, staged(large(256, 2)))},
 };
 /// For sums that need twice the registers: tiles are 192 wide, or 256 in two halves.
 inline constexpr Named kPromotedShapes[] = {
@@ -101,8 +92,6 @@ inline constexpr Named kPromotedShapes[] = {
     {"128x128_pair", staged(large(128, 1))},
     {"128x192_pair", staged(large(192, 1), 1)},
     {"128x256_pair", halved(mixed(staged(large(256, 1), 1)))},
-    {"128x192_quad", shared_by(4, staged(large(192, 1), 1))},
-    {"128x256_quad", shared_by(4, halved(mixed(staged(large(256, 1), 1))))},
 };
 
 /// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 4096 pairs
@@ -115,7 +104,7 @@ inline double expected_cycles(const Shape& s, const MatmulShape& p, int multipro
   constexpr double kBegin = 3700, kMeeting = 1500;             // until the first tile is there, until others have sums
   // Clusters of four leave a part of the multiprocessors of a GPC idle.
   const int usable = s.cluster_blocks() > 2 ? multiprocessors * 15 / 16 : multiprocessors;
-  const int clusters = s.cluster > 2 ? gpu_clusters(s.cluster) : std::max(1, usable / s.cluster_blocks());
+  const int clusters = std::max(1, usable / s.cluster_blocks());
   const double filled = static_cast<double>(tiles_of(s, p)) / clusters, waves = s.share ? filled : std::ceil(filled);
   const double steps = std::ceil(std::ceil(p.k / double(s.depth())) / s.parts);
   const double reads_again = s.passes > 1 ? 1.08 : 1;  // each pass reads A: measured on an H200 in FP8
