@@ -9,6 +9,7 @@ from report.data.view import order
 LENGTH, DEPTH, LAYOUT, ROUNDING, LAUNCHES = "length", "depth", "layout", "rounding", "launches"
 PIECE = "in_one_piece"
 """The layout of a buffer in which each thread's array lies as malloc would give it."""
+REQUESTS = {"load_requests": "load", "store_requests": "store", "atomic_requests": "atomic"}
 WAYS = {"fused": "same_as_fused", "separate": "same_as_separate"}
 """How products and sums are rounded: the judge's name for the share of results that have those bits."""
 
@@ -19,7 +20,7 @@ def section(view: View) -> Section | None:
     shared, steps = ([p for part in view.timed_parts for p in _timed(part, s[key])] for key in ("shared", "steps"))
     counts = [p for p in (view.counts.points if view.counts else ()) if p.is_counted]
     of_arrays, of_trees, of_steps = _array_ratios(view, arrays), _tree_ratios(view, trees), _step_ratios(view, steps)
-    texts = [*_array_text(view, arrays.get("gpu", []), of_arrays), *_cpu_array_text(arrays.get("cpu", [])),
+    texts = [*_array_text(view, arrays.get("gpu", []), of_arrays), *_heap_requests(view, counts), *_cpu_array_text(arrays.get("cpu", [])),
              *_tree_text(view, trees, of_trees), *_step_text(view, steps, of_steps), *_shared_text(shared)] or _counted_text(view, counts)
     if not texts:
         return None
@@ -192,6 +193,16 @@ def _shared_text(points: list[Point]) -> list[str]:
 
 def _counted_text(view: View, counts: list[Point]) -> list[str]:
     return [f"The emulator executed {words.counted(len({p.kernel.name for p in counts}), 'kernel')}, malloc among them; none was timed."] if counts else []
+
+
+def _heap_requests(view: View, counts: list[Point]) -> list[str]:
+    """What malloc and free ask memory for: what the hardware counts beyond the kernel's own requests, which the emulator counts."""
+    for p in _named(counts, view.settings["by_thread"]):
+        hardware, own = view.counts.counters_of(p), p.counters
+        if p.n and REQUESTS.keys() <= hardware.keys() and REQUESTS.keys() <= own.keys():
+            each = [f"{(hardware[key] - own[key]) / p.n:.0f} {name}" for key, name in REQUESTS.items()]
+            return [f"By the hardware’s counters one malloc and its free make {words.joined(each)} requests to global memory on average."]
+    return []
 
 
 def _limits() -> str:

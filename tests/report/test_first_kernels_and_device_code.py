@@ -1,7 +1,9 @@
 """One block and views, the skinny product, and what device code may do: what they conclude from invented data."""
 
+import json
+
 import pytest
-from synthetic import Run
+from synthetic import GPU, Run
 
 from report.data.collect import collect
 from report.sections.contributions import contributions
@@ -136,7 +138,7 @@ def device_code(sides=("gpu", "cpu", "count"), heap=20.0, recursion=3.0, contrac
             item("cpu/work_array/malloc", 120 * base, size, title="malloc for each item")
         if "count" in sides:
             run.count("gpu/work_array/malloc_thread", {"n": 1024, **size}, load_requests=100, load_sectors=3000, store_requests=100, store_sectors=3000,
-                      bytes_executed_loaded=1e5)
+                      atomic_requests=0, bytes_executed_loaded=1e5)
     for depth in depths:
         for side, factor in (("gpu", 1), ("cpu", 50)):
             if side in sides:
@@ -168,6 +170,14 @@ def test_malloc_recursion_and_shared_functions_are_judged(tmp_path):
     assert "Of 128 small steps each takes 2.00\u00a0µs if launched by the host, 4.0" in section.finding
     assert "by the device (2× as long as that) and 8.0" in section.finding and "one launch" not in section.finding
     assert "(fused and separate)" in section.finding and "agree in 90\u00a0%" in section.finding
+
+
+def test_what_malloc_itself_asks_memory_for_is_what_the_hardware_counts_beyond_the_kernel(tmp_path):
+    counted = {"load_requests": 100 + 27 * 1024.0, "store_requests": 100 + 10 * 1024.0, "atomic_requests": 12 * 1024.0}
+    points = {f"count/gpu/work_array/malloc_thread/n:1024/length:{length}": counted for length in (16, 64)}
+    (tmp_path / "counters.json").write_text(json.dumps({"tool": "ncu", "machine": GPU, "date": "2026-01-01", "points": points}))
+    section = section_of(tmp_path, device_code())
+    assert "one malloc and its free make 27 load, 10 store and 12 atomic requests to global memory on average" in section.finding
 
 
 def test_compilers_that_contract_differently_are_told_apart(tmp_path):
