@@ -146,7 +146,7 @@ Check compare_in_order(const std::string& name, const T* got, std::int64_t n, st
         const bool is_finite = std::isfinite(want.value);
         const bool is_same = value == want.value || (std::isnan(value) && std::isnan(want.value));
         if (is_finite ? !(error <= want.bound) : !is_same) first = std::min(first, i);
-        if (!is_finite || want.bound == 0) continue;
+        if (!is_finite || want.bound == 0 || std::isinf(want.bound)) continue;
       }
       if (error > ratio * want.bound) ratio = error / want.bound;  // seldom: divisions would take longest
     }
