@@ -211,8 +211,11 @@ namespace {
     trace.budget = 1;  // reported at the next basic block of kernel code
     return;
   }
-  const OutsideKernel aside(runner);
-  throw Fault(runaway(trace.position));
+  const auto found = [&] {
+    const OutsideKernel aside(runner);
+    return runaway(trace.position);
+  };
+  runner.stop(found());
 }
 
 }  // namespace

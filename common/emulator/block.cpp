@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -385,6 +386,14 @@ bool BlockRunner::is_any_lane_waiting() const {
 }
 
 void BlockRunner::wait_for_log() { suspend(State::log_full); }
+
+void BlockRunner::stop(Finding finding) {
+  running_ = false;
+  fail(std::move(finding));
+  suspend(State::stopped);
+  std::abort();  // a fiber that is given up is not resumed
+}
+
 void BlockRunner::yield() { suspend(State::yielded); }
 
 void BlockRunner::fence(bool of_block_only) {
@@ -604,14 +613,21 @@ void BlockRunner::abandon_block() {
   throw Fault(*failure);
 }
 
-/// Ends the suspended threads, so that their fibers can be reused.
+/// Ends the suspended threads, so that their fibers can be reused. Those that were stopped at a basic block, where the
+/// compiler expects no exception, are given up as they are.
 void BlockRunner::unwind() {
   abandoning_ = true;
-  for (unsigned t = 0; t < threads_.size(); ++t)
-    if (threads_[t].state != State::fresh && threads_[t].state != State::exited) {
+  for (unsigned t = 0; t < threads_.size(); ++t) {
+    Thread& thread = threads_[t];
+    if (thread.state == State::stopped || thread.state == State::log_full) {
+      thread.fiber->restart();
+      idle_.push_back(thread.fiber);
+      thread.state = State::exited;
+    } else if (thread.state != State::fresh && thread.state != State::exited) {
       current_ = t;
-      threads_[t].fiber->resume();
+      thread.fiber->resume();
     }
+  }
   abandoning_ = false;
   to_run_ = {};
 }

@@ -72,6 +72,8 @@ class BlockRunner {
   ConvergedLanes converge(ConvergencePoint point, std::uint32_t mask, std::uint64_t value, std::source_location where);
   void wait_for(const Awaited& awaited, std::source_location where);
   void wait_for_log();
+  /// Fails the block without an exception: for where the compiler expects none.
+  [[noreturn]] void stop(Finding finding);
   void yield();
   void fence(bool of_block_only);
   void open_copy(void* to, const void* from, std::size_t bytes);
@@ -93,7 +95,8 @@ class BlockRunner {
 
  private:
   friend class OutsideKernel;
-  enum class State : std::uint8_t { fresh, ready, log_full, yielded, waiting, at_barrier, converging, exited };
+  /// stopped: for good, since the block has failed.
+  enum class State : std::uint8_t { fresh, ready, log_full, yielded, waiting, at_barrier, converging, stopped, exited };
   struct Copy : AsyncCopy {
     std::size_t group;
   };
@@ -110,7 +113,7 @@ class BlockRunner {
     std::size_t copy_group = 0;
     std::vector<Copy> copies;
   };
-  /// Unwinds a thread whose block has failed.
+  /// Unwinds a thread whose block has failed, unless it is stopped where the compiler expects no exception.
   struct Abandoned {};
 
   void run_warp(unsigned first, unsigned last);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "common/registry.hpp"
 
@@ -32,12 +33,14 @@ struct KeepStack {
 
 }  // namespace
 
-Fiber::Fiber(StackArea stack, std::function<void(Fiber&)> body) : stack_(stack), body_(std::move(body)) {
-  std::memcpy(stack.begin, &kCanary, sizeof kCanary);
+Fiber::Fiber(StackArea stack, std::function<void(Fiber&)> body) : stack_(stack), body_(std::move(body)) { start(); }
+
+void Fiber::start() {
+  std::memcpy(stack_.begin, &kCanary, sizeof kCanary);
 #ifdef RUNG_BOOST_CONTEXT
   boost::context::stack_context context;
-  context.sp = stack.begin + stack.bytes;
-  context.size = stack.bytes;
+  context.sp = stack_.begin + stack_.bytes;
+  context.size = stack_.bytes;
   inside_ = boost::context::fiber(std::allocator_arg, boost::context::preallocated(context.sp, context.size, context),
                                   KeepStack{}, [this](boost::context::fiber&& from) {
                                     outside_ = std::move(from);
@@ -46,13 +49,26 @@ Fiber::Fiber(StackArea stack, std::function<void(Fiber&)> body) : stack_(stack),
                                   });
 #else
   if (getcontext(&start_) != 0) throw Error("the emulator cannot make a context for a thread");
-  start_.uc_stack.ss_sp = stack.begin;
-  start_.uc_stack.ss_size = stack.bytes;
+  start_.uc_stack.ss_sp = stack_.begin;
+  start_.uc_stack.ss_size = stack_.bytes;
   start_.uc_link = nullptr;                                  // the body does not return there
   const auto self = reinterpret_cast<std::uintptr_t>(this);  // makecontext() passes integers only
   makecontext(&start_, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self >> 32),
               static_cast<unsigned>(self));
 #endif
+}
+
+void Fiber::restart() {
+#ifdef RUNG_BOOST_CONTEXT
+  // Its destructor would unwind the stack.
+  alignas(boost::context::fiber) std::byte never_destroyed[sizeof(boost::context::fiber)];
+  new (never_destroyed) boost::context::fiber(std::move(inside_));
+#else
+  has_started_ = false;
+#endif
+  RUNG_ASAN(__asan_unpoison_memory_region(stack_.begin, stack_.bytes));
+  inside_fake_stack_ = nullptr;
+  start();
 }
 
 #ifndef RUNG_BOOST_CONTEXT

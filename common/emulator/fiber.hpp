@@ -17,7 +17,7 @@
 #include <vector>
 
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #define RUNG_ASAN(call) call
 #else
 #define RUNG_ASAN(call)
@@ -44,10 +44,14 @@ class Fiber {
   void resume();
   /// Returns to where the fiber was resumed. To be called from inside it.
   void suspend();
+  /// Gives up what the fiber was doing: its stack is used again, and nothing on it is destroyed. The next resume()
+  /// starts the body anew. To be called from outside.
+  void restart();
   /// Whether the stack has not overflowed.
   bool intact() const;
 
  private:
+  void start();
   void run_body();
   void arrived_inside();
 

@@ -145,7 +145,8 @@ bool is_library(const std::string& file) {
   return ("/" + file).find("/gpu/simt/") != std::string::npos ||
          ("/" + file).find("/common/emulator/") != std::string::npos || file.ends_with("_emulated.hpp") ||
          file.starts_with("/usr/include/") || file.starts_with("/usr/lib/") ||
-         file.find("/include/c++/") != std::string::npos || file.find("/lib/gcc/") != std::string::npos;
+         file.find("/include/c++/") != std::string::npos || file.find("/lib/gcc/") != std::string::npos ||
+         file.find("/libsanitizer/") != std::string::npos;
 }
 
 std::string hexadecimal(std::uintptr_t number) {

@@ -41,6 +41,22 @@ inline std::string fiber_scenario() {
   if (order != wanted) return "the fibers ran in the order " + order;
   for (const auto& fiber : fibers)
     if (!fiber->intact()) return "a stack overflowed";
+  int starts = 0, ends = 0;
+  Fiber given_up(stacks.next(), [&](Fiber& self) {
+    struct End {
+      int& ends;
+      ~End() { ++ends; }
+    } const end{ends};
+    ++starts;
+    self.suspend();
+  });
+  for (int turn = 0; turn < 3; ++turn) {
+    if (turn > 0) given_up.restart();
+    given_up.resume();
+  }
+  if (starts != 3 || ends != 0) return "a fiber that is given up goes on or is unwound";
+  given_up.resume();
+  if (ends != 1) return "a fiber that was restarted does not end";
   Fiber waiting(stacks.next(), [](Fiber& self) { self.suspend(); });
   waiting.resume();  // never resumed again: its end must not need it
   return "";

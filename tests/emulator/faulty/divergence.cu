@@ -256,5 +256,29 @@ const bool runaway = add_faulty({.name = "runaway_loop",
                                  .run = on_buffers(steps_over_its_end<kThreads - 1>),
                                  .right = on_buffers(steps_over_its_end<kThreads>)});
 
+/// Stores its sum at the end of its life. A function with such a variable has a table of where exceptions may come from,
+/// in which the compiler lists no loop.
+struct StoredAtEnd {
+  mem<int>& to;
+  int sum = 0;
+  __device__ ~StoredAtEnd() { to = sum; }
+};
+
+template <unsigned kEnd>
+__global__ void steps_over_its_end_and_stores(const mem<int>* in, mem<int>* out) {
+  StoredAtEnd stored{out[threadIdx.x]};
+  for (unsigned i = 0; i != kEnd; i += 2) stored.sum += in[i % kThreads];
+}
+
+const bool runaway_with_destructor =
+    add_faulty({.name = "runaway_loop_before_destructor",
+                .what = "the same in a kernel with a variable whose destructor stores",
+                .findings = {"runaway"},
+                .runs_away = true,
+                .launch = {{1}, {kWarp}},
+                .buffers = kInOut,
+                .run = on_buffers(steps_over_its_end_and_stores<kThreads - 1>),
+                .right = on_buffers(steps_over_its_end_and_stores<kThreads>)});
+
 }  // namespace
 }  // namespace rung
