@@ -256,8 +256,8 @@ const bool runaway = add_faulty({.name = "runaway_loop",
                                  .run = on_buffers(steps_over_its_end<kThreads - 1>),
                                  .right = on_buffers(steps_over_its_end<kThreads>)});
 
-/// Stores its sum at the end of its life. A function with such a variable has a table of where exceptions may come from,
-/// in which the compiler lists no loop.
+/// Stores its sum at the end of its life. For a function with such a variable the compiler writes down which calls may
+/// throw: those with which the emulator follows a loop are not among them.
 struct StoredAtEnd {
   mem<int>& to;
   int sum = 0;
@@ -272,7 +272,7 @@ __global__ void steps_over_its_end_and_stores(const mem<int>* in, mem<int>* out)
 
 const bool runaway_with_destructor =
     add_faulty({.name = "runaway_loop_before_destructor",
-                .what = "the same in a kernel with a variable whose destructor stores",
+                .what = "a loop whose index steps over its end, before a destructor that stores",
                 .findings = {"runaway"},
                 .runs_away = true,
                 .launch = {{1}, {kWarp}},
