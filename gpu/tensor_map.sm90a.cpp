@@ -41,7 +41,7 @@ CUtensorMap encoded(const BoxedMatrix& of) {
   const CUtensorMapSwizzle swizzle = kSwizzles[static_cast<int>(of.swizzle)];
   const CUresult result =
       encode(&map, type, 2, const_cast<void*>(of.at), size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result != CUDA_SUCCESS)
     throw Error(fmt::format("cuTensorMapEncodeTiled rejects a matrix of {} x {} elements with row pitch {}: error {}",
                             of.rows, of.cols, of.pitch, static_cast<int>(result)));

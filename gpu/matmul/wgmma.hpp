@@ -24,8 +24,8 @@ constexpr int kRowsOfGroup = 64;  // of C
 constexpr int kStepBytes = 128;   // in k, of a row: the width of TMA's swizzle
 constexpr int kSliceBytes = 32;   // of them, that an instruction multiplies
 static_assert(kSliceBytes == kSlotBytes && kStepBytes == kTermBlockBytes);
-constexpr int kStoredRows = 16, kStoredCols = 32;  // of C, that a warp stores by TMA at a time: rows of 128 bytes
-constexpr int kStoreBytes = kStoredRows * kStoredCols * 4;
+constexpr int kStoredCols = 32;  // of C, that TMA stores at a time: rows of 128 bytes, of a warpgroup
+constexpr int kStoreBytes = kRowsOfGroup * kStoredCols * 4;
 constexpr int kBoxCols = 64;  // of a matrix not stored by rows of k: 128 bytes of 16-bit numbers
 static_assert(kBoxCols == kRowsOfGroup);
 
@@ -36,17 +36,16 @@ struct Shape {
   int cluster;            ///< blocks, one below the other, that load each tile of B together: 1 or 2
   int cols = 256;         ///< of C
   int parts = 1;          ///< blocks that compute a tile together, each with a part of k
-  int lead = 0;           ///< steps by which the first multiplying warpgroup is ahead of the second
+  int in_turn = 0;        ///< of a tile, the last steps, which the warpgroups multiply one after the other
   bool share = false;     ///< the last tiles are divided along k among all blocks, through memory (stream-K)
   bool early = false;     ///< starts before the previous kernel has ended, and waits for its end when set up
   int input_bytes = 2;    ///< of a number of A or B
-  int staged = 0;         ///< C is stored by TMA from shared memory: so many boxes of each warp are on their way
+  int staged = 0;         ///< C is stored by TMA from shared memory, which has so many boxes of each warpgroup
   bool promotes = false;  ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
   int terms = 1;          ///< of which each number of A and B is the sum; those of a step lie side by side in its row
   int products = 1;       ///< of a term of A and one of B, that make up a product
   bool apart = false;     ///< a step has one of the two terms; products with second terms have sums of their own
   int passes = 1;         ///< where sums are added in further registers: parts of the columns, one after the other
-  bool mixed = false;     ///< half of the columns of C is not stored by TMA, but directly
   MatmulLayout layout = MatmulLayout::nn;  ///< of what is loaded
   bool general = false;                    ///< takes any rows and factors: not only those that need no copy of A or B,
                                            ///< and C in pairs
@@ -73,10 +72,10 @@ struct Shape {
   __host__ __device__ constexpr int a_bytes() const { return rows() * kStepBytes; }
   __host__ __device__ constexpr int b_bytes() const { return cols * kStepBytes; }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
-  __host__ __device__ constexpr int staged_bytes() const { return groups * 4 * staged * kStoreBytes; }
-  /// Of the ring, aligned to 1024 bytes, of what is to be stored, and of two mbarriers for each stage.
+  __host__ __device__ constexpr int staged_bytes() const { return groups * staged * kStoreBytes; }
+  /// Of the ring, aligned to 1024 bytes, of what is to be stored, and of two mbarriers for each stage and each box.
   __host__ __device__ constexpr int shared_bytes() const {
-    return stages * stage_bytes() + staged_bytes() + 1024 + stages * 16;
+    return stages * stage_bytes() + staged_bytes() + 1024 + (stages + groups * staged) * 16;
   }
   /// Floats from one row of a partial tile to the next in shared memory. 8 more than it has: no two of the 32 pairs
   /// that a warp writes are in the same banks.
@@ -88,30 +87,29 @@ struct Shape {
 
   __host__ __device__ constexpr bool is_possible() const {
     return cols % kBoxCols == 0 && (b_by_columns() || (boxes() * depth() / box_rows()) % cluster == 0) &&
-           box_rows() <= 256 && (!general || parts == 1) && lead < stages &&
+           box_rows() <= 256 && (!general || parts == 1) && in_turn <= stages && (!apart || in_turn % 2 == 0) &&
            (b_by_columns() || (input_bytes == 2 && terms == 1)) &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
-           (lead == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) &&
+           (in_turn == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) &&
            (passes == 1 || (promotes && cols % passes == 0)) && (!share || (persistent && parts == 1 && groups <= 2)) &&
            cluster_blocks() <= 8;
   }
 };
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
-template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kLead, bool kShare,
+template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kInTurn, bool kShare,
           bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart,
-          int kPasses, bool kMixed, MatmulLayout kLayout, bool kGeneral>
+          int kPasses, MatmulLayout kLayout, bool kGeneral>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols,     kParts, kLead,
-                                kShare,  kEarly,  kInputBytes, kStaged,  kPromotes, kTerms, kProducts,
-                                kApart,  kPasses, kMixed,      kLayout,  kGeneral};
+  static constexpr Shape kShape{kGroups, kStages,   kPersistent, kCluster,    kCols,   kParts,
+                                kInTurn, kShare,    kEarly,      kInputBytes, kStaged, kPromotes,
+                                kTerms,  kProducts, kApart,      kPasses,     kLayout, kGeneral};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
-using TileOf =
-    Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.lead, s.share, s.early, s.input_bytes,
-         s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.mixed, s.layout, s.general>;
+using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.in_turn, s.share, s.early,
+                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.layout, s.general>;
 
 /// The same shape for inputs of another type, by default in its usual layout.
 constexpr Shape shape_for(Type type, Shape shape, MatmulLayout layout, bool general) {

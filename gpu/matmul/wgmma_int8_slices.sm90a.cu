@@ -116,15 +116,12 @@ __device__ __forceinline__ void add_sums(int (&sum)[kCols / 2], bool is_first, r
 
 template <Shape kShape>
 __device__ __forceinline__ void store_tile(const Piece& piece, int group, const Output<float>& out,
-                                           const Exponents& exponents, const CUtensorMap* map_c,
-                                           std::uint32_t staged_at, reg<float> (&total)[kShape.cols / 2]) {
+                                           const Exponents& exponents, Boxes& boxes,
+                                           reg<float> (&total)[kShape.cols / 2]) {
   const int row = piece.place.row * kShape.rows() + group * kRowsOfGroup, col = piece.place.col * kShape.cols;
   if (out.k > 0) apply_exponents<kShape.cols>(exponents, out, row, col, total);
   if constexpr (kShape.staged > 0) {
-    const int boxes = threadIdx.x / 32 * kShape.staged;  // of the warps before
-    if (out.by_tma)
-      return store_sums_by_tma<kShape.cols, kShape.staged, kShape.mixed>(out, map_c, staged_at + boxes * kStoreBytes,
-                                                                         row, col, total);
+    if (out.by_tma) return stage_sums<kShape.staged>(boxes, total);
   }
   store_any_sums<kShape.cols>(out, row, col, total);
 }
@@ -136,16 +133,8 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                       const __grid_constant__ CUtensorMap map_c, const Output<float> out, const Exponents exponents) {
   constexpr Shape kShape = Tile::kShape;
   constexpr bool kTogether = kShape.cluster > 1;
-  const std::uint32_t tiles_at = (shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u;
-  const std::uint32_t staged_at = tiles_at + kShape.stages * kShape.stage_bytes(),
-                      full = staged_at + kShape.staged_bytes(), empty = full + kShape.stages * 8;
-  if (threadIdx.x == 0) {
-    for (int s = 0; s < kShape.stages; ++s) {
-      barrier_init(full + s * 8, 1);
-      barrier_init(empty + s * 8, kShape.groups * 4 * kShape.cluster);
-    }
-    publish_barriers();
-  }
+  const Shared<kShape> shared;
+  if (threadIdx.x == 0) shared.init_barriers();
   __syncthreads();
   if constexpr (kTogether) cluster_meeting();  // the other blocks' barriers are initialised, too
   wait_for_previous_kernel();
@@ -154,23 +143,18 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   using Registers = wgmma::Registers<with_totals(kShape)>;
   if (group == kShape.groups) {
     if constexpr (Registers::kMoved) fewer_registers<Registers::kFew>();
-    if (threadIdx.x % 128 < 32)
-      load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, SlicedPieces<kShape>(out, block),
-                         static_cast<std::uint16_t>((1 << kShape.cluster) - 1));
+    load_and_store<kShape>(&map_a, &map_b, &map_c, shared, SlicedPieces<kShape>(out, block), 0, out.by_tma);
   } else {
     if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
     reg<float> total[kShape.cols / 2] = {};  // of a tile
-    multiply<Type::int8, kShape>(tiles_at, full, empty, SlicedPieces<kShape>(out, block), 0, group,
+    Boxes boxes = shared.boxes(group);
+    multiply<Type::int8, kShape>(shared.tiles, shared.full, shared.empty, SlicedPieces<kShape>(out, block), 0, group,
                                  [&](const Piece& piece, int(&sum)[Tile::kShape.cols / 2]) {
                                    constexpr Shape kShape = Tile::kShape;
                                    const bool is_first = piece.b_ahead == 0;
                                    add_sums<kShape.cols>(sum, is_first, total);
-                                   if (piece.ends_tile)
-                                     store_tile<kShape>(piece, group, out, exponents, &map_c, staged_at, total);
+                                   if (piece.ends_tile) store_tile<kShape>(piece, group, out, exponents, boxes, total);
                                  });
-  }
-  if constexpr (kShape.staged > 0) {
-    if (threadIdx.x % 32 == 0) tma_store_wait<0>();  // shared memory must stay until all is read
   }
   if constexpr (kTogether) {
     __syncwarp();

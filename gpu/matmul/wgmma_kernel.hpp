@@ -156,11 +156,11 @@ __device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float
   for (auto& one : sum) one = one * of_a * of_b;
 }
 
-/// Stores a thread's elements of a warpgroup's 64 rows of C, of kStored columns from the tile's column `from` on. They
-/// are not read again, so they are the first to leave L2.
-template <int kCols, int kStored = kCols, typename Element>
+/// Stores a thread's elements of a warpgroup's 64 rows of C, They are not read again, so they are the first to leave
+/// L2.
+template <int kCols, typename Element>
 __device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
-                                           const reg<Element> (&sum)[kCols / 2], int from = 0) {
+                                           const reg<Element> (&sum)[kCols / 2]) {
   const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -168,7 +168,7 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
     if (y >= out.m) continue;
     mem<Element>* to = out.c + y * out.ldc + col;
 #pragma unroll
-    for (int j = from / 8; j < (from + kStored) / 8; ++j)
+    for (int j = 0; j < kCols / 8; ++j)
       if (8 * j < left) {
         const auto pair = pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
         __stcs(vector_cast<decltype(pair_of(reg<Element>{}, reg<Element>{}))>(to + 8 * j), pair);
@@ -176,35 +176,73 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
   }
 }
 
-/// The same by TMA, which writes whole rows of 128 bytes and waits for nobody: a warp puts 16 rows of 32 columns into
-/// shared memory, in the order of TMA's swizzle, so that no two of eight rows are in the same banks. `buffers`: so many
-/// boxes of this warp. If half of the columns are stored directly, TMA reads the others meanwhile.
-template <int kCols, int kBoxes, bool kHalfDirectly, typename Element>
-__device__ __forceinline__ void store_sums_by_tma(const Output<Element>& out, const CUtensorMap* map_c,
-                                                  std::uint32_t buffers, int first_row, int first_col,
-                                                  const reg<Element> (&sum)[kCols / 2]) {
-  const int lane = threadIdx.x % 32, row = lane / 4, y = first_row + threadIdx.x % 128 / 32 * 16;
+/// The boxes of shared memory in which a warpgroup puts what TMA is to store, and whose turn it is. A phase of
+/// `written` ends when the four warps have written a box, one of `read` when TMA has read it.
+struct Boxes {
+  std::uint32_t at, written, read;
+  int next = 0;
+  std::uint32_t phase = 0;
+
+  template <int kCount>
+  __device__ void advance() {
+    if (++next == kCount) next = 0, phase ^= 1;
+  }
+  __device__ std::uint32_t address() const { return at + next * kStoreBytes; }
+};
+
+/// Puts the same into boxes of 32 columns, in the order of TMA's swizzle, from which TMA stores them in rows of 128
+/// bytes. TMA takes 30 bytes a clock of a multiprocessor, and a warp that gives it more has to wait; so another warp
+/// does (store_boxes), and this one goes on once there is room for its last box.
+template <int kBoxes, typename Register, int kSums>
+__device__ __forceinline__ void stage_sums(Boxes& boxes, const Register (&sum)[kSums]) {
+  const int lane = threadIdx.x % 32, row = lane / 4;
 #pragma unroll
-  for (int box = 0; box < kCols / kStoredCols; ++box) {
-    if (kHalfDirectly && box / kBoxes % 2 == 1) {
-      store_sums<kCols, kStoredCols>(out, first_row, first_col, sum, box * kStoredCols);
-      continue;
-    }
-    const std::uint32_t buffer = buffers + box % kBoxes * kStoreBytes;
-    if (lane == 0) tma_store_wait<kBoxes - 1>();  // the last box that was here has been read
-    __syncwarp();
+  for (int box = 0; box < 2 * kSums / kStoredCols; ++box) {
+    barrier_wait(boxes.read + boxes.next * 8, boxes.phase ^ 1);
+    const std::uint32_t rows = boxes.address() + (threadIdx.x % 128 / 32 * 16 + row) * 128 + lane % 2 * 8;
 #pragma unroll
-    for (int group = 0; group < kStoredCols / 8; ++group) {
-      const int j = box * (kStoredCols / 8) + group, chunk = (2 * group + lane % 4 / 2) ^ row;
-      const std::uint32_t to = buffer + row * 128 + chunk * 16 + lane % 2 * 8;
+    for (int i = 0; i < kStoredCols / 8; ++i) {
+      // Of four rows, which are written together, the swizzle leaves two in the same banks: odd ones have other
+      // columns.
+      const auto pair = [&](int group, int half) {
+        const int j = box * (kStoredCols / 8) + group;
+        return pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
+      };
+      const bool is_odd = row % 2 != 0;
+      const std::uint32_t to = rows + ((2 * (is_odd ? i ^ 2 : i) + lane % 4 / 2) ^ row) * 16;
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        write_shared_pair(to + half * 8 * 128, pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]));
+        write_shared_pair(to + half * 8 * 128, is_odd ? pair(i ^ 2, half) : pair(i, half));
     }
     publish_to_tma();
     __syncwarp();
-    if (lane == 0) tma_store(map_c, buffer, first_col + box * kStoredCols, y);
+    if (lane == 0) barrier_arrive(boxes.written + boxes.next * 8);
+    boxes.advance<kBoxes>();
   }
+}
+
+/// Has TMA store the boxes that a warpgroup writes. A warp, of which the same thread always stores.
+template <Shape kShape, class Pieces>
+__device__ __forceinline__ void store_boxes(const CUtensorMap* map_c, Boxes boxes, Pieces pieces, int group) {
+  bool is_full = false;  // all boxes have been used
+  const bool is_storing = elect_one();
+  Piece piece;
+  while (pieces.next(piece)) {
+    if (!piece.ends_tile || (kShape.share && piece.first > 0)) continue;
+    const int row = piece.place.row * kShape.rows() + group * kRowsOfGroup, col = piece.place.col * kShape.cols;
+#pragma unroll 1
+    for (int box = 0; box < kShape.cols / kStoredCols; ++box) {
+      barrier_wait(boxes.written + boxes.next * 8, boxes.phase);
+      if (is_storing) tma_store(map_c, boxes.address(), col + box * kStoredCols, row);
+      boxes.advance<kShape.staged>();
+      is_full = is_full || boxes.next == 0;
+      if (is_storing && is_full) {
+        tma_store_wait<kShape.staged - 1>();  // the box that was stored first has been read
+        barrier_arrive(boxes.read + boxes.next * 8);
+      }
+    }
+  }
+  if (is_storing) tma_store_wait<0>();  // shared memory must stay until all is read
 }
 
 /// The same with factors, for any n and any place of C.
@@ -372,6 +410,47 @@ __device__ __forceinline__ void multiply_apart(std::uint32_t first_at, std::uint
   wgmma_commit();
 }
 
+/// A block's shared memory: the ring, boxes of C, and the mbarriers of both.
+template <Shape kShape>
+struct Shared {
+  std::uint32_t tiles = (shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u;
+  std::uint32_t staged = tiles + kShape.stages * kShape.stage_bytes();
+  std::uint32_t full = staged + kShape.staged_bytes(), empty = full + kShape.stages * 8;
+  std::uint32_t written = empty + kShape.stages * 8, read = written + kShape.groups * kShape.staged * 8;
+
+  __device__ void init_barriers() const {
+    for (int s = 0; s < kShape.stages; ++s) {
+      barrier_init(full + s * 8, 1);
+      barrier_init(empty + s * 8, kShape.groups * 4 * kShape.cluster);
+    }
+    for (int box = 0; box < kShape.groups * kShape.staged; ++box) {
+      barrier_init(written + box * 8, 4);
+      barrier_init(read + box * 8, 1);
+    }
+    publish_barriers();
+  }
+  __device__ Boxes boxes(int group) const {
+    const int first = group * kShape.staged;
+    return {staged + first * kStoreBytes, written + first * 8, read + first * 8};
+  }
+};
+
+/// What the last warpgroup does: its first warp loads tiles, and the others have TMA store those of a warpgroup each.
+template <Shape kShape, class Pieces>
+__device__ __forceinline__ void load_and_store(const CUtensorMap* map_a, const CUtensorMap* map_b,
+                                               const CUtensorMap* map_c, const Shared<kShape>& shared,
+                                               const Pieces& pieces, int first_sharer, bool stores) {
+  const int warp = __shfl_sync(~0u, threadIdx.x % 128 / 32, 0);
+  if (warp == 0)
+    load_tiles<kShape>(map_a, map_b, shared.tiles, shared.full, shared.empty, pieces,
+                       static_cast<std::uint16_t>(((1 << kShape.cluster) - 1) << first_sharer));
+  if constexpr (kShape.staged > 0) {
+    static_assert(kShape.groups <= 3);
+    if (stores && warp > 0 && warp <= kShape.groups)
+      store_boxes<kShape>(map_c, shared.boxes(warp - 1), pieces, warp - 1);
+  }
+}
+
 /// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
 template <Type kType, Shape kShape, class Pieces, class Finish>
 __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty, Pieces pieces,
@@ -387,13 +466,6 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
   const auto advance = [](int& stage, std::uint32_t& phase) {
     if (++stage == kShape.stages) stage = 0, phase ^= 1;
   };
-  int until_follow = 0;  // steps of the first warpgroup until the second one may begin
-  if constexpr (kShape.lead > 0) {
-    if (group == 0)
-      until_follow = kShape.lead;
-    else
-      named_barrier<2, 256>();
-  }
   constexpr int kOfPass = kShape.cols / kShape.passes / 2;  // sums of a thread
   int stage = 0;
   std::uint32_t phase = 0;
@@ -406,8 +478,18 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
 #pragma unroll
         for (auto& one : sum) one = 0;
     }
+    // The first may not be two turns ahead. With so many steps it has to wait for a stage that the second releases.
+    const bool takes_turns = piece.ends_tile && piece.count + min(piece.count, kShape.in_turn) > kShape.stages;
 #pragma unroll 1
     for (int step = 0; step < piece.count; ++step) {
+      if constexpr (kShape.in_turn > 0) {
+        if (group == 1 && takes_turns && step == max(piece.count - kShape.in_turn, 0)) {
+          wgmma_wait<0>();
+          if (previous >= 0) release(previous);
+          previous = -1;
+          named_barrier<2, 256>();
+        }
+      }
       barrier_wait(full + stage * 8, phase);
       const std::uint32_t stage_at = tiles_at + stage * kShape.stage_bytes();
       if constexpr (kShape.apart) {
@@ -429,8 +511,6 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
           }
           keep_in_order(sum);
         }
-        if constexpr (kShape.lead > 0)
-          if (--until_follow == 0) named_arrive<2, 256>();
 #pragma unroll
         for (int pass = 0; pass < kShape.passes; ++pass) {
           multiply_apart<kShape, 2 * kOfPass, false>(first_at, stage_at, group, pass * 2 * kOfPass, of_window);
@@ -459,15 +539,13 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
         previous = stage;
       }
       advance(stage, phase);
-      if constexpr (kShape.lead > 0)
-        if (--until_follow == 0) named_arrive<2, 256>();
     }
+    if constexpr (kShape.in_turn > 0)
+      if (group == 0 && takes_turns) named_arrive<2, 256>();
     wgmma_wait<0>();
     if (previous >= 0) release(previous);
     finish(piece, sum);
   }
-  if constexpr (kShape.lead > 0)
-    if (until_follow > 0) named_arrive<2, 256>();  // fewer steps than that in all
 }
 
 /// Registers move from the loading threads to the multiplying ones where these have too few of their own. (The compiler
@@ -489,17 +567,11 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                      const __grid_constant__ CUtensorMap map_c, const Output<Sum<kType>> out) {
   constexpr Shape kShape = Tile::kShape;
   constexpr bool kTogether = kShape.cluster_blocks() > 1;
-  const std::uint32_t tiles_at = (shared_address(dynamic_shared<unsigned char>()) + 1023) & ~1023u;
-  const std::uint32_t staged_at = tiles_at + kShape.stages * kShape.stage_bytes(),
-                      full = staged_at + kShape.staged_bytes(), empty = full + kShape.stages * 8;
+  const Shared<kShape> shared;
   if (threadIdx.x == 0) {
     prefetch_map(&map_a);
     prefetch_map(&map_b);
-    for (int s = 0; s < kShape.stages; ++s) {
-      barrier_init(full + s * 8, 1);
-      barrier_init(empty + s * 8, kShape.groups * 4 * kShape.cluster);
-    }
-    publish_barriers();
+    shared.init_barriers();
   }
   __syncthreads();
   if constexpr (kTogether) cluster_meeting();  // the other blocks' barriers are initialised, too
@@ -516,9 +588,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   using Registers = wgmma::Registers<kShape>;
   if (group == kShape.groups) {
     if constexpr (Registers::kMoved) fewer_registers<Registers::kFew>();
-    if (threadIdx.x % 128 < 32)
-      load_tiles<kShape>(&map_a, &map_b, tiles_at, full, empty, Pieces<kShape>(out, block),
-                         static_cast<std::uint16_t>(((1 << kShape.cluster) - 1) << first_sharer));
+    load_and_store<kShape>(&map_a, &map_b, &map_c, shared, Pieces<kShape>(out, block), first_sharer, out.by_tma);
     if constexpr (kShape.parts > 1) {
       __syncwarp();
       cluster_barrier();
@@ -526,7 +596,8 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   } else {
     if constexpr (Registers::kMoved) more_registers<Registers::kMany>();
     const Pieces<kShape> pieces(out, block);
-    multiply<kType, kShape>(tiles_at, full, empty, pieces, first_sharer, group,
+    Boxes boxes = shared.boxes(group);
+    multiply<kType, kShape>(shared.tiles, shared.full, shared.empty, pieces, first_sharer, group,
                             [&](const Piece& piece, reg<Sum<kType>>(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
                               const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
@@ -534,9 +605,9 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                 if (out.range != nullptr) scale_sums<kShape.cols>(out.range, sum);
                               }
                               if constexpr (kShape.parts > 1) {
-                                leave_partial<kShape>(tiles_at, group, sum);
+                                leave_partial<kShape>(shared.tiles, group, sum);
                                 cluster_barrier();  // all parts are there
-                                add_partials<kShape>(out, tiles_at, row, col, pieces.part, pieces.rank);
+                                add_partials<kShape>(out, shared.tiles, row, col, pieces.part, pieces.rank);
                               } else {
                                 if constexpr (kShape.share) {
                                   if (piece.first > 0) return publish_partial<kShape>(out, group, sum);
@@ -545,10 +616,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                 }
                                 const int first_row = row + group * kRowsOfGroup;
                                 if constexpr (kShape.staged > 0) {
-                                  const int boxes = threadIdx.x / 32 * kShape.staged;  // of the warps before
-                                  if (out.by_tma)
-                                    return store_sums_by_tma<kShape.cols, kShape.staged, kShape.mixed>(
-                                        out, &map_c, staged_at + boxes * kStoreBytes, first_row, col, sum);
+                                  if (out.by_tma) return stage_sums<kShape.staged>(boxes, sum);
                                 }
                                 if (!kShape.general || out.is_plain)
                                   store_sums<kShape.cols>(out, first_row, col, sum);
@@ -556,9 +624,6 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                   store_any_sums<kShape.cols>(out, first_row, col, sum);
                               }
                             });
-  }
-  if constexpr (kShape.staged > 0) {
-    if (threadIdx.x % 32 == 0) tma_store_wait<0>();  // shared memory must stay until all is read
   }
   if constexpr (kTogether) {
     __syncwarp();
@@ -597,7 +662,7 @@ Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& 
     out.by_tma = out.is_plain && it.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 16 == 0;
     if (out.by_tma) {
       c = {.at = it.c, .type = kType == Type::int8 ? Type::int32 : Type::fp32, .cols = it.n, .rows = it.m};
-      c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kStoredRows, c.swizzle = Swizzle::of_128_bytes;
+      c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kRowsOfGroup, c.swizzle = Swizzle::of_128_bytes;
     }
   }
   return out;

@@ -1,24 +1,24 @@
 /// While a warpgroup stores its 64 x 256 sums, it does not multiply. If both store at the same time, the tensor cores
 /// rest: 128 KB at the 32 bytes that a multiprocessor writes in a clock are 4096 clocks of the 65536 that a tile takes
-/// at N = 4096. So the second warpgroup begins two steps after the first, and stays behind: while one stores, the other
-/// one multiplies, and one alone keeps the tensor cores busy. The ring holds what the first has read and the second has
-/// not. Launches overlap, too: a block is set up while the previous kernel ends.
-/// Floor: operations over the rate of the tensor cores; 2 N^3 / 919 TFLOP/s on an H200, 150 us at N = 4096.
-/// Source: CUTLASS, ping-pong kernels (there the warpgroups have tiles of their own); NVIDIA, CUDA C++ Programming
-/// Guide, programmatic dependent launch.
+/// at N = 4096. Both read the same tiles of the ring, so that they end together, however far ahead one began. So of
+/// each tile the second warpgroup leaves the last four steps, all that the ring holds, until the first has multiplied
+/// them: it multiplies while the first stores, and the first, with the next tile, while it stores. One alone keeps the
+/// tensor cores busy. Launches overlap, too: a block is set up while the previous kernel ends. Floor: operations over
+/// the rate of the tensor cores; 2 N^3 / 919 TFLOP/s on an H200, 150 us at N = 4096. Source: CUTLASS, ping-pong kernels
+/// (there the warpgroups have tiles of their own); NVIDIA, CUDA C++ Programming Guide, programmatic dependent launch.
 #include "gpu/matmul/wgmma_shapes.hpp"
 
 namespace rung {
 namespace {
 
-/// Its launch is the same for each lead.
+/// Its launch is the same for any steps in turn.
 template <Type kType>
-constexpr wgmma::Shape kAny = wgmma::shape_for(kType, wgmma::large(256, 0));
-using Leads = Choices<2, 1, 3, 0>;
+constexpr wgmma::Shape kAny = wgmma::shape_for(kType, wgmma::large(256));
+using Steps = Choices<4, 2, 0>;
 
-template <Type kType, int kLead>
+template <Type kType, int kSteps>
 void run_with(const Call& call) {
-  constexpr wgmma::Shape kShape = wgmma::shape_for(kType, wgmma::large(256, kLead));
+  constexpr wgmma::Shape kShape = wgmma::shape_for(kType, wgmma::in_turn(wgmma::large(256), kSteps));
   wgmma::run<kType, wgmma::TileOf<kShape>>(call);
 }
 
@@ -29,15 +29,16 @@ bool add(const char* name) {
           .name = name,
           .order = 360,
           .title = "wgmma, staggered",
-          .idea = "The second warpgroup follows the first by two steps, so that one multiplies while the other stores.",
+          .idea = "The warpgroups multiply a tile's last four steps in turn, so that one multiplies while the other "
+                  "stores.",
           .source = {{"ptx-isa", "wgmma, griddepcontrol"}, {"cutlass", "ping-pong kernels"}},
-          .tunables = {{"lead", Leads::values()}, {"group_rows", {8, 4, 16}}},
+          .tunables = {{"in_turn", Steps::values()}, {"group_rows", {8, 4, 16}}},
       },
       kType);
   kernel.gpu.launch = [](const Params& p) { return wgmma::launch_of(kAny<kType>, p); };
   kernel.gpu.requested = [](const Params& p) { return wgmma::traffic_of(kAny<kType>, p); };
   kernel.run = [](const Call& call) {
-    Leads::pick(call.params.at("lead"), [&](auto lead) { run_with<kType, decltype(lead)::value>(call); });
+    Steps::pick(call.params.at("in_turn"), [&](auto steps) { run_with<kType, decltype(steps)::value>(call); });
   };
   return add_gpu_kernel(std::move(kernel));
 }

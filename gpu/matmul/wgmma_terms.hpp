@@ -38,15 +38,15 @@ namespace rung::wgmma {
 /// Sums take twice the registers, as in FP8, so that no tile is wider than 192.
 inline constexpr Named kTermShapes[] = {
     {"128x64", small(2, 64, 1, 1, 64)},
-    {"128x128_pair", staged(large(128, 1))},
-    {"128x192_pair", staged(large(192, 1))},
+    {"128x128_pair", staged(large(128))},
+    {"128x192_pair", staged(large(192))},
 };
 
 /// Of FP16, of which a window takes two stages: the larger ring makes up for a second box of C.
 inline constexpr Named kApartShapes[] = {
     {"128x64", small(2, 64, 1, 1, 64)},
-    {"128x128_pair", mixed(staged(large(128, 1), 1))},
-    {"128x192_pair", mixed(staged(large(192, 1), 1))},
+    {"128x128_pair", staged(large(128), 1)},
+    {"128x192_pair", staged(large(192), 1)},
 };
 
 /// The same shape for float32 numbers in terms of `type`, of which so many products are added.

@@ -46,7 +46,7 @@ TEST(WgmmaShapes, FitInEveryType) {
 }
 
 TEST(WgmmaShapes, Fp8AddsEveryStepInFurtherRegisters) {
-  const wgmma::Shape pair = wgmma::large(192, 1);
+  const wgmma::Shape pair = wgmma::large(192);
   EXPECT_TRUE(wgmma::shape_for(Type::fp8, pair).promotes);
   EXPECT_EQ(wgmma::shape_for(Type::fp8, pair).sums(), 2 * wgmma::shape_for(Type::int8, pair).sums());
   EXPECT_EQ(wgmma::shape_for(Type::fp8, pair).depth(), 128);
@@ -54,7 +54,7 @@ TEST(WgmmaShapes, Fp8AddsEveryStepInFurtherRegisters) {
 
 TEST(WgmmaShapes, WhatTmaCannotReadIsCopied) {
   const auto traffic = [](Type type, const Params& given) {
-    const wgmma::Shape shape = wgmma::shape_for(type, wgmma::large(256, 2));
+    const wgmma::Shape shape = wgmma::shape_for(type, wgmma::large(256));
     return wgmma::traffic_of(shape, find_problem("matmul", type).complete(given));
   };
   for (const Type type : {Type::tf32, Type::int8}) {
