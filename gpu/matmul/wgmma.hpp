@@ -3,7 +3,8 @@
 ///
 /// One warpgroup issues the loads: TMA writes tiles of A (rows x 128 bytes of k) and of B (as deep, x columns) into a
 /// ring of stages. Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and
-/// keeps its sums in registers. All types have the same bytes in a step, and tensor cores take as long for it.
+/// keeps its sums in registers, which it stores, or leaves to the first one to have TMA store. All types have the same
+/// bytes in a step, and tensor cores take as long for it.
 ///
 /// Layouts: of 16-bit numbers tensor cores read tiles by rows of k or not, so that A and B are loaded as they are
 /// stored, each layout with a kernel of its own. Of the others they read rows of k only: A by rows and B by columns.

@@ -1,7 +1,7 @@
 /// The kernel of the rungs that multiply with wgmma. For files compiled for sm_90a, and for the emulator.
 ///
 /// Each stage of the ring has two mbarriers: a phase of `full` ends when TMA has written both tiles, one of `empty`
-/// when every multiplying warp has read them.
+/// when every multiplying warp has read them. So has each box from which TMA stores sums (Boxes).
 #pragma once
 
 #include "gpu/matmul/hopper_ptx.hpp"
@@ -156,7 +156,7 @@ __device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float
   for (auto& one : sum) one = one * of_a * of_b;
 }
 
-/// Stores a thread's elements of a warpgroup's 64 rows of C, They are not read again, so they are the first to leave
+/// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
 /// L2.
 template <int kCols, typename Element>
 __device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
@@ -202,8 +202,8 @@ __device__ __forceinline__ void stage_sums(Boxes& boxes, const Register (&sum)[k
     const std::uint32_t rows = boxes.address() + (threadIdx.x % 128 / 32 * 16 + row) * 128 + lane % 2 * 8;
 #pragma unroll
     for (int i = 0; i < kStoredCols / 8; ++i) {
-      // Of four rows, which are written together, the swizzle leaves two in the same banks: odd ones have other
-      // columns.
+      // Four rows are written together, and the swizzle leaves two of them in the same banks: so odd rows write their
+      // columns in another order.
       const auto pair = [&](int group, int half) {
         const int j = box * (kStoredCols / 8) + group;
         return pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
