@@ -34,6 +34,13 @@ AddressRange constant_memory() {
 /// not given to the next at once: the kQuarantine bytes that were freed last stay unused.
 class DeviceHeap {
  public:
+  DeviceHeap() = default;
+  DeviceHeap(const DeviceHeap&) = delete;
+  ~DeviceHeap() {
+    for (const auto& [address, bytes] : blocks_) std::free(reinterpret_cast<void*>(address));
+    for (const auto& [memory, bytes] : freed_) std::free(memory);
+  }
+
   bool holds(std::uintptr_t address) {
     const std::shared_lock lock(mutex_);
     const auto after = blocks_.upper_bound(address);

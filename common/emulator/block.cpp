@@ -333,7 +333,7 @@ void BlockRunner::enter(unsigned thread) {
 [[gnu::always_inline]] inline void BlockRunner::suspend(State why) {
   if (abandoning_) throw Abandoned{};
   Thread& self = threads_[current_];
-  self.state = why;
+  self.state = self.suspended = why;
   leave();
   self.fiber->suspend();
   enter(current_);
@@ -619,11 +619,12 @@ void BlockRunner::unwind() {
   abandoning_ = true;
   for (unsigned t = 0; t < threads_.size(); ++t) {
     Thread& thread = threads_[t];
-    if (thread.state == State::stopped || thread.state == State::log_full) {
+    if (thread.state == State::fresh || thread.state == State::exited) continue;
+    if (thread.suspended == State::stopped || thread.suspended == State::log_full) {
       thread.fiber->restart();
       idle_.push_back(thread.fiber);
       thread.state = State::exited;
-    } else if (thread.state != State::fresh && thread.state != State::exited) {
+    } else {
       current_ = t;
       thread.fiber->resume();
     }

@@ -106,6 +106,7 @@ class BlockRunner {
     std::uintptr_t position = 0;  ///< in the code, while it is suspended
     Index3 index;
     State state = State::fresh;
+    State suspended = State::fresh;  ///< the state in which it was suspended last: it may be ready since
     ConvergencePoint point = ConvergencePoint::barrier;
     std::uint32_t mask = 0;   ///< the lanes that it waits for at the convergence point; then, those that took part
     std::uint64_t value = 0;  ///< for the other threads at the convergence point or barrier

@@ -84,8 +84,10 @@ std::filesystem::path run_folder(const Experiment& experiment, const StudyOption
 
 std::string program_checksum() {
   static const std::string sum = [] {
-    std::ifstream program("/proc/self/exe", std::ios::binary);
-    return checksum({std::istreambuf_iterator<char>(program), {}});
+    const char* const path = "/proc/self/exe";
+    std::string bytes(std::filesystem::file_size(path), '\0');
+    std::ifstream(path, std::ios::binary).read(bytes.data(), std::ssize(bytes));
+    return checksum(bytes);
   }();
   return sum;
 }
