@@ -99,10 +99,12 @@ def _label(ax, group: list[Mark], sheet: Paper) -> None:
 
 def _places(left: tuple[float, float], right: tuple[float, float], width: float) -> list[tuple[float, float]]:
     middle = (left[0] + right[0] - width) / 2
-    return [(right[0] + 5, right[1]), (right[0] + 5, right[1] - 4), (right[0] + 5, right[1] + 4), (left[0] - width - 5, left[1]), (middle, right[1] + 7.5), (middle, right[1] - 7.5),
-            (right[0] + 2, right[1] + 7), (right[0] + 2, right[1] - 7), (left[0] - width, left[1] + 7),
-            (left[0] - width, left[1] - 7), (right[0] + 4, right[1] + 12), (right[0] + 4, right[1] - 12),
-            (left[0] - width - 4, left[1] + 12), (left[0] - width - 4, left[1] - 12)]
+    return [(right[0] + 5, right[1]), (right[0] + 5, right[1] - 4), (right[0] + 5, right[1] + 4),
+            (left[0] - width - 5, left[1]), (middle, right[1] + 7.5), (middle, right[1] - 7.5),
+            (right[0] + 2, right[1] + 7), (right[0] + 2, right[1] - 7), (right[0] - width, right[1] + 7),
+            (right[0] - width, right[1] - 7), (left[0] - width, left[1] + 7), (left[0] - width, left[1] - 7),
+            (right[0] + 4, right[1] + 12), (right[0] + 4, right[1] - 12), (left[0] - width - 4, left[1] + 12),
+            (left[0] - width - 4, left[1] - 12)]
 
 
 def _tags(group: list[Mark]) -> str:

@@ -21,8 +21,8 @@ STEP = 3.0
 """Lines and turned texts are boxes at this distance."""
 THIN, LINE, MARK, TEXT = 0.25, 1.0, 10.0, 60.0
 """How bad it is to hide a guide, a line, a mark or a text."""
-OUTSIDE = 300.0
-"""To leave the axes, for each box."""
+OUTSIDE = 3000.0
+"""To leave the axes, for each box: worse than hiding all of a turned text, whose boxes count one by one."""
 
 
 class Paper:

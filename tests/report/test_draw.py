@@ -3,7 +3,7 @@
 import pytest
 
 from report.draw import labels, lines, marks, style
-from report.draw.paper import Paper
+from report.draw.paper import TEXT, Paper
 
 
 @pytest.mark.parametrize("wishes, gap", (([5, 5, 5], 2), ([1, 10, 10.5, 3], 2), ([0, 0.1, 0.2, 50], 8), ([], 3), ([4], 3)))
@@ -36,6 +36,12 @@ def test_a_label_of_several_lines_stays_beside_the_axes(side):
     _, bottom, _, top = (edge * ax.figure.dpi / labels.POINTS for edge in labels.box_points(ax))
     slack = labels.LINE / 2 * ax.figure.dpi / labels.POINTS
     assert bottom - slack <= box.y0 and box.y1 <= top + slack
+
+
+def test_a_label_hides_a_turned_text_rather_than_leave_the_axes():
+    sheet = Paper((0, 0, 100, 100))
+    sheet.take([(x, x, x + 6, x + 6) for x in range(20, 50, 3)], TEXT)
+    assert sheet.place([[(70, 30, 130, 38)], [(15, 30, 75, 38)]]) == 1
 
 
 def test_labels_avoid_what_is_drawn():
