@@ -40,7 +40,7 @@ def test_a_label_of_several_lines_stays_beside_the_axes(side):
 
 def test_a_label_hides_a_turned_text_rather_than_leave_the_axes():
     sheet = Paper((0, 0, 100, 100))
-    sheet.take([(x, x, x + 6, x + 6) for x in range(20, 50, 3)], TEXT)
+    sheet.take([(x, x, x + 6, x + 6) for x in range(20, 50, 2)], TEXT)
     assert sheet.place([[(70, 30, 130, 38)], [(15, 30, 75, 38)]]) == 1
 
 
