@@ -40,7 +40,8 @@ CUtensorMap encoded(const BoxedMatrix& of) {
                                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
   const CUtensorMapSwizzle swizzle = kSwizzles[static_cast<int>(of.swizzle)];
   // L2 fetches 128 bytes at a time. With 256, BF16 products of 3000 and 5000, whose rows begin at any multiple of 16
-  // bytes, took 4 to 15 % longer on an H200; where rows begin at multiples of 256 there was no difference.
+  // bytes, took 4 to 15 % longer on an H200; where rows begin at multiples of 256 no difference was larger than the
+  // noise.
   const CUresult result =
       encode(&map, type, 2, const_cast<void*>(of.at), size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "common/harness/interrupt.hpp"
 #include "common/harness/journal.hpp"
@@ -84,10 +85,9 @@ std::filesystem::path run_folder(const Experiment& experiment, const StudyOption
 
 std::string program_checksum() {
   static const std::string sum = [] {
-    const char* const path = "/proc/self/exe";
-    std::string bytes(std::filesystem::file_size(path), '\0');
-    std::ifstream(path, std::ios::binary).read(bytes.data(), std::ssize(bytes));
-    return checksum(bytes);
+    std::ostringstream bytes;
+    bytes << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+    return checksum(bytes.str());
   }();
   return sum;
 }

@@ -25,7 +25,7 @@ constexpr int kRowsOfGroup = 64;  // of C
 constexpr int kStepBytes = 128;   // in k, of a row: the width of TMA's swizzle
 constexpr int kSliceBytes = 32;   // of them, that an instruction multiplies
 static_assert(kSliceBytes == kSlotBytes && kStepBytes == kTermBlockBytes);
-constexpr int kStoredCols = 32;  // of C, that TMA stores at a time: rows of 128 bytes, of a warpgroup
+constexpr int kStoredCols = 32;  // of the boxes of C that TMA stores: 64 rows of 128 bytes
 constexpr int kStoreBytes = kRowsOfGroup * kStoredCols * 4;
 constexpr int kBoxCols = 64;  // of a matrix not stored by rows of k: 128 bytes of 16-bit numbers
 static_assert(kBoxCols == kRowsOfGroup);

@@ -2,8 +2,7 @@
 /// take as long as 16 times, 3 % more; at N = 5000, 400 pairs take as long as 462. So the tiles of the last, partial
 /// wave and of the one before it are divided along k into equal shares, one for each cluster. A share may begin and end
 /// within a tile; the cluster with a tile's first steps adds the sums of the others, which pass through L2: 128 KB for
-/// a block, written and read once. Floor: as for the staggered warpgroups, now for any number of
-/// tiles.
+/// a block, written and read once. Floor: as for the staggered warpgroups, for any number of tiles.
 /// Source: Osama, Merrill, Cecka, Garland, Owens: Stream-K, PPoPP 2023.
 #include "gpu/matmul/wgmma_shapes.hpp"
 

@@ -1,11 +1,12 @@
-/// A warpgroup that stores from registers waits until the memory system has taken its 64 KB, and a row of C at a time
-/// leaves a thread in pieces of 8 bytes. Here it writes boxes of 64 x 32 sums into shared memory, and TMA stores them
-/// in rows of 128 bytes. TMA takes about 30 bytes a clock, and a warp that gives it more has to wait: so a warp of the
-/// loading warpgroup does that, and the multiplying one goes on as soon as there is room for its last box.
+/// A warpgroup that stores from registers waits until the memory system has taken its 64 KB. Here it writes boxes of
+/// 64 x 32 sums into shared memory, and TMA stores them. TMA takes about 30 bytes a clock, and a warp that gives it
+/// more has to wait: so a warp of the loading warpgroup does that, and the multiplying one goes on as soon as there is
+/// room for its last box.
 ///
-/// Expected: of the 6,100 clocks that both warpgroups of a block take to store a tile of 128 x 256 on an H200, those in
-/// which two boxes of eight are on their way: 3,900 were measured, 3 % fewer clocks in all at N = 4096. There the card
-/// is limited by its power, and its clock falls as the tensor cores rest less. Floor: as for the staggered warpgroups.
+/// Expected: that the tensor cores rest for less time between two tiles. Where the multiplying warps gave TMA its boxes
+/// themselves, a block's sums of a tile were out of the registers after 6,100 clocks on an H200 (128 x 256, N = 4096);
+/// with a warp for that, after 3,900, and the product took 3 % fewer clocks. The rate gains less: the card is limited
+/// by its power there, and lowers its clock as the tensor cores rest less. Floor: as for the staggered warpgroups.
 /// Source: NVIDIA PTX ISA, cp.async.bulk.tensor; CUTLASS, epilogue by TMA.
 #include "gpu/matmul/wgmma_shapes.hpp"
 

@@ -24,7 +24,7 @@ bool add(const char* name) {
           .name = name,
           .order = 380,
           .title = "wgmma, top",
-          .idea = "Of thirteen shapes a call takes the one with the least expected time.",
+          .idea = "Of all compiled shapes a call takes the one with the least expected time.",
           .source = {{"williams2009"}},
       },
       {compiled<kType, kAllShapes>(), compiled<kType, kWholeShapes, nn, true>(),
