@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "common/registry.hpp"
@@ -61,6 +62,23 @@ inline float sum_range(const float* x, std::int64_t begin, std::int64_t end) {
   return vector_sum<kGranule / kWidth>(x, begin, end);
 }
 
+constexpr std::int64_t kKiB = 1024;
+constexpr const char* kStreaming = "streaming";
+
+/// For .tunables: whether y is stored past the caches. Where the arrays fit into a cache, that is a detour, and slower.
+inline Tunable kinds_of_store() {
+  return {"stores", kHasStreamingStores ? words({kStreaming, "ordinary"}) : words({"ordinary"})};
+}
+
+/// Calls run(store) with the kind of store as a constant.
+template <typename Run>
+void with_store(const Params& p, const Run& run) {
+  if (p.value("stores").word == kStreaming)
+    run(std::integral_constant<Store, Store::streaming>());
+  else
+    run(std::integral_constant<Store, Store::ordinary>());
+}
+
 /// Scratch for scan_together(): two sums of each thread, each on a line of its own.
 constexpr std::int64_t kLine = 16;
 inline std::vector<Operand> sums_of_threads(const Params&) {
@@ -72,6 +90,11 @@ inline std::vector<Operand> sums_of_threads(const Params&) {
 inline std::int64_t share_of_thread(std::int64_t n) {
   const std::int64_t granules = (n + kGranule - 1) / kGranule, threads = omp_get_max_threads();
   return (granules + threads - 1) / threads * kGranule;
+}
+
+/// Elements of a thread's piece: the tunable "kib", or its share of the array if that is less.
+inline std::int64_t piece_of_thread(const Params& p) {
+  return std::min<std::int64_t>(p.at("kib") * kKiB / sizeof(float), share_of_thread(p.at("n")));
 }
 
 /// Goes over the array in stretches of one piece for each thread: all sum their pieces, wait for each other, and scan

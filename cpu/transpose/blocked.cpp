@@ -1,4 +1,4 @@
-/// All threads and blocks of 16 x 16 elements, whole lines of A and of B, transposed in registers four by four. Each
+/// All threads and blocks of 16 x 16 elements, whole lines of A and of B, transposed in registers. Each
 /// line of either matrix is met once, but those of B are fetched before they are overwritten: three transfers for an
 /// element in place of two. Floor: 12 bytes an element over the bandwidth.
 #include "cpu/transpose/blocked.hpp"
@@ -13,10 +13,7 @@ const bool added = add_kernel({
     .idea = "Blocks of whole lines of both matrices, transposed in registers, shared out over all threads.",
     .source = {{"pmpp", "section 5.4"}, {"openmp", "parallel for"}},
     .tunables = tile_sides(),
-    .run =
-        [](const Call& call) {
-          transpose_blocked<Store::ordinary>(call, {call.params.at("rows"), call.params.at("cols")});
-        },
+    .run = transpose_blocked<Store::ordinary>,
 });
 
 }  // namespace

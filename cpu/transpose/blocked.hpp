@@ -1,11 +1,12 @@
 /// The blocked transpose, for ordinary and for streaming stores. Blocks of 16 x 16 elements are whole lines of both
-/// matrices. A tile of blocks is walked along the rows of B, so that each of these grows by consecutive lines, within
-/// few pages of either matrix.
+/// matrices, transposed in registers. A tile of few rows is walked along these, so that hardware sees the rows of A as
+/// streams; and threads have neighbouring tiles at a time, so that together they write long stretches of B's rows.
 #pragma once
 
 #include <omp.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/problem/transpose.hpp"
 #include "cpu/ceilings/vector.hpp"
@@ -15,44 +16,61 @@ namespace {
 
 constexpr std::int64_t kBlock = 16;  // float32 of a line
 
-using Quad __attribute__((vector_size(16), may_alias)) = float;
-using LooseQuad __attribute__((vector_size(16), may_alias, aligned(4))) = float;  // anywhere in a row of A
-using Order __attribute__((vector_size(16))) = std::int32_t;
+constexpr int kWidest = kVectorBytes / sizeof(float);
 
-/// Stores 16 bytes, past the caches if so asked.
-template <Store kStore>
-inline void store_quad(float* to, Quad quad) {
-  if constexpr (kStore == Store::ordinary || !kHasStreamingStores) {
-    *reinterpret_cast<Quad*>(to) = quad;
-  } else {
-    stream(to, quad);
+/// Vectors of kWidth elements: aligned, anywhere in a row of A, and of their lanes' numbers.
+template <int kWidth>
+using Vector __attribute__((vector_size(kWidth * sizeof(float)), may_alias)) = float;
+template <int kWidth>
+using LooseVector __attribute__((vector_size(kWidth * sizeof(float)), may_alias, aligned(4))) = float;
+template <int kWidth>
+using Lanes __attribute__((vector_size(kWidth * sizeof(float)))) = std::int32_t;
+
+/// Exchanges, in each pair of rows `kDistance` apart, what is off the diagonal of the blocks of 2 x 2 that they form.
+template <int kDistance, int kWidth, std::size_t... Lane>
+inline void exchange(Vector<kWidth>& upper, Vector<kWidth>& lower, std::index_sequence<Lane...>) {
+  // Lanes from kWidth on are those of `lower`.
+  constexpr auto above = [](int lane) { return lane & kDistance ? kWidth + lane - kDistance : lane; };
+  constexpr auto below = [](int lane) { return lane & kDistance ? kWidth + lane : lane + kDistance; };
+  const Vector<kWidth> kept = __builtin_shuffle(upper, lower, Lanes<kWidth>{above(Lane)...});
+  lower = __builtin_shuffle(upper, lower, Lanes<kWidth>{below(Lane)...});
+  upper = kept;
+}
+
+/// Transposes a square of vectors in registers, in log2(kWidth) steps.
+/// Source: Eklundh, A fast computer method for matrix transposing, 1972.
+template <int kWidth, int kDistance = 1>
+inline void transpose_square(Vector<kWidth> (&rows)[kWidth]) {
+  if constexpr (kDistance < kWidth) {
+#pragma GCC unroll 16
+    for (int row = 0; row < kWidth; ++row)
+      if ((row & kDistance) == 0)
+        exchange<kDistance, kWidth>(rows[row], rows[row + kDistance], std::make_index_sequence<kWidth>());
+    transpose_square<kWidth, 2 * kDistance>(rows);
   }
 }
 
-/// Transposes four rows of four elements in registers.
-inline void transpose_quads(Quad (&quad)[4]) {
-  const Quad low01 = __builtin_shuffle(quad[0], quad[1], Order{0, 4, 1, 5});
-  const Quad high01 = __builtin_shuffle(quad[0], quad[1], Order{2, 6, 3, 7});
-  const Quad low23 = __builtin_shuffle(quad[2], quad[3], Order{0, 4, 1, 5});
-  const Quad high23 = __builtin_shuffle(quad[2], quad[3], Order{2, 6, 3, 7});
-  quad[0] = __builtin_shuffle(low01, low23, Order{0, 1, 4, 5});
-  quad[1] = __builtin_shuffle(low01, low23, Order{2, 3, 6, 7});
-  quad[2] = __builtin_shuffle(high01, high23, Order{0, 1, 4, 5});
-  quad[3] = __builtin_shuffle(high01, high23, Order{2, 3, 6, 7});
-}
-
-/// A block of 16 x 16: each line of B is written whole, at once. B's rows begin at multiples of 16 bytes.
-template <Store kStore>
+/// A block of 16 x 16: each line of B is written whole, at once. B's rows begin at multiples of a vector.
+template <Store kStore, int kWidth>
 inline void transpose_block(const float* a, std::int64_t cols, float* b, std::int64_t rows) {
-  for (int across = 0; across < kBlock; across += 4) {
-    Quad quad[4][4];
-    for (int i = 0; i < 4; ++i) {
-      for (int row = 0; row < 4; ++row)
-        quad[i][row] = *reinterpret_cast<const LooseQuad*>(a + (4 * i + row) * cols + across);
-      transpose_quads(quad[i]);
+  constexpr int kSquares = kBlock / kWidth;
+  for (int across = 0; across < kBlock; across += kWidth) {
+    Vector<kWidth> square[kSquares][kWidth];
+    for (int i = 0; i < kSquares; ++i) {
+#pragma GCC unroll 16
+      for (int row = 0; row < kWidth; ++row)
+        square[i][row] = *reinterpret_cast<const LooseVector<kWidth>*>(a + (kWidth * i + row) * cols + across);
+      transpose_square<kWidth>(square[i]);
     }
-    for (int line = 0; line < 4; ++line)
-      for (int i = 0; i < 4; ++i) store_quad<kStore>(b + (across + line) * rows + 4 * i, quad[i][line]);
+#pragma GCC unroll 16
+    for (int line = 0; line < kWidth; ++line)
+      for (int i = 0; i < kSquares; ++i) {
+        float* to = b + (across + line) * rows + kWidth * i;
+        if constexpr (kStore == Store::streaming && kHasStreamingStores)
+          stream(to, square[i][line]);
+        else
+          *reinterpret_cast<Vector<kWidth>*>(to) = square[i][line];
+      }
   }
 }
 
@@ -69,32 +87,62 @@ struct Tile {
 };
 
 /// For .tunables. The rows of a tile are few: where their distance is a power of two, lines of many of them, and those
-/// that the prefetchers bring along, push each other out of the few sets of a cache that they share.
-inline std::vector<Tunable> tile_sides() { return {{"rows", {32, 16, 64, 128}}, {"cols", {256, 64, 1024}}}; }
+/// that are prefetched, push each other out of the few sets of a cache that they share. They are long, since
+/// prefetching begins anew with each.
+inline std::vector<Tunable> tile_sides() {
+  return {{"rows", {32, 16, 64, 128}}, {"cols", {8192, 256, 1024}}, {"prefetch", {4, 0, 2, 8}}};
+}
 
-template <Store kStore>
-void transpose_blocked(const Call& call, const Tile& tile) {
+/// The tile that the parameters name, with fewer columns where there would not be several tiles for each thread.
+inline Tile tile_of(const Params& p) {
+  const std::int64_t rows = p.at("rows"), wanted = 4 * omp_get_max_threads();
+  const std::int64_t panels = (p.at("m") + rows - 1) / rows,
+                     pieces = (wanted + panels - 1) / std::max<std::int64_t>(panels, 1);
+  const std::int64_t cols = (p.at("n") / std::max<std::int64_t>(pieces, 1) + kBlock - 1) / kBlock * kBlock;
+  return {rows, std::clamp(cols, kBlock, p.at("cols"))};
+}
+
+/// B = A^T with vectors of kWidth; parts of blocks, and all if B's rows do not begin at multiples of a vector, element
+/// by element.
+template <Store kStore, int kWidth>
+void transpose_tiles(const Call& call, const Tile& tile, std::int64_t ahead) {
   const auto* a = call.operand<const float>(0);
   auto* b = call.operand<float>(1);
   const std::int64_t rows = call.params.at("m"), cols = call.params.at("n");
-  const bool aligned = rows % 4 == 0;
+  const bool aligned = rows % kWidth == 0;
 #pragma omp parallel
   {
-#pragma omp for collapse(2) schedule(static)
-    for (std::int64_t top = 0; top < rows; top += tile.rows)
-      for (std::int64_t left = 0; left < cols; left += tile.cols)
-        for (std::int64_t col = left; col < std::min(left + tile.cols, cols); col += kBlock)
-          for (std::int64_t row = top; row < std::min(top + tile.rows, rows); row += kBlock) {
-            const std::int64_t height = std::min(kBlock, rows - row), width = std::min(kBlock, cols - col);
+#pragma omp for collapse(2) schedule(static, 1)
+    for (std::int64_t left = 0; left < cols; left += tile.cols)
+      for (std::int64_t top = 0; top < rows; top += tile.rows) {
+        const std::int64_t right = std::min(left + tile.cols, cols), bottom = std::min(top + tile.rows, rows);
+        for (std::int64_t col = left; col < right; col += kBlock)
+          for (std::int64_t row = top; row < bottom; row += kBlock) {
+            const std::int64_t height = std::min(kBlock, bottom - row), width = std::min(kBlock, right - col);
             const float* from = a + row * cols + col;
             float* to = b + col * rows + row;
-            if (aligned && height == kBlock && width == kBlock)
-              transpose_block<kStore>(from, cols, to, rows);
-            else
+            if (aligned && height == kBlock && width == kBlock) {
+              if (ahead != 0 && col + ahead < right)
+                for (int i = 0; i < kBlock; ++i) __builtin_prefetch(from + i * cols + ahead, 0, 2);
+              transpose_block<kStore, kWidth>(from, cols, to, rows);
+            } else {
               transpose_part(from, cols, to, rows, height, width);
+            }
           }
+      }
     finish_stores<kStore>();
   }
+}
+
+/// The same with the widest vectors that B's rows allow.
+template <Store kStore>
+void transpose_blocked(const Call& call) {
+  const Tile tile = tile_of(call.params);
+  const std::int64_t ahead = call.params.at("prefetch") * kBlock;
+  if (call.params.at("m") % kWidest == 0)
+    transpose_tiles<kStore, kWidest>(call, tile, ahead);
+  else
+    transpose_tiles<kStore, 4>(call, tile, ahead);
 }
 
 }  // namespace

@@ -14,10 +14,7 @@ const bool added =
         .idea = "The same with stores that go past the caches, so that no line of B is fetched only to be overwritten.",
         .source = {{"intel-optimization", "non-temporal stores"}},
         .tunables = tile_sides(),
-        .run =
-            [](const Call& call) {
-              transpose_blocked<Store::streaming>(call, {call.params.at("rows"), call.params.at("cols")});
-            },
+        .run = transpose_blocked<Store::streaming>,
     });
 
 }  // namespace
