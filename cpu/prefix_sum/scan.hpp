@@ -92,9 +92,9 @@ inline std::int64_t share_of_thread(std::int64_t n) {
   return (granules + threads - 1) / threads * kGranule;
 }
 
-/// Elements of a thread's piece: the tunable "kib", or its share of the array if that is less.
+/// Elements of a thread's piece: the tunable "kib", or its share of the array if that is less; never none.
 inline std::int64_t piece_of_thread(const Params& p) {
-  return std::min<std::int64_t>(p.at("kib") * kKiB / sizeof(float), share_of_thread(p.at("n")));
+  return std::min<std::int64_t>(p.at("kib") * kKiB / sizeof(float), std::max(share_of_thread(p.at("n")), kGranule));
 }
 
 /// Goes over the array in stretches of one piece for each thread: all sum their pieces, wait for each other, and scan
