@@ -1,72 +1,73 @@
-/// One pass by blocks whose warps have a task each. A block a multiprocessor stays; its warps meet at mbarriers alone,
-/// three for each slot of a ring in shared memory:
-///  - one warp takes tiles, the next that nobody has, and has each copied in bulk into the ring;
-///  - two add up tiles as soon as they are there, and tell the sums;
-///  - four find the sum of all before a tile: they add what others have told;
-///  - eight scan a tile, an eighth each, and have it copied in bulk to its place.
-/// No load waits for a sum, no barrier stops all warps, and a slower multiprocessor may take fewer tiles. That is not
-/// enough: an H200 reaches 0.72 of the rate of a copy at 2^26 elements, less than with blocks that have their tiles by
-/// turns (persistent.cu). It depends on the ring: where threads store, 0.48 with 64 KB, 0.57 with 128, 0.72 with 208.
-/// By Little's law a slot is taken for 9 to 19 us, so a tile mostly waits for those before it. The slowest of them
-/// counts, and the likely reason why it is slow is that its multiprocessor has asked for many at once: `flying` is how
-/// many may be on their way.
+/// One pass by blocks whose warps have a task each. A block a multiprocessor stays, G in all, and takes every G-th
+/// tile; its warps meet at mbarriers alone, three for each slot of a ring in shared memory:
+///  - one warp has tiles copied in bulk into the ring, a few at a time;
+///  - four add up a tile each as soon as it is there, and tell its sum;
+///  - four find the sum of the G tiles in between for a tile each: they read what others have told;
+///  - eight scan a tile, an eighth each, and store it.
 ///
-/// Floor: 8 bytes an element through DRAM, at the rate of a copy. A multiprocessor of an H200 has 1.05 us for a tile of
-/// 4096 elements. At a latency of 1.2 us 19 KB must be on their way, and as many wait for 1.2 us that a tile waits; the
-/// ring has 208 KB. Each row of 128 elements is written to shared memory, read twice, written back and read again, 4
-/// cycles each, and takes 9 shuffles: 29 cycles of the 65 that DRAM needs for it. Every block reads what the others
-/// tell, 8 bytes for each tile: 3 % of the bytes that go through L2.
+/// Floor: 8 bytes an element through DRAM, at the rate of a copy. A multiprocessor of an H200 has 2.1 us for a tile of
+/// 8192 elements. Each row of 128 is copied to shared memory and read twice, 4 cycles each, and takes 9 shuffles: 21
+/// cycles of the 58 that DRAM needs for it. Each block reads G words of 8 bytes a tile: 1 KB for 64.
 ///
-/// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. A block waits
-/// only for tiles that were taken before its own, by blocks that run. Nobody waits in a circle: of all tiles whose sum
-/// is not told, the first waits for a slot at most, and the tiles in those slots come before it and wait for none.
-/// Which sums are added, and in which order, depends on the tile alone: each lane adds every 32nd, then the lanes are
-/// added. So every run gives the same bits, whoever has which tile.
-/// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (one pass; tiles in the
-/// order in which they are asked for); NVIDIA PTX ISA 8.0 (cp.async.bulk, mbarrier); CUTLASS, warp specialisation.
+/// What it takes to come near that floor is that nobody waits for sums, as each of these showed on an H200, 2^28
+/// elements, beside a copy:
+///  - Without any waiting the same warps reach 0.95 to 0.97, so that all beyond is the price of the sums.
+///  - To read the words of a tile takes 0.9 us, from L2 while DRAM is busy, and twice that if one of them is not there
+///    yet. One warp for all tiles of 4096 elements: 0.55. Four, each with its own tile: 0.95.
+///  - Sums are told early if tiles wait in shared memory after they are told, not before they arrive. By Little's law
+///    the rate of a copy takes 32 KB on their way to a multiprocessor; two tiles of 32 KB are, and four wait. With all
+///    six on their way, queues for memory are longer and no load is faster.
+///  - A warp that reads words too early reads them twice. It begins when its block has the third tile after that; by
+///    then all others have told theirs: 0.87 without, 0.99 with.
+///
+/// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. Which sums are
+/// added, and in which order, depends on n and the GPU alone: every run gives the same bits.
+/// Blocks wait for later ones, so all must be on the GPU: the launch is cooperative, and refused where they do not fit.
+/// Nobody waits in a circle: a tile is told as soon as it is there, and it comes when the slot is free, which takes the
+/// words of earlier turns alone.
+/// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (one pass); Yan, Long
+/// and Zhang, StreamScan, 2013 (sums handed on between blocks that run); NVIDIA PTX ISA 8.0 (cp.async.bulk, mbarrier);
+/// CUTLASS, warp specialisation.
 #include "common/machine/device_facts.hpp"
 #include "gpu/matmul/hopper_ptx.hpp"
 #include "gpu/prefix_sum/tile.hpp"
+#include "gpu/simt/launch_together.hpp"
 
 namespace rung {
 namespace {
 
 using Word = unsigned long long;
 
-using TileElements = Choices<4096, 2048, 8192>;
+using TileElements = Choices<8192, 4096, 2048>;
 using RingKilobytes = Choices<208, 128, 64>;
-enum Stores { bulk, streaming, ordinary };
 
-// The warps of a block: the loader, then those that add, that look back, and that scan.
-constexpr int kAdders = 2, kLookers = 4, kScanners = 8;
+// The warps of a block: the loader, then those that add, that look at others' words, and that scan.
+constexpr int kAdders = 4, kLookers = 4, kScanners = 8;
 constexpr int kFirstLooker = 1 + kAdders, kFirstScanner = kFirstLooker + kLookers;
 constexpr int kThreads = 32 * (kFirstScanner + kScanners);
 constexpr int kMostSlots = 32;
-constexpr int kTakenInVain = 2;  ///< tickets that a block has left at the end
-constexpr int kNoTile = -1;
+constexpr unsigned kBackOff = 50;  ///< nanoseconds until words are read again
 
 int tile_of(const Params& p) { return static_cast<int>(p.at("tile")); }
 unsigned bulk_tiles(const Params& p) { return blocks_for(p.at("n"), tile_of(p)); }
 unsigned bulk_blocks(const Params& p) { return std::min(static_cast<unsigned>(gpu_facts().sm_count), bulk_tiles(p)); }
-int slots_of(const Params& p) { return std::min(static_cast<int>(p.at("ring") * 1024 / (tile_of(p) * 4)), kMostSlots); }
+/// Tiles in `kilobytes`, at least one.
+int tiles_in(std::int64_t kilobytes, const Params& p) {
+  return std::max(static_cast<int>(kilobytes * 1024 / (tile_of(p) * 4)), 1);
+}
+int slots_of(const Params& p) { return std::min(tiles_in(p.at("ring"), p), kMostSlots); }
 std::size_t shared_bytes(const Params& p) { return std::size_t{4} * slots_of(p) * tile_of(p) + 3 * 8 * kMostSlots; }
 
 __device__ __forceinline__ Word word_of(unsigned run, reg<float> sum) { return Word{run} << 32 | __float_as_uint(sum); }
 
-/// The sum in `word`, once it is of this run. `seen`: what was there before.
-__device__ __forceinline__ reg<float> await_sum(const volatile mem<Word>* word, Word seen, unsigned run) {
-  while (static_cast<unsigned>(seen >> 32) != run) seen = *word;
-  return __uint_as_float(static_cast<unsigned>(seen));
-}
-
 struct Arrays {
   const mem<float>* x;
   mem<float>* y;
-  volatile mem<Word>* words;     ///< of the tiles
-  mem<unsigned>* tickets;        ///< how many are taken in this run
-  volatile mem<unsigned>* runs;  ///< how many there were before
+  volatile mem<Word>* words;  ///< of the tiles
+  mem<Word>* tickets;         ///< one for each block of each run
   int n, tiles, slots;
   int flying;  ///< tiles on their way to a block at most
+  int lag;     ///< tiles that a block has after the one whose words it reads
 };
 
 /// A place in the ring, of which every warp goes through all, and the barriers of its slot.
@@ -75,7 +76,7 @@ struct Place {
   int slots, slot = 0;
   std::uint32_t parity = 0;
 
-  /// A tile is there, or word that there is none left.
+  /// The tile is there.
   __device__ __forceinline__ std::uint32_t full() const { return barriers + slot * 8; }
   /// Everything before the tile is known.
   __device__ __forceinline__ std::uint32_t known() const { return barriers + (kMostSlots + slot) * 8; }
@@ -88,12 +89,16 @@ struct Place {
 
 /// What the warps of a block tell each other of the tile in each slot.
 struct Slots {
-  mem<int> tile[kMostSlots];
-  mem<float> before_tile[kMostSlots];
+  mem<float> between[kMostSlots];                 ///< the sum of the tiles since the block's last
   mem<float> before_part[kMostSlots][kScanners];  ///< within the tile: the sums of the scanners' parts before
-  mem<float> groups[kLookers + 1][32];            ///< of the last tiles: the lanes' sums of complete groups before
   mem<unsigned> run;
 };
+
+/// The tiles of this block.
+__device__ __forceinline__ int turns_of(const Arrays& a) {
+  return (a.tiles - static_cast<int>(blockIdx.x) + static_cast<int>(gridDim.x) - 1) / static_cast<int>(gridDim.x);
+}
+__device__ __forceinline__ int tile_in(int turn) { return turn * static_cast<int>(gridDim.x) + blockIdx.x; }
 
 /// One lane arrives for the warp, whose lanes are done with what the barrier guards.
 __device__ __forceinline__ void arrive(std::uint32_t barrier) {
@@ -101,196 +106,146 @@ __device__ __forceinline__ void arrive(std::uint32_t barrier) {
   if (lane_index() == 0) hopper::barrier_arrive(barrier);
 }
 
-/// Takes tiles until none is left, two ahead of the loads: a ticket takes as long as a load. Copies in bulk take
-/// multiples of 16 bytes: the last elements, and zeros up to the end of the tile, are stored by the warp.
+/// Has the block's tiles copied. Copies in bulk take multiples of 16 bytes: the last elements of the array, and zeros
+/// up to the end of the tile, are stored by the warp.
 template <int Tile>
-__device__ __forceinline__ void load_tiles(const Arrays& a, Slots& slots, mem<float>* ring, Place place) {
-  const int lane = lane_index();
-  const unsigned last = a.tiles + kTakenInVain * gridDim.x - 1;  // ticket of this run: then they begin at 0 again
-  const auto take = [&](unsigned& ticket) __attribute__((always_inline)) {
-    if (lane == 0) ticket = atomicInc(a.tickets, last);
-  };
-  unsigned first = 0, second = 0;
-  take(first);
-  take(second);
-  if (lane == 0) slots.run = *a.runs + 1;
-  int flying = 0;         // tiles on their way, or known to have been
-  Place arrived = place;  // the first of them
-  const auto load = [&](unsigned& ticket) __attribute__((always_inline)) {
-    const int tile = static_cast<int>(__shfl_sync(kAllLanes, ticket, 0));
+__device__ __forceinline__ void load_tiles(const Arrays& a, mem<float>* ring, Place place) {
+  const int lane = lane_index(), turns = turns_of(a);
+  Place arrived = place;  // the last tile that is surely there
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn, place.next()) {
     hopper::barrier_wait(place.empty(), place.parity ^ 1);  // a new slot is empty
-    if (tile >= a.tiles) return false;
-    take(ticket);
-    if (flying == a.flying) {
+    if (turn >= a.flying) {
       hopper::barrier_wait(arrived.full(), arrived.parity);
       arrived.next();
-    } else {
-      ++flying;
     }
+    const int tile = tile_in(turn);
     mem<float>* const to = ring + place.slot * Tile;
     const mem<float>* const from = a.x + std::int64_t{tile} * Tile;
     const int left = a.n - tile * Tile, copied = left < Tile ? left / 4 * 4 : Tile;
     for (int i = copied + lane; i < Tile; i += 32) to[i] = i < left ? from[i] : 0.0f;
     __syncwarp();
     if (lane == 0) {
-      slots.tile[place.slot] = tile;
       hopper::barrier_expect(place.full(), copied * 4);
       if (copied > 0) hopper::bulk_load(hopper::shared_address(to), from, copied * 4, place.full());
     }
-    place.next();
-    return true;
-  };
-#pragma unroll 1
-  while (load(first) && load(second)) {
-  }
-  if (lane == 0) {
-    slots.tile[place.slot] = kNoTile;
-    hopper::barrier_arrive(place.full());
-    if (first == last || second == last) *a.runs = slots.run;
   }
 }
 
-/// Calls use(tile) for each tile of the block once it is there. For all warps but the loader.
+/// Calls use(turn) for each of the block's tiles once it is there, and leaves it. Every warp but the loader goes
+/// through all of them, also those that others work on: who skips a slot would take its next tile for this one.
 template <typename Use>
-__device__ __forceinline__ void for_each_tile(Slots& slots, Place& place, const Use& use) {
+__device__ __forceinline__ void for_each_turn(const Arrays& a, Place& place, const Use& use) {
+  const int turns = turns_of(a);
 #pragma unroll 1
-  for (;; place.next()) {
+  for (int turn = 0; turn < turns; ++turn, place.next()) {
     hopper::barrier_wait(place.full(), place.parity);
-    const int tile = slots.tile[place.slot];
-    if (tile == kNoTile) return;
-    use(tile);
+    use(turn);
+    arrive(place.empty());
   }
 }
 
-/// Adds up every kAdders-th tile and tells its sum.
+/// Adds up every kAdders-th tile of the block and tells its sum.
 template <int Tile>
 __device__ __forceinline__ void add_tiles(const Arrays& a, Slots& slots, const mem<float>* ring, Place place,
                                           int adder) {
+  constexpr int kRows = Tile / kScanners / kRow;
   const int lane = lane_index();
-  int turn = 0;
-  for_each_tile(
-      slots, place, [&](int tile) __attribute__((always_inline)) {
-        if (turn++ % kAdders == adder) {
-          const mem<float4>* const own = vector_cast<float4>(ring + place.slot * Tile) + lane;
-          reg<float> parts[kScanners];
+  for_each_turn(
+      a, place, [&](int turn) __attribute__((always_inline)) {
+        if (turn % kAdders != adder) return;
+        const mem<float4>* const own = vector_cast<float4>(ring + place.slot * Tile) + lane;
+        reg<float> parts[kScanners];
 #pragma unroll
-          for (int part = 0; part < kScanners; ++part) {
-            parts[part] = 0;
+        for (int part = 0; part < kScanners; ++part) {
+          parts[part] = 0;
 #pragma unroll
-            for (int row = 0; row < Tile / kScanners / kRow; ++row) {
-              const float4 v = own[part * (Tile / kScanners / 4) + row * 32];
-              parts[part] += (v.x + v.y) + (v.z + v.w);
-            }
+          for (int row = 0; row < kRows; ++row) {
+            const float4 v = own[(part * kRows + row) * 32];
+            parts[part] += (v.x + v.y) + (v.z + v.w);
           }
-          reg<float> sum = 0;
-#pragma unroll
-          for (int part = 0; part < kScanners; ++part) parts[part] = warp_total(parts[part]);
-#pragma unroll
-          for (int part = 0; part < kScanners; ++part) {
-            if (lane == 0) slots.before_part[place.slot][part] = sum;
-            sum += parts[part];
-          }
-          if (lane == 0) a.words[tile] = word_of(slots.run, sum);
-          arrive(place.known());
         }
-        arrive(place.empty());
+#pragma unroll
+        for (int part = 0; part < kScanners; ++part) parts[part] = warp_total(parts[part]);
+        reg<float> sum = 0;
+#pragma unroll
+        for (int part = 0; part < kScanners; ++part) {
+          if (lane == 0) slots.before_part[place.slot][part] = sum;
+          sum += parts[part];
+        }
+        if (lane == 0) a.words[tile_in(turn)] = word_of(slots.run, sum);
+        arrive(place.known());
       });
 }
 
-/// Finds the sum of all before every kLookers-th tile. A lane adds the sums of the tiles lane, lane + 32, ... before
-/// it, from where the looker of the block's tile before has come to: while that one is awaited, the words in between
-/// arrive.
-__device__ __forceinline__ void look_back(const Arrays& a, Slots& slots, Place place, int looker) {
-  constexpr int kAtOnce = 8;  // groups of 32 words; from a block's tile to its next there are 4 or 5
-  const int lane = lane_index();
-  int turn = 0, known = 0;  // groups that the tile before has seen
-  Place before = place;
-  for_each_tile(
-      slots, place, [&](int tile) __attribute__((always_inline)) {
-        const int groups = tile / 32, own = groups * 32 + lane;
-        if (turn % kLookers == looker) {
-          const unsigned run = slots.run;
-          const volatile mem<Word>* const words = a.words + known * 32 + lane;
-          Word seen[kAtOnce];
-#pragma unroll
-          for (int i = 0; i < kAtOnce; ++i) seen[i] = known + i < groups ? Word(words[i * 32]) : Word{0};
-          const Word seen_last = own < tile ? Word(a.words[own]) : Word{0};
-          reg<float> sum = 0;
-          if (turn > 0) {
-            hopper::barrier_wait(before.known(), before.parity);
-            sum = slots.groups[(turn - 1) % (kLookers + 1)][lane];
-          }
-#pragma unroll
-          for (int i = 0; i < kAtOnce; ++i)
-            if (known + i < groups) sum += await_sum(words + i * 32, seen[i], run);
+/// The sum of the tiles from `first` on that come before tile `last`, once they are told; lane 0 has it. Each lane adds
+/// every 32nd.
+__device__ __forceinline__ reg<float> sum_between(const Arrays& a, int first, int last, unsigned run) {
+  constexpr int kAtOnce = 5;  // words of a lane, for up to 160 blocks
+  reg<float> sum = 0;
 #pragma unroll 1
-          for (int i = kAtOnce; known + i < groups; ++i) sum += await_sum(words + i * 32, 0, run);
-          slots.groups[turn % (kLookers + 1)][lane] = sum;
-          if (own < tile) sum += await_sum(a.words + own, seen_last, run);
-          sum = warp_total(sum);
-          if (lane == 0) slots.before_tile[place.slot] = sum;
-          arrive(place.known());
-        }
-        known = groups;
-        before = place;
-        ++turn;
-        arrive(place.empty());
+  for (int tile = first + lane_index(); __any_sync(kAllLanes, tile < last); tile += kAtOnce * 32) {
+    Word seen[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i)
+      seen[i] = tile + i * 32 >= 0 && tile + i * 32 < last ? Word{0} : word_of(run, 0.0f);
+    const auto is_told = [&](int i) { return static_cast<unsigned>(seen[i] >> 32) == run; };
+    for (;;) {  // all that are missing are read at once
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i)
+        if (!is_told(i)) seen[i] = a.words[tile + i * 32];
+      bool complete = true;
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) complete = complete && is_told(i);
+      if (__all_sync(kAllLanes, complete)) break;
+      __nanosleep(kBackOff);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) sum += __uint_as_float(static_cast<unsigned>(seen[i]));
+  }
+  return warp_total(sum);
+}
+
+/// For every kLookers-th tile of the block, finds the sum of the tiles since the block's last one.
+__device__ __forceinline__ void look_between(const Arrays& a, Slots& slots, Place place, int looker) {
+  const int turns = turns_of(a);
+  Place later = place;  // the tile that has to be there first
+  int later_turn = 0;
+  for_each_turn(
+      a, place, [&](int turn) __attribute__((always_inline)) {
+        for (; later_turn < min(turn + a.lag, turns - 1); ++later_turn) later.next();
+        if (turn % kLookers != looker) return;
+        hopper::barrier_wait(later.full(), later.parity);
+        const reg<float> sum = sum_between(a, tile_in(turn - 1), tile_in(turn), slots.run);
+        if (lane_index() == 0) slots.between[place.slot] = sum;
+        arrive(place.known());
       });
 }
 
-/// Scans the scanner's part of each tile, and stores it: straight from registers, or into its place in the ring, from
-/// where it is copied in bulk. A slot is empty when that copy has read it, which is awaited a tile later.
+/// Scans the scanner's part of each tile. The slot is empty once all have their parts in registers.
 template <int Tile>
-__device__ __forceinline__ void scan_tiles(const Arrays& a, Slots& slots, mem<float>* ring, Place place, int scanner,
-                                           int stores) {
+__device__ __forceinline__ void scan_tiles(const Arrays& a, const Slots& slots, const mem<float>* ring, Place place,
+                                           int scanner) {
   constexpr int kPart = Tile / kScanners, kRows = kPart / kRow;
-  const int lane = lane_index();
-  std::uint32_t pending = 0;  // in lane 0: the slot that a copy may still read
-  for_each_tile(
-      slots, place, [&](int tile) __attribute__((always_inline)) {
-        mem<float>* const own = ring + place.slot * Tile + scanner * kPart + 4 * lane;
-        Part<kRows> part;
+  reg<float> before = 0;  // the tile
+  const int turns = turns_of(a);
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn, place.next()) {
+    hopper::barrier_wait(place.known(), place.parity);
+    const mem<float>* const own = ring + place.slot * Tile + scanner * kPart + 4 * lane_index();
+    Part<kRows> part;
 #pragma unroll
-        for (int row = 0; row < kRows; ++row) part.rows[row] = *vector_cast<float4>(own + row * kRow);
-        part.scan();
-        hopper::barrier_wait(place.known(), place.parity);
-        const reg<float> base = slots.before_tile[place.slot] + slots.before_part[place.slot][scanner];
-        const int first = tile * Tile + scanner * kPart;
-        const bool is_whole = (tile + 1) * std::int64_t{Tile} <= a.n;
-        if (stores != Stores::bulk || !is_whole) {
-          arrive(place.empty());
-          if (pending != 0) {
-            hopper::tma_store_wait<0>();
-            hopper::barrier_arrive(pending);
-            pending = 0;
-          }
-          if (!is_whole || stores == Stores::ordinary) return part.store(a.y, first, a.n, base);
-        }
-#pragma unroll
-        for (int row = 0; row < kRows; ++row) {
-          const float4& v = part.rows[row];
-          const reg<float> sum = base + part.before[row];
-          const float4 scanned = make_float4(sum + v.x, sum + v.y, sum + v.z, sum + v.w);
-          if (stores == Stores::bulk)
-            *vector_cast<float4>(own + row * kRow) = scanned;
-          else
-            __stcs(vector_cast<float4>(a.y + first + 4 * lane + row * kRow), scanned);
-        }
-        if (stores != Stores::bulk) return;
-        hopper::publish_to_tma();
-        __syncwarp();
-        if (lane == 0) {
-          hopper::bulk_store(a.y + first, hopper::shared_address(own), kPart * 4);
-          hopper::tma_store_wait<1>();
-          if (pending != 0) hopper::barrier_arrive(pending);
-          pending = place.empty();
-        }
-      });
-  if (stores == Stores::bulk && lane == 0) hopper::tma_store_wait<0>();
+    for (int row = 0; row < kRows; ++row) part.rows[row] = *vector_cast<float4>(own + row * kRow);
+    before += slots.between[place.slot];
+    const reg<float> base = before + slots.before_part[place.slot][scanner];
+    arrive(place.empty());
+    part.scan();
+    part.store(a.y, tile_in(turn) * Tile + scanner * kPart, a.n, base);
+  }
 }
 
 template <int Tile>
-__global__ void __launch_bounds__(kThreads, 1) scan_bulk(const Arrays a, int stores) {
+__global__ void __launch_bounds__(kThreads, 1) scan_bulk(const Arrays a) {
   __shared__ Slots slots;
   mem<float>* const ring = dynamic_shared<mem<float>>();
   const Place place{.barriers = hopper::shared_address(ring + a.slots * Tile), .slots = a.slots};
@@ -302,70 +257,69 @@ __global__ void __launch_bounds__(kThreads, 1) scan_bulk(const Arrays a, int sto
       hopper::barrier_init(each.empty(), kAdders + kLookers + kScanners);
     }
     hopper::publish_barriers();
+    // The number of this run; 0 is what words hold before the first.
+    slots.run = static_cast<unsigned>(atomicAdd(a.tickets, Word{1}) / gridDim.x) + 1;
   }
   __syncthreads();  // the barriers are there
   const int warp = __shfl_sync(kAllLanes, warp_index(), 0);
   if (warp == 0)
-    load_tiles<Tile>(a, slots, ring, place);
+    load_tiles<Tile>(a, ring, place);
   else if (warp < kFirstLooker)
     add_tiles<Tile>(a, slots, ring, place, warp - 1);
   else if (warp < kFirstScanner)
-    look_back(a, slots, place, warp - kFirstLooker);
+    look_between(a, slots, place, warp - kFirstLooker);
   else
-    scan_tiles<Tile>(a, slots, ring, place, warp - kFirstScanner, stores);
+    scan_tiles<Tile>(a, slots, ring, place, warp - kFirstScanner);
 }
 
 const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/bulk",
     .order = 60,
     .title = "copies in bulk",
-    .idea = "Tiles come by copies in bulk into a deep ring; warps that load, add, look back and scan meet at mbarriers "
-            "alone, so that no load waits for a sum.",
-    .source = {{"merrill2016"}, {"ptx-isa", "cp.async.bulk"}, {"cutlass", "warp specialisation"}},
+    .idea =
+        "Tiles come by copies in bulk into a deep ring; warps that load, add, look at others' sums and scan meet at "
+        "mbarriers alone, and read sums only when they are surely told.",
+    .source = {{"merrill2016"}, {"yan2013"}, {"ptx-isa", "cp.async.bulk"}, {"cutlass", "warp specialisation"}},
     .tunables = {{"tile", TileElements::values()},
                  {"ring", RingKilobytes::values()},
-                 {"flying", {kMostSlots, 2, 4, 8}},
-                 {"output", words({"in_bulk", "streaming", "ordinary"})}},
+                 {"flying", {64, 32, 128, 208}},
+                 {"lag", {3, 0, 1, 2}}},
     .scratch =
         [](const Params& p) {
           const auto zeroed = [](const char* name, std::size_t count) {
             return Operand{
                 .name = name, .elements = 2 * count, .type = Type::uint32, .role = Role::scratch, .is_zeroed = true};
           };
-          return std::vector{zeroed("words", bulk_tiles(p)), zeroed("counters", 1)};
+          return std::vector{zeroed("words", bulk_tiles(p)), zeroed("tickets", 1)};
         },
     .gpu =
         {
             .min_compute_capability = 90,
-            .blocks_wait = true,
             .launch =
                 [](const Params& p) {
                   return Launch{{bulk_blocks(p)}, {kThreads}, shared_bytes(p)};
                 },
             .requested =
-                [](const Params& p) {  // as if one block had all tiles: each other one reads the words again
-                  const int tiles = static_cast<int>(bulk_tiles(p));
-                  double seen = (tiles - 1) / 32 * 32;  // words
-                  for (int tile = 0; tile < tiles; ++tile) seen += tile % 32;
-                  const double n = 4.0 * p.at("n"), blocks = bulk_blocks(p);
-                  const double tickets = tiles + kTakenInVain * blocks;
-                  return Traffic{.loaded = n + 8 * seen + 4 * blocks, .stored = n + 8.0 * tiles + 4 * (tickets + 1)};
+                [](const Params& p) {  // where nobody waits, a word is read once
+                  const double n = 4.0 * p.at("n"), tiles = bulk_tiles(p), blocks = bulk_blocks(p);
+                  const double seen = blocks * (blocks - 1) / 2 + blocks * (tiles - blocks);  // words
+                  return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (tiles + blocks)};
                 },
         },
     .run =
         [](const Call& call) {
           const Params& p = call.params;
+          const int slots = slots_of(p);
           const Arrays arrays{.x = call.operand<const mem<float>>(0),
                               .y = call.operand<mem<float>>(1),
                               .words = call.operand<mem<Word>>(2),
-                              .tickets = call.operand<mem<unsigned>>(3),
-                              .runs = call.operand<mem<unsigned>>(3) + 1,
+                              .tickets = call.operand<mem<Word>>(3),
                               .n = static_cast<int>(p.at("n")),
                               .tiles = static_cast<int>(bulk_tiles(p)),
-                              .slots = slots_of(p),
-                              .flying = std::min(static_cast<int>(p.at("flying")), slots_of(p))};
-          TileElements::pick(
-              tile_of(p), [&](auto tile) { launch(call, scan_bulk<tile>, arrays, static_cast<int>(p.at("output"))); });
+                              .slots = slots,
+                              .flying = std::min(tiles_in(p.at("flying"), p), slots),
+                              .lag = std::min(static_cast<int>(p.at("lag")), slots - 1)};
+          TileElements::pick(tile_of(p), [&](auto tile) { launch_together(call, scan_bulk<tile>, arrays); });
         },
 });
 

@@ -4,7 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/temporary_folder.hpp"
 
@@ -126,14 +129,14 @@ TEST(Surroundings, AFileSizeLimitIsAnErrorOfWriting) {
 
 class Signals : public testing::TestWithParam<int> {};
 
-/// Of the process that a shell knows, as kill and a closing terminal do.
-int code_after(int signal, const std::string& command, useconds_t microseconds) {
+/// Of the process that a shell knows, as kill and a closing terminal do; sent when `is_due` says so, or after a minute.
+int code_after(int signal, const std::string& command, const std::function<bool()>& is_due) {
   const pid_t child = fork();
   if (child == 0) {
     execl("/bin/sh", "sh", "-c", ("exec " + command + " >/dev/null 2>&1").c_str(), nullptr);
     _exit(127);
   }
-  usleep(microseconds);
+  for (int i = 0; i < 1200 && !is_due(); ++i) usleep(50'000);
   kill(child, signal);
   int status = 0;
   for (int tenths = 0; waitpid(child, &status, WNOHANG) == 0; ++tenths) {
@@ -143,11 +146,26 @@ int code_after(int signal, const std::string& command, useconds_t microseconds) 
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+int code_after(int signal, const std::string& command, useconds_t microseconds) {
+  return code_after(signal, command, [&] { return usleep(microseconds) == 0; });
+}
+
+/// Folders of runs in which a point has been measured.
+std::set<std::filesystem::path> runs_under_way(const std::filesystem::path& folder) {
+  std::set<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().filename() != "journal.jsonl") continue;
+    const std::string text = file_text(entry.path());
+    if (std::count(text.begin(), text.end(), '\n') > 1) found.insert(entry.path().parent_path());
+  }
+  return found;
+}
+
 TEST_P(Signals, LeaveResultsThatCanBeResumed) {
   TemporaryFolder folder;
   const std::string run = std::string(RUNG_PROGRAM) + " run -k cpu/matmul/naive -a n=60,61,62,63,64,65,66,67 -o " +
                           folder.path().string() + " --benchmark_repetitions=30 --benchmark_min_time=0.02";
-  ASSERT_EQ(code_after(GetParam(), run, 2'000'000), 130);
+  ASSERT_EQ(code_after(GetParam(), run, [&] { return !runs_under_way(folder.path()).empty(); }), 130);
   int files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
     if (entry.path().filename() == "adhoc.json") {
@@ -189,17 +207,17 @@ TEST(Results, OfSkippedPointsHaveWhatGoogleBenchmarkWrites) {
   EXPECT_EQ(skipped, 1);
 }
 
-/// Stopped by SIGKILL in the midst, as a machine that loses power.
+/// The folder of a run that SIGKILL stopped in its midst, as a machine that loses power does.
 std::filesystem::path unfinished(const std::filesystem::path& folder, const std::string& arguments,
                                  const std::string& environment = "") {
+  const auto before = runs_under_way(folder);
   code_after(SIGKILL,
              "env " + environment + " " RUNG_PROGRAM " run -k cpu/matmul/naive " + arguments + " -o " +
                  folder.string() + " --benchmark_repetitions=30 --benchmark_min_time=0.02",
-             3'000'000);
-  std::filesystem::path found;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.path().filename() == "journal.jsonl") found = std::max(found, entry.path().parent_path());
-  return found;
+             [&] { return runs_under_way(folder).size() > before.size(); });
+  for (const auto& run : runs_under_way(folder))
+    if (!before.contains(run)) return run;
+  return {};
 }
 
 TEST(Resume, RefusesWhatDecidesHowAPointIsSampled) {

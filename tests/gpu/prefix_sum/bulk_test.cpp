@@ -1,14 +1,14 @@
-/// The scan by tiles that blocks take as they come, on the emulator: several blocks are under way at a time, and have
-/// other tiles in every order.
+/// The scan by blocks whose warps have a task each, on the emulator: blocks are under way together, and their threads
+/// meet in every order.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "common/harness/count.hpp"
 #include "common/harness/workload.hpp"
-#include "common/machine/cpu_info.hpp"
 #include "common/machine/device_facts.hpp"
 #include "common/model/devices.hpp"
 
@@ -16,9 +16,9 @@ namespace rung {
 namespace {
 
 /// 49 tiles for rings of 8, or 13 for rings of 2; the last of them in part.
-Point many_tiles(int tile, const Value& output) {
+Point many_tiles(int tile, int lag) {
   const Kernel& kernel = find_kernel("gpu/prefix_sum/bulk");
-  return point_of(kernel, {{"n", 100001}, {"tile", tile}, {"ring", 64}, {"flying", 2}, {"output", output}});
+  return point_of(kernel, {{"n", 100001}, {"tile", tile}, {"ring", 64}, {"flying", 32}, {"lag", lag}});
 }
 
 /// What one run leaves, in this order of threads and blocks; right, and without hazards.
@@ -38,17 +38,21 @@ std::vector<std::uint32_t> bits_of(const Point& point, const EmulatorOptions& op
   return bits;
 }
 
-TEST(BulkPrefixSum, IsTheSameToTheBitWhoeverHasATile) {
-  const AssumedDevice assumed(find_device("h200"));  // so that there are more than two blocks
-  const UseThreads threads(4);                       // blocks that run at a time
-  for (const int tile : {2048, 8192})
-    for (const Value& output : find_kernel("gpu/prefix_sum/bulk").tunables.back().values) {
-      const Point point = many_tiles(tile, output);
-      SCOPED_TRACE(point.name());
-      const std::vector<std::uint32_t> first = bits_of(point, {.counting = false, .hazards = true});
-      for (const Order order : {Order::forward, Order::reverse, Order::random})
-        EXPECT_TRUE(bits_of(point, {.order = order, .seed = 2, .counting = false, .hazards = true}) == first);
-    }
+/// Two blocks have many turns each, of which the ring holds a few; 16 blocks have four at most, 132 have one.
+TEST(BulkPrefixSum, IsTheSameToTheBitInEveryOrder) {
+  for (const int blocks : {2, 16, 132}) {
+    Device device = find_device("h200");
+    device.sm_count = blocks;
+    const AssumedDevice assumed(device);
+    for (const int tile : {2048, 8192})
+      for (const int lag : {0, 3}) {
+        const Point point = many_tiles(tile, lag);
+        SCOPED_TRACE(point.name() + " on " + std::to_string(blocks));
+        const std::vector<std::uint32_t> first = bits_of(point, {.counting = false, .hazards = true});
+        for (const Order order : {Order::reverse, Order::random})
+          EXPECT_TRUE(bits_of(point, {.order = order, .seed = 2, .counting = false, .hazards = true}) == first);
+      }
+  }
 }
 
 }  // namespace
