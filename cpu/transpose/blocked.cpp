@@ -1,6 +1,6 @@
-/// All threads and blocks of 16 x 16 elements, whole lines of A and of B, transposed in registers. Each
-/// line of either matrix is met once, but those of B are fetched before they are overwritten: three transfers for an
-/// element in place of two. Floor: 12 bytes an element over the bandwidth.
+/// All threads and blocks of 16 x 16 elements, whole lines of A and of B, transposed in registers. Each line of either
+/// matrix is met once, but those of B are fetched before they are overwritten: three transfers for an element in place
+/// of two. Floor: 12 bytes an element over the bandwidth.
 #include "cpu/transpose/blocked.hpp"
 
 namespace rung {

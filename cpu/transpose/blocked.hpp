@@ -134,15 +134,18 @@ void transpose_tiles(const Call& call, const Tile& tile, std::int64_t ahead) {
   }
 }
 
-/// The same with the widest vectors that B's rows allow.
+/// The same with the widest vectors that B's rows allow. Where lines of B hold parts of two rows, its stores are
+/// ordinary ones: a line that goes past the caches in two parts is transferred twice.
 template <Store kStore>
 void transpose_blocked(const Call& call) {
   const Tile tile = tile_of(call.params);
-  const std::int64_t ahead = call.params.at("prefetch") * kBlock;
-  if (call.params.at("m") % kWidest == 0)
+  const std::int64_t rows = call.params.at("m"), ahead = call.params.at("prefetch") * kBlock;
+  if (rows % kBlock == 0)
     transpose_tiles<kStore, kWidest>(call, tile, ahead);
+  else if (rows % kWidest == 0)
+    transpose_tiles<Store::ordinary, kWidest>(call, tile, ahead);
   else
-    transpose_tiles<kStore, 4>(call, tile, ahead);
+    transpose_tiles<Store::ordinary, 4>(call, tile, ahead);
 }
 
 }  // namespace

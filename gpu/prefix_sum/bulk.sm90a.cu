@@ -66,8 +66,10 @@ struct Arrays {
   volatile mem<Word>* words;  ///< of the tiles
   mem<Word>* tickets;         ///< one for each block of each run
   int n, tiles, slots;
-  int flying;  ///< tiles on their way to a block at most
-  int lag;     ///< tiles that a block has after the one whose words it reads
+  int flying;                    ///< tiles on their way to a block at most
+  int prefetched;                ///< tiles from the one that is loaded to the one that is fetched into L2
+  int lag;                       ///< tiles that a block has after the one whose words it reads
+  bool loads_once, stores_once;  ///< what is loaded, or stored, is the first to leave L2
 };
 
 /// A place in the ring, of which every warp goes through all, and the barriers of its slot.
@@ -127,7 +129,14 @@ __device__ __forceinline__ void load_tiles(const Arrays& a, mem<float>* ring, Pl
     __syncwarp();
     if (lane == 0) {
       hopper::barrier_expect(place.full(), copied * 4);
-      if (copied > 0) hopper::bulk_load(hopper::shared_address(to), from, copied * 4, place.full());
+      const std::uint32_t into = hopper::shared_address(to);
+      if (a.loads_once && copied > 0)
+        hopper::bulk_load_once(into, from, copied * 4, place.full());
+      else if (copied > 0)
+        hopper::bulk_load(into, from, copied * 4, place.full());
+      const int later = tile_in(turn + a.prefetched);
+      if (a.prefetched != 0 && (later + 1) * std::int64_t{Tile} <= a.n)
+        hopper::bulk_prefetch(a.x + std::int64_t{later} * Tile, Tile * 4);
     }
   }
 }
@@ -240,7 +249,7 @@ __device__ __forceinline__ void scan_tiles(const Arrays& a, const Slots& slots, 
     const reg<float> base = before + slots.before_part[place.slot][scanner];
     arrive(place.empty());
     part.scan();
-    part.store(a.y, tile_in(turn) * Tile + scanner * kPart, a.n, base);
+    part.store(a.y, tile_in(turn) * Tile + scanner * kPart, a.n, base, a.stores_once);
   }
 }
 
@@ -283,7 +292,10 @@ const bool added = add_gpu_kernel({
     .tunables = {{"tile", TileElements::values()},
                  {"ring", RingKilobytes::values()},
                  {"flying", {64, 32, 128, 208}},
-                 {"lag", {3, 0, 1, 2}}},
+                 {"lag", {3, 0, 1, 2}},
+                 {"prefetch", {0, 32, 64, 128}},
+                 {"loads", words({"ordinary", "streaming"})},
+                 {"stores", words({"ordinary", "streaming"})}},
     .scratch =
         [](const Params& p) {
           const auto zeroed = [](const char* name, std::size_t count) {
@@ -318,7 +330,10 @@ const bool added = add_gpu_kernel({
                               .tiles = static_cast<int>(bulk_tiles(p)),
                               .slots = slots,
                               .flying = std::min(tiles_in(p.at("flying"), p), slots),
-                              .lag = std::min(static_cast<int>(p.at("lag")), slots - 1)};
+                              .prefetched = static_cast<int>(p.at("prefetch") * 1024 / (tile_of(p) * 4)),
+                              .lag = std::min(static_cast<int>(p.at("lag")), slots - 1),
+                              .loads_once = p.at("loads") == 1,
+                              .stores_once = p.at("stores") == 1};
           TileElements::pick(tile_of(p), [&](auto tile) { launch_together(call, scan_bulk<tile>, arrays); });
         },
 });
