@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -100,8 +101,9 @@ void complete_options(RunOptions& options) {
     study.context.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
   }
   std::ifstream command_line("/proc/self/cmdline");
-  for (std::string argument; std::getline(command_line, argument, '\0');)
-    study.command_line += (study.command_line.empty() ? "" : " ") + argument;
+  for (std::string argument; std::getline(command_line, argument, '\0');)  // the program without its folder
+    study.command_line +=
+        study.command_line.empty() ? std::filesystem::path(argument).filename().string() : " " + argument;
   if (study.require_gpu)
     if (const GpuTarget gpu = open_gpu(study.device); !gpu.target) throw NoGpuError("no GPU: " + gpu.unavailable);
 }

@@ -12,11 +12,11 @@
 /// What it takes to come near that floor, in parts of the rate of a copy (an H200, 2^28 elements):
 ///  - L2 fetches a tile while the one before is on its way to shared memory: 0.99 with, 0.92 without. More is worse:
 ///    0.76 with four tiles.
-///  - A warp that reads words too early reads them twice, 0.9 us each time. It begins when its block has the third tile
-///    after that; by then all others have told theirs: 0.92 with, 0.77 without, where L2 fetches nothing early. Of each
-///    kind of warp that waits for memory there are four, so that a tile's wait does not hold up the next.
+///  - A warp that reads words too early reads them twice. It begins when its block has the third tile after its own; by
+///    then nearly all others have told theirs: 0.92 with this lag, 0.77 without, where L2 fetches nothing early. Four
+///    warps look at words in turn, so that a tile's wait does not hold up the next.
 ///  - Tiles wait in shared memory after their sums are told: six of 32 KB in 208 KB. With fewer, 0.64.
-///  - Lines of x or y that leave L2 first bring nothing: 0.95 and 0.97 in place of 0.99.
+///  - To have lines of x or of y leave L2 first does not help: 0.95 and 0.97 in place of 0.99.
 ///
 /// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. Which sums are
 /// added, and in which order, depends on n and the GPU alone: every run gives the same bits.

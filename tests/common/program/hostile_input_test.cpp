@@ -205,6 +205,8 @@ TEST(Results, OfSkippedPointsHaveWhatGoogleBenchmarkWrites) {
     EXPECT_EQ(entry.at("run_type"), "iteration");
   }
   EXPECT_EQ(skipped, 1);
+  const std::string program = std::filesystem::path(RUNG_PROGRAM).filename().string();
+  EXPECT_TRUE(results["context"]["command_line"].get<std::string>().starts_with(program + " run "));
 }
 
 /// The folder of a run that SIGKILL stopped in its midst, as a machine that loses power does.
