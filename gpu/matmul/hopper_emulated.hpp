@@ -69,10 +69,6 @@ RUNG_INLINE void bulk_load(std::uint32_t to, const void* from, int bytes, std::u
                            Where where = Where::current()) {
   load_line(to, from, bytes, barrier, where);
 }
-RUNG_INLINE void bulk_load_once(std::uint32_t to, const void* from, int bytes, std::uint32_t barrier,
-                                Where where = Where::current()) {
-  load_line(to, from, bytes, barrier, where);
-}
 RUNG_INLINE void bulk_prefetch(const void*, int) {}  // which L2 holds what is not modelled
 RUNG_INLINE void bulk_store(void* to, std::uint32_t from, int bytes, Where where = Where::current()) {
   store_line(to, from, bytes, where);

@@ -146,16 +146,6 @@ __device__ __forceinline__ void bulk_load(std::uint32_t to, const void* from, in
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
 }
-/// As bulk_load(); the lines are the first to leave L2.
-__device__ __forceinline__ void bulk_load_once(std::uint32_t to, const void* from, int bytes, std::uint32_t barrier) {
-  std::uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
-          "r"(to),
-      "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
-      : "memory");
-}
 /// Fetches into L2, without waiting.
 __device__ __forceinline__ void bulk_prefetch(const void* from, int bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");

@@ -16,7 +16,6 @@
 ///    then nearly all others have told theirs: 0.92 with this lag, 0.77 without, where L2 fetches nothing early. Four
 ///    warps look at words in turn, so that a tile's wait does not hold up the next.
 ///  - Tiles wait in shared memory after their sums are told: six of 32 KB in 208 KB. With fewer, 0.64.
-///  - To have lines of x or of y leave L2 first does not help: 0.95 and 0.97 in place of 0.99.
 ///
 /// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. Which sums are
 /// added, and in which order, depends on n and the GPU alone: every run gives the same bits.
@@ -64,10 +63,9 @@ struct Arrays {
   volatile mem<Word>* words;  ///< of the tiles
   mem<Word>* tickets;         ///< one for each block of each run
   int n, tiles, slots;
-  int flying;                    ///< tiles on their way to a block at most
-  int prefetched;                ///< tiles from the one that is loaded to the one that is fetched into L2
-  int lag;                       ///< tiles that a block has after the one whose words it reads
-  bool loads_once, stores_once;  ///< what is loaded, or stored, is the first to leave L2
+  int flying;      ///< tiles on their way to a block at most
+  int prefetched;  ///< tiles from the one that is loaded to the one that is fetched into L2
+  int lag;         ///< tiles that a block has after the one whose words it reads
 };
 
 /// A place in the ring, of which every warp goes through all, and the barriers of its slot.
@@ -127,11 +125,7 @@ __device__ __forceinline__ void load_tiles(const Arrays& a, mem<float>* ring, Pl
     __syncwarp();
     if (lane == 0) {
       hopper::barrier_expect(place.full(), copied * 4);
-      const std::uint32_t into = hopper::shared_address(to);
-      if (a.loads_once && copied > 0)
-        hopper::bulk_load_once(into, from, copied * 4, place.full());
-      else if (copied > 0)
-        hopper::bulk_load(into, from, copied * 4, place.full());
+      if (copied > 0) hopper::bulk_load(hopper::shared_address(to), from, copied * 4, place.full());
       const int later = tile_in(turn + a.prefetched);
       if (a.prefetched != 0 && (later + 1) * std::int64_t{Tile} <= a.n)
         hopper::bulk_prefetch(a.x + std::int64_t{later} * Tile, Tile * 4);
@@ -247,7 +241,7 @@ __device__ __forceinline__ void scan_tiles(const Arrays& a, const Slots& slots, 
     const reg<float> base = before + slots.before_part[place.slot][scanner];
     arrive(place.empty());
     part.scan();
-    part.store(a.y, tile_in(turn) * Tile + scanner * kPart, a.n, base, a.stores_once);
+    part.store(a.y, tile_in(turn) * Tile + scanner * kPart, a.n, base);
   }
 }
 
@@ -291,9 +285,7 @@ const bool added = add_gpu_kernel({
                  {"ring", RingKilobytes::values()},
                  {"flying", {64, 32, 128, 208}},
                  {"lag", {3, 0, 1, 2}},
-                 {"prefetch", {32, 0, 64, 128}},
-                 {"loads", words({"ordinary", "streaming"})},
-                 {"stores", words({"ordinary", "streaming"})}},
+                 {"prefetch", {32, 0, 64, 128}}},
     .scratch =
         [](const Params& p) {
           const auto zeroed = [](const char* name, std::size_t count) {
@@ -329,9 +321,7 @@ const bool added = add_gpu_kernel({
                               .slots = slots,
                               .flying = std::min(tiles_in(p.at("flying"), p), slots),
                               .prefetched = static_cast<int>(p.at("prefetch") * 1024 / (tile_of(p) * 4)),
-                              .lag = std::min(static_cast<int>(p.at("lag")), slots - 1),
-                              .loads_once = p.at("loads") == 1,
-                              .stores_once = p.at("stores") == 1};
+                              .lag = std::min(static_cast<int>(p.at("lag")), slots - 1)};
           TileElements::pick(tile_of(p), [&](auto tile) { launch_together(call, scan_bulk<tile>, arrays); });
         },
 });

@@ -77,20 +77,15 @@ struct Part {
     return above;
   }
 
-  /// Stores the scanned elements, `base` being the sum of all before the warp's part. `once`: they are the first to
-  /// leave L2.
-  __device__ __forceinline__ void store(mem<float>* y, int first, int n, reg<float> base, bool once = false) const {
+  /// Stores the scanned elements, `base` being the sum of all before the warp's part.
+  __device__ __forceinline__ void store(mem<float>* y, int first, int n, reg<float> base) const {
     const int own = first + 4 * lane_index();
     for (int row = 0; row < Rows; ++row) {
       const float4& v = rows[row];
       const reg<float> sum = base + before[row];
       const int i = own + row * kRow;
       if (first + Rows * kRow <= n) {
-        const float4 scanned = make_float4(sum + v.x, sum + v.y, sum + v.z, sum + v.w);
-        if (once)
-          __stcs(vector_cast<float4>(y) + i / 4, scanned);
-        else
-          vector_cast<float4>(y)[i / 4] = scanned;
+        vector_cast<float4>(y)[i / 4] = make_float4(sum + v.x, sum + v.y, sum + v.z, sum + v.w);
       } else {
         if (i < n) y[i] = sum + v.x;
         if (i + 1 < n) y[i + 1] = sum + v.y;
