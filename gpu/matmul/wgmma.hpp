@@ -64,14 +64,17 @@ struct Shape {
   __host__ __device__ constexpr int instructions() const {
     return terms > 1 ? products * (depth() * input_bytes / kSliceBytes) : kStepBytes / kSliceBytes;
   }
-  __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : cols / kBoxCols; }
+  /// Of B. Of the last one the tile may need a part only.
+  __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : (cols + kBoxCols - 1) / kBoxCols; }
   /// Rows of a box of B: blocks that load B together have some boxes each, or else a part of every box.
   __host__ __device__ constexpr int box_rows() const {
     const int most = b_by_columns() ? cols : depth();
     return boxes() % cluster == 0 ? most : most / cluster;
   }
   __host__ __device__ constexpr int a_bytes() const { return rows() * kStepBytes; }
-  __host__ __device__ constexpr int b_bytes() const { return cols * kStepBytes; }
+  __host__ __device__ constexpr int b_bytes() const {
+    return (b_by_columns() ? cols : boxes() * kBoxCols) * kStepBytes;
+  }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
   __host__ __device__ constexpr int staged_bytes() const { return groups * staged * kStoreBytes; }
   /// Of the ring, aligned to 1024 bytes, of what is to be stored, and of two mbarriers for each stage and each box.
@@ -87,8 +90,9 @@ struct Shape {
   __host__ __device__ constexpr int resident() const { return 2 * (shared_bytes() + 1024) <= 228 * 1024 ? 2 : 1; }
 
   __host__ __device__ constexpr bool is_possible() const {
-    return cols % kBoxCols == 0 && (b_by_columns() || (boxes() * depth() / box_rows()) % cluster == 0) &&
-           box_rows() <= 256 && (!general || parts == 1) && in_turn <= stages && (!apart || in_turn % 2 == 0) &&
+    return cols % (b_by_columns() || parts > 1 ? kBoxCols : 8) == 0 &&
+           (b_by_columns() || (boxes() * depth() / box_rows()) % cluster == 0) && box_rows() <= 256 &&
+           (!general || parts == 1) && in_turn <= stages && (!apart || in_turn % 2 == 0) &&
            (b_by_columns() || (input_bytes == 2 && terms == 1)) &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&

@@ -156,9 +156,9 @@ __device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float
   for (auto& one : sum) one = one * of_a * of_b;
 }
 
-/// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
-/// L2.
-template <int kCols, typename Element>
+/// Stores a thread's elements of a warpgroup's 64 rows of C, from column kBegin of the tile on. They are not read
+/// again, so they are the first to leave L2.
+template <int kCols, int kBegin = 0, typename Element>
 __device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
                                            const reg<Element> (&sum)[kCols / 2]) {
   const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread(), left = out.n - col;
@@ -168,7 +168,7 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
     if (y >= out.m) continue;
     mem<Element>* to = out.c + y * out.ldc + col;
 #pragma unroll
-    for (int j = 0; j < kCols / 8; ++j)
+    for (int j = kBegin / 8; j < kCols / 8; ++j)
       if (8 * j < left) {
         const auto pair = pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
         __stcs(vector_cast<decltype(pair_of(reg<Element>{}, reg<Element>{}))>(to + 8 * j), pair);
@@ -197,7 +197,7 @@ template <int kBoxes, typename Register, int kSums>
 __device__ __forceinline__ void stage_sums(Boxes& boxes, const Register (&sum)[kSums]) {
   const int lane = threadIdx.x % 32, row = lane / 4;
 #pragma unroll
-  for (int box = 0; box < 2 * kSums / kStoredCols; ++box) {
+  for (int box = 0; box < 2 * kSums / kStoredCols; ++box) {  // columns that fill none are left out
     barrier_wait(boxes.read + boxes.next * 8, boxes.phase ^ 1);
     const std::uint32_t rows = boxes.address() + (threadIdx.x % 128 / 32 * 16 + row) * 128 + lane % 2 * 8;
 #pragma unroll
@@ -616,7 +616,13 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                 }
                                 const int first_row = row + group * kRowsOfGroup;
                                 if constexpr (kShape.staged > 0) {
-                                  if (out.by_tma) return stage_sums<kShape.staged>(boxes, sum);
+                                  if (out.by_tma) {
+                                    stage_sums<kShape.staged>(boxes, sum);
+                                    constexpr int kBoxed = kShape.cols / kStoredCols * kStoredCols;
+                                    if constexpr (kBoxed < kShape.cols)
+                                      store_sums<kShape.cols, kBoxed>(out, first_row, col, sum);
+                                    return;
+                                  }
                                 }
                                 if (!kShape.general || out.is_plain)
                                   store_sums<kShape.cols>(out, first_row, col, sum);

@@ -55,6 +55,8 @@ constexpr Shape small(int groups, int cols, int cluster, int parts, int most_sum
   return {.groups = groups, .stages = ring / stage, .cluster = cluster, .cols = cols, .parts = parts, .early = true};
 }
 
+/// Widths of 152 and 200 are for sizes at which the others leave the last wave nearly empty: of all elements in the
+/// waves' tiles of an H200, the best width has 0.908 in C, on average over N = 1500 to 6000, and 0.887 without the two.
 inline constexpr Named kAllShapes[] = {
     {"64x64", small(1, 64, 1, 1)},
     {"64x64_split2", small(1, 64, 1, 2)},
@@ -65,7 +67,9 @@ inline constexpr Named kAllShapes[] = {
     {"128x128_split2", small(2, 128, 1, 2)},
     {"128x128_pair", small(2, 128, 2, 1)},
     {"128x128_pair_split2", small(2, 128, 2, 2)},
+    {"128x152_pair", in_turn(staged(large(152), 4))},
     {"128x192_pair", in_turn(staged(large(192), 4))},
+    {"128x200_pair", in_turn(staged(large(200)))},
     {"128x256_pair", in_turn(staged(large(256)))},
     {"192x192_pair", staged(large(192, 3), 1)},
     {"128x256_pair_stream_k", in_turn(staged(stream_k(large(256))))},
