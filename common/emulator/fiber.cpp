@@ -87,7 +87,10 @@ void Fiber::run_body() {
 
 bool Fiber::intact() const { return std::memcmp(stack_.begin, &kCanary, sizeof kCanary) == 0; }
 
-void StackPool::Unmap::operator()(std::byte* area) const { munmap(area, bytes); }
+void StackPool::Unmap::operator()(std::byte* area) const {
+  RUNG_ASAN(__asan_unpoison_memory_region(area, bytes));  // whoever gets these addresses next may use them
+  munmap(area, bytes);
+}
 
 StackArea StackPool::next() {
   const std::size_t index = used_ % kStacksPerArea;
