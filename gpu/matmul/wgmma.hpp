@@ -2,9 +2,9 @@
 /// record. A rung is a shape, or a choice among some (wgmma_shapes.hpp); the kernel is in wgmma_kernel.hpp.
 ///
 /// One warpgroup issues the loads: TMA writes tiles of A (rows x 128 bytes of k) and of B (as deep, x columns) into a
-/// ring of stages. Each of the others multiplies a slab of 64 rows of A, or two, by the whole of B straight out of
-/// shared memory, and keeps its sums in registers, which it stores, or leaves to the first one to have TMA store. All
-/// types have the same bytes in a step, and tensor cores take as long for it.
+/// ring of stages. Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and
+/// keeps its sums in registers, which it stores, or leaves to the first one to have TMA store. All types have the same
+/// bytes in a step, and tensor cores take as long for it.
 ///
 /// Layouts: of 16-bit numbers tensor cores read tiles by rows of k or not, so that A and B are loaded as they are
 /// stored, each layout with a kernel of its own. Of the others they read rows of k only: A by rows and B by columns.
@@ -21,14 +21,14 @@
 
 namespace rung::wgmma {
 
-constexpr int kSlabRows = 64;    // of A and C, that an instruction multiplies
-constexpr int kStepBytes = 128;  // in k, of a row: the width of TMA's swizzle
-constexpr int kSliceBytes = 32;  // of them, that an instruction multiplies
+constexpr int kRowsOfGroup = 64;  // of C
+constexpr int kStepBytes = 128;   // in k, of a row: the width of TMA's swizzle
+constexpr int kSliceBytes = 32;   // of them, that an instruction multiplies
 static_assert(kSliceBytes == kSlotBytes && kStepBytes == kTermBlockBytes);
 constexpr int kStoredCols = 32;  // of the boxes of C that TMA stores: 64 rows of 128 bytes
-constexpr int kStoreBytes = kSlabRows * kStoredCols * 4;
+constexpr int kStoreBytes = kRowsOfGroup * kStoredCols * 4;
 constexpr int kBoxCols = 64;  // of a matrix not stored by rows of k: 128 bytes of 16-bit numbers
-static_assert(kBoxCols == kSlabRows);
+static_assert(kBoxCols == kRowsOfGroup);
 
 struct Shape {
   int groups;             ///< warpgroups that multiply
@@ -46,13 +46,12 @@ struct Shape {
   int terms = 1;          ///< of which each number of A and B is the sum; those of a step lie side by side in its row
   int products = 1;       ///< of a term of A and one of B, that make up a product
   bool apart = false;     ///< a step has one of the two terms; products with second terms have sums of their own
-  int slabs = 1;          ///< of 64 rows, that a warpgroup multiplies one after the other
   int passes = 1;         ///< where sums are added in further registers: parts of the columns, one after the other
   MatmulLayout layout = MatmulLayout::nn;  ///< of what is loaded
   bool general = false;                    ///< takes any rows and factors: not only those that need no copy of A or B,
                                            ///< and C in pairs
 
-  __host__ __device__ constexpr int rows() const { return groups * slabs * kSlabRows; }
+  __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
   __host__ __device__ constexpr int cluster_blocks() const { return cluster * parts; }
   __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }  ///< of a step
@@ -65,17 +64,14 @@ struct Shape {
   __host__ __device__ constexpr int instructions() const {
     return terms > 1 ? products * (depth() * input_bytes / kSliceBytes) : kStepBytes / kSliceBytes;
   }
-  /// Of B. Of the last one the tile may need a part only.
-  __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : (cols + kBoxCols - 1) / kBoxCols; }
+  __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : cols / kBoxCols; }
   /// Rows of a box of B: blocks that load B together have some boxes each, or else a part of every box.
   __host__ __device__ constexpr int box_rows() const {
     const int most = b_by_columns() ? cols : depth();
     return boxes() % cluster == 0 ? most : most / cluster;
   }
   __host__ __device__ constexpr int a_bytes() const { return rows() * kStepBytes; }
-  __host__ __device__ constexpr int b_bytes() const {
-    return (b_by_columns() ? cols : boxes() * kBoxCols) * kStepBytes;
-  }
+  __host__ __device__ constexpr int b_bytes() const { return cols * kStepBytes; }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
   __host__ __device__ constexpr int staged_bytes() const { return groups * staged * kStoreBytes; }
   /// Of the ring, aligned to 1024 bytes, of what is to be stored, and of two mbarriers for each stage and each box.
@@ -86,38 +82,35 @@ struct Shape {
   /// that a warp writes are in the same banks.
   __host__ __device__ constexpr int partial_pitch() const { return cols + 8; }
   /// Registers of a thread for sums.
-  __host__ __device__ constexpr int sums() const { return slabs * cols / 2 + (promotes ? cols / passes / 2 : 0); }
+  __host__ __device__ constexpr int sums() const { return cols / 2 + (promotes ? cols / passes / 2 : 0); }
   /// Blocks that fit on a multiprocessor, which has 228 KB and takes 1 KB for each; two are enough.
   __host__ __device__ constexpr int resident() const { return 2 * (shared_bytes() + 1024) <= 228 * 1024 ? 2 : 1; }
 
   __host__ __device__ constexpr bool is_possible() const {
-    return cols % (b_by_columns() || parts > 1 ? kBoxCols : 8) == 0 &&
-           (b_by_columns() || (boxes() * depth() / box_rows()) % cluster == 0) && box_rows() <= 256 &&
-           (!general || parts == 1) && in_turn <= stages && (!apart || in_turn % 2 == 0) &&
+    return cols % kBoxCols == 0 && (b_by_columns() || (boxes() * depth() / box_rows()) % cluster == 0) &&
+           box_rows() <= 256 && (!general || parts == 1) && in_turn <= stages && (!apart || in_turn % 2 == 0) &&
            (b_by_columns() || (input_bytes == 2 && terms == 1)) &&
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
-           (in_turn == 0 || groups == 2) && (staged == 0 || cols % kStoredCols == 0) &&
-           (slabs == 1 || (parts == 1 && !share && staged == 0 && !promotes && terms == 1)) &&
-           (!apart || (terms == 2 && products == 3)) && (passes == 1 || (promotes && cols % passes == 0)) &&
-           (!share || (persistent && parts == 1 && groups <= 2)) && cluster_blocks() <= 8;
+           (in_turn == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) &&
+           (passes == 1 || (promotes && cols % passes == 0)) && (!share || (persistent && parts == 1 && groups <= 2)) &&
+           cluster_blocks() <= 8;
   }
 };
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
 template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kInTurn, bool kShare,
-          bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart, int kSlabs,
+          bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart,
           int kPasses, MatmulLayout kLayout, bool kGeneral>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages, kPersistent, kCluster, kCols,     kParts, kInTurn,
-                                kShare,  kEarly,  kInputBytes, kStaged,  kPromotes, kTerms, kProducts,
-                                kApart,  kSlabs,  kPasses,     kLayout,  kGeneral};
+  static constexpr Shape kShape{kGroups, kStages,   kPersistent, kCluster,    kCols,   kParts,
+                                kInTurn, kShare,    kEarly,      kInputBytes, kStaged, kPromotes,
+                                kTerms,  kProducts, kApart,      kPasses,     kLayout, kGeneral};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
-using TileOf =
-    Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.in_turn, s.share, s.early, s.input_bytes,
-         s.staged, s.promotes, s.terms, s.products, s.apart, s.slabs, s.passes, s.layout, s.general>;
+using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.in_turn, s.share, s.early,
+                    s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.layout, s.general>;
 
 /// The same shape for inputs of another type, by default in its usual layout.
 constexpr Shape shape_for(Type type, Shape shape, MatmulLayout layout, bool general) {
@@ -183,20 +176,9 @@ inline Traffic copies_of(const Shape& s, const Params& p) {
   return all;
 }
 
-/// Bytes of B that are loaded for nothing: in whole boxes, the columns of a tile are followed by some of the next
-/// one's.
-inline double bytes_past_tiles(const Shape& s, const Params& params) {
-  const MatmulShape p = matmul_shape(params);
-  const int past = s.b_by_columns() ? 0 : s.boxes() * kBoxCols - s.cols, full_tiles = (p.n - 1) / s.cols;
-  if (past == 0 || full_tiles == 0) return 0;
-  const double cols = std::int64_t{past} * (full_tiles - 1) + std::min(p.n - full_tiles * s.cols, past);
-  return cols * p.k * s.input_bytes * blocks_for(p.m, s.rows() * s.cluster);
-}
-
 /// Each cluster loads its rows of A and its columns of B once.
 inline Traffic traffic_of(const Shape& s, const Params& p) {
   Traffic traffic = tiled_traffic(p, s.rows() * s.cluster, s.cols, s.input_bytes);
-  traffic.loaded += bytes_past_tiles(s, p);
   const double partial = s.share ? 4.0 * s.rows() * s.cluster * s.cols * partial_tiles(s, p) : 0;
   const Traffic copies = copies_of(s, p);
   return {.loaded = traffic.loaded + partial + copies.loaded, .stored = traffic.stored + partial + copies.stored};

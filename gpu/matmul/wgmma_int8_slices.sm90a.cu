@@ -118,7 +118,7 @@ template <Shape kShape>
 __device__ __forceinline__ void store_tile(const Piece& piece, int group, const Output<float>& out,
                                            const Exponents& exponents, Boxes& boxes,
                                            reg<float> (&total)[kShape.cols / 2]) {
-  const int row = piece.place.row * kShape.rows() + group * kSlabRows, col = piece.place.col * kShape.cols;
+  const int row = piece.place.row * kShape.rows() + group * kRowsOfGroup, col = piece.place.col * kShape.cols;
   if (out.k > 0) apply_exponents<kShape.cols>(exponents, out, row, col, total);
   if constexpr (kShape.staged > 0) {
     if (out.by_tma) return stage_sums<kShape.staged>(boxes, total);
@@ -149,7 +149,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     reg<float> total[kShape.cols / 2] = {};  // of a tile
     Boxes boxes = shared.boxes(group);
     multiply<Type::int8, kShape>(shared.tiles, shared.full, shared.empty, SlicedPieces<kShape>(out, block), 0, group,
-                                 [&](const Piece& piece, int, int(&sum)[Tile::kShape.cols / 2]) {
+                                 [&](const Piece& piece, int(&sum)[Tile::kShape.cols / 2]) {
                                    constexpr Shape kShape = Tile::kShape;
                                    const bool is_first = piece.b_ahead == 0;
                                    add_sums<kShape.cols>(sum, is_first, total);

@@ -110,7 +110,7 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
         constexpr int kDepth = kShape.depth(), kBoxRows = kShape.box_rows(), kNumbers = kShape.row_numbers();
         if constexpr (kShape.a_by_columns()) {
 #pragma unroll
-          for (int box = 0; box < kShape.rows() / kBoxCols; ++box)
+          for (int box = 0; box < kShape.groups; ++box)
             tma_load(a_at + box * kBoxCols * kStepBytes, map_a, barrier, row + box * kBoxCols, step * kDepth);
         } else {
           tma_load(a_at, map_a, barrier, step * kNumbers, row);
@@ -229,7 +229,7 @@ __device__ __forceinline__ void store_boxes(const CUtensorMap* map_c, Boxes boxe
   Piece piece;
   while (pieces.next(piece)) {
     if (!piece.ends_tile || (kShape.share && piece.first > 0)) continue;
-    const int row = piece.place.row * kShape.rows() + group * kSlabRows, col = piece.place.col * kShape.cols;
+    const int row = piece.place.row * kShape.rows() + group * kRowsOfGroup, col = piece.place.col * kShape.cols;
 #pragma unroll 1
     for (int box = 0; box < kShape.cols / kStoredCols; ++box) {
       barrier_wait(boxes.written + boxes.next * 8, boxes.phase);
@@ -272,7 +272,7 @@ __device__ __forceinline__ void leave_partial(std::uint32_t partial, int group,
                                               const reg<float> (&sum)[kShape.cols / 2]) {
   __syncwarp();
   named_barrier<1, kShape.groups * 128>();  // all warpgroups have read the ring
-  const int row = group * kSlabRows + first_row_of_thread();
+  const int row = group * kRowsOfGroup + first_row_of_thread();
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const std::uint32_t line = partial + ((row + 8 * half) * kShape.partial_pitch() + first_col_of_thread()) * 4;
@@ -319,7 +319,7 @@ __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint
 /// interleaved.
 template <Shape kShape>
 __device__ __forceinline__ mem<float4>* partial_of_group(const Output<float>& out, int block, int group) {
-  constexpr int kQuads = kSlabRows * kShape.cols / 4;
+  constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
   return vector_cast<float4>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads + threadIdx.x % 128;
 }
 
@@ -359,11 +359,11 @@ __device__ __forceinline__ void add_published(const Output<float>& out, const Pi
   }
 }
 
-/// One step of a slab of A: issues the products of the tiles in a stage, of columns of B from `first_col` on.
+/// One step of a warpgroup: issues the products of the tiles in a stage, of columns of B from `first_col` on.
 template <Type kType, Shape kShape, int kCols>
-__device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int slab, int first_col, bool adds,
+__device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, int first_col, bool adds,
                                                reg<Sum<kType>> (&sum)[kCols / 2]) {
-  const std::uint32_t a_at = stage_at + slab * kSlabRows * kStepBytes,
+  const std::uint32_t a_at = stage_at + group * kRowsOfGroup * kStepBytes,
                       b_at = stage_at + kShape.a_bytes() + first_col * kStepBytes;
   wgmma_fence();
   if constexpr (kShape.terms > 1) {
@@ -393,7 +393,7 @@ __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int slab,
 template <Shape kShape, int kCols, bool kOfSecond>
 __device__ __forceinline__ void multiply_apart(std::uint32_t first_at, std::uint32_t second_at, int group,
                                                int first_col, reg<float> (&sum)[kCols / 2]) {
-  const std::uint32_t a = group * kSlabRows * kStepBytes, b = kShape.a_bytes() + first_col * kStepBytes;
+  const std::uint32_t a = group * kRowsOfGroup * kStepBytes, b = kShape.a_bytes() + first_col * kStepBytes;
   const auto multiply = [&](std::uint32_t a_at, std::uint32_t b_at, bool adds) {
     wgmma_64<Type::fp16, kCols, false>(sum, tile_descriptor(a_at, 1024, 16), tile_descriptor(b_at, 1024, 16), adds);
   };
@@ -451,7 +451,7 @@ __device__ __forceinline__ void load_and_store(const CUtensorMap* map_a, const C
   }
 }
 
-/// A warpgroup's share of each piece. Calls finish(piece, slab, sum) with the sums of each slab of its rows.
+/// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
 template <Type kType, Shape kShape, class Pieces, class Finish>
 __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty, Pieces pieces,
                                          int first_sharer, int group, Finish finish) {
@@ -470,16 +470,13 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
   int stage = 0;
   std::uint32_t phase = 0;
   Piece piece;
-  reg<Sum<kType>> of_slabs[kShape.slabs][kShape.cols / 2];
-  auto& sum = of_slabs[0];
+  reg<Sum<kType>> sum[kShape.cols / 2];
   while (pieces.next(piece)) {
     int previous = -1;
     if constexpr (kShape.parts > 1 || kShape.general) {
       if (kShape.promotes || piece.count == 0)
 #pragma unroll
-        for (auto& of_slab : of_slabs)
-#pragma unroll
-          for (auto& one : of_slab) one = 0;
+        for (auto& one : sum) one = 0;
     }
     // The first may not be two turns ahead. With so many steps it has to wait for a stage that the second releases.
     const bool takes_turns = piece.ends_tile && piece.count + min(piece.count, kShape.in_turn) > kShape.stages;
@@ -536,10 +533,8 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
           for (int i = 0; i < kOfPass; ++i) sum[pass * kOfPass + i] += of_step[i];
         }
       } else {
-#pragma unroll
-        for (int i = 0; i < kShape.slabs; ++i)
-          multiply_stage<kType, kShape, kShape.cols>(stage_at, group * kShape.slabs + i, 0, step > 0, of_slabs[i]);
-        wgmma_wait<kShape.slabs>();  // the previous step has been multiplied
+        multiply_stage<kType, kShape, kShape.cols>(stage_at, group, 0, step > 0, sum);
+        wgmma_wait<1>();  // the previous step has been multiplied
         if (previous >= 0) release(previous);
         previous = stage;
       }
@@ -549,8 +544,7 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
       if (group == 0 && takes_turns) named_arrive<2, 256>();
     wgmma_wait<0>();
     if (previous >= 0) release(previous);
-#pragma unroll
-    for (int i = 0; i < kShape.slabs; ++i) finish(piece, group * kShape.slabs + i, of_slabs[i]);
+    finish(piece, sum);
   }
 }
 
@@ -604,7 +598,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
     const Pieces<kShape> pieces(out, block);
     Boxes boxes = shared.boxes(group);
     multiply<kType, kShape>(shared.tiles, shared.full, shared.empty, pieces, first_sharer, group,
-                            [&](const Piece& piece, int slab, reg<Sum<kType>>(&sum)[Tile::kShape.cols / 2]) {
+                            [&](const Piece& piece, reg<Sum<kType>>(&sum)[Tile::kShape.cols / 2]) {
                               constexpr Shape kShape = Tile::kShape;
                               const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
                               if constexpr (kShape.apart) {
@@ -620,7 +614,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                   if (piece.count < pieces.steps)
                                     add_published<kShape>(out, pieces, piece.tile, group, sum);
                                 }
-                                const int first_row = row + slab * kSlabRows;
+                                const int first_row = row + group * kRowsOfGroup;
                                 if constexpr (kShape.staged > 0) {
                                   if (out.by_tma) return stage_sums<kShape.staged>(boxes, sum);
                                 }
@@ -668,7 +662,7 @@ Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& 
     out.by_tma = out.is_plain && it.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 16 == 0;
     if (out.by_tma) {
       c = {.at = it.c, .type = kType == Type::int8 ? Type::int32 : Type::fp32, .cols = it.n, .rows = it.m};
-      c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kSlabRows, c.swizzle = Swizzle::of_128_bytes;
+      c.pitch = it.ldc, c.box_cols = kStoredCols, c.box_rows = kRowsOfGroup, c.swizzle = Swizzle::of_128_bytes;
     }
   }
   return out;

@@ -53,7 +53,7 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
 }
 
-// The operands of the instruction: lists of registers, and as many sums.
+// The operands of the instruction: lists of 32 registers, and arrays of 32 sums.
 #define RUNG_REGISTERS_0                                                   \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -66,7 +66,6 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_REGISTERS_96                                                                        \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
   "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#define RUNG_REGISTERS_64_TO_75 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75"
 #define RUNG_SUMS_4(c, i) c(sum[i]), c(sum[i + 1]), c(sum[i + 2]), c(sum[i + 3])
 #define RUNG_SUMS_16(c, i) RUNG_SUMS_4(c, i), RUNG_SUMS_4(c, i + 4), RUNG_SUMS_4(c, i + 8), RUNG_SUMS_4(c, i + 12)
 #define RUNG_SUMS_32(c, i) RUNG_SUMS_16(c, i), RUNG_SUMS_16(c, i + 16)
@@ -84,10 +83,6 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_WGMMA_128(kind, end, c)                                                                  \
   RUNG_WGMMA("128", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32, "64", "65", "66", end("67", "68"), \
              RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32))
-#define RUNG_WGMMA_152(kind, end, c)                                                                              \
-  RUNG_WGMMA("152", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64_TO_75, "76", "77", "78", \
-             end("79", "80"), RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_4(c, 64), RUNG_SUMS_4(c, 68),    \
-             RUNG_SUMS_4(c, 72))
 #define RUNG_WGMMA_192(kind, end, c)                                                                        \
   RUNG_WGMMA("192", kind, RUNG_REGISTERS_0 ", " RUNG_REGISTERS_32 ", " RUNG_REGISTERS_64, "96", "97", "98", \
              end("99", "100"), RUNG_SUMS_32(c, 0), RUNG_SUMS_32(c, 32), RUNG_SUMS_32(c, 64))
@@ -98,7 +93,6 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_WGMMA_ANY(kind, end, c)                        \
   if constexpr (kCols == 64) RUNG_WGMMA_64(kind, end, c);   \
   if constexpr (kCols == 128) RUNG_WGMMA_128(kind, end, c); \
-  if constexpr (kCols == 152) RUNG_WGMMA_152(kind, end, c); \
   if constexpr (kCols == 192) RUNG_WGMMA_192(kind, end, c); \
   if constexpr (kCols == 256) RUNG_WGMMA_256(kind, end, c)
 #define RUNG_END_16(a_order, b_order) ", 1, 1, %" a_order ", %" b_order
@@ -114,7 +108,7 @@ __device__ __forceinline__ void wgmma_64(Sum<kType> (&sum)[kCols / 2], std::uint
   constexpr bool kHas16Bits = kType == Type::bf16 || kType == Type::fp16;
   static_assert(kHas16Bits || !(kBByRowsOfN || kAByRowsOfM));
   static_assert(kHas16Bits || kType == Type::tf32 || kType == Type::fp8 || kType == Type::int8);
-  static_assert(kCols == 64 || kCols == 128 || kCols == 152 || kCols == 192 || kCols == 256);
+  static_assert(kCols == 64 || kCols == 128 || kCols == 192 || kCols == 256);
   if constexpr (kType == Type::bf16) {
     RUNG_WGMMA_ANY("k16.f32.bf16.bf16", RUNG_END_16, "+f");
   } else if constexpr (kType == Type::fp16) {
@@ -129,7 +123,6 @@ __device__ __forceinline__ void wgmma_64(Sum<kType> (&sum)[kCols / 2], std::uint
 }
 #undef RUNG_WGMMA_64
 #undef RUNG_WGMMA_128
-#undef RUNG_WGMMA_152
 #undef RUNG_WGMMA_192
 #undef RUNG_WGMMA_256
 #undef RUNG_WGMMA_ANY
@@ -144,7 +137,6 @@ __device__ __forceinline__ void wgmma_64(Sum<kType> (&sum)[kCols / 2], std::uint
 #undef RUNG_REGISTERS_32
 #undef RUNG_REGISTERS_64
 #undef RUNG_REGISTERS_96
-#undef RUNG_REGISTERS_64_TO_75
 
 template <Type kType, bool kBByRowsOfN = true>
 __device__ __forceinline__ void wgmma_64x256(Sum<kType> (&sum)[128], std::uint64_t a, std::uint64_t b, int adds) {

@@ -36,15 +36,10 @@ constexpr Shape staged(Shape shape, int boxes = 2) {
   shape.stages = (226 * 1024 - shape.staged_bytes() - 16 * shape.groups * boxes) / (shape.stage_bytes() + 16);
   return shape;
 }
-/// One warpgroup stores while the other one multiplies. Where each step's sums are added in further
-/// registers it would lose: one alone does not keep the tensor cores busy.
+/// One warpgroup stores while the other one multiplies. Where each step's sums are added in further registers it would
+/// lose: one alone does not keep the tensor cores busy.
 constexpr Shape in_turn(Shape shape, int steps = 4) {
   shape.in_turn = steps;
-  return shape;
-}
-/// A warpgroup has two slabs of rows, so that B is read from L2 for twice as many.
-constexpr Shape tall(Shape shape) {
-  shape.slabs = 2;
   return shape;
 }
 /// Multiplies the columns in two halves: sums in further registers are then those of one half.
@@ -73,8 +68,6 @@ inline constexpr Named kAllShapes[] = {
     {"128x192_pair", in_turn(staged(large(192), 4))},
     {"128x256_pair", in_turn(staged(large(256)))},
     {"192x192_pair", staged(large(192, 3), 1)},
-    {"256x152_pair", in_turn(tall(large(152)))},
-    {"256x192_pair", in_turn(tall(large(192)))},
     {"128x256_pair_stream_k", in_turn(staged(stream_k(large(256))))},
 };
 inline constexpr Named kSplitShapes[] = {
