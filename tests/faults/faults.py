@@ -264,13 +264,18 @@ def removed_meanwhile(program: Path) -> tuple:
         return 1, 0, 0, [] if fine else [f"code {process.returncode}: {text.strip()[:200]}"]
 
 
-def kernels(program: Path) -> tuple:
-    """That hang, abort, read through a null pointer, exit and corrupt the heap: the other points are measured."""
+def has_gpu(program: Path) -> bool:
+    with folder() as at:
+        run = Study(program, at, ("run", "-k", "gpu/matmul/naive", "-a", "n=8", "--require-gpu", "--benchmark_dry_run"))
+        return run.finish()[0] == 0
+
+
+def kernels(program: Path, side: str, faults: tuple) -> tuple:
+    """Kernels with one of the faults each, beside sound ones: the other points are measured."""
     other, lost = [], 0
-    faults = ("hangs", "aborts", "reads_null", "exits", "corrupts")
     for fault in faults:
         with folder() as at:
-            study = Study(program, at, ("run", "-k", "cpu/matmul/naive", f"cpu/matmul/{fault}", "-a", "n=8,16,24",
+            study = Study(program, at, ("run", "-k", f"{side}/matmul/naive", f"{side}/matmul/{fault}", "-a", "n=8,16,24",
                                         "--point-limit", "3", "--benchmark_repetitions=2", "--benchmark_min_time=0.0001"))
             code, text = study.finish()
             entries = study.results()[0]["benchmarks"] if study.results() else []
@@ -319,7 +324,13 @@ def all_faults(table: Table, program: Path, faulty: Path, shim: Path, undisturbe
     full = full_disk(program, undisturbed)
     print("disk full: not tried, this user may not mount a small one") if full is None else table.line("disk full", *full)
     table.line("the results' folder is removed meanwhile", *removed_meanwhile(program))
-    table.line("kernels that hang, abort, crash, exit, corrupt", *kernels(faulty))
+    on_cpu = ("hangs", "aborts", "reads_null", "exits", "corrupts")
+    table.line("kernels that hang, abort, crash, exit, corrupt", *kernels(faulty, "cpu", on_cpu))
+    if has_gpu(faulty):
+        on_gpu = ("hangs", "traps", "strays")
+        table.line("kernels that hang, trap, write to no array on the GPU", *kernels(faulty, "gpu", on_gpu))
+    else:
+        print("kernels that hang, trap, write to no array on the GPU: not tried, there is none")
 
 
 if __name__ == "__main__":
