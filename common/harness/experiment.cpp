@@ -246,6 +246,7 @@ Sweep read_sweep(const toml::table& table) {
        }},
       {"counters", [&](auto& key, auto& node) { sweep.has_counters = truth(key, node); }},
       {"interleave", [&](auto& key, auto& node) { sweep.interleave = truth(key, node); }},
+      {"warm_up", [&](auto& key, auto& node) { sweep.effort.warm_up = positive_number(key, node); }},
       {"energy", [&](auto& key, auto& node) { sweep.effort.energy = truth(key, node); }},
       {"samples", [&](auto& key, auto& node) { sweep.effort.min_samples = int(positive_number(key, node)); }},
       {"max_samples", [&](auto& key, auto& node) { sweep.effort.max_samples = int(positive_number(key, node)); }},

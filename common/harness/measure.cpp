@@ -173,8 +173,9 @@ void Sampler::warm_up() {
   target_.settle(own_threads_);
   if (mode_ == Mode::cold || (!samples_.empty() && samples_.back().seconds > kLongRun)) return;
   const auto start = Clock::now();
+  const double least = std::max(target_.warm_up_seconds(), effort_.warm_up);
   do target_.run(kernel_, call_);
-  while (since(start) < target_.warm_up_seconds());
+  while (since(start) < least);
 }
 
 std::string Sampler::stop_reason() const {

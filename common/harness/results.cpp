@@ -231,8 +231,9 @@ Json problem_descriptions(const std::vector<Point>& points) {
 
 std::string design(const Point& point) {
   const Effort& e = point.effort;
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", point.name(), point.group, e.min_samples, e.max_samples, e.seconds,
-                     e.longest_run, e.energy, e.target_half_width, point.caches ? point.caches->name : "");
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", point.name(), point.group, e.min_samples, e.max_samples,
+                     e.seconds, e.longest_run, e.warm_up, e.energy, e.target_half_width,
+                     point.caches ? point.caches->name : "");
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -55,6 +56,14 @@ TEST(MeasureTogether, TakesTurnsWithAsManySamplesEach) {
   }
   EXPECT_GE(orders.size(), 3u) << "the order changes from round to round";
   EXPECT_EQ(three.target.warmed.size(), 30u) << "before each turn the others rest, and untimed runs";
+}
+
+TEST(MeasureTogether, WarmsUpAsLongAsTheSweepSays) {
+  ThreeSides three({.min_samples = 3, .max_samples = 3, .warm_up = 0.05});
+  const auto start = std::chrono::steady_clock::now();
+  measure_together(three.samplers, 1);
+  EXPECT_EQ(three.target.warmed.size(), 3u) << "one round";
+  EXPECT_GE(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 3 * 0.05);
 }
 
 TEST(MeasureTogether, TheSeedGivesTheOrder) {
