@@ -21,6 +21,13 @@ enum class Order { forward, reverse, random };
 /// The order called "forward", "reverse" or "random"; throws Error for another name.
 Order order_of(std::string_view name);
 
+/// Far more than any kernel here runs; without optimisation there are several times as many.
+#ifdef __OPTIMIZE__
+constexpr std::uint64_t kBudget = std::uint64_t{1} << 28;
+#else
+constexpr std::uint64_t kBudget = std::uint64_t{1} << 31;
+#endif
+
 struct EmulatorOptions {
   Order order = Order::forward;
   std::uint64_t seed = 1;          ///< of the inputs and of Order::random
@@ -28,7 +35,7 @@ struct EmulatorOptions {
   bool hazards = false;            ///< check for races, uninitialised reads …; findings are collected, not thrown
   bool lines = false;              ///< also count operations by source line
   const Device* caches = nullptr;  ///< model this device's caches
-  std::uint64_t budget = std::uint64_t{1} << 28;  ///< basic blocks of code that a block may run before it is stopped
+  std::uint64_t budget = kBudget;  ///< basic blocks of code that a block may run before it is stopped
 };
 
 /// A fault or hazard of a kernel, described in the terms of its source.
