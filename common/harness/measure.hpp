@@ -57,8 +57,8 @@ class Sampler {
   /// Takes `count` samples more, or as many as the repetitions given leave.
   void take(int count);
   /// Waits until nothing of what ran in between runs on; then some runs that are not timed, since that has put its own
-  /// data into the caches and its heat into a GPU at its power limit: not of one so long that it does not notice, and
-  /// not of cold ones.
+  /// data into the caches and set the clock of a GPU at its power limit: not of one so long that it does not notice,
+  /// and not of cold ones.
   void warm_up();
   /// Why it may stop now, or empty.
   std::string stop_reason() const;

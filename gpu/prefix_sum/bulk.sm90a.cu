@@ -9,13 +9,15 @@
 /// 8192 elements. Each row of 128 is copied to shared memory and read twice, 4 cycles each, and takes 9 shuffles: 21
 /// cycles of the 58 that DRAM needs for it. Each block reads G words of 8 bytes a tile: 1 KB for 64.
 ///
-/// What it takes to come near that floor, in parts of the rate of a copy (an H200, 2^28 elements):
-///  - L2 fetches a tile while the one before is on its way to shared memory: 0.99 with, 0.92 without. More is worse:
-///    0.76 with four tiles.
+/// What it takes to come near that floor, in parts of the rate of a copy (an H200, 2^26 elements; 0.935 with all of it,
+/// and 0.98 with 2^28, of which the start is a smaller part):
+///  - L2 fetches a tile while the one before is on its way to shared memory: 0.89 without. More is worse: four
+///    tiles, 0.71.
 ///  - A warp that reads words too early reads them twice. It begins when its block has the third tile after its own; by
-///    then nearly all others have told theirs: 0.92 with this lag, 0.77 without, where L2 fetches nothing early. Four
-///    warps look at words in turn, so that a tile's wait does not hold up the next.
-///  - Tiles wait in shared memory after their sums are told: six of 32 KB in 208 KB. With fewer, 0.64.
+///    then nearly all others have told theirs: 0.89 without this lag. Four warps look at words in turn, so that a
+///    tile's wait does not hold up the next.
+///  - Tiles wait in shared memory after their sums are told: six of 32 KB in 208 KB. With two, 0.65.
+/// Tiles of 2048 elements come nearest with 2^28, 0.99, and are slower from 2^20 to 2^23.
 ///
 /// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. Which sums are
 /// added, and in which order, depends on n and the GPU alone: every run gives the same bits.
