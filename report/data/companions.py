@@ -125,7 +125,7 @@ def _planted_fault(path: Path, name: str, table: dict) -> PlantedFault:
             raise InputError(path, f"kernels[{name[:60]!r}].{tool[:60]}.found", "neither true nor false")
         verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""))
     return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True,
-                        Path(str(table.get("file") or "")).stem)
+                        Path(str(table.get("file") or "")).name.partition(".")[0].replace("_", " "))
 
 
 def _wrong_results(path: Path, data: dict) -> WrongResults:
