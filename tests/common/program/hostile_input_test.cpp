@@ -133,6 +133,7 @@ class Signals : public testing::TestWithParam<int> {};
 int code_after(int signal, const std::string& command, const std::function<bool()>& is_due) {
   const pid_t child = fork();
   if (child == 0) {
+    ::signal(signal, SIG_DFL);  // it is inherited, and nohup has SIGHUP ignored
     execl("/bin/sh", "sh", "-c", ("exec " + command + " >/dev/null 2>&1").c_str(), nullptr);
     _exit(127);
   }
