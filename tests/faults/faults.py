@@ -328,9 +328,9 @@ def all_faults(table: Table, program: Path, faulty: Path, shim: Path, undisturbe
     table.line("kernels that hang, abort, crash, exit, corrupt", *kernels(faulty, "cpu", on_cpu))
     if has_gpu(faulty):
         on_gpu = ("hangs", "traps", "strays")
-        table.line("kernels that hang, trap, write to no array on the GPU", *kernels(faulty, "gpu", on_gpu))
+        table.line("kernels that hang, trap, write outside every array on the GPU", *kernels(faulty, "gpu", on_gpu))
     else:
-        print("kernels that hang, trap, write to no array on the GPU: not tried, there is none")
+        print("kernels that hang, trap, write outside every array on the GPU: not tried, there is none")
 
 
 if __name__ == "__main__":

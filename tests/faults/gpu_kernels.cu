@@ -45,7 +45,7 @@ bool plant(const char* name, const char* title, Fault fault) {
 }
 
 const bool planted = plant("hangs", "hangs", Fault::hang) && plant("traps", "traps", Fault::trap) &&
-                     plant("strays", "writes to no array", Fault::stray);
+                     plant("strays", "writes outside every array", Fault::stray);
 
 }  // namespace
 }  // namespace rung
