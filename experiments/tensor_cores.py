@@ -1,5 +1,6 @@
-"""What tensor cores show: the ladder in BF16, in every data type the top rung beside its roof and the libraries, and what
-accuracy costs: errors against rates, of narrower types and of float32 in parts."""
+"""What tensor cores show: the ladder in BF16, in every data type the top rung beside its roof and the libraries, what
+accuracy costs (errors against rates, of narrower types and of float32 in parts), and what operations cost: energy, and a
+clock that falls where the board reaches its power limit."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -27,9 +28,10 @@ def section(view: View) -> Section | None:
         return None
     main, rest = made[0], made[1:]
     return Section(
-        " ".join([ladders.finding(main), *_types_text(rest), *_accuracy_text(part)]), ladders=made,
+        " ".join([ladders.finding(main), *_types_text(rest), *_accuracy_text(part), *_energy_text(main), *_power_text(main)]),
+        ladders=made,
         figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *_error_figure(view, part),
-                 *ladders.over_peers(f"{view.name}_gpu", main)],
+                 *ladders.over_peers(f"{view.name}_gpu", main), *_energy_figure(view, made), *_power_figures(view, main)],
         tables=[*_table(view, made), *_error_table(view, part)],
         appendix=[*_layouts_table(view, made), *(x for i, ladder in enumerate(made) for x in _appendix(f"{view.name}_{ladder.type if i else 'gpu'}", ladder))])
 
@@ -271,3 +273,144 @@ def _error_table(view: View, part: Part | None) -> list[Table]:
     inputs = words.joined([text for column, text in JUDGED_ON.items() if any(column in row for row in rows)])
     return [Table(f"{view.name}_accuracy", "Products of float32 matrices: rates on random inputs, and the largest error of an element over "
                   f"|A||B| in units of 2⁻²⁴, {inputs}. {words.provenance(part, points, hollow=False)}", known, rows)]
+
+
+# What operations cost: energy, and the clock
+
+
+def _energy(point: Point) -> float | None:
+    """Of one operation, in picojoules: the whole board's energy over the operations of a run."""
+    return point.joules / point.flops * 1e12 if point.joules and point.flops else None
+
+
+def _sustained(point: Point) -> float | None:
+    """The rate in those runs, in the metric's unit: where the board is at its power limit a sample may be faster."""
+    power, joules = point.counters.get("power_w"), point.joules
+    return point.value_at(joules / power) if power and joules else None
+
+
+def _with_energy(made: list[Ladder]) -> list[Point]:
+    """All rungs and libraries of the main ladder, and of each further type the fastest rung and library, if their energy is known."""
+    main, rest = made[0], made[1:]
+    chosen = [r.point for r in main.rungs]
+    chosen += [r.point for ladder in rest for r in (ladder.fastest, ladder.best_peer) if r]
+    return [p for p in chosen if _energy(p) and _sustained(p)]
+
+
+def _energy_text(main: Ladder) -> list[str]:
+    """The top rung's energy beside the lowest rung's and the library's."""
+    top, peer = main.top.point, main.best_peer and main.best_peer.point
+    known = [r.point for r in main.own if _energy(r.point)]
+    if not _energy(top) or known[0] == top:
+        return []
+    text = f"An operation costs {_picojoules(known[0])} with {known[0].kernel.title} and {_picojoules(top)} with {top.kernel.title}"
+    return [f"{text}{f' ({peer.kernel.title}: {_picojoules(peer)})' if peer and _energy(peer) else ''}."]
+
+
+def _picojoules(point: Point) -> str:
+    return f"{numbers.significant(_energy(point))}\u00a0pJ"
+
+
+def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
+    """Energy of an operation against the rate, with lines of equal power."""
+    from report.draw import labels, marks, style
+    from report.draw.paper import Paper
+    shown = _with_energy(made)
+    if len(shown) < 3:
+        return []
+    limit, unit = made[0].part.run.context.get("gpu_power_limit_w"), shown[0].metric.unit
+
+    def draw(fig) -> None:
+        ax = style.axes(fig, 14, 9, 4, 3)
+        rates, energies = [_sustained(p) for p in shown], [_energy(p) for p in shown]
+        factor, name = numbers.scale(max(rates), unit)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlim(min(rates) / factor / 1.3, max(rates) / factor * 1.6)
+        ax.set_ylim(min(energies) / 1.5, max(energies) * 1.5)
+        style.rate_ticks(ax.xaxis, *ax.get_xlim())
+        style.rate_ticks(ax.yaxis, *ax.get_ylim())
+        ax.set_xlabel(f"Performance [{name}]")
+        ax.set_ylabel("Energy of an operation [pJ]")
+        sheet = Paper(labels.box_points(ax))
+        for watts in [w for w in (200, 300, 400, 500, 600) if not limit or w < 0.95 * limit] + [limit] * bool(limit):
+            _equal_power(ax, watts, f"{watts:g}\u00a0W, the limit" if watts == limit else f"{watts:g}\u00a0W", factor * 1e9 / 1e12, sheet)
+        dots = [marks.Mark("", _name(p) if p.kernel.type != made[0].type else p.kernel.title, _energy(p), {"rate": _sustained(p) / factor},
+                           p.kernel.is_library) for p in shown]
+        for dot in dots:
+            marks.draw(ax, dot, sheet)
+        marks.label(ax, dots, sheet)
+    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "value": _sustained(p), "unit": unit,
+             "picojoules_per_operation": _energy(p), "joules": p.joules, "power_w": p.counters.get("power_w"),
+             "sm_clock_mhz": p.counters.get("sm_clock_mhz")} for p in shown]
+    part = made[0].part
+    caption = (f"Energy of an operation against the rate at {shown[0].size_text}: all rungs in {words.type_name(made[0].type)}, and of each "
+               "further type the fastest rung and library. The energy is the whole board’s, and the rate that of a kernel that runs "
+               f"again and again for a second; grey lines join places of equal power. {words.provenance(part, shown, hollow=False)}")
+    return [Figure(f"{view.name}_energy", rows, draw, caption, "Plot of the energy of an operation against the rate, a mark for each kernel.",
+                   height=70)]
+
+
+def _equal_power(ax, watts: float, text: str, tera: float, sheet) -> None:
+    """A grey line of energy times rate; `tera`: 1e12 operations a second in units of the axis. The label is at its right end."""
+    from report.draw import labels, style
+    ends = [(x, watts / (x * tera)) for x in ax.get_xlim()]
+    ax.plot(*zip(*ends), color=style.PALE, linewidth=0.7, zorder=1)
+    low, high = ax.get_ylim()
+    x = min(max(ax.get_xlim()[1], watts / high / tera), watts / low / tera)
+    at = labels.to_points(ax, x, watts / (x * tera))
+    ax.annotate(text, at, xycoords="figure points", ha="right", va="bottom", size=style.SMALL, color=style.GREY, zorder=1)
+    sheet.line(*(labels.to_points(ax, *end) for end in ends))
+
+
+SHOWN_STATE = (("sm_clock_mhz", "clock", "Clock", "MHz"), ("power_w", "power", "Power", "W"))
+
+
+def _power_figures(view: View, main: Ladder) -> list[Figure]:
+    """The multiprocessors' clock and the board's power by size, of the top rung and the library that is fastest at the ladder's size."""
+    from report.draw import lines, style
+    series = _states(main)
+    made = []
+    for key, name, title, unit in SHOWN_STATE:
+        found = {label: [p for p in points if p.counters.get(key)] for label, points in series.items()}
+        found = {label: points for label, points in found.items() if len(points) >= lines.CURVE}
+        if not found:
+            continue
+        limit = main.part.run.context.get({"power_w": "gpu_power_limit_w"}.get(key, ""))
+        every = [p for points in found.values() for p in points]
+
+        def draw(fig, key=key, title=title, unit=unit, limit=limit, found=found) -> None:
+            ax = style.axes(fig, 14, 9, 17, 4)
+            lines.draw(ax, [lines.Series(label, [lines.Dot(p.n, p.counters[key]) for p in points]) for label, points in found.items()],
+                       "N", f"{title} [{unit}]", limit=12,
+                       ylim=(0, 1.1 * max([limit or 0, *(p.counters[key] for points in found.values() for p in points)])))
+            if limit:
+                lines.roof(ax, limit, f"limit {limit:g}\u00a0W", is_crossed=False)
+        caption = (f"{STATE_TEXT[key]} by size in {words.type_name(main.type)}. "
+                   f"{words.provenance(main.part, every, hollow=False)}")
+        rows = [{"kernel": p.kernel.name, "title": p.title, "n": p.n, key: p.counters[key], "throttled": p.counters.get("throttled")}
+                for p in every]
+        made.append(Figure(f"{view.name}_{name}", rows, draw, caption, f"Line plot of the {title.lower()} by matrix size.", height=52, half=True))
+    return made
+
+
+STATE_TEXT = {"sm_clock_mhz": "The clock of the multiprocessors right after a sample",
+              "power_w": "The board’s power: of the second of the energy’s runs, elsewhere right after a sample"}
+
+
+def _states(main: Ladder) -> dict[str, list[Point]]:
+    """The points of both along N, by title."""
+    wanted = [main.top.point.kernel, *([main.best_peer.point.kernel] if main.best_peer else [])]
+    return {k.title: sorted((p for p in main.points if p.kernel == k and main.is_along(p)), key=lambda p: p.n) for k in wanted}
+
+
+def _power_text(main: Ladder) -> list[str]:
+    """From which size on the top rung runs at a lower clock, since the board is at its power limit."""
+    points = next(iter(_states(main).values()))
+    known = [p for p in points if p.counters.get("sm_clock_mhz")]
+    slow = [p for p in known if "power cap" in p.labels.get("throttle_reason", "")]
+    if not slow or len(known) < 2:
+        return []
+    highest, lowest = max(p.counters["sm_clock_mhz"] for p in known), min(slow, key=lambda p: p.counters["sm_clock_mhz"])
+    return [f"From {slow[0].size_text} on the board is at its power limit, and the clock falls from {highest:.0f} to "
+            f"{lowest.counters['sm_clock_mhz']:.0f}\u00a0MHz at {lowest.size_text}."]

@@ -368,6 +368,7 @@ nlohmann::json Gpu::context() const {
       nvml_.joules() ? std::pair{"gpu_energy_source", "NVML, the board's total energy"}
                      : std::pair{"gpu_energy_unavailable", "the driver tells no energy of this GPU"},
   };
+  if (const std::optional<double> limit = nvml_.power_limit_w()) context["gpu_power_limit_w"] = *limit;
   if (const std::optional<PcieLink> link = nvml_.pcie_link()) {
     context["gpu_pcie_generation"] = link->generation;
     context["gpu_pcie_lanes"] = link->lanes;

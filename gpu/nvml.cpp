@@ -37,6 +37,7 @@ struct Nvml::Library {
   int (*clock)(void*, unsigned, unsigned*) = nullptr;
   int (*power)(void*, unsigned*) = nullptr;
   int (*fields)(void*, int, FieldValue*) = nullptr;
+  int (*power_limit)(void*, unsigned*) = nullptr;
   int (*energy)(void*, unsigned long long*) = nullptr;
   int (*reasons)(void*, unsigned long long*) = nullptr;
   int (*link_generation)(void*, unsigned*) = nullptr;
@@ -56,6 +57,7 @@ struct Nvml::Library {
     find(device_by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
     find(clock, "nvmlDeviceGetClockInfo");
     find(power, "nvmlDeviceGetPowerUsage");
+    find(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
     find(fields, "nvmlDeviceGetFieldValues");
     find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
@@ -104,6 +106,13 @@ DeviceState Nvml::state() const {
   if (library_->reasons && library_->reasons(device_, &mask) == kSuccess) state.throttled = throttle_reasons(mask);
   state.power_w = library_->watts(device_);
   return state;
+}
+
+std::optional<double> Nvml::power_limit_w() const {
+  unsigned milliwatts = 0;
+  if (!device_ || !library_->power_limit || library_->power_limit(device_, &milliwatts) != kSuccess)
+    return std::nullopt;
+  return milliwatts / 1000.0;
 }
 
 std::optional<double> Nvml::joules() const {

@@ -28,6 +28,8 @@ class Nvml {
 
   /// SM clock in MHz, board power in W and the reasons for a held-back clock, all of this moment.
   DeviceState state() const;
+  /// Watts above which the driver lowers the clocks.
+  std::optional<double> power_limit_w() const;
   /// Joules that the board has taken since the driver was loaded; absent before Volta. An H200 advances it every 100
   /// ms.
   std::optional<double> joules() const;

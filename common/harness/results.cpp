@@ -151,6 +151,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
   if (facts.transfer_seconds) common["transfer_seconds"] = *facts.transfer_seconds;
   common["stop_reason"] = measurement.stop_reason;
   if (facts.interleaved_with > 0) common["interleaved_with"] = facts.interleaved_with;
+  if (facts.interleaved_with > 0 && point.effort.warm_up > 0) common["warm_up_seconds"] = point.effort.warm_up;
   if (!facts.not_interleaved.empty()) common["not_interleaved"] = facts.not_interleaved;
   for (const auto& [key, value] : measurement.events) common[key] = value;
   std::vector<Json> entries;

@@ -419,7 +419,9 @@ TEST(NoGpu, ThrottlingInWords) {
 }
 
 TEST(NoGpu, NvmlWithoutItsDeviceTellsNothing) {
-  const DeviceState state = Nvml("no such bus").state();
+  const Nvml none("no such bus");
+  EXPECT_FALSE(none.power_limit_w());
+  const DeviceState state = none.state();
   EXPECT_FALSE(state.clock_mhz);
   EXPECT_FALSE(state.power_w);
   EXPECT_EQ(state.throttled, "");

@@ -306,6 +306,30 @@ TEST(Program, LosesTheGroupInFlightAloneAndResumesByGroups) {
   for (const json& entry : whole["benchmarks"]) EXPECT_EQ(entry["interleaved_with"], 1) << entry["name"];
 }
 
+TEST(Program, RecordsThatTurnsWereWarmedUp) {
+  TemporaryFolder folder;
+  const std::string run =
+      "run -k cpu/matmul/naive cpu/matmul/interchanged -a n=16 -o " + folder.path().string() + kQuick;
+  ASSERT_EQ(rung(run + "-a interleave=true -a warm_up=0.01").code, 0);
+  ASSERT_EQ(rung(run + "-a warm_up=0.01").code, 0);
+  const auto made = files(folder.path(), "adhoc.json");
+  ASSERT_EQ(made.size(), 2u);
+  int turns = 0, others = 0;
+  for (const auto& file : made) {
+    const json results = json::parse(file_text(file));
+    for (const json& entry : results["benchmarks"])
+      if (entry.contains("interleaved_with")) {
+        ++turns;
+        EXPECT_EQ(entry["warm_up_seconds"], 0.01);
+      } else {
+        ++others;
+        EXPECT_FALSE(entry.contains("warm_up_seconds"));
+      }
+  }
+  EXPECT_GT(turns, 0);
+  EXPECT_GT(others, 0);
+}
+
 TEST(Program, SaysThatThreadsAreMoreThanProcessors) {
   TemporaryFolder folder;
   const std::string run = "run -k cpu/matmul/naive -a n=16 -o " + folder.path().string() + kQuick;
