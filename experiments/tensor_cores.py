@@ -327,14 +327,14 @@ def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_xlim(min(rates) / factor / 1.3, max(rates) / factor * 1.6)
-        ax.set_ylim(min(energies) / 1.5, max(energies) * 1.5)
+        ax.set_ylim(min(energies) / 1.4, max(energies) * 1.25)
         style.rate_ticks(ax.xaxis, *ax.get_xlim())
         style.rate_ticks(ax.yaxis, *ax.get_ylim())
         ax.set_xlabel(f"Performance [{name}]")
         ax.set_ylabel("Energy of an operation [pJ]")
         sheet = Paper(labels.box_points(ax))
-        for watts in [w for w in (200, 300, 400, 500, 600) if not limit or w < 0.95 * limit] + [limit] * bool(limit):
-            _equal_power(ax, watts, f"{watts:g}\u00a0W, the limit" if watts == limit else f"{watts:g}\u00a0W", factor * 1e9 / 1e12, sheet)
+        for watts in [w for w in (300, 500) if not limit or w < 0.9 * limit] + [limit] * bool(limit):
+            _equal_power(ax, watts, f"{watts:g}\u00a0W{', the limit' * (watts == limit)}", factor * 1e9 / 1e12, sheet)
         dots = [marks.Mark("", _name(p) if p.kernel.type != made[0].type else p.kernel.title, _energy(p), {"rate": _sustained(p) / factor},
                            p.kernel.is_library) for p in shown]
         for dot in dots:
@@ -346,20 +346,19 @@ def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
     part = made[0].part
     caption = (f"Energy of an operation against the rate at {shown[0].size_text}: all rungs in {words.type_name(made[0].type)}, and of each "
                "further type the fastest rung and library. The energy is the whole board’s, and the rate that of a kernel that runs "
-               f"again and again for a second; grey lines join places of equal power. {words.provenance(part, shown, hollow=False)}")
+               f"again and again for 0.7\u00a0s; grey lines join places of equal power. {words.provenance(part, shown, hollow=False)}")
     return [Figure(f"{view.name}_energy", rows, draw, caption, "Plot of the energy of an operation against the rate, a mark for each kernel.",
                    height=70)]
 
 
 def _equal_power(ax, watts: float, text: str, tera: float, sheet) -> None:
-    """A grey line of energy times rate; `tera`: 1e12 operations a second in units of the axis. The label is at its right end."""
+    """A grey line of energy times rate, its label where it begins; `tera`: 1e12 operations a second in units of the axis."""
     from report.draw import labels, style
     ends = [(x, watts / (x * tera)) for x in ax.get_xlim()]
     ax.plot(*zip(*ends), color=style.PALE, linewidth=0.7, zorder=1)
-    low, high = ax.get_ylim()
-    x = min(max(ax.get_xlim()[1], watts / high / tera), watts / low / tera)
-    at = labels.to_points(ax, x, watts / (x * tera))
-    ax.annotate(text, at, xycoords="figure points", ha="right", va="bottom", size=style.SMALL, color=style.GREY, zorder=1)
+    x = max(ends[0][0], watts / ax.get_ylim()[1] / tera)
+    left, height = labels.to_points(ax, x, watts / (x * tera))
+    ax.annotate(text, (left + 4, height - 1), xycoords="figure points", va="bottom", size=style.SMALL, color=style.GREY, zorder=1)
     sheet.line(*(labels.to_points(ax, *end) for end in ends))
 
 
@@ -380,7 +379,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
         every = [p for points in found.values() for p in points]
 
         def draw(fig, key=key, title=title, unit=unit, limit=limit, found=found) -> None:
-            ax = style.axes(fig, 14, 9, 17, 4)
+            ax = style.axes(fig, 14, 9, 20, 4)
             lines.draw(ax, [lines.Series(label, [lines.Dot(p.n, p.counters[key]) for p in points]) for label, points in found.items()],
                        "N", f"{title} [{unit}]", limit=12,
                        ylim=(0, 1.1 * max([limit or 0, *(p.counters[key] for points in found.values() for p in points)])))
@@ -395,7 +394,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
 
 
 STATE_TEXT = {"sm_clock_mhz": "The clock of the multiprocessors right after a sample",
-              "power_w": "The board’s power: of the second of the energy’s runs, elsewhere right after a sample"}
+              "power_w": "The board’s power, right after a sample, or its mean where the energy was measured"}
 
 
 def _states(main: Ladder) -> dict[str, list[Point]]:

@@ -19,6 +19,7 @@
 #include "gpu/memory_scan.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/point_marker.hpp"
+#include "gpu/power_meter.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/staged_copy.hpp"
 #include "gpu/stopwatch.hpp"
@@ -31,7 +32,7 @@ constexpr double kEventResolution = 0.5e-6;    // seconds, of CUDA's events
 constexpr std::int64_t kQueuedRuns = 32;       // runs timed one by one that are queued before the host waits
 constexpr double kLongRun = 0.01;              // seconds; warm caches no longer matter: they are filled within 0.1 ms
 constexpr std::size_t kDirectBytes = 1 << 20;  // copied at once: a few of these are fast either way
-constexpr double kEnergySeconds = 1;  // an H200's energy counter advances every 100 ms: one more or less is 10 %
+constexpr double kEnergySeconds = 0.6;         // six steps of an H200's energy counter
 
 int attribute(int device, cudaDeviceAttr which) {
   int value = 0;
@@ -260,19 +261,17 @@ std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
 double Gpu::time_batch(const Kernel& kernel, const Call& call, std::int64_t runs) {
   const std::string point = kernel.name + "/" + call.params.text();
   double& known = hot_seconds_[point];
-  const bool is_long = known * static_cast<double>(runs) >= kEnergySeconds;
-  const std::optional<double> before = is_long ? nvml_.joules() : std::nullopt;
-  const bool warms_up = known < kLongRun;
-  if (warms_up) kernel.run(call);  // untimed: so that the first timed run finds the caches as the others do
+  std::optional<PowerMeter> meter;
+  if (known * static_cast<double>(runs) >= kEnergySeconds && nvml_.joules())
+    meter.emplace([&] { return nvml_.joules(); });
+  if (known < kLongRun) kernel.run(call);  // untimed: so that the first timed run finds the caches as the others do
   Stopwatch& watch = watches_[0];
   watch.start(stream_);
   for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
   watch.stop(stream_);
   const double seconds = watch.seconds();
-  // To wait for the untimed run would let the GPU go idle; so its energy is counted and it takes its share of the sum.
-  const auto timed = static_cast<double>(runs), counted = timed + (warms_up ? 1 : 0);
-  if (before && seconds >= kEnergySeconds)
-    if (const std::optional<double> after = nvml_.joules()) energy_j_ = (*after - *before) * timed / counted;
+  const std::optional<double> watts = meter ? meter->watts() : std::nullopt;
+  if (watts && seconds >= kEnergySeconds) energy_j_ = *watts * seconds;
   known = seconds / static_cast<double>(std::max<std::int64_t>(runs, 1));
   return seconds;
 }

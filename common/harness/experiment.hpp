@@ -30,7 +30,7 @@
 ///                                       and with as many threads take their samples in turns: for ratios between them
 ///   warm_up = 0.05                      with interleave: so many seconds of untimed runs before each turn, where a
 ///                                       GPU at its power limit would else run at the clock that the last kernel left
-///   energy = true                       where a sample is too short for a GPU's energy counter, run a second for it
+///   energy = true                       where a sample is too short for a GPU's energy counter, run 0.7 s for it
 ///   samples = 10                        at least so many a point
 ///   max_samples = 30                    at most so many
 ///   seconds = 1.0                       stop sampling a point after so long, once it has its samples
@@ -58,7 +58,7 @@ struct Effort {
   double seconds = 1.0;             ///< wall budget once min_samples are taken
   double longest_run = 60;          ///< seconds; a point whose first run takes longer is skipped
   double warm_up = 0;               ///< seconds of untimed runs before each turn, if the target does not want more
-  bool energy = false;              ///< may spend a second on it where the counters are slow (a GPU's)
+  bool energy = false;              ///< may spend 0.7 s on it where the counters are slow (a GPU's)
   double target_half_width = 0.01;  ///< of the median's 95 % interval as if samples were independent, relative
 };
 

@@ -1,13 +1,18 @@
 /// Energy: counters that look like the system's, and what the harness makes of a target that tells its energy.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "common/harness/measure.hpp"
 #include "common/harness/results.hpp"
 #include "common/machine/rapl.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/power_meter.hpp"
 #include "tests/fake_target.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -75,6 +80,35 @@ TEST(Rapl, ACounterThatVanishesGivesNothing) {
   const auto before = rapl.read();
   std::filesystem::remove(cap.folder / "intel-rapl:0/energy_uj");
   EXPECT_FALSE(rapl.joules(before, rapl.read()));
+}
+
+/// A counter of 700 W that advances every 20 ms, and of 100 W for its first 30 ms.
+struct SteppingCounter {
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+
+  double joules() const {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const double told = std::floor(seconds.count() / 0.02) * 0.02;
+    return 100 * std::min(told, 0.03) + 700 * std::max(told - 0.03, 0.0);
+  }
+};
+
+TEST(PowerMeter, TakesEnergyAndTimeFromStepToStep) {
+  const SteppingCounter counter;
+  PowerMeter meter([&] { return counter.joules(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(330));
+  const std::optional<double> watts = meter.watts();
+  ASSERT_TRUE(watts);
+  EXPECT_NEAR(*watts, 700, 35) << "a busy machine may see a step late";
+  EXPECT_EQ(meter.watts(), watts) << "it has ended";
+}
+
+TEST(PowerMeter, TellsNothingOfFewSteps) {
+  const SteppingCounter counter;
+  PowerMeter meter([&] { return counter.joules(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_FALSE(meter.watts());
+  EXPECT_FALSE(PowerMeter([] { return std::nullopt; }).watts());
 }
 
 TEST(Nvml, TellsNoEnergyOfAGpuThatIsNotThere) { EXPECT_FALSE(Nvml("ffff:ff:1f.7").joules()); }
