@@ -31,22 +31,22 @@ constexpr int kBoxCols = 64;  // of a matrix not stored by rows of k: 128 bytes 
 static_assert(kBoxCols == kRowsOfGroup);
 
 struct Shape {
-  int groups;             ///< warpgroups that multiply
-  int stages;             ///< of the ring
-  bool persistent;        ///< one block a multiprocessor, which computes tile after tile
-  int cluster;            ///< blocks, one below the other, that load each tile of B together: 1 or 2
-  int cols = 256;         ///< of C
-  int parts = 1;          ///< blocks that compute a tile together, each with a part of k
-  int in_turn = 0;        ///< of a tile, the last steps, which the warpgroups multiply one after the other
-  bool share = false;     ///< the last tiles are divided along k among all blocks, through memory (stream-K)
-  bool early = false;     ///< starts before the previous kernel has ended, and waits for its end when set up
-  int input_bytes = 2;    ///< of a number of A or B
-  int staged = 0;         ///< C is stored by TMA from shared memory, which has so many boxes of each warpgroup
-  bool promotes = false;  ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
-  int terms = 1;          ///< of which each number of A and B is the sum; those of a step lie side by side in its row
-  int products = 1;       ///< of a term of A and one of B, that make up a product
-  bool apart = false;     ///< a step has one of the two terms; products with second terms have sums of their own
-  int passes = 1;         ///< where sums are added in further registers: parts of the columns, one after the other
+  int groups;                ///< warpgroups that multiply
+  int stages;                ///< of the ring
+  bool persistent;           ///< one block a multiprocessor, which computes tile after tile
+  int cluster;               ///< blocks, one below the other, that load each tile of B together: 1 or 2
+  int cols = 256;            ///< of C
+  int parts = 1;             ///< blocks that compute a tile together, each with a part of k
+  int in_turn = 0;           ///< of a tile, the last steps, which the warpgroups multiply one after the other
+  bool splits_tail = false;  ///< the tiles of the last, partial wave are divided along k, through memory
+  bool early = false;        ///< starts before the previous kernel has ended, and waits for its end when set up
+  int input_bytes = 2;       ///< of a number of A or B
+  int staged = 0;            ///< C is stored by TMA from shared memory, which has so many boxes of each warpgroup
+  bool promotes = false;     ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
+  int terms = 1;       ///< of which each number of A and B is the sum; those of a step lie side by side in its row
+  int products = 1;    ///< of a term of A and one of B, that make up a product
+  bool apart = false;  ///< a step has one of the two terms; products with second terms have sums of their own
+  int passes = 1;      ///< where sums are added in further registers: parts of the columns, one after the other
   MatmulLayout layout = MatmulLayout::nn;  ///< of what is loaded
   bool general = false;                    ///< takes any rows and factors: not only those that need no copy of A or B,
                                            ///< and C in pairs
@@ -93,23 +93,23 @@ struct Shape {
            (parts == 1 || (!persistent && rows() * partial_pitch() * 4 <= stages * stage_bytes() &&
                            rows() * cols / 4 % (parts * groups * 128) == 0)) &&
            (in_turn == 0 || groups == 2) && (!apart || (terms == 2 && products == 3)) &&
-           (passes == 1 || (promotes && cols % passes == 0)) && (!share || (persistent && parts == 1 && groups <= 2)) &&
-           cluster_blocks() <= 8;
+           (passes == 1 || (promotes && cols % passes == 0)) &&
+           (!splits_tail || (persistent && parts == 1 && groups <= 2)) && cluster_blocks() <= 8;
   }
 };
 
 /// A shape as a type, since not every compiler accepts objects as template arguments of a kernel.
-template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kInTurn, bool kShare,
-          bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts, bool kApart,
-          int kPasses, MatmulLayout kLayout, bool kGeneral>
+template <int kGroups, int kStages, bool kPersistent, int kCluster, int kCols, int kParts, int kInTurn,
+          bool kSplitsTail, bool kEarly, int kInputBytes, int kStaged, bool kPromotes, int kTerms, int kProducts,
+          bool kApart, int kPasses, MatmulLayout kLayout, bool kGeneral>
 struct Tile {
-  static constexpr Shape kShape{kGroups, kStages,   kPersistent, kCluster,    kCols,   kParts,
-                                kInTurn, kShare,    kEarly,      kInputBytes, kStaged, kPromotes,
-                                kTerms,  kProducts, kApart,      kPasses,     kLayout, kGeneral};
+  static constexpr Shape kShape{kGroups, kStages,     kPersistent, kCluster,    kCols,   kParts,
+                                kInTurn, kSplitsTail, kEarly,      kInputBytes, kStaged, kPromotes,
+                                kTerms,  kProducts,   kApart,      kPasses,     kLayout, kGeneral};
   static_assert(kShape.is_possible());
 };
 template <Shape s>
-using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.in_turn, s.share, s.early,
+using TileOf = Tile<s.groups, s.stages, s.persistent, s.cluster, s.cols, s.parts, s.in_turn, s.splits_tail, s.early,
                     s.input_bytes, s.staged, s.promotes, s.terms, s.products, s.apart, s.passes, s.layout, s.general>;
 
 /// The same shape for inputs of another type, by default in its usual layout.
@@ -129,32 +129,32 @@ inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
   return std::int64_t{blocks_for(p.m, s.rows() * s.cluster)} * blocks_for(p.n, s.cols);
 }
 
+/// The tiles, or pairs of them, of the last wave that does not fill all clusters, and into how many parts each of them
+/// is divided along k. All parts are computed at the same time.
+struct Tail {
+  int tiles = 0, parts = 1;
+
+  int units() const { return tiles * parts; }
+  int partial_tiles() const { return parts > 1 ? units() : 0; }  ///< whose sums go through memory
+};
+
+inline Tail tail_of(const Shape& s, const MatmulShape& p) {
+  constexpr int kMost = 16, kExchange = 16;  // steps that take as long as writing, reading and adding the parts' sums
+  const int clusters = std::max(1, gpu_facts().sm_count / s.cluster_blocks());
+  const int steps = blocks_for(p.k, s.depth());
+  Tail tail{.tiles = static_cast<int>(tiles_of(s, p) % clusters)};
+  if (!s.splits_tail || tail.tiles == 0) return tail;
+  const int parts = std::min({kMost, steps, clusters / tail.tiles});
+  if (parts > 1 && (steps + parts - 1) / parts + kExchange < steps) tail.parts = parts;
+  return tail;
+}
+
 inline Launch launch_of(const Shape& s, const Params& params) {
   const MatmulShape p = matmul_shape(params);
-  const std::int64_t tiles = tiles_of(s, p), pieces = s.share ? tiles * blocks_for(p.k, s.depth()) : tiles;
-  const std::int64_t most = std::max(1, gpu_facts().sm_count / s.cluster_blocks());
-  const std::int64_t blocks = s.cluster_blocks() * (s.persistent ? std::min(pieces, most) : tiles);
+  const std::int64_t tiles = tiles_of(s, p), most = std::max(1, gpu_facts().sm_count / s.cluster_blocks());
+  const std::int64_t at_once = tiles < most ? tail_of(s, p).units() : tiles;
+  const std::int64_t blocks = s.cluster_blocks() * (s.persistent ? std::min(at_once, most) : tiles);
   return {{static_cast<unsigned>(blocks)}, {static_cast<unsigned>(s.threads())}, std::size_t(s.shared_bytes())};
-}
-
-/// Tiles that are not shared, the first ones: all but the last, partial wave and the one before it.
-__host__ __device__ inline int dense_tiles(int tiles, int clusters) {
-  const int waves = tiles / clusters;
-  return tiles % clusters == 0 ? tiles : waves > 1 ? (waves - 1) * clusters : 0;
-}
-
-/// Clusters whose share of the last tiles begins within a tile, so that their sums of it go through memory.
-inline int partial_tiles(const Shape& s, const Params& params) {
-  const MatmulShape p = matmul_shape(params);
-  const auto tiles = static_cast<int>(tiles_of(s, p));
-  const int clusters = static_cast<int>(launch_of(s, params).grid.x) / s.cluster_blocks();
-  const std::int64_t steps = blocks_for(p.k, s.depth()), units = (tiles - dense_tiles(tiles, clusters)) * steps;
-  int partial = 0;
-  for (std::int64_t cluster = 0; cluster < clusters; ++cluster) {
-    const std::int64_t first = units * cluster / clusters;
-    partial += first % steps != 0 && first < units * (cluster + 1) / clusters;
-  }
-  return partial;
 }
 
 /// Bytes of the copies of A and of B (wgmma_prepare.hpp). Rows of transposed ones are written whole, in 16 bytes.
@@ -179,7 +179,7 @@ inline Traffic copies_of(const Shape& s, const Params& p) {
 /// Each cluster loads its rows of A and its columns of B once.
 inline Traffic traffic_of(const Shape& s, const Params& p) {
   Traffic traffic = tiled_traffic(p, s.rows() * s.cluster, s.cols, s.input_bytes);
-  const double partial = s.share ? 4.0 * s.rows() * s.cluster * s.cols * partial_tiles(s, p) : 0;
+  const double partial = 4.0 * s.rows() * s.cluster * s.cols * tail_of(s, matmul_shape(p)).partial_tiles();
   const Traffic copies = copies_of(s, p);
   return {.loaded = traffic.loaded + partial + copies.loaded, .stored = traffic.stored + partial + copies.stored};
 }

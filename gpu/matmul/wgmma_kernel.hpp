@@ -27,8 +27,9 @@ struct Output {
   bool by_tma;           // as below, and TMA can write C
   bool is_plain;         // alpha is 1 and beta 0, n is even, and C's rows begin at multiples of 8 bytes
   int group_rows;        // of tiles, or of pairs of them: tiles are taken in groups of so many
-  mem<float>* partials;  // stream-K: a tile of sums for each block
-  unsigned* flags;       // one for each of a block's warpgroups; equal to epoch once its partial sums are written
+  int tail_parts;        // into which a tile of the last, partial wave is divided along k
+  mem<float>* partials;  // a tile of sums for each of them
+  unsigned* flags;       // one for each warpgroup's share of such sums; equal to epoch once it is written
   unsigned epoch;
   const mem<unsigned>* range;  // of numbers in terms (TermRange), or null
   bool if_unfit;               // whether C is computed if FP16 does not hold the terms, or if it does
@@ -40,6 +41,7 @@ struct Piece {
   int tile = 0, first = 0, count = 0;
   int b_ahead = 0;        // steps by which those of B are further along its rows than those of A
   bool ends_tile = true;  // its sums, with those of the pieces before it, are the tile's
+  int part = 0;           // of a tile of the tail
 };
 
 /// The pieces of a block, one after the other. The tiles of a cluster's blocks are one below the other, or the same one
@@ -48,7 +50,8 @@ template <Shape kShape>
 struct Pieces {
   int rows, cols, group_rows, steps;  // in tiles of clusters; the steps in k of a tile
   int clusters, rank, part;           // of the blocks that load B together, this one's place; of the parts of k
-  int dense, tile, unit = 0, end = 0;
+  int dense, tile;                    // in full waves; the next one
+  int tail = 0, tail_parts = 1;       // the tiles after these, and into how many parts they are divided along k
 
   template <typename Element>
   __device__ Pieces(const Output<Element>& out, int block)
@@ -61,32 +64,31 @@ struct Pieces {
         part(block / kShape.cluster),
         dense(rows * cols),
         tile(blockIdx.x / kShape.cluster_blocks()) {
-    if constexpr (kShape.share) {
-      if (steps > 0) dense = dense_tiles(rows * cols, clusters);
-      unit = first_unit(tile);
-      end = first_unit(tile + 1);
+    if constexpr (kShape.splits_tail) {
+      if (out.tail_parts > 1) dense -= dense % clusters, tail = rows * cols - dense, tail_parts = out.tail_parts;
     }
   }
-  /// The first step of a cluster's share of the tiles after the dense ones, counted through all of them. These are
-  /// fewer than two waves, so that the product is below 2^31: 2 x 128 clusters x 512 steps x 128.
-  __device__ int first_unit(int cluster) const {
-    return static_cast<int>(static_cast<unsigned>((rows * cols - dense) * steps * cluster) /
-                            static_cast<unsigned>(clusters));
-  }
+  /// The parts of the tail follow the tiles, as if they were tiles, too: the first part of each, then the second ones.
   __device__ bool next(Piece& piece) {
     if (tile < dense) {
       const int first = steps * part / kShape.parts;
       piece = {{}, tile, first, steps * (part + 1) / kShape.parts - first};
       tile = kShape.persistent ? tile + clusters : dense;
     } else {
-      if (!kShape.share || unit >= end) return false;
-      const int first = unit % steps;
-      piece = {{}, dense + unit / steps, first, min(steps - first, end - unit)};
-      unit += piece.count;
+      if (!kShape.splits_tail || tile >= dense + tail * tail_parts) return false;
+      const int of_tail = (tile - dense) / tail, first = steps * of_tail / tail_parts;
+      piece = {{}, tile - of_tail * tail, first, steps * (of_tail + 1) / tail_parts - first};
+      piece.ends_tile = false;
+      piece.part = of_tail;
+      tile += clusters;
     }
     piece.place = grouped_place(piece.tile, rows, cols, group_rows);
     piece.place.row = piece.place.row * kShape.cluster + rank;
     return true;
+  }
+  /// The place of the partial sums of a part of a tile of the tail.
+  __device__ int partial_place(const Piece& piece, int of_part) const {
+    return (of_part * tail + piece.tile - dense) * kShape.cluster + rank;
   }
 };
 
@@ -228,7 +230,7 @@ __device__ __forceinline__ void store_boxes(const CUtensorMap* map_c, Boxes boxe
   const bool is_storing = elect_one();
   Piece piece;
   while (pieces.next(piece)) {
-    if (!piece.ends_tile || (kShape.share && piece.first > 0)) continue;
+    if (!piece.ends_tile) continue;
     const int row = piece.place.row * kShape.rows() + group * kRowsOfGroup, col = piece.place.col * kShape.cols;
 #pragma unroll 1
     for (int box = 0; box < kShape.cols / kStoredCols; ++box) {
@@ -245,6 +247,28 @@ __device__ __forceinline__ void store_boxes(const CUtensorMap* map_c, Boxes boxe
   if (is_storing) tma_store_wait<0>();  // shared memory must stay until all is read
 }
 
+/// Stores an element with its factors.
+template <typename Element>
+__device__ __forceinline__ void store_any(const Output<Element>& out, mem<Element>* to, reg<Element> sum) {
+  const reg<Element> product = out.alpha * sum;
+  *to = out.beta == 0 ? product : product + out.beta * *to;
+}
+
+/// Stores two elements of a row, if they are of C.
+template <typename Element>
+__device__ __forceinline__ void store_pair(const Output<Element>& out, int row, int col, reg<Element> x,
+                                           reg<Element> y) {
+  if (row >= out.m || col >= out.n) return;
+  mem<Element>* to = out.c + row * out.ldc + col;
+  if (out.is_plain) {
+    const auto pair = pair_of(x, y);
+    __stcs(vector_cast<decltype(pair_of(x, y))>(to), pair);
+  } else {
+    store_any(out, to, x);
+    if (col + 1 < out.n) store_any(out, to + 1, y);
+  }
+}
+
 /// The same with factors, for any n and any place of C.
 template <int kCols, typename Element>
 __device__ __forceinline__ void store_any_sums(const Output<Element>& out, int first_row, int first_col,
@@ -259,9 +283,7 @@ __device__ __forceinline__ void store_any_sums(const Output<Element>& out, int f
     for (int j = 0; j < kCols / 8; ++j)
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        if (8 * j + e >= left) continue;
-        const reg<Element> product = out.alpha * sum[4 * j + 2 * half + e];
-        to[8 * j + e] = out.beta == 0 ? product : product + out.beta * to[8 * j + e];
+        if (8 * j + e < left) store_any(out, to + 8 * j + e, sum[4 * j + 2 * half + e]);
       }
   }
 }
@@ -318,45 +340,69 @@ __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint
 /// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
 /// interleaved.
 template <Shape kShape>
-__device__ __forceinline__ mem<float4>* partial_of_group(const Output<float>& out, int block, int group) {
+__device__ __forceinline__ mem<float4>* partial_of_group(const Output<float>& out, int place, int group) {
   constexpr int kQuads = kRowsOfGroup * kShape.cols / 4;
-  return vector_cast<float4>(out.partials) + std::size_t(block * kShape.groups + group) * kQuads + threadIdx.x % 128;
+  return vector_cast<float4>(out.partials) + std::size_t(place * kShape.groups + group) * kQuads + threadIdx.x % 128;
 }
 
-/// Publishes a warpgroup's sums of the last steps of a tile for the block that has the first ones.
-template <Shape kShape>
-__device__ __forceinline__ void publish_partial(const Output<float>& out, int group,
-                                                const reg<float> (&sum)[kShape.cols / 2]) {
-  mem<float4>* to = partial_of_group<kShape>(out, blockIdx.x, group);
+/// Adds the sums of all parts of a tile of the tail, in their order, and stores them: of a thread's pairs of columns
+/// those from `first` on, so many together that enough loads are under way.
+template <Shape kShape, int kTogether>
+__device__ __forceinline__ void add_parts(const Output<float>& out, const Pieces<kShape>& pieces,
+                                          const mem<float4>* from, int row, int col, int first, int end) {
+  const std::size_t next_part = std::size_t(pieces.tail) * kShape.cluster * kShape.rows() * kShape.cols / 4;
+  for (; first < end; first += kTogether) {
+    float4 total[kTogether] = {};
+#pragma unroll 4
+    for (int part = 0; part < pieces.tail_parts; ++part)
 #pragma unroll
-  for (int i = 0; i < kShape.cols / 8; ++i)
-    __stcg(to + i * 128, make_float4(sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]));
-  __threadfence();
-  if (group == 0)
-    named_barrier<3, 128>();
-  else
-    named_barrier<4, 128>();
-  if (threadIdx.x % 128 == 0) hopper::release(out.flags + blockIdx.x * kShape.groups + group, out.epoch);
-}
-
-/// Adds the sums that the following clusters have of a tile, in their order, so that results are reproducible. Each of
-/// them computes that piece before it waits for anybody, so the wait terminates.
-template <Shape kShape>
-__device__ __forceinline__ void add_published(const Output<float>& out, const Pieces<kShape>& pieces, int tile,
-                                              int group, reg<float> (&sum)[kShape.cols / 2]) {
-  const int cluster = blockIdx.x / kShape.cluster_blocks(), end = (tile - pieces.dense + 1) * pieces.steps;
-  for (int other = cluster + 1; other < pieces.clusters && pieces.first_unit(other) < end; ++other) {
-    if (pieces.first_unit(other) == pieces.first_unit(other + 1)) continue;
-    const int block = other * kShape.cluster_blocks() + pieces.rank;
-    while (acquire(out.flags + block * kShape.groups + group) != out.epoch) {
-    }
-    const mem<float4>* from = partial_of_group<kShape>(out, block, group);
+      for (int i = 0; i < kTogether; ++i) {
+        const float4 quad = __ldcg(from + part * next_part + min(first + i, end - 1) * 128);
+        total[i].x += quad.x, total[i].y += quad.y, total[i].z += quad.z, total[i].w += quad.w;
+      }
 #pragma unroll
-    for (int i = 0; i < kShape.cols / 8; ++i) {
-      const float4 quad = __ldcg(from + i * 128);
-      sum[4 * i] += quad.x, sum[4 * i + 1] += quad.y, sum[4 * i + 2] += quad.z, sum[4 * i + 3] += quad.w;
+    for (int i = 0; i < kTogether; ++i) {
+      if (first + i >= end) continue;
+      store_pair(out, row, col + 8 * (first + i), total[i].x, total[i].y);
+      store_pair(out, row + 8, col + 8 * (first + i), total[i].z, total[i].w);
     }
   }
+}
+
+/// Makes a tile of the tail complete: each part's block publishes its sums, waits for the others, and adds and stores a
+/// part of the columns. So all blocks are at work, and sums are added in the order of their parts, which makes results
+/// reproducible. All parts are computed at the same time, so the wait terminates.
+template <Shape kShape>
+__device__ __forceinline__ void store_of_tail(const Output<float>& out, const Pieces<kShape>& pieces,
+                                              const Piece& piece, int first_row, int first_col, int group,
+                                              const reg<float> (&sum)[kShape.cols / 2]) {
+  constexpr int kQuads = kShape.cols / 8;  // of a thread: pairs of columns in two rows
+  const int parts = pieces.tail_parts, thread = threadIdx.x % 128;
+  const auto meet = [&] {
+    if (group == 0)
+      named_barrier<3, 128>();
+    else
+      named_barrier<4, 128>();
+  };
+  const auto flag_of = [&](int part) { return out.flags + pieces.partial_place(piece, part) * kShape.groups + group; };
+  mem<float4>* to = partial_of_group<kShape>(out, pieces.partial_place(piece, piece.part), group);
+#pragma unroll
+  for (int i = 0; i < kQuads; ++i)
+    __stcg(to + i * 128, make_float4(sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]));
+  __threadfence();
+  meet();
+  if (thread == 0) hopper::release(flag_of(piece.part), out.epoch);
+  if (thread < parts)
+    while (acquire(flag_of(thread)) != out.epoch) {
+    }
+  meet();
+  const mem<float4>* from = partial_of_group<kShape>(out, pieces.partial_place(piece, 0), group);
+  const int row = first_row + first_row_of_thread(), col = first_col + first_col_of_thread();
+  const int first = kQuads * piece.part / parts, end = kQuads * (piece.part + 1) / parts;
+  if (parts <= 4)
+    add_parts<kShape, 8>(out, pieces, from, row, col, first, end);
+  else
+    add_parts<kShape, 2>(out, pieces, from, row, col, first, end);
 }
 
 /// One step of a warpgroup: issues the products of the tiles in a stage, of columns of B from `first_col` on.
@@ -609,12 +655,11 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
                                 cluster_barrier();  // all parts are there
                                 add_partials<kShape>(out, shared.tiles, row, col, pieces.part, pieces.rank);
                               } else {
-                                if constexpr (kShape.share) {
-                                  if (piece.first > 0) return publish_partial<kShape>(out, group, sum);
-                                  if (piece.count < pieces.steps)
-                                    add_published<kShape>(out, pieces, piece.tile, group, sum);
-                                }
                                 const int first_row = row + group * kRowsOfGroup;
+                                if constexpr (kShape.splits_tail) {
+                                  if (!piece.ends_tile)
+                                    return store_of_tail<kShape>(out, pieces, piece, first_row, col, group, sum);
+                                }
                                 if constexpr (kShape.staged > 0) {
                                   if (out.by_tma) return stage_sums<kShape.staged>(boxes, sum);
                                 }
@@ -636,7 +681,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
 }
 
 constexpr LaunchNeeds needs_of(const Shape& s) {
-  return {.early = s.early, .cluster = s.cluster_blocks(), .blocks_wait = s.share};
+  return {.early = s.early, .cluster = s.cluster_blocks(), .blocks_wait = s.splits_tail};
 }
 
 /// What the kernel is told of C, and the map with which TMA stores it, if it can: only so is by_tma set.
@@ -653,6 +698,7 @@ Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& 
                          .by_tma = false,
                          .is_plain = it.alpha == 1 && it.beta == 0 && has_pairs,
                          .group_rows = static_cast<int>(call.params.get("group_rows", 8)),
+                         .tail_parts = 1,
                          .partials = nullptr,
                          .flags = nullptr,
                          .epoch = 0,
@@ -686,11 +732,13 @@ void run(const Call& call) {
   b.box_cols = kBByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
   BoxedMatrix c;
   Output<Sum<kType>> out = output_of<kType, kShape>(call, it, c);
-  if constexpr (kShape.share || kShape.general) {
+  const Tail tail = tail_of(kShape, matmul_shape(call.params));
+  if constexpr (kShape.splits_tail || kShape.general) {
     const bool turns_a = a_by_columns != kAByColumns, turns_b = b_by_columns != kBByColumns;
-    const std::size_t blocks = kShape.share ? call.launch.grid.x : 0;
+    const std::size_t partials = std::size_t(tail.partial_tiles()) * kShape.cluster;
     const Workspace& space = workspace(floats_of_copy(a, turns_a), floats_of_copy(b, turns_b),
-                                       blocks * kShape.rows() * kShape.cols, blocks * kShape.groups);
+                                       partials * kShape.rows() * kShape.cols, partials * kShape.groups);
+    out.tail_parts = out.k > 0 ? tail.parts : 1;
     out.partials = reinterpret_cast<mem<float>*>(space.partials), out.flags = space.flags, out.epoch = space.epoch;
     make_readable<StoredAs<kType>>(call, a, turns_a, space.a);
     make_readable<StoredAs<kType>>(call, b, turns_b, space.b);

@@ -25,9 +25,9 @@ struct Named {
 constexpr Shape large(int cols, int groups = 2) {
   return {.groups = groups, .stages = 4, .persistent = true, .cluster = 2, .cols = cols, .early = true};
 }
-/// Divides the last tiles along k among all blocks.
-constexpr Shape stream_k(Shape shape) {
-  shape.share = true;
+/// Divides the tiles of the last, partial wave along k.
+constexpr Shape split_tail(Shape shape) {
+  shape.splits_tail = true;
   return shape;
 }
 /// Stores C by TMA, from so many boxes of a warpgroup, and has as many stages as then fit into the 227 KB of a block.
@@ -68,7 +68,7 @@ inline constexpr Named kAllShapes[] = {
     {"128x192_pair", in_turn(staged(large(192), 4))},
     {"128x256_pair", in_turn(staged(large(256)))},
     {"192x192_pair", staged(large(192, 3), 1)},
-    {"128x256_pair_stream_k", in_turn(staged(stream_k(large(256))))},
+    {"128x256_pair_split_tail", in_turn(staged(split_tail(large(256))))},
 };
 inline constexpr Named kSplitShapes[] = {
     {"64x64_split2", small(1, 64, 1, 2)},    {"64x64_split4", small(1, 64, 1, 4)},
@@ -104,7 +104,9 @@ inline double expected_cycles(const Shape& s, const MatmulShape& p, int multipro
   // Clusters of four leave a part of the multiprocessors of a GPC idle.
   const int usable = s.cluster_blocks() > 2 ? multiprocessors * 15 / 16 : multiprocessors;
   const int clusters = std::max(1, usable / s.cluster_blocks());
-  const double filled = static_cast<double>(tiles_of(s, p)) / clusters, waves = s.share ? filled : std::ceil(filled);
+  const double tiles = static_cast<double>(tiles_of(s, p));
+  const Tail tail = tail_of(s, p);
+  const double waves = tail.parts > 1 ? std::floor(tiles / clusters) + 1.0 / tail.parts : std::ceil(tiles / clusters);
   const double steps = std::ceil(std::ceil(p.k / double(s.depth())) / s.parts);
   const double reads_again = s.passes > 1 ? 1.08 : 1;  // each pass reads A: measured on an H200 in FP8
   const double multiplied = s.rows() * s.cols * double{kSliceBytes} * s.instructions() / kPairs * reads_again;
@@ -119,7 +121,7 @@ inline double expected_cycles(const Shape& s, const MatmulShape& p, int multipro
   const double waits = s.in_turn > 0 || s.resident() > 1 ? 0 : 1 - double(s.staged * kStoredCols) / s.cols;
   const double store = s.rows() * s.cols * 4.0 / s.parts / kStored;
   const double others = (s.parts - 1) * (kMeeting + s.rows() * s.cols * 4.0 / kExchanged);
-  const double exchange = s.share && filled != std::ceil(filled) ? kMeeting + 2 * store : others;
+  const double exchange = tail.parts > 1 ? kMeeting + 4 * store : others;
   return waves * steps * step + store * (1 + waits * (waves - 1)) + kBegin + exchange;
 }
 
