@@ -95,10 +95,12 @@ inline constexpr Named kPromotedShapes[] = {
 
 /// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 4096 pairs
 /// of bytes in a cycle, half as many of 16-bit numbers, a quarter of TF32's; the other rates are such that the order of
-/// the shapes is the one measured on an H100 for N = 256 to 1024: only that order matters, since the clock falls as the
-/// tensor cores fill up.
+/// the shapes is the one measured on an H100 at 66 sizes from 64 to 16384: only that order matters, since the clock
+/// falls as the tensor cores fill up. experiments/tuning/choices.py tells how much slower a choice is than the fastest
+/// shape; to take what is fastest at the nearest size measured loses ten times as much, since the number of waves
+/// jumps.
 inline double expected_cycles(const Shape& s, const MatmulShape& p, int multiprocessors) {
-  constexpr double kPairs = 4096, kLoaded = 50, kStored = 32;  // a cycle: of bytes, bytes from L2, bytes to it
+  constexpr double kPairs = 4096, kLoaded = 40, kStored = 32;  // a cycle: of bytes, bytes from L2, bytes to it
   constexpr double kExchanged = 16;                            // of the other blocks' sums, through their shared memory
   constexpr double kBegin = 3700, kMeeting = 1500;             // until the first tile is there, until others have sums
   // Clusters of four leave a part of the multiprocessors of a GPC idle.
@@ -110,11 +112,11 @@ inline double expected_cycles(const Shape& s, const MatmulShape& p, int multipro
   const double steps = std::ceil(std::ceil(p.k / double(s.depth())) / s.parts);
   const double reads_again = s.passes > 1 ? 1.08 : 1;  // each pass reads A: measured on an H200 in FP8
   const double multiplied = s.rows() * s.cols * double{kSliceBytes} * s.instructions() / kPairs * reads_again;
-  // Where rows do not begin at sectors, the 128 bytes of a step are in five of them.
+  // Where rows do not begin at sectors, the 128 bytes of a step are in five of them, and in two lines.
   const int row_of_a = s.a_by_columns() ? p.m : p.k, row_of_b = s.b_by_columns() ? p.k : p.n;
   const bool is_aligned = row_of_a * s.input_bytes % 32 == 0 && row_of_b * s.input_bytes % 32 == 0;
-  const double sectors = is_aligned ? 1 : 5.0 / 4;
-  const double loaded = sectors * (s.a_bytes() + s.b_bytes() / s.cluster) / kLoaded;
+  const double fetched = is_aligned ? 1 : 1.75;
+  const double loaded = fetched * (s.a_bytes() + s.b_bytes() / s.cluster) / kLoaded;
   const double both = multiplied * multiplied * multiplied * multiplied + loaded * loaded * loaded * loaded;
   const double step = std::sqrt(std::sqrt(both));  // somewhat above the larger
   // Of a tile but the last: the rest is stored while another warpgroup multiplies, or from shared memory.

@@ -4,6 +4,7 @@ import pytest
 from synthetic import Run
 
 from report.data.collect import collect
+from report.draw import style
 from report.sections.contributions import contributions
 
 PEAKS = {"bf16": 900.0, "fp16": 900.0, "tf32": 450.0, "fp8": 1800.0, "int8": 1800.0}
@@ -107,3 +108,42 @@ def test_without_a_library_of_float32_nothing_is_said_of_its_accuracy(tmp_path):
     alone = {name: of for name, of in ERRORS.items() if name != "cublas"}
     section = section_of(tmp_path, with_float32(measured(), errors=alone))
     assert "no larger than" not in section.finding and any(f.name == "tensor_cores_errors" for f in section.figures)
+
+
+def with_states(limit=700.0):
+    """Two rungs and a library, each at 700 W at the largest size, where the clock is lower."""
+    run = Run("tensor_cores", **({"gpu_power_limit_w": limit} if limit else {}))
+    for kernel, title, library, rate, picojoules in (
+            ("mma_bf16", "mma.sync", False, 200.0, 3.5), ("wgmma_top_bf16", "wgmma, top", False, 350.0, 2.0), ("cublaslt_bf16", "cublasLt", True, 700.0, 1.0)):
+        run.kernel(f"gpu/matmul/{kernel}", type="bf16", title=title, is_library=library)
+        for n, clock, power in ((256, 1980, 200.0), (1024, 1980, 400.0), (4096, 1700, 690.0), (8192, 1400, 700.0)):
+            state = {"sm_clock_mhz": clock, "power_w": power}
+            state |= {"throttled": 1, "throttle_reason": "power cap"} if clock < 1980 else {}
+            state |= {"energy_j": picojoules * 1e-12 * 2 * n**3, "energy_runs": 9} if n == 8192 else {}
+            run.rate(f"gpu/matmul/{kernel}", 1000 * rate, n, interleaved_with=2, **state)
+    return run
+
+
+def test_energy_of_an_operation_stands_beside_the_sustained_rate(tmp_path):
+    section = section_of(tmp_path, with_states())
+    figure = next(f for f in section.figures if f.name == "tensor_cores_energy")
+    of = {r["title"]: r for r in figure.rows}
+    assert {t: r["picojoules_per_operation"] for t, r in of.items()} == pytest.approx({"mma.sync": 3.5, "wgmma, top": 2.0, "cublasLt": 1.0})
+    assert {t: r["value"] for t, r in of.items()} == pytest.approx({"mma.sync": 200e3, "wgmma, top": 350e3, "cublasLt": 700e3}), "power over energy"
+    assert "An operation costs 3.50 pJ with mma.sync and 2.00 pJ with wgmma, top (cublasLt: 1.00 pJ)." in plain(section.finding)
+    figure.draw(style.figure(figure.height))
+
+
+def test_clock_and_power_by_size_say_where_the_limit_begins(tmp_path):
+    section = section_of(tmp_path, with_states())
+    figures = {f.name: f for f in section.figures}
+    assert [r["sm_clock_mhz"] for r in figures["tensor_cores_clock"].rows if r["title"] == "cublasLt"] == [1980, 1980, 1700, 1400]
+    assert [r["power_w"] for r in figures["tensor_cores_power"].rows if r["title"] == "wgmma, top"] == [200, 400, 690, 700]
+    assert "From N = 4096 on the board is at its power limit, and the clock falls from 1980 to 1400 MHz at N = 8192." in plain(section.finding)
+    for name in ("tensor_cores_clock", "tensor_cores_power"):
+        figures[name].draw(style.figure(figures[name].height, half=True))
+
+
+def test_without_the_limit_the_figures_are_there(tmp_path):
+    for figure in section_of(tmp_path, with_states(limit=None)).figures:
+        figure.draw(style.figure(figure.height, figure.half))
