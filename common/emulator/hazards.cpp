@@ -381,17 +381,17 @@ void BlockHazards::copies_arrived(std::uint32_t thread, std::size_t still_open) 
   auto& copies = state.copies[thread];
   const std::size_t arriving = copies.size() - std::min(still_open, copies.size());
   for (std::size_t i = 0; i < arriving; ++i) {
-    const auto& [address, bytes, in_flight] = copies[i];
+    const State::Copy& copy = copies[i];
     const std::uint64_t time = state.time() << AccessRecord::kTimeShift;
-    const std::uint64_t rest = in_flight.bits & ((1ull << AccessRecord::kTimeShift) - 1) & ~AccessRecord::kInFlight;
+    const std::uint64_t rest = copy.record.bits & ((1ull << AccessRecord::kTimeShift) - 1) & ~AccessRecord::kInFlight;
     const auto arrive = [&](ShadowCell& cell, std::uintptr_t) {
-      if (cell.writer != in_flight) return false;
+      if (cell.writer != copy.record) return false;
       cell.writer = {time | rest};
       return true;
     };
     for (const auto& range : state.shared)
-      if (range->holds(address)) range->visit(address, bytes, arrive);
-    if (ShadowMemory* buffer = state.grid->buffer_at(address)) buffer->visit(address, bytes, arrive);
+      if (range->holds(copy.address)) range->visit(copy.address, copy.bytes, arrive);
+    if (ShadowMemory* buffer = state.grid->buffer_at(copy.address)) buffer->visit(copy.address, copy.bytes, arrive);
   }
   copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arriving));
 }

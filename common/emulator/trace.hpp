@@ -13,7 +13,11 @@ inline namespace emulated {
 
 #define RUNG_INLINE [[gnu::always_inline]] inline
 /// For functions that kernel code calls but that are not part of it: their own basic blocks are not traced.
+#ifdef __clang__
+#define RUNG_UNTRACED [[gnu::noinline, clang::no_sanitize("coverage")]]
+#else
 #define RUNG_UNTRACED [[gnu::noinline, gnu::no_sanitize_coverage]]
+#endif
 
 /// The low bits of a log entry's key. The rest is the return address of the access, so that keys are in program order
 /// and lanes at the same access have the same key.

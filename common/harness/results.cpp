@@ -265,12 +265,13 @@ Json ceilings(const std::string& side, const Json& context, const std::vector<Js
   Json measured{{"gflops", {{"data", Json::array()}}}, {"gbytes", {{"data", Json::array()}}}};
   bool any = false;
   const int all = side == "cpu" ? context.value("cpu_threads", 0) : 0;
-  for (const auto& [name, kernel] : context.at("kernels").items()) {
+  for (const auto& item : context.at("kernels").items()) {
+    const Json& kernel = item.value();
     if (kernel["side"] != side || !kernel.contains("ceiling")) continue;
     const bool is_bandwidth = kernel["ceiling"]["is_bandwidth"];
     const std::string label = kernel["ceiling"]["label"];
     const auto add = [&](const std::string& roof, int threads) {
-      const double best = best_median(entries, name, is_bandwidth ? "gbytes_per_s" : "gflops", threads);
+      const double best = best_median(entries, item.key(), is_bandwidth ? "gbytes_per_s" : "gflops", threads);
       if (best > 0) measured[is_bandwidth ? "gbytes" : "gflops"]["data"].push_back(Json::array({roof, best}));
       any = any || best > 0;
     };

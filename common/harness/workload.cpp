@@ -212,11 +212,6 @@ std::string Workload::audit() {
   return idle.empty() ? late_write(words) : idle;
 }
 
-/// Four bytes of an output.
-struct Workload::Word {
-  std::size_t operand, offset;
-};
-
 namespace {
 
 using WordBytes = std::array<unsigned char, 4>;

@@ -84,7 +84,10 @@ class Workload {
   void place(const Operand& buffer);
   std::string guard_failure();
   std::string input_failure(const HostInputs& inputs);
-  struct Word;
+  /// Four bytes of an output.
+  struct Word {
+    std::size_t operand, offset;
+  };
   std::vector<Word> written_words();
   void run();
   std::byte* place(const Word& word) const;

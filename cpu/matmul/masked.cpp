@@ -66,7 +66,7 @@ void multiply_small(const Matmul<float>& it, const MicroKernels& simd, int kc) {
 
 /// As in two_loops, but with masked tiles, so that micro-panels need hardly any padding.
 void multiply_packed(const Matmul<float>& it, const MicroKernels& simd, const Blocking& blocking) {
-  const auto [kc, mc, nc] = blocking;
+  const int kc = blocking.kc, mc = blocking.mc, nc = blocking.nc;
   static Workspace of_a, of_b;
   float* packed_a = of_a.reserve(std::size_t(it.m) * std::size_t(kc));
   float* packed_b = of_b.reserve(std::size_t(kc) * std::size_t(rounded_up(std::min(nc, it.n), simd.width())));

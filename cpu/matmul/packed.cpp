@@ -11,7 +11,8 @@ namespace rung {
 namespace {
 
 void matmul_packed(const Matmul<float>& it, const MicroKernels& simd) {
-  const auto [kc, most_rows, nc] = blocking_for(simd, {it.m, it.n, it.k});
+  const Blocking blocking = blocking_for(simd, {it.m, it.n, it.k});
+  const int kc = blocking.kc, most_rows = blocking.mc, nc = blocking.nc;
   const int mc = std::min(most_rows, rounded_up(divided_up(it.m, omp_get_max_threads()), simd.rows));
   static Workspace panel_of_b;
   float* packed_b = panel_of_b.reserve(std::size_t(kc) * rounded_up(std::min(nc, it.n), simd.width()));

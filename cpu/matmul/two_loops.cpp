@@ -27,7 +27,8 @@ void pack_share(const Matmul<float>& it, const MicroKernels& simd, const Packed&
 }
 
 void matmul_two_loops(const Matmul<float>& it, const MicroKernels& simd) {
-  const auto [kc, mc, nc] = blocking_for(simd, {it.m, it.n, it.k});
+  const Blocking blocking = blocking_for(simd, {it.m, it.n, it.k});
+  const int kc = blocking.kc, mc = blocking.mc, nc = blocking.nc;
   static Workspace of_a, of_b;
   const Packed packed{of_a.reserve(std::size_t(kc) * rounded_up(it.m, simd.rows)),
                       of_b.reserve(std::size_t(kc) * rounded_up(std::min(nc, it.n), simd.width()))};

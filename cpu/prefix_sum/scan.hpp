@@ -16,14 +16,12 @@ namespace rung {
 constexpr int kWidth = kVectorBytes / sizeof(float);  // elements of a vector
 constexpr std::int64_t kGranule = 64;                 // elements: ranges begin at whole lines, four at a time
 
-using Lanes __attribute__((vector_size(kVectorBytes))) = std::int32_t;
-
 /// The lanes moved up by `Distance` places, zeros first.
 template <int Distance, std::size_t... Lane>
 inline FloatVector moved_up(FloatVector v, std::index_sequence<Lane...>) {
   // Lanes from kWidth on are those of the second vector.
   constexpr auto from = [](int lane) { return lane < Distance ? lane : kWidth + lane - Distance; };
-  return __builtin_shuffle(FloatVector{}, v, Lanes{from(Lane)...});
+  return __builtin_shufflevector(FloatVector{}, v, from(Lane)...);
 }
 
 /// The sum over the lanes up to each.
@@ -37,7 +35,7 @@ inline FloatVector scanned(FloatVector v) {
 
 template <std::size_t... Lane>
 inline FloatVector last_lane(FloatVector v, std::index_sequence<Lane...>) {
-  return __builtin_shuffle(v, Lanes{(static_cast<void>(Lane), kWidth - 1)...});
+  return __builtin_shufflevector(v, v, (static_cast<void>(Lane), kWidth - 1)...);
 }
 
 /// Scans [begin, end), begin a multiple of kGranule, with `sum` before it. Only one addition and one exchange of lanes

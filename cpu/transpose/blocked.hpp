@@ -18,13 +18,11 @@ constexpr std::int64_t kBlock = 16;  // float32 of a line
 
 constexpr int kWidest = kVectorBytes / sizeof(float);
 
-/// Vectors of kWidth elements: aligned, anywhere in a row of A, and of their lanes' numbers.
+/// Vectors of kWidth elements: aligned, and anywhere in a row of A.
 template <int kWidth>
 using Vector __attribute__((vector_size(kWidth * sizeof(float)), may_alias)) = float;
 template <int kWidth>
 using LooseVector __attribute__((vector_size(kWidth * sizeof(float)), may_alias, aligned(4))) = float;
-template <int kWidth>
-using Lanes __attribute__((vector_size(kWidth * sizeof(float)))) = std::int32_t;
 
 /// Exchanges, in each pair of rows `kDistance` apart, what is off the diagonal of the blocks of 2 x 2 that they form.
 template <int kDistance, int kWidth, std::size_t... Lane>
@@ -32,8 +30,8 @@ inline void exchange(Vector<kWidth>& upper, Vector<kWidth>& lower, std::index_se
   // Lanes from kWidth on are those of `lower`.
   constexpr auto above = [](int lane) { return lane & kDistance ? kWidth + lane - kDistance : lane; };
   constexpr auto below = [](int lane) { return lane & kDistance ? kWidth + lane : lane + kDistance; };
-  const Vector<kWidth> kept = __builtin_shuffle(upper, lower, Lanes<kWidth>{above(Lane)...});
-  lower = __builtin_shuffle(upper, lower, Lanes<kWidth>{below(Lane)...});
+  const Vector<kWidth> kept = __builtin_shufflevector(upper, lower, above(Lane)...);
+  lower = __builtin_shufflevector(upper, lower, below(Lane)...);
   upper = kept;
 }
 

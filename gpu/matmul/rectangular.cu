@@ -56,10 +56,10 @@ const bool added = add_gpu_kernel({
     },
     .run =
         [](const Call& call) {
-          const auto [m, n, k] = matmul_shape(call.params);
+          const MatmulShape shape = matmul_shape(call.params);
           Tiles::pick(call.params.at("tile"), [&](auto tile) {
             launch(call, matmul_rectangular<tile>, call.operand<const mem<float>>(0), call.operand<const mem<float>>(1),
-                   call.operand<mem<float>>(2), m, n, k);
+                   call.operand<mem<float>>(2), shape.m, shape.n, shape.k);
           });
         },
 });

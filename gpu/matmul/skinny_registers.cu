@@ -73,10 +73,10 @@ const bool added = add_gpu_kernel({
         },
     .run =
         [](const Call& call) {
-          const auto [m, n, k] = matmul_shape(call.params);
+          const MatmulShape shape = matmul_shape(call.params);
           Rows::pick(call.params.at("rows"), [&](auto rows) {
             launch(call, skinny_registers<rows>, call.operand<const mem<float>>(0), call.operand<const mem<float>>(1),
-                   call.operand<mem<float>>(2), m, n);
+                   call.operand<mem<float>>(2), shape.m, shape.n);
           });
         },
 });

@@ -407,9 +407,9 @@ TEST(Occupancy, RefusesHostileInput) {
 }
 
 TEST(Occupancy, UnknownComputeCapability) {
-  for (const auto& [major, minor] : {std::pair{4, 0}, {9, 5}, {-1, 0}, {90, 0}}) {
-    const std::string message = error_of([&] { sm_limits(major, minor); });
-    EXPECT_TRUE(has(message, std::to_string(major) + "." + std::to_string(minor))) << message;
+  for (const auto& version : {std::pair{4, 0}, {9, 5}, {-1, 0}, {90, 0}}) {
+    const std::string message = error_of([&] { sm_limits(version.first, version.second); });
+    EXPECT_TRUE(has(message, std::to_string(version.first) + "." + std::to_string(version.second))) << message;
     EXPECT_TRUE(has(message, "1.0, 1.1") && has(message, "9.0")) << message;
   }
 }
