@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "common/harness/count.hpp"
+#include "common/machine/device_facts.hpp"
+#include "common/model/devices.hpp"
 #include "gpu/matmul/wgmma_shapes.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
@@ -107,6 +109,49 @@ TEST(PersistentShapes, AreRightWhereABlockHasManyTilesOfFewSteps) {
     }
   }
   EXPECT_EQ(checked, 5 * 4);
+}
+
+/// Tiles whose parts along k are computed by different blocks, some of them one step longer than others: two tiles, one
+/// tile, and one after a full wave of two; and any rows and factors.
+TEST(SplitTail, IsRightWhereBlocksComputePartsOfATile) {
+  struct Case {
+    int multiprocessors;
+    const char* type;
+    Params sizes;
+  };
+  const Case cases[] = {
+      {16, "bf16", {{"m", 300}, {"n", 248}, {"k", 1600}}},
+      {16, "bf16", {{"m", 200}, {"n", 248}, {"k", 1480}}},
+      {4, "bf16", {{"m", 520}, {"n", 248}, {"k", 2240}}},
+      {16, "tf32", {{"m", 100}, {"n", 131}, {"k", 701}, {"alpha", -2}, {"beta", 3}, {"ldc", 137}}},
+  };
+  for (const auto& [multiprocessors, type, sizes] : cases) {
+    const AssumedDevice assumed({.name = "small", .major = 9, .sm_count = multiprocessors});
+    const Kernel& kernel = *match_kernels(std::string("gpu/matmul/wgmma_split_tail_") + type).front();
+    const Point point = point_of(kernel, sizes);
+    SCOPED_TRACE(point.name());
+    const auto shape = wgmma::shape_for(kernel.type, wgmma::split_tail(wgmma::large(256)));
+    EXPECT_GT(wgmma::tail_of(shape, matmul_shape(point.params())).parts, 1);
+    for (const Order order : {Order::forward, Order::reverse, Order::random}) {
+      const auto [counts, check] = count(point, {.order = order, .hazards = true});
+      EXPECT_TRUE(check.passed()) << check.reason();
+      EXPECT_TRUE(counts.findings.empty()) << counts.findings.front().text();
+    }
+  }
+}
+
+TEST(SplitTail, HasAllPartsAtTheSameTime) {
+  const AssumedDevice assumed(find_device("H200"));
+  const wgmma::Shape shape = wgmma::split_tail(wgmma::large(256));
+  const int clusters = gpu_facts().sm_count / shape.cluster_blocks();
+  for (const int n : {1, 256, 1000, 2048, 3000, 5000, 16384}) {
+    const MatmulShape product{n, n, n};
+    const wgmma::Tail tail = wgmma::tail_of(shape, product);
+    EXPECT_EQ(tail.tiles, wgmma::tiles_of(shape, product) % clusters) << n;
+    EXPECT_LE(tail.units(), clusters) << n;
+    EXPECT_EQ(wgmma::tail_of(wgmma::large(256), product).parts, 1) << n;
+  }
+  EXPECT_EQ(wgmma::tail_of(shape, {3000, 3000, 3000}).parts, 5) << "12 pairs of tiles in five parts, on 66 clusters";
 }
 
 TEST(RungsWithLayouts, AreThereInEveryTypeOfTheTop) {
