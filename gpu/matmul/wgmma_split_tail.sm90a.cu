@@ -1,7 +1,7 @@
 /// The last wave of tiles leaves multiprocessors idle: at N = 3000, 144 pairs of tiles fill 66 clusters 2.2 times and
 /// take as long as 3 times. So the tiles of the last, partial wave are divided along k into so many parts that all
-/// clusters have some: 12 pairs into five. The cluster with a tile's last part adds the sums of the others, which pass
-/// through L2: 128 KB for a block and a part.
+/// clusters have some: 12 pairs into five. The sums of a tile's parts pass through L2, 128 KB for a block, and each
+/// part's block adds and stores a part of the columns.
 ///
 /// Stream-K gives each cluster an equal share of all steps of the last two waves, which balances better. But each share
 /// then begins elsewhere in k, so that at any time all of A and B is read, in place of a few rows and columns: where
