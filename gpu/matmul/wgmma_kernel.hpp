@@ -39,9 +39,10 @@ struct Output {
 struct Piece {
   hopper::Place place;
   int tile = 0, first = 0, count = 0;
-  int b_ahead = 0;        // steps by which those of B are further along its rows than those of A
-  bool ends_tile = true;  // its sums, with those of the pieces before it, are the tile's
-  int part = 0;           // of a tile of the tail
+  int b_ahead = 0;         // steps by which those of B are further along its rows than those of A
+  bool ends_tile = true;   // its sums, with those of the pieces before it, are the tile's
+  int part = 0;            // of a tile of the tail
+  bool backwards = false;  // is loaded from the last step to the first
 };
 
 /// The pieces of a block, one after the other. The tiles of a cluster's blocks are one below the other, or the same one
@@ -73,6 +74,10 @@ struct Pieces {
     if (tile < dense) {
       const int first = steps * part / kShape.parts;
       piece = {{}, tile, first, steps * (part + 1) / kShape.parts - first};
+      // Every other wave begins with the steps that the one before it ended with, which are still in L2. At N = 8192 an
+      // H100 then reads 1.14 GB of DRAM and not 1.23; in 20 comparisons from N = 4096 on it was 1 % faster on average.
+      // Steps with parts of numbers have an order.
+      piece.backwards = kShape.persistent && kShape.terms == 1 && tile / clusters % 2 != 0;
       tile = kShape.persistent ? tile + clusters : dense;
     } else {
       if (!kShape.splits_tail || tile >= dense + tail * tail_parts) return false;
@@ -103,7 +108,8 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
   while (pieces.next(piece)) {
     const int row = piece.place.row * kShape.rows(), col = piece.place.col * kShape.cols;
 #pragma unroll 1
-    for (int step = piece.first; step < piece.first + piece.count; ++step) {
+    for (int i = 0; i < piece.count; ++i) {
+      const int step = piece.first + (piece.backwards ? piece.count - 1 - i : i);
       const std::uint32_t a_at = tiles_at + stage * kShape.stage_bytes(), b_at = a_at + kShape.a_bytes();
       const std::uint32_t barrier = full + stage * 8;
       barrier_wait(empty + stage * 8, phase);
