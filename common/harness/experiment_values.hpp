@@ -2,12 +2,11 @@
 /// not.
 #pragma once
 
-#include <toml++/toml.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "common/harness/toml.hpp"
 #include "common/model/devices.hpp"
 #include "common/registry.hpp"
 

@@ -1,12 +1,11 @@
 #include "common/harness/rows.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <tuple>
 
 #include "common/harness/experiment.hpp"
 #include "common/harness/experiment_values.hpp"
+#include "common/harness/toml.hpp"
 #include "common/source_dir.hpp"
 
 namespace rung {

@@ -1,9 +1,8 @@
 #include "common/harness/sources.hpp"
 
-#include <toml++/toml.h>
-
 #include <filesystem>
 
+#include "common/harness/toml.hpp"
 #include "common/source_dir.hpp"
 
 namespace rung {
