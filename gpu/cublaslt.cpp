@@ -16,6 +16,7 @@
 #include "common/machine/target.hpp"
 #include "gpu/cuda_error.hpp"
 #include "gpu/cuda_type.hpp"
+#include "gpu/point_marker.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "gpu/stopwatch.hpp"
 
@@ -184,6 +185,7 @@ struct Chosen {
   cublasLtMatmulAlgo_t algorithm{};
 
   Chosen(const Matmul<void, void>& it, Type type, cudaStream_t stream) : described(it, type) {
+    const Unwatched while_trying;
     const OtherC other(it);
     double least = std::numeric_limits<double>::infinity();
     for (const cublasLtMatmulAlgo_t& proposal : described.proposals(it)) {

@@ -1,5 +1,7 @@
 #include <cuda_profiler_api.h>
 
+#include <utility>
+
 #include "gpu/cuda_error.hpp"
 #include "gpu/point_marker.hpp"
 
@@ -8,10 +10,26 @@ namespace {
 
 __global__ void rung_point_begins() {}
 
+bool is_watching = false;
+
 }  // namespace
 
-Watched::Watched() { check_cuda(cudaProfilerStart(), "telling the profiler to watch"); }
-Watched::~Watched() { cudaProfilerStop(); }
+Watched::Watched() {
+  check_cuda(cudaProfilerStart(), "telling the profiler to watch");
+  is_watching = true;
+}
+Watched::~Watched() {
+  cudaProfilerStop();
+  is_watching = false;
+}
+
+Unwatched::Unwatched() : was_watching_(std::exchange(is_watching, false)) {
+  if (was_watching_) check_cuda(cudaProfilerStop(), "telling the profiler to look away");
+}
+Unwatched::~Unwatched() {
+  is_watching = was_watching_;
+  if (was_watching_) cudaProfilerStart();
+}
 
 void mark_point(cudaStream_t stream) {
   const Watched watched;

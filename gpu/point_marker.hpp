@@ -14,6 +14,18 @@ class Watched {
   Watched& operator=(const Watched&) = delete;
 };
 
+/// While it lives, the profiler looks away: what a library tries out before it chooses is not the point's own work.
+class Unwatched {
+ public:
+  Unwatched();
+  ~Unwatched();
+  Unwatched(const Unwatched&) = delete;
+  Unwatched& operator=(const Unwatched&) = delete;
+
+ private:
+  bool was_watching_;
+};
+
 /// Launches an empty kernel, `rung_point_begins`: the watched kernels up to the next one are those of one point
 /// (report/counters.py reads them so). Waits for it.
 void mark_point(cudaStream_t stream);

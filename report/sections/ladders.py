@@ -231,12 +231,12 @@ def table(stem: str, ladder: Ladder) -> Table:
     """The ladder in numbers; columns that nothing is known for are left out."""
     peers, made = [r.point.kernel.title for r in ladder.peers], rows(ladder)
     columns = (
-        Column("rung", "rung", str), Column("title", "kernel", right=False),
+        Column("rung", "rung", str), Column("title", "kernel", right=False, wide=True),
         Column("value", ladder.rungs[0].point.metric.unit, numbers.significant), Column("gain", "gain", numbers.times),
         *(Column(f"over {name}", f"over {name}", numbers.times) for name in peers),
         Column("op_per_byte_requested", "OP/B req.", numbers.significant),
         Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occ.", numbers.percent),
-        Column("wait", "waits", right=False, wide=True), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
+        Column("wait", "waits", right=False), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
     notes = {"gain": "Gain: over the previous rung.",
              "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM.",
