@@ -1,5 +1,6 @@
-/// toml++, without what it takes for granted of a file: that a table's header begins with a key, which it checks just
-/// after. In a debug build such a file ended the program; in an optimised one clang may leave the check out.
+/// toml++ without its assertions. One of them, that a table's header begins with a key, depends on the file, and toml++
+/// itself refuses such a file just after. The assertion ends a debug build; in an optimised one it is an assumption, by
+/// which clang may leave the refusal out.
 #pragma once
 
 #pragma push_macro("NDEBUG")  // where it is defined, assertions become assumptions
