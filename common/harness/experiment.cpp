@@ -247,6 +247,7 @@ Sweep read_sweep(const toml::table& table) {
       {"counters", [&](auto& key, auto& node) { sweep.has_counters = truth(key, node); }},
       {"interleave", [&](auto& key, auto& node) { sweep.interleave = truth(key, node); }},
       {"warm_up", [&](auto& key, auto& node) { sweep.effort.warm_up = positive_number(key, node); }},
+      {"ratio_within", [&](auto& key, auto& node) { sweep.effort.ratio_within = positive_number(key, node); }},
       {"energy", [&](auto& key, auto& node) { sweep.effort.energy = truth(key, node); }},
       {"samples", [&](auto& key, auto& node) { sweep.effort.min_samples = int(positive_number(key, node)); }},
       {"max_samples", [&](auto& key, auto& node) { sweep.effort.max_samples = int(positive_number(key, node)); }},
@@ -267,6 +268,8 @@ Sweep read_sweep(const toml::table& table) {
   for (const Params& shape : sweep.shapes)
     for (const auto& [name, value] : shape) require_axis(sweep, name, {});
   require_counting(sweep);
+  if (sweep.effort.ratio_within > 0 && !sweep.interleave)
+    throw Error("'ratio_within' needs interleave = true: ratios are of samples taken in turns");
   sweep.effort.max_samples = std::max(sweep.effort.max_samples, sweep.effort.min_samples);
   return sweep;
 }

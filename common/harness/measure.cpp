@@ -95,12 +95,6 @@ std::int64_t runs_within(double interval, double seconds) {
   return std::clamp<std::int64_t>(std::int64_t(std::ceil(1.1 * interval / std::max(seconds, 1e-9))), 1, kMostRuns);
 }
 
-std::vector<double> seconds_of(const std::vector<Sample>& samples) {
-  std::vector<double> seconds;
-  for (const Sample& sample : samples) seconds.push_back(sample.seconds);
-  return seconds;
-}
-
 /// Whether all that are left may stop, or have spent the time of all.
 bool may_stop(std::span<const Sampler> samplers, const std::vector<std::size_t>& left) {
   double spent = 0, budget = 0;
@@ -113,6 +107,25 @@ bool may_stop(std::span<const Sampler> samplers, const std::vector<std::size_t>&
     all_have_enough = all_have_enough && sampler.has_enough();
   }
   return all_may || interrupted() || (all_have_enough && spent >= budget);
+}
+
+/// Whether the interval of the median quotient, turn by turn, of every two is as narrow as their sweep asks.
+bool know_their_ratios(std::span<const Sampler> samplers, const std::vector<std::size_t>& left) {
+  std::vector<std::vector<double>> seconds;
+  for (const std::size_t which : left) {
+    if (samplers[which].ratio_within() == 0 || !samplers[which].has_enough()) return false;
+    seconds.push_back(samplers[which].seconds());
+  }
+  for (std::size_t one = 1; one < left.size(); ++one)
+    for (std::size_t other = 0; other < one; ++other) {
+      std::vector<double> quotients;
+      for (std::size_t turn = 0; turn < std::min(seconds[one].size(), seconds[other].size()); ++turn)
+        quotients.push_back(seconds[one][turn] / seconds[other][turn]);
+      const Interval interval = interval_within_run(quotients);
+      const double wanted = samplers[left[one]].ratio_within();
+      if (!((interval.high - interval.low) / 2 <= wanted * median(quotients))) return false;
+    }
+  return left.size() > 1;
 }
 
 /// The order of a round: the same for the same seed.
@@ -139,7 +152,8 @@ std::string stop_reason(const std::vector<double>& seconds, double elapsed, cons
   const int count = static_cast<int>(seconds.size());
   if (count < effort.min_samples) return "";
   const Interval interval = median_interval(seconds);
-  if ((interval.high - interval.low) / 2 <= effort.target_half_width * median(seconds)) return "converged";
+  const bool is_narrow = (interval.high - interval.low) / 2 <= effort.target_half_width * median(seconds);
+  if (is_narrow && effort.ratio_within == 0) return "converged";
   if (elapsed >= effort.seconds) return "wall budget";
   if (count >= effort.max_samples) return "noise stable above target";
   return "";
@@ -178,10 +192,16 @@ void Sampler::warm_up() {
   while (since(start) < least);
 }
 
+std::vector<double> Sampler::seconds() const {
+  std::vector<double> all;
+  for (const Sample& sample : samples_) all.push_back(sample.seconds);
+  return all;
+}
+
 std::string Sampler::stop_reason() const {
   if (interrupted()) return "interrupted";
   if (overrides_.repetitions > 0) return has_enough() ? "repetitions given" : "";
-  return rung::stop_reason(seconds_of(samples_), elapsed_, effort_);
+  return rung::stop_reason(seconds(), elapsed_, effort_);
 }
 
 bool Sampler::has_enough() const {
@@ -192,10 +212,10 @@ bool Sampler::has_enough() const {
 Measurement Sampler::finish(const std::string& stop_reason) {
   Measurement measurement{.samples = samples_, .stop_reason = stop_reason};
   if (interrupted() || samples_.empty() || mode_ == Mode::cold) return measurement;
-  const double seconds = median(seconds_of(samples_));
+  const double of_one_run = median(seconds());
   const auto has_energy = [](const Sample& sample) { return sample.energy_j.has_value(); };
-  if (!std::all_of(samples_.begin(), samples_.end(), has_energy)) measurement.energy = energy_batch(seconds);
-  measurement.events = target_.events(kernel_, call_, runs_within(kCountedSeconds, seconds));
+  if (!std::all_of(samples_.begin(), samples_.end(), has_energy)) measurement.energy = energy_batch(of_one_run);
+  measurement.events = target_.events(kernel_, call_, runs_within(kCountedSeconds, of_one_run));
   return measurement;
 }
 
@@ -212,6 +232,7 @@ std::optional<EnergyBatch> Sampler::energy_batch(double seconds) {
 }
 
 Measurement Sampler::run() {
+  effort_.ratio_within = 0;  // to nothing
   take(overrides_.repetitions > 0 ? overrides_.repetitions : effort_.min_samples);
   while (stop_reason().empty()) take(kRound);
   return finish(stop_reason());
@@ -241,17 +262,24 @@ std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_
   };
   std::vector<std::size_t> left(samplers.size());
   std::iota(left.begin(), left.end(), 0);
-  for (std::uint64_t round = 0; !left.empty() && !may_stop(samplers, left); ++round) {
+  bool ratios_converged = false;
+  std::uint64_t next_look = 0;
+  for (std::uint64_t round = 0; !left.empty() && !ratios_converged && !may_stop(samplers, left); ++round) {
     for (const std::size_t which : shuffled(left, seed, round)) {
       guarded(which, take_turn);
       if (is_lost(results[which].failure)) return results;
     }
     std::erase_if(left, [&](std::size_t which) { return results[which].failure != nullptr; });
+    if (round < next_look) continue;
+    ratios_converged = know_their_ratios(samplers, left);
+    next_look = round + 1 + round / 10;  // rarely, so that no lucky moment ends it
   }
   for (const std::size_t which : left)
     guarded(which, [&](Sampler& sampler) {
       const std::string own = sampler.stop_reason();
-      results[which].measurement = sampler.finish(own.empty() ? "wall budget" : own);
+      results[which].measurement = sampler.finish(!own.empty()       ? own
+                                                  : ratios_converged ? "ratios converged"
+                                                                     : "wall budget");
     });
   return results;
 }

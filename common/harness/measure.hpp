@@ -31,7 +31,8 @@ struct EnergyBatch {
 
 struct Measurement {
   std::vector<Sample> samples;
-  std::string stop_reason;  ///< converged; noise stable above target; wall budget; repetitions given; interrupted
+  std::string stop_reason;  ///< converged; ratios converged; noise stable above target; wall budget; repetitions given;
+                            ///< interrupted
   std::optional<EnergyBatch> energy;
   std::map<std::string, double> events;  ///< of one run, by key; see Target::events
 };
@@ -65,6 +66,9 @@ class Sampler {
   bool has_enough() const;                     ///< the least number of samples
   double elapsed() const { return elapsed_; }  ///< seconds spent on samples
   const Effort& effort() const { return effort_; }
+  /// Half the interval that the ratio to another point may have; 0 where the number of samples is given.
+  double ratio_within() const { return overrides_.repetitions > 0 ? 0 : effort_.ratio_within; }
+  std::vector<double> seconds() const;  ///< of the samples so far
 
   /// The samples, and, after them, energy and events where the machine tells them.
   Measurement finish(const std::string& stop_reason);
@@ -96,7 +100,8 @@ struct Together {
 };
 
 /// Takes the samples of all in turns, a few of each in every round, in an order that `seed` shuffles from round to
-/// round, until each may stop or the time of all is spent: a slow second of the machine meets them all. All get as many
+/// round, until each may stop, all ratios are known as well as the sweep asks, or the time of all is spent: a slow
+/// second of the machine meets them all. All get as many
 /// samples, those with one index in the same round. One that fails leaves, the others go on; DeviceLost ends all, and
 /// is then the failure of the one that met it alone. A single point is measured as measure() does.
 std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_t seed);

@@ -152,6 +152,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
   common["stop_reason"] = measurement.stop_reason;
   if (facts.interleaved_with > 0) common["interleaved_with"] = facts.interleaved_with;
   if (facts.interleaved_with > 0 && point.effort.warm_up > 0) common["warm_up_seconds"] = point.effort.warm_up;
+  if (facts.interleaved_with > 0 && point.effort.ratio_within > 0) common["ratio_within"] = point.effort.ratio_within;
   if (!facts.not_interleaved.empty()) common["not_interleaved"] = facts.not_interleaved;
   for (const auto& [key, value] : measurement.events) common[key] = value;
   std::vector<Json> entries;
@@ -232,8 +233,8 @@ Json problem_descriptions(const std::vector<Point>& points) {
 
 std::string design(const Point& point) {
   const Effort& e = point.effort;
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", point.name(), point.group, e.min_samples, e.max_samples,
-                     e.seconds, e.longest_run, e.warm_up, e.energy, e.target_half_width,
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", point.name(), point.group, e.min_samples, e.max_samples,
+                     e.seconds, e.longest_run, e.warm_up, e.ratio_within, e.energy, e.target_half_width,
                      point.caches ? point.caches->name : "");
 }
 

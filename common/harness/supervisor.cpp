@@ -1,5 +1,6 @@
 #include "common/harness/supervisor.hpp"
 
+#include <omp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -153,6 +154,7 @@ Supervision supervise() {
       if (getppid() != parent) _exit(kInterrupted);
       catch_interrupts();
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      omp_get_max_threads();  // clang's OpenMP must begin anew here, or it ends by looking for what the parent began
       return state;
     }
     child = process;

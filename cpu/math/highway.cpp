@@ -1,14 +1,27 @@
 /// Google Highway's functions, written once for every width of vectors and inlined into the loop. It has no power and
 /// no tangent: that is the quotient of sine and cosine here. Reciprocals start from the CPU's estimate of 12 bits or
 /// more, which one step of Newton's method doubles: no division, and not correctly rounded.
+#ifdef RUNG_HIGHWAY
 #define HWY_COMPILE_ONLY_STATIC  // for the CPU that the file is compiled for, as everything beside it
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
+#endif
 
 #include "cpu/math/implementation.hpp"
 
 namespace rung {
 namespace {
+
+const Kernel kRecord{
+    .name = "cpu/math/highway",
+    .order = 30,
+    .title = "Highway",
+    .idea = "Google Highway's vector functions, inlined; reciprocals by an estimate and one step of Newton's method.",
+    .source = {{"highway", "hwy/contrib/math"}},
+    .is_library = true,
+};
+
+#ifdef RUNG_HIGHWAY
 
 namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
@@ -63,14 +76,13 @@ struct Highway {
   }
 };
 
-const bool added = add_math<Highway>({
-    .name = "cpu/math/highway",
-    .order = 30,
-    .title = "Highway",
-    .idea = "Google Highway's vector functions, inlined; reciprocals by an estimate and one step of Newton's method.",
-    .source = {{"highway", "hwy/contrib/math"}},
-    .is_library = true,
-});
+const bool added = add_math<Highway>(kRecord);
+
+#else
+
+const bool added = add_absent_math(kRecord, "built without Highway: install libhwy-dev and build again");
+
+#endif
 
 }  // namespace
 }  // namespace rung

@@ -91,26 +91,38 @@ std::string refuse_function(const Params& p) {
   return Implementation::has(f) ? "" : "has no such function";
 }
 
+/// Adds `record`, of the speed, and a copy of it that has `run_error`, of the errors.
+inline bool add_both(Kernel record, decltype(Kernel::run) run_error) {
+  Kernel error = record;
+  error.name.replace(error.name.find("/math/"), 6, "/math_error/");
+  error.run = std::move(run_error);
+  return add_kernel(std::move(record)) && add_kernel(std::move(error));
+}
+
+/// Adds both kernels of an implementation that this build does not have: `reason` says what it would take.
+inline bool add_absent_math(Kernel record, const std::string& reason) {
+  record.refuse = [reason](const Params&) { return reason; };
+  record.run = [reason](const Call&) { throw Error(reason); };
+  return add_both(record, record.run);
+}
+
 /// Adds both kernels of an implementation, each with what `record` says of it.
 template <typename Implementation>
 bool add_math(Kernel record) {
   record.refuse = refuse_function<Implementation>;
-  Kernel error = record;
-  error.name.replace(error.name.find("/math/"), 6, "/math_error/");
   record.run = [](const Call& call) {
     with_math_function<Implementation>(math_function(call.params), [&](auto f) {
       math_passes<Implementation, f>(call.operand<const float>(0), call.operand<const float>(1), call.operand<float>(2),
                                      call.params.at("n"), call.params.at("passes"));
     });
   };
-  error.run = [](const Call& call) {
+  return add_both(std::move(record), [](const Call& call) {
     with_math_function<Implementation>(math_function(call.params), [&](auto f) {
       if constexpr (f != MathFunction::none)
         math_errors<Implementation, f>(call.operand<float>(0), call.operand<double>(1), call.operand<std::uint32_t>(2),
                                        call.params.at("n"), math_error_rows(call.params));
     });
-  };
-  return add_kernel(std::move(record)) && add_kernel(std::move(error));
+  });
 }
 
 }  // namespace rung

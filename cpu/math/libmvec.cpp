@@ -10,7 +10,6 @@
 #endif
 
 #ifdef RUNG_LIBMVEC
-
 extern "C" {
 #pragma omp declare simd notinbranch
 float expf(float) noexcept;
@@ -27,9 +26,21 @@ float tanf(float) noexcept;
 #pragma omp declare simd notinbranch
 float powf(float, float) noexcept;
 }
+#endif
 
 namespace rung {
 namespace {
+
+const Kernel kRecord{
+    .name = "cpu/math/libmvec",
+    .order = 20,
+    .title = "libmvec",
+    .idea = "The C library's vector functions: a register of elements for each call.",
+    .source = {{"glibc", "libmvec"}},
+    .is_library = true,
+};
+
+#ifdef RUNG_LIBMVEC
 
 struct Libmvec {
   static constexpr bool has(MathFunction f) { return f <= MathFunction::pow; }
@@ -54,16 +65,13 @@ struct Libmvec {
   }
 };
 
-const bool added = add_math<Libmvec>({
-    .name = "cpu/math/libmvec",
-    .order = 20,
-    .title = "libmvec",
-    .idea = "The C library's vector functions: a register of elements for each call.",
-    .source = {{"glibc", "libmvec"}},
-    .is_library = true,
-});
+const bool added = add_math<Libmvec>(kRecord);
+
+#else
+
+const bool added = add_absent_math(kRecord, "needs a build by g++ with glibc 2.35 or later on x86-64");
+
+#endif
 
 }  // namespace
 }  // namespace rung
-
-#endif

@@ -53,7 +53,10 @@ class TwinsFile:
     machine: str
     date: str
     runs: int
-    turns: int
+    turns: tuple[int, ...]
+    """Samples of a point: the median over the runs, of each kernel."""
+    ratio_within: float
+    """Half the interval of a ratio, relative, up to which samples were taken."""
     load: float
     """Of the machine when the last run began: 1 for each process that would compute."""
     within: dict[str, Tally]
@@ -186,8 +189,13 @@ def _twins_file(path: Path, data: dict) -> TwinsFile:
     within, between = (_tallies(path, data["twins"], name) for name in ("within", "between"))
     if not (is_number(data.get("load")) and data["load"] >= 0):
         raise InputError(path, "file.load", "not a load")
+    if not (is_number(data.get("ratio_within")) and 0 < data["ratio_within"] < 1):
+        raise InputError(path, "file.ratio_within", "not a share")
+    turns = data.get("turns")
+    if not (isinstance(turns, list) and turns and all(is_number(n) and n >= 1 for n in turns)):
+        raise InputError(path, "file.turns", "not numbers of samples")
     return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
-                     whole(path, data, "turns", "file"), float(data["load"]), within, between)
+                     tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between)
 
 
 def _tallies(path: Path, twins: object, name: str) -> dict[str, Tally]:

@@ -63,12 +63,14 @@ def _coverage(twins: TwinsFile | None) -> str:
     if not twins:
         return ""
     within, between = twins.within, twins.between
+    turns = words.joined([numbers.grouped(turns) for turns in twins.turns])
     return (f" How often that is wrong was measured with kernels of equal work and with planted slow-downs, in {twins.runs} "
-            f"runs with {twins.turns} samples each ({twins.machine}, load {twins.load:.1f}, {twins.date[:10]}). Of the same work, taken in turns, "
-            f"{_of(within['same'])} pairs were called different, and {_of(between['same'])} of successive runs of one "
-            f"build, where the intervals of {_share(between['intervals'])} are disjoint; 2\u00a0% and 5\u00a0% more work was found "
-            f"in {_share(within['two'])} and {_share(within['five'])} of pairs in turns, and in {_share(between['two'])} and "
-            f"{_share(between['five'])} between runs.")
+            f"runs that took turns until ratios were known to {100 * twins.ratio_within:g}\u00a0% or their time was over, after "
+            f"{turns} samples in the median ({twins.machine}, load {twins.load:.1f}, {twins.date[:10]}). Of the same work, "
+            f"taken in turns, {_of(within['same'])} pairs were called different, and {_of(between['same'])} of successive "
+            f"runs of one build, where the intervals of {_share(between['intervals'])} are disjoint; 2\u00a0% and 5\u00a0% more "
+            f"work was found in {_share(within['two'])} and {_share(within['five'])} of pairs in turns, and in "
+            f"{_share(between['two'])} and {_share(between['five'])} between runs.")
 
 
 def _of(tally: Tally) -> str:

@@ -231,48 +231,57 @@ TEST(MainLoop, AReadRightBeforeItsUseIsHasty) {
 
 #ifdef RUNG_HOPPER_NVCC_COMMAND
 
-struct Tuned {
-  std::string source, kernel;
+struct Loop {
+  std::string kernel;
   double ffma_share, hasty_share;
-  friend std::ostream& operator<<(std::ostream& out, const Tuned& tuned) { return out << tuned.source << tuned.kernel; }
 };
 
-class HopperSass : public testing::TestWithParam<std::tuple<Tuned, std::string>> {};
+/// A source and its kernels, all in one test, since compiling takes the longest.
+struct Tuned {
+  std::string source;
+  std::vector<Loop> loops;
+  friend std::ostream& operator<<(std::ostream& out, const Tuned& tuned) { return out << tuned.source; }
+};
+
+class HopperSass : public testing::TestWithParam<Tuned> {};
 
 /// ptxas keeps the order of these loops only at -O1, and another ptxas may not: then the reads of shared memory come
 /// right before their use, and a tenth of the speed is gone.
-TEST_P(HopperSass, TheLoopHoldsFfmasAndNothingIsSpilled) {
+TEST_P(HopperSass, TheLoopsHoldFfmasAndNothingIsSpilled) {
   if (std::system(RUNG_HOPPER_NVCC_COMMAND " --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "the compiler that built rung is not on this machine";
-  const auto& [tuned, operand] = GetParam();
-  const auto& [source, kernel, ffma_share, most_hasty] = tuned;
-  const std::vector<Instruction> code =
-      instructions(kernel_code(cubin_of(RUNG_HOPPER_NVCC_COMMAND, source), "matmul_hopperINS0_" + kernel, operand));
-  ASSERT_FALSE(code.empty()) << "no one kernel has the tile " << kernel;
-  EXPECT_EQ(number_of(kLoadLocal, code), 0);
-  EXPECT_EQ(number_of(kStoreLocal, code), 0);
-  const std::vector<Instruction> loop = main_loop(code);
-  EXPECT_GE(static_cast<double>(number_of(kFfma, loop)), ffma_share * static_cast<double>(loop.size()));
-  EXPECT_LE(hasty_share(loop), most_hasty);
-  EXPECT_LE(conflict_share(loop), 0.002);
+  const std::string cubin = cubin_of(RUNG_HOPPER_NVCC_COMMAND, GetParam().source);
+  for (const auto& [kernel, ffma_share, most_hasty] : GetParam().loops)
+    for (const std::string operand : {"CUtensorMap_st", "AnyMatrix"}) {  // all tiles loaded by TMA, or some copied
+      SCOPED_TRACE(kernel + " " + operand);
+      const std::vector<Instruction> code = instructions(kernel_code(cubin, "matmul_hopperINS0_" + kernel, operand));
+      ASSERT_FALSE(code.empty()) << "no one kernel has this tile";
+      EXPECT_EQ(number_of(kLoadLocal, code), 0);
+      EXPECT_EQ(number_of(kStoreLocal, code), 0);
+      const std::vector<Instruction> loop = main_loop(code);
+      EXPECT_GE(static_cast<double>(number_of(kFfma, loop)), ffma_share * static_cast<double>(loop.size()));
+      EXPECT_LE(hasty_share(loop), most_hasty);
+      EXPECT_LE(conflict_share(loop), 0.002);
+    }
 }
 
-// Each as it has its tiles loaded by TMA alone, and as some are copied.
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, HopperSass,
-    testing::Combine(testing::Values(Tuned{"gpu/matmul/tma.sm90a.O1.cu", "11Tile128x256", 0.93, 0.02},
-                                     Tuned{"gpu/matmul/stream_k.sm90a.O1.cu", "11Tile128x256", 0.93, 0.02},
-                                     Tuned{"gpu/matmul/top.sm90a.O1.cu", "11Tile128x128", 0.92, 0.02},
-                                     Tuned{"gpu/matmul/top.sm90a.O1.cu", "10Tile128x64", 0.92, 0.02},
-                                     Tuned{"gpu/matmul/top.sm90a.O1.cu", "10Tile64x128", 0.92, 0.02},
-                                     Tuned{"gpu/matmul/top.sm90a.O1.cu", "9Tile64x32", 0.6, 1.0},
-                                     Tuned{"gpu/matmul/top.sm90a.O1.cu", "9Tile32x32", 0.75, 1.0}),
-                     testing::Values("CUtensorMap_st", "AnyMatrix")),
-    [](const auto& info) { return std::to_string(info.index) + "_" + std::get<0>(info.param).kernel.substr(1); });
+INSTANTIATE_TEST_SUITE_P(Kernels, HopperSass,
+                         testing::Values(Tuned{"gpu/matmul/tma.sm90a.O1.cu", {{"11Tile128x256", 0.93, 0.02}}},
+                                         Tuned{"gpu/matmul/stream_k.sm90a.O1.cu", {{"11Tile128x256", 0.93, 0.02}}},
+                                         Tuned{"gpu/matmul/top.sm90a.O1.cu",
+                                               {{"11Tile128x128", 0.92, 0.02},
+                                                {"10Tile128x64", 0.92, 0.02},
+                                                {"10Tile64x128", 0.92, 0.02},
+                                                {"9Tile64x32", 0.6, 1.0},
+                                                {"9Tile32x32", 0.75, 1.0}}}),
+                         [](const auto& info) {
+                           const std::string file = info.param.source.substr(std::string("gpu/matmul/").size());
+                           return file.substr(0, file.find('.'));
+                         });
 
 #else
 
-TEST(HopperSass, TheLoopHoldsFfmasAndNothingIsSpilled) {
+TEST(HopperSass, TheLoopsHoldFfmasAndNothingIsSpilled) {
   GTEST_SKIP() << "built without code for sm_90a: no machine code to look at";
 }
 
@@ -280,11 +289,17 @@ TEST(HopperSass, TheLoopHoldsFfmasAndNothingIsSpilled) {
 
 #ifdef RUNG_TENSOR_NVCC_COMMAND
 
-struct Typed {
-  std::string rung, tile;  // the tile's number of columns, and what follows it in the kernel's name
-  Opcode product;
+struct TypedTile {
+  std::string name;  // the number of its columns, and what follows it in the kernel's name
   int products = 4;  // in the loop
-  friend std::ostream& operator<<(std::ostream& out, const Typed& typed) { return out << typed.rung << typed.tile; }
+};
+
+/// A rung and its tiles, all in one test, since compiling takes the longest.
+struct Typed {
+  std::string rung;
+  Opcode product;
+  std::vector<TypedTile> tiles;
+  friend std::ostream& operator<<(std::ostream& out, const Typed& typed) { return out << typed.rung; }
 };
 
 class TensorSass : public testing::TestWithParam<Typed> {};
@@ -293,27 +308,30 @@ class TensorSass : public testing::TestWithParam<Typed> {};
 TEST_P(TensorSass, MultipliesInItsTypeAndSpillsNothing) {
   if (std::system(RUNG_TENSOR_NVCC_COMMAND " --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "the compiler that built rung is not on this machine";
-  const auto& [rung, tile, product, products] = GetParam();
-  const std::string source = "gpu/matmul/wgmma_" + rung + ".sm90a.cu";
-  const std::vector<Instruction> code = instructions(kernel_code(cubin_of(RUNG_TENSOR_NVCC_COMMAND, source), tile));
-  ASSERT_FALSE(code.empty()) << "no one kernel has the tile " << tile;
-  for (const Opcode one : {kHgmma, kIgmma, kQgmma}) EXPECT_EQ(number_of(one, code), one == product ? products : 0);
-  EXPECT_EQ(number_of(kLoadLocal, code), 0);
-  EXPECT_EQ(number_of(kStoreLocal, code), 0);
+  const auto& [rung, product, tiles] = GetParam();
+  const std::string cubin = cubin_of(RUNG_TENSOR_NVCC_COMMAND, "gpu/matmul/wgmma_" + rung + ".sm90a.cu");
+  for (const auto& [tile, products] : tiles) {
+    SCOPED_TRACE(tile);
+    const std::vector<Instruction> code = instructions(kernel_code(cubin, tile));
+    ASSERT_FALSE(code.empty()) << "no one kernel has this tile";
+    for (const Opcode one : {kHgmma, kIgmma, kQgmma}) EXPECT_EQ(number_of(one, code), one == product ? products : 0);
+    EXPECT_EQ(number_of(kLoadLocal, code), 0);
+    EXPECT_EQ(number_of(kStoreLocal, code), 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Kernels, TensorSass,
-    testing::Values(Typed{"top_int8", "Li256ELi1ELi4ELb0E", kIgmma}, Typed{"top_int8", "Li192ELi1ELi4ELb0E", kIgmma},
-                    Typed{"top_fp8", "Li192ELi1ELi0ELb0E", kQgmma}, Typed{"top_fp8", "Li128ELi1ELi0ELb0E", kQgmma},
-                    Typed{"top_tf32", "Li256ELi1ELi4ELb0E", kHgmma}, Typed{"top_tf32", "Li192ELi1ELi4ELb0E", kHgmma},
-                    Typed{"3xtf32", "Li192ELi1ELi0ELb0E", kHgmma, 6}, Typed{"bf16x6", "Li192ELi1ELi0ELb0E", kHgmma, 6},
-                    Typed{"bf16x6", "Li128ELi1ELi0ELb0E", kHgmma, 6}, Typed{"bf16x9", "Li192ELi1ELi0ELb0E", kHgmma, 9},
-                    Typed{"fp16x3", "Li192ELi1ELi0ELb0E", kHgmma, 12},
-                    Typed{"int8_slices", "Li192ELi1ELi0ELb0E", kIgmma},
-                    Typed{"int8_slices", "Li128ELi1ELi0ELb0E", kIgmma},
-                    Typed{"top_fp8", "Li256ELi1ELi0ELb0E", kQgmma, 8}),
-    [](const auto& info) { return info.param.rung + "_" + std::to_string(info.index); });
+    testing::Values(Typed{"top_int8", kIgmma, {{"Li256ELi1ELi4ELb0E"}, {"Li192ELi1ELi4ELb0E"}}},
+                    Typed{
+                        "top_fp8", kQgmma, {{"Li256ELi1ELi0ELb0E", 8}, {"Li192ELi1ELi0ELb0E"}, {"Li128ELi1ELi0ELb0E"}}},
+                    Typed{"top_tf32", kHgmma, {{"Li256ELi1ELi4ELb0E"}, {"Li192ELi1ELi4ELb0E"}}},
+                    Typed{"3xtf32", kHgmma, {{"Li192ELi1ELi0ELb0E", 6}}},
+                    Typed{"bf16x6", kHgmma, {{"Li192ELi1ELi0ELb0E", 6}, {"Li128ELi1ELi0ELb0E", 6}}},
+                    Typed{"bf16x9", kHgmma, {{"Li192ELi1ELi0ELb0E", 9}}},
+                    Typed{"fp16x3", kHgmma, {{"Li192ELi1ELi0ELb0E", 12}}},
+                    Typed{"int8_slices", kIgmma, {{"Li192ELi1ELi0ELb0E"}, {"Li128ELi1ELi0ELb0E"}}}),
+    [](const auto& info) { return info.param.rung; });
 
 #else
 

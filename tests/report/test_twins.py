@@ -15,7 +15,8 @@ from report.sections.method import method
 sys.path.insert(0, str(ROOT / "tests" / "twins"))
 import twins
 
-FILE = {"machine": "Synthetic CPU", "date": "2026-01-01", "runs": 20, "turns": 30, "load": 2.25, "twins": {
+FILE = {"machine": "Synthetic CPU", "date": "2026-01-01", "runs": 20, "turns": [90, 1500], "ratio_within": 0.008,
+        "load": 2.25, "twins": {
     "within": {"same": {"pairs": 40, "called": 1}, "two": {"pairs": 40, "called": 34}, "five": {"pairs": 40, "called": 40}},
     "between": {"same": {"pairs": 76, "called": 3}, "two": {"pairs": 38, "called": 0}, "five": {"pairs": 38, "called": 19},
                 "intervals": {"pairs": 76, "called": 15}}}}
@@ -27,7 +28,8 @@ def test_the_method_says_what_was_measured(tmp_path):
     write(tmp_path / "run" / "twins.json", FILE)
     text = str(method(collect([tmp_path / "run"], []))).replace("\\xa0", " ")
     assert "planted slow-downs" not in without
-    for said in ("in 20 runs with 30 samples each (Synthetic CPU, load 2.2, 2026-01-01)", "1 of 40 pairs were called different",
+    for said in ("in 20 runs that took turns until ratios were known to 0.8 %", "after 90 and 1500 samples in the median",
+                 "(Synthetic CPU, load 2.2, 2026-01-01)", "1 of 40 pairs were called different",
                  "3 of 76 of successive runs", "intervals of 20 % are disjoint", "in 85 % and 100 % of pairs in turns",
                  "in 0 % and 50 % between runs"):
         assert said in text, said

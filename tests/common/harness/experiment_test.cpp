@@ -200,6 +200,8 @@ TEST(Experiment, SaysWhyAPointCannotBe) {
   const Experiment counted = adhoc_experiment({"cpu/matmul/naive"}, {"n=8", "mode=count"});
   EXPECT_NE(counted.points.at(0).skip, "");
   EXPECT_THROW(adhoc_experiment({"cpu/matmul/naive"}, {"n"}), Error);
+  EXPECT_THROW(adhoc_experiment({"cpu/matmul/naive"}, {"n=8", "ratio_within=0.01"}), Error)
+      << "of samples in turns only";
   EXPECT_THROW(find_experiment("matmul_lader"), Error);
 }
 

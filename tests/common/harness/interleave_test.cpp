@@ -95,6 +95,31 @@ TEST(MeasureTogether, StopsWhenTheTimeOfAllIsSpent) {
   EXPECT_EQ(results[2].measurement.stop_reason, "wall budget");
 }
 
+TEST(MeasureTogether, GoesOnUntilTheRatiosAreKnown) {
+  const auto samples = [](double ratio_within, int most) {
+    ThreeSides three({.min_samples = 6, .max_samples = most, .seconds = 1e9, .ratio_within = ratio_within});
+    const auto results = measure_together(three.samplers, 1);
+    for (const Together& one : results)
+      EXPECT_EQ(one.measurement.stop_reason, most > 1000 ? "ratios converged" : "noise stable above target");
+    EXPECT_EQ(results[0].measurement.samples.size(), results[2].measurement.samples.size());
+    return results[2].measurement.samples.size();
+  };
+  const std::size_t coarse = samples(0.2, 100'000), fine = samples(0.02, 100'000);
+  EXPECT_GT(fine, 2 * coarse) << "the noisy one's ratio takes longer to know well";
+  EXPECT_EQ(samples(1e-6, 60), 60u) << "as many as it may";
+}
+
+TEST(MeasureTogether, RepetitionsGivenAreNotPassedForTheSakeOfRatios) {
+  ThreeSides three({.min_samples = 6, .max_samples = 100, .seconds = 10, .ratio_within = 1e-6}, {.repetitions = 7});
+  for (const Together& one : measure_together(three.samplers, 1)) EXPECT_EQ(one.measurement.samples.size(), 7u);
+}
+
+TEST(MeasureTogether, ASinglePointHasNoRatioToWaitFor) {
+  ThreeSides three({.ratio_within = 1e-6});
+  const auto results = measure_together(std::span(three.samplers).first(1), 1);
+  EXPECT_EQ(results[0].measurement.stop_reason, "converged");
+}
+
 TEST(MeasureTogether, OneThatFailsLeavesTheOthers) {
   ThreeSides three;
   three.target.fails_after["cpu/none/b"] = 4;

@@ -306,11 +306,11 @@ TEST(Program, LosesTheGroupInFlightAloneAndResumesByGroups) {
   for (const json& entry : whole["benchmarks"]) EXPECT_EQ(entry["interleaved_with"], 1) << entry["name"];
 }
 
-TEST(Program, RecordsThatTurnsWereWarmedUp) {
+TEST(Program, RecordsHowTurnsWereTaken) {
   TemporaryFolder folder;
   const std::string run =
       "run -k cpu/matmul/naive cpu/matmul/interchanged -a n=16 -o " + folder.path().string() + kQuick;
-  ASSERT_EQ(rung(run + "-a interleave=true -a warm_up=0.01").code, 0);
+  ASSERT_EQ(rung(run + "-a interleave=true -a warm_up=0.01 -a ratio_within=0.5").code, 0);
   ASSERT_EQ(rung(run + "-a warm_up=0.01").code, 0);
   const auto made = files(folder.path(), "adhoc.json");
   ASSERT_EQ(made.size(), 2u);
@@ -321,9 +321,11 @@ TEST(Program, RecordsThatTurnsWereWarmedUp) {
       if (entry.contains("interleaved_with")) {
         ++turns;
         EXPECT_EQ(entry["warm_up_seconds"], 0.01);
+        EXPECT_EQ(entry["ratio_within"], 0.5);
       } else {
         ++others;
         EXPECT_FALSE(entry.contains("warm_up_seconds"));
+        EXPECT_FALSE(entry.contains("ratio_within"));
       }
   }
   EXPECT_GT(turns, 0);
