@@ -19,8 +19,8 @@ from report.data.records import Point, Run
 
 PRECISION = {"ratio_within": 0.008, "samples": 30, "max_samples": 3000, "seconds": 10}
 """Ratios are known to 0.8 %, so that 2 % stand out, or as well as 10 seconds a kernel allow."""
-SWEEPS = {"cpu/matmul": "n=100", "cpu/vector_addition": "n=8000000"}
-"""A millisecond on one thread, in the caches; a few on all of them, from memory."""
+SWEEPS = {"cpu/matmul": "n=100", "cpu/vector_addition": "n=2000000"}
+"""Half a millisecond each: on one thread, in its caches; on all of them, from memory."""
 SLOWER = {"2": "two", "5": "five"}
 FEWEST_FOUND = {"two": 0.80, "five": 0.99}
 Pair = tuple[Point, Point]
