@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace rung {

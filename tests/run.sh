@@ -17,15 +17,19 @@ done
 
 # About time, so alone.
 alone='CpuCeilings.EveryPassTakesItsTime:HotPath.*:HarnessCost.*:CpuEvents.*:Host.*'
-# Each longer than about ten seconds: large sizes of what the other tests hold at small ones, faults at every instant of a
-# run, and counts of whole experiments.
-long='CpuCeilings.TriadFromMemoryIsAsFastAsStream:CpuMatmul.RowsAboutAPowerOfTwoApartAreRight'
-long+=':CpuMatmul.ManyRowsAreRightOnAnyNumberOfThreads:*EveryCpuKernel.IsRight/cpu_matmul_fused'
+# What takes long, and whose faults the other tests mostly see as well: further properties of each emulated kernel (that
+# its results are right and without hazards is tested always), kernels compiled again for a look at their machine code,
+# whole experiments counted, caches simulated, large sizes, and runs that are ended at every instant.
+long='*IsRightOnEveryDataSetAgainAndAgain/*:*RequestsTheBytesThatItDeclares/*:*EveryGeneralRung.*:*EveryRungWithLayouts.*'
 long+=':*HasNoHazardInAnyOrder/gpu_matmul_coarsened:*HasNoHazardInAnyOrder/gpu_matmul_strassen'
-long+=':*RequestsTheBytesThatItDeclares/gpu_matmul_coarsened:*IsRightOnEveryDataSetAgainAndAgain/gpu_matmul_wgmma_int8_slices'
-long+=':*HardwareCounters.EqualTheEmulators/emulator:*HardwareCounters.EqualTheEmulators/ratio'
-long+=':Faults.Of*:*Faults.CostTheirOwnPointAlone/hangs:Resume.RefusesWhatDecidesHowAPointIsSampled'
-long+=':Resume.IsNotBlockedByAnotherUnfinishedRun:Surroundings.ALongCountSaysHowLongItTakes'
+long+=':*HasNoHazardInAnyOrder/gpu_matmul_dynamic_tile:*HopperSass.*:*TensorSass.*:*SassOf.*:*HardwareCounters.*'
+long+=':LevelTraffic.*:SplitTail.*:PersistentShapes.*:BulkPrefixSum.*:*ErrorsOfTerms.*'
+long+=':HeatOracle.SeesFaultsInLargeFieldsBySamples:CpuCeilings.TriadFromMemoryIsAsFastAsStream'
+long+=':CpuMatmul.RowsAboutAPowerOfTwoApartAreRight:CpuMatmul.ManyRowsAreRightOnAnyNumberOfThreads'
+long+=':*EveryCpuKernel.IsRight/cpu_matmul_fused:Faults.Of*:*Faults.CostTheirOwnPointAlone/hangs'
+long+=':Resume.RefusesWhatDecidesHowAPointIsSampled:Resume.IsNotBlockedByAnotherUnfinishedRun'
+long+=':Program.SaysThatThreadsAreMoreThanProcessors:Program.KeepsWhatIsDoneOnCtrlCAndResumes'
+long+=':Surroundings.ALongCountSaysHowLongItTakes'
 left_out=''
 which=(-m "not long")
 [ "$all" = 1 ] && { alone+=":CpuCeilings.TriadFromMemoryIsAsFastAsStream"; which=(); } || left_out=":$long"

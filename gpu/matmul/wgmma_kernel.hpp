@@ -738,8 +738,8 @@ void run(const Call& call) {
   b.box_cols = kBByColumns ? kShape.depth() : kBoxCols, b.box_rows = kShape.box_rows();
   BoxedMatrix c;
   Output<Sum<kType>> out = output_of<kType, kShape>(call, it, c);
-  const Tail tail = tail_of(kShape, matmul_shape(call.params));
   if constexpr (kShape.splits_tail || kShape.general) {
+    const Tail tail = tail_of(kShape, matmul_shape(call.params));
     const bool turns_a = a_by_columns != kAByColumns, turns_b = b_by_columns != kBByColumns;
     const std::size_t partials = std::size_t(tail.partial_tiles()) * kShape.cluster;
     const Workspace& space = workspace(floats_of_copy(a, turns_a), floats_of_copy(b, turns_b),

@@ -225,7 +225,7 @@ class Point:
     @property
     def settled(self) -> bool:
         """Whether the harness's stop rule was met, so that the point may be drawn filled."""
-        return self.labels.get("stop_reason", "converged") == "converged"
+        return self.labels.get("stop_reason", "converged") in ("converged", "ratios converged")
 
 
 def _plain(value: float | str) -> str:

@@ -155,7 +155,7 @@ def test_long_names_take_no_minutes(tmp_path, quick, capsys, where, letters):
 NUMBERS = (0, -1, 1e-300, 5e-324, 1e300, 1e308, 10**400, float("nan"), float("inf"), -0.0, 2**63, 1e30)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))])
 def test_extreme_values_end_in_a_report_or_a_line(tmp_path, quick, capsys, seed):
     """One value of every sample, or one of the context, replaced: by one that no measurement has, or of another type."""
     choose = random.Random(seed)

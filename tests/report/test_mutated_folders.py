@@ -27,6 +27,7 @@ def patient(monkeypatch):
     monkeypatch.setattr(mutants, "SECONDS", 2)
 
 
+@pytest.mark.long
 def test_mutated_folders_end_in_a_report_or_in_a_line():
     """In a program of its own: a process that has typeset has threads, which the mutants' processes would lack."""
     ended = subprocess.run([sys.executable, mutants.__file__, "/nowhere", "--most", str(MUTANTS)],

@@ -63,6 +63,19 @@ TEST(Absent, RungsOnHighwaysVectorsAreNamedOnEveryBuild) {
     EXPECT_EQ(skip_of(name), is_missing ? reason : "") << name;
 }
 
+/// Or experiments that name them could not be read.
+TEST(Absent, VectorMathIsNamedOnEveryBuild) {
+  for (const char* name :
+       {"cpu/math/libmvec", "cpu/math_error/libmvec", "cpu/math/highway", "cpu/math_error/highway"}) {
+    SCOPED_TRACE(name);
+    const Kernel& kernel = find_kernel(name);
+    const std::string reason = kernel.refuse({{"function", 0}});
+    if (reason.empty()) continue;
+    EXPECT_TRUE(reason.starts_with("built without Highway") || reason.starts_with("needs a build by g++")) << reason;
+    EXPECT_THROW(kernel.run({}), Error);
+  }
+}
+
 TEST(Absent, AmxIsNamedOnEveryBuildAndRefusedWhereTheCpuHasNone) {
   const std::string skip = skip_of("cpu/matmul/amx_bf16");
   EXPECT_EQ(skip.find('\n'), std::string::npos);
