@@ -181,7 +181,7 @@ TEST_P(HardwareCounters, EqualTheEmulators) {
   // Lanes load together if they are at one place in the code, and here the compiler lays loops out in other pieces.
   GTEST_SKIP() << "the sanitizers change the code that the emulator follows";
 #elif defined(__clang__)
-  GTEST_SKIP() << "clang moves some accesses, by which a few counts differ: with g++ they are equal";
+  GTEST_SKIP() << "clang may move accesses, by which counts differ: with g++ they are equal";
 #endif
   int compared = 0;
   for (const Json& recorded : recorded_counters()) {

@@ -14,7 +14,7 @@
 namespace rung {
 namespace {
 
-bool has_addr2line() {
+bool can_name_lines() {
 #ifdef __clang__
   return false;  // some of its accesses have the lines of the emulator's functions, not of the kernel that calls them
 #else
@@ -36,7 +36,7 @@ __global__ void transposed_sum(const mem<float>* from, mem<float>* to) {
 }
 
 TEST(CountLines, EachLineHasItsOwnAccessesAndItsText) {
-  if (!has_addr2line()) GTEST_SKIP() << "there is no addr2line, or clang compiled the kernel";
+  if (!can_name_lines()) GTEST_SKIP() << "there is no addr2line, or clang compiled the kernel";
   Array<float> from(1024), to(256);
   const auto lines = counts_by_line(
       counted(kOneWarp, EmulatorOptions{.lines = true}, transposed_sum, from.on_device(), to.on_device()));
@@ -265,7 +265,7 @@ TEST(CountProgram, LinesAddUpToTheKernelsCounts) {
       if (access["kind"] == "global load") loaded += access["bytes"].get<std::uint64_t>();
       if (access["kind"] == "shared load") conflict_free += access["transactions"].get<std::uint64_t>();
     }
-    if (has_addr2line()) {
+    if (can_name_lines()) {
       EXPECT_EQ(line["file"], "gpu/matmul/tiled.cu");
       EXPECT_GT(line["line"], 0);
       EXPECT_NE(line["text"], "");
@@ -282,7 +282,7 @@ TEST(CountProgram, TheTablesFitAndNeedNoAddr2line) {
   const Ended ended = rung_count("gpu/matmul/tiled --n 32 --lines");
   EXPECT_EQ(ended.code, 0);
   EXPECT_LE(width(ended.output), 100u) << ended.output;
-  if (has_addr2line()) {
+  if (can_name_lines()) {
     EXPECT_TRUE(contains(ended.output, "as[ty][tx] = a[row * n + phase * Tile + tx];")) << ended.output;
   }
   const Ended without = rung_count("gpu/matmul/tiled --n 32 --lines", "PATH=/nowhere");
