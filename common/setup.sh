@@ -9,6 +9,8 @@ cd "$top"
 packages=(cmake ninja-build g++ git libbenchmark-dev libgtest-dev libeigen3-dev libopenblas-openmp-dev libdnnl-dev libcli11-dev
   libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libhwloc-dev libhwy-dev libboost-context-dev python3 python3-venv)
 
+targets=(all)  # what is built
+
 say() { printf '== %s\n' "$*"; }
 
 as_root() {
@@ -86,7 +88,7 @@ build() {
   [ -z "${RUNG_SOURCES:-}" ] || sources=("-DRUNG_SOURCES=$RUNG_SOURCES")
   if cmake -S . -B build "${generator[@]}" "${sources[@]}" "$@" >build.log 2>&1; then
     sed -n 's/^--   \(.*: missing\)/   \1/p' build.log
-    cmake --build build >>build.log 2>&1 && return 0
+    cmake --build build --target "${targets[@]}" >>build.log 2>&1 && return 0
   fi
   tail -n 40 build.log
   say "the build failed: see build.log"

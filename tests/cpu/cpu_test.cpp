@@ -167,7 +167,7 @@ Busy busy_threads(Target& host, const Kernel& kernel) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200));  // other pools' threads spin for a while, then sleep
   const auto before = thread_seconds();
   const auto start = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(300)) host.run(kernel, workload.call());
+  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(150)) host.run(kernel, workload.call());
   std::map<std::string, double> used = thread_seconds();
   double most = 0;
   for (auto& [thread, seconds] : used) {

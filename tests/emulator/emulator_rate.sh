@@ -11,6 +11,7 @@ python=${PYTHON:-python3}
 export PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive  # a thread that waits takes no processor time
 
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+cmake --build "$build" --target emulator_rate faulty_kernels_emulated >&2
 "$build/tests/faulty_kernels_emulated" --json >"$work/faults.json"
 "$build/tests/emulator_rate" >"$work/rung.json"
 peers=()

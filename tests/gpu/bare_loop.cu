@@ -1,4 +1,5 @@
 /// What the GPU harness is measured against: a kernel of the suite in the plainest event-timed loop, nothing around it.
+/// `cmake --build build --target bare_loop` builds it.
 ///   bare_loop [N]     prints the median GFLOP/s of the 32-wide tiled kernel; `rung run` must agree within 3 %
 #include <cuda_runtime.h>
 

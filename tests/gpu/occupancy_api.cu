@@ -1,5 +1,5 @@
 /// The occupancy model against the CUDA API on the GPU at hand: seeded random blocks of kernels with many different
-/// register counts and some static shared memory.
+/// register counts and some static shared memory. `cmake --build build --target occupancy_api` builds it.
 ///
 ///   occupancy_api [FILE.csv]     exit 0 if all agree, 1 if any differs, 2 if the comparison could not be made
 #include <cuda_runtime.h>

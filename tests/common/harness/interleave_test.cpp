@@ -104,7 +104,7 @@ TEST(MeasureTogether, GoesOnUntilTheRatiosAreKnown) {
     EXPECT_EQ(results[0].measurement.samples.size(), results[2].measurement.samples.size());
     return results[2].measurement.samples.size();
   };
-  const std::size_t coarse = samples(0.2, 100'000), fine = samples(0.02, 100'000);
+  const std::size_t coarse = samples(0.3, 100'000), fine = samples(0.04, 100'000);
   EXPECT_GT(fine, 2 * coarse) << "the noisy one's ratio takes longer to know well";
   EXPECT_EQ(samples(1e-6, 60), 60u) << "as many as it may";
 }

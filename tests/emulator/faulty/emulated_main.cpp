@@ -1,4 +1,5 @@
-/// What the emulator says of the planted faults and of their right twins:
+/// What the emulator says of the planted faults and of their right twins (`cmake --build build --target
+/// faulty_kernels_emulated` builds it):
 ///   faulty_kernels_emulated           one line for each
 ///   faulty_kernels_emulated --json    the same as JSON, for experiments/recorded/MACHINE/hazards.json
 /// Exit codes: 0 every fault is found in every order and no twin alarms, 1 not so, 2 wrong usage.

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # What compute-sanitizer's tools say of the planted faults and their right twins, on a machine with a GPU:
+#   cmake --build build --target faulty_kernels
 #   bash tests/emulator/faulty/sanitize.sh build/tests/emulator/faulty/faulty_kernels experiments/recorded/MACHINE/sanitizer.json
 # Each kernel runs in a process of its own under each tool, 60 s at most; those that never end are left out.
 set -euo pipefail
-[ $# -eq 2 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,4p' "$0" | sed 's/^# //'; exit 2; }
 command -v compute-sanitizer >/dev/null || { echo "sanitize.sh: compute-sanitizer is not on the PATH" >&2; exit 2; }
 program=$(realpath "$1") target=$(realpath -m "$2")
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
