@@ -3,9 +3,10 @@
 #   bash experiments/record.sh MACHINE [EXPERIMENT…] [-- FLAGS OF rung run]
 # The full study of every experiment, or of those named; with ncu, hardware counters of their points; what the emulator
 # says of the planted faults and, with compute-sanitizer, what that says; with nvcc, which snippets compile. A file is
-# replaced when its part is done: after an interruption, name the experiments that are missing. For the GPU's side alone: -- --benchmark_filter=gpu/
-# Builds nothing: `bash tests/run.sh` does. Commit first, since the results carry the commit. Exit codes: those of
-# `rung run`; 2 wrong usage.
+# replaced when its part is done: after an interruption, name the experiments that are missing. For the GPU's side
+# alone: -- --benchmark_filter=gpu/
+# Builds nothing but the planted faults: `bash tests/run.sh` does. Commit first, since the results carry the commit.
+# Exit codes: those of `rung run`; 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -ge 1 ] || { sed -n '2,3p' "$0" | sed 's/^# //'; exit 2; }
@@ -37,6 +38,9 @@ if [ -n "$has_gpu" ] && command -v ncu >/dev/null; then
   for name in "${names[@]}"; do bash experiments/profile.sh "$name" "$target/counters.json" || true; done
 fi
 
+if grep -qs '^RUNG_TESTS:BOOL=ON' build/CMakeCache.txt; then
+  cmake --build build --target test_programs >build.log 2>&1 || echo "record.sh: no planted faults: see build.log" >&2
+fi
 faults=build/tests/faulty_kernels_emulated
 [ ! -x $faults ] || { $faults --json >"$runs/hazards.json" && mv "$runs/hazards.json" "$target/"; }
 faults=build/tests/emulator/faulty/faulty_kernels
