@@ -18,11 +18,14 @@ constexpr std::int64_t kBlock = 16;  // float32 of a line
 
 constexpr int kWidest = kVectorBytes / sizeof(float);
 
-/// Vectors of kWidth elements: aligned, and anywhere in a row of A.
+/// Vectors of kWidth elements: aligned, and anywhere in a row of A. (Of two attributes of one alias that depends on a
+/// parameter, clang leaves `aligned` out.)
 template <int kWidth>
 using Vector __attribute__((vector_size(kWidth * sizeof(float)), may_alias)) = float;
 template <int kWidth>
-using LooseVector __attribute__((vector_size(kWidth * sizeof(float)), may_alias, aligned(4))) = float;
+struct __attribute__((packed, may_alias)) LooseVector {
+  Vector<kWidth> lanes;
+};
 
 /// Exchanges, in each pair of rows `kDistance` apart, what is off the diagonal of the blocks of 2 x 2 that they form.
 template <int kDistance, int kWidth, std::size_t... Lane>
@@ -57,7 +60,7 @@ inline void transpose_block(const float* a, std::int64_t cols, float* b, std::in
     for (int i = 0; i < kSquares; ++i) {
 #pragma GCC unroll 16
       for (int row = 0; row < kWidth; ++row)
-        square[i][row] = *reinterpret_cast<const LooseVector<kWidth>*>(a + (kWidth * i + row) * cols + across);
+        square[i][row] = reinterpret_cast<const LooseVector<kWidth>*>(a + (kWidth * i + row) * cols + across)->lanes;
       transpose_square<kWidth>(square[i]);
     }
 #pragma GCC unroll 16

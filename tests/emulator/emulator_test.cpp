@@ -389,6 +389,9 @@ __global__ void walk_ways(mem<int>* out, int group) {
 }
 
 TEST(EmulatorConstant, WaysAreCountedOnceForEachThatAWarpWalks) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang may lay out a branch so that one way leads back, as if to the next round of the loop";
+#endif
   Array<int> out(128);
   for (const int group : {1, 3, 16, 32, 64, 128})
     EXPECT_EQ(counted({{1}, {128}}, {}, walk_ways, out.on_device(), group).constant_requests, group < 32 ? 24u : 12u)
