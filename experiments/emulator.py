@@ -93,11 +93,12 @@ def _counts_text(part: Part | None, pairs: Pairs) -> list[str]:
     if not pairs:
         return []
     certain = tuple(q for q in EXECUTED if q.title not in COMPILED)
+    others = sorted({p.kernel.title for p, seen in pairs if not _is_equal(p, seen, certain)})
     equal = sum(_is_equal(p, seen, certain) for p, seen in pairs)
     kernels = len({p.kernel.name for p, _ in pairs})
     text = (f"For {'all' if equal == len(pairs) else f'{equal} of'} {len(pairs)} points of {words.counted(kernels, 'kernel')} the "
             f"emulator counts exactly the operations, requests and sectors of global memory that the {part.counter_machine} "
-            "does.")
+            f"does{f'; the others are of {words.joined(others)}' if others else ''}.")
     shared = [pair for p, seen in pairs if (pair := _both(_named("shared requests"), p, seen)) and pair[0]]
     fewer = sum(b < a for a, b in shared)
     text += (" It counts what the source says, while the GPU runs what the compiler made of it")

@@ -171,7 +171,7 @@ class Host final : public Target {
     }
   }
   std::set<int> busy_threads() const override { return others_that_run(); }
-  void end_idle_threads() override { omp_pause_resource_all(omp_pause_hard); }  // softly, clang keeps them
+  void end_idle_threads() override { omp_pause_resource_all(omp_pause_soft); }
 
   void run(const Kernel& kernel, const Call& call) override {
     if (kernel.reset) kernel.reset(call);

@@ -51,6 +51,7 @@ const std::vector<Difference>& differences() {
        "gpu/blur/separable",
        {"load_requests", "l1_load_sectors"},
        "unrolled loops at the edge load in more parts"},
+      {"emulator", "gpu/sum/lock", {"atomic_requests"}, "blocks try again until another has left the lock"},
       {"heat",
        "gpu/heat/shared_tile",
        {"load_requests", "async_requests"},

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Fuzzes what reads text that others wrote (experiments, pictures, journals, amounts, axes and questions of command lines),
 # under the address and undefined-behaviour sanitizers, guided by coverage:  bash tests/fuzz/run.sh [SECONDS]
-# Needs clang++ with libFuzzer (Debian: clang, libclang-rt-dev), fmt, toml++, nlohmann-json and CLI11. Built into
-# $BUILD/fuzz. 600 seconds unless told, after the build, shared by the readers, of which $JOBS (1) run at once; what they
-# learn stays in $BUILD/fuzz/corpus. The code is 1 if an input makes a reader crash, hang or leak: its path is told.
+# Needs clang++ with libFuzzer and OpenMP (Debian: clang, libclang-rt-dev, libomp-dev), fmt, toml++, nlohmann-json and
+# CLI11. Built into $BUILD/fuzz. 600 seconds unless told, after the build, shared by the readers, of which $JOBS (1) run
+# at once; what they learn stays in $BUILD/fuzz/corpus. The code is 1 if an input makes a reader crash, hang or leak: its
+# path is told.
 # What the report reads (results, claims, ncu's CSV) is fuzzed by tests/fuzz/report.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

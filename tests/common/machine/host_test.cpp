@@ -128,6 +128,9 @@ TEST(Host, ThreadsOfTheNextKernelAreNotWaitedFor) {
 }
 
 TEST(Host, IdleThreadsAreEndedAndMadeAnew) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang's OpenMP keeps its threads; made to end them, it crashes in a study's process";
+#endif
   const auto host = open_host();
   const auto threads = [] {
     int count = 0;
