@@ -98,7 +98,7 @@ StackArea StackPool::next() {
     constexpr std::size_t bytes = kGuardPage + kStacksPerArea * kStackBytes;
     void* area = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) throw Error("the emulator is out of memory for the stacks of a block's threads");
-    madvise(area, bytes, MADV_NOHUGEPAGE);   // a huge page for each stack would exhaust the memory
+    madvise(area, bytes, MADV_NOHUGEPAGE);  // a huge page for each stack would exhaust the memory
     mprotect(area, kGuardPage, PROT_NONE);  // a guard page stops endless recursion
     areas_.emplace_back(static_cast<std::byte*>(area), Unmap{bytes});
   }

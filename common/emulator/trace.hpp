@@ -12,8 +12,8 @@ namespace rung {
 inline namespace emulated {
 
 #define RUNG_INLINE [[gnu::always_inline]] inline
-/// For functions that kernel code calls but that are not part of it: their own basic blocks are not traced, and each call
-/// stays at its place.
+/// For functions that kernel code calls but that are not part of it: their own basic blocks are not traced, and each
+/// call stays at its place.
 #ifdef __clang__
 #define RUNG_UNTRACED [[gnu::noinline, clang::nomerge, clang::no_sanitize("coverage")]]
 #else

@@ -161,13 +161,13 @@ class Host final : public Target {
     return kernel.side() == "cpu" ? "" : "runs on the " + kernel.side() + ", not on the host's cores";
   }
 
-  /// A process in which some thread never rests is waited for once.
+  /// A process in which some thread never rests is waited for once. Clang's OpenMP spins for 200 ms.
   void settle(const std::set<int>& own) override {
     using namespace std::chrono_literals;
     const auto start = Clock::now();
     while (can_settle_ && !std::ranges::includes(own, others_that_run())) {
       std::this_thread::sleep_for(1ms);
-      can_settle_ = Clock::now() - start < 200ms;
+      can_settle_ = Clock::now() - start < 250ms;
     }
   }
   std::set<int> busy_threads() const override { return others_that_run(); }

@@ -32,8 +32,8 @@ struct DeviceLost : Error {
   using Error::Error;
 };
 
-/// The device cannot launch this kernel in this shape, since not even one block fits, or a library has no kernel for the
-/// call. The point is skipped.
+/// The device cannot launch this kernel in this shape, since not even one block fits, or a library has no kernel for
+/// the call. The point is skipped.
 struct LaunchRefused : Error {
   using Error::Error;
 };
@@ -106,8 +106,8 @@ class Target {
 
   /// Why this kernel cannot run here (compute capability, launch limits); empty if it can.
   virtual std::string refuse(const Kernel& kernel, const Call& call) const = 0;
-  /// Waits, a fifth of a second at most, until what another kernel has left behind no longer takes time from the next:
-  /// idle threads of OpenMP and of the libraries go on looking for work for some milliseconds, on the same cores.
+  /// Waits, a quarter of a second at most, until what another kernel has left behind no longer takes time from the
+  /// next: idle threads of OpenMP and of the libraries go on looking for work for some milliseconds, on the same cores.
   /// Threads of `own` may go on: they are those that the next kernel itself keeps busy.
   virtual void settle(const std::set<int>& /*own*/ = {}) {}
   /// How long a kernel runs after others have run, before it is timed: on the host until threads that slept are awake

@@ -1,8 +1,8 @@
 /// Occupancy by arithmetic: how many blocks of a kernel an SM holds at once, and what stops it from holding more.
 ///
 /// Sources: the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; NVIDIA's occupancy
-/// calculator (for the allocation units); checked against the CUDA occupancy API on a GPU (tests/gpu/occupancy_api.cu) and
-/// against cuda_occupancy.h (tests/common/model/model_test.cpp).
+/// calculator (for the allocation units); checked against the CUDA occupancy API on a GPU (tests/gpu/occupancy_api.cu)
+/// and against cuda_occupancy.h (tests/common/model/model_test.cpp).
 #pragma once
 
 #include <cstdint>

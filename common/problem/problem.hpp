@@ -163,9 +163,7 @@ Check compare_in_order(const std::string& name, const T* got, std::int64_t n, st
 /// The same with expected(i), which needs no order.
 template <typename T, typename Function>
 Check compare_elements(const std::string& name, const T* got, std::int64_t n, const Function& expected) {
-  return compare_in_order(name, got, n, 256, [&](std::int64_t) {
-    return [&](std::int64_t i) { return expected(i); };
-  });
+  return compare_in_order(name, got, n, 256, [&](std::int64_t) { return [&](std::int64_t i) { return expected(i); }; });
 }
 
 /// Higham's gamma_n = n u / (1 - n u) for float32, u = 2^-24: the bound on n roundings.

@@ -19,8 +19,8 @@
 /// Source: McDonnell, Box-filtering techniques, 1981 (running sums); CUDA C++ Programming Guide, asynchronous copies.
 #include <limits>
 
-#include "gpu/blur/window.hpp"
 #include "common/machine/device_facts.hpp"
+#include "gpu/blur/window.hpp"
 
 namespace rung {
 namespace {

@@ -3,9 +3,9 @@
 /// keeps every multiprocessor busy to the end.
 #include <algorithm>
 
+#include "common/machine/device_facts.hpp"
 #include "common/problem/copy.hpp"
 #include "gpu/ceilings/quad.hpp"
-#include "common/machine/device_facts.hpp"
 
 namespace rung {
 namespace {

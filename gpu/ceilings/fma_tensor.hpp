@@ -1,8 +1,8 @@
 /// What the ceilings of tensor cores share, but for the kernel (fma_tensor_kernel.hpp): their launch and their record.
 #pragma once
 
-#include "common/problem/fma_tiles.hpp"
 #include "common/machine/device_facts.hpp"
+#include "common/problem/fma_tiles.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung::fma_tensor {

@@ -3,8 +3,8 @@
 /// way to cover the latency of memory (Little's law): rate x latency, about 20 KB for each multiprocessor of an H200.
 #include <algorithm>
 
-#include "gpu/ceilings/quad.hpp"
 #include "common/machine/device_facts.hpp"
+#include "gpu/ceilings/quad.hpp"
 
 namespace rung {
 namespace {

@@ -3,8 +3,8 @@
 /// in the passes before, one that some other multiprocessor has just read.
 #include <algorithm>
 
-#include "gpu/ceilings/quad.hpp"
 #include "common/machine/device_facts.hpp"
+#include "gpu/ceilings/quad.hpp"
 
 namespace rung {
 namespace {

@@ -1,7 +1,7 @@
 /// The rate of shared memory: each block brings its slice of the array in once and then reads it `passes` times, 16
 /// bytes per thread and load, without bank conflicts. 32 banks of 4 bytes give 128 bytes per clock and multiprocessor.
-#include "gpu/ceilings/quad.hpp"
 #include "common/machine/device_facts.hpp"
+#include "gpu/ceilings/quad.hpp"
 
 namespace rung {
 namespace {

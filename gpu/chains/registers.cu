@@ -2,8 +2,8 @@
 /// its next multiply-add when the one before has ended, some 4 cycles later, so a scheduler that starts one for a warp
 /// in every cycle needs about 4 of them that do not depend on each other: 4 warps with a chain each, or one with 4.
 /// Floor: the operations over the FP32 peak of as many multiprocessors as have a block.
-#include "common/problem/chains.hpp"
 #include "common/machine/device_facts.hpp"
+#include "common/problem/chains.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

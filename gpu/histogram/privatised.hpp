@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "common/problem/histogram.hpp"
 #include "common/machine/device_facts.hpp"
+#include "common/problem/histogram.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

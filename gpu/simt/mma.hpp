@@ -121,7 +121,8 @@ RUNG_UNTRACED inline float truncated(double x) {
 }
 
 template <Type kType>
-RUNG_UNTRACED inline void multiply_fragments(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2], Where where) {
+RUNG_UNTRACED inline void multiply_fragments(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                             Where where) {
   unsigned as[4][32], bs[2][32];
   exchange_words(a[0], a[1], as[0], as[1], where);
   exchange_words(a[2], a[3], as[2], as[3], where);

@@ -2,9 +2,9 @@
 /// neighbours. Memory has a latency of hundreds of cycles, so a multiprocessor draws its share of the bandwidth only
 /// with bandwidth x latency bytes under way (Little's law): tens of kilobytes. Floor: the bytes over the bandwidth of
 /// DRAM.
+#include "common/machine/device_facts.hpp"
 #include "common/problem/slices.hpp"
 #include "gpu/ceilings/quad.hpp"
-#include "common/machine/device_facts.hpp"
 
 namespace rung {
 namespace {

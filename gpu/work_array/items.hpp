@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "common/problem/work_array.hpp"
 #include "common/machine/device_facts.hpp"
+#include "common/problem/work_array.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

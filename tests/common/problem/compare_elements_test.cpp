@@ -12,9 +12,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 Check compared(double got, double want, double bound) {
-  return compare_elements("y", &got, 1, [=](std::int64_t) {
-    return Expected{want, bound};
-  });
+  return compare_elements("y", &got, 1, [=](std::int64_t) { return Expected{want, bound}; });
 }
 
 TEST(CompareElements, WithinTheBoundPassesAndTellsItsShare) {
@@ -47,9 +45,7 @@ TEST(CompareElements, NanAndInfinityPassOnlyWhereTheyShouldBe) {
 TEST(CompareElements, TheFirstWrongOneIsNamedAndTheLargestShareKept) {
   std::vector<double> got(100'000, 1);
   got[70'001] = 3, got[70'000] = 2.5, got[5] = 1.25;
-  const Check check = compare_elements("y", got.data(), std::ssize(got), [](std::int64_t) {
-    return Expected{1, 1};
-  });
+  const Check check = compare_elements("y", got.data(), std::ssize(got), [](std::int64_t) { return Expected{1, 1}; });
   EXPECT_EQ(check.failure, "y[70000] is 2.5, not 1");
   EXPECT_EQ(check.max_error_ratio, 2);
 }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/machine/target.hpp"
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/emulator.hpp"
+#include "common/machine/target.hpp"
 #include "tests/emulator/faulty/faulty.hpp"
 
 namespace rung {

@@ -1,5 +1,5 @@
-/// Runs one of the planted faults on the GPU, for compute-sanitizer to watch (`cmake --build build --target faulty_kernels`
-/// builds it):
+/// Runs one of the planted faults on the GPU, for compute-sanitizer to watch (`cmake --build build --target
+/// faulty_kernels` builds it):
 ///   faulty_kernels --list            every name, one a line; those that never end have " runaway" after them
 ///   faulty_kernels NAME              runs it once, each buffer a cudaMalloc of exactly its size
 ///   faulty_kernels NAME LAUNCHES     runs it so often, on inputs that are not zero, and prints how many of the results
