@@ -15,6 +15,7 @@
 #include "common/harness/workload.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/machine/target.hpp"
+#include "cpu/matmul/micro_kernel.hpp"
 
 namespace rung {
 namespace {
@@ -59,7 +60,10 @@ std::vector<const Kernel*> matmul_kernels() {
   return all;
 }
 
+bool has_micro_kernel() { return !refuse_simd({{"simd", 128}}).starts_with("built without "); }
+
 TEST(CpuMatmul, EveryWidthOfVectorsIsRightInPartsOfLargerMatrices) {
+  if (!has_micro_kernel()) GTEST_SKIP() << "built without Highway";
   const auto host = open_host();
   int widths = 0;
   for (const Kernel* kernel : matmul_kernels())
@@ -128,6 +132,7 @@ TEST(CpuMatmul, RowsAboutAPowerOfTwoApartAreRight) {
 
 /// A width is refused with what the CPU has instead, and never run: it would be an illegal instruction.
 TEST(CpuMatmul, WidthsThatTheCpuLacksAreRefused) {
+  if (!has_micro_kernel()) GTEST_SKIP() << "built without Highway";
   const Kernel& kernel = find_kernel("cpu/matmul/fused");
   const bool has_avx512 = cpu_info().simd == "AVX-512";
   EXPECT_EQ(refusal_of(kernel, with_tunables(kernel, {{"simd", 512}})).empty(), has_avx512);

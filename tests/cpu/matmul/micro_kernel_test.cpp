@@ -103,7 +103,9 @@ void check_tiles(const MicroKernels& simd, FromB from) {
 }
 
 TEST(CpuMicroKernel, EveryTileIsRightAndStaysWithinItsOperands) {
-  ASSERT_FALSE(widths().empty()) << "no vectors: " << refuse_simd({{"simd", 128}});
+  const std::string refusal = refuse_simd({{"simd", 128}});
+  if (refusal.starts_with("built without ")) GTEST_SKIP() << refusal;
+  ASSERT_FALSE(widths().empty()) << refusal;
   for (const MicroKernels* simd : widths())
     for (const FromB from : {FromB::matrix, FromB::packed, FromB::packing}) check_tiles(*simd, from);
 }
