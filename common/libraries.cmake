@@ -190,6 +190,7 @@ endfunction()
 #              [COST text])                                  optional: what is left out without it
 # A library with sources has a macro rung_build_NAME(folder), which defines the target.
 function(rung_library name)
+  set_property(GLOBAL APPEND PROPERTY rung_known_libraries ${name})
   cmake_parse_arguments(PARSE_ARGV 1 it "" "TITLE;TARGET;PACKAGE;COST;HEADER" "FIND;LIBRARY;SUFFIXES;VERSION_IN;ALSO")
   set(version "")
   set(state "")
@@ -337,6 +338,13 @@ if(RUNG_TESTS)
   rung_library(googletest TITLE GoogleTest TARGET GTest::gtest_main FIND GTest PACKAGE libgtest-dev
                COST "no C++ tests")
 endif()
+get_property(known GLOBAL PROPERTY rung_known_libraries)
+foreach(name ${RUNG_WITHOUT})
+  if(NOT name IN_LIST known AND NOT name STREQUAL "googletest")
+    list(JOIN known ", " known)
+    message(FATAL_ERROR "RUNG_WITHOUT: there is no library '${name}', but ${known}")
+  endif()
+endforeach()
 
 # The summary, and the same for the program. Called at the end of the configuration.
 function(rung_summary file)

@@ -81,6 +81,11 @@ def test_what_is_missing_is_named_with_its_package(tmp_path):
            "and Ubuntu libtomlplusplus-dev) Install the packages" in output
 
 
+def test_a_name_that_no_library_has_is_refused(tmp_path):
+    code, output = configure(tmp_path, "-DRUNG_WITHOUT=hwloc;OpenBLAS")
+    assert code != 0 and "there is no library 'OpenBLAS', but benchmark, fmt," in output
+
+
 def test_a_folder_of_sources_serves_whatever_is_not_installed(tmp_path):
     sources = tmp_path / "sources"
     sources.mkdir()
