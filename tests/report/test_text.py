@@ -66,6 +66,14 @@ def test_every_caption_says_where_when_how_and_how_often(tmp_path):
     assert "Hollow: sampling ended before the median settled." in text and "1 point ran at a throttled clock." in text
 
 
+def test_points_that_were_sampled_until_their_ratios_were_known_are_not_hollow(tmp_path):
+    run = ladder()
+    run.rate("gpu/matmul/known", 10, stop_reason="ratios converged")
+    run.save(tmp_path)
+    part = collect([tmp_path], []).views[0].gpu
+    assert all(p.settled for p in part.timed()) and "Hollow" not in words.provenance(part, part.timed())
+
+
 def test_citations_name_the_document():
     assert sources.cite("zhou2015", "slide 12") == "Zhou, 2015, slide 12"
     assert sources.cite("williams2009") == "Williams and others, 2009"
