@@ -82,7 +82,7 @@ double least_seconds_of(const std::function<void()>& action) {
 
 TEST(Host, SettlesWhenIdleThreadsHaveGoneToSleep) {
   const auto host = open_host();
-  if (seconds_of([&] { host->settle(); }) > 0.2)  // OpenMP's own spin for so long at most
+  if (seconds_of([&] { host->settle(); }) >= 0.25)  // OpenMP's own threads, if they spin
     GTEST_SKIP() << "a thread of this process does not get to rest on this busy machine";
   std::atomic<bool> slept = false, may_end = false;
   std::thread idle([&] {
