@@ -18,8 +18,9 @@ done
 # About time, so alone.
 alone='CpuCeilings.EveryPassTakesItsTime:HotPath.*:HarnessCost.*:CpuEvents.*:Host.*'
 # What takes long, and whose faults the other tests mostly see as well: further properties of each emulated kernel (that
-# its results are right and without hazards is tested always), kernels compiled again for a look at their machine code,
-# whole experiments counted, caches simulated, large sizes, and runs that are ended at every instant.
+# its results are right is tested always; that it has no hazards, for all but a few slow ones), kernels compiled again
+# for a look at their machine code, whole experiments counted, caches simulated, large sizes, and runs that are ended at
+# every instant.
 long='*IsRightOnEveryDataSetAgainAndAgain/*:*RequestsTheBytesThatItDeclares/*:*EveryGeneralRung.*:*EveryRungWithLayouts.*'
 long+=':*HasNoHazardInAnyOrder/gpu_matmul_coarsened:*HasNoHazardInAnyOrder/gpu_matmul_strassen'
 long+=':*HasNoHazardInAnyOrder/gpu_matmul_dynamic_tile:*HopperSass.*:*TensorSass.*:*SassOf.*:*HardwareCounters.*'
