@@ -61,7 +61,7 @@ def profiled(folder, kernels_of_b, filter="gpu", failing=""):
                                 "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES), "FAILING": failing}
     command = ["bash", str(ROOT / "experiments" / "profile.sh"), "b", str(folder / "counters.json"),
                *([filter] if filter else [])]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     file = folder / "counters.json"
     return json.loads(file.read_text()) if file.exists() else None, done, len(runs.read_text().split())
 
