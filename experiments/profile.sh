@@ -3,9 +3,9 @@
 #   bash experiments/profile.sh EXPERIMENT COUNTERS.json ['REGEX over point names']
 # Without a REGEX, for all that are counted, to set the two beside each other, and for sweeps that say counters = true.
 # Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
-# Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are. All points
-# share one run of the program, which launches an empty kernel between them to tell them apart, and lets ncu watch the
-# points' own kernels only.
+# Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are. Several
+# points share one run of the program, which launches an empty kernel between them to tell them apart, and lets ncu watch
+# the points' own kernels only. COUNTERS.json is written after each run, so that an end from outside costs one run's.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -eq 2 ] || [ $# -eq 3 ] || { sed -n '2,4p' "$0" | sed 's/^# //'; exit 2; }
@@ -52,13 +52,33 @@ done
 [ ${#left_out[@]} -eq 0 ] || echo "this ncu does not list, so they are left out: ${left_out[*]}"
 
 experiment=$1
-selection=(--profile)
-[ $# -eq 2 ] || selection+=(--benchmark_filter="$3")
-points=$("$rung" run "$experiment" --full --benchmark_list_tests "${selection[@]}" | { grep -cE '^(count/)?gpu/' || true; })
-[ "$points" -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
-echo "$experiment: $points points"
-code=0
-ncu --profile-from-start off --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
-  --log-file "$logs/csv" "$rung" run "$experiment" --full "${selection[@]}" </dev/null >"$logs/points" || code=$?
-[ $code = 0 ] || { echo "profile.sh: ncu ended with code $code:" >&2; tail -qn 2 "$logs/csv" "$logs/points" >&2 || true; }
-"$python" -m report.counters "$logs/points" "$logs/csv" "$2"
+selection=()
+[ $# -eq 2 ] || selection=(--benchmark_filter="$3")
+mapfile -t points < <("$rung" run "$experiment" --full --benchmark_list_tests --profile "${selection[@]}" | grep -E '^(count/)?gpu/')
+[ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
+echo "$experiment: ${#points[@]} points"
+
+# Counters of the points that a regular expression names, added to the file.
+read_counters() {
+  local code=0
+  rm -f "$logs/csv"
+  ncu --profile-from-start off --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
+    --log-file "$logs/csv" "$rung" run "$experiment" --full --profile --benchmark_filter="$1" </dev/null >"$logs/points" || code=$?
+  [ $code = 0 ] || { echo "profile.sh: ncu ended with code $code:" >&2; tail -qn 2 "$logs/csv" "$logs/points" >&2 || true; }
+  "$python" -m report.counters "$logs/points" "$logs/csv" "$2"
+}
+
+# As many points a run as rung takes names in a regular expression.
+most_letters=1000 together='' any=0
+for point in "${points[@]}" ''; do
+  if [ -z "$point" ] || [ $((${#together} + ${#point} + 5)) -gt $most_letters ]; then
+    code=0
+    read_counters "^(${together#|})\$" "$2" || code=$?
+    [ $code != 0 ] || any=1
+    [ $code != 4 ] || exit 4  # the file cannot be written
+    ! grep -qs ERR_NVGPUCTRPERM "$logs/csv" "$logs/points" || exit 2
+    together=''
+  fi
+  together+="|${point//[^a-z0-9_:\/]/.}"
+done
+[ $any = 1 ] || exit 2

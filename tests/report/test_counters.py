@@ -1,4 +1,4 @@
-"""experiments/profile.sh and report/counters.py: hardware counters of many points from one run of Nsight Compute."""
+"""experiments/profile.sh and report/counters.py: hardware counters of many points from few runs of Nsight Compute."""
 
 import json
 import os
@@ -32,6 +32,7 @@ args="$*"
 log=$(sed 's/.*--log-file \\([^ ]*\\).*/\\1/' <<<"$args")
 while [ "$1" != "$RUNG" ]; do shift; done
 echo run >>"$RUNS"
+[ "$(wc -l <"$RUNS")" = "$KILLS_IN_RUN" ] && kill -9 $PPID
 "$@"
 {
   echo '==PROF== Connected'
@@ -49,7 +50,7 @@ echo run >>"$RUNS"
 """
 
 
-def profiled(folder, kernels_of_b, filter="gpu", failing=""):
+def profiled(folder, kernels_of_b, filter="gpu", failing="", names=NAMES, kills_in_run=0):
     """Runs profile.sh where ncu and rung are such scripts; its counters.json, what it said, how often ncu ran."""
     (folder / "bin").mkdir()
     for name, text in (("ncu", NCU), ("rung", RUNG)):
@@ -58,7 +59,8 @@ def profiled(folder, kernels_of_b, filter="gpu", failing=""):
     runs = folder / "runs"
     runs.touch()
     environment = os.environ | {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "RUNG": str(folder / "bin" / "rung"),
-                                "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(NAMES), "FAILING": failing}
+                                "RUNS": str(runs), "KERNELS_OF_B": str(kernels_of_b), "NAMES": " ".join(names), "FAILING": failing,
+                                "KILLS_IN_RUN": str(kills_in_run)}
     command = ["bash", str(ROOT / "experiments" / "profile.sh"), "b", str(folder / "counters.json"),
                *([filter] if filter else [])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
@@ -73,6 +75,36 @@ def test_one_run_reads_all_points(tmp_path):
     assert data["machine"] == "GPU X" and list(data["points"]) == NAMES
     assert [p["l2_load_sectors"] for p in data["points"].values()] == [4, 5, 8, 9]
     assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 11300.0, "l2_load_sectors": 8.0, "kernels_launched": 1}
+
+
+MANY = [f"gpu/b/two_with_a_name_of_a_usual_length/n:{n}" for n in range(1, 61)]
+
+
+def test_points_are_read_in_few_runs(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, names=MANY)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {name: p["l2_load_sectors"] for name, p in data["points"].items()} == {n: float(n.split(":")[1]) for n in MANY}
+    assert 2 < runs < 5
+
+
+def test_what_was_read_is_kept_when_it_is_killed(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, names=MANY, kills_in_run=2)
+    assert done.returncode == -9 and runs == 2
+    assert 10 < len(data["points"]) < 40 and set(data["points"]) == set(MANY[:len(data["points"])])
+
+
+def test_a_run_whose_points_all_failed_does_not_end_the_others(tmp_path):
+    alone = "gpu/b/two_" + 900 * "x"
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, names=[alone, *MANY[:3]], failing=alone)
+    assert done.returncode == 0 and set(data["points"]) == set(MANY[:3]) and runs == 2
+    assert f"no counters for {alone}: too large" in done.stderr
+
+
+def test_without_the_right_to_read_counters_it_ends_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("test_counters.NCU", NCU.replace('"$@"\n', '"$@"; echo "==ERROR== ERR_NVGPUCTRPERM" >"$log"; exit 1\n', 1))
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, names=MANY)
+    assert done.returncode == 2 and data is None and runs == 1
+    assert done.stderr.count("ERR_NVGPUCTRPERM: ask") == 1
 
 
 def test_without_a_filter_those_that_profile_names_are_read(tmp_path):
