@@ -165,6 +165,12 @@ def _front(points: list[Point]) -> list[Point]:
     return front
 
 
+def _steps(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The corners of a line that goes right, then up, from place to place."""
+    turns = [(after[0], before[1]) for before, after in zip(places, places[1:])]
+    return [corner for pair in zip(places, turns) for corner in pair] + places[-1:]
+
+
 def _name(point: Point) -> str:
     return point.kernel.title if point.kernel.type == "fp32" else f"{words.type_name(point.kernel.type)}, {point.kernel.title}"
 
@@ -198,8 +204,11 @@ def _error_figure(view: View, part: Part | None) -> list[Figure]:
         ax.xaxis.set_major_formatter(lambda v, _: _power(v))
         ax.set_xlabel("Largest error over |A||B|")
         ax.set_ylabel(f"Performance [{unit}]")
-        ax.step([_error(p) for p in front], [p.value for p in front], where="post", color=style.PALE, linewidth=0.9, zorder=1)
+        corners = _steps([(_error(p), p.value) for p in front])
+        ax.plot(*zip(*corners), color=style.PALE, linewidth=0.9, zorder=1)
         sheet = Paper(labels.box_points(ax))
+        for start, end in zip(corners, corners[1:]):
+            sheet.line(labels.to_points(ax, *start), labels.to_points(ax, *end))
         dots = [marks.Mark("", _name(p), p.value, {"error": _error(p)}, p.kernel.is_library) for p in shown]
         for dot in dots:
             marks.draw(ax, dot, sheet)

@@ -99,6 +99,22 @@ def test_errors_stand_beside_rates(tmp_path):
     assert rows["wgmma_bf16x6", "8192"]["over"] == pytest.approx(120 / 51, rel=0.01) and "over" not in rows["cublas", "8192"]
 
 
+def test_labels_beside_rates_and_errors_stand_clear_of_the_line(tmp_path):
+    errors = {name: (error, error, error) for name, error in (("strassen_top", 0.6), ("wgmma_bf16x6", 90.0), ("cublas", 2.5))}
+    section = section_of(tmp_path, with_float32(measured(), errors=errors))
+    figure = next(f for f in section.figures if f.name == "tensor_cores_errors")
+    fig = style.figure(figure.height)
+    figure.draw(fig)
+    ax = fig.axes[0]
+    step = next(line for line in ax.lines if len(line.get_xdata()) > 1)
+    corners = ax.transData.transform(list(zip(*step.get_data())))
+    for text in ax.texts:
+        box = text.get_window_extent()
+        for (x0, y0), (x1, y1) in zip(corners, corners[1:]):
+            is_clear = max(x0, x1) < box.x0 or min(x0, x1) > box.x1 or max(y0, y1) < box.y0 or min(y0, y1) > box.y1
+            assert is_clear, text.get_text()
+
+
 def test_a_kernel_that_is_less_accurate_on_one_data_set_is_not_named(tmp_path):
     worse = ERRORS | {"wgmma_3xtf32": (1.1, 9.5, 0.5)}
     assert "wgmma_bf16x6 is the fastest at N = 8192" in plain(section_of(tmp_path, with_float32(measured(), errors=worse)).finding)
