@@ -22,12 +22,12 @@ from report.sections import comparison, generic
 
 
 @pytest.fixture(autouse=True)
-def within_a_minute():
+def within_minutes():
     """What hangs, fails."""
     def fail(*_):
         raise TimeoutError
     signal.signal(signal.SIGALRM, fail)
-    signal.alarm(60)
+    signal.alarm(300)
     yield
     signal.alarm(0)
 
