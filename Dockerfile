@@ -7,15 +7,12 @@
 # events and energy add --cap-add PERFMON and -v /sys/class/powercap:/sys/class/powercap:ro.
 ARG BASE=debian:bookworm
 FROM ${BASE}
-ENV DEBIAN_FRONTEND=noninteractive LANG=C.UTF-8
-COPY common/setup.sh report/requirements.txt /tmp/rung/
-RUN mkdir -p /tmp/rung/common /tmp/rung/report \
- && mv /tmp/rung/setup.sh /tmp/rung/common/ && mv /tmp/rung/requirements.txt /tmp/rung/report/ \
- && bash -euc 'source /tmp/rung/common/setup.sh; install_packages; cmake --version; g++ --version' \
- && apt-get clean && rm -rf /var/lib/apt/lists/*
+ENV DEBIAN_FRONTEND=noninteractive PIP_NO_CACHE_DIR=1 LANG=C.UTF-8
 WORKDIR /rung
+COPY common/setup.sh common/
+COPY report/requirements.txt report/
+RUN bash -euc 'source common/setup.sh; install_packages; find_python; "$python" -c "import typst"; cmake --version; g++ --version' \
+ && apt-get clean && rm -rf build *.log /var/lib/apt/lists/*
 COPY . .
-RUN python3 -m venv --system-site-packages .venv \
- && .venv/bin/pip install --no-cache-dir --quiet -r report/requirements.txt
 ENTRYPOINT ["bash"]
 CMD ["experiments/run.sh"]
