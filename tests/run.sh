@@ -18,15 +18,15 @@ done
 # About time, so alone.
 alone='CpuCeilings.EveryPassTakesItsTime:HotPath.*:HarnessCost.*:CpuEvents.*:Host.*'
 # What takes long, and whose faults the other tests mostly see as well: further properties of each emulated kernel (that
-# its results are right is tested always; that it has no hazards, for all but a few slow ones), kernels compiled again
-# for a look at their machine code, whole experiments counted, caches simulated, large sizes, and runs that are ended at
-# every instant.
+# its results are right is tested always; that it has no hazards, for one type of several and for all but a few slow
+# ones), kernels compiled again for a look at their machine code, whole experiments counted, caches simulated, large
+# sizes, and runs that are ended at every instant.
 long='*IsRightOnEveryDataSetAgainAndAgain/*:*RequestsTheBytesThatItDeclares/*:*EveryGeneralRung.*:*EveryRungWithLayouts.*'
 long+=':*HasNoHazardInAnyOrder/gpu_matmul_coarsened:*HasNoHazardInAnyOrder/gpu_matmul_strassen'
 long+=':*HasNoHazardInAnyOrder/gpu_matmul_dynamic_tile:*HopperSass.*:*TensorSass.*:*SassOf.*:*HardwareCounters.*'
 long+=':LevelTraffic.*:SplitTail.*:PersistentShapes.*:BulkPrefixSum.*:*ErrorsOfTerms.*'
-long+=':*HasNoHazardInAnyOrder/gpu_matmul_mma_bf16:*HasNoHazardInAnyOrder/gpu_matmul_mma_stages_bf16'
-long+=':*HasNoHazardInAnyOrder/gpu_matmul_wgmma_staggered_bf16:*HasNoHazardInAnyOrder/gpu_matmul_wgmma_fp16x3'
+long+=':*HasNoHazardInAnyOrder/gpu_matmul_*_fp16:*HasNoHazardInAnyOrder/gpu_matmul_*_tf32'
+long+=':*HasNoHazardInAnyOrder/gpu_matmul_wgmma_fp16x3:Threads.HaveScratchForAsManyAsThePointHas'
 long+=':CpuMatmul.LibrariesUseAsManyThreadsAsOpenMp:MeasureTogether.GoesOnUntilTheRatiosAreKnown'
 long+=':Program.LosesTheGroupInFlightAloneAndResumesByGroups'
 long+=':HeatOracle.SeesFaultsInLargeFieldsBySamples:CpuCeilings.TriadFromMemoryIsAsFastAsStream'

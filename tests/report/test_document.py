@@ -190,6 +190,7 @@ def lowest_ink(folder) -> float:
     return float(rows[rows < 0.93].max())
 
 
+@pytest.mark.long
 def test_no_figure_tells_more_than_six_series_apart(tmp_path, monkeypatch):
     from matplotlib.colors import to_hex
 
