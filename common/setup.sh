@@ -47,7 +47,8 @@ install_packages() {
   fi
 }
 
-# Finds an interpreter with the report's packages: the system's if it has them all, else a .venv of ours.
+# Finds an interpreter with the report's packages: the system's if it has them all, else a .venv of ours. Python compiles
+# of them what is imported, which is little; pip would compile all, for several seconds.
 find_python() {
   local wanted='import numpy, scipy, matplotlib, typst, pytest'
   python=$top/.venv/bin/python
@@ -55,7 +56,7 @@ find_python() {
   if python3 -c "$wanted" 2>/dev/null; then python=python3; return 0; fi
   say "installing the report's Python packages into .venv"
   if python3 -m venv --system-site-packages .venv &&
-     "$python" -m pip install --quiet --disable-pip-version-check --timeout 30 -r report/requirements.txt; then
+     "$python" -m pip install --quiet --disable-pip-version-check --timeout 30 --no-compile -r report/requirements.txt; then
     return 0
   fi >python.log 2>&1
   say "could not install all of them (offline? see python.log): the report has what the rest allows"
