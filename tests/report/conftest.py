@@ -32,9 +32,10 @@ def recorded_loaded_once():
         if error:
             raise error
         return record
-    collect.load = load
+    large = collect.LARGE
+    collect.load, collect.LARGE = load, float("inf")  # other processes would load them again for each test
     yield
-    collect.load = real
+    collect.load, collect.LARGE = real, large
 
 
 @pytest.fixture
