@@ -68,7 +68,7 @@ read_counters() {
   "$python" -m report.counters "$logs/points" "$logs/csv" "$2"
 }
 
-# As many points a run as rung takes names in a regular expression.
+# As many points in a run as have room in a regular expression that rung takes.
 most_letters=1000 together='' any=0
 for point in "${points[@]}" ''; do
   if [ -z "$point" ] || [ $((${#together} + ${#point} + 5)) -gt $most_letters ]; then
