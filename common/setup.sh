@@ -47,8 +47,8 @@ install_packages() {
   fi
 }
 
-# Finds an interpreter with the report's packages: the system's if it has them all, else a .venv of ours. Python compiles
-# of them what is imported, which is little; pip would compile all, for several seconds.
+# Finds an interpreter with the report's packages: the system's if it has them all, else a .venv of ours. With
+# --no-compile Python compiles the few modules that are imported; for pip to compile all takes several seconds.
 find_python() {
   local wanted='import numpy, scipy, matplotlib, typst, pytest'
   python=$top/.venv/bin/python

@@ -5,7 +5,7 @@
 # Needs Nsight Compute (ncu) and the right to read counters (else ncu says ERR_NVGPUCTRPERM: ask the administrator).
 # Each point runs once under the profiler; no time is taken from these runs. The clocks are left as they are. Several
 # points share one run of the program, which launches an empty kernel between them to tell them apart, and lets ncu watch
-# the points' own kernels only. COUNTERS.json is written after each run, so that an end from outside costs one run's.
+# the points' own kernels only. COUNTERS.json is written after each run: if the script is killed, earlier runs are kept.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ $# -eq 2 ] || [ $# -eq 3 ] || { sed -n '2,4p' "$0" | sed 's/^# //'; exit 2; }
@@ -54,7 +54,8 @@ done
 experiment=$1
 selection=()
 [ $# -eq 2 ] || selection=(--benchmark_filter="$3")
-mapfile -t points < <("$rung" run "$experiment" --full --benchmark_list_tests --profile "${selection[@]}" | grep -E '^(count/)?gpu/')
+"$rung" run "$experiment" --full --benchmark_list_tests --profile "${selection[@]}" >"$logs/listed"
+mapfile -t points < <(grep -E '^(count/)?gpu/' "$logs/listed")
 [ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
 echo "$experiment: ${#points[@]} points"
 
@@ -68,7 +69,7 @@ read_counters() {
   "$python" -m report.counters "$logs/points" "$logs/csv" "$2"
 }
 
-# As many points in a run as have room in a regular expression that rung takes.
+# As many points in a run as fit into one regular expression, whose length rung limits (common/harness/study.cpp).
 most_letters=1000 together='' any=0
 for point in "${points[@]}" ''; do
   if [ -z "$point" ] || [ $((${#together} + ${#point} + 5)) -gt $most_letters ]; then

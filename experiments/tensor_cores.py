@@ -165,12 +165,6 @@ def _front(points: list[Point]) -> list[Point]:
     return front
 
 
-def _steps(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The corners of a line that goes right, then up, from place to place."""
-    turns = [(after[0], before[1]) for before, after in zip(places, places[1:])]
-    return [corner for pair in zip(places, turns) for corner in pair] + places[-1:]
-
-
 def _name(point: Point) -> str:
     return point.kernel.title if point.kernel.type == "fp32" else f"{words.type_name(point.kernel.type)}, {point.kernel.title}"
 
@@ -182,6 +176,8 @@ def _power(value: float) -> str:
 
 def _error_figure(view: View, part: Part | None) -> list[Figure]:
     """Rates against errors."""
+    from matplotlib.cbook import pts_to_poststep
+
     from report.draw import labels, marks, style
     from report.draw.paper import Paper
     shown = _price(view, part)
@@ -204,7 +200,7 @@ def _error_figure(view: View, part: Part | None) -> list[Figure]:
         ax.xaxis.set_major_formatter(lambda v, _: _power(v))
         ax.set_xlabel("Largest error over |A||B|")
         ax.set_ylabel(f"Performance [{unit}]")
-        corners = _steps([(_error(p), p.value) for p in front])
+        corners = list(zip(*pts_to_poststep([_error(p) for p in front], [p.value for p in front])))
         ax.plot(*zip(*corners), color=style.PALE, linewidth=0.9, zorder=1)
         sheet = Paper(labels.box_points(ax))
         for start, end in zip(corners, corners[1:]):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import os
 import subprocess
 
 import pytest
@@ -17,6 +16,7 @@ RUNG = """#!/bin/bash
 case "$*" in *filter=*) filter=$(sed 's/.*filter=//' <<<"$*") ;; *) filter=two ;; esac  # "two": what --profile alone is
 names() { printf '%s\\n' $NAMES | grep -E "$filter"; }
 case "$*" in
+  *--benchmark_list_tests*filter=broken) echo "rung: broken" >&2; exit 2 ;;
   *--benchmark_list_tests*) names; echo "b: 4 points" ;;
   *) echo "b: a title"
     for name in $(names); do echo "$name"; [ "$name" = "$FAILING" ] && echo "FAILED $name: too large"; done; true ;;
@@ -191,6 +191,11 @@ def test_states_of_warps_reach_the_file(tmp_path):
     assert read(tmp_path) == 0
     assert json.loads((tmp_path / "counters.json").read_text())["points"]["gpu/a/x/n:1"] == {
         "warps_long_scoreboard": 12.5, "warps_selected": 1.0, "kernels_launched": 1}
+
+
+def test_points_that_rung_cannot_list_end_it_with_what_rung_says(tmp_path):
+    data, done, runs = profiled(tmp_path, kernels_of_b=1, filter="broken")
+    assert done.returncode == 2 and done.stderr == "rung: broken\n" and data is None and runs == 0
 
 
 def test_no_point_is_an_error_and_writes_nothing(tmp_path):

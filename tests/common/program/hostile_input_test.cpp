@@ -30,7 +30,7 @@ Ended shell(const std::string& command) {
   return ended;
 }
 
-/// What hangs is ended after minutes: on a busy machine, seconds of work take long.
+/// Ends what hangs. On a busy machine, work of seconds may take minutes.
 #define TIMEOUT "timeout 180 "
 
 Ended rung(const std::string& arguments) { return shell(TIMEOUT RUNG_PROGRAM " " + arguments); }
