@@ -13,6 +13,7 @@
 
 #include "common/machine/device_facts.hpp"
 #include "common/machine/target.hpp"
+#include "gpu/clock_gauge.hpp"
 #include "gpu/cuda_error.hpp"
 #include "gpu/host_buffers.hpp"
 #include "gpu/launch.hpp"
@@ -47,6 +48,7 @@ class Gpu : public Target {
     flush_bytes_ = static_cast<std::size_t>(properties_.l2CacheSize);
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
     check_cuda(cudaMalloc(&flush_, std::max<std::size_t>(flush_bytes_, 1)), "allocating the L2 flush buffer");
+    clock_.emplace(properties_.multiProcessorCount);
   }
   ~Gpu() override {
     cudaFree(flush_);
@@ -138,6 +140,7 @@ class Gpu : public Target {
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
     const Call queued = on_stream(call);
     energy_j_.reset();
+    clock_->reset();
     return mode == Mode::hot && !kernel.reset ? time_batch(kernel, queued, runs)
                                               : time_each(kernel, queued, runs, mode);
   }
@@ -165,7 +168,7 @@ class Gpu : public Target {
     rung::mark_point(stream_);
   }
 
-  DeviceState state() override { return nvml_.state(); }
+  DeviceState state() override { return {.clock_mhz = clock_->mhz(), .throttled = nvml_.throttled()}; }
 
   std::optional<double> energy_j() const override { return energy_j_; }
   double energy_seconds() const override {
@@ -221,6 +224,7 @@ class Gpu : public Target {
   std::array<Stopwatch, kQueuedRuns> watches_;
   std::map<std::string, double> hot_seconds_;  // of one run, by kernel and parameters
   std::optional<double> energy_j_;             // of the last timed interval
+  std::optional<ClockGauge> clock_;            // over the last timed interval
   HostBuffers host_buffers_;
   MemoryScan scan_;
   std::unique_ptr<Bus> bus_;
@@ -266,13 +270,16 @@ double Gpu::time_batch(const Kernel& kernel, const Call& call, std::int64_t runs
     meter.emplace([&] { return nvml_.joules(); });
   if (known < kLongRun) kernel.run(call);  // untimed: so that the first timed run finds the caches as the others do
   Stopwatch& watch = watches_[0];
+  clock_->start(stream_);
   watch.start(stream_);
   for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
   watch.stop(stream_);
+  clock_->stop(stream_);
   const double seconds = watch.seconds();
   const std::optional<double> watts = meter ? meter->watts() : std::nullopt;
   if (watts && seconds >= kEnergySeconds) energy_j_ = *watts * seconds;
   known = seconds / static_cast<double>(std::max<std::int64_t>(runs, 1));
+  clock_->add(stream_);
   return seconds;
 }
 
@@ -283,6 +290,7 @@ double Gpu::time_each(const Kernel& kernel, const Call& call, std::int64_t runs,
   double seconds = 0;
   for (std::int64_t done = 0; done < runs; done += kQueuedRuns) {
     const auto batch = static_cast<std::size_t>(std::min(runs - done, kQueuedRuns));
+    clock_->start(stream_);
     for (std::size_t i = 0; i < batch; ++i) {
       if (kernel.reset) kernel.reset(call);
       if (mode == Mode::cold) check_cuda(cudaMemsetAsync(flush_, 0, flush_bytes_, stream_), "flushing L2");
@@ -290,7 +298,9 @@ double Gpu::time_each(const Kernel& kernel, const Call& call, std::int64_t runs,
       kernel.run(call);
       watches_[i].stop(stream_);
     }
+    clock_->stop(stream_);
     for (std::size_t i = 0; i < batch; ++i) seconds += watches_[i].seconds();
+    clock_->add(stream_);
   }
   return seconds;
 }
@@ -364,6 +374,7 @@ nlohmann::json Gpu::context() const {
       {"gpu_cublas_version", cublas_version()},
       {"gpu_ecc", properties_.ECCEnabled != 0},
       {"gpu_copy_engines", attribute(device_, cudaDevAttrAsyncEngineCount)},
+      {"sm_clock_source", "over the sample"},
       nvml_.joules() ? std::pair{"gpu_energy_source", "NVML, the board's total energy"}
                      : std::pair{"gpu_energy_unavailable", "the driver tells no energy of this GPU"},
   };

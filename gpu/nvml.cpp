@@ -11,21 +11,6 @@ namespace rung {
 namespace {
 
 constexpr int kSuccess = 0;
-constexpr unsigned kClockSm = 1;         // NVML_CLOCK_SM
-constexpr unsigned kPowerInstant = 186;  // NVML_FI_DEV_POWER_INSTANT, mW
-
-/// nvmlFieldValue_t
-struct FieldValue {
-  unsigned field = 0, scope = 0;
-  long long timestamp = 0, latency_us = 0;
-  int value_type = 0, result = -1;
-  union {
-    double as_double;
-    unsigned as_unsigned;
-    unsigned long long as_wide = 0;
-  } value;
-};
-static_assert(sizeof(FieldValue) == 40);
 
 }  // namespace
 
@@ -34,9 +19,6 @@ struct Nvml::Library {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
   int (*device_by_bus_id)(const char*, void**) = nullptr;
-  int (*clock)(void*, unsigned, unsigned*) = nullptr;
-  int (*power)(void*, unsigned*) = nullptr;
-  int (*fields)(void*, int, FieldValue*) = nullptr;
   int (*power_limit)(void*, unsigned*) = nullptr;
   int (*energy)(void*, unsigned long long*) = nullptr;
   int (*reasons)(void*, unsigned long long*) = nullptr;
@@ -55,10 +37,7 @@ struct Nvml::Library {
     find(init, "nvmlInit_v2");
     find(shutdown, "nvmlShutdown");
     find(device_by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2");
-    find(clock, "nvmlDeviceGetClockInfo");
-    find(power, "nvmlDeviceGetPowerUsage");
     find(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    find(fields, "nvmlDeviceGetFieldValues");
     find(energy, "nvmlDeviceGetTotalEnergyConsumption");
     find(reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its name before driver 535
@@ -66,17 +45,6 @@ struct Nvml::Library {
     find(link_width, "nvmlDeviceGetMaxPcieLinkWidth");
     find(driver_version, "nvmlSystemGetDriverVersion");
     return init && shutdown && init() == kSuccess;
-  }
-
-  /// Power of this moment where the driver tells it; nvmlDeviceGetPowerUsage is an average over a second on newer GPUs.
-  std::optional<double> watts(void* device) const {
-    FieldValue field;
-    field.field = kPowerInstant;
-    if (fields && fields(device, 1, &field) == kSuccess && field.result == kSuccess)
-      return field.value.as_unsigned / 1000.0;
-    unsigned milliwatts = 0;
-    if (power && power(device, &milliwatts) == kSuccess) return milliwatts / 1000.0;
-    return std::nullopt;
   }
 };
 
@@ -97,15 +65,10 @@ Nvml::~Nvml() {
   delete library_;
 }
 
-DeviceState Nvml::state() const {
-  DeviceState state;
-  if (!device_) return state;
-  unsigned mhz = 0;
-  if (library_->clock && library_->clock(device_, kClockSm, &mhz) == kSuccess) state.clock_mhz = mhz;
+std::string Nvml::throttled() const {
   unsigned long long mask = 0;
-  if (library_->reasons && library_->reasons(device_, &mask) == kSuccess) state.throttled = throttle_reasons(mask);
-  state.power_w = library_->watts(device_);
-  return state;
+  if (!device_ || !library_->reasons || library_->reasons(device_, &mask) != kSuccess) return "";
+  return throttle_reasons(mask);
 }
 
 std::optional<double> Nvml::power_limit_w() const {

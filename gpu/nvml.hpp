@@ -1,10 +1,8 @@
-/// What the driver's management library tells of a GPU at work: clock, power, why the clock is held back.
+/// What the driver's management library reports of a GPU at work: energy, power limit, why the clock is held back.
 #pragma once
 
 #include <optional>
 #include <string>
-
-#include "common/machine/target.hpp"
 
 namespace rung {
 
@@ -26,8 +24,8 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  /// SM clock in MHz, board power in W and the reasons for a held-back clock, all of this moment.
-  DeviceState state() const;
+  /// The reasons for a held-back clock at this moment; see throttle_reasons().
+  std::string throttled() const;
   /// Watts above which the driver lowers the clocks.
   std::optional<double> power_limit_w() const;
   /// Joules that the board has taken since the driver was loaded; absent before Volta. An H200 advances it every 100

@@ -21,7 +21,7 @@ class FakeTarget final : public Target {
   /// Seconds of one run, by the kernel's name.
   explicit FakeTarget(std::map<std::string, double> seconds) : seconds_(std::move(seconds)) {}
 
-  double watts = 0, least_energy_seconds = std::numeric_limits<double>::infinity();
+  double mhz = 0, watts = 0, least_energy_seconds = std::numeric_limits<double>::infinity();
   std::map<std::string, double> really_takes;  ///< seconds of the wall clock that an interval of that kernel costs
   std::map<std::string, int> fails_after;      ///< timed intervals of that kernel
   bool loses_device = false;                   ///< when a kernel fails
@@ -60,6 +60,9 @@ class FakeTarget final : public Target {
     return took;
   }
   double resolved_seconds() const override { return 25e-6; }
+  DeviceState state() override {
+    return {.clock_mhz = mhz > 0 ? std::optional(mhz - double(timed.size())) : std::nullopt, .throttled = ""};
+  }
   std::optional<double> energy_j() const override { return energy_j_; }
   double energy_seconds() const override { return least_energy_seconds; }
   nlohmann::json context() const override { return {}; }

@@ -228,6 +228,7 @@ std::optional<EnergyBatch> Sampler::energy_batch(double seconds) {
   if (!joules) return std::nullopt;
   batch.energy_j = *joules / static_cast<double>(batch.runs);
   batch.power_w = *joules / took;
+  batch.clock_mhz = target_.state().clock_mhz;
   return batch;
 }
 

@@ -18,15 +18,16 @@ struct Sample {
   double seconds = 0;              ///< of one run: the timed interval over its runs
   double cpu_seconds = 0;          ///< of the host's thread, likewise
   std::int64_t runs = 1;           ///< timed as one interval
-  DeviceState state;               ///< right after it
+  DeviceState state;               ///< during it
   std::optional<double> energy_j;  ///< of one run, where the machine tells it and the interval is long enough
 };
 
 /// The energy of a row of runs beside the samples, where a sample's interval is too short for the counters.
 struct EnergyBatch {
-  double energy_j = 0;    ///< of one run
-  double power_w = 0;     ///< over the whole interval
-  std::int64_t runs = 0;  ///< in it
+  double energy_j = 0;              ///< of one run
+  double power_w = 0;               ///< over the whole interval
+  std::int64_t runs = 0;            ///< in it
+  std::optional<double> clock_mhz;  ///< the device's mean clock meanwhile
 };
 
 struct Measurement {

@@ -60,7 +60,6 @@ void add_occupancy(Json& entry, const PointFacts& facts) {
 
 void add_state(Json& entry, const DeviceState& state) {
   if (state.clock_mhz) entry["sm_clock_mhz"] = *state.clock_mhz;
-  if (state.power_w) entry["power_w"] = *state.power_w;
   entry["throttled"] = state.throttled.empty() ? 0 : 1;
   if (!state.throttled.empty()) entry["throttle_reason"] = state.throttled;
 }
@@ -74,6 +73,7 @@ void add_energy(Json& entry, const Sample& sample, const std::optional<EnergyBat
     entry["energy_j"] = batch->energy_j;
     entry["power_w"] = batch->power_w;
     entry["energy_runs"] = batch->runs;
+    if (batch->clock_mhz) entry["energy_clock_mhz"] = *batch->clock_mhz;
   }
 }
 

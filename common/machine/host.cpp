@@ -202,7 +202,7 @@ class Host final : public Target {
     return counts;
   }
 
-  DeviceState state() override { return {.clock_mhz = clock_mhz(), .power_w = std::nullopt, .throttled = ""}; }
+  DeviceState state() override { return {.clock_mhz = clock_mhz(), .throttled = ""}; }
 
   nlohmann::json context() const override {
     const CpuInfo& cpu = cpu_info();

@@ -21,10 +21,11 @@ namespace rung {
 /// hot: back to back, the caches as the previous run left them. cold: the last-level cache is flushed before each run.
 enum class Mode { hot, cold };
 
-/// What the device says of itself around a measurement; absent where it does not tell.
+/// The device during the last measurement: a GPU's mean clock over the timed interval, a processor's right after it;
+/// absent where it is not known.
 struct DeviceState {
-  std::optional<double> clock_mhz, power_w;
-  std::string throttled;  ///< reasons, e.g. "power cap"; empty if none
+  std::optional<double> clock_mhz;
+  std::string throttled;  ///< reasons right after it, e.g. "power cap"; empty if none
 };
 
 /// The device cannot go on in this process (an illegal address, a launch that timed out).

@@ -141,6 +141,10 @@ TEST(Energy, IsThatOfABatchWhereASampleIsTooShort) {
   EXPECT_NEAR(entry.at("energy_j"), 40e-3, 1e-9);
   EXPECT_NEAR(entry.at("power_w"), 40, 1e-9);
   EXPECT_GE(entry.at("energy_runs"), 20) << "as long as the counters need";
+  EXPECT_FALSE(entry.contains("energy_clock_mhz"));
+  target.mhz = 1900;
+  const Json clocked = first_entry(measure("fast", target, kernel, {}, Mode::hot, {}, kSix));
+  EXPECT_GT(clocked.at("sm_clock_mhz"), clocked.at("energy_clock_mhz")) << "each over its own interval, the batch last";
 }
 
 TEST(Energy, OfSlowCountersIsTakenWhereTheSweepAsksForIt) {
