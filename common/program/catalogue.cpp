@@ -77,7 +77,11 @@ Json to_json(const Device& d) {
   Json peaks;
   for (const PeakKind& kind : peak_kinds()) peaks[std::string(kind.name)] = peak_json(peak_gflops(d, kind.name));
   const SmLimits sm = sm_limits(d.major, d.minor);
+  Json aliases = Json::array();
+  for (const std::string_view alias : d.aliases)
+    if (!alias.empty()) aliases.push_back(alias);
   return {{"device", d.name},
+          {"aliases", aliases},
           {"compute_capability", fmt::format("{}.{}", d.major, d.minor)},
           {"sm_count", d.sm_count},
           {"boost_mhz", d.boost_mhz},

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 from report.claims import data as data_of
+from report.claims import said_of
 from report.claims.data import Data, Machine, Missing
 from report.claims.entries import KINDS, OPEN, Entry
 from report.claims.expression import MODEL_CALLS, Call
-from report.claims.model import HERE, Model, Unknown, questions
+from report.claims.model import HERE, Model, Unknown
 from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact
 
 AT_HOME = "at home"
 """The model with the machine's own GPU in place of the claim's device."""
+MACHINE_LESS = (9, 0)
+"""The compute capability that the emulator counts as and experiments/snippets/compile.py compiles for."""
 PROFILED, RECORDED_AGAIN = "bash experiments/profile.sh", "a new run has it"
 TOLD_BY = {"fault": "bash experiments/record.sh asks the emulator", "compiles": "python3 experiments/snippets/compile.py asks the compilers"}
 
@@ -44,9 +46,17 @@ class Checked:
     entry: Entry
     machine: Machine
     cases: tuple[Case, ...]
+    applies: bool = True
+    """Whether what was measured here is what the claim was said of."""
 
     def comparisons(self) -> list[Comparison]:
-        return [c for case in self.cases for r in case.results.values() if r.test for c in comparisons(r.test)]
+        """Those that decide."""
+        return [c for case in self.cases for kind, r in case.results.items() if r.test and kind in self.deciding for c in comparisons(r.test)]
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """Of other machines than the one at hand only the model can tell."""
+        return tuple(kind for kind in self.entry.deciding if self.applies or kind == "modelled")
 
 
 def sides(entry: Entry) -> set[str]:
@@ -55,16 +65,9 @@ def sides(entry: Entry) -> set[str]:
     models = [c for kind in KINDS for c in entry.calls(kind) if c.name in MODEL_CALLS]
     if any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.subject == HERE for c in models):
         return {"gpu"}
-    if entry.is_of_one and models:
+    if entry.said_of and models:
         return {"gpu"}
     return {"cpu"} if any(s.startswith("cpu/") for s in subjects) else set()
-
-
-def model_lines(entries: Iterable[Entry], gpus: Iterable[str]) -> list[str]:
-    """Every line that the claims ask the calculators, for their own devices and for these GPUs."""
-    asked = [c for e in entries for kind in KINDS for c in e.calls(kind) if c.name in MODEL_CALLS]
-    own = [line for c in asked if c.subject != HERE for line in questions(c, None)]
-    return own + [line for c in asked for gpu in gpus for line in questions(c, gpu)]
 
 
 def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
@@ -72,10 +75,26 @@ def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
     made = []
     for case in _cases(entry, machine, data):
         results = {kind: _result(entry, kind, case, machine, data, model, "") for kind in entry.trees}
-        if "modelled" in results and entry.is_of_one and machine.gpu and _asks_a_device(entry):
+        if "modelled" in results and entry.said_of and machine.gpu and _asks_a_device(entry):
             results[AT_HOME] = _result(entry, "modelled", case, machine, data, model, machine.gpu)
         made.append(Case(case, results))
-    return Checked(entry, machine, tuple(made))
+    return Checked(entry, machine, tuple(made), not entry.said_of or said_of.applies(entry.said_of, subject(machine, data, model)))
+
+
+def subject(machine: Machine, data: Data, model: Model) -> said_of.Subject:
+    """What a machine is, to compare it with what a claim was said of. Without a machine it is the emulator and the
+    compilers: they count and compile for MACHINE_LESS."""
+    contexts = [r.context for r in machine.runs]
+    cuda = max((said_of.version(str(c["gpu_cuda_runtime"])) for c in contexts if c.get("gpu_cuda_runtime")), default=None)
+    if machine.gpu:
+        told = next((c for c in contexts if isinstance(c.get("gpu_compute_capability_major"), int)), {})
+        capability = (told["gpu_compute_capability_major"], int(told.get("gpu_compute_capability_minor") or 0)) if told else None
+        return said_of.Subject(model.names(machine.gpu), capability, cuda)
+    if machine.side == "cpu":
+        return said_of.Subject(cpu=machine.label)
+    if machine.label:
+        return said_of.Subject(capability=MACHINE_LESS, cuda=data.cuda())
+    return said_of.Subject()
 
 
 def _asks_a_device(entry: Entry) -> bool:

@@ -18,7 +18,7 @@ from report.claims.arguments import parser
 from report.claims.entries import KINDS
 from report.claims.expression import nearest
 from report.claims.values import Fault
-from report.claims.verdict import ORDER, Finding, bare, stated
+from report.claims.verdict import ORDER, Finding, bare, stated, threshold
 from report.data.collect import collect
 from report.data.declaration import FOLDER
 from report.data.reading import InputError
@@ -59,9 +59,9 @@ def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries
 
 def _as_data(f: Finding) -> dict:
     e = f.entry
-    return {"id": e.id, "source": e.source, "where": e.where, "text": e.text, "stated": e.stated, "unit": e.unit, "rule": e.rule,
-            "tolerance": e.tolerance, "accepted": list(e.accepted) if e.stated is not None else None, "scope": e.scope, "experiment": e.experiment, "machine": f.machine, "verdict": f.verdict,
-            "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
+    return {"id": e.id, "source": e.source, "where": e.where, "text": e.text, "stated": e.stated, "threshold": e.threshold,
+            "unit": e.unit, "rule": e.rule, "tolerance": e.tolerance, "accepted": list(e.accepted) if e.limit is not None else None,
+            "said_of": e.said_of, "decides": e.decides, "experiment": e.experiment, "machine": f.machine, "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
             "missing": list(f.missing), "cases": list(f.cases)}
 
 
@@ -73,10 +73,11 @@ def _table(found: Sequence[Finding]) -> str:
         if e.source != last[0]:
             lines += ["", sources.cite(e.source), "─" * width]
         if e.id != last[1]:
-            lines += textwrap.wrap(f"{e.id}: {e.text} ({', '.join(x for x in (e.where, e.scope) if x)})", width)
+            where = ", ".join(x for x in (e.where, f"said of {e.said_of}" if e.said_of else "") if x)
+            lines += textwrap.wrap(f"{e.id}: {e.text}{f' ({where})' if where else ''}", width)
         last = e.source, e.id
         values = [f"{name} {bare(e, text) if name in KINDS else text}" for name, text in (
-            ("stated", stated(e)), ("modelled", f.modelled), ("counted", f.counted), ("measured", f.measured)) if text]
+            ("stated", stated(e)), ("our threshold", threshold(e)), ("modelled", f.modelled), ("counted", f.counted), ("measured", f.measured)) if text]
         lines += textwrap.wrap(f"{f.machine or 'no machine'}: {f.words}. {'; '.join(values)}", width, initial_indent="    ",
                                subsequent_indent="      ")
         lines += textwrap.wrap(f.why, width, initial_indent="      ", subsequent_indent="      ")

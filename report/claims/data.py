@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from report.claims.expression import Call, nearest
+from report.claims.said_of import version
 from report.claims.values import Fault, Value, exact, of_rate, of_time
 from report.data import counted
 from report.data.companions import CompilerFile
@@ -56,6 +57,11 @@ class Data:
         hosts = {name: [r for r in self.runs if r.machine("gpu").name == name] for side, name in made if side == "gpu"}
         return [Machine(_short(name), side, name if side == "gpu" else "", tuple(hosts[name] if side == "gpu" else runs))
                 for (side, name), runs in made.items()]
+
+    def cuda(self) -> tuple[int, ...] | None:
+        """The version of the newest CUDA compiler that was asked."""
+        found = [version(name.removeprefix("nvcc")) for file in self.compilers for name in file.compilers if name.startswith("nvcc")]
+        return max(found, default=None)
 
     def points(self, run: Run, kernel: str) -> list[Point]:
         if id(run) not in self._by_kernel:

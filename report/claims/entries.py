@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from report.claims.expression import KERNEL_CALLS, Call, SyntaxFault, calls, nearest, parse, words
-from report.claims.model import kernels
+from report.claims.expression import KERNEL_CALLS, MODEL_CALLS, Call, SyntaxFault, calls, nearest, parse, words
+from report.claims.model import devices, kernels
+from report.claims.said_of import misspelt
 from report.data.declaration import FOLDER
 from report.data.reading import InputError, is_number
 from report.text import sources
@@ -19,14 +20,12 @@ FILE = FOLDER / "claims.toml"
 KINDS = ("modelled", "counted", "measured")
 RULES = ("equals", "at_least", "at_most", "true")
 OTHERWISE = ("does not hold here", "erratum")
-TEXTS = ("source", "where", "text", "unit", "scope", "rule", "experiment", "note", "otherwise", "judge", "untested", *KINDS)
-NUMBERS = ("stated", "tolerance")
+TEXTS = ("source", "where", "text", "unit", "said_of", "rule", "decides", "experiment", "note", "otherwise", "judge", "untested", *KINDS)
+NUMBERS = ("stated", "threshold", "tolerance")
 KEYS = (*TEXTS, *NUMBERS, "cases")
 NEEDED = ("source", "text", "experiment")
 OPEN = ("all", "largest")
 """Of a case: the values that were measured."""
-ANY = "any"
-"""With this a scope begins that is no certain GPU."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,15 @@ class Entry:
     experiment: str
     where: str = ""
     stated: float | None = None
+    """What the document states, and nothing else."""
+    threshold: float | None = None
+    """A limit of ours, for a claim whose source gives no number to check by. It decides, where there is one."""
     unit: str = ""
-    scope: str = "any GPU"
+    said_of: str = ""
+    """The device, generation, year or version that it was said of; nothing: any machine of its side."""
     rule: str = "true"
+    decides: str = ""
+    """The only one of KINDS that decides; the others are shown. Nothing: all of them have to agree."""
     tolerance: float = 0.0
     cases: object = None
     """A table of lists, taken in all combinations, or a list of tables; "all" and "largest" in place of a list."""
@@ -55,17 +60,22 @@ class Entry:
     trees: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def is_of_one(self) -> bool:
-        """Said of a certain GPU or generation."""
-        return not self.scope.startswith(ANY)
+    def limit(self) -> float | None:
+        """The number that decides."""
+        return self.stated if self.threshold is None else self.threshold
 
     @property
     def accepted(self) -> tuple[float | None, float | None]:
-        """From which number to which one agrees with the stated one; None where there is no end."""
-        if self.stated is None:
+        """From which number to which one agrees; None where there is no end."""
+        if self.limit is None:
             return None, None
-        slack = self.tolerance * abs(self.stated)
-        return (None if self.rule == "at_most" else self.stated - slack, None if self.rule == "at_least" else self.stated + slack)
+        slack = self.tolerance * abs(self.limit)
+        return (None if self.rule == "at_most" else self.limit - slack, None if self.rule == "at_least" else self.limit + slack)
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """The kinds that decide."""
+        return (self.decides,) if self.decides else tuple(kind for kind in KINDS if kind in self.trees)
 
     def calls(self, kind: str) -> list[Call]:
         return list(calls(self.trees[kind])) if kind in self.trees else []
@@ -85,6 +95,13 @@ def load(path: Path = FILE) -> dict[str, Entry]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(path, "syntax", str(error)) from None
     return {id_: _entry(_Place(path, text, id_), record) for id_, record in table.items()}
+
+
+def questions(entries: Iterable[Entry]) -> tuple[list[Call], list[tuple[str, str]]]:
+    """What they ask the model, and the kernels with the keys that take values of cases."""
+    every = [call for entry in entries for kind in KINDS for call in entry.calls(kind)]
+    return ([c for c in every if c.name in MODEL_CALLS],
+            [(c.subject, k) for c in every if c.name in KERNEL_CALLS for k, v in c.keys if isinstance(v, str)])
 
 
 @dataclass(frozen=True)
@@ -120,7 +137,7 @@ def _entry(place: _Place, record: object) -> Entry:
         raise place.fault("", "not a table: a claim begins with [id]")
     _check_keys(place, record)
     values = {k: float(v) if k in NUMBERS else v for k, v in record.items()}
-    values.setdefault("rule", "equals" if "stated" in record else "true")
+    values.setdefault("rule", "equals" if "stated" in record and "threshold" not in record else "true")
     _check_words(place, values)
     trees = {kind: _parsed(place, kind, values[kind]) for kind in KINDS if kind in values}
     made = Entry(id=place.id, **values, trees=trees)
@@ -151,8 +168,14 @@ def _check_words(place: _Place, values: dict) -> None:
     for key, names in known.items():
         if key in values and values[key] not in names:
             raise place.fault(key, f"'{values[key]}' is unknown{nearest(values[key], names)}")
-    if values["rule"] != "true" and "stated" not in values:
-        raise place.fault("rule", f"'{values['rule']}' needs a number in 'stated'")
+    if values["rule"] != "true" and not {"stated", "threshold"} & values.keys():
+        raise place.fault("rule", f"'{values['rule']}' needs a number in 'stated' or 'threshold'")
+    if values["rule"] == "true" and "threshold" in values:
+        raise place.fault("threshold", f"it needs a rule: {', '.join(RULES[:-1])}")
+    if "decides" in values and values["decides"] not in [kind for kind in KINDS if kind in values]:
+        raise place.fault("decides", f"'{values['decides']}' is none of the claim's own expressions")
+    if hint := misspelt(values.get("said_of", ""), devices()):
+        raise place.fault("said_of", f"'{values['said_of']}' is unknown{hint}")
     if "judge" in values and not re.fullmatch(r"\w+\.\w+", values["judge"]):
         raise place.fault("judge", "not EXPERIMENT.FUNCTION")
 

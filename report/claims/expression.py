@@ -97,9 +97,9 @@ def words(tree: object) -> set[str]:
     return {tree.name} if isinstance(tree, Word) else set().union(*map(words, _parts(tree)))
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """'; did you mean …?', or nothing."""
-    found = get_close_matches(name, list(known), 1, 0.5)
+def nearest(name: str, known: Iterable[str], least: float = 0.5) -> str:
+    """'; did you mean …?', or nothing. least: how alike they have to be, from 0 to 1."""
+    found = get_close_matches(name, list(known), 1, least)
     return f"; did you mean '{found[0]}'?" if found else ""
 
 

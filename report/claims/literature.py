@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from report.claims.check import Checked, check, model_lines, sides
+from report.claims.check import Checked, check, sides
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry
-from report.claims.model import Model
+from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
 from report.claims.verdict import ERRATUM, UNTESTED, Finding, faulty, finding, untested
 from report.data import statistics
@@ -25,7 +25,7 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
     """One or more of each claim, in their order: of each machine that has data for it. Comparisons of one experiment on one
     machine are judged together."""
     entries, machines = list(entries), data.machines()
-    model = Model(model_lines(entries, [m.gpu for m in machines if m.gpu]))
+    model = calculators.load()
     checked, faults = {}, {}
     for entry in entries:
         try:

@@ -1,4 +1,8 @@
-"""Answers of the calculators (`rung bound`, `rung occupancy`, the device catalogue), all asked in one run of `rung model`."""
+"""What the calculators say (`rung bound`, `rung occupancy`, the device catalogue): their answers to every question of the
+claims, kept in experiments/model.json, so that the same results give the same verdicts with and without the program.
+
+    python3 -m report.claims.model      asks the program rung anew and writes the file
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,24 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from report.claims.expression import Call
+from report.claims.said_of import key
 from report.claims.values import Fault
+from report.data.declaration import FOLDER
+from report.data.reading import InputError
 
-ROOT = Path(__file__).resolve().parents[2]
+FILE = FOLDER / "model.json"
+ROOT = FOLDER.parent
 CATALOGUE = "bound list"
 HERE = "here"
 """As a device: the GPU of the machine at hand."""
-NOT_BUILT = "the program rung is not built, or is out of date"
+REMEDY = "python3 -m report.claims.model asks the program rung and writes it"
 SECONDS = 60
 
 
@@ -26,34 +36,133 @@ class Unknown(Exception):
     """The model cannot tell: why."""
 
 
+@dataclass(frozen=True)
+class Model:
+    """`devices`: their names (what CUDA reports among them) and compute capability. `what`: by kernel and key what the
+    values of a size or tunable count. `answers`: by question, then device, a number or the text of an error."""
+
+    devices: Mapping[str, Mapping[str, object]]
+    what: Mapping[str, Mapping[str, str]]
+    answers: Mapping[str, Mapping[str, float | str]]
+
+    def value(self, call: Call, gpu: str | None = None) -> float:
+        """The field of an answer; of `gpu`, if that is given, in place of the call's own device. Unknown for a GPU that is
+        in no catalogue, Fault for what no device has, InputError for what the file does not answer."""
+        name = gpu or call.subject
+        device = self.device(name) or (name if not gpu else "")
+        if not device:
+            raise Unknown(f"{name} is not in the catalogue of devices")
+        answer = self.answers.get(question(call), {}).get(device)
+        if answer is None:
+            raise InputError(FILE, f"{question(call)} of {device}", f"no answer; {REMEDY}")
+        if isinstance(answer, str):
+            raise (Unknown if gpu else Fault)(answer)
+        return answer
+
+    def device(self, name: str) -> str:
+        """The catalogue's device that is called so, by its name or what CUDA reports; nothing if none is."""
+        return self._by_key.get(key(name), "")
+
+    def names(self, name: str) -> frozenset[str]:
+        """All names of the device that is called so, as keys to compare."""
+        known = self.devices.get(self.device(name))
+        return frozenset(map(key, (name, self.device(name), *known["aliases"]))) if known else frozenset((key(name),))
+
+    @property
+    def _by_key(self) -> dict[str, str]:
+        return {key(alias): name for name, device in self.devices.items() for alias in (name, *device["aliases"])}
+
+
+def question(call: Call) -> str:
+    """'occupancy(threads=32).limits.threads_per_sm': a call without its device."""
+    keys = ", ".join(f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in call.keys)
+    return f"{call.name}({keys}).{call.field}"
+
+
+@cache
+def load(path: Path = FILE) -> Model:
+    """InputError for a file that is not there or broken."""
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        return Model(table["devices"], table["what"], table["answers"])
+    except OSError as error:
+        raise InputError(path, "file", f"{error.strerror}; {REMEDY}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(path, "syntax", f"{error}; {REMEDY}") from None
+
+
+def devices() -> list[str]:
+    """All names of the catalogue; none before the file is written for the first time."""
+    return [name for device, told in load().devices.items() for name in (device, *told["aliases"])] if FILE.is_file() else []
+
+
+def what_counts(kernel: str, key: str) -> str:
+    """'registers a thread': what a value of this size or tunable counts, as its problem or the kernel declares it."""
+    return load().what.get(kernel, {}).get(key, "")
+
+
+# The program, which writes the file
+
+
 def program() -> Path:
     return Path(os.environ.get("RUNG") or ROOT / "build" / "rung")
 
 
-def question(call: Call, gpu: str | None) -> str:
-    """The line that asks for a call; on `gpu` in place of its own device, if that is given."""
-    if call.name == "device":
-        return CATALOGUE
-    device = gpu or call.subject
-    named = ["--cc", device] if re.fullmatch(r"\d+\.\d+", device) else ["--device", device]
-    options = [word for key, value in call.keys for word in (f"--{key}", f"{value:g}" if isinstance(value, float) else value)]
-    return shlex.join([call.name, *named, *options])
-
-
 @cache
-def _listed() -> dict[str, dict[str, str]]:
-    """Every kernel, with what the values of its sizes and tunables count; none without the program."""
+def listed() -> dict[str, dict[str, str]]:
+    """Every kernel of the program, with what the values of its sizes and tunables count; none without the program."""
     text = _output(["list", "--json"], "")
     return {kernel["name"]: kernel.get("what", {}) for kernel in json.loads(text)} if text else {}
 
 
 def kernels() -> frozenset[str]:
-    return frozenset(_listed())
+    return frozenset(listed())
 
 
-def what_counts(kernel: str, key: str) -> str:
-    """'registers a thread': what a value of this size or tunable counts, as its problem or the kernel declares it."""
-    return _listed().get(kernel, {}).get(key, "")
+def asked(calls: Iterable[Call], used: Iterable[tuple[str, str]]) -> dict:
+    """The contents of the file: every question of these calls, for their own devices and for each of the catalogue; what
+    the values of these keys of kernels count. Fault without the program."""
+    catalogue = {d["device"]: d for d in (_ask([CATALOGUE]) or [{"devices": []}])[0]["devices"]}
+    if not catalogue or not listed():
+        raise Fault(f"{program()} does not answer: build the program rung first")
+    wanted = {}
+    for call in calls:
+        own = [call.subject] if call.subject != HERE else []
+        wanted[question(call)] = (call, wanted.get(question(call), (call, ()))[1] + tuple(own))
+    model = Model({name: {"aliases": d["aliases"], "compute_capability": d["compute_capability"]} for name, d in catalogue.items()}, {}, {})
+    of = {text: list(dict.fromkeys([*catalogue, *(model.device(name) or name for name in own)])) for text, (_, own) in wanted.items()}
+    lines = {(text, device): _line(wanted[text][0], device) for text, names in of.items() for device in names}
+    unique = list(dict.fromkeys(line for line in lines.values() if line))
+    told = dict(zip(unique, _ask(unique)))
+    answers = {text: {device: _answer(call, catalogue.get(device) if call.name == "device" else told[lines[text, device]])
+                      for device in of[text]} for text, (call, _) in wanted.items()}
+    what: dict[str, dict[str, str]] = {}
+    for kernel, name in sorted(set(used)):
+        if text := listed().get(kernel, {}).get(name):
+            what.setdefault(kernel, {})[name] = text
+    return {"devices": model.devices, "what": what, "answers": dict(sorted(answers.items()))}
+
+
+def _line(call: Call, device: str) -> str:
+    """What `rung model` is asked; nothing for what the catalogue itself has."""
+    named = ["--cc", device] if re.fullmatch(r"\d+\.\d+", device) else ["--device", device]
+    options = [word for k, v in call.keys for word in (f"--{k}", f"{v:g}" if isinstance(v, float) else v)]
+    return "" if call.name == "device" else shlex.join([call.name, *named, *options])
+
+
+def _answer(call: Call, answer: object) -> float | str:
+    if isinstance(answer, dict) and "error" in answer:
+        return answer["error"]
+    if answer is None:
+        return "not in the catalogue of devices"
+    value = entry = answer[0] if isinstance(answer, list) else answer
+    for part in call.field.split("."):
+        if isinstance(value, dict) and part not in value:
+            value = (entry.get("bounds") or [{}])[0]
+        value = value.get(part) if isinstance(value, dict) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return f"{call.name}() has no number '{call.field}'"
+    return float(value) if value != int(value) else int(value)
 
 
 def _output(arguments: list[str], said: str) -> str:
@@ -67,42 +176,6 @@ def _output(arguments: list[str], said: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-class Model:
-    """Knows the answers to these lines; without the program to none."""
-
-    def __init__(self, lines: Iterable[str]):
-        lines = list(dict.fromkeys(lines))
-        answers = _ask(lines) if lines else []
-        self.answers = dict(zip(lines, answers)) if len(answers) == len(lines) else {}
-
-    def value(self, call: Call, gpu: str | None = None) -> float:
-        """The field of an answer. Unknown without the program or for a GPU that is in no catalogue; Fault for what no
-        device has."""
-        line = question(call, gpu)
-        if line not in self.answers:
-            raise Unknown(NOT_BUILT)
-        answer = self.answers[line]
-        if isinstance(answer, dict) and "error" in answer:
-            raise (Unknown if gpu else Fault)(answer["error"])
-        entry = self._device(answer, gpu or call.subject, gpu) if call.name == "device" else answer[0]
-        return _number(call, entry)
-
-    def _device(self, answer: dict, name: str, gpu: str | None) -> dict:
-        line = question(Call("bound", name), None)
-        if line not in self.answers:
-            raise Unknown(NOT_BUILT)
-        known = self.answers[line]
-        if "error" in known:
-            raise (Unknown if gpu else Fault)(known["error"])
-        return next(d for d in answer["devices"] if d["device"] == known[0]["device"])
-
-
-def questions(call: Call, gpu: str | None) -> list[str]:
-    """All lines that a call needs: a device is found by the name that `rung bound` makes of it."""
-    more = [question(Call("bound", gpu or call.subject), None)] if call.name == "device" else []
-    return [question(call, gpu), *more]
-
-
 def _ask(lines: list[str]) -> list:
     decoder, text, found = json.JSONDecoder(), _output(["model"], "".join(f"{line}\n" for line in lines)).strip(), []
     while text:
@@ -112,16 +185,28 @@ def _ask(lines: list[str]) -> list:
             return []
         found.append(answer)
         text = text[end:].lstrip()
-    return found
+    return found if len(found) == len(lines) else []
 
 
-def _number(call: Call, entry: dict) -> float:
-    """A field of an answer, or of the bound for the one ratio that was asked for."""
-    value = entry
-    for part in call.field.split("."):
-        if isinstance(value, dict) and part not in value:
-            value = (value.get("bounds") or [{}])[0]
-        value = value.get(part) if isinstance(value, dict) else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Fault(f"{call.name}() has no number '{call.field}'")
-    return float(value)
+def text_of(table: dict) -> str:
+    """A line for each device, kernel and question."""
+    parts = [f' "{name}": {{\n' + ",\n".join(f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in part.items()) + "\n }"
+             for name, part in table.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main() -> int:
+    """Exit codes: 0 done, 2 no program."""
+    from report.claims import entries
+    try:
+        text = text_of(asked(*entries.questions(entries.load().values())))
+    except (Fault, InputError) as error:
+        print(f"report.claims.model: {error}", file=sys.stderr)
+        return 2
+    FILE.write_text(text, encoding="utf-8")
+    print(f"{FILE}: {text.count(chr(10)) - 8} lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

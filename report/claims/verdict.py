@@ -14,10 +14,11 @@ from report.claims.values import Comparison, Logic, Value, comparisons
 from report.data.statistics import Ratio
 from report.text import numbers, words
 
-HOLDS, ONLY_THERE, FAILS, ERRATUM, UNTESTED = "holds", "holds on that GPU only", *OTHERWISE, "not tested"
+HOLDS, OF_ITS_OWN, FAILS, ERRATUM = "holds", "holds for what it was said of", *OTHERWISE
+UNDECIDED, UNTESTED = "undecided", "not tested"
 IN_PART = "holds in part"
-"""Some of the cases hold and some do not; which ones is said in words."""
-ORDER = (HOLDS, IN_PART, ONLY_THERE, FAILS, ERRATUM, UNTESTED)
+"""Some of the cases hold and some do not, or are undecided or not tested; which ones is said in words."""
+ORDER = (HOLDS, IN_PART, OF_ITS_OWN, FAILS, ERRATUM, UNDECIDED, UNTESTED)
 NOISE, FEW = "the difference is within the noise of the measurement", "too few samples to tell"
 RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
@@ -53,16 +54,19 @@ class Finding:
 
 
 def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
-    entry, told = checked.entry, [_of_case(checked.entry, case, judged) for case in checked.cases]
+    entry, told = checked.entry, [_of_case(checked, case, judged) for case in checked.cases]
     found = [verdict for verdict, _ in told]
     verdict = _overall(found)
+    if verdict == UNTESTED and not checked.applies:
+        told = [(v, (_elsewhere(checked, judged), *reasons)) for v, reasons in told]
     said = _in_words(verdict, found, [case.of for case in checked.cases], _what(entry))
     reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons))
     texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases], judged) for kind in KINDS}
     missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
-    home = _text(entry, [case.results.get(AT_HOME, Result()) for case in checked.cases], judged) if verdict == ONLY_THERE else ""
+    home = [case.results.get(AT_HOME, Result()) for case in checked.cases]
+    differs = verdict == OF_ITS_OWN and any(r.test and r.test.outcome(judged) is False for r in home)
     return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
-                   cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)), at_home=home)
+                   cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)), at_home=_text(entry, home, judged) if differs else "")
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -76,22 +80,29 @@ def faulty(entry: Entry, what: str) -> Finding:
 # One case
 
 
-def _of_case(entry: Entry, case: Case, judged: Mapping) -> tuple[str, tuple[str, ...]]:
-    """Its verdict, with reasons if it is not tested."""
-    outcome = {kind: r.test.outcome(judged) for kind, r in case.results.items() if r.test}
-    missing = tuple(m for kind, r in case.results.items() if kind != AT_HOME for m in r.missing)
-    if outcome.get("modelled") is False or outcome.get("counted") is False:
-        return entry.otherwise, ()
-    at_home = outcome.get(AT_HOME) is False
-    only_there = entry.is_of_one and outcome.get("modelled") and (at_home or outcome.get("measured") is False)
-    if only_there:
-        return ONLY_THERE, ()
-    if outcome.get("measured") is False:
-        return entry.otherwise, ()
-    if missing:
+def _of_case(checked: Checked, case: Case, judged: Mapping) -> tuple[str, tuple[str, ...]]:
+    """Its verdict, with reasons if it is undecided or not tested. What a claim was said of decides alike for all: where
+    that is another machine, its model alone can say whether it is so there, and no measurement here that it is not."""
+    entry, deciding = checked.entry, {kind: case.results[kind] for kind in checked.deciding}
+    outcomes = {kind: r.test.outcome(judged) if r.test else None for kind, r in deciding.items()}
+    if False in outcomes.values():
+        return (entry.otherwise if checked.applies else ERRATUM), ()
+    if missing := tuple(m for r in deciding.values() for m in r.missing):
         return UNTESTED, missing
-    open_ = [kind for kind, found in outcome.items() if found is None]
-    return (UNTESTED, tuple(_doubt(case.results[kind], judged) for kind in open_)) if open_ else (HOLDS, ())
+    if not outcomes:
+        return UNTESTED, tuple(m for r in case.results.values() for m in r.missing)
+    open_ = [kind for kind, found in outcomes.items() if found is None]
+    if open_:
+        return UNDECIDED, tuple(_doubt(case.results[kind], judged) for kind in open_)
+    return HOLDS if checked.applies else OF_ITS_OWN, ()
+
+
+def _elsewhere(checked: Checked, judged: Mapping) -> str:
+    """What was measured here is another machine's than the claim was said of."""
+    told = [f"{kind} {text}" for kind in ("counted", "measured") if (
+        text := _text(checked.entry, [case.results.get(kind, Result()) for case in checked.cases], judged))]
+    where = f" ({checked.machine.label})" if checked.machine.gpu or checked.machine.side else ""
+    return f"said of: {checked.entry.said_of}{f'; here{where}: ' + ', '.join(told) if told else ''}"
 
 
 def _doubt(result: Result, judged: Mapping) -> str:
@@ -102,11 +113,11 @@ def _doubt(result: Result, judged: Mapping) -> str:
 
 
 def _overall(found: Sequence[str]) -> str:
-    tested = [v for v in found if v != UNTESTED]
-    kinds = set(tested)
-    if not tested:
-        return UNTESTED
-    return tested[0] if len(kinds) == 1 else IN_PART if HOLDS in kinds else max(kinds, key=ORDER.index)
+    """One verdict of all cases. Where some hold it is in part; else one that fails is enough."""
+    kinds = set(found)
+    if len(kinds) == 1:
+        return found[0]
+    return IN_PART if kinds & {HOLDS, OF_ITS_OWN} else min(kinds, key=ORDER.index)
 
 
 def _what(entry: Entry) -> dict[str, str]:
@@ -117,13 +128,10 @@ def _what(entry: Entry) -> dict[str, str]:
 
 def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict], what: Mapping[str, str]) -> str:
     """'holds up to n = 512, does not hold here from n = 1024'; one verdict of all cases is said once."""
-    shown = [(v, c) for v, c in zip(found, cases) if v != UNTESTED or verdict == UNTESTED]
-    kinds = sorted({v for v, _ in shown}, key=ORDER.index)
+    kinds = sorted(set(found), key=ORDER.index)
     if len(kinds) == 1:
-        left_out = len(cases) - len(shown)
-        return f"{kinds[0]}{f' ({left_out} of {len(cases)} cases not tested)' if left_out else ''}"
-    every = [c for _, c in shown]
-    return ", ".join(f"{kind} {_where([c for v, c in shown if v == kind], every, what)}" for kind in kinds)
+        return verdict
+    return ", ".join(f"{kind} {_where([c for v, c in zip(found, cases) if v == kind], cases, what)}" for kind in kinds)
 
 
 def _where(mine: Sequence[dict], every: Sequence[dict], what: Mapping[str, str]) -> str:
@@ -186,18 +194,32 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
 
 
 def stated(entry: Entry) -> str:
-    """'≥ 2× within 10 %': the stated number with its rule, and by how much of itself it may be missed."""
+    """'≥ 2×': the number that the document states, with its rule; nothing of our own choosing."""
     if entry.stated is None:
         return ""
-    sign = {"at_least": "≥\u202f", "at_most": "≤\u202f"}.get(entry.rule, "")
-    within = f" within {100 * entry.tolerance:g}{numbers.NB}%" if entry.tolerance else ""
-    return f"{sign}{figure(entry.stated, entry.unit, EXACT)}{within}"
+    return f"{_sign(entry) if entry.threshold is None else ''}{figure(entry.stated, entry.unit, EXACT)}"
+
+
+def threshold(entry: Entry) -> str:
+    """'≥ 1.2×', 'within 10 %': the limit that we chose, and by how much of itself a number may be missed."""
+    own = "" if entry.threshold is None else f"{_sign(entry)}{figure(entry.threshold, entry.unit, EXACT)}"
+    within = f"within {100 * entry.tolerance:g}{numbers.NB}%" if entry.tolerance else ""
+    return " ".join(part for part in (own, within) if part)
+
+
+def limit(entry: Entry) -> str:
+    """'≥ 2× within 10 %': what decides, whoever chose it."""
+    return " ".join(part for part in (stated(entry) if entry.threshold is None else "", threshold(entry)) if part)
+
+
+def _sign(entry: Entry) -> str:
+    return {"at_least": "≥\u202f", "at_most": "≤\u202f"}.get(entry.rule, "")
 
 
 def bare(entry: Entry, text: str) -> str:
     """Without the unit that stands with the stated number; signs, as ×, stay."""
     unit = entry.unit.removeprefix(SHARE) if entry.unit.startswith(SHARE) else f"{numbers.NB}{entry.unit}"
-    return text if entry.stated is None or entry.unit in ("", SHARE, "times") else text.replace(unit, "")
+    return text if entry.limit is None or entry.unit in ("", SHARE, "times") else text.replace(unit, "")
 
 
 def _text(entry: Entry, results: Sequence[Result], judged: Mapping) -> str:
@@ -239,7 +261,7 @@ def _side(value: Value) -> str:
 
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
     """What is missing, else the note, else how the values compare."""
-    if verdict == UNTESTED:
+    if verdict in (UNDECIDED, UNTESTED):
         first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
         return first
     return words.sentence(entry.note) or _agreement(entry, verdict, texts)
@@ -250,9 +272,9 @@ def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
     by = [kind for kind in KINDS if texts[kind]]
     if verdict == HOLDS:
         return words.sentence(words.joined([text for kind in by if (text := _judge(entry, kind))]))
-    if verdict not in (FAILS, ERRATUM) or not by or entry.stated is None:
+    if verdict not in (FAILS, ERRATUM) or not by or entry.limit is None:
         return ""
-    return words.sentence(f"{words.joined([f'{kind} {bare(entry, texts[kind])}' for kind in by])}, not {stated(entry)}")
+    return words.sentence(f"{words.joined([f'{kind} {bare(entry, texts[kind])}' for kind in by])}, not {limit(entry)}")
 
 
 def _judge(entry: Entry, kind: str) -> str:

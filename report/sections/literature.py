@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from report.claims.verdict import HOLDS, IN_PART, ORDER, UNTESTED, Finding, bare, stated
+from report.claims.verdict import HOLDS, IN_PART, ORDER, UNTESTED, Finding, bare, stated, threshold
 from report.experiment import Column, Table, numbers, words
 from report.text import sources
 
@@ -82,8 +82,8 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
                  "what was measured (median; of several cases the range; yes or no: whether it is as the claim says). ‘Within’: how "
                  "far from the stated number the found one may be. ‘Any’: it depends on no machine.", (
-                     Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=2.0),
-                     Column("modelled", "model", wide=1.3),
+                     Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=1.6),
+                     Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
                      Column("counted", "counted", wide=1.2), Column("machine", "machine", right=False, wide=1.7),
                      Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2.3),
                      Column("why", "why", right=False, wide=3.8)), rows, most=len(rows))
@@ -94,12 +94,12 @@ def _row(f: Finding, before: Finding | None, several: bool) -> dict:
     e = f.entry
     where = sources.cite(e.source, e.where) if several else e.where
     claim = f"{e.text}{f' ({where})' if where else ''}"
-    own = {"claim": claim, "stated": _in_lines(stated(e)), "modelled": bare(e, f.modelled), "counted": bare(e, f.counted)}
+    own = {"claim": claim, "stated": _in_lines(stated(e)), "threshold": _in_lines(threshold(e)), "modelled": bare(e, f.modelled), "counted": bare(e, f.counted)}
     own = own if before is None else dict.fromkeys(own, SAME)
     said = f.words.replace(" = ", f"{numbers.NB}={numbers.NB}")
     why = SAME if before is not None and before.why == f.why else f.why
     return {"id": e.id} | own | {"machine": f.machine, "measured": bare(e, f.measured), "verdict": said, "why": why,
-                                 "source": e.source, "where": e.where, "scope": e.scope}
+                                 "source": e.source, "where": e.where, "said_of": e.said_of}
 
 
 def _in_lines(value: str) -> str:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from report.claims.verdict import Finding, bare, stated
+from report.claims.verdict import Finding, bare, stated, threshold
 from report.experiment import Figure, Table
 from report.output import safe_name
 from report.text import sources, words
@@ -126,10 +126,11 @@ def verdict(found: Sequence[Finding]) -> dict:
 
 
 def values(found: Finding) -> str:
-    """'stated 16× within 25 %, counted 16×, measured 1.41×'; of a claim that states no number 'measured: yes'."""
+    """'stated 16×, our threshold within 25 %, counted 16×, measured 1.41×'; of a claim without a number 'measured: yes'."""
     own = (("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
-    named = (("stated", stated(found.entry)), *((name, bare(found.entry, text)) for name, text in own))
-    return ", ".join(f"{name}{':' if name != 'stated' and found.entry.stated is None else ''} {text}" for name, text in named if text)
+    limits = (("stated", stated(found.entry)), ("our threshold", threshold(found.entry)))
+    named = (*limits, *((name, bare(found.entry, text)) for name, text in own))
+    return ", ".join(f"{name}{':' if found.entry.limit is None else ''} {text}" for name, text in named if text)
 
 
 def pairs(rows: Sequence[tuple[str, object]]) -> dict:

@@ -7,10 +7,12 @@ import pytest
 from synthetic import GPU, Run, write
 
 from report.claims import entries, literature, verdict
+from report.claims import model as calculators
 from report.claims.data import Data
-from report.claims.model import Model, Unknown, question
+from report.claims.model import Unknown
+from report.claims.said_of import key
 from report.claims.values import Fault
-from report.claims.verdict import ERRATUM, FAILS, FEW, HOLDS, IN_PART, NOISE, ONLY_THERE, UNTESTED, bare, figure, stated
+from report.claims.verdict import ERRATUM, FAILS, FEW, HOLDS, IN_PART, NOISE, OF_ITS_OWN, UNDECIDED, UNTESTED, bare, figure, limit, stated, threshold
 from report.data.collect import find
 from report.data.load import load
 from report.data.reading import InputError
@@ -21,8 +23,10 @@ LIMITS = {"Old": 512, GPU: 1024}
 class KnownModel:
     """Knows the threads of a block of two devices."""
 
-    def __init__(self, lines):
-        self.lines = list(lines)
+    devices = {"Old": {"aliases": ["Older"], "compute_capability": "1.0"}}
+
+    def names(self, name):
+        return frozenset((key(name),))
 
     def value(self, call, gpu=None):
         if (gpu or call.subject) not in LIMITS:
@@ -34,7 +38,7 @@ class KnownModel:
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
-    monkeypatch.setattr(literature, "Model", KnownModel)
+    monkeypatch.setattr(calculators, "load", KnownModel)
     monkeypatch.setattr(entries, "kernels", frozenset)
     monkeypatch.setattr(entries, "_snippets", lambda: {"good", "bad", "other"})
     monkeypatch.setattr(verdict, "what_counts", lambda kernel, key: "")
@@ -86,25 +90,68 @@ def test_what_depends_on_no_machine(tmp_path, keys, verdict):
     assert ("untested" not in keys) or found.why == "Nobody knows."
 
 
-@pytest.mark.parametrize("stated, device, verdict", [(512, "Old", ONLY_THERE), (1024, GPU, HOLDS), (500, "Old", FAILS)])
-def test_a_claim_of_another_device(tmp_path, stated, device, verdict):
-    found, = claims(tmp_path, products({"naive": {64: 100}}), stated=stated, scope="old ones", modelled=f'occupancy("{device}").threads')
+@pytest.mark.parametrize("stated, device, said_of, verdict", [
+    (512, "Old", "Old", OF_ITS_OWN), (1024, GPU, GPU, HOLDS), (500, "Old", "Old", ERRATUM), (500, GPU, GPU, FAILS)])
+def test_a_claim_of_another_device(tmp_path, stated, device, said_of, verdict):
+    found, = claims(tmp_path, products({"naive": {64: 100}}), stated=stated, said_of=said_of, modelled=f'occupancy("{device}").threads')
     assert found.verdict == verdict and found.modelled == str(LIMITS[device])
-    assert ("the model gives 1024" in found.why) == (verdict == ONLY_THERE)
+    assert ("the model gives 1024" in found.why) == (verdict == OF_ITS_OWN)
 
 
-def test_a_model_that_agrees_for_its_device_and_a_measurement_that_does_not(tmp_path):
-    keys = {"stated": 512, "scope": "old ones", "modelled": "500 + 12", "measured": "context(gpu_threads)"}
-    found, = claims(tmp_path, products({"naive": {64: 100}}, gpu_threads=1024), **keys)
-    assert found.verdict == ONLY_THERE and found.measured == "1024"
-    found, = claims(tmp_path, products({"naive": {64: 100}}, gpu_threads=1024), **keys | {"scope": "any GPU"})
-    assert found.verdict == FAILS
+@pytest.mark.parametrize("said_of", ("Old", "before Fermi", "early GPUs", "2010", "CUDA before 3.1", "GPUs with a display"))
+def test_what_was_said_of_other_machines_never_fails_here(tmp_path, said_of):
+    """Whether somebody wrote `modelled` decides between two verdicts, of which neither is of the machine at hand."""
+    run = products({"naive": {64: 100}, "tiled": {64: 50}}, gpu_threads=1024, gpu_compute_capability_major=9, gpu_compute_capability_minor=0,
+                   gpu_cuda_runtime="13.0")
+    keys = {"stated": 512, "said_of": said_of, "measured": "context(gpu_threads)"}
+    found, = claims(tmp_path, run, **keys, modelled="500 + 12")
+    assert (found.verdict, found.measured) == (OF_ITS_OWN, "1024")
+    found, = claims(tmp_path, run, **keys)
+    assert (found.verdict, found.measured) == (UNTESTED, "1024") and found.why == f"Said of: {said_of}; here ({GPU}): measured 1024."
+    for more in ({"measured": GAIN.replace(", n=n", "") + " > 1"}, {"measured": "not run(gpu/matmul/naive, n=64).is_right"}, {"counted": "1 > 2"}):
+        assert claims(tmp_path, run, said_of=said_of, **more)[0].verdict == UNTESTED
+    assert claims(tmp_path, run, **keys, modelled="513", otherwise="erratum")[0].verdict == ERRATUM
+    assert claims(tmp_path, run, **{k: v for k, v in keys.items() if k != "said_of"})[0].verdict == FAILS
+
+
+@pytest.mark.parametrize("said_of", (GPU, "Hopper", "compute capability 9.0", "compute capability 9.x", "Fermi and later", "2024", "CUDA 13.0", "CUDA 3.1 and later"))
+def test_what_was_said_of_the_machine_at_hand_may_fail_here(tmp_path, said_of):
+    run = products({"naive": {64: 100}}, gpu_threads=1024, gpu_compute_capability_major=9, gpu_compute_capability_minor=0, gpu_cuda_runtime="13.0")
+    assert claims(tmp_path, run, stated=512, said_of=said_of, measured="context(gpu_threads)")[0].verdict == FAILS
+    assert claims(tmp_path, run, stated=1024, said_of=said_of, measured="context(gpu_threads)")[0].verdict == HOLDS
+
+
+def test_the_emulator_and_the_compilers_are_of_today(tmp_path):
+    """What depends on no machine is counted and compiled for compute capability 9.0."""
+    told = {"good": {"compiles": True, "compiler": "nvcc 13.0.88"}}
+    extra = [("compilers.json", {"date": "2026-01-01", "snippets": told})]
+    for said_of, verdict in (("Volta and later", FAILS), ("before Volta", UNTESTED), ("before CUDA 3.1", UNTESTED), ("CUDA 4.0 and later", FAILS)):
+        assert claims(tmp_path, products({"naive": {64: 100}}), companions=extra, said_of=said_of, measured="not compiles(good)")[0].verdict == verdict
+
+
+def test_a_limit_of_ours_is_not_stated(tmp_path):
+    run = products({"naive": {64: 100}, "tiled": {64: 110}})
+    keys = {"threshold": 1.2, "rule": "at_least", "unit": "times", "measured": "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"}
+    found, = claims(tmp_path, run, **keys)
+    assert found.verdict == FAILS and (stated(found.entry), threshold(found.entry)) == ("", "≥\u202f1.2×")
+    assert found.why == "Measured 1.1×, not ≥\u202f1.2×."
+    found, = claims(tmp_path, run, **keys, stated=16)
+    assert found.verdict == FAILS and (stated(found.entry), threshold(found.entry)) == ("16×", "≥\u202f1.2×")
+
+
+def test_one_expression_may_decide(tmp_path):
+    """Of accesses the counters, of what is so in practice the time; the others are shown."""
+    keys = {"stated": 16, "modelled": "15", "counted": "2 * 8", "measured": "1 + 1"}
+    assert claims(tmp_path, products({"naive": {64: 100}}), **keys)[0].verdict == FAILS
+    found, = claims(tmp_path, products({"naive": {64: 100}}), **keys, decides="counted")
+    assert (found.verdict, found.modelled, found.measured) == (HOLDS, "15", "2")
+    assert claims(tmp_path, products({"naive": {64: 100}}), **keys, decides="measured")[0].verdict == FAILS
 
 
 def test_a_device_that_no_catalogue_has(tmp_path):
-    found, = claims(tmp_path, products({"naive": {64: 100}}, gpu_name="Synthetic other GPU"), stated=512, scope="old ones",
+    found, = claims(tmp_path, products({"naive": {64: 100}}, gpu_name="Synthetic other GPU"), stated=512, said_of="Old",
                     modelled="occupancy(Old).threads")
-    assert found.verdict == HOLDS
+    assert found.verdict == OF_ITS_OWN
 
 
 @pytest.mark.parametrize("tiled, words, verdict", [
@@ -145,9 +192,9 @@ def test_noise_and_too_few_samples_decide_nothing(tmp_path):
     run = products({"naive": {64: 100}, "tiled": {64: 100}})
     keys = {"stated": 1, "rule": "at_least", "measured": "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"}
     found, = claims(tmp_path, run, **keys)
-    assert found.verdict == UNTESTED and NOISE in found.why.lower()
+    assert found.verdict == UNDECIDED and NOISE in found.why.lower()
     found, = claims(tmp_path, products({"naive": {64: 100}, "tiled": {64: 120}}, count=3), **keys)
-    assert found.verdict == UNTESTED and FEW in found.why.lower()
+    assert found.verdict == UNDECIDED and FEW in found.why.lower()
     found, = claims(tmp_path, products({"naive": {64: 100}, "tiled": {64: 120}}), **keys)
     assert found.verdict == HOLDS and found.measured == "1.2"
 
@@ -161,7 +208,7 @@ def test_many_comparisons_need_clearer_ones(tmp_path):
         return made
     keys = {"stated": 1.1, "rule": "at_least", "cases": '{ n = "all" }', "measured": GAIN}
     assert claims(tmp_path, run([64]), **keys)[0].verdict == HOLDS
-    assert claims(tmp_path, run(range(64, 94)), **keys)[0].verdict == UNTESTED
+    assert claims(tmp_path, run(range(64, 94)), **keys)[0].verdict == UNDECIDED
 
 
 def test_missing_points_are_named_with_what_measures_them(tmp_path):
@@ -232,7 +279,7 @@ def test_the_tolerance_is_told(tmp_path):
     run = products({"naive": {64: 100}, "tiled": {64: 185}})
     keys = {"stated": 2, "rule": "at_least", "unit": "times", "tolerance": 0.1, "measured": "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"}
     found, = claims(tmp_path, run, **keys)
-    assert found.verdict == HOLDS and stated(found.entry) == "≥\u202f2× within 10\u00a0%" and found.entry.accepted == (1.8, None)
+    assert found.verdict == HOLDS and limit(found.entry) == "≥\u202f2× within 10\u00a0%" and threshold(found.entry) == "within 10\u00a0%" and found.entry.accepted == (1.8, None)
     found, = claims(tmp_path, run, **keys | {"tolerance": 0})
     assert found.verdict == FAILS and stated(found.entry) == "≥\u202f2×" and found.why == "Measured 1.85×, not ≥\u202f2×."
     found, = claims(tmp_path, run, **keys | {"rule": "equals", "stated": 16, "tolerance": 0.25})
@@ -302,45 +349,13 @@ def test_what_cannot_be_evaluated_is_said(tmp_path, expression, what):
     assert what in found.fault and found.verdict == UNTESTED
 
 
-def test_the_model_is_asked_once_and_understood(tmp_path, monkeypatch):
-    """A program that answers each line with its number of words, and refuses what begins with 'bound bad'."""
-    program = write_text(tmp_path / "rung", "#!/bin/sh\nwhile read -r line; do case $line in *bad*) echo '{\"error\": \"bad device\"}';;"
-                         " *) echo \"[{\\\"n\\\": 3,\"; echo \"\\\"bounds\\\": [{\\\"gflops\\\": 4.5}]}]\";; esac; done\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("RUNG", str(program))
-    from report.claims.expression import parse
-    good, bad = parse("bound(A, ratio=4).gflops"), parse("bound(bad).n")
-    model = Model([question(good, None), question(bad, None), question(good, "bad")])
-    assert model.value(good) == 4.5 and question(good, None) == "bound --device A --ratio 4"
-    assert question(parse('occupancy("5.2", threads=16x16).warps'), None) == "occupancy --cc 5.2 --threads 16x16"
-    with pytest.raises(Fault, match="bad device"):
-        model.value(bad)
-    with pytest.raises(Unknown, match="bad device"):
-        model.value(good, "bad")
-    monkeypatch.setenv("RUNG", str(tmp_path / "absent"))
-    with pytest.raises(Unknown, match="not built"):
-        Model([question(good, None)]).value(good)
-
-
 def test_what_the_model_gives_for_each_gpu_is_told_once(tmp_path, monkeypatch):
     monkeypatch.setitem(LIMITS, "Synthetic A", 1024)
     monkeypatch.setitem(LIMITS, "Synthetic B", 2048)
     runs = [products({"naive": {64: 100}}, gpu_name=f"Synthetic {name}", gpu_uuid=f"GPU-{name}") for name in "AB"]
-    found, = claims(tmp_path, *runs, stated=512, scope="old ones", modelled="occupancy(Old).threads", note="so it was")
-    assert found.verdict == ONLY_THERE and {"Synthetic A", "Synthetic B"} == set(found.machine.split(", "))
+    found, = claims(tmp_path, *runs, stated=512, said_of="Old", modelled="occupancy(Old).threads", note="so it was")
+    assert found.verdict == OF_ITS_OWN and {"Synthetic A", "Synthetic B"} == set(found.machine.split(", "))
     assert "1024 (Synthetic A)" in found.why and "2048 (Synthetic B)" in found.why and found.why.endswith(". So it was.")
-
-
-@pytest.mark.parametrize("body", ["exit 1", "echo nonsense", "echo '[]'; echo '[]'", "true"])
-def test_a_program_that_does_not_answer_is_none(tmp_path, monkeypatch, body):
-    program = write_text(tmp_path / "rung", f"#!/bin/sh\n{body}\n")
-    monkeypatch.setenv("RUNG", str(program))
-    from report.claims.expression import parse
-    asked = parse("bound(A, ratio=4).gflops")
-    for mode in (0o644, 0o755):
-        program.chmod(mode)
-        with pytest.raises(Unknown, match="not built"):
-            Model([question(asked, None)]).value(asked)
 
 
 @pytest.mark.parametrize("unit", ("", "s", "B", "times", "GFLOP/s", "%"))

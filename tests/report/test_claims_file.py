@@ -14,7 +14,7 @@ from report.claims import command, entries, study_claims
 from report.claims.entries import KINDS, line_of, load
 from report.claims.expression import KERNEL_CALLS
 from report.claims.model import program
-from report.claims.verdict import ERRATUM, HOLDS, ONLY_THERE, ORDER, UNTESTED
+from report.claims.verdict import ERRATUM, HOLDS, OF_ITS_OWN, ORDER, UNTESTED
 from report.data.collect import collect
 from report.data.reading import InputError
 from report.sections import module
@@ -70,20 +70,12 @@ def test_what_a_claim_asks_for_is_measured_by_its_experiment(known):
             assert re.search(rf"^{counted}{re.escape(call.subject)}/", plans[e.experiment], re.MULTILINE), f"{e.id}: {call}"
 
 
-@built
 def test_what_is_known_for_certain(found):
     """By arithmetic, the catalogue and the emulator: on any machine the same."""
     told = {f.entry.id: f.verdict for f in found}
     assert [told[i] for i in ("bytes_132", "g80_peak", "k40_called_g80", "offset", "occupancy_62")] == [ERRATUM] * 5
-    assert [told[i] for i in ("naive_ratio", "tiled_ratio", "a100_threads", "barriers_both", "eight_bytes")] == [HOLDS] * 5
-    assert [told[i] for i in ("g80_threads", "a100_naive", "k40_bound")] == [ONLY_THERE] * 3
-
-
-def test_without_the_program_what_is_modelled_is_untested(known, monkeypatch, tmp_path):
-    monkeypatch.setenv("RUNG", str(tmp_path / "absent"))
-    told = {f.entry.id: f for f in study_claims.findings(collect([RECORDED], []), [known[i] for i in ("g80_threads", "naive_ratio")])}
-    assert told["g80_threads"].verdict == UNTESTED and "not built" in told["g80_threads"].why
-    assert told["naive_ratio"].verdict == HOLDS
+    assert [told[i] for i in ("naive_ratio", "tiled_ratio", "barriers_both", "eight_bytes")] == [HOLDS] * 4
+    assert [told[i] for i in ("g80_threads", "a100_naive", "k40_bound", "threads_512_imam")] == [OF_ITS_OWN] * 4
 
 
 GOOD = {"source": "pmpp", "text": "It is so", "experiment": "ratio", "modelled": "1"}
@@ -109,11 +101,13 @@ def test_a_claims_file_that_is_no_text(tmp_path, text, what):
     ({"statd": 1}, 7, "statd: there is no such key; did you mean 'stated'?"), ({"text": 3}, 4, "text: 3 is not a text"),
     ({"stated": "x"}, 7, "stated: 'x' is not a number"), ({"stated": True}, 7, "not a number"), ({"source": "pmp"}, 3, "source: 'pmp' is unknown; did you mean 'pmpp'?"),
     ({"experiment": "rato"}, 5, "'rato' is unknown; did you mean 'ratio'?"), ({"rule": "at_lest", "stated": 1}, 7, "did you mean 'at_least'?"),
-    ({"rule": "equals"}, 7, "needs a number in 'stated'"), ({"otherwise": "wrong"}, 7, "otherwise: 'wrong' is unknown"),
+    ({"rule": "equals"}, 7, "needs a number in 'stated' or 'threshold'"), ({"otherwise": "wrong"}, 7, "otherwise: 'wrong' is unknown"),
     ({"text": None}, 2, "'text' is missing"), ({"modelled": None}, 2, "nothing checks it"), ({"modelled": "1 +"}, 6, "modelled: column 4: "),
     ({"counted": "speed(gpu/a/b)"}, 7, "counted: column 1: there is no function 'speed'"), ({"modelled": "n * 2"}, 6, "'n' is neither a call nor a name of cases"),
     ({"judge": "latency"}, 7, "not EXPERIMENT.FUNCTION"), ({"cases": 3}, 7, "cases: neither a table"),
-    ({"tolerance": -1}, 7, "tolerance: negative"), ({"stated": float("inf"), "rule": "equals"}, 7, "stated: inf is not a number")])
+    ({"said_of": "Keplr"}, 7, "said_of: 'Keplr' is unknown; did you mean 'Kepler'?"), ({"scope": "G80"}, 7, "scope: there is no such key"),
+    ({"threshold": 1.2}, 7, "threshold: it needs a rule"), ({"threshold": 2, "stated": 3}, 7, "threshold: it needs a rule"),
+    ({"decides": "measured"}, 7, "decides: 'measured' is none of the claim's own"), ({"tolerance": -1}, 7, "tolerance: negative"), ({"stated": float("inf"), "rule": "equals"}, 7, "stated: inf is not a number")])
 def test_mistakes_are_told_with_line_and_key(tmp_path, keys, line, what):
     with pytest.raises(InputError) as told:
         load(file_of(tmp_path, **keys))
