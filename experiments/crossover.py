@@ -1,81 +1,71 @@
-"""From which size the GPU is faster than the best CPU code, with and without copies: one row for every problem."""
+"""From which size the GPU is faster than the best CPU code of its host, with and without copies: one row for every problem."""
 
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
-from statistics import median
 
-from report.experiment import (FAILS, HOLDS, PARTLY, Column, Figure, Part, Point, Section, Table, View, fastest,
-                               numbers, whole_machine, words)
+from report.data.sides import Gain, Measured, Pair, Sides, fastest, of_views, question, swept, timed_points
+from report.experiment import FAILS, HOLDS, PARTLY, Column, Figure, Part, Section, Table, View, numbers, words
+from report.sections import comparison
 
-SIDE = {"m", "n", "k"}
-"""Sizes that are equal in a square problem: what is swept. All others belong to what is asked."""
+FEWEST = 3
+"""Common sizes from which on it is asked from which of them the GPU wins."""
 ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
 
 
 @dataclass(frozen=True)
 class Start:
-    """From which size on one time is below another: interpolated, and between which measured sizes that lies."""
+    """From which size on the GPU is faster at all sizes that both sides measured."""
 
     kind: str
     at: float | None = None
+    """On the line between two measured sizes in a log-log plot, or a measured size itself."""
     between: tuple[float, float] | None = None
+    """Those two sizes; None where `at` was measured."""
 
 
 @dataclass(frozen=True)
 class Crossover:
-    """One problem and data type, at all sizes that both sides have in their range; times by the swept size."""
+    """One problem and data type at the sizes that both sides measured."""
 
-    title: str
-    family: str
-    type: str
-    rest: tuple
-    cpu: Mapping[float, Point]
-    gpu: Mapping[float, Point]
-    transfers: Mapping[float, float]
-    bytes: Mapping[float, float]
-    parts: tuple[Part, Part]
-    """The CPU's and the GPU's."""
+    sides: Sides
     included: bool
     """The GPU's calls copy by themselves."""
 
     @property
+    def title(self) -> str:
+        return self.sides.problem.title
+
+    @property
+    def family(self) -> str:
+        return self.sides.problem.family
+
+    @property
+    def type(self) -> str:
+        return self.sides.type
+
+    @property
     def sizes(self) -> list[float]:
-        """Measured on one side at least, and within the range of both."""
-        low, high = (f(g(self.cpu), g(self.gpu)) for f, g in ((max, min), (min, max)))
-        return sorted(n for n in self.cpu.keys() | self.gpu.keys() if low <= n <= high)
+        return [pair.n for pair in self.sides.pairs]
 
-    def cpu_seconds(self, n: float) -> float:
-        return between({k: p.summary.median for k, p in self.cpu.items()}, n)
-
-    def gpu_seconds(self, n: float) -> float:
-        return between({k: p.summary.median for k, p in self.gpu.items()}, n)
-
-    def copy_seconds(self, n: float) -> float | None:
-        """Of the copies there and back, beside the calls; None where they were not timed."""
-        return 0.0 if self.included else between(self.transfers, n) if self.transfers else None
-
-    def gain(self, n: float, copies: bool) -> float | None:
+    def gain(self, pair: Pair, copies: bool) -> Gain | None:
         """How many times as fast the GPU is; None where that is not known."""
-        extra = self.copy_seconds(n) if copies else 0.0
-        if extra is None or (self.included and not copies):
-            return None
-        return self.cpu_seconds(n) / (self.gpu_seconds(n) + extra)
+        if self.included:
+            return pair.gain() if copies else None
+        return pair.moved if copies else pair.gain()
+
+    def last(self, copies: bool) -> Gain | None:
+        return self.gain(self.sides.last, copies)
 
     def start(self, copies: bool) -> Start | None:
-        gains = {n: g for n in self.sizes if (g := self.gain(n, copies)) is not None}
+        gains = {pair.n: g for pair in self.sides.pairs if (g := self.gain(pair, copies))}
         return start(gains) if gains else None
 
     def volume(self, n: float) -> float:
-        return between(self.bytes, n)
-
-    @property
-    def same_host(self) -> bool:
-        uuids = [part.run.context.get("gpu_uuid") for part in self.parts]
-        return bool(uuids[0]) and uuids[0] == uuids[1]
+        """Bytes of inputs and outputs, between measured sizes on the line in a log-log plot."""
+        return between({pair.n: pair.bytes for pair in self.sides.pairs}, n)
 
 
 def between(known: Mapping[float, float], x: float) -> float:
@@ -88,47 +78,49 @@ def between(known: Mapping[float, float], x: float) -> float:
     return exp(log(known[below]) + share * log(known[above] / known[below]))
 
 
-def start(gains: Mapping[float, float]) -> Start:
-    """The size from which on all gains are above 1, on the line between the two sizes around it in a log-log plot."""
+def start(gains: Mapping[float, Gain]) -> Start:
+    """The size from which on the whole interval of each gain is above 1. It is interpolated where the median at the size
+    before is not above 1; where that is, but its interval is not, noise hides the place, and the measured size is given."""
     sizes = sorted(gains)
-    lost = [i for i, n in enumerate(sizes) if gains[n] <= 1]
+    lost = [i for i, n in enumerate(sizes) if not gains[n].is_faster]
     if not lost:
         return Start(ALWAYS)
     if lost[-1] == len(sizes) - 1:
         return Start(NEVER)
     a, b = sizes[lost[-1]], sizes[lost[-1] + 1]
-    share = -log(gains[a]) / log(gains[b] / gains[a])
+    if gains[a].value > 1:
+        return Start(FROM, b)
+    share = -log(gains[a].value) / log(gains[b].value / gains[a].value)
     return Start(FROM, exp(log(a) + share * log(b / a)), (a, b))
 
 
 def section(view: View) -> Section | None:
     every = _crossovers(view)
-    best = _of_families(every)
+    asked = [c for c in every if len(c.sides.pairs) >= FEWEST]
+    best = _of_families(asked)
     if not best:
-        return _one_side(view)
-    return Section(_finding(best), figures=[_figure(view, best)], answer=[_answer(best)],
-                   appendix=[_table(view, every)])
+        return _unpaired(view)
+    return Section(_finding(asked), figures=[_figure(view, best)], answer=[_answer(asked)],
+                   appendix=[_table(view, asked), _sizes_table(view, every), *_too_few(every, asked)])
 
 
-def _one_side(view: View) -> Section | None:
-    """Where the other side is missing: the times that it would have to beat."""
-    sides = {side: found for side in ("cpu", "gpu") if (found := _points(view, side))}
-    if len(sides) != 1:
+def _unpaired(view: View) -> Section | None:
+    """Where no host was measured on both sides: the times that the other side would have to beat."""
+    side, part = next(((side, part) for side, part in (("cpu", view.cpu), ("gpu", view.gpu)) if part and part.timed()), (None, None))
+    if not part:
         return None
-    (side, found), = sides.items()
-    rows = []
-    for (family, type_, rest), measured in sorted(found.items(), key=str):
-        if family in view.settings.get("left_out", ()):
-            continue
-        part, by_size = _one_machine(measured)
-        largest = max(by_size)
-        best = fastest(by_size[largest])
-        problem = part.run.problems.get(family)
-        rows.append({"problem": problem.title if problem else family, "type": type_, "question": _question(rest), "largest": largest,
-                     "kernel": best.title, "seconds": best.summary.median})
+    largest: dict[tuple, Measured] = {}
+    for p in (p for one in view.suite or (view,) if (part := getattr(one, side)) for p in timed_points(part)):
+        if (n := swept(p)) and p.kernel.family not in view.settings.get("left_out", ()):
+            key, mine = (p.kernel.family, p.kernel.type, question(p)), Measured(part, p)
+            known = largest.get(key, mine)
+            largest[key] = fastest([known, mine]) if n == swept(known.point) else max(known, mine, key=lambda m: swept(m.point))
+    rows = [{"problem": m.part.run.problems[family].title if family in m.part.run.problems else family, "type": type_, "question": _question(rest),
+             "largest": swept(m.point), "kernel": m.point.title, "seconds": m.seconds}
+            for (family, type_, rest), m in sorted(largest.items(), key=str)]
     missing = "GPU" if side == "cpu" else "CPU"
-    return Section(f"Only the {side.upper()} was measured, so it cannot be said from which size the GPU is faster. {words.sentence(words.counted(len(rows), 'problem'))} "
-                   f"stand in the table with the times that a {missing} would have to beat.",
+    return Section(f"Of no host both sides were measured, so it cannot be said from which size the GPU is faster. The table has the "
+                   f"{side.upper()}’s times of {words.counted(len(rows), 'case')}, which a {missing} would have to beat.",
                    tables=[Table(f"{view.name}_{side}", f"The fastest kernel on the {side.upper()} for each problem at the largest size measured.", (
                        Column("problem", "problem", right=False, wide=True), Column("type", "type", words.type_name, right=False),
                        Column("question", "question", right=False), Column("largest", "largest N", numbers.grouped),
@@ -139,57 +131,18 @@ def _one_side(view: View) -> Section | None:
 
 
 def _crossovers(view: View) -> list[Crossover]:
-    """Every problem, type and question (function, radius, data …) that both sides answered."""
+    """Every problem, type and question (function, radius, data …) that both sides answered at a common size."""
     left_out, included = view.settings.get("left_out", ()), view.settings.get("included", ())
-    points = {side: _points(view, side) for side in ("cpu", "gpu")}
-    made = []
-    for key in sorted(points["cpu"].keys() & points["gpu"].keys(), key=str):
-        family, type_, rest = key
-        (cpu_part, cpu), (gpu_part, gpu) = (_one_machine(points[side][key]) for side in ("cpu", "gpu"))
-        if family in left_out or not cpu or not gpu or max(min(cpu), min(gpu)) > min(max(cpu), max(gpu)):
-            continue
-        best = [{n: fastest(group) for n, group in found.items()} for found in (cpu, gpu)]
-        copies = {n: [p.counters["transfer_seconds"] for p in group if p.counters.get("transfer_seconds")] for n, group in gpu.items()}
-        problem = gpu_part.run.problems.get(family)
-        made.append(Crossover(problem.title if problem else family, family, type_, rest, *best,
-                              {n: median(known) for n, known in copies.items() if known},
-                              {n: p.counters["bytes_min"] for side in best for n, p in side.items() if p.counters.get("bytes_min")},
-                              (cpu_part, gpu_part), family in included))
-    return [c for c in made if c.bytes]
+    return [Crossover(sides, sides.problem.family in included) for sides in of_views(view.suite or (view,)).values()
+            if sides.problem.family not in left_out and all(pair.bytes for pair in sides.pairs)]
 
 
-def _points(view: View, side: str) -> dict[tuple, list[tuple[Part, float, Point]]]:
-    """Timed points of all experiments on the whole machine, by family, type and question."""
-    found = defaultdict(list)
-    for part in (part for one in view.suite or (view,) for part in one.timed_parts if part.side == side):
-        for family in sorted({p.kernel.family for p in part.points}):
-            for p in whole_machine(part.timed(family)):
-                swept = {v for k, v in p.sizes.items() if k in SIDE}
-                if len(swept) == 1 and not isinstance(n := swept.pop(), str) and n > 0:
-                    rest = tuple(sorted((k, v) for k, v in p.sizes.items() if k not in SIDE))
-                    found[family, p.kernel.type, (*rest, *((("data", p.data),) if p.data else ()))].append((part, n, p))
-    return found
-
-
-def _one_machine(found: list[tuple[Part, float, Point]]) -> tuple[Part | None, dict[float, list[Point]]]:
-    """By size the points of one machine: of one measured now rather than a recorded one, of that with most sizes."""
-    machines = defaultdict(list)
-    for part, n, p in found:
-        machines[part.recorded, part.machine.id].append((part, n, p))
-    _, chosen = min(machines.items(), key=lambda item: (item[0][0], -len({n for _, n, _ in item[1]}), item[0][1]),
-                    default=(None, []))
-    sizes: dict[float, list[Point]] = defaultdict(list)
-    for _, n, p in chosen:
-        sizes[n].append(p)
-    return (chosen[0][0] if chosen else None), dict(sizes)
-
-
-def _of_families(every: list[Crossover]) -> list[Crossover]:
-    """Of each problem and type the question with most sizes on both sides; the latest start with copies on top."""
+def _of_families(every: Sequence[Crossover]) -> list[Crossover]:
+    """Of each problem and type the question with most common sizes; the latest start with copies on top."""
     best: dict[tuple, Crossover] = {}
     for c in every:
         key = c.family, c.type
-        best[key] = max(best.get(key, c), c, key=lambda x: (len(x.sizes), len(x.cpu) + len(x.gpu)))
+        best[key] = max(best.get(key, c), c, key=lambda x: len(x.sizes))
     return sorted(best.values(), key=lambda c: (_place(c, True), _place(c, False), c.title, c.type))
 
 
@@ -208,53 +161,62 @@ def _name(c: Crossover) -> str:
     return f"{c.title[:1].lower()}{c.title[1:]}{'' if c.type == 'fp32' else f' ({words.type_name(c.type)})'}"
 
 
-def _finding(best: list[Crossover]) -> str:
-    text = f"Without the copies the GPU overtakes the best CPU code on all cores in {_count(best, False)}"
-    starts = [(c, s) for c in best if (s := c.start(True))]
+def _finding(asked: Sequence[Crossover]) -> str:
+    """Counts all cases that the table in the appendix has."""
+    problems = len({c.family for c in asked})
+    text = (f"{comparison.where(_parts(asked))}GPU and CPU have at least {FEWEST} sizes in common in {words.counted(len(asked), 'case')} of "
+            f"{words.counted(problems, 'problem')}: a case is a problem, a data type and its further sizes. ")
+    text += f"Without the copies the GPU is faster from some size on in {_count(asked, False)}"
+    starts = [(c, s) for c in asked if (s := c.start(True))]
     if starts:
-        text += f"; with the copies there and back in {_count(best, True)}"
+        text += f"; with the copies there and back in {_count(asked, True)}"
     text += "."
-    never = [_name(c) for c, s in starts if s.kind == NEVER]
+    never = list(dict.fromkeys(_name(c) for c, s in starts if s.kind == NEVER))
     if never:
-        text += f" With the copies it does not overtake at any size measured in {words.listed(never, 6)}."
-    found = [(c, s) for c, s in starts if s.kind == FROM]
+        text += f" With the copies it is not faster at the largest size in {words.listed(never, 6)}."
+    found = sorted(((c, s) for c, s in starts if s.kind == FROM), key=lambda x: x[0].volume(x[1].at))
     if found:
         first, last = found[0], found[-1]
-        text += (f" Of those that begin to pay within the measured sizes the first is {_begin(*first)} and the last {_begin(*last)}."
-                 if last is not first else f" Within the measured sizes it begins with {_begin(*first)}.")
-    if not all(c.same_host for c in best):
-        text += " GPU and CPU are not in one host: this compares two machines."
+        text += (f" With the copies the smallest start is {_begin(*first)}, the largest {_begin(*last)}."
+                 if last is not first else f" With the copies it starts at {_begin(*first)}.")
     return text
 
 
-def _count(best: list[Crossover], copies: bool) -> str:
-    starts = [s for c in best if (s := c.start(copies))]
+def _parts(asked: Sequence[Crossover]) -> list[Part]:
+    return [part for c in asked for part in c.sides.parts]
+
+
+def _count(asked: Sequence[Crossover], copies: bool) -> str:
+    starts = [s for c in asked if (s := c.start(copies))]
     won = sum(s.kind != NEVER for s in starts)
-    return f"{'all ' if won == len(starts) > 1 else f'{won} of '}{words.counted(len(starts), 'problem')}"
+    return f"all {words.counted(won, 'case')}" if won == len(starts) > 1 else f"{won} of {words.counted(len(starts), 'case')}"
 
 
 def _begin(c: Crossover, found: Start) -> str:
-    return f"{_name(c)}, at about {numbers.binary(c.volume(found.at))} (N\u00a0=\u00a0{_rounded(found.at)})"
+    how = f"interpolated between N\u00a0=\u00a0{' and '.join(map(numbers.grouped, found.between))}" if found.between else "measured"
+    return f"{_name(c)}, {numbers.binary(c.volume(found.at))} (N\u00a0{_at(found)}, {how})"
 
 
-def _rounded(n: float) -> str:
-    """Two digits: the size is interpolated."""
-    return numbers.grouped(float(f"{n:.2g}"))
+def _at(found: Start) -> str:
+    """'= 1024' as measured, '≈ 310' interpolated, in two digits."""
+    return f"≈\u00a0{numbers.grouped(float(f'{found.at:.2g}'))}" if found.between else f"=\u00a0{numbers.grouped(found.at)}"
 
 
-def _answer(best: list[Crossover]) -> str:
-    starts = [s for c in best if (s := c.start(True))]
-    text = f"Without copies the GPU overtakes the CPU’s best code in {_count(best, False)}"
-    return f"{text}, with the copies there and back in {_count(best, True)}." if starts else f"{text}."
+def _answer(asked: Sequence[Crossover]) -> str:
+    starts = [s for c in asked if (s := c.start(True))]
+    text = (f"{comparison.where(_parts(asked))}without copies the GPU is faster than the best CPU code from some size on in "
+            f"{_count(asked, False)}")
+    text = f"{text[:1].upper()}{text[1:]}"
+    return f"{text}, with the copies there and back in {_count(asked, True)}." if starts else f"{text}."
 
 
 def _text(c: Crossover, found: Start | None) -> str:
-    """'N = 310 (1.1 MiB)', 'at every size (from 4 KiB)', 'never (up to 1 GiB)'."""
+    """'≈ 310' where it is interpolated, '1024' as measured, '≤ 64' at every size, 'never'."""
     if found is None:
         return "–"
     if found.at:
-        return f"{_rounded(found.at)}"
-    return f"≤\u2009{_rounded(c.sizes[0])}" if found.kind == ALWAYS else "never"
+        return _at(found).removeprefix("=\u00a0")
+    return f"≤\u2009{numbers.grouped(c.sizes[0])}" if found.kind == ALWAYS else "never"
 
 
 # Judges of claims
@@ -263,32 +225,32 @@ def _text(c: Crossover, found: Start | None) -> str:
 def one_to_one(view: View) -> tuple[str, str] | None:
     """Judges the claim of that name: the copies decide where operations do not grow faster than elements."""
     best = _of_families(_crossovers(view))
-    flat, steep = (next((c for c in best if c.family == view.settings.get(key) and c.type == "fp32" and c.gain(c.sizes[-1], True)), None)
+    flat, steep = (next((c for c in best if c.family == view.settings.get(key) and c.type == "fp32" and c.last(True)), None)
                    for key in ("one_to_one", "growing"))
     if not flat or not steep or len(steep.sizes) < 2:
         return None
-    small, large = (steep.gain(steep.sizes[i], True) for i in (0, -1))
-    there = flat.gain(flat.sizes[-1], True)
-    holds = [there < 1, large > max(1, small)]
-    evidence = (f"With the copies the GPU is {numbers.times(there)} as fast in {_name(flat)} of {numbers.binary(flat.volume(flat.sizes[-1]))}, and "
-                f"{numbers.times(small)} in {_name(steep)} at N\u00a0=\u00a0{_rounded(steep.sizes[0])}, "
-                f"{numbers.times(large)} at N\u00a0=\u00a0{_rounded(steep.sizes[-1])}.")
+    small, large = (steep.gain(steep.sides.pairs[i], True) for i in (0, -1))
+    there = flat.last(True)
+    holds = [there.is_slower, large.is_faster and large.value > small.value]
+    evidence = (f"With the copies the GPU is {numbers.times(there.value)} as fast in {_name(flat)} of {numbers.binary(flat.volume(flat.sizes[-1]))}, and "
+                f"{numbers.times(small.value)} in {_name(steep)} at N\u00a0=\u00a0{numbers.grouped(steep.sizes[0])}, "
+                f"{numbers.times(large.value)} at N\u00a0=\u00a0{numbers.grouped(steep.sizes[-1])}.")
     return HOLDS if all(holds) else PARTLY if any(holds) else FAILS, evidence
 
 
 def minimise(view: View) -> tuple[str, str] | None:
     """Judges the claim of that name, at sizes where the GPU gains little: its time against copies and CPU together."""
-    close = [(c, n) for c in _crossovers(view) if not c.included for n in c.sizes if c.copy_seconds(n) and c.gain(n, False) < 2]
+    close = [pair for c in _crossovers(view) if not c.included for pair in c.sides.pairs if pair.copies and pair.gain().value < 2]
     if not close:
         return None
-    won = [c for c, n in close if c.gpu_seconds(n) < c.cpu_seconds(n) + c.copy_seconds(n)]
+    won = [pair for pair in close if pair.gpu.seconds < pair.cpu.seconds + pair.copies]
     evidence = (f"Of {words.counted(len(close), 'size')} at which the GPU is less than twice as fast as the CPU or slower, it is faster than "
                 f"copies and CPU together at {len(won) if len(won) < len(close) else 'all'}.")
     share = len(won) / len(close)
     return HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, evidence
 
 
-# Figure and table
+# Figure and tables
 
 
 def _question(rest: tuple) -> str:
@@ -296,17 +258,21 @@ def _question(rest: tuple) -> str:
 
 
 def _row(c: Crossover) -> dict:
-    row = {"problem": c.title, "family": c.family, "type": c.type, "question": _question(c.rest),
-           "smallest": c.sizes[0], "largest": c.sizes[-1], "cpu": c.cpu[max(c.cpu)].title, "gpu": c.gpu[max(c.gpu)].title,
-           "cpu_machine": c.parts[0].label, "gpu_machine": c.parts[1].label}
+    last = c.sides.last
+    row = {"problem": c.title, "family": c.family, "type": c.type, "question": _question(c.sides.rest), "sizes": len(c.sizes),
+           "smallest": c.sizes[0], "largest": c.sizes[-1], **comparison.who("cpu", last.cpu), **comparison.who("gpu", last.gpu)}
     for name, copies in (("without", False), ("with", True)):
-        found = c.start(copies)
+        found, gain = c.start(copies), c.last(copies)
         row |= {name: _text(c, found), f"{name}_kind": found and found.kind, f"{name}_n": found and found.at,
+                f"{name}_interpolated": bool(found and found.between),
                 f"{name}_bytes": c.volume(found.at) if found and found.at else None,
                 f"{name}_above": found.between[0] if found and found.between else None,
-                f"{name}_below": found.between[1] if found and found.between else None,
-                f"{name}_at_largest": c.gain(c.sizes[-1], copies)}
+                f"{name}_below": found.between[1] if found and found.between else None, **_gain(f"{name}_at_largest", gain)}
     return row
+
+
+def _gain(name: str, gain: Gain | None) -> dict:
+    return {name: gain and gain.value, f"{name}_low": gain and gain.low, f"{name}_high": gain and gain.high}
 
 
 ROW, ABOVE, BELOW, RIGHT = 4.6, 5.5, 9.0, 46.0
@@ -315,30 +281,20 @@ COLUMNS = (43.0, 89.0, 128.0)
 """Where the columns right of the axes end, points."""
 
 
-def _figure(view: View, best: list[Crossover]) -> Figure:
+def _figure(view: View, best: Sequence[Crossover]) -> Figure:
     def draw(fig) -> None:
         _draw(fig, best)
 
-    questions = [f"{_name(c)}: {_row(c)['question']}" for c in best if any(k != "data" for k, _ in c.rest)]
-    asked = f" Where a problem has further sizes, those with most measured sizes of N are shown ({'; '.join(questions)})." if questions else ""
-    apart = "" if all(c.same_host for c in best) else " GPU and CPU are in different hosts."
-    caption = ("The size from which on the GPU is faster than the best CPU code on all cores: bytes of inputs and outputs on the axis, N on the "
-               "right. Filled: the call alone; hollow: with the copies of inputs and outputs through pinned memory. Interpolated on log "
-               "scales between the two measured sizes that the bar joins; a triangle to the left: at every size measured; to the right, at "
-               "the largest size: at none. Grey: the sizes measured; on the right how many times as fast the GPU is at the largest, copies "
-               "included. Calls follow each other, so that a GPU’s launch hides behind the one before. Of all experiments "
-               f"together, the best time of each side at each size.{asked}{apart} {_story(best)}")
+    caption = ("From which size the GPU is faster than the best code of its host’s CPU, at the sizes that both sides measured; of each problem "
+               "and data type the case with most of them. Filled: the call alone; hollow: with the copies. A start between two sizes is "
+               "interpolated (≈), and the bar joins these; triangles: at every size (left) or at none (right). "
+               f"On the right the speed-up at the largest size, with copies where they are known. {comparison.story(_parts(best))}")
     return Figure(view.name, [_row(c) for c in best], draw, caption,
                   "Dot plot with a row for each problem: the bytes from which the GPU is faster, with and without copies.",
                   height=ABOVE + BELOW + ROW * len(best))
 
 
-def _story(best: list[Crossover]) -> str:
-    labels: Iterable[str] = dict.fromkeys(f"{part.side.upper()} {part.label}" for c in best for part in c.parts)
-    return words.sentence(words.listed(list(labels), 6))
-
-
-def _draw(fig, best: list[Crossover]) -> None:
+def _draw(fig, best: Sequence[Crossover]) -> None:
     from report.draw import style
     from report.draw.paper import text_width
     names = [f"{c.title}, {words.type_name(c.type)}" for c in best]
@@ -360,8 +316,8 @@ def _draw(fig, best: list[Crossover]) -> None:
             _mark(ax, c, c.start(copies), i + shift, colour, ends, hollow=copies)
         ax.annotate(name, (0, i), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points", ha="right",
                     va="center_baseline", size=style.SMALL)
-        gain = c.gain(c.sizes[-1], True) or c.gain(c.sizes[-1], False)
-        cells = ((_text(c, c.start(False)), style.OWN), (_text(c, c.start(True)), style.PEER), (numbers.times(gain) if gain else "–", style.INK))
+        gain = c.last(True) or c.last(False)
+        cells = ((_text(c, c.start(False)), style.OWN), (_text(c, c.start(True)), style.PEER), (numbers.times(gain.value) if gain else "–", style.INK))
         for x, (text, colour) in zip(COLUMNS, cells):
             _cell(ax, x, i, text, colour)
     for x, title, colour in zip(COLUMNS, ("call alone", "with copies", "at largest"), (style.OWN, style.PEER, style.GREY)):
@@ -384,11 +340,26 @@ def _mark(ax, c: Crossover, found: Start | None, y: float, colour: str, ends: tu
     ax.plot([x], [y], marker, color=colour, markerfacecolor="white" if hollow else colour, markersize=4.2, zorder=3, linestyle="")
 
 
-def _table(view: View, every: list[Crossover]) -> Table:
-    rows = [_row(c) for c in sorted(every, key=lambda c: (c.title, c.type, str(c.rest)))]
-    return Table(f"{view.name}_all", "The size N from which the GPU is faster than the best CPU code on all cores, for every problem, data type and "
-                 "question that both sides answered, and how many times as fast it is at the largest size.", (
-                     Column("problem", "problem", right=False, wide=True), Column("type", "type", words.type_name, right=False),
-                     Column("question", "question", right=False), Column("largest", "largest N", numbers.grouped),
-                     Column("without", "N, call alone"), Column("with", "N, with copies"),
-                     Column("without_at_largest", "speed-up", numbers.times), Column("with_at_largest", "with copies", numbers.times)), rows)
+def _table(view: View, asked: Sequence[Crossover]) -> Table:
+    rows = [_row(c) for c in sorted(asked, key=lambda c: (c.title, c.type, str(c.sides.rest)))]
+    return Table(f"{view.name}_all", "The size N from which the GPU is faster than the best code of its host’s CPU, for each problem, data type and "
+                 f"question with at least {FEWEST} common sizes (≈: interpolated), and the speed-up and codes at the largest.", (
+                     Column("problem", "problem", right=False), Column("type", "type", words.type_name, right=False),
+                     Column("question", "question", right=False, wide=1), Column("without", "N, call alone"), Column("with", "N, with copies"),
+                     Column("largest", "largest N", numbers.grouped),
+                     Column("without_at_largest", "speed-up", numbers.times), Column("with_at_largest", "with copies", numbers.times),
+                     Column("cpu", "CPU code", right=False, wide=1), Column("gpu", "GPU code", right=False, wide=1), Column("gpu_board", "board", right=False)), rows)
+
+
+def _sizes_table(view: View, every: Sequence[Crossover]) -> Table:
+    """Every comparison, for who computes with it."""
+    rows = [{"problem": c.title, "family": c.family, "type": c.type, "question": _question(c.sides.rest), "n": pair.n, "bytes": pair.bytes,
+             **comparison.who("cpu", pair.cpu), **comparison.who("gpu", pair.gpu), "copy_seconds": pair.copies, **_gain("without", c.gain(pair, False)), **_gain("with", c.gain(pair, True))}
+            for c in every for pair in c.sides.pairs]
+    return Table(f"{view.name}_sizes", "The best code of each side at every common size of each problem, data type and question, with its time, board "
+                 "and experiment, and the speed-ups with their intervals.", (), rows, most=0)
+
+
+def _too_few(every: Sequence[Crossover], asked: Sequence[Crossover]) -> list[str]:
+    few = list(dict.fromkeys(_name(c) for c in every if not any(a.family == c.family and a.type == c.type for a in asked)))
+    return [f"With fewer than {FEWEST} common sizes it is not asked from which the GPU wins: {words.joined(few)}."] if few else []

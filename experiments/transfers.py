@@ -79,7 +79,7 @@ def _stages(points: list[Point]) -> dict[str, float]:
 def _works(view: View) -> dict[tuple[str, str], dict[float, Point]]:
     """By side and kernel's title, at the size that both sides have at most steps: the fastest by steps."""
     sizes = defaultdict(lambda: defaultdict(set))
-    points = [p for part in view.timed_parts for p in whole_machine(part.timed(view.settings["pipeline"])) if p.n and p.gflops]
+    points = [p for part in view.comparable for p in whole_machine(part.timed(view.settings["pipeline"])) if p.n and p.gflops]
     for p in points:
         sizes[p.n][p.kernel.side].add(p.sizes.get(STEPS))
     n = max(sizes, key=lambda n: (len(sizes[n]), max(map(len, sizes[n].values())), n), default=None)
@@ -360,7 +360,7 @@ def _lanes(ax, p: Point, longest: float) -> None:
 
 def _work_figure(view: View, works: dict) -> Figure:
     points = [p for line in works.values() for p in line.values()]
-    gpu_part = view.gpu if any(p.kernel.side == "gpu" for p in points) else None
+    gpu_part = any(p.kernel.side == "gpu" for p in points)
 
     def draw(fig) -> None:
         from report.draw import lines, style
@@ -371,11 +371,9 @@ def _work_figure(view: View, works: dict) -> Figure:
         lines.draw(ax, made, "Operations per byte over the link", "Performance", log_y=True, limit=15, unit="GFLOP/s")
 
     story = " ".join(f"{part.side.upper()}: {words.provenance(part, [p for p in points if p.kernel.side == part.side])}"
-                     for part in view.timed_parts if any(p.kernel.side == part.side for p in points))
-    hosts = {part.run.context.get("gpu_uuid") for part in view.timed_parts if any(p.kernel.side == part.side for p in points)}
-    apart = " GPU and CPU are in different hosts." if len(hosts) > 1 else ""
+                     for part in view.comparable if any(p.kernel.side == part.side for p in points))
     caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the arithmetic for each of its bytes"
-               f"{': the GPU’s time includes both copies' if gpu_part else ''}.{apart} {story}")
+               f"{': the GPU’s time includes both copies' if gpu_part else ''}. {story}")
     rows = [{"side": p.kernel.side, "kernel": p.kernel.name, "variant": p.variant, "n": p.n, "steps": p.sizes[STEPS],
              "flop_per_byte": _intensity(p), "gflops": p.gflops, "gbytes_per_s": p.value, "seconds": p.summary.median} for p in points]
     return Figure(f"{view.name}_work", rows, draw, caption, "Line plot of performance over operations per byte, GPU and CPU.", height=66, half=True)

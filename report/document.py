@@ -81,7 +81,7 @@ def make(study: Study) -> Document:
     found = contributions(study)
     first = first_page.figures(found)
     ladders = [ladder for c in found for ladder in c.section.ladders]
-    joined = [told(comparison.TITLE, lambda x=x: comparison.section(x)) for x in comparison.comparisons(ladders)]
+    joined = [told(comparison.TITLE, lambda x=x: comparison.section(x)) for x in comparison.comparisons(study, ladders)]
     return Document(study, [replace(c, section=_without(c.section, first)) for c in found], joined, _paired(first), judged)
 
 

@@ -48,7 +48,9 @@ class Study:
 
     @property
     def parts(self) -> list[Part]:
-        return [part for view in self.views for part in (*view.parts, *view.others)]
+        """Of what the sections show, and of the host on which they compare GPU and CPU, each once."""
+        every = (part for view in self.views for part in (*view.parts, *view.others, *view.host.values()))
+        return list({id(part): part for part in every}.values())
 
 
 @dataclass
@@ -82,9 +84,10 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
     names = {run.experiment for run in live.runs}
     if len(names) > 1:
         names |= {run.experiment for run in stored.runs}
-    views = [_view(name, live, stored) for name in sorted(names)]
+    host = _host(names, live, stored)
+    views = [_view(name, live, stored, host) for name in sorted(names)]
     views = sorted((v for v in views if v.parts), key=lambda v: (v.chapter, v.name))
-    used = {part.run.path: part.run for v in views for part in (*v.parts, *v.others)}
+    used = {part.run.path: part.run for v in views for part in (*v.parts, *v.others, *v.host.values())}
     if not used:
         raise InputError(results[0], "search", "no point in it was timed or counted")
     faults = live.faults + stored.faults
@@ -148,7 +151,38 @@ def _take(found: Found, file: Path, record: object, forgiving: bool) -> None:
          TwinsFile: found.twins}[type(record)].append(record)
 
 
-def _view(name: str, live: Found, stored: Found) -> View:
+def _host(names: Iterable[str], live: Found, stored: Found) -> tuple[str, str] | None:
+    """The kind of host on which GPU and CPU are compared: one with timings of both, measured now rather than recorded, with
+    most experiments of those names."""
+    for found in (live, stored):
+        timed = {(_host_of(r), side, r.experiment) for r in found.runs if _host_of(r) and r.experiment in names for side in SIDES if r.times(side)}
+        number = Counter(host for host, _, _ in timed)
+        both = [host for host in number if {side for other, side, _ in timed if other == host} == set(SIDES)]
+        if both:
+            return max(both, key=lambda host: (number[host], host))
+    return None
+
+
+def _host_of(run: Run) -> tuple[str, str] | None:
+    """Model and cores of the CPU, and model of the GPU that is in its host; None where there is no GPU."""
+    gpu = run.machine("gpu").name
+    return (run.machine("cpu").id, gpu) if gpu else None
+
+
+def _on(host: tuple[str, str] | None, name: str, live: Found, stored: Found, known: Iterable[Part]) -> dict[str, Part]:
+    """What an experiment timed on that kind of host, by side: the newest run, complete and measured now before others."""
+    made = {}
+    for side in SIDES:
+        runs = [(not is_stored, r.complete, r.date, str(r.path), r) for found, is_stored in ((live, False), (stored, True))
+                for r in found.runs if host and r.experiment == name and _host_of(r) == host and r.times(side)]
+        if runs:
+            is_live, *_, run = max(runs, key=lambda x: x[:4])
+            made[side] = next((p for p in known if p.side == side and p.run is run),
+                              None) or _part(run, side, not is_live or _is_recorded(run.path), live, stored)
+    return made
+
+
+def _view(name: str, live: Found, stored: Found, host: tuple[str, str] | None = None) -> View:
     """The experiment's parts: each side from the newest complete live run that has it, else from a recorded one."""
     parts = {side: _parts(name, side, live, stored) for side in (*SIDES, COUNTS)}
     runs = [part.run for found in parts.values() for part in found] or [
@@ -158,7 +192,8 @@ def _view(name: str, live: Found, stored: Found) -> View:
     first = {side: found[0] if found else None for side, found in parts.items()}
     return View(name, str(context.get("title") or name), str(context.get("question") or ""), declared.chapter,
                 declared.settings, declared.references, first["cpu"], first["gpu"], first[COUNTS],
-                tuple(parts["cpu"][1:]), _companions(live, stored))
+                tuple(parts["cpu"][1:]), _companions(live, stored),
+                _on(host, name, live, stored, [*parts["cpu"], *parts["gpu"]]))
 
 
 def _parts(name: str, side: str, live: Found, stored: Found) -> list[Part]:

@@ -119,6 +119,8 @@ class View:
     others: tuple[Part, ...] = ()
     """The CPU's part on further machines, newest first."""
     companions: Companions = Companions()
+    host: Mapping[str, Part] = field(default_factory=dict)
+    """By side what was timed on the kind of host on which the study compares GPU and CPU; perhaps other parts than those above."""
     joined: Mapping[str, object] = field(default_factory=dict)
     """The sections of the experiments named in `[report] joins`, as they were composed."""
     suite: tuple[View, ...] = ()
@@ -131,6 +133,11 @@ class View:
     @property
     def timed_parts(self) -> list[Part]:
         return [part for part in (self.cpu, self.gpu) if part]
+
+    @property
+    def comparable(self) -> list[Part]:
+        """The parts of the two sides that may be compared: on one kind of host; where not both were timed there, one side's alone."""
+        return list(self.host.values()) if len(self.host) == len(SIDE_NAME) else self.timed_parts[:1]
 
     def left_out(self) -> list[tuple[str, Point]]:
         """(side's name, point) of all that was skipped or failed."""

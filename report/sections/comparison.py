@@ -1,4 +1,4 @@
-"""The GPU against the CPU: joins the ladders of one problem and data type that two experiments measured, one on each side.
+"""The GPU against the CPU of its host, where two experiments have ladders of one problem and data type, one on each side.
 
 An experiment that measures both sides compares them itself, and the crossover compares all problems.
 """
@@ -7,114 +7,91 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
-from report.data.records import Point
-from report.data.statistics import FASTER, Ratio, judge, ratio, ratio_interval
-from report.experiment import Column, Figure, Ladder, Section, Table, numbers, words
+from report.data.collect import Study
+from report.data.sides import Gain, Measured, Pair, Sides, board, of_views, question
+from report.experiment import Column, Figure, Ladder, Part, Section, Table, numbers, words
 
 TITLE = "The GPU against the CPU"
 QUESTION = "How many times as fast is the GPU as the best CPU code on all cores, with and without moving the data?"
 
 
 @dataclass(frozen=True)
-class SpeedUp:
-    """The best GPU code against the best CPU code of one size; `moved`: the same with the copies to and from the GPU."""
-
-    cpu: Point
-    gpu: Point
-    bare: Ratio
-    transfer: float | None
-    moved: float | None
-    moved_interval: tuple[float, float] | None
-
-
-@dataclass(frozen=True)
 class Comparison:
-    cpu: Ladder
-    gpu: Ladder
-    sizes: tuple[SpeedUp, ...]
+    """One problem and data type of the ladders, at every size that both sides measured on the study's host."""
+
+    sides: Sides
 
     @property
-    def last(self) -> SpeedUp:
-        return self.sizes[-1]
+    def last(self) -> Pair:
+        return self.sides.last
 
-    def starts(self) -> tuple[SpeedUp | None, SpeedUp | None]:
+    @property
+    def sizes(self) -> tuple[Pair, ...]:
+        return self.sides.pairs
+
+    def starts(self) -> tuple[Pair | None, Pair | None]:
         """The smallest size from which on the GPU is faster, without the copies and with them."""
-        return (_from(self, lambda s: s.bare.verdict == FASTER),
-                _from(self, lambda s: bool(s.moved_interval) and s.moved_interval[0] > 1))
-
-    @property
-    def same_host(self) -> bool:
-        """Whether the CPU's run was on a host of the very GPU."""
-        uuid = self.gpu.part.run.context.get("gpu_uuid")
-        return bool(uuid) and self.cpu.part.run.context.get("gpu_uuid") == uuid
+        return _from(self, lambda s: s.gain().is_faster), _from(self, lambda s: bool(s.moved) and s.moved.is_faster)
 
 
-def comparisons(ladders: Sequence[Ladder]) -> list[Comparison]:
-    """One for each problem and type with a ladder on both sides, of different experiments; of several CPUs the first."""
-    made = []
+def comparisons(study: Study, ladders: Sequence[Ladder]) -> list[Comparison]:
+    """One for each problem and type with a ladder on both sides, of different experiments: at the ladders' further sizes."""
+    every, made = of_views(study.views), {}
     for gpu in (x for x in ladders if x.part.side == "gpu"):
         cpu = next((x for x in ladders if x.part.side == "cpu" and (x.problem.family, x.type) ==
                     (gpu.problem.family, gpu.type) and x.part.run.experiment != gpu.part.run.experiment), None)
-        if cpu and (sizes := _speed_ups(cpu, gpu)):
-            made.append(Comparison(cpu, gpu, sizes))
-    return made
-
-
-def _speed_ups(cpu: Ladder, gpu: Ladder) -> tuple[SpeedUp, ...]:
-    ours, theirs = gpu.best_at(), cpu.best_at()
-    shared = sorted((key for key in ours if key in theirs and ours[key].n), key=lambda key: ours[key].n)
-    ratios = judge({key: ratio(ours[key], theirs[key]) for key in shared})
-    return tuple(_speed_up(theirs[key], ours[key], ratios[key], _transfer(gpu, ours[key])) for key in shared)
-
-
-def _speed_up(cpu: Point, gpu: Point, bare: Ratio, transfer: float | None) -> SpeedUp:
-    if transfer is None:
-        return SpeedUp(cpu, gpu, bare, None, None, None)
-    return SpeedUp(cpu, gpu, bare, transfer, cpu.summary.median / (gpu.summary.median + transfer),
-                   ratio_interval(cpu.summary, gpu.summary, transfer))
-
-
-def _transfer(gpu: Ladder, point: Point) -> float | None:
-    """Seconds of the copies, which depend on the operands alone: the median over the kernels of that size."""
-    known = [p.counters["transfer_seconds"] for p in gpu.part.timed(gpu.problem.family, gpu.type)
-             if p.size_key == point.size_key and "transfer_seconds" in p.counters]
-    return median(known) if known else None
+        key = gpu.problem.family, gpu.type, question(gpu.rungs[0].point)
+        if cpu and key in every:
+            made[key] = Comparison(every[key])
+    return list(made.values())
 
 
 def section(found: Comparison) -> Section:
-    last = found.last
-    start, moved = found.starts()
-    other = f"the CPU’s, {last.cpu.kernel.title} on {words.counted(last.cpu.threads, 'thread')}"
-    text = f"At {last.gpu.size_text} the GPU’s best code, {last.gpu.kernel.title}, is {words.speed(last.bare, other)}"
-    text += f"; with the copies to and from the GPU it is {numbers.times(last.moved)}." if last.moved else "."
-    text += f" The GPU is significantly faster {_begin(found, start, moved)}." if start else (
-        " Even without the copies the GPU is not significantly faster at the largest size.")
-    if not found.same_host:
-        text += " The GPU and the CPU are in different hosts: this compares two machines, not two parts of one."
-    return Section(text, figures=_figures(found), appendix=[_table(found)], answer=[_answer(found)])
+    last, (start, moved) = found.last, found.starts()
+    text = (f"{where(found.sides.parts)}{_size(last)} the GPU’s best code, {last.gpu.point.kernel.title}, is {numbers.times(last.gain().value)} as fast as the CPU’s, "
+            f"{last.cpu.point.kernel.title} on {words.counted(last.cpu.point.threads, 'thread')} ({_ends(last.gain())})")
+    text += f"; with the copies to and from the GPU it is {numbers.times(last.moved.value)} ({_ends(last.moved)})." if last.moved else "."
+    text += f" The GPU is faster {_begin(found, start, moved)}." if start else (
+        " Even without the copies the GPU is not clearly faster at the largest size.")
+    return Section(f"{text[:1].upper()}{text[1:]}", figures=_figures(found), appendix=[_table(found)], answer=[_answer(found)])
+
+
+def _ends(gain: Gain) -> str:
+    return f"95\u00a0% interval {numbers.interval(gain.interval)}"
+
+
+def where(parts: Sequence[Part]) -> str:
+    """'On a recorded host, NVIDIA H200 with Intel Xeon, 16 cores: ' where nothing of it was measured now."""
+    if not all(part.recorded for part in parts):
+        return ""
+    cpu, gpu = (next(part.machine.name for part in parts if part.side == side) for side in ("cpu", "gpu"))
+    return f"On a recorded host, {gpu} with {cpu}: "
+
+
+def _size(pair: Pair) -> str:
+    return f"at {pair.gpu.point.size_text}"
 
 
 def _answer(found: Comparison) -> str:
     last, (start, moved) = found.last, found.starts()
-    copies = f", or {numbers.times(last.moved)} including the copies to and from the GPU" if last.moved else ""
-    text = (f"At {last.gpu.size_text} the best GPU code is {numbers.times(last.bare.value)} as fast as the best CPU code on "
-            f"{words.counted(last.cpu.threads, 'thread')}{copies}")
+    copies = f", or {numbers.times(last.moved.value)} including the copies to and from the GPU" if last.moved else ""
+    text = (f"{where(found.sides.parts)}{_size(last)} the best GPU code ({last.gpu.point.kernel.title}) is {numbers.times(last.gain().value)} as fast as the best CPU code on "
+            f"{words.counted(last.cpu.point.threads, 'thread')} of the same host{copies}")
     text += f"; it is faster {_begin(found, start, moved)}" if start else ""
-    return f"{text}{'' if found.same_host else ' (GPU and CPU are in different hosts)'}."
+    return f"{text[:1].upper()}{text[1:]}."
 
 
-def _begin(found: Comparison, start: SpeedUp, moved: SpeedUp | None) -> str:
+def _begin(found: Comparison, start: Pair, moved: Pair | None) -> str:
     """'at every size measured (from N = 256), with the copies from N = 512 up'."""
-    size = start.gpu.size_text
+    size = start.gpu.point.size_text
     text = f"at every size measured (from {size})" if start is found.sizes[0] else f"from {size} up"
     if moved is start:
         return f"{text}, with and without the copies"
-    return f"{text}, with the copies from {moved.gpu.size_text} up" if moved else text
+    return f"{text}, with the copies from {moved.gpu.point.size_text} up" if moved else text
 
 
-def _from(found: Comparison, wins) -> SpeedUp | None:
+def _from(found: Comparison, wins) -> Pair | None:
     """The smallest size from which on all are won."""
     start = None
     for one in reversed(found.sizes):
@@ -125,39 +102,51 @@ def _from(found: Comparison, wins) -> SpeedUp | None:
 
 
 def _rows(found: Comparison) -> list[dict]:
-    return [{"size": s.gpu.size_text, "n": s.gpu.n, "cpu_kernel": s.cpu.kernel.name, "cpu": s.cpu.title,
-             "cpu_value": s.cpu.value, "gpu_kernel": s.gpu.kernel.name, "gpu": s.gpu.title, "gpu_value": s.gpu.value,
-             "ratio": s.bare.value, "low": s.bare.low, "high": s.bare.high, "p": s.bare.p, "verdict": s.bare.verdict,
-             "transfer_seconds": s.transfer, "with_transfer": s.moved,
-             "with_transfer_low": s.moved_interval and s.moved_interval[0],
-             "with_transfer_high": s.moved_interval and s.moved_interval[1]} for s in found.sizes]
+    return [{"size": s.gpu.point.size_text, "n": s.n, **who("cpu", s.cpu), **who("gpu", s.gpu),
+             "ratio": s.gain().value, "low": s.gain().low, "high": s.gain().high, "transfer_seconds": s.copies,
+             "with_transfer": s.moved and s.moved.value, "with_transfer_low": s.moved and s.moved.low,
+             "with_transfer_high": s.moved and s.moved.high} for s in found.sizes]
+
+
+def who(side: str, m: Measured) -> dict:
+    """The code of one side, its value, its machine (of a GPU the board) and its experiment."""
+    return {side: m.point.title, f"{side}_kernel": m.point.kernel.name, f"{side}_threads": m.point.threads, f"{side}_value": m.point.value,
+            f"{side}_seconds": m.seconds, f"{side}_machine": m.part.machine.label, f"{side}_board": m.board,
+            f"{side}_experiment": m.part.run.experiment, f"{side}_day": m.part.run.day}
 
 
 def _stem(found: Comparison) -> str:
-    return f"gpu_against_cpu_{found.gpu.problem.family}_{found.gpu.type}"
+    return f"gpu_against_cpu_{found.sides.problem.family}_{found.sides.type}"
 
 
 def _figures(found: Comparison) -> list[Figure]:
     """The rates of both, with and without the copies, and the ratio of them."""
-    what = f"{found.gpu.problem.title}, {words.type_name(found.gpu.type)}"
-    story = (f"CPU: {words.provenance(found.cpu.part, [s.cpu for s in found.sizes], hollow=False)} "
-             f"GPU: {words.provenance(found.gpu.part, [s.gpu for s in found.sizes], hollow=False)}")
+    what = f"{found.sides.problem.title}, {words.type_name(found.sides.type)}"
     return [
         Figure(f"{_stem(found)}_rates", _rows(found), lambda fig: _rates(fig, found),
-               f"{what}: the best code of each side by size, with and without the copies to and from the GPU. {story}",
+               f"{what}: the best code of each side by size, over all experiments on one kind of host. {story(found.sides.parts)}",
                "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
         Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
-               f"{what}: how many times as fast the best GPU code is as the best CPU code; 95\u00a0% intervals of these samples. CPU: "
-               f"{words.sentence(found.cpu.part.label)} GPU: {words.sentence(found.gpu.part.label)}",
+               f"{what}: how many times as fast the best GPU code is as the best CPU code of its host, with and without the copies; "
+               f"95\u00a0% intervals of these samples. {story(found.sides.parts)}",
                "Line plot of the speed-up of the GPU over the CPU by size, with and without transfers.", height=58, half=True)]
+
+
+def story(parts: Sequence[Part]) -> str:
+    """'Recorded on NVIDIA H200 (3 boards) in a host with Intel Xeon, 16 cores, 2026-11-24 to 2026-11-26.'"""
+    days, boards = sorted({p.run.day for p in parts}), {board(p) for p in parts}
+    cpu, gpu = (next(p.machine.name for p in parts if p.side == side) for side in ("cpu", "gpu"))
+    several = f" ({len(boards)} boards)" if len(boards) > 1 else ""
+    verb = "recorded" if all(p.recorded for p in parts) else "measured"
+    return words.sentence(f"{verb} on {gpu}{several} in a host with {cpu}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
 
 
 def _rates(fig, found: Comparison) -> None:
     from report.draw import lines, style
-    metric = found.gpu.problem.metric
-    gpu = [lines.dot(s.gpu, s.gpu.n) for s in found.sizes]
-    moved = [lines.Dot(s.gpu.n, s.gpu.value_at(s.gpu.summary.median + s.transfer)) for s in found.sizes if s.transfer]
-    cpu = [lines.dot(s.cpu, s.cpu.n) for s in found.sizes]
+    metric = found.last.gpu.point.metric
+    gpu = [lines.dot(s.gpu.point, s.n) for s in found.sizes]
+    moved = [lines.Dot(s.n, s.gpu.point.value_at(s.gpu.seconds + s.copies)) for s in found.sizes if s.copies]
+    cpu = [lines.dot(s.cpu.point, s.n) for s in found.sizes]
     series = [lines.Series("GPU", gpu), *([lines.Series("GPU with copies", moved)] if moved else []), lines.Series("CPU", cpu)]
     lines.draw(style.axes(fig, 16, 9, 21, 2), series, "N", "Performance", log_y=True, limit=10, unit=metric.unit)
 
@@ -165,19 +154,19 @@ def _rates(fig, found: Comparison) -> None:
 def _speed_up_lines(fig, found: Comparison) -> None:
     from report.draw import lines, style
     ax = style.axes(fig, 16, 9, 21, 2)
-    bare = [lines.Dot(s.gpu.n, s.bare.value, s.bare.low, s.bare.high) for s in found.sizes]
-    moved = [lines.Dot(s.gpu.n, s.moved, *(s.moved_interval or (None, None))) for s in found.sizes if s.moved]
+    bare = [lines.Dot(s.n, g.value, g.low, g.high) for s in found.sizes for g in [s.gain()]]
+    moved = [lines.Dot(s.n, g.value, g.low, g.high) for s in found.sizes for g in [s.moved] if g]
     series = [lines.Series("excluding copies", bare)] + ([lines.Series("including copies", moved)] if moved else [])
     lines.draw(ax, series, "N", "Speed-up of the GPU", log_y=True, limit=10)
     ax.axhline(1, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)))
 
 
 def _table(found: Comparison) -> Table:
-    cpu, gpu = found.cpu.rungs[0].point.metric.unit, found.gpu.rungs[0].point.metric.unit
-    return Table(_stem(found), f"The GPU against the CPU by size: best codes, {words.type_name(found.gpu.type)}.", (
+    cpu, gpu = found.last.cpu.point.metric.unit, found.last.gpu.point.metric.unit
+    return Table(_stem(found), f"The GPU against the CPU of its host by size: best codes, {words.type_name(found.sides.type)}.", (
         Column("size", "size", right=False), Column("cpu", "CPU code", right=False, wide=True),
         Column("cpu_value", "CPU", lambda v: numbers.quantity(v, cpu)),
         Column("gpu", "GPU code", right=False, wide=True),
-        Column("gpu_value", "GPU", lambda v: numbers.quantity(v, gpu)),
-        Column("ratio", "speed-up", numbers.times), Column("with_transfer", "with transfers", numbers.times)),
+        Column("gpu_value", "GPU", lambda v: numbers.quantity(v, gpu)), Column("gpu_board", "board", right=False),
+        Column("ratio", "speed-up", numbers.times), Column("with_transfer", "with copies", numbers.times)),
         _rows(found))

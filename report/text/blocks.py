@@ -88,7 +88,9 @@ def _figure(figure: Figure, undrawn: Mapping[str, str]) -> dict:
 
 
 def table(shown: Table) -> dict:
-    """Of a long one the first rows; all are in its CSV."""
+    """Of a long one the first rows; all are in its CSV. Of one that prints none a sentence says where it is."""
+    if not shown.most:
+        return paragraph(f"{shown.caption.rstrip('.')}: {words.counted(len(shown.rows), 'row')} in tables/{safe_name(shown.name)}.csv.")
     rest = len(shown.rows) - shown.most
     note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{safe_name(shown.name)}.csv." if rest > 0 else ""
     titles = [clean(c.title) for c in shown.columns]

@@ -102,8 +102,9 @@ def test_the_gpu_wins_from_a_size_on(tmp_path):
     """With copies of 0.1 ms it loses at 64 and wins at 1024."""
     ladder("gpu", sizes=(64, 1024)).save(tmp_path)
     ladder("cpu", sizes=(64, 1024)).save(tmp_path)
-    ladders = [x for c in contributions.contributions(collect([tmp_path], [])) for x in c.section.ladders]
-    section = comparison.section(comparison.comparisons(ladders)[0])
+    study = collect([tmp_path], [])
+    ladders = [x for c in contributions.contributions(study) for x in c.section.ladders]
+    section = comparison.section(comparison.comparisons(study, ladders)[0])
     assert "it is faster at every size measured (from N\u00a0=\u00a064), with the copies from N\u00a0=\u00a01024 up." in section.answer[0]
     assert "10× as fast" in section.answer[0].replace("10.0×", "10×")
 

@@ -1,6 +1,8 @@
 """What the experiments on copies and on the start of the GPU's gain conclude from invented data."""
 
 import matplotlib.pyplot as plt
+import json
+
 import pytest
 from synthetic import Run
 
@@ -137,13 +139,21 @@ def test_the_starts(tmp_path):
     add, product, heat, pipeline = (row(section, f) for f in ("vector_addition", "matmul", "heat", "pipeline"))
     assert add["with_kind"] == "at no size measured" and add["with"] == "never"
     assert add["without_n"] == pytest.approx(2e-6 / (1e-9 - 1e-11), rel=0.1) and add["without_above"] == 1024
+    assert add["without_interpolated"] and add["without"].startswith("≈")
     assert product["with_n"] == pytest.approx(1.2e-5 / (1e-8 - 3.1e-9), rel=0.1)
     assert heat["without_kind"] == heat["with_kind"] == "at every size measured" and heat["question"] == "steps 24"
     assert pipeline["without_kind"] is None and pipeline["with_n"] == pytest.approx(1e-5 / 9e-9, rel=0.1)
-    assert "in all 3 problems; with the copies there and back in 3 of 4 problems" in section.finding
-    assert "does not overtake at any size measured in vector addition" in section.finding
-    assert "this compares two machines" not in section.finding
+    assert "in all 3 cases; with the copies there and back in 3 of 4 cases" in section.finding
+    assert "it is not faster at the largest size in vector addition" in section.finding
     drawn(section)
+
+
+def test_every_case_is_counted_whether_shown_or_not(tmp_path):
+    run = suite()
+    both_sides(run, "heat", lambda n: 1e-7, lambda n: 2e-6, lambda n: 1e-6, (64, 256, 1024), "Heat", steps=1)
+    section = section_of(tmp_path, run)
+    assert "5 cases of 4 problems" in section.finding and "in 3 of 4 cases; with the copies there and back in 3 of 5 cases" in section.finding
+    assert len(section.figures[0].rows) == 4 and len(section.appendix[0].rows) == 5
 
 
 def test_points_of_other_experiments_count(tmp_path):
@@ -151,46 +161,104 @@ def test_points_of_other_experiments_count(tmp_path):
     more.time("cpu/vector_addition/better", 1e-10 * 4**12, {"n": 4**12}, bytes_min=4**13, flops_useful=1)
     section = section_of(tmp_path, suite(), more)
     assert row(section, "vector_addition")["without_at_largest"] == pytest.approx(1e-10 / 1e-11, rel=0.1)
+    assert row(section, "vector_addition")["cpu_experiment"] == "vector_addition"
 
 
-def test_sizes_that_only_one_side_has_are_interpolated(tmp_path):
-    run = Run("crossover")
-    both_sides(run, "matmul", lambda n: n * 1e-8, lambda n: 1e-5, None, (100, 10_000))
-    run.time("gpu/matmul/best_fp32", 1e-5, {"n": 3000}, bytes_min=12000, flops_useful=1)
+def test_the_best_code_of_any_board_of_the_model_counts(tmp_path):
+    """The board with fewer sizes has the fastest kernel: it is compared all the same, and named."""
+    better = Run("vector_addition", problems={"vector_addition": BYTES | {"title": "Vector addition"}}, gpu_uuid="GPU-beefbeef")
+    better.time("gpu/vector_addition/better", 1e-12 * 4**12, {"n": 4**12}, bytes_min=4**13, flops_useful=1)
+    found = row(section_of(tmp_path, suite(), better), "vector_addition")
+    assert found["gpu"] == "better" and found["gpu_board"] == "beef" and found["without_at_largest"] == pytest.approx(1000, rel=0.1)
+
+
+def test_only_sizes_that_both_sides_measured_count(tmp_path):
+    """A size of one side alone moves no start and is no largest size."""
+    run = suite()
+    run.time("gpu/matmul/best_fp32", 1e-3, {"n": 2048}, bytes_min=8192, flops_useful=1)
+    run.time("gpu/matmul/best_fp32", 1e-3, {"n": 2**26}, bytes_min=2**28, flops_useful=1)
+    found = row(section_of(tmp_path, run), "matmul")
+    assert found["with_above"] == 1024 and found["with_below"] == 4096 and found["largest"] == 4**12
+
+
+def test_few_common_sizes_are_no_crossover(tmp_path):
+    run = suite()
+    both_sides(run, "sum", lambda n: 1e-3, lambda n: 1e-5, lambda n: 1e-5, (1024, 4096), "Sum")
     section = section_of(tmp_path, run)
-    assert row(section, "matmul")["without_n"] == pytest.approx(1000, rel=0.02) and row(section, "matmul")["with"] == "–"
-    drawn(section)
+    assert all(r["family"] != "sum" for r in section.appendix[0].rows)
+    assert section.appendix[-1] == "With fewer than 3 common sizes it is not asked from which the GPU wins: sum."
+    sizes = next(t for t in section.appendix if getattr(t, "name", "") == "crossover_sizes")
+    assert {r["n"] for r in sizes.rows if r["family"] == "sum"} == {1024, 4096}
 
 
-def test_one_size_is_enough_to_say_who_wins(tmp_path):
+def test_noise_is_no_start(tmp_path):
+    """At 64 the GPU's median is ahead, but samples of both sides overlap: the start is the next size, as measured."""
     run = Run("crossover")
-    both_sides(run, "matmul", lambda n: 1e-3, lambda n: 1e-5, lambda n: 1e-5, (1024,))
+    both_sides(run, "matmul", lambda n: n * 1e-8, lambda n: 2e-6 + n * 1e-10, None, (256, 1024, 4096))
+    for e in run.benchmarks:
+        if e["kernel"].startswith("cpu/") and e["sizes"] == {"n": 256}:
+            e["real_time"] = 1000 if e["repetition_index"] % 3 == 0 else 1e6
+    found = row(section_of(tmp_path, run), "matmul")
+    assert found["without"] == "1024" and not found["without_interpolated"] and found["without_n"] == 1024
+
+
+def test_one_thread_may_be_the_best_cpu_code(tmp_path):
+    """At small sizes the barrier of all threads costs more than the work."""
+    run = suite()
+    for n in (64, 256, 1024):
+        run.time("cpu/vector_addition/best_fp32", 1e-9, {"n": n}, bytes_min=4 * n, flops_useful=n, threads=1,
+                 name=f"cpu/vector_addition/best_fp32/n:{n}/threads:1")
+    assert row(section_of(tmp_path, run), "vector_addition")["without_above"] > 64
+
+
+def test_measured_sizes_are_printed_as_they_are(tmp_path):
+    run = Run("crossover")
+    both_sides(run, "sum", lambda n: 1e-3, lambda n: 1e-5, lambda n: 1e-5, (127, 1024, 33554432), "Sum")
     section = section_of(tmp_path, run)
-    assert row(section, "matmul")["with"].startswith("≤")
-    drawn(section)
+    assert row(section, "sum")["with"] == "≤\u2009127"
+    largest = next(c for c in section.appendix[0].columns if c.key == "largest")
+    assert largest.text(section.appendix[0].rows[0]["largest"]) == "33\u202f554\u202f432"
 
 
 def test_other_types_and_data_are_rows_of_their_own(tmp_path):
     run = suite()
-    both_sides(run, "matmul", lambda n: n * 1e-8, lambda n: 2e-6, lambda n: 1e-6, (64, 4096), "Matrix multiplication", "bf16")
+    both_sides(run, "matmul", lambda n: n * 1e-8, lambda n: 2e-6, lambda n: 1e-6, (64, 1024, 4096), "Matrix multiplication", "bf16")
     section = section_of(tmp_path, run)
     assert sorted(r["type"] for r in section.figures[0].rows if r["family"] == "matmul") == ["bf16", "fp32"]
 
 
-def test_different_hosts_are_told(tmp_path):
-    other = suite()
-    other.benchmarks = [e for e in other.benchmarks if e["kernel"].startswith("cpu/")]
-    other.context["gpu_uuid"] = ""
-    gpu = suite(Run("vector_addition"))
-    gpu.benchmarks = [e for e in gpu.benchmarks if e["kernel"].startswith("gpu/")]
-    assert "this compares two machines" in section_of(tmp_path, other, gpu).finding
+def side_alone(side, experiment, **context):
+    run = suite(Run(experiment, **context))
+    run.benchmarks = [e for e in run.benchmarks if e["kernel"].startswith(f"{side}/")]
+    return run
+
+
+def test_a_gpu_is_compared_with_no_other_host_s_cpu(tmp_path):
+    """A CPU without a GPU, and a GPU whose host's CPU was not measured: there is no ratio at all."""
+    section = section_of(tmp_path, side_alone("cpu", "crossover", gpu_uuid="", gpu_name=""), side_alone("gpu", "vector_addition", cpu_name="Synthetic host"))
+    assert not section.figures and not section.answer and "×" not in section.finding
+    assert section.finding.startswith("Of no host both sides were measured")
+
+
+def test_without_a_gpu_the_recorded_pair_of_one_host_leads(tmp_path):
+    """A machine without a GPU, a hundred times slower, and the recorded results of a host with both."""
+    alone = side_alone("cpu", "crossover", gpu_uuid="", gpu_name="", cpu_name="Synthetic laptop", cpu_cores=2)
+    for e in alone.benchmarks:
+        e["real_time"] *= 100
+    alone.save(tmp_path / "live")
+    suite().save(tmp_path / "experiments" / "recorded" / "host")
+    study = collect([tmp_path / "live"], [tmp_path / "experiments" / "recorded"])
+    assert study.views[0].cpu.machine.name == "Synthetic laptop, 2 cores"
+    section = contributions(study)[0].section
+    assert section.finding.startswith("On a recorded host, Synthetic GPU with Synthetic CPU, 4 cores: ")
+    found = row(section, "vector_addition")
+    assert found["cpu_machine"] == "Synthetic CPU, 4 cores" and found["without_at_largest"] == pytest.approx(91, rel=0.1)
+    assert "laptop" not in json.dumps(section.figures[0].rows)
 
 
 def test_without_a_gpu_the_times_to_beat_are_told(tmp_path):
-    run = suite()
-    run.benchmarks = [e for e in run.benchmarks if e["kernel"].startswith("cpu/")]
-    section = section_of(tmp_path, run)
-    assert section.finding.startswith("Only the CPU was measured") and not section.figures and not section.answer
+    section = section_of(tmp_path, side_alone("cpu", "crossover", gpu_uuid="", gpu_name=""))
+    assert "CPU’s times of 4 cases" in section.finding and not section.figures and not section.answer
     table, = section.tables
     assert [r["problem"] for r in table.rows] == ["Heat", "Matrix multiplication", "Pipeline", "Vector addition"]
     assert {r["largest"] for r in table.rows} == {4.0**12}

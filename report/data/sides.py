@@ -1,0 +1,171 @@
+"""The best code of each side at each size, on one kind of host: what every comparison of a GPU with a CPU rests on.
+
+A kind of host is a model of CPU with its number of cores and the model of GPU that is in it. A GPU is compared with no other
+CPU than that of its own host, and no kernel counts whose record allows it a larger error than the usual algorithm's. The best is taken over all experiments and, where several boards of one model were measured,
+over all of them; each point keeps its run, which says the board.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from report.data.records import SQUARE, Point, Problem
+from report.data.view import Part, View, whole_machine
+
+Rest = tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A point with the part of the run that it is from."""
+
+    part: Part
+    point: Point
+
+    @property
+    def seconds(self) -> float:
+        return self.point.summary.median
+
+    @property
+    def board(self) -> str:
+        """The first letters of the UUID of the GPU in its host, by which a label names it."""
+        return board(self.part)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Of its time: the 95 % interval of the median within the run; below six samples the least and the greatest."""
+        s = self.point.summary
+        return (s.low, s.high) if s.has_interval else (min(self.point.times), max(self.point.times))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How many times as fast the GPU is: the quotient of the median times, and its conservative interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_faster(self) -> bool:
+        return self.low > 1
+
+    @property
+    def is_slower(self) -> bool:
+        return self.high < 1
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The fastest point of each side at one size that both measured; `copies`: seconds of those there and back, None
+    where they were not timed."""
+
+    n: float
+    cpu: Measured
+    gpu: Measured
+    copies: float | None
+
+    def gain(self, extra: float = 0.0) -> Gain:
+        """With so many seconds more on the GPU's side."""
+        (low, high), (least, most) = self.cpu.ends, self.gpu.ends
+        return Gain(self.cpu.seconds / (self.gpu.seconds + extra), low / (most + extra), high / (least + extra))
+
+    @property
+    def moved(self) -> Gain | None:
+        """With the copies; None where they are unknown."""
+        return None if self.copies is None else self.gain(self.copies)
+
+    @property
+    def bytes(self) -> float | None:
+        """Of inputs and outputs."""
+        return self.gpu.point.counters.get("bytes_min") or self.cpu.point.counters.get("bytes_min")
+
+
+@dataclass(frozen=True)
+class Sides:
+    """One problem, data type and what else is asked (function, radius, data …), at all sizes that both sides measured."""
+
+    problem: Problem
+    type: str
+    rest: Rest
+    pairs: tuple[Pair, ...]
+    """Smallest size first."""
+
+    @property
+    def last(self) -> Pair:
+        return self.pairs[-1]
+
+    @property
+    def parts(self) -> list[Part]:
+        """Every part that gave a point, once."""
+        every = (m.part for pair in self.pairs for m in (pair.cpu, pair.gpu))
+        return list({(part.side, str(part.run.path)): part for part in every}.values())
+
+
+def of_views(views: Iterable[View]) -> dict[tuple[str, str, Rest], Sides]:
+    """By family, type and question all that both sides of the study's host answered at one common size at least."""
+    views = list(views)
+    found = {side: _points(views, side) for side in ("cpu", "gpu")}
+    made = {}
+    for key in sorted(found["cpu"].keys() & found["gpu"].keys(), key=str):
+        cpu, gpu = (found[side][key] for side in ("cpu", "gpu"))
+        pairs = tuple(Pair(n, fastest(cpu[n]), fastest(gpu[n]), _copies(gpu[n])) for n in sorted(cpu.keys() & gpu.keys()))
+        if pairs:
+            family, type_, rest = key
+            problem = pairs[-1].gpu.part.run.problems.get(family) or Problem(family, family, pairs[-1].gpu.point.metric)
+            made[key] = Sides(problem, type_, rest, pairs)
+    return made
+
+
+def board(part: Part) -> str:
+    return str(part.run.context.get("gpu_uuid") or "").removeprefix("GPU-")[:4]
+
+
+def fastest(found: Iterable[Measured]) -> Measured:
+    return min(found, key=lambda m: (m.seconds, m.point.name, str(m.part.run.path)))
+
+
+def swept(point: Point) -> float | None:
+    """The side of a square problem, or its number of elements; None where it has neither."""
+    sides = {v for k, v in point.sizes.items() if k in SQUARE}
+    n = sides.pop() if len(sides) == 1 else None
+    return n if not isinstance(n, str) and n and n > 0 else None
+
+
+def question(point: Point) -> Rest:
+    """What a point answers besides its size: its further sizes, and its data set."""
+    rest = tuple(sorted((k, v) for k, v in point.sizes.items() if k not in SQUARE))
+    return (*rest, *((("data", point.data),) if point.data else ()))
+
+
+def timed_points(part: Part) -> list[Point]:
+    """Of each family on all threads, and on fewer, which are faster at small sizes; none on more than the machine has."""
+    made = []
+    for family in sorted({p.kernel.family for p in part.points}):
+        points = part.timed(family)
+        whole = whole_machine(points)
+        most = max((p.threads for p in whole), default=1)
+        made += whole + [p for p in points if p.threads < most]
+    return made
+
+
+def _points(views: Sequence[View], side: str) -> dict[tuple, dict[float, list[Measured]]]:
+    found: dict[tuple, dict[float, list[Measured]]] = defaultdict(lambda: defaultdict(list))
+    for part in (view.host[side] for view in views if side in view.host):
+        for p in timed_points(part):
+            if (n := swept(p)) and not p.counters.get("error_factor"):
+                found[p.kernel.family, p.kernel.type, question(p)][n].append(Measured(part, p))
+    return found
+
+
+def _copies(found: Iterable[Measured]) -> float | None:
+    """They depend on the operands alone: the median over the kernels of that size."""
+    known = [m.point.counters["transfer_seconds"] for m in found if m.point.counters.get("transfer_seconds")]
+    return median(known) if known else None
