@@ -128,9 +128,9 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
     if sheet:
         ends = [labels.to_points(ax, d.x, d.y) for d in dots]
         for a, b in zip(ends, ends[1:]):
-            sheet.line(a, b)
+            sheet.line(a, b, owner=("", series.label))
         for end in ends:
-            sheet.mark(*end, 2.8)
+            sheet.mark(*end, 2.8, ("", series.label))
 
 
 def dot(point, x: float) -> Dot:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from report.draw import labels, style
-from report.draw.paper import LINE, Paper, text_width
+from report.draw.paper import LINE, MARK, TEXT, Box, Paper, strip, text_width
 
+CLEARLY = 0.7
+"""A label's own mark is so much nearer than any other, or has a leader line to it."""
+REACH, TURNS = (12.0, 17.0, 24.0, 33.0, 45.0, 60.0, 80.0), 16
+"""How far away a label with a leader line may stand, points, and in how many directions it is tried."""
 NEAR = 1.13
 """Marks whose places differ by less than this factor share a label."""
 LOOKS = {"requested": {"marker": "o", "markersize": 4.6}, "L1": {"marker": "^", "markersize": 4.4},
@@ -34,19 +39,24 @@ class Mark:
     colour: str = ""
     """Instead of that of own kernels or peers."""
 
+    @property
+    def owner(self) -> tuple[str, str]:
+        """To whom the markers belong."""
+        return self.tag, self.name
+
 
 def draw(ax, mark: Mark, sheet: Paper) -> None:
     colour = _colour(mark)
     xs = list(mark.xs.values())
     if len(xs) > 1:
         ax.plot([min(xs), max(xs)], [mark.y] * 2, color=colour, linewidth=0.9, zorder=3, solid_capstyle="butt")
-        sheet.line(labels.to_points(ax, min(xs), mark.y), labels.to_points(ax, max(xs), mark.y), LINE)
+        sheet.line(labels.to_points(ax, min(xs), mark.y), labels.to_points(ax, max(xs), mark.y), LINE, mark.owner)
     for kind, x in mark.xs.items():
         look = LOOKS.get(kind, UNKNOWN)
         is_open = "markerfacecolor" in look
         ax.plot([x], [mark.y], color=colour, linestyle="", zorder=5, markeredgecolor=colour if is_open else "white",
                 markeredgewidth=0.9 if is_open else 0.4, **look)
-        sheet.mark(*labels.to_points(ax, x, mark.y), 2.8)
+        sheet.mark(*labels.to_points(ax, x, mark.y), 2.8, mark.owner)
 
 
 def _colour(mark: Mark) -> str:
@@ -78,23 +88,66 @@ def _near(a: Mark, b: Mark) -> bool:
 
 
 def _label(ax, group: list[Mark], sheet: Paper) -> None:
-    """Numbers and a name beside a group's marks where that hides nothing (of a main one in any case); else numbers. Without
-    numbers all names where they hide nothing, else one."""
+    """Numbers and a name next to a group's marks, where they hide nothing and no other mark is as near; else numbers alone.
+    Without numbers all names, else one. Where there is no such place, a leader line joins the shortest text to its mark;
+    where there is no room for that either, there is no label."""
     main = next((m for m in group if m.is_main), group[0])
-    tags = _tags(group)
+    tags, owners = _tags(group), [m.owner for m in group]
     names = dict.fromkeys(m.name for m in (main, *group) if m.name)
     texts = list(dict.fromkeys(filter(None, (f"{tags} {main.name}".strip(), tags) if tags else (" / ".join(names), main.name))))
     xs = [x for m in group for x in m.xs.values()]
     left, right = (labels.to_points(ax, x, group[0].y) for x in (min(xs), max(xs)))
     for text in texts:
         width = text_width(text, style.SMALL)
-        places = _places(left, right, width)
-        boxes = [[(x, y - 3.4, x + width, y + 3.4)] for x, y in places]
-        if (main.is_main and tags) or text == texts[-1] or min(sheet.cost(b) for b in boxes) < LINE:
-            x, y = places[sheet.place(boxes)]
-            ax.annotate(text, (x, y), xycoords="figure points", ha="left", va="center_baseline", size=style.SMALL,
-                        color=_colour(group[0]), path_effects=style.HALO, zorder=6)
-            return
+        boxes = [_box(x, y, width) for x, y in _places(left, right, width)]
+        own = [box for box in boxes if _is_clear(sheet, box, owners)]
+        free = [box for box in own if sheet.cost([box]) < LINE]
+        if free or (own and main.is_main and text == texts[-1] and min(sheet.cost([box]) for box in own) < MARK):
+            box = min(free or own, key=lambda b: sheet.cost([b]))
+            return _write(ax, group, sheet, text, box, None)
+    for text in texts if main.is_main else texts[-1:]:
+        if found := _far(sheet, text_width(text, style.SMALL), left, right):
+            return _write(ax, group, sheet, text, *found)
+
+
+def _box(x: float, y: float, width: float) -> Box:
+    return x, y - 3.4, x + width, y + 3.4
+
+
+def _is_clear(sheet: Paper, box: Box, owners: Sequence[object]) -> bool:
+    """Whether nobody takes it for another mark's label."""
+    own, other = sheet.distances(box, owners)
+    return own <= CLEARLY * other
+
+
+def _far(sheet: Paper, width: float, left: tuple[float, float], right: tuple[float, float]) -> tuple[Box, tuple[float, float]] | None:
+    """A free place further away, with the end of its leader line; the nearest one that hides nothing, nor does its line."""
+    for away in REACH:
+        for end in (right, left):
+            for i in range(TURNS):
+                angle = 2 * math.pi * i / TURNS
+                x, y = end[0] + away * math.cos(angle), end[1] + away * math.sin(angle)
+                box = _box(x if math.cos(angle) > 0.01 else x - width if math.cos(angle) < -0.01 else x - width / 2, y, width)
+                line = strip(_edge(box, end), end, 0.6)
+                if sheet.cost([box]) < LINE and sheet.cost([b for b in line if math.hypot(b[0] - end[0], b[1] - end[1]) > 5] or [box]) < 2 * LINE:
+                    return box, end
+    return None
+
+
+def _edge(box: Box, end: tuple[float, float]) -> tuple[float, float]:
+    """The place of a label's edge that is nearest to that end of its leader line."""
+    return min(max(end[0], box[0] - 1), box[2] + 1), min(max(end[1], box[1]), box[3])
+
+
+def _write(ax, group: list[Mark], sheet: Paper, text: str, box: Box, end: tuple[float, float] | None) -> None:
+    colour = _colour(group[0])
+    ax.annotate(text, (box[0], (box[1] + box[3]) / 2), xycoords="figure points", ha="left", va="center_baseline", size=style.SMALL,
+                color=colour, path_effects=style.HALO, zorder=6)
+    sheet.take([box], TEXT)
+    if end:
+        labels.leader(ax, _edge(box, end), end, colour)
+        sheet.line(_edge(box, end), end, MARK)
+    labels.remember(ax, text, box, sheet.distances(box, [m.owner for m in group]), end is not None)
 
 
 def _places(left: tuple[float, float], right: tuple[float, float], width: float) -> list[tuple[float, float]]:

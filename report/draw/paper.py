@@ -30,6 +30,8 @@ class Paper:
 
     def __init__(self, limits: Box):
         self.limits = limits
+        self.spots: list[tuple[float, float, object]] = []
+        """What labels belong to: markers, and places along the lines that join them, with their owner."""
         self._boxes: list[Box] = []
         self._weights: list[float] = []
 
@@ -38,11 +40,26 @@ class Paper:
             self._boxes.append(box)
             self._weights.append(weight)
 
-    def mark(self, x: float, y: float, radius: float = 3.5) -> None:
+    def mark(self, x: float, y: float, radius: float = 3.5, owner: object = None) -> None:
         self.take([(x - radius, y - radius, x + radius, y + radius)], MARK)
+        self.spots.append((x, y, owner))
 
-    def line(self, start: tuple[float, float], end: tuple[float, float], weight: float = LINE) -> None:
-        self.take(strip(start, end, 1.0), weight)
+    def line(self, start: tuple[float, float], end: tuple[float, float], weight: float = LINE, owner: object = None) -> None:
+        boxes = strip(start, end, 1.0)
+        self.take(boxes, weight)
+        if owner is not None:
+            self.spots += [((x0 + x1) / 2, (y0 + y1) / 2, owner) for x0, y0, x1, y1 in boxes]
+
+    def distances(self, box: Box, owners: Sequence[object]) -> tuple[float, float]:
+        """From a label to the nearest place of its owners, and to the nearest of any other."""
+        own, other = math.inf, math.inf
+        for x, y, owner in self.spots:
+            away = math.hypot(max(box[0] - x, 0, x - box[2]), max(box[1] - y, 0, y - box[3]))
+            if owner in owners:
+                own = min(own, away)
+            else:
+                other = min(other, away)
+        return own, other
 
     def cost(self, boxes: Sequence[Box]) -> float:
         """Weight of all that these boxes would hide; and of leaving the limits."""

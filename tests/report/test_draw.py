@@ -1,6 +1,7 @@
 """Drawing: labels keep apart, series can be told apart, figures stay on their page."""
 
 import pytest
+from conftest import RECORDED
 
 from report.draw import labels, lines, marks, style
 from report.draw.paper import TEXT, Paper
@@ -117,3 +118,50 @@ def test_fewer_than_three_places_are_no_curve(places, joined):
                                          ((32, 64, 128, 160), [32, 64, 160]), ((), [])))
 def test_of_ticks_that_are_close_the_power_of_two_stays(ticks, kept):
     assert style.thinned(list(ticks), 1.5) == kept
+
+
+def figures_of(machine):
+    """Every figure of the report on a recorded set, drawn."""
+    from report import document
+    from report.data.collect import collect
+    for figure in document.make(collect([RECORDED / machine], [])).figures():
+        fig = style.figure(figure.height, figure.half)
+        figure.draw(fig)
+        yield figure.name, fig
+
+
+@pytest.mark.parametrize("machine", ("nvidia-h200", *(pytest.param(m, marks=pytest.mark.long) for m in ("nvidia-h100", "amd-epyc-2-cores"))))
+def test_each_label_belongs_to_what_it_stands_at(machine):
+    """In every figure the mark nearest to a label is its own, or a leader line joins the two; and no two of these lines cross."""
+    seen = 0
+    for name, fig in figures_of(machine):
+        drawn = labels.drawn(fig)
+        seen += len(drawn)
+        for label in drawn:
+            assert label.has_leader or label.own < label.other, (name, label)
+        lines_ = [label.leader for label in drawn if label.leader]
+        assert not any(labels.cross(*a, *b) for i, a in enumerate(lines_) for b in lines_[:i]), name
+    assert seen > 100
+
+
+def test_a_label_between_two_marks_gets_a_leader_or_is_left_out():
+    fig = style.figure(60)
+    ax = style.axes(fig)
+    ax.set_xlim(0, 10)
+    ax.set_ylim(0, 10)
+    sheet = Paper(labels.box_points(ax))
+    shown = [marks.Mark(str(i), "kernel", 5.0 + 0.25 * i, {"requested": 4.0 + 0.02 * i}, colour=f"#{i}{i}0000") for i in range(6)]
+    for mark in shown:
+        marks.draw(ax, mark, sheet)
+    marks.label(ax, shown, sheet)
+    assert labels.drawn(fig)
+    assert all(label.has_leader or label.own <= marks.CLEARLY * label.other for label in labels.drawn(fig))
+
+
+def test_leaders_in_a_margin_do_not_cross():
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    ax.set_xlim(0, 10)
+    ax.set_ylim(0, 10)
+    labels.margin_labels(ax, [(9, 5, "right", "k"), (1, 5.2, "left", "k"), (5, 4.9, "middle", "k")])
+    lines_ = [label.leader for label in labels.drawn(ax.figure)]
+    assert len(lines_) == 3 and not any(labels.cross(*a, *b) for i, a in enumerate(lines_) for b in lines_[:i])
