@@ -54,8 +54,8 @@ def _lines(ladder: Ladder) -> dict[str, list[Point]]:
 
 def _bound(part: Part) -> float | None:
     """GPixel/s at the bandwidth of a copy."""
-    copies = [r.value for r in part.roofs.of_threads(None).all if r.measured and r.is_bandwidth and "copy" in r.label.lower()]
-    return max(copies) / PIXEL_BYTES if copies else None
+    copy = part.roofs.of_threads(None).copy()
+    return copy.value / PIXEL_BYTES if copy else None
 
 
 def _counts(view: View) -> list[Point]:

@@ -1,13 +1,13 @@
 """The roofs: the rooflines of both sides with nothing under them, each roof with its spread, and one thread against all."""
 
 from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
-from report.data.roofs import Roof
+from report.data.roofs import Roof, Roofs
 
 FP32 = "fp32"
 
 
 def section(view: View) -> Section | None:
-    parts = [part for part in (view.gpu, view.cpu) if part and part.roofs]
+    parts = [part for part in (view.gpu, view.cpu) if part and part.roofs]  # of a GPU its model's, from all boards
     if not parts:
         return None
     every = [*parts, *view.others]
@@ -20,16 +20,17 @@ def section(view: View) -> Section | None:
 
 def _finding(part: Part) -> str:
     """Memory and arithmetic at best, beside the data sheet, the intensity where both meet, and one thread's parts."""
-    whole = part.roofs.of_threads(None)
+    roofs = part.roofs.of_model()
+    whole = roofs.of_threads(None)
     dram, peak = whole.dram(), whole.peak(FP32)
     if not dram or not peak:
         return ""
     threads = f" on {words.counted(peak.threads, 'thread')}" if peak.threads else ""
-    text = (f"The {part.side.upper()}’s DRAM moves at best {numbers.bandwidth(dram.value)}{_of_sheet(part, dram)} and its FP32 "
-            f"units do {numbers.flops(peak.value)}{_of_sheet(part, peak)}{threads}; the ridge point is at "
+    text = (f"The {part.side.upper()}’s DRAM moves at best {numbers.bandwidth(dram.value)}{_in_brackets(part, dram)} and its FP32 "
+            f"units do {numbers.flops(peak.value)}{_in_brackets(part, peak)}{threads}; the ridge point is at "
             f"{numbers.significant(peak.value / dram.value)} operations per byte.")
-    one = next((r for r in part.roofs.all if r.label == peak.label and r.threads == 1), None) if (peak.threads or 1) > 1 else None
-    alone = one and part.roofs.of_threads(1).dram()
+    one = next((r for r in roofs.all if r.label == peak.label and r.threads == 1), None) if (peak.threads or 1) > 1 else None
+    alone = one and roofs.of_threads(1).dram()
     if not alone:
         return text
     if one.value > peak.value or alone.value > dram.value:
@@ -38,9 +39,25 @@ def _finding(part: Part) -> str:
            f"{numbers.percent(alone.value / dram.value)} of that bandwidth."
 
 
-def _of_sheet(part: Part, roof: Roof) -> str:
+def _in_brackets(part: Part, roof: Roof) -> str:
+    """'(95 % of the data sheet’s; in 14 runs on 4 boards 4.53 to 4.64 TB/s)'."""
     sheet = part.roofs.dram(measured=False) if roof.is_bandwidth else part.roofs.peak(FP32, measured=False)
-    return f" ({numbers.percent(roof.value / sheet.value)} of the data sheet’s)" if sheet else ""
+    told = [f"{numbers.percent(roof.value / sheet.value)} of the data sheet’s"] if sheet else []
+    if len(roof.readings) > 1:
+        boards = len({r.machine for r in roof.readings})
+        where = f" on {boards} boards" if boards > 1 else ""
+        text = numbers.bandwidth if roof.is_bandwidth else numbers.flops
+        told.append(f"{text(roof.lowest)} in the lowest of {len(roof.readings)} runs{where}")
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def _provenance(roofs: Roofs) -> str:
+    """'The best of 31 runs on 5 boards, 2026-11-24 to 2026-11-26.'"""
+    every = [x for r in roofs.all for x in r.readings]
+    days, names = sorted({x.day for x in every}), list(dict.fromkeys(x.machine for x in every))
+    where = names[0] if len(names) == 1 else f"{len(names)} boards of {names[0].partition(' (')[0]}"
+    runs = len({x.run for x in every})
+    return f"{f'The best of {runs} runs' if runs > 1 else 'From one run'} on {where}, {' to '.join(dict.fromkeys((days[0], days[-1])))}."
 
 
 # Figures
@@ -48,26 +65,27 @@ def _of_sheet(part: Part, roof: Roof) -> str:
 
 def _roofline(view: View, part: Part) -> Figure:
     from report.draw import roofline, style
-    more = part.roofs.of_threads(None).compute(FP32)[:-1]
+    roofs = part.roofs.of_model()
+    more = roofs.of_threads(None).compute(FP32)[:-1]
 
     def draw(fig) -> None:
-        roofline.draw(style.axes(fig, 16, 9, 1.5, 1), part.roofs, FP32, (), (), "of each level of memory", more=more)
-    threads = max((r.threads or 0 for r in part.roofs.all), default=0)
+        roofline.draw(style.axes(fig, 16, 9, 1.5, 1), roofs, FP32, (), (), "of each level of memory", more=more)
+    threads = max((r.threads or 0 for r in roofs.all), default=0)
     dashed = "; dashed: data sheet" if part.roofs.compute(FP32, measured=False) else ""
     caption = (f"The measured roofs of the {part.side.upper()}{f' on {threads} threads' if threads else ''}, FP32; of each level of "
-               f"memory the fastest of its patterns{dashed}. {words.provenance(part, part.ceilings(), hollow=False)}")
+               f"memory the fastest of its patterns{dashed}. {_provenance(roofs)}")
     return Figure(f"{view.name}_{part.side}", _rows(part), draw, caption,
                   "Roofline of the machine: slopes of the levels of memory, flat roofs of the arithmetic units.", height=60, half=True)
 
 
 def _rows(part: Part) -> list[dict]:
     return [{"roof": r.label, "type": r.type, "threads": r.threads, "value": r.value, "unit": "GB/s" if r.is_bandwidth else "GFLOP/s",
-             "low": r.low, "high": r.high, "minimum": r.minimum, "maximum": r.maximum, "n": r.n, "date": r.day, "run": r.run}
-            for r in part.roofs.all]
+             "low": r.low, "high": r.high, "minimum": r.minimum, "maximum": r.maximum, "n": r.n, "lowest_run": r.lowest,
+             "runs": len(r.readings), "clock_mhz": r.clock_mhz, "kernel": r.kernel, "machine": r.machine, "date": r.day, "run": r.run} for r in part.roofs.of_model().all]
 
 
 def _spread(view: View, part: Part, name: str) -> Figure:
-    """Each roof as a row: median, interval, range of the samples; memory on the left, arithmetic on the right."""
+    """Each roof as a row: the best run's median, its interval, range of the runs; memory on the left, arithmetic on the right."""
     from report.draw import labels, style
     both = [[r for r in _whole(part) if r.is_bandwidth == kind] for kind in (True, False)]
     most = max(map(len, both))
@@ -79,22 +97,22 @@ def _spread(view: View, part: Part, name: str) -> Figure:
             ax = style.axes(fig, (36, 116)[i], 9, (84, 6)[i], 2)
             ax.set_xscale("log")
             ax.set_ylim(most - 0.4, -0.6)
-            ax.set_xlim(min(r.minimum for r in roofs) / 1.4, max(r.maximum for r in roofs) * 1.4)
+            ax.set_xlim(min(r.lowest for r in roofs) / 1.4, max(r.high or r.value for r in roofs) * 1.4)
             for y, r in enumerate(roofs):
-                ax.plot([r.minimum, r.maximum], [y, y], color=style.PALE, linewidth=2.4, solid_capstyle="butt", zorder=1)
+                ax.plot([r.lowest, r.value], [y, y], color=style.PALE, linewidth=2.4, solid_capstyle="butt", zorder=1)
                 ax.plot([r.low or r.value, r.high or r.value], [y, y], color=style.INK, linewidth=1.2, zorder=2)
                 ax.plot([r.value], [y], "o", color=style.OWN, markersize=3.6, zorder=3)
             ax.set_yticks(range(len(roofs)), [labels.wrap(r.label, 30) for r in roofs])
             ax.tick_params(axis="y", length=0)
             style.rate_ticks(ax.xaxis, *ax.get_xlim(), spread=25)
             ax.set_xlabel(f"{('Bandwidth', 'Arithmetic')[i]} [{unit}]")
-    return Figure(name, _rows(part), draw, "Every roof: median, 95\u00a0% interval within the run (dark) and range of its samples (pale). "
-                  f"{words.provenance(part, part.ceilings(), hollow=False)}",
-                  "Dot plot of every roof with the range of its samples.", height=12 + 3.8 * most)
+    return Figure(name, _rows(part), draw, "Every roof: the median of the best run, its 95\u00a0% interval (dark) and the range of the "
+                  f"runs (pale). {_provenance(part.roofs.of_model())}",
+                  "Dot plot of every roof with the range of its runs.", height=12 + 3.8 * most)
 
 
 def _whole(part: Part) -> list[Roof]:
-    return sorted((r for r in part.roofs.of_threads(None).all if r.measured), key=lambda r: -r.value)
+    return sorted((r for r in part.roofs.of_model().of_threads(None).all if r.measured), key=lambda r: -r.value)
 
 
 # Appendix

@@ -114,9 +114,9 @@ def _rates(part: Part | None, cached: bool) -> dict[Access, Point]:
 
 def _roof(part: Part, cached: bool) -> float | None:
     """GB/s of the memory that holds the arrays: of a copy from DRAM, or of the L2."""
-    copies = [r.value for r in part.roofs.all if r.measured and r.level == "DRAM" and "copy" in r.label.lower()]
-    roof = part.roofs.levels().get("L2") if cached else part.roofs.dram()
-    return max(copies) if copies and not cached else roof.value if roof else None
+    whole = part.roofs.of_threads(None)
+    roof = whole.levels().get("L2") if cached else whole.copy() or whole.dram()
+    return roof.value if roof else None
 
 
 def _predicted(part: Part | None, access: Access, counts: dict[Access, Count], cached: bool = False) -> float | None:
@@ -127,7 +127,7 @@ def _predicted(part: Part | None, access: Access, counts: dict[Access, Count], c
 
 def _by_lines(part: Part, p: Point) -> float | None:
     """Useful GB/s on a CPU if only the bytes of the lines count."""
-    roof, moved = part.roofs.dram(), p.counters.get("bytes_dram_model")
+    roof, moved = part.roofs.of_threads(p.threads).dram(), p.counters.get("bytes_dram_model")
     return roof.value * p.counters["bytes_min"] / moved if roof and moved else None
 
 

@@ -52,8 +52,8 @@ def _ladder(view: View, part: Part) -> Ladder | None:
 
 def _bound(part: Part, threads: int | None = None) -> float | None:
     """GCell/s of a pass of one step at the bandwidth of a copy."""
-    copies = [r.value for r in part.roofs.of_threads(threads).all if r.measured and r.is_bandwidth and "copy" in r.label.lower()]
-    return max(copies) / STEP_BYTES if copies else None
+    copy = part.roofs.of_threads(threads).copy()
+    return copy.value / STEP_BYTES if copy else None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ def section(view: View) -> Section | None:
         figures=[ladders.rungs_figure(view.name, ladder), *([levels] if levels else []), *ladders.over_peers(view.name, ladder)],
         answer=[f"{ladders.climb(ladder, 'the GPU’s kernels')}."],
         first=_roofline(view, ladder, pair), ladders=[ladder],
-        appendix=[ladders.table(view.name, ladder), *ladders.cold(view.name, ladder), *ladders.missing(ladder)])
+        appendix=[ladders.table(view.name, ladder), *ladders.speed_of_light(view.name, ladder), *ladders.cold(view.name, ladder),
+                  *ladders.missing(ladder)])
 
 
 def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:

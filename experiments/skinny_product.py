@@ -93,7 +93,7 @@ def _best_text(view: View, points: list[Point], steps: list[Point]) -> list[str]
     text = f"The fastest kernel there is {best.kernel.title} with {numbers.bandwidth(best.gbytes)}"
     roof = by_size.roof(view.gpu, "copy", best)
     if roof and not by_size.is_cached(view.gpu, best):
-        text += f", {numbers.percent(best.gbytes / roof.value)} of what a copy reaches ({numbers.bandwidth(roof.value)})"
+        text += f", {words.of_roof(view.gpu.roofs.share(best, roof), f'what a copy reaches ({numbers.bandwidth(roof.value)})')}"
     if peer:
         text += f"; the fastest library, {peer.kernel.title}, reaches {numbers.bandwidth(peer.gbytes)}"
     return [f"{text}."]

@@ -8,6 +8,7 @@ from math import log2
 
 from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, best_variants, build, judge, numbers, ratio,
                                words)
+from report.data.limits import mean_power
 from report.sections import ladders
 
 ERROR, UNIT = "largest_error", 2.0**-24
@@ -37,7 +38,7 @@ def section(view: View) -> Section | None:
 
 
 def _appendix(stem: str, ladder: Ladder) -> list:
-    return [ladders.table(stem, ladder), *ladders.missing(ladder)]
+    return [ladders.table(stem, ladder), *ladders.speed_of_light(stem, ladder), *ladders.missing(ladder)]
 
 
 def _types_text(made: list[Ladder]) -> list[str]:
@@ -46,7 +47,7 @@ def _types_text(made: list[Ladder]) -> list[str]:
     for ladder in made:
         best, peer = ladder.fastest, ladder.best_peer
         text = f"{words.type_name(ladder.type)} {numbers.rate(best.point)}"
-        text += f" ({words.of_peak(best.share)})" if best.share else ""
+        text += f" ({words.of_peak(best.share)}{words.power(ladder.part, best.point)})" if best.share else ""
         over = best.peers.get(peer.point.kernel.title) if peer else None
         told.append(f"{text}, {words.speed(over, peer.point.kernel.title)}" if over else text)
     same = {ladder.size_text for ladder in made} == {made[0].size_text} if made else False
@@ -64,6 +65,8 @@ def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> lis
             rows.append({"type": ladder.type, "format": words.type_name(ladder.type), "size": p.size_text, "n": p.n,
                          "kernel": p.kernel.name, "title": p.kernel.title, "value": p.value, "unit": p.metric.unit,
                          "share": words.share(share, digits_only=True), "share_of_peak": share and share.value,
+                         "share_at_clock": share and share.at_clock, "sm_clock_mhz": p.counters.get("sm_clock_mhz"),
+                         "power_w": mean_power(p),
                          "library": name, **ladders.ratio_row("over", peers[name] if name else None)})
     return rows
 
@@ -80,8 +83,8 @@ def _is_of_layout(ladder: Ladder, point: Point) -> bool:
 def _table(view: View, made: list[Ladder]) -> list[Table]:
     return _beside_libraries(f"{view.name}_types", made, _is_of_size,
                              "The highest rung that none is significantly faster than at the ladder’s size, by data type of the inputs "
-                             "and size, beside the measured roof of that type and the fastest library in the same order of the "
-                             "operands. INT8 counts operations on whole numbers.")
+                             "and size, beside the measured roof of that type, the same roof at the clock that the rung ran at, and the fastest "
+                             "library in the same order of the operands. W: the board’s mean power. INT8 counts operations on whole numbers.")
 
 
 def _layouts_table(view: View, made: list[Ladder]) -> list[Table]:
@@ -95,6 +98,8 @@ def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder
     points = [p for ladder in made for p, _ in ladder.over if is_wanted(ladder, p)]
     columns = (Column("format", "inputs", right=False), Column("size", "size"), Column("title", "kernel", right=False),
                Column("value", rows[0]["unit"] if rows else "", numbers.significant), Column("share", "of roof"),
+               Column("share_at_clock", "at its clock", lambda v: numbers.percent(min(v, 1.0))), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
+               Column("power_w", "W", "{:.0f}".format),
                Column("over", "over the library", numbers.times), Column("library", "fastest library", right=False, wide=True))
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
     return [Table(name, f"{caption} {words.provenance(made[0].part, points, hollow=False)}", known, rows)] if rows else []
@@ -376,7 +381,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
     series = _states(main)
     made = []
     for key, name, title, unit in SHOWN_STATE:
-        found = {label: [p for p in points if p.counters.get(key)] for label, points in series.items()}
+        found = {label: [p for p in points if _state(p, key)] for label, points in series.items()}
         found = {label: points for label, points in found.items() if len(points) >= lines.CURVE}
         if not found:
             continue
@@ -390,7 +395,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
                        ylim=(0, 1.1 * max([limit or 0, *(p.counters[key] for points in found.values() for p in points)])))
             if limit:
                 lines.roof(ax, limit, f"limit {limit:g}\u00a0W", is_crossed=False)
-        caption = (f"{STATE_TEXT[key]} by size in {words.type_name(main.type)}. "
+        caption = (f"{_state_text(key, main.part)} by size in {words.type_name(main.type)}. "
                    f"{words.provenance(main.part, every, hollow=False)}")
         rows = [{"kernel": p.kernel.name, "title": p.title, "n": p.n, key: p.counters[key], "throttled": p.counters.get("throttled")}
                 for p in every]
@@ -398,8 +403,14 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
     return made
 
 
-STATE_TEXT = {"sm_clock_mhz": "The clock of the multiprocessors right after a sample",
-              "power_w": "The board’s power, right after a sample, or its mean where the energy was measured"}
+def _state_text(key: str, part: Part) -> str:
+    if key == "power_w":
+        return "The board’s mean power over the runs in which its energy was counted"
+    return f"The clock of the multiprocessors {'over' if part.run.context.get('sm_clock_source') else 'right after'} a sample"
+
+
+def _state(point: Point, key: str) -> float | None:
+    return mean_power(point) if key == "power_w" else point.counters.get(key)
 
 
 def _states(main: Ladder) -> dict[str, list[Point]]:

@@ -32,8 +32,8 @@ def section(view: View) -> Section | None:
 
 def _copy(part: Part, threads: int | None = None) -> float | None:
     """GB/s of the fastest copy."""
-    copies = [r.value for r in part.roofs.of_threads(threads).all if r.measured and r.is_bandwidth and "copy" in r.label.lower()]
-    return max(copies, default=None)
+    copy = part.roofs.of_threads(threads).copy()
+    return copy.value if copy else None
 
 
 def _requests(view: View) -> list[dict]:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from report.data.roofs import Roof
 from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, build, fastest, judge,
                                numbers, ratio, whole_machine, words)
 from report.sections import ladders
@@ -37,6 +38,11 @@ def _dram(part: Part, points: list[Point]) -> list[Point]:
     return [p for p in points if p.n == largest]
 
 
+def _memory(part: Part, p: Point | None = None) -> Roof | None:
+    """DRAM's roof for the point's threads, or for all."""
+    return part.roofs.of_threads(p.threads if p and part.side == "cpu" else None).dram()
+
+
 def _finding(ladder: Ladder) -> str:
     """The fastest kernel beside memory's roof, where no cache helps, and the slowest one beside it."""
     part = ladder.part
@@ -44,7 +50,7 @@ def _finding(ladder: Ladder) -> str:
     best, first = fastest(points), min(points, key=lambda p: p.value, default=None)
     if best is None:
         return ""
-    share = part.roofs.share(best, part.roofs.dram())
+    share = part.roofs.share(best, _memory(part, best))
     text = f"With {numbers.grouped(best.n)} elements the fastest kernel on the {part.side.upper()} is {best.title} with {numbers.rate(best)}"
     text += f", {words.of_roof(share, f'the measured DRAM bandwidth ({numbers.bandwidth(share.roof.value)})')}" if share else ""
     low = min(ladder.points, key=lambda p: (p.kernel.order, -(p.n or 0)))
@@ -110,7 +116,7 @@ def _figure(view: View, part: Part) -> Figure:
     family = view.settings["family"]
     series = _series(part, family)
     points = [p for line in series.values() for p in line]
-    roof = part.roofs.dram()
+    roof = _memory(part)
 
     def draw(fig) -> None:
         ax = style.axes(fig, 14, 9, 26, 2)

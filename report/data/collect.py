@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
@@ -84,8 +83,8 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
     names = {run.experiment for run in live.runs}
     if len(names) > 1:
         names |= {run.experiment for run in stored.runs}
-    host = _host(names, live, stored)
-    views = [_view(name, live, stored, host) for name in sorted(names)]
+    host, book = _host(names, live, stored), _book(live, stored)
+    views = [_view(name, live, stored, host, book) for name in sorted(names)]
     views = sorted((v for v in views if v.parts), key=lambda v: (v.chapter, v.name))
     used = {part.run.path: part.run for v in views for part in (*v.parts, *v.others, *v.host.values())}
     if not used:
@@ -169,7 +168,7 @@ def _host_of(run: Run) -> tuple[str, str] | None:
     return (run.machine("cpu").id, gpu) if gpu else None
 
 
-def _on(host: tuple[str, str] | None, name: str, live: Found, stored: Found, known: Iterable[Part]) -> dict[str, Part]:
+def _on(host: tuple[str, str] | None, name: str, live: Found, stored: Found, known: Iterable[Part], book: roofs.Book) -> dict[str, Part]:
     """What an experiment timed on that kind of host, by side: the newest run, complete and measured now before others."""
     made = {}
     for side in SIDES:
@@ -178,13 +177,13 @@ def _on(host: tuple[str, str] | None, name: str, live: Found, stored: Found, kno
         if runs:
             is_live, *_, run = max(runs, key=lambda x: x[:4])
             made[side] = next((p for p in known if p.side == side and p.run is run),
-                              None) or _part(run, side, not is_live or _is_recorded(run.path), live, stored)
+                              None) or _part(run, side, not is_live or _is_recorded(run.path), live, stored, book)
     return made
 
 
-def _view(name: str, live: Found, stored: Found, host: tuple[str, str] | None = None) -> View:
+def _view(name: str, live: Found, stored: Found, host: tuple[str, str] | None, book: roofs.Book) -> View:
     """The experiment's parts: each side from the newest complete live run that has it, else from a recorded one."""
-    parts = {side: _parts(name, side, live, stored) for side in (*SIDES, COUNTS)}
+    parts = {side: _parts(name, side, live, stored, book) for side in (*SIDES, COUNTS)}
     runs = [part.run for found in parts.values() for part in found] or [
         r for r in live.runs + stored.runs if r.experiment == name]
     context = max(runs, key=lambda r: r.date).context
@@ -193,10 +192,10 @@ def _view(name: str, live: Found, stored: Found, host: tuple[str, str] | None = 
     return View(name, str(context.get("title") or name), str(context.get("question") or ""), declared.chapter,
                 declared.settings, declared.references, first["cpu"], first["gpu"], first[COUNTS],
                 tuple(parts["cpu"][1:]), _companions(live, stored),
-                _on(host, name, live, stored, [*parts["cpu"], *parts["gpu"]]))
+                _on(host, name, live, stored, [*parts["cpu"], *parts["gpu"]], book))
 
 
-def _parts(name: str, side: str, live: Found, stored: Found) -> list[Part]:
+def _parts(name: str, side: str, live: Found, stored: Found, book: roofs.Book) -> list[Part]:
     """One for each machine, the newest live run's first. Of a GPU that one only: what runs on several boards is told
     of one of them, and of recorded GPUs of the live one's model or else of the one with most experiments."""
     made: dict[str, Part] = {}
@@ -207,16 +206,16 @@ def _parts(name: str, side: str, live: Found, stored: Found) -> list[Part]:
                           reverse=True):
             machine = run.machine("cpu" if side == COUNTS else side)
             if machine.id not in made and (side == "cpu" or not made):
-                made[machine.id] = _part(run, side, is_stored or _is_recorded(run.path), live, stored)
+                made[machine.id] = _part(run, side, is_stored or _is_recorded(run.path), live, stored, book)
     return list(made.values())
 
 
-def _part(run: Run, side: str, recorded: bool, live: Found, stored: Found) -> Part:
+def _part(run: Run, side: str, recorded: bool, live: Found, stored: Found, book: roofs.Book) -> Part:
     if side == COUNTS:
         part = Part("cpu", run, tuple(p for p in run.points if p.mode == COUNT), recorded)
         return _with(part, _counters(run.machine("gpu"), live, stored) or _counters(None, live, stored))
     points = tuple(p for p in run.points if p.kernel.side == side and p.mode != COUNT)
-    part = Part(side, run, points, recorded, _roofs(run, side, live, stored))
+    part = Part(side, run, points, recorded, _roofs(run, side, recorded, live, stored, book))
     return _with(part, _counters(part.machine, live, stored)) if side == "gpu" else part
 
 
@@ -231,34 +230,14 @@ def _is_recorded(path: Path) -> bool:
     return RECORDED_FOLDER in zip(parts, parts[1:])
 
 
-def _roofs(run: Run, side: str, live: Found, stored: Found) -> Roofs:
-    """Of the run itself; else of the run with ceilings of the same machine that is nearest in time."""
-    sheet = roofs.of_sheet(live.sheets + stored.sheets, run.machine(side))
-    own = roofs.of_points((p for p in run.points if p.kernel.side == side), run)
-    if own:
-        return Roofs((*own, *sheet))
-    others = [r for r in live.runs + stored.runs if any(
-        p.is_timed and p.kernel.is_ceiling and p.kernel.side == side for p in r.points)]
-    same = [r for r in others if r.machine(side).id == run.machine(side).id]
-    alike = same or [r for r in others if r.machine(side).name == run.machine(side).name]
-    nearest = min(alike, key=lambda r: (_hours(r, run), str(r.path)), default=None)
-    if nearest is None:
-        return Roofs(tuple(sheet))
-    found = roofs.of_points((p for p in nearest.points if p.kernel.side == side), nearest)
-    return Roofs((*found, *sheet), f"measured {_apart(_hours(nearest, run))} apart" + (
-        "" if same else f", on another board: {nearest.machine(side).label}"))
+def _roofs(run: Run, side: str, recorded: bool, live: Found, stored: Found, book: roofs.Book) -> Roofs:
+    """The machine's, with those of its data sheet."""
+    made = book.of(run, side, recorded)
+    return replace(made, all=(*made.all, *roofs.of_sheet(live.sheets + stored.sheets, run.machine(side))))
 
 
-def _hours(a: Run, b: Run) -> float:
-    one, two = (datetime.fromisoformat(r.date).replace(tzinfo=None) for r in (a, b))
-    return abs((one - two).total_seconds()) / 3600
-
-
-def _apart(hours: float) -> str:
-    if hours < 1 / 60:
-        return "less than a minute"
-    return f"{60 * hours:.0f}\u00a0min" if hours < 1.5 else f"{hours:.0f}\u00a0h" if hours < 48 else (
-        f"{hours / 24:.0f}\u00a0days")
+def _book(live: Found, stored: Found) -> roofs.Book:
+    return roofs.book([*((run, True) for run in stored.runs), *((run, _is_recorded(run.path)) for run in live.runs)])
 
 
 def _counters(machine: Machine | None, live: Found, stored: Found) -> CounterFile | None:
@@ -283,7 +262,8 @@ def _companions(live: Found, stored: Found) -> Companions:
 
 def _sources(live: Found, stored: Found, views: list[View], used: dict[Path, Run]) -> list[Source]:
     """The files that were looked at, with what they gave; recorded ones only where they gave something."""
-    roofs_of = {roof.run for view in views for part in (*view.parts, *view.others) for roof in part.roofs.all}
+    roofs_of = {name for view in views for part in (*view.parts, *view.others) for roof in part.roofs.all
+                for name in (roof.run, *(reading.run for reading in roof.readings))}
     made = live.sources + stored.sources
     for run in live.runs + stored.runs:
         done, planned = run.context.get("points_done", len(run.points)), run.context.get("points_planned", "?")

@@ -3,22 +3,32 @@
 On the GPU the hardware counts, and no time is taken under a profiler: the counts are of runs of their own. On the CPU
 the counts are bytes by level, by hardware events where there are any, else by the kernel's formula. After Williams and
 others, Roofline (2009), with a roof for each resource.
+
+Shares are given twice: of the roof, and of the roof at the clock that the kernel ran at. Arithmetic, instruction issue, the
+L1 and shared memory are driven by the multiprocessors' clock and slow down with it; the L2 and DRAM have clocks of their own.
+What lowers the clock of a GPU that works hard is the power of its board, which is therefore a resource, too: where its mean
+power is at the limit, power is what limits, however near the other roofs are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from report.data.reading import is_number
 from report.data.records import Point
 from report.data.roofs import BEYOND
 from report.data.view import Part
 
-DRAM, L3, L2, L1, SHARED, ISSUE, ARITHMETIC = (
-    "DRAM", "L3", "L2", "L1", "shared memory", "instruction issue", "arithmetic")
+DRAM, L3, L2, L1, SHARED, ISSUE, ARITHMETIC, POWER = (
+    "DRAM", "L3", "L2", "L1", "shared memory", "instruction issue", "arithmetic", "power")
+DRIVEN = (L1, SHARED, ISSUE, ARITHMETIC)
+"""Resources that the multiprocessors' clock drives."""
 LEVEL_OF = {DRAM: "DRAM", L3: "L3", L2: "L2", L1: "L1", SHARED: "SHARED"}
 """The level in a roof's label of each resource that has a bandwidth."""
 LIMITS = 0.8
 """From this share on a resource is said to limit; below it is only the nearest roof."""
+POWER_LIMITS = 0.95
+"""From this part of its limit on the board's power is said to limit. Below, it is no roof: power that is left speeds up nothing."""
 NEARLY_ALL = 0.95
 """So large a part of the L1's share makes it shared memory's."""
 WAVEFRONT = 128
@@ -31,17 +41,22 @@ ABLE = "selected", "not_selected"
 
 @dataclass(frozen=True)
 class Use:
-    """The shares of the known resources that a point uses, and the parts of its warps' time spent waiting, by state."""
+    """The shares of the known resources that a point uses, and the parts of its warps' time spent waiting, by state.
+
+    `at_clock`: of those that the clock drives, the shares of the roofs at the clock that the point ran at.
+    """
 
     shares: dict[str, float]
     waits: dict[str, float]
+    at_clock: dict[str, float] = field(default_factory=dict)
 
     @property
     def nearest(self) -> tuple[str, float] | None:
         """The resource with the largest share; for an L1 that serves little but shared memory, shared memory."""
-        if not self.shares:
+        shares = {name: share for name, share in self.shares.items() if name != POWER or share >= POWER_LIMITS}
+        if not shares:
             return None
-        name, share = max(self.shares.items(), key=lambda item: item[1])
+        name, share = max(shares.items(), key=lambda item: item[1])
         shared = self.shares.get(SHARED)
         if name == L1 and shared and shared >= NEARLY_ALL * share and (share >= LIMITS) == (shared >= LIMITS):
             return SHARED, shared
@@ -54,12 +69,34 @@ class Use:
 
 
 def use(part: Part, point: Point) -> Use:
-    """No shares where nothing is known of limits: without any count but operations, or with a peak that the point exceeds,
-    since the machine was busy when it was measured."""
+    """No shares where nothing is known of limits: without any count but operations, unless power limits, or with a peak that
+    the point exceeds, since the machine was busy when it was measured."""
     used, most = counts(part, point), _capacities(part, point)
     shares = {name: amount / point.summary.median / most[name] for name, amount in used.items() if most.get(name)}
-    is_known = shares.keys() - {ARITHMETIC} and shares.get(ARITHMETIC, 0) <= BEYOND
-    return Use(shares if is_known else {}, _waits(part, point))
+    if power := of_power_limit(part, point):
+        shares[POWER] = power
+    counted = shares.keys() - {ARITHMETIC, POWER} or (power or 0) >= POWER_LIMITS
+    if not counted or shares.get(ARITHMETIC, 0) > BEYOND:
+        return Use({}, _waits(part, point))
+    slowed = _slowed(part, point)
+    return Use(shares, _waits(part, point), {name: shares[name] / slowed for name in DRIVEN if name in shares} if slowed else {})
+
+
+def mean_power(point: Point) -> float | None:
+    """Watts of the whole board over the runs in which its energy was counted; a reading between samples is no mean."""
+    return point.counters.get("power_w") if point.joules else None
+
+
+def of_power_limit(part: Part, point: Point) -> float | None:
+    """The board's mean power over its limit."""
+    limit, power = part.run.context.get("gpu_power_limit_w"), mean_power(point)
+    return power / limit if point.kernel.side == "gpu" and power and is_number(limit) and limit > 0 else None
+
+
+def _slowed(part: Part, point: Point) -> float | None:
+    """The point's clock over that of the roofs; None on a CPU, or where one of them is not known."""
+    clock, best = point.counters.get("sm_clock_mhz"), part.roofs.clock_mhz
+    return clock / best if point.kernel.side == "gpu" and clock and best else None
 
 
 def counts(part: Part, point: Point) -> dict[str, float]:
@@ -94,13 +131,14 @@ def _capacities(part: Part, point: Point) -> dict[str, float]:
     levels, peak = roofs.levels(), roofs.peak(point.kernel.type)
     most = {name: levels[level].value * 1e9 for name, level in LEVEL_OF.items() if level in levels}
     if point.kernel.side == "gpu":
-        most |= {L1: _cycles(part, point), ISSUE: _cycles(part, point) * SCHEDULERS}
+        cycles = _cycles(part, point)
+        most |= {L1: cycles, ISSUE: cycles * SCHEDULERS}
     return most | ({ARITHMETIC: peak.value * 1e9} if peak else {})
 
 
 def _cycles(part: Part, point: Point) -> float:
-    """Cycles of all multiprocessors in a second at the clock of the samples; 0 if unknown."""
-    clock, number = point.counters.get("sm_clock_mhz"), part.run.context.get("gpu_sm_count")
+    """Cycles of all multiprocessors in a second at the clock of the roofs, else at that of the samples; 0 if unknown."""
+    clock, number = part.roofs.clock_mhz or point.counters.get("sm_clock_mhz"), part.run.context.get("gpu_sm_count")
     return clock * 1e6 * number if clock and isinstance(number, int) else 0.0
 
 

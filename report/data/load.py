@@ -16,8 +16,10 @@ NEWEST = 2
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_instance_index", "threads",
                 "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged", "timeline"}
-MIDDLES = ("sm_clock_mhz", "energy_j", "power_w")
-"""Counters that each sample has a reading of: the median is kept."""
+MEANS = ("sm_clock_mhz", "power_w")
+"""Counters that each sample has a reading of: the mean is kept."""
+MIDDLES = ("energy_j",)
+"""And the median of these."""
 FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
 
 
@@ -217,7 +219,7 @@ def _fault(entry: dict) -> str | None:
 
 
 def _counters(entries: list[dict], name: str, path: Path, flags: list[Flag]) -> dict[str, float]:
-    """Counters of the first sample; over the samples: worst error, median clock, energy and power, any throttling."""
+    """Counters of the first sample; over the samples: worst error, mean clock and power, median energy, any throttling."""
     counters: dict[str, float] = {}
     for key, value in entries[0].items():
         if key in NOT_COUNTERS or isinstance(value, (bool, str)) or value is None:
@@ -232,10 +234,10 @@ def _counters(entries: list[dict], name: str, path: Path, flags: list[Flag]) -> 
     errors = [e["max_error_ratio"] for e in entries if is_number(e.get("max_error_ratio"))]
     if errors:
         counters["max_error_ratio"] = max(errors)
-    for key in MIDDLES:
+    for key in (*MEANS, *MIDDLES):
         values = sorted(e[key] for e in entries if is_number(e.get(key)))
         if values:
-            counters[key] = float(values[len(values) // 2])
+            counters[key] = sum(values) / len(values) if key in MEANS else float(values[len(values) // 2])
     counters["throttled"] = float(any(e.get("throttled") not in (None, 0, 0.0, False, "", "no", "none")
                                       for e in entries))
     return counters

@@ -1,24 +1,52 @@
-"""Roofs: what a machine can do at best, measured in the run of what they judge, each with its spread and provenance."""
+"""Roofs: what a machine does at best. There is one for each machine, resource and number of threads: the best that any
+variant of the instructions reached in any run of that machine, with the range of its runs, its clock and its provenance.
+
+A resource is a level of memory, whatever moves its bytes (reading, copying, triads; streaming or not), or the arithmetic
+of one data type, however wide its instructions are. A copy's rate is a roof of its own where a copy is what is asked for.
+
+A GPU is its board. Boards of one model are not mixed: what a board has no roof of its own for is judged by the best of the
+others, and `Roofs.note` says so. A CPU is its name, its cores and its host's GPU, recorded or measured here: a name alone
+does not identify a machine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from report.data.records import Machine, Point, Run, SheetFile
+from report.data.records import SIDES, Machine, Point, Run, SheetFile
 
 LEVELS = ("L1", "L2", "L3", "DRAM", "SHARED")
 """Levels of memory, as their names stand in the labels of ceilings."""
 ALIASES = {"HBM": "DRAM"}
 BEYOND = 1.1
 """A value so far above a roof exceeds it, however uncertain both are."""
+APART = 0.1
+"""A run that measured so much less than the roof is marked."""
+SAME_CLOCK = 0.005
+"""Clocks that differ by less are one."""
+ON_THE_SM_CLOCK = ("L1", "SHARED")
+"""Levels of a GPU's memory that the multiprocessors' clock drives. The L2 and DRAM have clocks of their own."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one run measured of a roof, in the roof's unit."""
+
+    value: float
+    experiment: str
+    day: str
+    run: str
+    machine: str
 
 
 @dataclass(frozen=True)
 class Roof:
-    """A ceiling in GB/s or GFLOP/s, with the 95 % interval of its median within the run and the range of its samples.
+    """A ceiling in GB/s or GFLOP/s: the highest median of any run, with the 95 % interval within that run and the range of
+    that run's samples. `readings`: what each run measured, lowest first.
 
-    `threads`: of a CPU, that it was measured with; None on a GPU. Data-sheet values have n = 0.
+    `threads`: of a CPU, that it was measured with; None on a GPU. Data-sheet values have n = 0. `clock_mhz`: of a GPU, the
+    mean over the samples, and `power_w` likewise.
     """
 
     label: str
@@ -33,6 +61,11 @@ class Roof:
     n: int = 0
     day: str = ""
     run: str = ""
+    kernel: str = ""
+    machine: str = ""
+    clock_mhz: float | None = None
+    power_w: float | None = None
+    readings: tuple[Reading, ...] = ()
 
     @property
     def measured(self) -> bool:
@@ -45,9 +78,30 @@ class Roof:
         return next((ALIASES.get(w, w) for w in words if w in LEVELS or w in ALIASES), self.label)
 
     @property
+    def resource(self) -> str:
+        """What it is a roof of: a level of memory, or the arithmetic of a data type."""
+        return self.level if self.is_bandwidth else f"{self.type} arithmetic"
+
+    @property
     def spread(self) -> float:
         """Largest over smallest sample."""
         return self.maximum / self.minimum if self.minimum else 1.0
+
+    @property
+    def lowest(self) -> float:
+        """The lowest run's value."""
+        return min((r.value for r in self.readings), default=self.value)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether some run measured more than 10 % less."""
+        return self.lowest < (1 - APART) * self.value
+
+    def scaled(self, clock_mhz: float | None) -> float | None:
+        """Its value at a clock of the multiprocessors, where that drives what it is a roof of; None where it is not known."""
+        if self.is_bandwidth and self.level not in ON_THE_SM_CLOCK or not self.clock_mhz or not clock_mhz:
+            return None
+        return self.value * clock_mhz / self.clock_mhz
 
 
 def _words(label: str) -> list[str]:
@@ -59,6 +113,7 @@ class Share:
     """A value over a roof, with the interval that the roof's and the value's own give.
 
     `exceeds`: the value is above the roof by more than both intervals, or far above it: the roof is too low to judge by.
+    `clock_mhz`: at which a GPU's point ran, and `at_clock` its share of the roof at that clock.
     """
 
     value: float
@@ -66,14 +121,26 @@ class Share:
     high: float | None
     exceeds: bool
     roof: Roof
+    clock_mhz: float | None = None
+    at_clock: float | None = None
+
+    @property
+    def is_slowed(self) -> bool:
+        """Whether the point ran at another clock than the roof, so that the two shares differ."""
+        return self.at_clock is not None and abs(self.at_clock / self.value - 1) > SAME_CLOCK
 
 
 @dataclass(frozen=True)
 class Roofs:
-    """All roofs of one machine that judge the points of one run; `note` says where they are from if not that run."""
+    """All roofs of one machine, for every variant of each resource; `note` says what is of another machine.
+
+    `own`: what the run that they judge measured itself. `model`: of a GPU, the best of all boards of its model.
+    """
 
     all: tuple[Roof, ...] = ()
     note: str = ""
+    own: tuple[Roof, ...] = ()
+    model: tuple[Roof, ...] = ()
 
     def __bool__(self) -> bool:
         return any(r.measured for r in self.all)
@@ -85,6 +152,11 @@ class Roofs:
         if threads is None or not counts or threads >= max(counts):
             threads = max(counts, default=None)
         return replace(self, all=tuple(r for r in self.all if not r.measured or r.threads in (threads, None)))
+
+    def of_model(self) -> Roofs:
+        """Those of the GPU's model, whose `readings` are of several boards: what such a GPU does at best. No point is judged
+        by them. Of a CPU its own."""
+        return replace(self, all=(*self.model, *(r for r in self.all if not r.measured)), note="") if self.model else self
 
     def compute(self, type_: str | None = None, measured: bool = True) -> list[Roof]:
         """Arithmetic roofs, lowest first; of one data type if given."""
@@ -107,6 +179,32 @@ class Roofs:
     def dram(self, measured: bool = True) -> Roof | None:
         return self.levels(measured).get("DRAM")
 
+    def copy(self, level: str = "DRAM") -> Roof | None:
+        """The highest rate of a copy, streaming or not: for what reads as much as it writes."""
+        copies = [r for r in self.all if r.measured and r.is_bandwidth and r.level == level and "COPY" in _words(r.label)]
+        return max(copies, key=lambda r: (r.value, r.label), default=None)
+
+    @property
+    def clock_mhz(self) -> float | None:
+        """The clock that the highest roofs ran at: of a GPU that nothing slows."""
+        return max((r.clock_mhz for r in self.all if r.clock_mhz), default=None)
+
+    def lower_in_its_run(self) -> list[tuple[Roof, Roof]]:
+        """(what the judged run measured, the machine's roof) of the same variant, where the two differ by more than 10 %."""
+        best = {(r.label, r.threads): r for r in self.all if r.measured}
+        pairs = [(r, best[r.label, r.threads]) for r in self.own if (r.label, r.threads) in best]
+        return [(mine, roof) for mine, roof in pairs if mine.value < (1 - APART) * roof.value]
+
+    def slower_together(self) -> list[tuple[Roof, Roof]]:
+        """(one thread's, all threads') roofs of one variant, of the machine or of the judged run, where all are slower."""
+        found = {}
+        for roofs in (self.own, self.all):
+            most = max((r.threads for r in roofs if r.measured and r.threads), default=1)
+            known = {(r.label, r.threads): r for r in roofs if r.measured}
+            found |= {label: (known[label, 1], r) for (label, threads), r in known.items()
+                      if threads == most > 1 and (label, 1) in known and r.value < known[label, 1].value}
+        return [found[label] for label in sorted(found)]
+
     def bound(self, intensity: float, type_: str, level: str = "DRAM") -> float | None:
         """min(bandwidth × intensity, peak) in GFLOP/s; None where one of them is unknown."""
         memory, peak = self.levels().get(level), self.peak(type_)
@@ -117,7 +215,7 @@ class Roofs:
         if roof is None or not point.is_timed:
             return None
         value = point.gbytes if roof.is_bandwidth else point.gflops
-        return share(value, _around(point, value), roof) if value else None
+        return share(value, _around(point, value), roof, point.counters.get("sm_clock_mhz")) if value else None
 
     def of_peak(self, point: Point) -> Share | None:
         """The share of the arithmetic peak of the point's type, for its number of threads."""
@@ -130,19 +228,22 @@ def _around(point: Point, value: float) -> tuple[float, float] | None:
     return (value * s.median / s.high, value * s.median / s.low) if s.has_interval else None
 
 
-def share(value: float, around: tuple[float, float] | None, roof: Roof) -> Share:
-    """A value with its interval over a roof with its own."""
+def share(value: float, around: tuple[float, float] | None, roof: Roof, clock_mhz: float | None = None) -> Share:
+    """A value with its interval over a roof with its own; `clock_mhz`: of the multiprocessors meanwhile."""
     low, high = around or (value, value)
     under, over = roof.low or roof.value, roof.high or roof.value
     known = around and roof.low
-    return Share(value / roof.value, low / over if known else None, high / under if known else None, low > over or value > BEYOND * roof.value, roof)
+    scaled = roof.scaled(clock_mhz)
+    return Share(value / roof.value, low / over if known else None, high / under if known else None,
+                 low > over or value > BEYOND * roof.value, roof, clock_mhz, value / scaled if scaled else None)
 
 
-def of_points(points: Iterable[Point], run: Run) -> list[Roof]:
-    """A roof for each ceiling kernel's label and number of threads: its fastest variant."""
+def of_run(run: Run, side: str) -> list[Roof]:
+    """A roof for each ceiling kernel's label and number of threads: its fastest point. More threads than processors make
+    none, since their parts may fit into caches."""
     best: dict[tuple, Roof] = {}
-    for point in points:
-        if point.is_timed and point.kernel.is_ceiling and point.value:
+    for point in run.points:
+        if point.is_timed and point.kernel.is_ceiling and point.kernel.side == side and point.value and not point.oversubscribed:
             key = point.kernel.ceiling_label, point.threads
             roof = _roof(point, run)
             best[key] = max(roof, best.get(key, roof), key=lambda r: r.value)
@@ -151,9 +252,70 @@ def of_points(points: Iterable[Point], run: Run) -> list[Roof]:
 
 def _roof(point: Point, run: Run) -> Roof:
     s, ends = point.summary, point.interval or (None, None)
+    machine = run.machine(point.kernel.side)
     return Roof(point.kernel.ceiling_label, point.value, point.kernel.ceiling_is_bandwidth, point.kernel.type,
                 point.threads if point.kernel.side == "cpu" else None, *ends,
-                point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path))
+                point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
+                machine.label, point.counters.get("sm_clock_mhz"), point.counters.get("power_w"),
+                (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),))
+
+
+def best(found: Iterable[Roof]) -> list[Roof]:
+    """Of each label and number of threads the highest, with what every run measured."""
+    found = list(found)
+    readings: dict[tuple, list[Reading]] = {}
+    for roof in found:
+        readings.setdefault((roof.label, roof.threads), []).extend(roof.readings)
+    return [replace(r, readings=tuple(sorted(readings[r.label, r.threads], key=lambda x: (x.value, x.day, x.run))))
+            for r in _highest(found)]
+
+
+@dataclass(frozen=True)
+class Book:
+    """The roofs of every machine of a study, by what two runs of one machine share."""
+
+    machines: Mapping[tuple, tuple[Machine, tuple[Roof, ...]]] = field(default_factory=dict)
+
+    def of(self, run: Run, side: str, recorded: bool) -> Roofs:
+        """The roofs that judge a run's points of that side. Of another machine only those that they need."""
+        machine, key = run.machine(side), identity(run, side, recorded)
+        own = self.machines[key][1] if key in self.machines else ()
+        known, types = {(r.resource, r.threads) for r in own}, {p.kernel.type for p in run.points if p.kernel.side == side}
+        others = [r for other, (m, roofs) in self.machines.items() if other[0] == side and other != key and m.name == machine.name
+                  for r in roofs]
+        borrowed = _highest(r for r in others if (r.resource, r.threads) not in known and (r.is_bandwidth or r.type in types))
+        labels: dict[str, dict[str, None]] = {}
+        for r in borrowed:
+            labels.setdefault(r.machine, {})[r.label] = None
+        note = "; ".join(f"{', '.join(mine)} of {name}" for name, mine in labels.items())
+        return Roofs((*own, *borrowed), note, tuple(of_run(run, side)), tuple(best([*own, *others])) if side == "gpu" else ())
+
+
+def _highest(found: Iterable[Roof]) -> list[Roof]:
+    """Of each label and number of threads."""
+    groups: dict[tuple, Roof] = {}
+    for roof in found:
+        key = roof.label, roof.threads or 0
+        groups[key] = max(roof, groups.get(key, roof), key=lambda r: (r.value, r.day, r.run))
+    return [roof for _, roof in sorted(groups.items())]
+
+
+def identity(run: Run, side: str, recorded: bool) -> tuple:
+    """What two runs of one machine share."""
+    machine = run.machine(side)
+    if machine.id.startswith("GPU-"):
+        return side, machine.id
+    return side, machine.id, recorded, str(run.context.get("gpu_name") or "") if side == "cpu" else ""
+
+
+def book(runs: Iterable[tuple[Run, bool]]) -> Book:
+    """Of all runs, each with whether it is a recorded one; a file that was found twice counts once."""
+    groups: dict[tuple, tuple[Machine, list[Roof]]] = {}
+    for run, recorded in {run.path.resolve(): (run, recorded) for run, recorded in runs}.values():
+        for side in SIDES:
+            if found := of_run(run, side):
+                groups.setdefault(identity(run, side, recorded), (run.machine(side), []))[1].extend(found)
+    return Book({key: (machine, tuple(best(found))) for key, (machine, found) in groups.items()})
 
 
 def of_sheet(files: Iterable[SheetFile], machine: Machine) -> list[Roof]:

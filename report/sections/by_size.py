@@ -22,11 +22,15 @@ def ladder(part: Part | None, family: str, type_: str) -> Ladder | None:
 
 
 def roof(part: Part, word: str, p: Point | None = None) -> Roof | None:
-    """The highest roof of DRAM that has this word ('copy', 'read') in its label, for as many threads as the point has;
-    where none has it, the highest one of DRAM."""
+    """The rate of a copy where `word` is 'copy' and one was measured, else DRAM's roof; for as many threads as the point has."""
     roofs = part.roofs.of_threads(p.threads if p and part.side == "cpu" else None)
-    found = [r for r in roofs.all if r.measured and r.is_bandwidth and r.level == "DRAM" and word in r.label.lower()]
-    return max(found, key=lambda r: r.value, default=roofs.dram())
+    return (roofs.copy() if word == "copy" else None) or roofs.dram()
+
+
+def _is_named(top: Roof, word: str) -> bool:
+    """Whether the roof is one of what the word says: a CPU's roof of reading is labelled as its memory is."""
+    label = top.label.lower()
+    return word in label or word == "read" and "copy" not in label and "triad" not in label
 
 
 def requested(p: Point) -> float | None:
@@ -51,7 +55,8 @@ def finding(made: Ladder, word: str, rate: str) -> str:
     text = (f"With {numbers.grouped(best.point.n)} elements the fastest kernel on the {part.side.upper()} is {best.point.kernel.title} "
             f"with {numbers.rate(best.point)}")
     if share and not is_cached(part, best.point):
-        of = f"{rate} ({numbers.bandwidth(share.roof.value)})"
+        top = numbers.bandwidth(share.roof.value)
+        of = f"{rate} ({top})" if _is_named(share.roof, word) else f"DRAM’s roof ({share.roof.label}, {top})"
         text += f", {words.of_roof(share, of)}"
     text += "".join(f"; it is {words.speed(r, name)}" for name, r in best.peers.items())
     first = made.own[0].point

@@ -13,6 +13,7 @@ from report.data.records import SIDE_NAME
 from report.data.roofs import Share
 from report.data.view import View
 from report.experiment import Figure, Section, words
+from report.sections import doubts
 from report.sections.contributions import Contribution
 from report.text import sources
 
@@ -84,11 +85,11 @@ def warnings(study: Study, found: Sequence[Contribution]) -> list[str]:
                            for title, mine in above.items() if mine)
         made.append(f"Points above a measured roof: {places}. The machine was busy when the roof was measured, or the roof is "
                     "no roof; these points are given no share of it.")
-    scattered = {v.title: [r.label for part in v.timed_parts for r in part.roofs.all if r.spread > 2] for v in study.views}
+    scattered = {v.title: [r.label for part in v.timed_parts for r in part.roofs.own if r.spread > 2] for v in study.views}
     if any(scattered.values()):
         places = "; ".join(f"{title} ({_names(mine)})" for title, mine in scattered.items() if mine)
         made.append(f"The machine was not quiet: samples of one roof differ by more than a factor of two in {places}.")
-    return made
+    return made + doubts.warnings(study)
 
 
 def _names(labels: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from report.data.limits import moved
+from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
 from report.data.roofs import BEYOND
 from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, words
 
@@ -27,7 +27,8 @@ def section(view: View) -> Section | None:
     stems = [f"{view.name}_{ladder.part.side}" for ladder in made]
     return Section(" ".join(map(finding, made)), ladders=made,
                    figures=[f for stem, ladder in zip(stems, made) for f in (rungs_figure(stem, ladder), *over_peers(stem, ladder))],
-                   appendix=[x for stem, ladder in zip(stems, made) for x in (table(stem, ladder), *missing(ladder))])
+                   appendix=[x for stem, ladder in zip(stems, made) for x in (
+                       table(stem, ladder), *speed_of_light(stem, ladder), *missing(ladder))])
 
 
 # Words
@@ -43,6 +44,7 @@ def finding(ladder: Ladder) -> str:
     best, own = ladder.fastest, ladder.own
     text = f"{at(ladder)} in {words.type_name(ladder.type)} the fastest rung is {best.point.kernel.title} with {numbers.rate(best.point)}"
     text += f", {words.of_peak(best.share)}" if best.share else ""
+    text += words.power(ladder.part, best.point)
     ratios = [words.speed(r, name) for name, r in best.peers.items()]
     return (text + (f"; it is {words.joined(ratios)}." if ratios else ".") + _largest_gain(own) + _turning_point(own)).strip()
 
@@ -107,9 +109,12 @@ def _row(ladder: Ladder, r) -> dict:
             "mode": p.mode, "threads": p.threads, "value": p.value, "low": ends[0], "high": ends[1], "unit": p.metric.unit,
             "n": p.summary.n, **ratio_row("gain", r.below),
             **{k: v for name, x in r.peers.items() for k, v in ratio_row(f"over {name}", x).items()},
-            "share_of_peak": r.share and r.share.value, "op_per_byte_requested": p.requested_intensity,
+            "share_of_peak": r.share and r.share.value, "share_at_clock": r.share and r.share.at_clock,
+            "sm_clock_mhz": p.counters.get("sm_clock_mhz") if p.kernel.side == "gpu" else None,
+            "roof_clock_mhz": r.share and r.share.roof.clock_mhz, "power_w": mean_power(p), "op_per_byte_requested": p.requested_intensity,
             "op_per_byte_dram": ladder.part.dram_intensity(p), "occupancy": p.counters.get("occupancy_theoretical"),
-            **{f"share_{name}": x for name, x in r.use.shares.items()}, "limit": words.limit(r.use),
+            **{f"share_{name}": x for name, x in r.use.shares.items()},
+            **{f"share_{name}_at_clock": x for name, x in r.use.at_clock.items()}, "limit": words.limit(r.use),
             "wait": _wait(r.use.waits), "joules": p.joules,
             "gflop_per_joule": p.flops / p.joules / 1e9 if p.joules and p.flops else None}
 
@@ -155,7 +160,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     single = any(p.threads == 1 for p in points(ladder)) and len({p.threads for p in points(ladder)}) > 1
     low, high = ladder.rungs[0].point, ladder.fastest.point
     peers = ", libraries hatched" if ladder.peers else ""
-    near = (" Nearest roof: the resource of which the kernel uses the largest share, bold where that limits it (from 0.8)"
+    near = (f" Nearest roof: the resource of which the kernel uses the largest share, bold where that limits it (from {LIMITS:g}; the board’s power from {POWER_LIMITS:g})"
             if any(r.use.nearest for r in ladder.rungs) else "")
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
                f"Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different{near and '.'}{near}"
@@ -225,6 +230,27 @@ def over_peers(stem: str, ladder: Ladder) -> list[Figure]:
 
 
 # Tables
+
+
+def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
+    """On a GPU: each rung's share of the roof, its share of the roof at the clock that it ran at, clock and power."""
+    limit = ladder.part.run.context.get("gpu_power_limit_w")
+    made = [row | {"of_power_limit": of_power_limit(ladder.part, r.point), "share": words.share(r.share, digits_only=True)}
+            for row, r in zip(rows(ladder), ladder.rungs)]
+    columns = (Column("rung", "rung", str), Column("title", "kernel", right=False, wide=True),
+               Column("value", ladder.rungs[0].point.metric.unit, numbers.significant), Column("share", "of the roof"),
+               Column("share_at_clock", "at its clock", lambda v: numbers.percent(min(v, 1.0))), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
+               Column("power_w", "W", "{:.0f}".format), Column("of_power_limit", "of the limit", numbers.percent),
+               Column("limit", "limit or nearest roof", right=False))
+    known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
+    if not any(row["sm_clock_mhz"] for row in made):
+        return []
+    peak = next((r.share.roof for r in ladder.rungs if r.share), None)
+    roof = (f"The roof is {numbers.flops(peak.value)}{f', measured at {peak.clock_mhz:.0f} MHz' if peak.clock_mhz else ''}; at its "
+            "clock: of the roof as it would be at the clock of the kernel. ") if peak else ""
+    watts = f"Of the limit: of the {limit:g}\u00a0W that the board may draw. " if any(row["of_power_limit"] for row in made) else ""
+    return [Table(f"{stem}_speed_of_light", f"Roof, clock and power at {ladder.size_text}, {words.type_name(ladder.type)}. {roof}{watts}"
+                  f"{words.clock_source(ladder.part)}{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)]
 
 
 def table(stem: str, ladder: Ladder) -> Table:

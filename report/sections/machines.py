@@ -39,14 +39,16 @@ def _roofs(study: Study, side: str) -> Table | None:
             for roof in part.roofs.all if part.side == side else ():
                 judged.setdefault(roof, set()).add(view.name)
     rows = [_row(roof, names) for roof, names in judged.items()]
-    rows.sort(key=lambda r: (r["run"], -(r["threads"] or 0), r["is_bandwidth"], -r["value"], r["label"]))
+    rows.sort(key=lambda r: (r["machine"], -(r["threads"] or 0), r["is_bandwidth"], -r["value"], r["label"]))
+    columns = (Column("label", "roof", right=False, wide=True), Column("machine", "machine", right=False), Column("threads", "threads"),
+               Column("median", "best run"), Column("interval", "95\u00a0% interval within it"), Column("least", "lowest run"),
+               Column("runs", "runs"), Column("clock_mhz", "MHz", "{:.0f}".format), Column("n", "n"), Column("day", "date", right=False),
+               Column("file", "run", right=False))
+    known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
     return Table(
-        f"roofs_{side}", f"Roofs of the {SIDE_NAME[side]}: medians with 95\u00a0% intervals within the run and the range of their "
-        "samples; arithmetic by data type, memory by level and pattern. A point is judged by the roofs of its own run, "
-        "or, where that has none, of the run nearest in time on the same machine.", (
-            Column("label", "roof", right=False, wide=True), Column("threads", "threads"), Column("median", "median"),
-            Column("interval", "95\u00a0% interval within the run"), Column("range", "range"), Column("n", "n"),
-            Column("day", "date", right=False), Column("file", "run", right=False)), rows) if rows else None
+        f"roofs_{side}", f"Roofs of the {SIDE_NAME[side]}, by variant: arithmetic by data type, memory by level and pattern. Of all "
+        "runs of a machine the highest median is its roof for all of them; the lowest run is given with it."
+        + (" MHz: the multiprocessors’ mean clock." if side == "gpu" else ""), known, rows) if rows else None
 
 
 def _row(roof: Roof, names: set[str]) -> dict:
@@ -54,7 +56,9 @@ def _row(roof: Roof, names: set[str]) -> dict:
     return {"label": roof.label if roof.measured else f"{roof.label}, data sheet", "type": roof.type,
             "threads": roof.threads, "value": roof.value, "median": text(roof.value),
             "interval": numbers.interval((roof.low, roof.high)) if roof.low else None,
-            "range": numbers.interval((roof.minimum, roof.maximum)) if roof.measured else None,
+            "machine": roof.machine, "kernel": roof.kernel, "least": text(roof.lowest) if len(roof.readings) > 1 else None,
+            "lowest": roof.lowest if roof.measured else None, "runs": len(roof.readings) or None, "clock_mhz": roof.clock_mhz,
+            "power_w": roof.power_w,
             "low": roof.low, "high": roof.high, "minimum": roof.minimum, "maximum": roof.maximum,
             "n": roof.n or None, "day": roof.day, "file": Path(roof.run).stem, "run": roof.run,
             "is_bandwidth": roof.is_bandwidth, "unit": "GB/s" if roof.is_bandwidth else "GFLOP/s",

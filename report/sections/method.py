@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from report.data.collect import Study
 from report.data.companions import Tally, TwinsFile
-from report.data.limits import LIMITS
+from report.data.limits import LIMITS, POWER_LIMITS
 from report.data.records import Run
+from report.data.roofs import APART
 from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
+from report.sections import doubts
 from report.sections.provenance import load_of
 from report.text import blocks
 
-CITED = ("hoefler2015", "higham2002", "williams2009", "yang2020", "lee2010")
+CITED = ("hoefler2015", "higham2002", "williams2009", "yang2020", "lee2010", "cutlass_measuring")
 
 
 def method(study: Study) -> list[dict]:
@@ -48,14 +50,44 @@ def method(study: Study) -> list[dict]:
             "where so many samples could not have shown any difference among so many comparisons, the text says that "
             f"they are too few.{_coverage(study.twins)}"),
         blocks.paragraph(
-            "Roofs (Williams and others, 2009; Yang and others, 2020). Each is the highest median that a kernel made for "
-            "it reached, of reading, copying and triads for a level of memory, in the run of the points that it judges "
-            "and for their number of threads; where the run has none, in the run nearest in time on the same machine. "
+            "Roofs (Williams and others, 2009; Yang and others, 2020). A machine has one for each resource and number of "
+            "threads: the highest median that any kernel made for it reached in any run of that machine, of reading, copying "
+            "and triads with and without streaming stores for a level of memory, of all widths of instructions for the "
+            "arithmetic of a data type. The lowest run is given with it, and a run that measured more than "
+            f"{100 * APART:g}\u00a0% less is marked. A GPU is its board; what a board has no roof of its own for is judged by "
+            "the best of the other boards of its model, which is said. "
             "A bound is min(bandwidth × intensity, peak). What a kernel uses of a resource is its count over its time "
             "over the roof; on the GPU, hardware counters are read in runs of their own. From a share of "
-            f"{LIMITS} on the resource is said to limit the kernel; below, it is only the nearest roof. Energy is given "
-            "from energy counters only."),
+            f"{LIMITS} on the resource is said to limit the kernel; below, it is only the nearest roof. Shares of a GPU’s roofs are "
+            "given twice: of the roof, and of the roof at the clock that the kernel ran at, since arithmetic, instruction issue, the "
+            "L1 and shared memory slow down with the multiprocessors’ clock; the L2 and DRAM have clocks of their own and are not "
+            f"scaled. The board’s power is a roof, too: from {POWER_LIMITS} of its limit on, a kernel is said to be limited by power. "
+            "Power and energy are given from energy counters only."),
+        *_guidelines(study),
     ]
+
+
+def _guidelines(study: Study) -> list[dict]:
+    """Where products on a GPU are measured as NVIDIA's guidelines say, where otherwise, and why."""
+    parts = [p for p in study.parts if p.side == "gpu"]
+    points = [p for part in parts for p in part.points if p.is_timed and p.kernel.family == "matmul" and p.flops]
+    if not points:
+        return []
+    warm = sorted({p.counters.get("warm_up_seconds", 0.0) for p in points})
+    seconds = f"{warm[-1]:g}\u00a0s" if warm[-1] else "none"
+    clocks = "the mean over each sample" if all(p.run.context.get("sm_clock_source") for p in parts) else (
+        "read right after each sample, in older runs, or the mean over it")
+    return [blocks.paragraph(
+        "Products on a GPU, and NVIDIA’s guidelines on measuring them (CUTLASS documentation, GEMM performance measurement "
+        "methodology). As these say: random inputs are uniform in [−1, 1), since zeros and small whole numbers draw less power; "
+        "the launches of a sample follow each other without gaps; the power limit is fixed and the clock is left to the driver, and rates are set "
+        f"beside the roof at the clock that the kernel ran at, {clocks}. Otherwise: (1) the same operands are used again in "
+        "successive calls, where the guidelines rotate buffers of at least twice the L2 in all, so that small products find "
+        "theirs in the L2, which is what hot means here; the cold mode, which flushes the L2, is given on its own. (2) The longest warm-up before "
+        f"a turn is {seconds}, where they let the clock settle for about three seconds: kernels take their samples in turns, so that what "
+        "the board’s temperature and power do affects all of them, which three seconds for each sample would make impossible in a "
+        "study of minutes. Energy and power are those of 0.7\u00a0s of steady work. (3) No test is run at a fixed clock, which needs the administrator’s "
+        "rights; the share at the kernel’s own clock stands in for it.")]
 
 
 def _coverage(twins: TwinsFile | None) -> str:
@@ -96,7 +128,10 @@ def validity(study: Study) -> list[dict]:
                      "each experiment on one of them, which its captions name.")
     borrowed = sorted({f"{v.title} ({p.roofs.note})" for v in study.views for p in v.timed_parts if p.roofs.note})
     if borrowed:
-        texts.append(f"Roofs from another run than the points that they judge: {'; '.join(borrowed)}.")
+        texts.append(f"Roofs of another board or machine than the points that they judge: {'; '.join(borrowed)}.")
+    if lower := doubts.marked(study):
+        texts.append(f"Runs that measured a roof more than {100 * APART:g}\u00a0% lower than another run of the same machine, so that "
+                     f"their points may have been slowed as well: {'; '.join(lower)}.")
     load = sorted({v.title for v in study.views for p in v.timed_parts if p.side == "cpu" and _busy(p.run)})
     if load:
         texts.append(f"When these began, the machine’s load was above half of its cores: {'; '.join(load)}.")

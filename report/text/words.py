@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from report.data.limits import LIMITS, Use
+from report.data.limits import POWER_LIMITS, Use, mean_power, of_power_limit
 from report.data.records import Machine, Point
 from report.data.roofs import BEYOND, Share
 from report.data.statistics import Ratio
@@ -90,7 +90,15 @@ def of_peak(found: Share) -> str:
     """'93 % of the measured FP32 peak', or that the peak was measured too low."""
     name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value)})"
     name = name if found.roof.threads != 1 else f"{name} of one thread"
-    return f"{of_roof(found, name)}{', which was therefore measured too low' if found.exceeds else ''}"
+    return f"{of_roof(found, name)}{', which was therefore measured too low' if found.exceeds else at_clock(found)}"
+
+
+def at_clock(found: Share) -> str:
+    """', 84 % of it at the clock that it ran at (1740 of 1965 MHz)', where that is another clock than the roof's."""
+    if not found.is_slowed or found.exceeds:
+        return ""
+    return (f", {numbers.percent(min(found.at_clock, 1.0))} of it at the clock that it ran at ({found.clock_mhz:.0f} of "
+            f"{found.roof.clock_mhz:.0f}\u00a0MHz)")
 
 
 def limit(use: Use, digits: bool = True) -> str:
@@ -101,7 +109,19 @@ def limit(use: Use, digits: bool = True) -> str:
     if part > BEYOND:
         return f"above the roof of {name} by the counted bytes"
     amount = f" ({part:.2f})" if digits else ""
-    return f"limited by {name}{amount}" if part >= LIMITS else f"nearest roof: {name}{amount}"
+    return f"limited by {name}{amount}" if use.limit else f"nearest roof: {name}{amount}"
+
+
+def power(part: Part, point: Point) -> str:
+    """', at the board’s power limit (698 of 700 W)', where it is."""
+    if (of_power_limit(part, point) or 0) < POWER_LIMITS:
+        return ""
+    return f", at the board’s power limit ({mean_power(point):.0f} of {part.run.context['gpu_power_limit_w']:.0f}\u00a0W)"
+
+
+def clock_source(part: Part) -> str:
+    """What the clocks are of: runs without the key read them when a sample was over."""
+    return "" if part.run.context.get("sm_clock_source") else "Clocks were read right after the samples. "
 
 
 def speed(ratio: Ratio, other: str) -> str:

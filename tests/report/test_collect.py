@@ -20,7 +20,7 @@ def test_newest_complete_run_wins(tmp_path):
     study = collect([tmp_path], [])
     assert view_of(study, "matmul_ladder").gpu.run.day == "2026-01-03"
     used = {Path(s.path).parent.name: s for s in study.sources}
-    assert used["new"].used and not used["old"].used and "another run" in used["old"].note
+    assert used["new"].note.endswith("complete") and used["old"].note.endswith("; its roofs")
 
 
 def test_unfinished_run_is_used_when_there_is_no_other(tmp_path):

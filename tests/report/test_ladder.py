@@ -135,6 +135,62 @@ def test_beside_a_peak_that_is_exceeded_nothing_is_known(tmp_path):
     assert words.limit(found) == "–"
 
 
+def at_power(tmp_path, power, seconds=None, clock=1000.0, roof_clock=None, limit=700.0, counted=True, share=0.72, **fields):
+    """A tensor-core kernel with `share` of its peak, on a board that may draw 700 W."""
+    run = Run("x", **({"gpu_power_limit_w": limit} if limit else {}))
+    run.roofs("gpu")
+    for entry in run.benchmarks if roof_clock else ():
+        entry["sm_clock_mhz"] = roof_clock
+    run.rate("gpu/matmul/top", share * PEAK, sm_clock_mhz=clock, power_w=power, **({"energy_j": 1.0} if counted else {}), **fields)
+    run.save(tmp_path)
+    part = part_of(tmp_path, "x")
+    return part, part.timed()[0], use(part, part.timed()[0])
+
+
+@pytest.mark.parametrize("power, said", ((690, "limited by power (0.99)"), (665, "limited by power (0.95)"), (664, "–"), (300, "–")))
+def test_power_limits_from_its_limit_on(tmp_path, power, said):
+    """Below it nothing is known of a kernel without counts, and power that is left is no roof."""
+    part, point, found = at_power(tmp_path, power)
+    assert words.limit(found) == said
+    assert words.power(part, point) == (f", at the board’s power limit ({power} of 700\u00a0W)" if "power" in said else "")
+
+
+def test_power_limits_where_it_is_nearer_than_every_other_roof(tmp_path):
+    seconds = 2 * 512**3 / (0.72 * PEAK * 1e9)
+    write(tmp_path / "c.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": {
+        "gpu/matmul/top/n:512": {"dram_bytes": 0.85 * DRAM * 1e9 * seconds}}})
+    assert at_power(tmp_path, 690)[2].limit == "power"
+    part, _, found = at_power(tmp_path, 500)
+    assert words.limit(found) == "limited by DRAM (0.85)" and found.shares["power"] == pytest.approx(5 / 7)
+
+
+def test_a_reading_between_samples_is_no_mean_power(tmp_path):
+    _, point, found = at_power(tmp_path, 690, counted=False)
+    assert point.counters["power_w"] == 690 and "power" not in found.shares and words.limit(found) == "–"
+    assert words.limit(at_power(tmp_path, 690, limit=None)[2]) == "–"
+
+
+def test_shares_at_the_clock_of_the_kernel(tmp_path):
+    part, point, found = at_power(tmp_path, 690, clock=1440.0, roof_clock=2000.0)
+    assert found.shares["arithmetic"] == pytest.approx(0.72, rel=0.01)
+    assert found.at_clock == {"arithmetic": pytest.approx(1.0, rel=0.01)}
+    share = part.roofs.of_peak(point)
+    assert share.value == pytest.approx(0.72, rel=0.01) and share.at_clock == pytest.approx(1.0, rel=0.01)
+    assert words.of_peak(share).endswith("100\u00a0% of it at the clock that it ran at (1440 of 2000\u00a0MHz)")
+    part, point, found = at_power(tmp_path, 690, clock=2000.0, roof_clock=2000.0)
+    assert "clock" not in words.of_peak(part.roofs.of_peak(point))
+
+
+def test_the_l1_and_issue_are_shares_of_the_roofs_clock(tmp_path):
+    """At half the clock a kernel that fills the L1 uses half of the roof, and all of it at its clock."""
+    seconds = 2 * 512**3 / (0.72 * PEAK * 1e9)
+    write(tmp_path / "c.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": {
+        "gpu/matmul/top/n:512": {"l1_wavefronts": 10 * 1e9 * seconds, "instructions": 20 * 1e9 * seconds}}})
+    _, _, found = at_power(tmp_path, 300, clock=1000.0, roof_clock=2000.0)
+    assert found.shares["L1"] == pytest.approx(0.5, rel=0.01) and found.at_clock["L1"] == pytest.approx(1, rel=0.01)
+    assert found.shares["instruction issue"] == pytest.approx(0.25, rel=0.01)
+
+
 def test_waits_are_parts_of_all_active_warps_time(tmp_path):
     found, _ = counted(tmp_path, warps_selected=1.0, warps_barrier=2.0, warps_not_selected=1.0)
     assert found.waits == {"barrier": 0.5}

@@ -130,3 +130,25 @@ def test_first_page_figures_are_not_shown_again(tmp_path):
     made = document.make(collect([tmp_path], []))
     data = json.dumps(document.data(made, {})["main"])
     assert made.first and not any(f"figures/{f.name}.pdf" in data for f in made.first)
+
+
+def test_on_a_gpu_a_table_has_both_shares_clock_and_power(tmp_path):
+    run = ladder(gpu_power_limit_w=700.0)
+    for entry in run.benchmarks:
+        entry["sm_clock_mhz"] = 2000.0 if "ceiling" in entry["kernel"] else 1600.0
+        if entry["kernel"] == "gpu/matmul/top":
+            entry |= {"energy_j": 1.0, "power_w": 693.0}
+    run.save(tmp_path)
+    section = section_of(tmp_path, "matmul_ladder")
+    table = next(t for t in section.appendix if getattr(t, "name", "").endswith("speed_of_light"))
+    top = table.rows[2]
+    assert top["share_of_peak"] == pytest.approx(0.8, rel=0.01) and top["share_at_clock"] == pytest.approx(1, rel=0.01)
+    assert (top["sm_clock_mhz"], top["power_w"], top["limit"]) == (1600, 693, "limited by power (0.99)")
+    assert "Clocks were read right after the samples" in table.caption
+    assert ", at the board’s power limit (693 of 700\u00a0W)" in section.finding
+    assert {c.key for c in table.columns} >= {"share", "share_at_clock", "sm_clock_mhz", "power_w", "of_power_limit", "limit"}
+
+
+def test_without_clocks_there_is_no_such_table(tmp_path):
+    ladder().save(tmp_path)
+    assert not any(getattr(t, "name", "").endswith("speed_of_light") for t in section_of(tmp_path, "matmul_ladder").appendix)

@@ -1,4 +1,4 @@
-"""Roofs: of the run that they judge and for the number of threads; a value above its roof is a warning, never 315 %."""
+"""Roofs: one for a machine, a resource and a number of threads; a value above its roof is a warning, never 315 %."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from synthetic import DRAM, PEAK, Run, ladder, write
 from report.cli import main
 from report.data.collect import collect
 from report.data.roofs import Roof, Roofs, share
-from report.sections import first_page
+from report.sections import doubts, first_page
 from report.text import words
 
 
@@ -18,31 +18,131 @@ def part_of(folder, name="matmul_ladder", side="gpu"):
     return getattr(view, side)
 
 
-def test_roofs_are_those_of_the_same_run(tmp_path):
-    """Higher roofs of the same machine in another run change nothing."""
+def ceilings(folder, name, factor, side="gpu", **context):
+    run = Run("ceilings", **context)
+    run.roofs(side, (1, 4) if side == "cpu" else (), factor=factor)
+    return run.save(folder, name)
+
+
+def test_a_roof_is_the_best_of_all_runs_of_the_machine(tmp_path):
     ladder().save(tmp_path)
-    other = Run("ceilings")
-    other.roofs("gpu", factor=3)
-    other.save(tmp_path)
+    for name, factor, day in (("a", 1.05, "2026-02-01"), ("b", 0.6, "2026-02-05")):
+        ceilings(tmp_path, name, factor, date=f"{day}T00:00:00")
+    for name in ("matmul_ladder", "ceilings"):
+        peak = part_of(tmp_path, name).roofs.peak("fp32")
+        assert peak.value == pytest.approx(1.05 * PEAK, rel=0.01) and peak.lowest == pytest.approx(0.6 * PEAK, rel=0.01)
+        assert peak.run.endswith("a.json") and peak.day == "2026-02-01" and peak.kernel == "gpu/ceiling/fp32_fma"
+        assert [round(x.value / PEAK, 2) for x in peak.readings] == [0.6, 1.0, 1.05]
+
+
+def test_every_variant_of_a_resource_counts(tmp_path):
+    """Streaming stores in one run, reading in another: one roof of DRAM for both; a copy's rate where that is asked for."""
+    for name, label, rate in (("a", "DRAM copy", 80), ("b", "DRAM copy, streaming", 130), ("c", "DRAM triad", 90), ("d", "DRAM", 150)):
+        run = ladder(experiment=name)
+        kernel = run.kernel(f"gpu/ceiling/{name}", ceiling={"label": label, "is_bandwidth": True})
+        run.time(kernel, 0.001, {"bytes": 1000}, bytes_min=rate * 1e6)
+        run.save(tmp_path)
+    for name in "abcd":
+        roofs = part_of(tmp_path, name).roofs
+        assert roofs.dram().value == pytest.approx(150, rel=0.01) and roofs.copy().label == "DRAM copy, streaming"
+    assert Roofs().copy() is None
+
+
+def test_a_file_that_is_found_twice_counts_once(tmp_path):
+    ladder().save(tmp_path)
+    peak = collect([tmp_path], [tmp_path]).views[0].gpu.roofs.peak("fp32")
+    assert len(peak.readings) == 1
+
+
+def test_boards_of_one_model_are_not_mixed(tmp_path):
+    ladder().save(tmp_path)
+    ceilings(tmp_path, "other", 2, gpu_uuid="GPU-87654321")
     roofs = part_of(tmp_path).roofs
-    assert roofs.note == "" and roofs.peak("fp32").value == pytest.approx(PEAK, rel=0.01)
-
-
-def test_without_roofs_of_its_own_a_run_has_the_nearest_ones_and_says_so(tmp_path):
-    run = Run("matmul_ladder")
+    assert roofs.peak("fp32").value == pytest.approx(PEAK, rel=0.01) and roofs.note == ""
+    model = roofs.of_model().peak("fp32")
+    assert model.value == pytest.approx(2 * PEAK, rel=0.01) and len({x.machine for x in model.readings}) == 2
+    run = Run("bare")
     run.rate("gpu/matmul/naive", 100)
+    run.kernel("gpu/ceiling/dram_read", ceiling={"label": "DRAM read", "is_bandwidth": True})
+    run.time("gpu/ceiling/dram_read", 0.001, {"bytes": 1000}, bytes_min=90e6)
+    run.context["gpu_uuid"] = "GPU-aaaaaaaa"
     run.save(tmp_path)
-    for hours, factor in ((1, 2), (9, 3)):
-        other = Run("ceilings", date=f"2026-02-03T{9 + hours:02}:30:00+00:00")
-        other.roofs("gpu", factor=factor)
-        other.save(tmp_path, f"ceilings_{hours}")
-    roofs = part_of(tmp_path).roofs
-    assert roofs.peak("fp32").value == pytest.approx(2 * PEAK, rel=0.01) and roofs.note == "measured 60\u00a0min apart"
-    for path in tmp_path.glob("ceilings*.json"):
-        data = json.loads(path.read_text())
-        data["context"]["gpu_uuid"] = "GPU-87654321"
-        write(path, data)
-    assert "on another board: Synthetic GPU (board 8765)" in part_of(tmp_path).roofs.note
+    roofs = part_of(tmp_path, "bare").roofs
+    assert roofs.dram().value == pytest.approx(90, rel=0.01), "its own, though lower"
+    assert roofs.peak("fp32").value == pytest.approx(2 * PEAK, rel=0.01)
+    assert roofs.note == "FP32 FMA, L2 of Synthetic GPU (board 8765)"
+
+
+def test_a_cpu_that_has_a_name_in_common_is_not_the_same(tmp_path):
+    """Recorded elsewhere, or the host of another GPU."""
+    ladder("cpu").save(tmp_path / "live")
+    ceilings(tmp_path / "live", "host", 2, "cpu", gpu_name="Other GPU", gpu_uuid="")
+    ceilings(tmp_path / "stored", "stored", 3, "cpu")
+    view = next(v for v in collect([tmp_path / "live"], [tmp_path / "stored"]).views if v.name == "cpu_ladder")
+    assert view.cpu.roofs.peak("fp32").value == pytest.approx(PEAK / 10, rel=0.01) and view.cpu.roofs.note == ""
+
+
+def test_more_threads_than_processors_make_no_roof(tmp_path):
+    """Each reads a part that its cache holds."""
+    run = ladder("cpu")
+    name = "cpu/ceiling/dram_read"
+    run.time(name, 0.001, {"bytes": 1000}, threads=32, name=f"{name}/bytes:1000/threads:32", bytes_min=90e6, oversubscribed=True)
+    run.save(tmp_path)
+    roofs = part_of(tmp_path, "cpu_ladder", "cpu").roofs
+    assert {r.threads for r in roofs.all} == {1, 4} and roofs.of_threads(None).dram().value == pytest.approx(DRAM / 10, rel=0.01)
+
+
+def test_runs_that_disagree_are_marked(tmp_path, plain):
+    ladder().save(tmp_path / "in")
+    for name, factor in (("slow", 0.85), ("near", 0.95)):
+        run = ladder(experiment=name)
+        run.benchmarks = []
+        run.roofs("gpu", factor=factor)
+        run.rate("gpu/matmul/naive", 50)
+        run.save(tmp_path / "in")
+    study = collect([tmp_path / "in"], [])
+    [text] = doubts.warnings(study)
+    assert "Runs differ by more than 10\u00a0%" in text and "FP32 FMA (849 to 999\u00a0GFLOP/s in 3 runs)" in text
+    [marked] = doubts.marked(study)
+    assert marked.startswith("Title of slow (GPU: ") and "DRAM read 84.9 of 99.9" in marked
+    assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
+    content = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert any("Runs differ" in w for w in content["page"]["warnings"])
+    assert "Runs that measured a roof more than 10\u00a0% lower" in json.dumps(content["method"], ensure_ascii=False)
+
+
+def test_all_threads_slower_than_one_are_marked(tmp_path):
+    run = ladder("cpu")
+    run.benchmarks = [e for e in run.benchmarks if not (e["kernel"] == "cpu/ceiling/fp32_fma" and e["threads"] == 4)]
+    run.time("cpu/ceiling/fp32_fma", 0.001, {"bytes": 1000}, threads=4, name="cpu/ceiling/fp32_fma/bytes:1000/threads:4", flops_useful=20e6)
+    run.save(tmp_path)
+    assert any("All threads were slower than one" in w and "FP32 FMA (20.0 against 25.0\u00a0GFLOP/s)" in w
+               for w in doubts.warnings(collect([tmp_path], [])))
+    # and in one run alone, though another one was right
+    ladder("cpu", experiment="again").save(tmp_path)
+    study = collect([tmp_path], [])
+    assert study.views[0].cpu.roofs.of_threads(None).peak("fp32").value == pytest.approx(100, rel=0.01)
+    assert any("All threads were slower" in w for w in doubts.warnings(study))
+
+
+def test_clocks_scale_arithmetic_and_shared_memory_alone():
+    fma = Roof("FMA", 100, False, "fp32", n=9, clock_mhz=2000)
+    assert fma.scaled(1500) == 75 and fma.scaled(None) is None
+    assert Roof("Shared memory", 100, True, "fp32", n=9, clock_mhz=2000).scaled(1500) == 75
+    assert Roof("DRAM read", 100, True, "fp32", n=9, clock_mhz=2000).scaled(1500) is None
+    assert Roof("L2", 100, True, "fp32", n=9, clock_mhz=2000).scaled(1500) is None
+    found = share(60, None, fma, 1500)
+    assert found.value == 0.6 and found.at_clock == 0.8 and found.is_slowed
+    assert not share(60, None, fma, 1999).is_slowed and share(60, None, fma).at_clock is None
+
+
+def test_a_roof_has_the_mean_clock_of_its_samples(tmp_path):
+    run = ladder()
+    for entry in run.benchmarks:
+        if entry["kernel"] == "gpu/ceiling/fp32_fma":
+            entry["sm_clock_mhz"] = 1900 if entry["repetition_index"] < 6 else 2000
+    run.save(tmp_path)
+    assert part_of(tmp_path).roofs.peak("fp32").clock_mhz == pytest.approx(1950)
 
 
 def test_one_thread_is_judged_by_the_roofs_of_one_thread(tmp_path):

@@ -1,0 +1,70 @@
+"""What makes a machine's roofs doubtful: runs that disagree on them, all threads slower than one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from report.data.collect import Study
+from report.data.records import SIDE_NAME
+from report.data.roofs import APART, Roof
+from report.data.view import Part
+from report.experiment import numbers, words
+
+NAMED = 4
+"""So many roofs are named on the first page."""
+
+
+def warnings(study: Study) -> list[str]:
+    """For the first page: of each machine the roofs that its runs disagree on, and those that more threads lower."""
+    made = []
+    for part in _machines(study):
+        whole = part.roofs.of_threads(None)
+        judging = [*whole.levels().values(), *(whole.peak(t) for t in sorted({r.type for r in whole.compute()}))]
+        apart = [f"{r.label} ({_range(r)} in {words.counted(len(r.readings), 'run')})" for r in judging if r.is_apart]
+        name = f"the {SIDE_NAME[part.side]}’s roofs ({part.machine.label})"
+        if apart:
+            made.append(f"Runs differ by more than {100 * APART:g}\u00a0% in {name}: {words.listed(apart, NAMED)}. Shares are of the highest.")
+        slower = dict.fromkeys(_slower(pair) for p in study.parts if p.machine == part.machine for pair in p.roofs.slower_together())
+        if slower:
+            made.append(f"All threads were slower than one in {name}: {words.listed(list(slower), NAMED)}. The machine was busy "
+                        "when all were measured.")
+    return made
+
+
+def marked(study: Study) -> list[str]:
+    """For the limits of validity: each run that measured a roof more than 10 % lower than another run of the same machine."""
+    found = {}
+    for view in study.views:
+        for part in view.timed_parts:
+            low = [f"{roof.label}{_threads(roof)} {_amount(mine)} of {numbers.significant(roof.value)}"
+                   for mine, roof in part.roofs.lower_in_its_run()]
+            if low:
+                found[view.title, part.side] = f"{view.title} ({SIDE_NAME[part.side]}: {words.listed(low, 2)})"
+    return list(found.values())
+
+
+def _machines(study: Study) -> Iterable[Part]:
+    """A part of each machine, the GPUs first."""
+    found = {(p.side, p.machine.id): p for view in study.views for p in reversed(view.timed_parts) if p.roofs}
+    return [found[key] for key in sorted(found, key=lambda key: (key[0] != "gpu", key))]
+
+
+def _threads(roof: Roof) -> str:
+    return f" on {words.counted(roof.threads, 'thread')}" if roof.threads else ""
+
+
+def _unit(roof: Roof) -> str:
+    return "GB/s" if roof.is_bandwidth else "GFLOP/s"
+
+
+def _amount(roof: Roof) -> str:
+    return numbers.significant(roof.value)
+
+
+def _range(roof: Roof) -> str:
+    return f"{numbers.significant(roof.lowest)} to {numbers.significant(roof.value)}\u00a0{_unit(roof)}"
+
+
+def _slower(pair: tuple[Roof, Roof]) -> str:
+    one, every = pair
+    return f"{every.label} ({_amount(every)} against {_amount(one)}\u00a0{_unit(one)})"
