@@ -47,7 +47,7 @@ def _types_text(made: list[Ladder]) -> list[str]:
     for ladder in made:
         best, peer = ladder.fastest, ladder.best_peer
         text = f"{words.type_name(ladder.type)} {numbers.rate(best.point)}"
-        text += f" ({words.of_peak(best.share)}{words.power(ladder.part, best.point)})" if best.share else ""
+        text += f" ({words.of_peak_briefly(best.share, best.use)})" if best.share else ""
         over = best.peers.get(peer.point.kernel.title) if peer else None
         told.append(f"{text}, {words.speed(over, peer.point.kernel.title)}" if over else text)
     same = {ladder.size_text for ladder in made} == {made[0].size_text} if made else False
@@ -381,7 +381,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
     series = _states(main)
     made = []
     for key, name, title, unit in SHOWN_STATE:
-        found = {label: [p for p in points if _state(p, key)] for label, points in series.items()}
+        found = {label: [p for p in points if p.counters.get(key)] for label, points in series.items()}
         found = {label: points for label, points in found.items() if len(points) >= lines.CURVE}
         if not found:
             continue
@@ -405,12 +405,8 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
 
 def _state_text(key: str, part: Part) -> str:
     if key == "power_w":
-        return "The board’s mean power over the runs in which its energy was counted"
+        return "The board’s power, right after a sample, or its mean where the energy was measured"
     return f"The clock of the multiprocessors {'over' if part.run.context.get('sm_clock_source') else 'right after'} a sample"
-
-
-def _state(point: Point, key: str) -> float | None:
-    return mean_power(point) if key == "power_w" else point.counters.get(key)
 
 
 def _states(main: Ladder) -> dict[str, list[Point]]:

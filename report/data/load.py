@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import reprlib
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from report.data import companions, schema, timeline
@@ -45,8 +47,8 @@ def _run(path: Path, data: dict, version: object) -> Run:
     context = data["context"]
     date(path, context, "context")
     text(path, context, "experiment", "context")
-    kernels = {name: _kernel(path, name, record)
-               for name, record in table(path, context.get("kernels"), "context.kernels").items()}
+    kernels = _told_apart({name: _kernel(path, name, record)
+                           for name, record in table(path, context.get("kernels"), "context.kernels").items()})
     problems = _problems(context.get("problems"))
     flags: list[Flag] = []
     groups = _group(path, data.get("benchmarks"), kernels, flags)
@@ -83,6 +85,14 @@ def _kernel(path: Path, name: str, record: object) -> Kernel:
         is_library=bool(record.get("is_library", False)), is_serial=bool(record.get("is_serial", False)),
         ceiling_label=ceiling["label"] if ceiling else None,
         ceiling_is_bandwidth=bool(ceiling.get("is_bandwidth")) if ceiling else False)
+
+
+def _told_apart(kernels: dict[str, Kernel]) -> dict[str, Kernel]:
+    """Kernels of one problem and type that have a title in common get the last part of their names, since figures and tables
+    tell kernels apart by their titles."""
+    known = Counter((k.side, k.family, k.type, k.title) for k in kernels.values())
+    return {name: replace(k, title=f"{k.title} ({name.rpartition('/')[2]})") if known[k.side, k.family, k.type, k.title] > 1 else k
+            for name, k in kernels.items()}
 
 
 def _references(value: object) -> tuple[Reference, ...]:

@@ -1,4 +1,4 @@
-"""What makes a machine's roofs doubtful: runs that disagree on them, all threads slower than one."""
+"""What makes the numbers doubtful: kernels that failed, runs that disagree on a machine's roofs, all threads slower than one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from report.data.records import SIDE_NAME
 from report.data.roofs import APART, Roof
 from report.data.view import Part
 from report.experiment import numbers, words
+from report.sections import provenance
 
 NAMED = 4
 """So many roofs are named on the first page."""
 
 
 def warnings(study: Study) -> list[str]:
-    """For the first page: of each machine the roofs that its runs disagree on, and those that more threads lower."""
-    made = []
+    """For the first page: what failed; of each machine the roofs that its runs disagree on, and those that more threads lower."""
+    made = failed(study)
     for part in _machines(study):
         whole = part.roofs.of_threads(None)
         judging = [*whole.levels().values(), *(whole.peak(t) for t in sorted({r.type for r in whole.compute()}))]
@@ -29,6 +30,17 @@ def warnings(study: Study) -> list[str]:
             made.append(f"All threads were slower than one in {name}: {words.listed(list(slower), NAMED)}. The machine was busy "
                         "when all were measured.")
     return made
+
+
+def failed(study: Study) -> list[str]:
+    """For the first page: kernels whose results were wrong, or that did not run through."""
+    points = [p for p in provenance.of_runs(study) if p.failed]
+    if not points:
+        return []
+    titles = list(dict.fromkeys(f"{p.kernel.title} ({SIDE_NAME[p.kernel.side]})" for p in points))
+    reasons = list(dict.fromkeys(p.failed for p in points))
+    return [f"{words.counted(len(points), 'point')} of {words.counted(len({p.kernel.name for p in points}), 'kernel')} failed and "
+            f"{'has' if len(points) == 1 else 'have'} no rate: {words.listed(titles, NAMED)} ({words.listed(reasons, 2)}); all are in the provenance."]
 
 
 def marked(study: Study) -> list[str]:

@@ -1,12 +1,15 @@
-"""The section of an experiment that has no .py: a figure over the swept quantity, and a table of all points."""
+"""The section of an experiment that has no .py: a figure over the swept quantity with the roofs, and a table of all points
+with their shares of these. Hot and cold points, and those on other numbers of threads, are lines and rows of their own."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from report.data.records import Metric
+from report.data.records import GBYTES, GFLOPS, Metric
+from report.data.roofs import Roof
 from report.data.view import order
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
+from report.experiment import COLD, HOT, Column, Figure, Part, Point, Section, Table, View, numbers, words
+from report.sections import by_size
 
 MOST = 6
 """Lines of a figure."""
@@ -27,20 +30,69 @@ def section(view: View) -> Section | None:
 
 
 def _points(part: Part) -> list[Point]:
-    """Timed points; the ceilings where there are no others."""
-    return part.timed() or part.ceilings()
+    """Timed points, hot and cold; the ceilings where there are no others."""
+    return [*part.timed(mode=HOT), *part.timed(mode=COLD)] or part.ceilings()
 
 
 def _finding(part: Part) -> str:
-    """The best value at the largest size, of each metric."""
+    """The best value at the largest size, its share of the roofs, and what failed there."""
     points = [p for p in _points(part) if p.value is not None]
     if not points:
         return ""
     size = max(points, key=lambda p: (p.n or 0, p.name)).size_key
     here = [p for p in points if p.size_key == size]
     best = min(here, key=lambda p: (p.summary.median, p.name))
+    varied = _varied(points)
+    how = words.joined([_of_axis(best, axis) for axis in varied])
+    failed = {p.kernel.name for p in part.points if p.failed and p.size_key == size}
+    lost = f"; {words.counted(len(failed), 'kernel')} failed there" if failed else ""
+    shares = [words.of_roof(share, f"{roof.label} ({_rate(roof)})") for roof in _judging(part, best)
+              if (share := part.roofs.share(best, roof))]
     return (f"At {best.size_text} the fastest of {words.counted(len({p.kernel.name for p in here}), 'kernel')} on the "
-            f"{part.side.upper()} is {best.title} with {numbers.rate(best)}.")
+            f"{part.side.upper()} is {best.title}{f' ({how})' if how else ''} with {numbers.rate(best)}"
+            f"{f', {words.joined(shares)}' if shares else ''}{lost}.")
+
+
+# Roofs
+
+
+def _judging(part: Part, p: Point) -> list[Roof]:
+    """What the point can be set beside: the arithmetic of its type for operations; for bytes that no cache holds, DRAM and a
+    copy. Of each the roof of the machine, for the point's threads; those that the run measured, else DRAM's alone."""
+    roofs = part.roofs.of_threads(p.threads if part.side == "cpu" else None)
+    if p.kernel.is_ceiling:
+        return []
+    if p.flops and p.metric == GFLOPS:
+        return list(filter(None, [roofs.peak(p.kernel.type)]))
+    if not p.gbytes or by_size.is_cached(part, p):
+        return []
+    measured = {r.label for r in part.roofs.own}
+    found = [r for r in filter(None, (roofs.dram(), roofs.copy())) if r.label in measured]
+    return list(dict.fromkeys(found or filter(None, [roofs.dram()])))
+
+
+def _rate(roof: Roof) -> str:
+    return numbers.bandwidth(roof.value) if roof.is_bandwidth else numbers.flops(roof.value)
+
+
+def _drawn(part: Part, points: list[Point], metric: Metric) -> list[Roof]:
+    """The roofs in the figure's unit, for all threads."""
+    if metric not in (GFLOPS, GBYTES):
+        return []
+    whole = max(points, key=lambda p: (p.threads, p.n or 0))
+    return [r for r in _judging(part, whole) if r.is_bandwidth == (metric == GBYTES)]
+
+
+# What varies beside the sizes
+
+
+def _varied(points: list[Point]) -> list[str]:
+    """'mode' and 'threads' where the points have several."""
+    return [axis for axis in ("mode", "threads") if len({getattr(p, axis) for p in points}) > 1]
+
+
+def _of_axis(point: Point, axis: str) -> str:
+    return words.counted(point.threads, "thread") if axis == "threads" else point.mode
 
 
 def _axis(points: list[Point]) -> str:
@@ -58,20 +110,21 @@ def _figure(view: View, part: Part) -> Figure | None:
     metric = Counter(p.metric for p in points).most_common(1)[0][0] if points else None
     points = [p for p in points if p.metric == metric]
     axis = _axis(points)
-    lines = defaultdict(list)
+    lines, varied = defaultdict(list), _varied(points)
     for p in points:
         if axis in p.sizes or axis in p.tunables:
-            lines[_line(p, axis)].append(p)
+            lines[", ".join([_line(p, axis, points), *(_of_axis(p, x) for x in varied)])].append(p)
     shown = dict(sorted(lines.items(), key=lambda item: (-len({_at(p, axis) for p in item[1]}), -max(
         p.value for p in item[1])))[:MOST])
     if not shown or max(len({_at(p, axis) for p in line}) for line in shown.values()) < 2:
         return None
-    rows = [_row(p) | {"line": name, axis: _at(p, axis)} for name, line in lines.items() for p in line]
-    more = len(lines) - len(shown)
+    rows = [_row(part, p) | {"line": name, axis: _at(p, axis)} for name, line in lines.items() for p in line]
+    more, roofs = len(lines) - len(shown), _drawn(part, points, metric)
     title = metric.unit if metric.is_rate else metric.key
     caption = (f"{title} over {axis}{f'; {more} further lines are in the CSV' if more else ''}. "
+               f"{f'Grey: {words.joined([r.label for r in roofs])}, as measured. ' if roofs else ''}"
                f"{words.provenance(part, [p for line in shown.values() for p in line])}")
-    return Figure(f"{view.name}_{part.side}", rows, lambda fig: _draw(fig, shown, axis, metric), caption,
+    return Figure(f"{view.name}_{part.side}", rows, lambda fig: _draw(fig, shown, axis, metric, roofs), caption,
                   f"Line plot of {title} over {axis} for {words.listed(list(shown))}.")
 
 
@@ -79,14 +132,16 @@ def _at(point: Point, axis: str) -> float:
     return (point.sizes | point.tunables)[axis]
 
 
-def _line(point: Point, axis: str) -> str:
-    """The kernel with all that varies beside the axis."""
+def _line(point: Point, axis: str, points: list[Point]) -> str:
+    """The kernel with all that varies beside the axis; with its type where another kernel has its title."""
+    alike = {p.kernel.name for p in points if p.kernel.title == point.kernel.title}
+    title = point.kernel.title if len(alike) == 1 else f"{point.kernel.title} ({point.kernel.name.partition('/')[2]})"
     square = {"m", "n", "k"} if axis in ("m", "n", "k") and point.n is not None else {axis}
     rest = {k: v for k, v in (point.tunables | point.sizes).items() if k not in square}
-    return ", ".join([point.kernel.title, *(f"{k} {v}" for k, v in rest.items())])
+    return ", ".join([title, *(f"{k} {v}" for k, v in rest.items())])
 
 
-def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric) -> None:
+def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric, roofs: list[Roof]) -> None:
     from report.draw import lines, style
     series = []
     for name, points in shown.items():
@@ -95,26 +150,33 @@ def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric) -> None
             x = _at(p, axis)
             best[x] = min(p, best.get(x, p), key=lambda q: q.summary.median)
         series.append(lines.Series(name, [lines.dot(p, x) for x, p in sorted(best.items())]))
-    values = [d.y for s in series for d in s.dots]
-    lines.draw(style.axes(fig, 16, 9, 42, 3), series, axis, "Performance" if metric.is_rate else metric.key,
-               log_x=min(d.x for s in series for d in s.dots) > 0, log_y=max(values) > 20 * min(values), limit=30, unit=metric.unit)
+    values = [d.y for s in series for d in s.dots] + [r.value for r in roofs]
+    ax, log_y = style.axes(fig, 16, 9, 42, 3), max(values) > 20 * min(values)
+    lines.draw(ax, series, axis, "Performance" if metric.is_rate else metric.key, log_x=min(d.x for s in series for d in s.dots) > 0,
+               log_y=log_y, limit=30, unit=metric.unit, **({"ylim": (min(values) / 1.5 if log_y else 0, 1.2 * max(values))} if roofs else {}))
+    for r in roofs:
+        lines.roof(ax, r.value, f"{r.label}, {_rate(r)}", is_crossed=max(values) > 1.1 * r.value)
 
 
-def _row(p: Point) -> dict:
+def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
+    shares = {f"share of {r.resource if r is not part.roofs.of_threads(r.threads).copy() else 'a copy'}": share.value
+              for r in _judging(part, p) if (share := part.roofs.share(p, r))}
     return {"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "mode": p.mode,
-            "metric": p.metric.key, "unit": p.metric.unit, "value": p.value, "low": low, "high": high,
+            "threads": p.threads if part.side == "cpu" else None, **shares, "metric": p.metric.key, "unit": p.metric.unit, "value": p.value, "low": low, "high": high,
             "n": p.summary.n, "seconds": p.summary.median, **{f"judged_{k}": v for k, v in p.judged.items()}}
 
 
 def _table(view: View, part: Part) -> Table:
     points = _points(part)
-    rows = [_row(p) | {"rate": numbers.rate(p), "interval": numbers.interval(p.interval)} for p in points]
+    rows = [_row(part, p) | {"rate": numbers.rate(p), "interval": numbers.interval(p.interval)} for p in points]
+    varied, shares = _varied(points), sorted({key for row in rows for key in row if key.startswith("share of ")})
     judged = sorted({k for p in points for k in p.judged})
     return Table(f"{view.name}_{part.side}_points",
                  f"{view.title}: every timed point. {words.provenance(part, points)}",
                  (Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
-                  Column("rate", "median"), Column("interval", "95 % interval within the run"),
+                  *(Column(axis, axis, right=axis == "threads") for axis in varied), Column("rate", "median"),
+                  *(Column(key, key.removeprefix("share "), numbers.percent) for key in shares), Column("interval", "95 % interval within the run"),
                   *(Column(f"judged_{k}", k.replace("_", " "), numbers.significant) for k in judged),
                   Column("n", "n")), rows, most=SHORT)
 

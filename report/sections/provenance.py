@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from report.data.collect import Study
-from report.data.records import Run
+from report.data.records import Point, Run
 from report.experiment import Column, Table, words
 from report.text import blocks, sources
 
@@ -87,7 +87,7 @@ def _files(study: Study) -> Table:
 
 
 def _left_out(study: Study) -> list[Table]:
-    points = [p for part in study.parts for p in part.points]
+    points = of_runs(study)
     groups = (
         ("skipped", "Points that were skipped, by reason.", [(p.skipped, p.name) for p in points if p.skipped]),
         ("failed", "Points that failed, so that they have no rate.", [(p.failed, p.name) for p in points if p.failed]),
@@ -96,6 +96,12 @@ def _left_out(study: Study) -> list[Table]:
     return [Table(name, title, (Column("reason", "reason", right=False, wide=True), Column("number", "number"),
                                 Column("where", "where", right=False, wide=True)), _grouped(items))
             for name, title, items in groups if items]
+
+
+def of_runs(study: Study) -> list[Point]:
+    """Every point of the runs that the report uses, of both sides, shown or not."""
+    runs = {str(part.run.path): part.run for part in study.parts}
+    return [p for run in runs.values() for p in run.points]
 
 
 def _grouped(items: Iterable[tuple[str, str]]) -> list[dict]:

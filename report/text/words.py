@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from report.data.limits import POWER_LIMITS, Use, mean_power, of_power_limit
+from report.data.limits import POWER, POWER_LIMITS, Use, mean_power, of_power_limit
 from report.data.records import Machine, Point
 from report.data.roofs import BEYOND, Share
 from report.data.statistics import Ratio
@@ -91,6 +91,13 @@ def of_peak(found: Share) -> str:
     name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value)})"
     name = name if found.roof.threads != 1 else f"{name} of one thread"
     return f"{of_roof(found, name)}{', which was therefore measured too low' if found.exceeds else at_clock(found)}"
+
+
+def of_peak_briefly(found: Share, use: Use) -> str:
+    """'71 % of 922 TFLOP/s, 97 % at its clock, limited by power'."""
+    text = of_roof(found, numbers.flops(found.roof.value))
+    text += f", {numbers.percent(min(found.at_clock, 1.0))} at its clock" if found.is_slowed and not found.exceeds else ""
+    return f"{text}, {limit(use, digits=False)}" if use.limit == POWER else text
 
 
 def at_clock(found: Share) -> str:
