@@ -3,8 +3,8 @@
 #   bash experiments/record.sh MACHINE [EXPERIMENT…] [-- FLAGS OF rung run]
 # The full study of every experiment, or of those named; with ncu, hardware counters of their points; what the emulator
 # says of the planted faults and, with compute-sanitizer, what that says; with nvcc, which snippets compile. A file is
-# replaced when its part is done: after an interruption, name the experiments that are missing. For the GPU's side
-# alone: -- --benchmark_filter=gpu/
+# replaced when its part is done: after an interruption, name the experiments that are missing. What is larger than 100 kB
+# is packed by gzip, to the same bytes wherever it is done. For the GPU's side alone: -- --benchmark_filter=gpu/
 # Builds nothing but the planted faults: `bash tests/run.sh` does. Commit first, since the results carry the commit.
 # Exit codes: those of `rung run`; 2 wrong usage.
 set -euo pipefail
@@ -23,19 +23,24 @@ if [ ${#names[@]} -eq 0 ]; then
   for file in experiments/*.toml; do grep -q '^question' "$file" && names+=("$(basename "$file" .toml)"); done
 fi
 mkdir -p "$target"
+pack() { find "$target" -name '*.json' -size +100k -exec gzip -9nf {} +; }
 
 code=0
 for name in "${names[@]}"; do
   build/rung run "$name" --full --outdir "$runs" "${flags[@]}" || code=$?
   [ $code -le 1 ] || exit $code
   newest=$(ls -d "$runs"/*-"$name" | tail -n 1)
+  rm -f "$target/$name.json.gz"
   cp "$newest/$name.json" "$target/"
+  pack
   [ "$name" != ceilings ] || cp "$newest"/ceilings-*.json "$target/"
 done
 
 has_gpu=$(command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null || true)
 if [ -n "$has_gpu" ] && command -v ncu >/dev/null; then
+  [ ! -f "$target/counters.json.gz" ] || gunzip -f "$target/counters.json.gz"  # profile.sh adds to it
   for name in "${names[@]}"; do bash experiments/profile.sh "$name" "$target/counters.json" || true; done
+  pack
 fi
 
 if grep -qs '^RUNG_TESTS:BOOL=ON' build/CMakeCache.txt; then

@@ -1,4 +1,4 @@
-"""Reading JSON that may be anything: every rejection is one line that says which file, where and what."""
+"""Reading JSON that may be anything, packed by gzip or not: every rejection is one line that says which file, where and what."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
+ENDINGS = (".json", ".json.gz")
+PACKED = ".gz"
 LARGEST_FILE = 1 << 28
-"""Bytes; the largest recorded results have a fiftieth of it."""
+"""Bytes, unpacked; the largest recorded results have a fiftieth of it."""
+PIECE = 1 << 20
+"""Bytes that are unpacked at once."""
 LONGEST_NAME, LONGEST_TEXT = 300, 1000
 """Letters of a key, and of a text that is shown: longer ones are cut, since setting them takes minutes."""
 WHOLE = ("experiment_toml", "command_line")
@@ -61,13 +65,44 @@ def read_json(path: Path) -> object:
         raise InputError(path, "file", f"not usable JSON ({error})") from None
 
 
+def files_in(folder: Path) -> list[Path]:
+    """Every file below a folder that may have results, by name. Of one that is there packed and unpacked, the latter."""
+    found = {path for ending in ENDINGS for path in folder.rglob(f"*{ending}")}
+    return sorted(path for path in found if path.suffix != PACKED or path.with_suffix("") not in found)
+
+
+def plain_name(path: Path | str) -> str:
+    """'ceilings' of 'recorded/ceilings.json.gz'."""
+    name = Path(path).name.removesuffix(PACKED)
+    return name.removesuffix(".json")
+
+
 def _bytes(path: Path) -> bytes:
-    """Of a regular file, since a pipe may never end, and a device neither."""
+    """Of a regular file, since a pipe may never end, and a device neither; unpacked."""
     if path.exists() and not path.is_file():
         raise InputError(path, "file", "not a regular file")
     if path.stat().st_size > LARGEST_FILE:
         raise InputError(path, "file", f"more than {LARGEST_FILE >> 20} MiB: too large for results")
-    return path.read_bytes()
+    return _unpacked(path) if path.suffix == PACKED else path.read_bytes()
+
+
+def _unpacked(path: Path) -> bytes:
+    """By pieces, since a small file may unpack to any size; whole by gzip's own length and checksum."""
+    unpack, made = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS), bytearray()
+    try:
+        with path.open("rb") as file:
+            left = file.read(PIECE)
+            while left and not unpack.eof:
+                made += unpack.decompress(left, PIECE)
+                if len(made) > LARGEST_FILE:
+                    raise InputError(path, "file", f"more than {LARGEST_FILE >> 20} MiB when unpacked: too large for results")
+                left = unpack.unconsumed_tail or file.read(PIECE)
+            if not unpack.eof or unpack.unused_data or file.read(1):
+                what = "followed by something else" if unpack.eof else "truncated"
+                raise InputError(path, "file", f"packed by gzip, but {what}")
+    except zlib.error as error:
+        raise InputError(path, "file", f"not packed by gzip, or damaged ({error})") from None
+    return bytes(made)
 
 
 def _check_sum(path: Path, read: bytes) -> None:

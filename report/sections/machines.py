@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from report.data.collect import Study
-from report.data.reading import is_number
+from report.data.reading import is_number, plain_name
 from report.data.records import SIDE_NAME
 from report.data.roofs import Roof
 from report.data.view import Part
@@ -60,7 +59,7 @@ def _row(roof: Roof, names: set[str]) -> dict:
             "lowest": roof.lowest if roof.measured else None, "runs": len(roof.readings) or None, "clock_mhz": roof.clock_mhz,
             "power_w": roof.power_w,
             "low": roof.low, "high": roof.high, "minimum": roof.minimum, "maximum": roof.maximum,
-            "n": roof.n or None, "day": roof.day, "file": Path(roof.run).stem, "run": roof.run,
+            "n": roof.n or None, "day": roof.day, "file": plain_name(roof.run), "run": roof.run,
             "is_bandwidth": roof.is_bandwidth, "unit": "GB/s" if roof.is_bandwidth else "GFLOP/s",
             "judges": words.joined(sorted(names))}
 

@@ -1,13 +1,16 @@
-/// The emulator against the hardware: what Nsight Compute counted on a real GPU (experiments/recorded/*/counters.json)
-/// must be what executing the same kernel here counts, to the last operation, request and sector.
+/// The emulator against the hardware: what Nsight Compute counted on a real GPU
+/// (experiments/recorded/*/counters.json, packed by gzip or not) must be what executing the same kernel here counts, to
+/// the last operation, request and sector.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,11 +27,24 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// The contents of a file that gzip has packed, or has not.
+std::string unpacked(const std::filesystem::path& path) {
+  std::string text;
+  std::FILE* pipe = popen(("gzip -dcf '" + path.string() + "'").c_str(), "r");
+  std::array<char, 65536> piece;
+  while (const std::size_t read = pipe ? std::fread(piece.data(), 1, piece.size(), pipe) : 0)
+    text.append(piece.data(), read);
+  if (!pipe || pclose(pipe) != 0) throw std::runtime_error("gzip cannot unpack " + path.string());
+  return text;
+}
+
 /// Of each GPU that has some.
 std::vector<Json> recorded_counters() {
   std::vector<Json> all;
   for (const auto& machine : std::filesystem::directory_iterator(source_dir() / "experiments/recorded"))
-    if (std::ifstream file(machine.path() / "counters.json"); file) all.push_back(Json::parse(file));
+    for (const char* name : {"counters.json", "counters.json.gz"})
+      if (const auto file = machine.path() / name; std::filesystem::exists(file))
+        all.push_back(Json::parse(unpacked(file)));
   return all;
 }
 

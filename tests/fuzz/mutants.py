@@ -34,6 +34,7 @@ import synthetic  # noqa: E402
 
 from report import cli, counters, document, output  # noqa: E402
 from report.claims import command, entries  # noqa: E402
+from report.data.reading import files_in, plain_name, read_json  # noqa: E402
 from report.draw import formats  # noqa: E402
 
 RECORDED = ROOT / "experiments" / "recorded"
@@ -111,10 +112,10 @@ def few(table: object) -> object:
 def companions() -> dict[str, bytes]:
     """The files beside results, short ones."""
     made = {}
-    for path in [*sorted((RECORDED / "nvidia-h200").glob("*.json")), *sorted(RECORDED.glob("*.json"))]:
-        data = json.loads(path.read_bytes())
+    for path in [*files_in(RECORDED / "nvidia-h200"), *sorted(RECORDED.glob("*.json"))]:
+        data = read_json(path)
         if "benchmarks" not in data:
-            made[path.name] = dumped({k: few(v) if k in ("points", "kernels", "snippets", "wrong_results") else v
+            made[f"{plain_name(path)}.json"] = dumped({k: few(v) if k in ("points", "kernels", "snippets", "wrong_results") else v
                                       for k, v in data.items()})
     return made
 
@@ -122,10 +123,10 @@ def companions() -> dict[str, bytes]:
 def recorded() -> list[Base]:
     """Each recorded experiment by itself, with the hardware counters."""
     made = []
-    for path in sorted(RECORDED.glob("*/*.json")):
-        data = json.loads(path.read_bytes())
+    for path in (p for p in files_in(RECORDED) if p.parent != RECORDED):
+        data = read_json(path)
         if "benchmarks" in data:
-            made.append(Base(f"{path.parent.name}/{path.stem}", {path.name: dumped(fewer(data))}, render))
+            made.append(Base(f"{path.parent.name}/{plain_name(path)}", {f"{plain_name(path)}.json": dumped(fewer(data))}, render))
     return made
 
 

@@ -10,6 +10,13 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 RECORDED = ROOT / "experiments" / "recorded"
 
 
+def recorded(machine: str, name: str) -> Path:
+    """The file of an experiment, packed or not; the plain name where there is neither."""
+    plain_ = RECORDED / machine / f"{name}.json"
+    packed = plain_.with_name(f"{plain_.name}.gz")
+    return packed if packed.exists() else plain_
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes several seconds; tests/run.sh leaves it out without --all")
 
@@ -64,6 +71,6 @@ def whole(tmp_path_factory):
     """The report of all recorded results, rendered once."""
     from report import cli
     folder = tmp_path_factory.mktemp("whole")
-    machine = max((p for p in RECORDED.iterdir() if p.is_dir()), key=lambda p: len(list(p.glob("*.json"))))
+    machine = max((p for p in RECORDED.iterdir() if p.is_dir()), key=lambda p: len(list(p.glob("*.json*"))))
     assert cli.main([str(machine), "--recorded", str(RECORDED), "--output", str(folder)]) == cli.OK
     return folder

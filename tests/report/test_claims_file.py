@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import RECORDED, ROOT
+from conftest import RECORDED, ROOT, recorded
 
 from report.claims import command, entries, study_claims
 from report.claims.entries import KINDS, line_of, load
@@ -154,7 +154,7 @@ def test_the_command_prints_what_was_asked_for(capsys):
 
 
 def test_what_is_true_of_any_machine_stands_beside_ones_own_results(capsys):
-    assert command.main(["global_void", "--results", str(RECORDED / "nvidia-h200" / "ratio.json")]) == command.OK
+    assert command.main(["global_void", "--results", str(recorded("nvidia-h200", "ratio"))]) == command.OK
     assert "any: holds. measured yes" in capsys.readouterr().out
 
 

@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from conftest import RECORDED
+from conftest import recorded
 
 from report import cli
 from report.claims import entries
@@ -33,7 +33,7 @@ def test_each_document_has_its_table(whole):
 
 
 def test_an_experiment_shows_its_own_claims(tmp_path, plain):
-    assert cli.main([str(RECORDED / "nvidia-h200" / "matmul_ladder.json"), "--output", str(tmp_path)]) == cli.OK
+    assert cli.main([str(recorded("nvidia-h200", "matmul_ladder")), "--output", str(tmp_path)]) == cli.OK
     document = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     said = [b for b in document["first"] if b["kind"] == "verdict"]
     assert 1 < len(said) <= 6 and "Stated ≤" in " ".join(b["evidence"] for b in said)
@@ -44,12 +44,12 @@ def test_a_broken_file_of_claims_is_bad_input(tmp_path, plain, monkeypatch, caps
     broken = tmp_path / "claims.toml"
     broken.write_text('[one]\nsource = "nobody"\n', encoding="utf-8")
     monkeypatch.setattr(entries.load, "__defaults__", (broken,))
-    assert cli.main([str(RECORDED / "nvidia-h200" / "ratio.json"), "--output", str(tmp_path / "out")]) == cli.BAD_INPUT
+    assert cli.main([str(recorded("nvidia-h200", "ratio")), "--output", str(tmp_path / "out")]) == cli.BAD_INPUT
     assert "claims.toml: line 1, [one]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ("ratio", "bank_conflicts"))
 def test_the_same_results_give_the_same_verdicts(tmp_path, plain, name):
     for i in "12":
-        assert cli.main([str(RECORDED / "nvidia-h200" / f"{name}.json"), "--output", str(tmp_path / i)]) == cli.OK
+        assert cli.main([str(recorded("nvidia-h200", name)), "--output", str(tmp_path / i)]) == cli.OK
     assert (tmp_path / "1" / "report.json").read_text() == (tmp_path / "2" / "report.json").read_text()

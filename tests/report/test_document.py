@@ -13,7 +13,7 @@ import tomllib
 import zlib
 
 import pytest
-from conftest import RECORDED, ROOT
+from conftest import RECORDED, ROOT, recorded
 from synthetic import Run, ladder, study, write
 
 from report import cli, document, forks
@@ -180,11 +180,11 @@ def test_sections_agree_on_the_gpu_against_the_cpu(live, stored):
 
 def recorded_experiments():
     """Every recorded set of every experiment. The first of each kind of report is always tested, the others are long."""
-    machines = sorted((p for p in RECORDED.iterdir() if p.is_dir()), key=lambda p: (-len(list(p.glob("*.json"))), p.name))
+    machines = sorted((p for p in RECORDED.iterdir() if p.is_dir()), key=lambda p: (-len(list(p.glob("*.json*"))), p.name))
     kinds = set()
     for name in sorted(p.stem for p in (ROOT / "experiments").glob("*.toml") if p.stem not in ("sources", "claims", "rows")):
         kind = tomllib.loads((ROOT / "experiments" / f"{name}.toml").read_text())["report"]["kind"]
-        for file in (m / f"{name}.json" for m in machines if (m / f"{name}.json").is_file()):
+        for file in (file for m in machines if (file := recorded(m.name, name)).is_file()):
             yield pytest.param(file, marks=[pytest.mark.long] if kind in kinds else [], id=f"{name}-{file.parent.name}")
             kinds.add(kind)
 

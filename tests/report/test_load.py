@@ -1,10 +1,13 @@
 """Loading: what is read, that both schemas say the same, and every way in which a file can be bad."""
 
 import dataclasses
+import gzip
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,9 @@ from conftest import ROOT
 from synthetic import Run, ladder, write
 
 from report.cli import BAD_INPUT, main
+from report.data import reading
 from report.data.load import Foreign, InputError, load
+from report.data.reading import files_in, plain_name
 from report.data.records import CounterFile, SheetFile
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -53,6 +58,63 @@ def test_words_and_judged_values_and_metrics_of_schema_2(tmp_path):
     assert point.judged == {"max_ulp": 1.5} and point.metric.unit == "cell/s" and point.metric.is_rate
     assert point.value == pytest.approx(50.0, rel=0.01)
     assert load(write(tmp_path / "b.json", run.data() | {"benchmarks": []})).points == ()
+
+
+def packed(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def test_packed_results_are_those_that_were_packed(tmp_path):
+    plain = ladder().save(tmp_path)
+    (tmp_path / "packed").mkdir()
+    file = packed(tmp_path / "packed" / "matmul_ladder.json.gz", gzip.compress(plain.read_bytes(), mtime=0))
+    one, other = load(plain), load(file)
+    assert [dataclasses.replace(p, run="") for p in one.points] == [dataclasses.replace(p, run="") for p in other.points]
+    assert [f.name for f in files_in(tmp_path)] == ["matmul_ladder.json", "matmul_ladder.json.gz"]
+    assert plain_name(file) == plain_name(plain) == "matmul_ladder"
+    packed(tmp_path / "matmul_ladder.json.gz", file.read_bytes())
+    assert len(files_in(tmp_path)) == 2, "what is there in both forms is read once"
+
+
+def test_a_checksum_is_that_of_what_was_packed(tmp_path):
+    text = json.dumps(ladder(checksum="crc32 00000000").data()).encode()
+    good = text.replace(b"crc32 00000000", f"crc32 {zlib.crc32(text):08x}".encode())
+    assert load(packed(tmp_path / "a.json.gz", gzip.compress(good, mtime=0))).experiment == "matmul_ladder"
+    with pytest.raises(InputError, match="checksum"):
+        load(packed(tmp_path / "b.json.gz", gzip.compress(good.replace(b"Synthetic GPU", b"Synthetic XPU"), mtime=0)))
+
+
+@pytest.mark.parametrize("spoil, what", (
+    (lambda z: z[:-1], "truncated"), (lambda z: z[:len(z) // 2], "truncated"), (lambda z: z[:5], "truncated"), (lambda z: b"", "truncated"),
+    (lambda z: z[:40] + bytes([z[40] ^ 255]) + z[41:], "damaged"), (lambda z: z[:-6] + b"\0\0" + z[-4:], "damaged"),
+    (lambda z: z + b"more", "followed by something else"), (lambda z: z + z, "followed by something else"),
+    (lambda z: b"{}", "not packed by gzip"), (lambda z: gzip.compress(z, mtime=0), "byte 1: not UTF-8")))
+def test_bad_packing_is_refused_in_a_line(tmp_path, spoil, what):
+    whole = gzip.compress(ladder().save(tmp_path).read_bytes(), mtime=0)
+    with pytest.raises(InputError, match=what) as error:
+        load(packed(tmp_path / "x.json.gz", spoil(whole)))
+    assert "\n" not in str(error.value)
+
+
+def test_a_bomb_is_refused_in_bounded_memory(tmp_path, monkeypatch):
+    """100 MB of zeros, twice packed to nothing, where 1 MiB is allowed."""
+    monkeypatch.setattr(reading, "LARGEST_FILE", 1 << 20)
+    bomb = packed(tmp_path / "x.json.gz", gzip.compress(bytes(100_000_000), mtime=0))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="1 MiB when unpacked: too large"):
+        load(bomb)
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+
+
+def test_a_report_of_packed_results(tmp_path, plain, capsys):
+    text = ladder().save(tmp_path / "plain").read_bytes()
+    (tmp_path / "in").mkdir()
+    packed(tmp_path / "in" / "matmul_ladder.json.gz", gzip.compress(text, mtime=0))
+    packed(tmp_path / "in" / "cut.json.gz", gzip.compress(text, mtime=0)[:100])
+    assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
+    assert "cut.json.gz is left out" in capsys.readouterr().err
 
 
 def test_other_shapes(tmp_path):
