@@ -33,7 +33,7 @@
 ///   ratio_within = 0.01                 with interleave: go on until the 95 % interval of the ratio of every two points
 ///                                       reaches no further than this from it, relatively, or max_samples or seconds
 ///                                       end it: for differences of a few per cent
-///   energy = true                       where a sample is too short for a GPU's energy counter, run 0.7 s for it
+///   energy = true                       where a sample is too short for a GPU's energy counter, run 1.7 s for it
 ///   samples = 10                        at least so many a point
 ///   max_samples = 30                    at most so many
 ///   seconds = 1.0                       stop sampling a point after so long, once it has its samples
@@ -62,7 +62,7 @@ struct Effort {
   double longest_run = 60;          ///< seconds; a point whose first run takes longer is skipped
   double warm_up = 0;               ///< seconds of untimed runs before each turn, if the target does not want more
   double ratio_within = 0;          ///< of points taking turns: half the interval of each ratio, relative; 0: whatever
-  bool energy = false;              ///< may spend 0.7 s on it where the counters are slow (a GPU's)
+  bool energy = false;              ///< may spend 1.7 s on it where the counters are slow (a GPU's)
   double target_half_width = 0.01;  ///< of the median's 95 % interval as if samples were independent, relative
 };
 

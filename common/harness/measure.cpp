@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "common/harness/interrupt.hpp"
 #include "common/harness/statistics.hpp"
@@ -20,6 +21,7 @@ constexpr int kTurn = 3;                  // samples of one of several points me
 constexpr double kLongRun = 0.1;          // seconds; what the caches held before no longer matters
 constexpr double kCountedSeconds = 0.02;  // of runs whose events are counted: many turns of the counters
 constexpr double kCheapSeconds = 0.1;     // spent on energy without being asked to
+constexpr double kSettled = 1.0;          // seconds until a GPU's power limit has acted on what a kernel draws
 constexpr double kEnergyIntervals = 1.2;  // an energy batch is so many times what the counters resolve
 constexpr std::int64_t kMostRuns = 100'000;
 
@@ -183,11 +185,12 @@ void Sampler::take(int count) {
   elapsed_ += since(start);
 }
 
-void Sampler::warm_up() {
+void Sampler::warm_up(bool is_first_of_all) {
   target_.settle(own_threads_);
   if (mode_ == Mode::cold || (!samples_.empty() && samples_.back().seconds > kLongRun)) return;
   const auto start = Clock::now();
-  const double least = std::max(target_.warm_up_seconds(), effort_.warm_up);
+  const double asked = effort_.warm_up > 0 && is_first_of_all ? std::max(effort_.warm_up, kSettled) : effort_.warm_up;
+  const double least = std::max(target_.warm_up_seconds(), asked);
   do target_.run(kernel_, call_);
   while (since(start) < least);
 }
@@ -222,6 +225,7 @@ Measurement Sampler::finish(const std::string& stop_reason) {
 std::optional<EnergyBatch> Sampler::energy_batch(double seconds) {
   const double interval = kEnergyIntervals * target_.energy_seconds();
   if (!std::isfinite(interval) || (interval > kCheapSeconds && !effort_.energy)) return std::nullopt;
+  if (interval > kCheapSeconds) target_.time(kernel_, call_, runs_within(kSettled, seconds), mode_);
   EnergyBatch batch{.runs = runs_within(interval, seconds)};
   const double took = target_.time(kernel_, call_, batch.runs, mode_);
   const std::optional<double> joules = target_.energy_j();
@@ -257,17 +261,16 @@ std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_
     guarded(0, [&](Sampler& sampler) { results[0].measurement = sampler.run(); });
     return results;
   }
-  const auto take_turn = [](Sampler& sampler) {
-    sampler.warm_up();
-    sampler.take(kTurn);
-  };
   std::vector<std::size_t> left(samplers.size());
   std::iota(left.begin(), left.end(), 0);
-  bool ratios_converged = false;
+  bool ratios_converged = false, has_begun = false;
   std::uint64_t next_look = 0;
   for (std::uint64_t round = 0; !left.empty() && !ratios_converged && !may_stop(samplers, left); ++round) {
     for (const std::size_t which : shuffled(left, seed, round)) {
-      guarded(which, take_turn);
+      guarded(which, [&](Sampler& sampler) {
+        sampler.warm_up(!std::exchange(has_begun, true));
+        sampler.take(kTurn);
+      });
       if (is_lost(results[which].failure)) return results;
     }
     std::erase_if(left, [&](std::size_t which) { return results[which].failure != nullptr; });

@@ -66,6 +66,13 @@ TEST(MeasureTogether, WarmsUpAsLongAsTheSweepSays) {
   EXPECT_GE(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 3 * 0.05);
 }
 
+TEST(MeasureTogether, TheFirstTurnIsWarmedUpUntilAPowerLimitActs) {
+  ThreeSides three({.min_samples = 3, .max_samples = 3, .warm_up = 0.01});
+  const auto start = std::chrono::steady_clock::now();
+  measure_together(three.samplers, 1);
+  EXPECT_GE(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1 + 2 * 0.01);
+}
+
 TEST(MeasureTogether, TheSeedGivesTheOrder) {
   const auto order = [](std::uint64_t seed) {
     ThreeSides three;
