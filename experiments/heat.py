@@ -155,7 +155,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _rates(view: View, made: list[Ladder]) -> Figure:
-    """Every kernel as a bar beside the bound of one step a pass."""
+    """Every kernel as a mark next to the bound of one step a pass."""
     from report.draw import style
     from report.draw.paper import text_width
     bars = [(ladder.part, r.point) for ladder in made for r in ladder.own]
@@ -176,7 +176,7 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
             ax.annotate(title, (1, -0.6), xycoords=("axes fraction", "data"), xytext=(shift, 2), textcoords="offset points", ha="right",
                         va="bottom", size=style.SMALL, color=style.GREY)
         for i, (part, p) in enumerate(bars):
-            _bar(ax, i, part, p)
+            _mark_row(ax, i, part, p)
         first = 0
         for ladder in made:
             last = first + len(ladder.own)
@@ -199,11 +199,9 @@ def _label(part: Part, p: Point) -> str:
     return f"{part.side.upper()} {p.kernel.title}{fewer}"
 
 
-def _bar(ax, i: int, part: Part, p: Point) -> None:
+def _mark_row(ax, i: int, part: Part, p: Point) -> None:
     from report.draw import style
-    ax.barh([i], [p.value], height=0.62, color=style.mix(style.SIDE_COLOUR[part.side], "#ffffff", 0.25), edgecolor="white", linewidth=0)
-    if p.interval:
-        ax.plot(p.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
+    style.row_mark(ax, i, p.value, p.interval, style.SIDE_COLOUR[part.side])
     bound = _bound(part)
     texts = ((-4, "right", _label(part, p), 0), (RATE, "right", numbers.significant(p.value), 1),
              (OF_BOUND, "right", numbers.times(p.value / bound) if bound else "", 1))

@@ -118,7 +118,7 @@ def _label(part: Part, p: Point) -> str:
 
 
 def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
-    """A bar for each kernel below the rate of a copy, with its counts."""
+    """A mark for each kernel below the rate of a copy, with its counts."""
     bars = [(ladder.part, r.point) for ladder in made for r in ladder.rungs]
     rows = [_row(part, p, requests) for part, p in bars]
     counted = [c for c in COUNTED if any(r[c[0]] is not None for r in rows)]
@@ -152,20 +152,17 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
             ax.annotate(text, (1, 1), xycoords="axes fraction", xytext=(shift, up), textcoords="offset points", ha="right", size=style.SMALL,
                         color=style.GREY)
     sizes = " ".join(f"{x.part.side.upper()}, {x.size_text}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
-    text = "The transpose’s kernels in their fastest variants, libraries hatched; dashed: the measured bandwidth of a copy. "
+    text = "The transpose’s kernels in their fastest variants, libraries as open diamonds; dashed: the measured bandwidth of a copy. "
     if counted:
         text += ("Counted by the emulator: sectors of 32\u00a0bytes for a request to global memory, wavefronts for one to shared memory; a "
                  "request of 4-byte accesses takes at least 4 and 1, of 16-byte ones 16 and 4. ")
     return Figure(f"{view.name}_rates", rows, draw, text + sizes,
-                  f"Bars of the bandwidth of {words.counted(len(bars), 'kernel')} beside that of a copy.", height=18 + 5.2 * len(bars))
+                  f"Dot plot of the bandwidth of {words.counted(len(bars), 'kernel')} beside that of a copy.", height=18 + 5.2 * len(bars))
 
 
 def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) -> None:
     from report.draw import style
-    ax.barh([i], [p.value], height=0.62, color=style.mix(style.SIDE_COLOUR[part.side], "#ffffff", 0.25),
-            hatch="////" if p.kernel.is_library else None, edgecolor="white", linewidth=0)
-    if p.interval:
-        ax.plot(p.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
+    style.row_mark(ax, i, p.value, p.interval, style.SIDE_COLOUR[part.side], p.kernel.is_library)
     texts = [(-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
              (64, "right", numbers.percent(row["of_copy"]) if row["of_copy"] else "", 1)]
     texts += [(shift, "right", _few(row[key]) if row[key] is not None else "–", 1)

@@ -173,6 +173,7 @@ class _Work:
                 fig = style.figure(one.height, one.half)
                 with self._naming(index, PICTURES):
                     one.draw(fig)
+                    style.finish(fig)
                     self.formats.save(fig, safe_name(one.name))
         except BaseException:
             self.all_drawn.abort()

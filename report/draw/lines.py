@@ -16,6 +16,8 @@ CURVE = 3
 """Places along x from which on points are joined: fewer make no curve."""
 LINE_ALONE = ","
 """The marker of what is drawn as a line whatever its number of places, such as a bound: it shows none."""
+HIDDEN = 1.5
+"""Marks so near (points) cover each other."""
 ASIDE = 1.04
 """Factor on a logarithmic axis between unjoined marks of one place, so that none hides another."""
 
@@ -75,14 +77,31 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     tags = []
+    shared = _shared_labels(ax, series)
     for i, line in enumerate(series):
         look = line.look or style.SERIES[i]
         if len(xs) < CURVE and look.get("marker") != LINE_ALONE:
             line = _apart(line, ASIDE**(i - (len(series) - 1) / 2) if log_x else 1.0)
         one(ax, line, look)
         last = max(line.dots, key=lambda d: d.x)
-        tags.append((last.x, last.y, line.label, look["color"]))
+        if line.label in shared:
+            tags.append((last.x, last.y, shared[line.label], look["color"]))
     labels.margin_labels(ax, tags, limit=limit)
+
+
+def _shared_labels(ax, series: Sequence[Series]) -> dict[str, str]:
+    """The label of each series; of those that lie upon each other the first's names all, and the others have none."""
+    groups: list[list[Series]] = []
+    for line in series:
+        home = next((group for group in groups if _coincide(ax, group[0], line)), None)
+        groups.append([line]) if home is None else home.append(line)
+    return {group[0].label: ", ".join(line.label for line in group) for group in groups}
+
+
+def _coincide(ax, a: Series, b: Series) -> bool:
+    """Whether each mark of one hides one of the other."""
+    ends = [sorted(labels.to_points(ax, d.x, d.y) for d in line.dots) for line in (a, b)]
+    return len(ends[0]) == len(ends[1]) and all(math.dist(p, q) < HIDDEN for p, q in zip(*ends))
 
 
 def roof(ax, value: float, text: str, is_crossed: bool) -> None:

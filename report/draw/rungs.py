@@ -1,4 +1,4 @@
-"""A ladder as a figure: one line a rung, its rate as a bar from the left, what it gained and what it is near."""
+"""A ladder as a figure: one row for each rung, its rate as a mark, what it gained and what it is near."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def draw(fig, ladder: Ladder) -> None:
     ax.set_xlim(min(rates) / 1.8, high * 1.12)
     ax.set_ylim(-0.6, len(rungs) - 0.4)
     style.rate_ticks(ax.xaxis, *ax.get_xlim())
-    ax.set_xlabel(f"Performance [{rungs[0].point.metric.unit}]")
+    ax.set_xlabel(f"Performance [{numbers.unit(rungs[0].point)}]")
     ax.set_yticks([])
     for i, rung in enumerate(rungs):
         _row(ax, i, rung, threads, is_near)
     if peak:
         ax.plot([peak.value] * 2, [-0.6, len(rungs) - 0.4], color=style.GREY, linewidth=0.9)
-        ax.annotate(f"{peak.label} {numbers.flops(peak.value)}", (peak.value, len(rungs) - 0.4), xytext=(2, 1.5),
+        ax.annotate(f"{peak.label} {numbers.flops(peak.value, peak.type)}", (peak.value, len(rungs) - 0.4), xytext=(2, 1.5),
                     textcoords="offset points", ha="right", va="bottom", size=style.SMALL, color=style.GREY)
     for x, title in zip(COLUMNS, ("rate", "gain", "of peak", "nearest roof" if is_near else "")):
         ax.annotate(title, (1, len(rungs) - 0.4), xycoords=("axes fraction", "data"), xytext=(x, 1.5),
@@ -64,10 +64,7 @@ def _label(rung: Rung, threads: int) -> str:
 def _row(ax, i: int, rung: Rung, threads: int, is_near: bool) -> None:
     colour = style.OWN if rung.is_own else style.PEER
     point = rung.point
-    ax.barh([i], [point.value], height=0.62, color=style.mix(colour, "#ffffff", 0.25 if rung.is_own else 0.4),
-            hatch=None if rung.is_own else "////", edgecolor="white", linewidth=0)
-    if point.interval:
-        ax.plot(point.interval, [i, i], color=style.INK, linewidth=1.2, solid_capstyle="butt")
+    style.row_mark(ax, i, point.value, point.interval, colour, not rung.is_own)
     ax.annotate(_label(rung, threads), (0, i), xycoords=("axes fraction", "data"), xytext=(-4, 0),
                 textcoords="offset points", ha="right", va="center_baseline", size=style.SMALL, color=colour)
     cells = (numbers.rate(point), _gain(rung), words.share(rung.share, digits_only=True), _near(rung) if is_near else "")

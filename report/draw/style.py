@@ -17,8 +17,11 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.lines import TICKDOWN, TICKLEFT, Line2D  # noqa: E402
 
+from report.draw.paper import text_width  # noqa: E402
+
 MM = 1 / 25.4
-POINTS_OF_MM = 72 / 25.4
+POINTS = 72.0
+POINTS_OF_MM = POINTS / 25.4
 WIDTH, HALF = 166.0, 81.0
 """Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
 SMALL, NORMAL = 6.6, 7.6
@@ -30,6 +33,9 @@ SERIES = tuple({"color": colour, "marker": marker, "linestyle": line} for colour
     ("#8a8a1f", "v", (0, (2, 1.2))), (GREY, "P", (0, (1, 1)))))
 """Looks of up to six series of one figure; more are not drawn in one."""
 MOST = len(SERIES)
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+APART, TALL = 2.5, 7.0
+"""Between the labels of ticks, and their height, points."""
 
 RC = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": NORMAL,
@@ -77,8 +83,13 @@ def plain_ticks(axis, values: list[float]) -> None:
 
 
 def plain(value: float) -> str:
-    """'0.25', '4096', '16 384'."""
-    return f"{value:,.0f}".replace(",", "\u2009") if value >= 1e4 else f"{value:g}"
+    """'0.25', '4096', '16 384', '10⁻⁵'."""
+    if value >= 1e4:
+        return f"{value:,.0f}".replace(",", "\u2009")
+    if 0 < value < 1e-3:
+        digits, power = f"{value:.0e}".split("e")
+        return f"{'' if digits == '1' else f'{digits}·'}10{str(int(power)).translate(SUPERSCRIPT)}"
+    return f"{value:g}"
 
 
 def thinned(ticks: list, ratio: float = 1.5) -> list:
@@ -126,3 +137,52 @@ class MinorTicks(Line2D):
         self.set_transform(self.ticked.axes.get_xaxis_transform() if self.is_x else self.ticked.axes.get_yaxis_transform())
         self.set_data(*((places, edge) if self.is_x else (edge, places)))
         super().draw(renderer)
+
+
+def row_mark(ax, i: int, value: float, interval: tuple[float, float] | None, colour: str, is_library: bool = False) -> None:
+    """A value in its row of a logarithmic axis, which has no origin for a bar to begin at: a mark on a pale line across."""
+    ax.axhline(i, color=PALE, linewidth=0.5, zorder=0)
+    if interval:
+        ax.plot(interval, [i, i], color=INK, linewidth=1.2, solid_capstyle="butt", zorder=2)
+    ax.plot([value], [i], "D" if is_library else "o", color=colour, markerfacecolor="white" if is_library else colour, markersize=4.2,
+            linestyle="", zorder=3)
+
+
+def finish(fig: Figure) -> None:
+    """Thins the ticks of a drawn figure so that no two of their labels touch."""
+    for ax in fig.axes:
+        for axis, is_x in ((ax.xaxis, True), (ax.yaxis, False)):
+            ticks = tick_labels(axis, is_x)
+            if touching(ticks):
+                axis.set_major_locator(matplotlib.ticker.FixedLocator(_kept(ticks)))
+                axis.set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def tick_labels(axis, is_x: bool) -> list[tuple[float, float, float, str]]:
+    """Of each label of the major ticks in view: the value, where it is along the axis, how long it is (points), and the text."""
+    if isinstance(axis.get_major_formatter(), matplotlib.ticker.FixedFormatter) or not axis.get_visible() or not axis.axes.axison:
+        return []
+    low, high = sorted(axis.get_view_interval())
+    values = [v for v in axis.get_majorticklocs() if low * (1 - 1e-9) - 1e-12 <= v <= high * (1 + 1e-9) + 1e-12]
+    scale, made = POINTS / axis.figure.dpi, []
+    for value, text in zip(values, axis.get_major_formatter().format_ticks(values)):
+        place = axis.axes.transData.transform((value, axis.axes.get_ylim()[0]) if is_x else (axis.axes.get_xlim()[0], value))
+        made.append((value, place[0 if is_x else 1] * scale, text_width(text, SMALL) if is_x else TALL, text))
+    return sorted((tick for tick in made if tick[3]), key=lambda tick: tick[1])
+
+
+def touching(ticks: list[tuple[float, float, float, str]]) -> bool:
+    return any(b[1] - a[1] < (a[2] + b[2]) / 2 + APART for a, b in zip(ticks, ticks[1:]))
+
+
+def _kept(ticks: list[tuple[float, float, float, str]]) -> list[float]:
+    """Every second, third … of ticks at equal distances, with the last; of others as many as fit, round ones first."""
+    steps = [b[1] - a[1] for a, b in zip(ticks, ticks[1:])]
+    if max(steps) < 1.02 * min(steps):
+        stride = next(k for k in range(2, len(ticks) + 1) if not touching(ticks[::-k][::-1]))
+        return [tick[0] for tick in ticks[::-stride]]
+    kept: list = []
+    for tick in sorted(ticks, key=lambda t: (t[0] != ticks[-1][0], t[0] <= 0 or math.log2(t[0]) % 1 > 0, -t[0])):
+        if not touching(sorted([*kept, tick], key=lambda t: t[1])):
+            kept.append(tick)
+    return [tick[0] for tick in kept]

@@ -159,7 +159,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     from report.draw import rungs
     single = any(p.threads == 1 for p in points(ladder)) and len({p.threads for p in points(ladder)}) > 1
     low, high = ladder.rungs[0].point, ladder.fastest.point
-    peers = ", libraries hatched" if ladder.peers else ""
+    peers = ", libraries as open diamonds" if ladder.peers else ""
     near = (f" Nearest roof: the resource of which the kernel uses the largest share, bold where that limits it (from {LIMITS:g}; the board’s power from {POWER_LIMITS:g})"
             if any(r.use.nearest for r in ladder.rungs) else "")
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "

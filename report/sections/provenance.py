@@ -12,10 +12,13 @@ from report.text import blocks, sources
 
 NAMED, LISTED, LONGEST = 4, 15, 240
 """So many names of a group are printed, so many groups are listed, longer values are cut."""
-ELSEWHERE = {"kernels", "problems", "caches", "title", "question", "experiment_toml", "executable", "seed", "experiment",
-             "date", "complete", "interrupted", "points_planned", "points_done", "gpu_unavailable", "gpu_uuid",
-             "command_line", "git_commit", "git_dirty", "load_avg"}
-"""Fields of the context that the report shows in another place, or leaves to the results file."""
+SETTINGS = {
+    "cpu_scaling_enabled": "CPU frequency scaling", "aslr_enabled": "random address layout", "smt": "simultaneous multithreading",
+    "huge_pages": "huge pages", "mhz_per_cpu": "nominal CPU clock [MHz]", "cpu_events_unavailable": "no CPU events, since",
+    "energy_unavailable": "no CPU energy, since", "energy_source": "CPU energy from", "gpu_energy_source": "GPU energy from",
+    "gpu_energy_unavailable": "no GPU energy, since", "gpu_power_limit_w": "GPU power limit [W]", "gpu_ecc": "ECC memory",
+    "gpu_cublas_version": "cuBLAS", "rung_version": "rung", "library_build_type": "Google Benchmark's build"}
+"""Fields of the context with their names in print; the machines' own stand in another table, all of them in the results files."""
 
 
 def section(study: Study) -> tuple[list[dict], list[Table]]:
@@ -31,17 +34,17 @@ def contexts(study: Study) -> list[dict]:
     made, runs = [], {str(p.run.path): p.run for p in study.parts}
     for machine in dict.fromkeys((r.machine("cpu"), r.machine("gpu").name) for r in runs.values()):
         mine = [r for r in runs.values() if (r.machine("cpu"), r.machine("gpu").name) == machine]
-        shared = {k: v for k, v in mine[0].context.items() if k not in ELSEWHERE
-                  and all(r.context.get(k) == v for r in mine)}
+        shared = [(name, _plain(mine[0].context.get(key))) for key, name in SETTINGS.items()
+                  if all(r.context.get(key) == mine[0].context.get(key) for r in mine)]
         name = machine[0].label + (f" with {machine[1]}" if machine[1] else "")
-        made += [blocks.subheading(f"Context common to the runs on {name}"),
-                 blocks.pairs([(k, _plain(v)) for k, v in shared.items()])]
+        made += [blocks.subheading(f"Settings common to the runs on {name}"), blocks.pairs(shared)]
     return made
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        return f"{len(value)} entries (in the file)"
+def _plain(value: object) -> str | None:
+    """'yes' of True; nothing of what is unknown."""
+    if value is None or isinstance(value, bool):
+        return {True: "yes", False: "no"}.get(value)
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… (in full in the file)"
 

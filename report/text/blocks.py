@@ -94,21 +94,31 @@ def table(shown: Table) -> dict:
     rest = len(shown.rows) - shown.most
     note = f" The first {shown.most} of {len(shown.rows)} rows; all are in tables/{safe_name(shown.name)}.csv." if rest > 0 else ""
     titles = [clean(c.title) for c in shown.columns]
+    if len(shown.rows) == 1:
+        row = shown.rows[0]
+        told = (f"{c.title} {_cell(c.text, row.get(c.key))}".strip() for c in shown.columns if row.get(c.key) not in (None, ""))
+        return paragraph(f"{shown.caption} {'; '.join(told)}.")
     rows = [[_cell(c.text, row.get(c.key)) for c in shown.columns] for row in shown.rows[:shown.most]]
+    fits = sum(_natural([titles, *rows])) <= TEXT_WIDTH
     return {"kind": "table", "caption": clean(shown.caption + note), "columns": titles,
             "align": ["r" if c.right else "l" for c in shown.columns],
-            "widths": [f"{float(c.wide):g}fr" if c.wide else "auto" for c in shown.columns],
+            "widths": [f"{float(c.wide):g}fr" if c.wide and not fits else "auto" for c in shown.columns],
             "breaks": _height([c.wide for c in shown.columns], [titles, *rows]) > TALLEST, "rows": rows}
 
 
 def _height(wide: Sequence[float | None], rows: Sequence[Sequence[str]]) -> float:
     """About that of the printed table, points: having typst measure it takes as long as setting it."""
-    natural = [max(map(len, column)) * LETTER + INSET for column in zip(*rows)]
+    natural = _natural(rows)
     room = TEXT_WIDTH - sum(width for width, share in zip(natural, wide) if not share)
     shares = sum(share or 0 for share in wide)
     fitting = [max(MOST_NARROW, (room * share / shares - INSET) / LETTER) if share else math.inf for share in wide]
     lines = (max(1, *(math.ceil(len(text) / letters) for text, letters in zip(row, fitting))) for row in rows)
     return sum(LINE * number + APART for number in lines)
+
+
+def _natural(rows: Sequence[Sequence[str]]) -> list[float]:
+    """About how wide each column is in one line, points; such a table is not stretched to the text's width."""
+    return [max(map(len, column)) * LETTER + INSET for column in zip(*rows)]
 
 
 def _cell(text, value: object) -> str:

@@ -17,7 +17,7 @@ ROUNDS_UP = 0.9995
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """The value with so many significant digits: 0.25, 4.0, 1530; from 10¹² on with a power of ten: 3.93·10¹¹."""
+    """The value with so many significant digits: 0.25, 4.0, 1530, 1 530 000; from 10¹² on with a power of ten: 3.93·10¹²."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     rounded = round(value, digits - 1 - math.floor(math.log10(abs(value))))
@@ -25,7 +25,7 @@ def significant(value: float, digits: int = 3) -> str:
         power = math.floor(math.log10(abs(rounded)))
         return f"{significant(rounded / 10**power, digits)}·10{str(power).translate(SUPERSCRIPT)}"
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    text = f"{rounded:.{places}f}"
+    text = f"{rounded:.{places}f}" if abs(rounded) < 1e4 else grouped(rounded)
     return text.rstrip("0").rstrip(".") if places > 2 else text
 
 
@@ -53,22 +53,32 @@ def scale(value: float, unit: str) -> tuple[float, str]:
         return 1.0, unit
     text = quantity(value, unit)
     number, name = text.split(NB, 1) if NB in text else (text, unit)
-    exponent = round(math.log10(abs(value / float(number))) / 3) * 3
+    exponent = round(math.log10(abs(value / float(number.replace("\u202f", "")))) / 3) * 3
     return 10.0**exponent, name
 
 
 def rate(point: Point) -> str:
     """The point's value in its problem's metric; an en dash where it has none."""
-    return "–" if point.value is None else quantity(point.value, point.metric.unit)
+    return "–" if point.value is None else quantity(point.value, unit(point))
+
+
+def unit(point: Point) -> str:
+    """Of a point's value. Operations on integers are no floating-point operations: 'GOP/s'."""
+    return of_type(point.metric.unit, point.kernel.type)
+
+
+def of_type(text: str, type_: str) -> str:
+    """A unit of operations as it is called for a data type."""
+    return text.replace("FLOP", "OP") if type_.startswith(("int", "uint")) else text
 
 
 def in_metric(value: float, metric: Metric) -> str:
     return quantity(value, metric.unit)
 
 
-def flops(gflops: float) -> str:
-    """GFLOP/s with a fitting prefix: '5.43 TFLOP/s'."""
-    return quantity(gflops, "GFLOP/s")
+def flops(gflops: float, type_: str = "") -> str:
+    """GFLOP/s with a fitting prefix: '5.43 TFLOP/s', of integers 'TOP/s'."""
+    return quantity(gflops, of_type("GFLOP/s", type_))
 
 
 def bandwidth(gbytes: float) -> str:
@@ -105,8 +115,10 @@ def times(ratio: float) -> str:
 
 
 def percent(fraction: float) -> str:
-    """'71 %', with one digit more below 10 %."""
+    """'71 %', with one digit more below 10 %; tiny ones with a power of ten."""
     value = 100 * fraction
+    if 0 < abs(value) < 1e-3:
+        return f"{scientific(value)}{NB}%"
     return f"{value:.0f}{NB}%" if value >= 9.95 else f"{significant(value, 2)}{NB}%"
 
 

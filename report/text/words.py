@@ -43,7 +43,8 @@ def threads(machine: Machine, point: Point) -> str:
 
 
 def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
-    """What every caption says: 'Measured on …, 2026-11-21; hot mode; medians of 12–21 samples, 95 % intervals within the run.'
+    """What every caption says: 'Measured on …, 2026-11-21; hot mode; 12–21 samples.' That values are medians, and bars their
+    95 % intervals within the run, is said in the method.
 
     `hollow`: whether points are drawn whose markers are hollow where sampling did not settle.
     """
@@ -53,10 +54,10 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
     modes = " and ".join(sorted({p.mode for p in points}))
     numbers_ = sorted(p.summary.n for p in points)
     span = f"{numbers_[0]}" if numbers_[0] == numbers_[-1] else f"{numbers_[0]}–{numbers_[-1]}"
-    text = f"{part.label}; {modes} mode; medians of {span} sample{'s' * (numbers_[-1] > 1)}"
+    text = f"{part.label}; {modes} mode; {span} sample{'s' * (numbers_[-1] > 1)}"
     without = sum(not p.summary.has_interval for p in points)
-    text += ("" if without == len(points) else ", 95\u00a0% intervals within the run") + (
-        f" (none for {without} of {len(points)} points: fewer than six samples)" if without else "")
+    if 0 < without < len(points):
+        text += f" (no interval for {without} of {len(points)} points: fewer than six samples)"
     unsettled = sum(not p.settled for p in points)
     throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
     return sentence(text) + _unsettled(unsettled, len(points), hollow) + (
@@ -88,7 +89,7 @@ def of_roof(found: Share, name: str) -> str:
 
 def of_peak(found: Share) -> str:
     """'93 % of the measured FP32 peak', or that the peak was measured too low."""
-    name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value)})"
+    name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value, found.roof.type)})"
     name = name if found.roof.threads != 1 else f"{name} of one thread"
     return f"{of_roof(found, name)}{', which was therefore measured too low' if found.exceeds else at_clock(found)}"
 

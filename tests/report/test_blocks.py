@@ -29,3 +29,13 @@ def test_what_the_model_gives_for_each_gpu_stands_before_the_note_that_they_shar
     entry = SimpleNamespace(text="It is so", source="pmpp", where="", stated=16, threshold=None, limit=16, unit="", rule="", tolerance=0, note="a note")
     found = [Finding(entry, machine, "holds", "holds", f"For {machine} the model gives 3. A note.") for machine in "AB"]
     assert blocks.verdict(found)["evidence"].endswith("For A the model gives 3. For B the model gives 3. A note.")
+
+
+def test_a_narrow_table_is_not_stretched_and_one_row_is_a_sentence():
+    columns = (Column("a", "code", right=False, wide=True), Column("b", "rate"))
+    narrow, wide = (blocks.table(Table("some", "Some.", columns, [{"a": "x" * n, "b": 1}] * 3)) for n in (10, 300))
+    assert narrow["widths"] == ["auto", "auto"] and wide["widths"] == ["1fr", "auto"]
+    one = blocks.table(Table("some", "Some.", columns, [{"a": "naive", "b": 1}]))
+    assert one == {"kind": "text", "text": "Some. code naive; rate 1."}
+    none = blocks.table(Table("some", "All of it.", (), [{"a": 1}] * 200, most=0))
+    assert none["kind"] == "text" and none["text"].endswith("200 rows in tables/\u200bsome.csv.")

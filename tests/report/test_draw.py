@@ -127,15 +127,19 @@ def figures_of(machine):
     for figure in document.make(collect([RECORDED / machine], [])).figures():
         fig = style.figure(figure.height, figure.half)
         figure.draw(fig)
+        style.finish(fig)
         yield figure.name, fig
 
 
 @pytest.mark.parametrize("machine", ("nvidia-h200", *(pytest.param(m, marks=pytest.mark.long) for m in ("nvidia-h100", "amd-epyc-2-cores"))))
 def test_each_label_belongs_to_what_it_stands_at(machine):
-    """In every figure the mark nearest to a label is its own, or a leader line joins the two; and no two of these lines cross."""
+    """In every figure the mark nearest to a label is its own, or a leader line joins the two; no two of these lines cross, and no
+    labels of ticks touch."""
     seen = 0
     for name, fig in figures_of(machine):
         drawn = labels.drawn(fig)
+        for ax in fig.axes:
+            assert not any(style.touching(style.tick_labels(axis, is_x)) for axis, is_x in ((ax.xaxis, True), (ax.yaxis, False))), name
         seen += len(drawn)
         for label in drawn:
             assert label.has_leader or label.own < label.other, (name, label)
@@ -165,3 +169,32 @@ def test_leaders_in_a_margin_do_not_cross():
     labels.margin_labels(ax, [(9, 5, "right", "k"), (1, 5.2, "left", "k"), (5, 4.9, "middle", "k")])
     lines_ = [label.leader for label in labels.drawn(ax.figure)]
     assert len(lines_) == 3 and not any(labels.cross(*a, *b) for i, a in enumerate(lines_) for b in lines_[:i])
+
+
+def test_ticks_whose_labels_would_touch_are_thinned():
+    """Of decades in a narrow panel every second or third, with the last; of others round ones first."""
+    fig = style.figure(60, half=True)
+    ax = style.axes(fig, 12, 9, 47, 2)
+    ax.set_xscale("log")
+    ax.set_xlim(1, 1e6)
+    style.decade_ticks(ax.xaxis)
+    assert style.touching(style.tick_labels(ax.xaxis, True))
+    style.finish(fig)
+    ticks = style.tick_labels(ax.xaxis, True)
+    assert not style.touching(ticks) and ticks[-1][0] == pytest.approx(1e6) and len(ticks) >= 2
+    style.plain_ticks(ax.xaxis, [1000, 1200, 1024, 1e6])
+    style.finish(fig)
+    assert [t[0] for t in style.tick_labels(ax.xaxis, True)] == [1024, 1e6]
+
+
+@pytest.mark.parametrize("value, text", ((1e-5, "10⁻⁵"), (2e-4, "2·10⁻⁴"), (0.01, "0.01"), (16384, "16\u2009384")))
+def test_ticks_have_no_programmer_s_exponents(value, text):
+    assert style.plain(value) == text
+
+
+def test_series_that_hide_each_other_share_a_label():
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    dots = [lines.Dot(x, 10.0 * x) for x in (1, 2, 4)]
+    above = [lines.Dot(d.x, 2 * d.y) for d in dots]
+    lines.draw(ax, [lines.Series("a", dots), lines.Series("b", dots), lines.Series("c", above)], "x", "y")
+    assert [label.text for label in labels.drawn(ax.figure)] == ["a, b", "c"]

@@ -24,8 +24,8 @@ def test_quantities_in_any_unit(value, unit, text):
     assert numbers.quantity(value, unit) == text.replace(" ", NB)
 
 
-@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12300"), (0, "0"),
-                                         (3.928e13, "3.93·10¹³"), (-9.999e12, "-1.00·10¹³"), (999.6e9, "1.00·10¹²"), (999.4e9, "999000000000")))
+@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12\u202f300"), (0, "0"),
+                                         (3.928e13, "3.93·10¹³"), (-9.999e12, "-1.00·10¹³"), (999.6e9, "1.00·10¹²"), (999.4e9, "999\u202f000\u202f000\u202f000")))
 def test_significant(value, text):
     assert numbers.significant(value) == text
 
@@ -61,8 +61,8 @@ def test_every_caption_says_where_when_how_and_how_often(tmp_path):
     run.save(tmp_path)
     part = collect([tmp_path], []).views[0].gpu
     text = words.provenance(part, part.timed())
-    assert text.startswith("Measured on Synthetic GPU (board 1234), 2026-02-03; hot mode; medians of 3–12 samples")
-    assert "none for 1 of 10 points: fewer than six samples" in text
+    assert text.startswith("Measured on Synthetic GPU (board 1234), 2026-02-03; hot mode; 3–12 samples")
+    assert "no interval for 1 of 10 points: fewer than six samples" in text
     assert "Hollow: sampling ended before the median settled." in text and "1 point ran at a throttled clock." in text
 
 
@@ -111,3 +111,12 @@ def test_powers_of_ten(value, text):
                                          ("the GPU's", "the GPU’s"), (f"12{NB}GB/s", f"12{NB}GB/s")))
 def test_clean_text(text, shown):
     assert clean(text) == shown
+
+
+@pytest.mark.parametrize("type_, text", (("int8", "1.36\u00a0TOP/s"), ("fp8", "1.36\u00a0TFLOP/s"), ("uint32", "1.36\u00a0TOP/s")))
+def test_operations_on_integers_are_no_flop(type_, text):
+    assert numbers.flops(1360, type_) == text
+
+
+def test_a_tiny_share_has_a_power_of_ten():
+    assert numbers.percent(6.2e-9) == "6.2\u00a0×\u00a010⁻⁷\u00a0%" and numbers.percent(0) == "0\u00a0%"
