@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from report.data.records import SIDES, Machine, Point, Run, SheetFile
+from report.data.records import GFLOPS, SIDES, Machine, Point, Run, SheetFile
 
 LEVELS = ("L1", "L2", "L3", "DRAM", "SHARED")
 """Levels of memory, as their names stand in the labels of ceilings."""
@@ -280,7 +280,7 @@ class Book:
         """The roofs that judge a run's points of that side. Of another machine only those that they need."""
         machine, key = run.machine(side), identity(run, side, recorded)
         own = self.machines[key][1] if key in self.machines else ()
-        known, types = {(r.resource, r.threads) for r in own}, {p.kernel.type for p in run.points if p.kernel.side == side}
+        known, types = {(r.resource, r.threads) for r in own}, {p.kernel.type for p in run.points if p.kernel.side == side and p.metric == GFLOPS}
         others = [r for other, (m, roofs) in self.machines.items() if other[0] == side and other != key and m.name == machine.name
                   for r in roofs]
         borrowed = _highest(r for r in others if (r.resource, r.threads) not in known and (r.is_bandwidth or r.type in types))

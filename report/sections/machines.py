@@ -10,6 +10,7 @@ from report.data.records import SIDE_NAME
 from report.data.roofs import Roof
 from report.data.view import Part
 from report.experiment import Column, Table, numbers, words
+from report.sections import checks
 from report.text import blocks
 
 
@@ -22,7 +23,7 @@ def section(study: Study) -> tuple[list[dict], list[Table]]:
     reasons = sorted({str(p.run.context["gpu_unavailable"]) for p in study.parts if p.run.context.get("gpu_unavailable")})
     if reasons:
         made.append(blocks.paragraph(f"No GPU was measured with the CPU’s runs ({'; '.join(reasons)})."))
-    return made, [table for table in (_roofs(study, side) for side in ("gpu", "cpu")) if table]
+    return made, [table for table in (*(_roofs(study, side) for side in ("gpu", "cpu")), checks.table(study)) if table]
 
 
 def _machines(study: Study) -> list[Part]:
@@ -40,13 +41,14 @@ def _roofs(study: Study, side: str) -> Table | None:
     rows = [_row(roof, names) for roof, names in judged.items()]
     rows.sort(key=lambda r: (r["machine"], -(r["threads"] or 0), r["is_bandwidth"], -r["value"], r["label"]))
     columns = (Column("label", "roof", right=False, wide=True), Column("machine", "machine", right=False), Column("threads", "threads"),
-               Column("median", "best run"), Column("interval", "95\u00a0% interval within it"), Column("least", "lowest run"),
+               Column("median", "best run"), Column("interval", "95\u00a0% interval"), Column("least", "lowest run"),
                Column("runs", "runs"), Column("clock_mhz", "MHz", "{:.0f}".format), Column("n", "n"), Column("day", "date", right=False),
                Column("file", "run", right=False))
-    known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
+    several = len({row["machine"] for row in rows if row["machine"]}) > 1
+    known = [c for c in columns if any(row.get(c.key) is not None for row in rows) and (several or c.key != "machine")]
     return Table(
         f"roofs_{side}", f"Roofs of the {SIDE_NAME[side]}, by variant: arithmetic by data type, memory by level and pattern. Of all "
-        "runs of a machine the highest median is its roof for all of them; the lowest run is given with it."
+        "runs of a machine the highest median is its roof for all of them, given with its interval within that run; the lowest run is given with it."
         + (" MHz: the multiprocessors’ mean clock." if side == "gpu" else ""), known, rows) if rows else None
 
 
