@@ -162,8 +162,11 @@ def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
             f"of useful bandwidth, against {numbers.rate(first)} at a stride of {lines[0].stride:g} ({numbers.times(first.value / last.value)})")
     errors = [abs(x / p.value - 1) for a, p in beyond.items() if f"/{STRIDED}/" in a.kernel and (x := _predicted(view.gpu, a, counts))]
     if errors:
-        text += (f"; the sectors that the emulator counts predict the {len(errors)} rates with a median error of "
+        text += (f"; the sectors that the emulator counts predict the {len(errors)} rates over strides and offsets with a median error of "
                  f"{numbers.percent(median(errors))} (at most {numbers.percent(max(errors))})")
+    others = [max(x / p.value, p.value / x) for a, p in beyond.items() if f"/{STRIDED}/" not in a.kernel and (x := _predicted(view.gpu, a, counts))]
+    if errors and others:
+        text += f", those of {words.counted(len(others), 'other pattern')} within a factor of {numbers.significant(max(others))}"
     return [f"{text}."]
 
 

@@ -89,12 +89,12 @@ def _scaled(ladder: Ladder, scaling: list[Scaling]) -> str:
     if not mine:
         return ""
     point, gain = mine.last
-    text = (f" On {words.counted(point.threads, 'thread')} {point.kernel.title} runs {numbers.times(gain.value)} as fast as on one "
-            f"({numbers.percent(gain.value / point.threads)} parallel efficiency)")
+    text = (f" In a sweep over threads {point.kernel.title} runs {numbers.times(gain.value)} as fast on {words.counted(point.threads, 'thread')} "
+            f"({numbers.rate(point)}) as on one ({numbers.rate(mine.points[0])}): {numbers.percent(gain.value / point.threads)} parallel efficiency")
     peaks = _peaks(ladder)
     if not peaks or peaks[1] < peaks[0]:
         return f"{text}."
-    return f"{text}; the {words.type_name(ladder.type)} peak itself is {numbers.times(peaks[1] / peaks[0])} that of one."
+    return f"{text}; the {words.type_name(ladder.type)} peak itself grows {numbers.times(peaks[1] / peaks[0])}."
 
 
 def _one_core(scaling: list[Scaling], ladder: Ladder) -> str:

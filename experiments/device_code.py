@@ -97,12 +97,6 @@ def _largest(points: Sequence[Point], key: str) -> list[Point]:
 # Words
 
 
-def _slower(r: Ratio, other: str) -> str:
-    """'12× as long as …', of a time."""
-    doubt = f" ({r.doubt})" if r.doubt else ""
-    return f"{numbers.times(1 / r.value)} as long as {other}{doubt}"
-
-
 def _array_text(view: View, points: list[Point], ratios: dict[str, Ratio]) -> list[str]:
     s, here = view.settings, _largest(points, LENGTH)
     base = [p for p in _named(here, s["buffer"]) if p.tunables.get(LAYOUT) != PIECE]
@@ -111,11 +105,11 @@ def _array_text(view: View, points: list[Point], ratios: dict[str, Ratio]) -> li
     told = []
     piece, thread, block = _named(here, s["buffer"], PIECE), _named(here, s["by_thread"]), _named(here, s["by_block"])
     if piece and piece[0].name in ratios:
-        told.append(f"each array in one piece takes {_slower(ratios[piece[0].name], 'that')}")
+        told.append(f"each array in one piece takes {words.longer(piece[0], base[0], ratios[piece[0].name], 'that')}")
     if thread and thread[0].name in ratios:
-        told.append(f"malloc by each thread takes {_slower(ratios[thread[0].name], 'the latter')}" if piece else "")
+        told.append(f"malloc by each thread takes {words.longer(thread[0], piece[0], ratios[thread[0].name], 'the latter')}" if piece else "")
     if block and block[0].name in ratios:
-        told.append(f"malloc once for a block takes {_slower(ratios[block[0].name], 'the buffer')}")
+        told.append(f"malloc once for a block takes {words.longer(block[0], base[0], ratios[block[0].name], 'the buffer')}")
     told = [x for x in told if x]
     text = (f"On the GPU an array of {_size(base[0], LENGTH):.0f} words for each of {numbers.grouped(base[0].n)} items costs {numbers.seconds(_each(base[0]))} an "
             "item in a buffer that the host has allocated, with words of neighbouring threads side by side")
@@ -158,7 +152,7 @@ def _step_text(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> list
         return []
     here = max(base, key=lambda p: (-p.n, _size(p, LAUNCHES)))
     others = [p for p in sorted(_at(steps, here), key=order) if p.name in ratios and _from_kernel(p, view)]
-    told = [f"{numbers.seconds(_step(p))} {p.kernel.title} ({_slower(ratios[p.name], 'that')})" for p in others]
+    told = [f"{numbers.seconds(_step(p))} {p.kernel.title} ({words.longer(p, here, ratios[p.name], 'that')})" for p in others]
     return [f"Of {_size(here, LAUNCHES):.0f} small steps each takes {words.joined([f'{numbers.seconds(_step(here))} if launched {here.kernel.title}', *told])}."]
 
 

@@ -96,7 +96,7 @@ def _counts_text(part: Part | None, pairs: Pairs) -> list[str]:
     others = sorted({p.kernel.title for p, seen in pairs if not _is_equal(p, seen, certain)})
     equal = sum(_is_equal(p, seen, certain) for p, seen in pairs)
     kernels = len({p.kernel.name for p, _ in pairs})
-    text = (f"For {'all' if equal == len(pairs) else f'{equal} of'} {len(pairs)} points of {words.counted(kernels, 'kernel')} the "
+    text = (f"For {words.of_all(equal, len(pairs), 'point')} of {words.counted(kernels, 'kernel')} the "
             f"emulator counts exactly the operations, requests and sectors of global memory that the {part.counter_machine} "
             f"does{f'; the others are of {words.joined(others)}' if others else ''}.")
     shared = [pair for p, seen in pairs if (pair := _both(_named("shared requests"), p, seen)) and pair[0]]
@@ -161,9 +161,10 @@ def _ratio_figure(view: View, pairs: Pairs) -> Figure:
         ax.annotate("equal", (1, -0.6), xycoords=("axes fraction", "data"), xytext=(4, 1), textcoords="offset points",
                     size=style.SMALL, va="bottom", color=style.GREY, annotation_clip=False)
     caption = (f"Counts of the emulator over those of {part.counter_tool} on the {part.counter_machine}; a circle is a point. "
-               f"The last rows are the model of the caches, which starts empty as they do. {words.sentence(part.label)}")
-    return Figure(f"{view.name}_counts", rows, draw, caption, "Dot plot of the emulator’s counts over the hardware’s: nearly "
-                  "all are 1 except for shared memory, where the compiler removes requests.", height=66, half=True)
+               f"{'The last rows are the model of the caches, which start empty. ' if any(r['is_model'] for r in rows) else ''}{words.sentence(part.label)}")
+    equal = sum(r["emulator"] == r["hardware"] for r in rows)
+    return Figure(f"{view.name}_counts", rows, draw, caption, f"Dot plot of the emulator’s counts over the hardware’s: {equal} of {len(rows)} are 1.",
+                  height=max(34, 14 + 4 * len(titles)), half=True)
 
 
 def _counts_table(view: View, pairs: Pairs) -> list[Table]:
@@ -271,8 +272,10 @@ def _faults_text(faults: Faults) -> list[str]:
         found = len(_found(wrong, [OURS]))
         parts.append(f"the emulator finds {'all' if found == len(wrong) else f'{found} of the'} {len(wrong)} planted faults")
     if others:
-        told, several = len(_run(wrong, others)), len(others) > 1
-        of = "" if told == len(wrong) else f" of the {told} that {'they were' if several else 'it was'} run on"
+        ran, several = _run(wrong, others), len(others) > 1
+        of = "" if len(ran) == len(wrong) else f" of the {len(ran)} that {'they were' if several else 'it was'} run on"
+        open_ = sum(any(v.failed for t, v in wrong[name].verdicts.items() if t in others) and not _found({name: wrong[name]}, others) for name in ran)
+        of += f", where {open_} ended without a verdict of {'each' if several else 'it'}" if open_ else ""
         parts.append(f"{words.joined(others)} {'together find' if several else 'finds'} {len(_found(wrong, others))}{of}")
     text = words.sentence("; ".join(parts))
     alarms = [f"{t} in {words.joined(names)}" for t in tools if (names := _found(right, [t]))]
@@ -355,16 +358,21 @@ def _rate(emulator: Emulator, mode: str) -> EmulatorRate | None:
     return max(mine, key=lambda r: (-r.threads, r.n), default=None)
 
 
+def _million(rate: EmulatorRate) -> str:
+    return f"{numbers.significant(rate.per_core / MILLION)} million"
+
+
 def _rates_text(file: EmulatorFile | None) -> list[str]:
     if not file or not file.emulators or not (mine := _rate(file.emulators[0], "counting")):
         return []
-    text = f"It executes {numbers.significant(mine.per_core / MILLION)} million accesses per second and core while counting"
+    text = f"It executes {_million(mine)} accesses per second and core while counting (N\u00a0=\u00a0{mine.n})"
     others = []
     for other in file.emulators[1:]:
         for mode in MODES:
             one, theirs = _rate(file.emulators[0], mode), _rate(other, mode)
             if one and theirs:
-                others.append(f"{numbers.times(one.per_core / theirs.per_core)} the rate of {other.tool} ({MODES[mode]})")
+                others.append(f"{numbers.times(one.per_core / theirs.per_core)} the rate of {other.tool} ({MODES[mode]}: {_million(one)} at "
+                              f"N\u00a0=\u00a0{one.n} against {_million(theirs)} at {theirs.n})")
                 break
     return [f"{text}{f', {words.joined(others)}' if others else ''}."]
 

@@ -43,14 +43,15 @@ def _rates(view: View, timed: list[Point]) -> str:
         return ""
     points = _longest(timed)
     best = fastest(points)
-    others = [p for name in sorted({p.kernel.name for p in points} - {best.kernel.name}) if (p := _best_of(points, name))]
+    places = {place: fastest([p for p in points if _place(p) == place]) for place in sorted(map(_place, points))}
+    others = [p for p in places.values() if p is not best]
     text = f"With an array of {_keys(best):.0f} elements the fastest place is {_place(best)} with {numbers.rate(best)}"
     roof = view.gpu.roofs.dram()
     if roof:
         text += f", {numbers.percent(_memory(best) / roof.value)} of what {roof.label} can move"
     if others:
-        ratios = judge({p.kernel.name: ratio(p, best) for p in others})
-        slower = [f"{numbers.times(ratios[p.kernel.name].value)} ({_place(p)})" for p in sorted(others, key=lambda p: -p.value)]
+        ratios = judge({_place(p): ratio(p, best) for p in others})
+        slower = [f"{numbers.times(ratios[_place(p)].value)} ({_place(p)})" for p in sorted(others, key=lambda p: -p.value)]
         text += f"; the others reach {words.joined(slower)} that rate"
     return f"{text}."
 

@@ -101,8 +101,7 @@ def _finding(view: View, spots: list[Spot], gains: dict) -> str:
     for s, first, gain in gains.values():
         if s.part.side == "gpu" and s.ulps <= first.ulps and gain.is_significant and gain.value > 1:
             free[s.name].append(s.function)
-    text += [f"Faster and, where it states a bound, no less accurate than the library: "
-             f"{words.joined([f'{name} ({words.joined(functions)})' for name, functions in free.items()])}."] if free else []
+    text += [f"For {words.joined(functions)} the {name} is faster than the library and no less accurate." for name, functions in free.items()]
     return " ".join([*text, *_reduction(view)])
 
 

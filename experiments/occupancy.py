@@ -125,8 +125,9 @@ def _sweep_figure(view: View, swept: dict[str, list[Point]]) -> Figure:
             if (reached := _achieved(view.gpu, p)) is not None:
                 ax.plot([100 * reached], [p.value], "|", color=style.GREY, markersize=8, zorder=1)
         ax.set_xticks(TICKS)
-    caption = (f"Occupancy lowered by unused shared memory, {points[0].size_text}; upright ticks: achieved occupancy by "
-               f"hardware counters. {words.provenance(view.gpu, points)}")
+    reached = any(_achieved(view.gpu, p) is not None for p in points)
+    caption = (f"Occupancy lowered by unused shared memory, {points[0].size_text}{'; upright ticks: achieved occupancy by hardware counters' if reached else ''}. "
+               f"{words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_sweep", [_row(view.gpu, p) for p in points], draw, caption,
                   "Line plot of throughput over theoretical occupancy.", height=60, half=True)
 

@@ -166,8 +166,10 @@ def _chain_words(part: Part | None, chains: dict[float, list[Point]]) -> list[st
     needed = _needed(part, chains) if len(chains) > 1 else {}
     if len(needed) < 2:
         return []
-    some = [f"{n:.0f} with {words.counted(int(each), 'chain')}" for each, n in needed.items()]
-    return [f"On each multiprocessor {numbers.percent(SATURATES)} of the best rate takes so many warps: {words.joined(some)} in each thread."]
+    some = [f"{n:.0f} warps with {words.counted(int(each), 'chain')}" for each, n in needed.items()]
+    never = [f"{each:.0f}" for each in chains if each not in needed]
+    text = f"On each multiprocessor {numbers.percent(SATURATES)} of the best rate needs {words.joined(some)} in each thread"
+    return [f"{text}; with {words.joined(never)} it is not reached." if never else f"{text}."]
 
 
 def _step(part: Part, points: list[Point]) -> tuple[Point, Point] | None:

@@ -104,12 +104,12 @@ def _finding(part: Part, points: list[Point], claimed: list[tuple[Point, float]]
     right = sum(declared)
     if declared:
         text += (f"Counted and declared bytes agree to the byte for "
-                 f"{'all' if right == len(declared) else f'{right} of'} {len(declared)} points")
+                 f"{words.of_all(right, len(declared), 'point')}")
     both = [(_counted(p), m) for p in points if (m := _measured(part, p))]
     same = sum(_equal(a, b) for a, b in both)
     if both:
         text += (f"; the hardware counters of the {part.counter_machine} give the "
-                 f"counted ratio for {'all' if same == len(both) else f'{same} of'} {len(both)} points for which they "
+                 f"counted ratio for {words.of_all(same, len(both), 'point')} for which they "
                  "were read")
     return words.sentence(text)
 
@@ -137,9 +137,10 @@ def _figure(view: View, here: list[Point]) -> Figure:
                f"the textbook’s values. Emulator: {view.counts.label}")
     if any(line["measured"] for line in lines):
         caption += f"; {view.counts.counter_tool} on {view.counts.counter_machine}"
+    close = sum(bool(line["formula"] and line["counted"] and abs(line["formula"] / line["counted"] - 1) < 0.01) for line in lines)
     guides = sorted({value for _, value in _claimed(view, here)})
     return Figure(f"{view.name}_ways", [_row(view.counts, p) for p in here], lambda fig: _draw(fig, lines, guides),
-                  f"{caption}.", "Dot plot of operations per byte by kernel: formula, emulator and hardware coincide.",
+                  f"{caption}.", f"Dot plot of operations per byte by kernel: formula and count coincide in {close} of {len(lines)} rows.",
                   height=ABOVE + BELOW + ROW * len(lines))
 
 

@@ -114,7 +114,7 @@ def _counted_text(view: View, counts: dict[str, Point]) -> list[str]:
         return []
     asked = [f"{numbers.significant(_loaded(p))} ({p.kernel.title})" for p in found]
     untimed = "" if view.gpu else " The GPU’s kernels were counted only, not timed."
-    return [f"By the emulator’s count the GPU’s code loads {words.joined(asked)} bytes for each byte of the matrices; what is above "
+    return [f"By the emulator’s count at {found[0].size_text} the GPU’s code loads {words.joined(asked)} bytes for each byte of the matrices; what is above "
             f"1 is for the caches to serve.{untimed}"]
 
 

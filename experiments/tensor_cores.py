@@ -82,8 +82,8 @@ def _is_of_layout(ladder: Ladder, point: Point) -> bool:
 
 def _table(view: View, made: list[Ladder]) -> list[Table]:
     return _beside_libraries(f"{view.name}_types", made, _is_of_size,
-                             "The highest rung that none is significantly faster than at the ladder’s size, by data type of the inputs "
-                             "and size, beside the measured roof of that type, the same roof at the clock that the rung ran at, and the fastest "
+                             "For each type of the inputs the best rung (none is significantly faster at the ladder’s size) by size, "
+                             "beside the measured roof of that type, the same roof at the clock that the rung ran at, and the fastest "
                              "library in the same order of the operands. W: the board’s mean power. INT8 counts operations on whole numbers.")
 
 
@@ -118,7 +118,7 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
         ax = style.axes(fig, 16, 9, 14, 2)
         series = [lines.Series(words.type_name(t), [lines.dot(p, p.n) for p in points]) for t, points in shown.items()]
         lines.draw(ax, series, "N", "Performance", unit=every[0].metric.unit)
-    caption = (f"Rates by size of the highest rung of each type that none is significantly faster than. {words.provenance(made[0].part, every)}")
+    caption = (f"Rates by size, for each type of its best rung. {words.provenance(made[0].part, every)}")
     return [Figure(f"{view.name}_rates", [r for r in _rows(made, Ladder.is_along) if r["type"] in shown], draw, caption,
                    "Line plot of the fastest kernel’s rate by matrix size, a line for each data type.", height=60, half=True)]
 

@@ -232,13 +232,15 @@ def _answer(view: View, base: Setting | None) -> list[str]:
     """For the first page."""
     if not base:
         return []
-    text = _here(view, base)[0].removesuffix(".")
+    doubt = f" ({base.ratio.doubt})" if base.ratio.doubt else ""
+    text = (f"On {base.device}, 16 × 16 tiles make the naive {words.type_name(base.naive.kernel.type)} product {numbers.times(base.factor)} as fast at "
+            f"{base.naive.size_text}{doubt}, not {view.settings['width']}× as in the textbook’s model")
     naive, why = base.bytes[0], []
     if naive:
-        why.append(f"merged requests and caches already serve {_all_but(naive.shares['DRAM'])} of what the naive kernel requests")
+        why.append(f"merged requests and caches keep {_all_but(naive.shares['DRAM'])} of its requests from DRAM")
     if base.limits[0] and base.limits[0] == base.limits[1]:
-        why.append(f"both kernels are limited by {f'{PATH}, which is shared memory’s, too' if base.limits[0] == 'L1' else base.limits[0]}")
-    return [f"{text}{f', since {words.joined(why)}' if why else ''}."]
+        why.append(f"both kernels are limited by {'the path of L1 and shared memory' if base.limits[0] == 'L1' else base.limits[0]}")
+    return [f"{text}{f': {words.joined(why)}' if why else ''}."]
 
 
 def _all_but(share: float) -> str:
@@ -291,7 +293,8 @@ def _like_tiles(s: Setting) -> str:
     naive, tiled = s.bytes
     if not tiled or abs(naive.l1 / tiled.requested - 1) > 2 * NEAR:
         return ""
-    return f"; {numbers.percent(naive.l1 / naive.requested)} leave the multiprocessors, as many bytes as the tiled kernel requests: merging and L1 do the tiles’ work"
+    return (f"; {numbers.percent(naive.l1 / naive.requested)} leave the multiprocessors, where the tiled kernel requests "
+            f"{numbers.percent(tiled.requested / naive.requested)}: merging and L1 do the tiles’ work")
 
 
 def _path(base: Setting | None) -> list[str]:
@@ -321,7 +324,7 @@ def _old(view: View, modelled: list[Setting]) -> list[str]:
     old = [s for s in modelled if _is_old(s) and s.is_plain]
     if not old:
         return []
-    each = words.joined([f"{numbers.times(s.factor)} on {s.device}" for s in old])
+    each = words.joined([f"{numbers.times(s.factor)} on {s.device} at {s.naive.size_text}" for s in old])
     fetched = words.joined([numbers.percent(s.left) for s in old])
     back = all(s.factor >= RETURNS * view.settings["width"] for s in old)
     return [f"Without caches for global memory the factor is {'there, or a larger one' if back else 'another one'}: by the model {each}, where half "
@@ -350,10 +353,13 @@ def _figure(view: View, shown: list[Setting]) -> Figure:
         lines.draw(ax, [*made, line], "Requested bytes of the naive kernel that leave the multiprocessors [%]",
                    "Speed of tiled over naive", log_y=True, xlim=(100 * low, 100 * high))
         style.plain_ticks(ax.xaxis, [x for x in TICKS if low <= x / 100 <= high])
-    caption = (f"How many times as fast tiles of 16 × 16 are, beside the part of the naive kernel’s requested bytes that neither merging nor L1 serves; one "
-               f"point a setting. Circles: measured. Other marks: modelled, the longest of the bytes over the bandwidth of memory, the operations over the "
-               f"peak and the wavefronts of the L1’s data path. Dashed: the textbook’s model, {view.settings['width']} times that part, and 1 from where "
-               "caches do the tiles’ work. ")
+    seen = {s.is_measured for s in shown}
+    caption = ("How many times as fast tiles of 16 × 16 are, over the part of the naive kernel’s requested bytes that neither merging nor L1 serves. "
+               f"{'Circles: measured. ' if True in seen else ''}")
+    if False in seen:
+        caption += (f"{'Other marks: m' if True in seen else 'M'}odelled, the longest of bytes over memory’s bandwidth, operations over the peak and "
+                    "wavefronts of the L1’s data path. ")
+    caption += f"Dashed: the textbook’s model, {view.settings['width']} times that part, and 1 from where caches do the tiles’ work. "
     caption += _provenance(view, shown)
     return Figure(f"{view.name}_factor", [_row(s) for s in shown], draw, caption,
                   "Scatter plot of the factor over the part of the bytes that leave the multiprocessors, with the textbook’s line.", height=66)

@@ -161,7 +161,7 @@ def _appendix(document: Document, undrawn: Mapping[str, str]) -> list[dict]:
     made += [blocks.heading("Machines and roofs"), *texts, *map(blocks.table, tables)] if texts or tables else []
     texts, tables = provenance.section(document.study)
     return made + [blocks.heading("Provenance"), *texts, *map(blocks.table, tables),
-                   *provenance.contexts(document.study)]
+                   *provenance.contexts(document.study), *provenance.citation(document.study)]
 
 
 def _extras(items: Sequence[Figure | Table | str], undrawn: Mapping[str, str]) -> list[dict]:

@@ -215,7 +215,10 @@ def _parts(name: str, side: str, live: Found, stored: Found, book: roofs.Book) -
 def _part(run: Run, side: str, recorded: bool, live: Found, stored: Found, book: roofs.Book) -> Part:
     if side == COUNTS:
         part = Part("cpu", run, tuple(p for p in run.points if p.mode == COUNT), recorded)
-        return _with(part, _counters(run.machine("gpu"), live, stored) or _counters(None, live, stored))
+        models = live.gpus or stored.gpus
+        shown = max(models, key=lambda name: (models[name], name), default="")  # whose times stand next to the counts
+        alike = (machine for machine in (run.machine("gpu"), Machine("gpu", shown, shown), None) if machine is None or machine.name)
+        return _with(part, next((file for machine in alike if (file := _counters(machine, live, stored))), None))
     points = tuple(p for p in run.points if p.kernel.side == side and p.mode != COUNT)
     part = Part(side, run, points, recorded, _roofs(run, side, recorded, live, stored, book))
     return _with(part, _counters(part.machine, live, stored)) if side == "gpu" else part

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
 from report.data.roofs import BEYOND
+from report.data.statistics import SAME
 from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, words
 
 FEW = 5
@@ -74,9 +75,10 @@ def climb(ladder: Ladder, who: str) -> str:
     over = best.peers.get(peer.point.kernel.title) if peer else None
     if not over:
         return text
-    doubt = f" ({over.doubt})" if over.doubt else ""
-    clause = "," if best.share and best.share.exceeds else ""
-    return f"{text}{clause} and {numbers.times(over.value)} the rate of the fastest library, {peer.point.kernel.title}{doubt}"
+    library = f"the fastest library, {peer.point.kernel.title},"
+    if over.verdict == SAME:
+        return f"{text}, and match {library} within noise ({numbers.rate(best.point)} and {numbers.rate(peer.point)})"
+    return f"{text}; {library} reaches {numbers.rate(peer.point)}{f': {over.doubt}' if over.doubt else ''}"
 
 
 def missing(ladder: Ladder) -> list[str]:

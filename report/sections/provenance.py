@@ -29,6 +29,24 @@ def section(study: Study) -> tuple[list[dict], list[Table]]:
     return texts, tables
 
 
+def citation(study: Study) -> list[dict]:
+    """What names these numbers, on the last page: version, commits, machines and days."""
+    runs = sorted({str(p.run.path): p.run for p in study.parts}.values(), key=lambda r: r.date)
+    changed = sum(bool(r.context.get("git_dirty")) for r in runs)
+    versions = sorted({str(r.context["rung_version"]) for r in runs if r.context.get("rung_version")})
+    commits = list(dict.fromkeys(commit_of(r) for r in runs if r.context.get("git_commit")))
+    machines = dict.fromkeys(p.machine.name for p in study.parts if any(x.is_timed for x in p.points))
+    dirty = f" {changed} of {words.counted(len(runs), 'run')} were built from a tree with uncommitted changes (+)." if changed else ""
+    return [blocks.subheading("To cite these numbers"), blocks.paragraph(
+        f"rung {words.joined(versions)}, {'commit' if len(commits) == 1 else 'commits'} {words.joined(commits) or 'unknown'}; {words.joined(list(machines)) or 'counted only'}; "
+        f"{' to '.join(dict.fromkeys((runs[0].day, runs[-1].day)))}.{dirty} The table of runs has the commit, machine and date of each.")]
+
+
+def commit_of(run: Run) -> str:
+    """Ten digits; '+' where the tree had uncommitted changes."""
+    return str(run.context.get("git_commit", ""))[:10] + ("+" if run.context.get("git_dirty") else "")
+
+
 def contexts(study: Study) -> list[dict]:
     """For each pair of machines what its runs have in common."""
     made, runs = [], {str(p.run.path): p.run for p in study.parts}
@@ -61,11 +79,11 @@ def _kernels(study: Study) -> Table:
 def _runs(study: Study) -> Table:
     runs = {str(p.run.path): p.run for p in study.parts}
     rows = [{"experiment": r.experiment, "date": r.date[:19].replace("T", " "), "board": r.machine("gpu").id[4:12],
-             "commit": str(r.context.get("git_commit", ""))[:10] + ("+" if r.context.get("git_dirty") else ""),
+             "commit": commit_of(r),
              "load": load_of(r), "command": r.context.get("command_line"),
              "file": path, "study": r.context.get("study", "")}
             for path, r in sorted(runs.items(), key=lambda item: item[1].date)]
-    return Table("runs", "The runs: date (UTC), the GPU board’s UUID, the commit that was built (+: with changes), the "
+    return Table("runs", "The runs: date (UTC), the GPU board’s UUID, the commit that was built (+: with uncommitted changes), the "
                  "machine’s load when it began.", (
                      Column("experiment", "experiment", right=False), Column("date", "date", right=False),
                      Column("board", "board", right=False), Column("commit", "commit", right=False),

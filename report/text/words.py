@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from report.data.limits import POWER, POWER_LIMITS, Use, mean_power, of_power_limit
 from report.data.records import Machine, Point
 from report.data.roofs import BEYOND, Share
-from report.data.statistics import Ratio
+from report.data.statistics import TOO_FEW, Ratio
 from report.data.view import Part
 from report.text import numbers
 
@@ -133,8 +133,24 @@ def clock_source(part: Part) -> str:
 
 
 def speed(ratio: Ratio, other: str) -> str:
-    """'1.17× as fast as cuBLAS (95 % interval within the run [1.16, 1.18])', with the verdict where it is not significant."""
-    within = "within the run" if ratio.paired else "of these samples"
-    ends = f" (95\u00a0% interval {within} {numbers.interval(ratio.interval)})" if ratio.interval else ""
-    doubt = f", {ratio.doubt}" if ratio.doubt else ""
-    return f"{numbers.times(ratio.value)} as fast as {other}{ends}{doubt}"
+    """'1.17× as fast as cuBLAS (median of paired quotients, 95 % interval [1.16, 1.18])', below a half '47.4 times slower than
+    …', with the verdict where it is not significant. Of codes that took turns that is not the quotient of their medians."""
+    is_slower = ratio.value < 0.5
+    value = f"{numbers.significant(1 / ratio.value)} times slower than" if is_slower else f"{numbers.times(ratio.value)} as fast as"
+    ends = ratio.interval and tuple(sorted(1 / x for x in ratio.interval)) if is_slower else ratio.interval
+    how = [*(["median of paired quotients"] if ratio.paired else []), *([f"95\u00a0% interval {numbers.interval(ends)}"] if ends else [])]
+    doubt = f", {'too few samples for a test' if ratio.doubt == TOO_FEW else ratio.doubt}" if ratio.doubt else ""
+    return f"{value} {other}" + (f" ({', '.join(how)})" if how else "") + doubt
+
+
+def longer(one: Point, other: Point, ratio: Ratio, name: str) -> str:
+    """'1.90× as long as that': the quotient of the medians, as times beside it have it; with the ratio's doubt."""
+    doubt = f" ({ratio.doubt})" if ratio.doubt else ""
+    return f"{numbers.times(one.summary.median / other.summary.median)} as long as {name}{doubt}"
+
+
+def of_all(number: int, every: int, noun: str) -> str:
+    """'all 80 points', 'both points', 'the only point', '3 of 80 points'."""
+    if number < every:
+        return f"{number} of {counted(every, noun)}"
+    return {1: f"the only {noun}", 2: f"both {noun}s"}.get(every, f"all {counted(every, noun)}")

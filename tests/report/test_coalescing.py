@@ -105,7 +105,7 @@ class Patterns:
 
 def test_sectors_predict_the_rates_and_small_arrays_hide_them(tmp_path):
     section = section_of(tmp_path, Patterns().run, "coalescing")
-    assert "at a stride of 32 leaves" in section.finding and "predict the 27 rates with a median error of" in section.finding
+    assert "at a stride of 32 leaves" in section.finding and "predict the 27 rates over strides and offsets with a median error of" in section.finding
     assert "hardly tell whether accesses are coalesced" in section.finding
     assert "A random gather reaches" in section.finding and "29 sectors a request would allow" in section.finding
     assert "those of 1 × 256 threads (12.5" in section.finding and "8\u00a0bytes requested for each useful one" in section.finding

@@ -239,7 +239,7 @@ def test_rates_beside_other_emulators(tmp_path):
     write(tmp_path / "emulators.json", {"machine": "Synthetic CPU", "cores": 2, "date": "2026-01-01", "emulators": [
         rates("rung", "counting", 50e6, race=True), rates("Second", "counting", 2.5e6, race=False), rates("Third", "answer", 1e5)]})
     section = section_of(tmp_path, emulated(tmp_path))
-    assert "50.0 million accesses per second and core while counting, 20× the rate of Second (counting)." in section.finding
+    assert "20× the rate of Second (counting: 50.0 million at N\u00a0=\u00a064 against 2.50 million at 64)." in section.finding
     assert [r["tool"] for r in table(section, "rates")] == ["rung", "Second", "Third"]
     assert [r["race"] for r in table(section, "rates")] == [True, False, None]
 

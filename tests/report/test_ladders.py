@@ -33,7 +33,7 @@ def test_the_cpu_s_ladder_in_a_sentence(tmp_path):
     section = section_of(tmp_path, "cpu_ladder")
     assert section.finding.startswith("At N\u00a0=\u00a01024 in FP32 the fastest rung is top with 79.9\u00a0GFLOP/s, "
                                       "80\u00a0% of the measured FP32 peak (99.9\u00a0GFLOP/s); it is")
-    assert "On 4 threads top runs 3.60× as fast as on one (90\u00a0% parallel efficiency); the FP32 peak itself is 4× that of one." \
+    assert "as on one (20.0\u00a0GFLOP/s): 90\u00a0% parallel efficiency; the FP32 peak itself grows 4×." \
         in section.finding
     assert section.answer[0].endswith("top on one thread reaches 80\u00a0% of one core’s peak.")
 

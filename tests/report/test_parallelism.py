@@ -103,7 +103,7 @@ def test_everything_is_told_and_drawn(tmp_path):
     assert drawn(section) == ["parallelism_growth", "parallelism_chains", "parallelism_waves", "parallelism_core"]
     assert "FP32 multiply-adds on the GPU: one thread reaches 780\u00a0MFLOP/s" in section.finding
     assert "Vectors on the GPU: one thread reaches" in section.finding
-    assert "16 with 1 chain, 8 with 2 chains, 4 with 4 chains and 2 with 8 chains in each thread" in section.finding
+    assert "needs 16 warps with 1 chain, 8 warps with 2 chains, 4 warps with 4 chains and 2 warps with 8 chains in each thread." in section.finding
     assert "11 blocks take 2× as long as 10 where one keeps a multiprocessor busy" in section.finding
     assert "21 blocks take 2× as long as 20 where 2 are resident" in section.finding
     assert "of its best rate from 8 chains with scalar code (8× the rate of 1) and 8 chains with vector" in section.finding

@@ -55,9 +55,9 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     text = section.finding.replace("\u00a0", " ")
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
-    assert "6.0 % leave the multiprocessors, as many bytes as the tiled kernel requests" in text
+    assert "6.0 % leave the multiprocessors, where the tiled kernel requests 6.2 %: merging" in text
     assert "From DRAM the tiled kernel reads 1× as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
-    assert section.answer[0].replace("\u00a0", " ").endswith("since merged requests and caches already serve 98 % of what the naive kernel requests.")
+    assert section.answer[0].replace("\u00a0", " ").endswith("merged requests and caches keep 98 % of its requests from DRAM.")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
 
 
@@ -111,7 +111,7 @@ def test_the_ladders_kernels_stand_in_where_these_were_not_measured(tmp_path):
     modelled().save(tmp_path)
     section = next(c.section for c in contributions(collect([tmp_path], [])) if c.view.name == "textbook")
     assert "1.70× as fast as the naive kernel" in section.finding and len(section.tables[0].rows) == 2
-    assert "promises a factor of 16, tiles of 16 × 16 are 1.70×" in section.answer[0]
+    assert "16 × 16 tiles make the naive FP32 product 1.70× as fast" in section.answer[0]
 
 
 def test_of_several_experiments_the_one_with_counters_stands_in(tmp_path):
