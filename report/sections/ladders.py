@@ -112,13 +112,17 @@ def _row(ladder: Ladder, r) -> dict:
             "n": p.summary.n, **ratio_row("gain", r.below),
             **{k: v for name, x in r.peers.items() for k, v in ratio_row(f"over {name}", x).items()},
             "share_of_peak": r.share and r.share.value, "share_at_clock": r.share and r.share.at_clock,
-            "sm_clock_mhz": p.counters.get("sm_clock_mhz") if p.kernel.side == "gpu" else None,
-            "roof_clock_mhz": r.share and r.share.roof.clock_mhz, "power_w": mean_power(p), "op_per_byte_requested": p.requested_intensity,
+            **state(p), "roof_clock_mhz": r.share and r.share.roof.clock_mhz, "op_per_byte_requested": p.requested_intensity,
             "op_per_byte_dram": ladder.part.dram_intensity(p), "occupancy": p.counters.get("occupancy_theoretical"),
             **{f"share_{name}": x for name, x in r.use.shares.items()},
             **{f"share_{name}_at_clock": x for name, x in r.use.at_clock.items()}, "limit": words.limit(r.use),
             "wait": _wait(r.use.waits), "joules": p.joules,
             "gflop_per_joule": p.flops / p.joules / 1e9 if p.joules and p.flops else None}
+
+
+def state(p: Point) -> dict:
+    """Of a GPU's point the multiprocessors' mean clock and the board's mean power."""
+    return {"sm_clock_mhz": p.counters.get("sm_clock_mhz"), "power_w": mean_power(p)} if p.kernel.side == "gpu" else {}
 
 
 def ratio_row(name: str, r: Ratio | None) -> dict:
@@ -245,7 +249,7 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
                Column("power_w", "W", "{:.0f}".format), Column("of_power_limit", "of the limit", numbers.percent),
                Column("limit", "limit or nearest roof", right=False))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
-    if not any(row["sm_clock_mhz"] for row in made):
+    if not any(row.get("sm_clock_mhz") for row in made):
         return []
     peak = next((r.share.roof for r in ladder.rungs if r.share), None)
     roof = (f"The roof is {numbers.flops(peak.value)}{f', measured at {peak.clock_mhz:.0f} MHz' if peak.clock_mhz else ''}; at its "
