@@ -107,7 +107,8 @@ def counts(part: Part, point: Point) -> dict[str, float]:
         c = part.counters_of(point)
         found = {DRAM: c.get("dram_bytes"), L2: c.get("l2_bytes"), L1: c.get("l1_wavefronts"),
                  SHARED: _shared_bytes(c), ISSUE: c.get("instructions")}
-    return {name: amount for name, amount in (found | {ARITHMETIC: point.flops}).items() if amount}
+    operations = None if point.does_other_operations else point.flops
+    return {name: amount for name, amount in (found | {ARITHMETIC: operations}).items() if amount}
 
 
 def moved(point: Point, level: str) -> float | None:

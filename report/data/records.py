@@ -202,6 +202,12 @@ class Point:
         return self.counters.get("flops_useful") or None
 
     @property
+    def does_other_operations(self) -> bool:
+        """Whether its algorithm is not the usual one (Strassen's; parts of narrower types): its useful operations are not
+        those that it does, so that no peak is a roof for them. Its error has a bound of its own."""
+        return "error_factor" in self.counters
+
+    @property
     def gflops(self) -> float | None:
         return self.per_second("flops_useful")
 

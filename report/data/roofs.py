@@ -218,7 +218,9 @@ class Roofs:
         return share(value, _around(point, value), roof, point.counters.get("sm_clock_mhz")) if value else None
 
     def of_peak(self, point: Point) -> Share | None:
-        """The share of the arithmetic peak of the point's type, for its number of threads."""
+        """The share of the arithmetic peak of the point's type, for its number of threads; None for other algorithms."""
+        if point.does_other_operations:
+            return None
         roofs = self.of_threads(point.threads if point.kernel.side == "cpu" else None)
         return self.share(point, roofs.peak(point.kernel.type))
 

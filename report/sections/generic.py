@@ -63,7 +63,7 @@ def _judging(part: Part, p: Point) -> list[Roof]:
     if p.kernel.is_ceiling:
         return []
     if p.flops and p.metric == GFLOPS:
-        return list(filter(None, [roofs.peak(p.kernel.type)]))
+        return list(filter(None, [roofs.peak(p.kernel.type)])) if not p.does_other_operations else []
     if not p.gbytes or by_size.is_cached(part, p):
         return []
     measured = {r.label for r in part.roofs.own}

@@ -8,6 +8,7 @@ from synthetic import DRAM, PEAK, Run, ladder, write
 
 from report.cli import main
 from report.data.collect import collect
+from report.data.limits import use
 from report.data.roofs import Roof, Roofs, share
 from report.sections import doubts, first_page
 from report.text import words
@@ -192,6 +193,18 @@ def test_an_exceeded_roof_is_a_warning_and_never_a_percentage(tmp_path, plain):
     page = json.loads(text)["page"]
     assert any("above a measured roof" in w and "1 point, FP32 FMA" in w for w in page["warnings"])
     assert "measured too low" in text and max(map(float, re.findall(r"([\d.]+)\u00a0%", text))) <= 100
+
+
+def test_an_algorithm_that_does_other_operations_has_no_share_of_a_peak(tmp_path):
+    """Products by Strassen's algorithm, or on tensor cores by parts: nothing is wrong with the roof that they pass."""
+    run = ladder()
+    run.rate("gpu/matmul/parts", 3 * PEAK, error_factor=4.0)
+    run.save(tmp_path)
+    study = collect([tmp_path], [])
+    part = study.views[0].gpu
+    point = next(p for p in part.timed() if p.kernel.title == "parts")
+    assert part.roofs.of_peak(point) is None and first_page.warnings(study, []) == []
+    assert "arithmetic" not in use(part, point).shares
 
 
 def test_scattered_roofs_are_a_warning(tmp_path, plain):
