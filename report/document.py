@@ -86,7 +86,7 @@ def make(study: Study) -> Document:
 
 
 def _with_claims(document: Document) -> list[Contribution]:
-    return [replace(c, section=replace(c.section, claims=literature.of_experiment(document.told, c.view.name)))
+    return [replace(c, section=replace(c.section, claims=literature.of_experiment(document.told, c.view)))
             for c in document.found]
 
 

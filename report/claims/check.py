@@ -12,7 +12,8 @@ from report.claims.data import Data, Machine, Missing
 from report.claims.entries import KINDS, OPEN, Entry
 from report.claims.expression import MODEL_CALLS, Call
 from report.claims.model import HERE, Model, Unknown
-from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact
+from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact, within
+from report.data.records import Point
 
 AT_HOME = "at home"
 """The model with the machine's own GPU in place of the claim's device."""
@@ -29,6 +30,8 @@ class Result:
     value: object = None
     test: object = None
     missing: tuple[str, ...] = ()
+    used: tuple[tuple[Call, Point], ...] = ()
+    """The points that its calls took."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,11 @@ class Checked:
 
 
 def sides(entry: Entry) -> set[str]:
-    """Whose measurements decide: 'gpu' where any of it is the GPU's, 'cpu', or neither."""
+    """Whose measurements decide: the 'gpu', the 'cpu', both, or neither."""
     subjects = [c.subject for c in entry.calls("measured")]
     models = [c for kind in KINDS for c in entry.calls(kind) if c.name in MODEL_CALLS]
-    if any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.subject == HERE for c in models):
-        return {"gpu"}
-    if entry.said_of and models:
-        return {"gpu"}
-    return {"cpu"} if any(s.startswith("cpu/") for s in subjects) else set()
+    is_gpu = any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.subject == HERE for c in models) or (entry.said_of and models)
+    return {side for side, is_so in (("gpu", is_gpu), ("cpu", any(s.startswith("cpu/") for s in subjects))) if is_so}
 
 
 def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
@@ -90,8 +90,8 @@ def subject(machine: Machine, data: Data, model: Model) -> said_of.Subject:
         told = next((c for c in contexts if isinstance(c.get("gpu_compute_capability_major"), int)), {})
         capability = (told["gpu_compute_capability_major"], int(told.get("gpu_compute_capability_minor") or 0)) if told else None
         return said_of.Subject(model.names(machine.gpu), capability, cuda)
-    if machine.side == "cpu":
-        return said_of.Subject(cpu=machine.label)
+    if machine.cpu:
+        return said_of.Subject(cpu=machine.cpu)
     if machine.label:
         return said_of.Subject(capability=MACHINE_LESS, cuda=data.cuda())
     return said_of.Subject()
@@ -102,12 +102,15 @@ def _asks_a_device(entry: Entry) -> bool:
 
 
 def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, model: Model, gpu: str) -> Result:
-    found, missing = {}, []
+    found, missing, used = {}, [], []
     for call in entry.calls(kind):
         asked = _in_case(call, case)
         try:
-            found[call] = (exact(_modelled(asked, machine, model, gpu)) if call.name in MODEL_CALLS
-                           else data_of.value(asked, machine, entry.experiment, data))
+            if call.name in MODEL_CALLS:
+                found[call] = exact(_modelled(asked, machine, model, gpu))
+            else:
+                found[call], point = data_of.value(asked, machine, entry.experiment, data)
+                used += [(call, point)] if point else []
         except Unknown as error:
             missing.append(str(error))
         except Missing as error:
@@ -116,7 +119,7 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
         return Result(missing=tuple(dict.fromkeys(missing)))
     value = evaluate(entry.trees[kind], found, case)
     test = _test(entry, value)
-    return Result(test if entry.rule == "true" else value, test)
+    return Result(test if entry.rule == "true" else value, test, used=tuple(used))
 
 
 def _modelled(call: Call, machine: Machine, model: Model, gpu: str) -> float:
@@ -140,7 +143,7 @@ def _remedy(call: Call, what: str, entry: Entry, machine: Machine) -> str:
         return f"no {what}: {RECORDED_AGAIN}"
     if call.name in TOLD_BY:
         return f"no {what}: {TOLD_BY[call.name]}"
-    runs = [r for r in machine.runs if r.experiment == entry.experiment]
+    runs = [r for r in machine.runs_of(call.subject) if r.experiment == entry.experiment]
     if not runs:
         return f"no point of {what}: rung run {entry.experiment} --full measures it"
     if all(r.context.get("study") == "brief" for r in runs):
@@ -154,8 +157,10 @@ def _test(entry: Entry, value: object) -> Comparison | Logic:
         return as_logic(value)
     if not isinstance(value, Value):
         raise Fault(f"the rule '{entry.rule}' needs a number, not a comparison")
-    made = [compare(value, sign, exact(end)) for sign, end in zip((">=", "<="), entry.accepted) if end is not None]
-    return made[0] if len(made) == 1 else Logic("and", tuple(made))
+    low, high = entry.accepted
+    if entry.rule == "equals":
+        return within(value, low, high)
+    return compare(value, ">=", exact(low)) if high is None else compare(value, "<=", exact(high))
 
 
 # Cases
@@ -184,7 +189,7 @@ def _values(call: Call, name: str, entry: Entry, machine: Machine, data: Data) -
     """Of one call: the values of the key that takes the case's; of several such keys the values that they share."""
     keys = [k for k, v in call.keys if v == name]
     open_ = [k for k, v in call.keys if isinstance(v, str) and v in (entry.cases or {})]
-    for run in data_of.runs_for(machine, entry.experiment, data, call.name == "count"):
+    for run in data_of.runs_for(call, machine, entry.experiment, data):
         points = data_of.matching(call, run, data, open_)
         each = [{data_of.of_key(p, key) for key in keys} for p in points]
         if found := {value for values in each if len(values) == 1 for value in values} - {None}:

@@ -9,7 +9,6 @@ import json
 import shutil
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,22 +17,19 @@ from report.claims.arguments import parser
 from report.claims.entries import KINDS
 from report.claims.expression import nearest
 from report.claims.values import Fault
-from report.claims.verdict import ORDER, Finding, bare, stated, threshold
+from report.claims.verdict import ORDER, Finding, bare, counts, stated, threshold
 from report.data.collect import collect
-from report.data.declaration import FOLDER
 from report.data.reading import InputError
 from report.text import sources
 
 OK, BAD = 0, 2
-RECORDED = FOLDER / "recorded"
-"""In its folders what machines measured; beside them what is true of any machine, as what compiles."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         chosen = _chosen(entries.load(), options.ids)
-        found = study_claims.findings(collect(options.results or [RECORDED], sorted(RECORDED.glob("*.json"))), chosen)
+        found = study_claims.findings(collect(options.results or [study_claims.RECORDED], []), chosen)
     except (InputError, Fault) as error:
         print(f"rung claims: {error}", file=sys.stderr)
         return BAD
@@ -61,7 +57,7 @@ def _as_data(f: Finding) -> dict:
     e = f.entry
     return {"id": e.id, "source": e.source, "where": e.where, "text": e.text, "stated": e.stated, "threshold": e.threshold,
             "unit": e.unit, "rule": e.rule, "tolerance": e.tolerance, "accepted": list(e.accepted) if e.limit is not None else None,
-            "said_of": e.said_of, "decides": e.decides, "experiment": e.experiment, "machine": f.machine, "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
+            "said_of": e.said_of, "decides": e.decides, "experiment": e.experiment, "machine": f.machine, "kernels": f.kernels, "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
             "missing": list(f.missing), "cases": list(f.cases)}
 
 
@@ -77,11 +73,11 @@ def _table(found: Sequence[Finding]) -> str:
             lines += textwrap.wrap(f"{e.id}: {e.text}{f' ({where})' if where else ''}", width)
         last = e.source, e.id
         values = [f"{name} {bare(e, text) if name in KINDS else text}" for name, text in (
-            ("stated", stated(e)), ("our threshold", threshold(e)), ("modelled", f.modelled), ("counted", f.counted), ("measured", f.measured)) if text]
+            ("stated", stated(e)), ("our threshold", threshold(e)), ("modelled", f.modelled), ("counted", f.counted), ("measured", f.measured), ("by", f.kernels)) if text]
         lines += textwrap.wrap(f"{f.machine or 'no machine'}: {f.words}. {'; '.join(values)}", width, initial_indent="    ",
                                subsequent_indent="      ")
         lines += textwrap.wrap(f.why, width, initial_indent="      ", subsequent_indent="      ")
-    counts = Counter({f.entry.id: f.verdict for f in reversed(found)}.values())
-    number = counts.total()
+    told = counts(found)
+    number = told.total()
     return "\n".join([*lines[1:], "", f"{number} claim{'s' * (number != 1)}: " + ", ".join(
-        f"{counts[v]} {v}" for v in ORDER if counts[v])])
+        f"{told[v]} {v}" for v in ORDER if told[v])])

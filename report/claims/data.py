@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from report.claims.expression import Call, nearest
 from report.claims.said_of import version
@@ -28,12 +28,22 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Machine:
-    """A GPU with its host, or a CPU alone: its runs, the ones to prefer first. No side: what any machine has."""
+    """A GPU, a CPU, or a GPU with a CPU: their runs, the ones to prefer first. Neither: what any machine has."""
 
     label: str
-    side: str = ""
     gpu: str = ""
     runs: tuple[Run, ...] = ()
+    """Of the GPU, if there is one, else of the CPU."""
+    cpu: str = ""
+    cpu_runs: tuple[Run, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(filter(None, (self.gpu, self.cpu)))
+
+    def runs_of(self, subject: str) -> tuple[Run, ...]:
+        """Where a kernel, or a key of the context, is looked for."""
+        return self.cpu_runs if subject.startswith("cpu/") and self.cpu else self.runs
 
 
 @dataclass
@@ -46,17 +56,20 @@ class Data:
     compilers: tuple[CompilerFile, ...] = ()
     _by_kernel: dict[int, dict[str, list[Point]]] = field(default_factory=dict)
 
-    def machines(self) -> list[Machine]:
-        """The GPUs, then the CPUs, that timed anything; each once, however many runs and boards of it there are."""
-        made: dict[tuple[str, str], list[Run]] = defaultdict(list)
-        for side in ("gpu", "cpu"):
+    def machines(self, sides: set[str]) -> list[Machine]:
+        """The GPUs or the CPUs that timed anything, each once, however many runs and boards of it there are; or each GPU
+        with the CPU of its host, with any other only where that was not timed."""
+        if sides == {"gpu"}:
+            timed = dict.fromkeys(run.machine("gpu").name for run in self.runs if run.times("gpu"))
+            return [Machine(_short(name), name, tuple(r for r in self.runs if r.machine("gpu").name == name)) for name in timed]
+        if sides == {"cpu"}:
+            made: dict[str, list[Run]] = defaultdict(list)
             for run in self.runs:
-                if run.times(side):
-                    name = run.machine(side).name if side == "gpu" else run.machine(side).label
-                    made[side, name].append(run)
-        hosts = {name: [r for r in self.runs if r.machine("gpu").name == name] for side, name in made if side == "gpu"}
-        return [Machine(_short(name), side, name if side == "gpu" else "", tuple(hosts[name] if side == "gpu" else runs))
-                for (side, name), runs in made.items()]
+                if run.times("cpu"):
+                    made[run.machine("cpu").label].append(run)
+            return [Machine(_short(name), "", tuple(runs), name, tuple(runs)) for name, runs in made.items()]
+        pairs = [[_together(gpu, cpu) for cpu in self.machines({"cpu"})] for gpu in self.machines({"gpu"})] if sides else []
+        return [pair for of_one in pairs for pair in [p for p in of_one if _is_of(p, p.cpu_runs[0])] or of_one]
 
     def cuda(self) -> tuple[int, ...] | None:
         """The version of the newest CUDA compiler that was asked."""
@@ -74,32 +87,44 @@ class Data:
         return {name for run in self.runs for name in run.kernels}
 
 
+def _together(gpu: Machine, cpu: Machine) -> Machine:
+    """The CPU's runs on the GPU's own host come first."""
+    made = Machine(f"{gpu.label} with {cpu.label}", gpu.gpu, gpu.runs, cpu.cpu, cpu.cpu_runs)
+    return replace(made, cpu_runs=tuple(sorted(cpu.cpu_runs, key=lambda run: not _is_of(gpu, run))))
+
+
+def _is_of(machine: Machine, run: Run) -> bool:
+    return run.machine("gpu").name == machine.gpu
+
+
 def _short(name: str) -> str:
     """'H200' of 'NVIDIA H200', 'H100' of 'NVIDIA H100 80GB HBM3'."""
     return re.sub(r"^NVIDIA (?:GeForce |Tesla )?| \d+GB HBM\w+$", "", name)
 
 
-def runs_for(machine: Machine, experiment: str, data: Data, is_count: bool) -> list[Run]:
+def runs_for(call: Call, machine: Machine, experiment: str, data: Data) -> list[Run]:
     """Those of the claim's own experiment first. Counts are the same wherever the emulator ran."""
-    own = {id(run) for run in machine.runs}
-    runs = [*machine.runs, *(run for run in data.runs if id(run) not in own)] if is_count else machine.runs
+    own = machine.runs_of(call.subject)
+    known = {id(run) for run in own}
+    runs = [*own, *(run for run in data.runs if id(run) not in known)] if call.name == "count" else own
     return sorted(runs, key=lambda run: run.experiment != experiment)
 
 
-def value(call: Call, machine: Machine, experiment: str, data: Data) -> Value:
-    """What a call of a kernel, fault, snippet or context is; Missing where it was not recorded; Fault where it cannot be."""
+def value(call: Call, machine: Machine, experiment: str, data: Data) -> tuple[Value, Point | None]:
+    """What a call of a kernel, fault, snippet or context is, and the point that was taken; Missing where it was not
+    recorded; Fault where it cannot be."""
     if call.name == "context":
-        return exact(_context(call, machine))
+        return exact(_context(call, machine)), None
     if call.name == "fault":
-        return exact(_fault(call, data))
+        return exact(_fault(call, data)), None
     if call.name == "compiles":
-        return exact(_compiles(call, data))
+        return exact(_compiles(call, data)), None
     point = _point(call, machine, experiment, data)
     if call.name == "rate":
-        return of_rate(point)
+        return of_rate(point), point
     if call.name == "time":
-        return of_time(point)
-    return exact(_field(call, point, machine, data))
+        return of_time(point), point
+    return exact(_field(call, point, machine, data)), point
 
 
 def matching(call: Call, run: Run, data: Data, leave_out: Iterable[str] = ()) -> list[Point]:
@@ -143,7 +168,7 @@ def _is_oblong(call: Call, point: Point) -> bool:
 
 def _point(call: Call, machine: Machine, experiment: str, data: Data) -> Point:
     """The fastest of the points that fit, of the first run that has any."""
-    for run in runs_for(machine, experiment, data, call.name == "count"):
+    for run in runs_for(call, machine, experiment, data):
         if found := matching(call, run, data):
             return _best(call, found)
     raise Missing(f"{call}")

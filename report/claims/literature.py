@@ -11,12 +11,10 @@ from report.claims.data import Data, Machine
 from report.claims.entries import Entry
 from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
-from report.claims.verdict import ERRATUM, UNTESTED, Finding, faulty, finding, untested
+from report.claims.verdict import ANYWHERE, ERRATUM, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, untested
 from report.data import statistics
 from report.text import words
 
-ANYWHERE = "any"
-"""In place of a machine's name where nothing depends on the machine."""
 Judge = Callable[[Entry, Machine], tuple[str, str] | None]
 """Verdict and reason of a claim that names a function; None where it has no data."""
 
@@ -24,13 +22,13 @@ Judge = Callable[[Entry, Machine], tuple[str, str] | None]
 def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding]:
     """One or more of each claim, in their order: of each machine that has data for it. Comparisons of one experiment on one
     machine are judged together."""
-    entries, machines = list(entries), data.machines()
+    entries = list(entries)
     model = calculators.load()
     checked, faults = {}, {}
     for entry in entries:
         try:
             checked[entry.id] = [] if entry.untested or entry.judge else [
-                check(entry, machine, data, model) for machine in _machines(entry, machines)]
+                check(entry, machine, data, model) for machine in _machines(entry, data)]
         except Fault as error:
             faults[entry.id] = str(error)
     judged = _judged(c for each in checked.values() for c in each)
@@ -40,38 +38,36 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
             made.append(faulty(entry, faults[entry.id]))
         else:
             try:
-                made += _merged([finding(c, judged) for c in checked[entry.id]] or _told(entry, machines, judge))
+                made += _merged([finding(c, judged) for c in checked[entry.id]] or _told(entry, data, judge))
             except Fault as error:
                 made.append(faulty(entry, str(error)))
     return made
 
 
-def _machines(entry: Entry, machines: list[Machine]) -> list[Machine]:
+def _machines(entry: Entry, data: Data) -> list[Machine]:
     wanted = sides(entry)
-    found = [m for m in machines if m.side in wanted]
-    return found or [Machine(ANYWHERE if not wanted else "")]
+    return data.machines(wanted) or [Machine("" if wanted else ANYWHERE)]
 
 
-def _told(entry: Entry, machines: list[Machine], judge: Judge) -> list[Finding]:
+def _told(entry: Entry, data: Data, judge: Judge) -> list[Finding]:
     """Of a claim without expressions."""
     if entry.untested:
         return [untested(entry, entry.untested)]
     made = []
-    for machine in machines:
+    for machine in (*data.machines({"gpu"}), *data.machines({"cpu"})):
         if found := judge(entry, machine):
-            made.append(Finding(entry, machine.label, found[0], found[0], found[1]))
+            made.append(Finding(entry, machine.label, found[0], found[0], found[1], names=(machine.names,)))
     return made or [untested(entry, f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it")]
 
 
-def _judged(checked: Iterable[Checked]) -> Mapping[Comparison, statistics.Ratio]:
+def _judged(checked: Iterable[Checked]) -> Mapping[Comparison, float]:
+    """With which probability each end of a comparison's interval may miss: all intervals of one experiment on one machine
+    hold together with 95 % (Bonferroni), so that whatever is read from them does, of either direction and of equality.
+    Holm's steps, which decide more, do not bound conclusions of the wrong direction."""
     families: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
     for one in checked:
-        families[one.entry.experiment, one.machine.label] += [c for c in one.comparisons() if c.ratio and c.ratio.p is not None]
-    made: dict[Comparison, statistics.Ratio] = {}
-    for family in families.values():
-        found = statistics.judge({f"{i:06d}": c.ratio for i, c in enumerate(family)})
-        made |= {c: found[f"{i:06d}"] for i, c in enumerate(family)}
-    return made
+        families[one.entry.experiment, one.machine.label] += [c for c in one.comparisons() if c.of.is_measured]
+    return {c: statistics.MISS / len(family) for family in families.values() for c in family}
 
 
 def _merged(told: list[Finding]) -> list[Finding]:
@@ -80,9 +76,7 @@ def _merged(told: list[Finding]) -> list[Finding]:
     some = measured or [f for f in told if f.verdict != UNTESTED] or [replace(told[0], machine="")]
     made: dict[tuple, list[Finding]] = defaultdict(list)
     for f in some:
-        depends = f.machine or f.verdict == UNTESTED
-        f = f if depends and (f.measured or f.verdict != ERRATUM) else replace(f, machine=ANYWHERE)
-        made[f.words, f.why, f.modelled, f.counted, f.measured].append(f)
+        made[f.words, f.why, f.modelled, f.counted, f.measured, f.kernels].append(f)
     return [_joined(alike) for alike in made.values()]
 
 
@@ -93,4 +87,8 @@ def _joined(alike: list[Finding]) -> Finding:
     said = [home if len(homes) == 1 else f"{home} ({', '.join(f.machine for f in alike if f.at_home == home)})" for home in homes]
     where = "the GPUs here" if len(homes) > 1 else words.joined(machines)
     first = f"For {where} the model gives {words.joined(said)}. " if said else ""
-    return replace(alike[0], machine=", ".join(machines), why=f"{first}{alike[0].why}".strip())
+    one = alike[0]
+    depends = one.measured or (one.verdict not in (OF_ITS_OWN, ERRATUM) and (one.machine or one.verdict == UNTESTED))
+    label = ("; " if any("," in m for m in machines) else ", ").join(machines) if depends else ANYWHERE
+    names = tuple(dict.fromkeys(name for f in alike for name in f.names)) if depends else ()
+    return replace(one, machine=label, names=names, why=f"{first}{one.why}".strip())

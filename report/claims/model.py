@@ -123,8 +123,8 @@ def asked(calls: Iterable[Call], used: Iterable[tuple[str, str]]) -> dict:
     """The contents of the file: every question of these calls, for their own devices and for each of the catalogue; what
     the values of these keys of kernels count. Fault without the program."""
     catalogue = {d["device"]: d for d in (_ask([CATALOGUE]) or [{"devices": []}])[0]["devices"]}
-    if not catalogue or not listed():
-        raise Fault(f"{program()} does not answer: build the program rung first")
+    if not listed() or not catalogue or not all("aliases" in device for device in catalogue.values()):
+        raise Fault(f"{program()} does not answer, or is out of date: build the program rung first")
     wanted = {}
     for call in calls:
         own = [call.subject] if call.subject != HERE else []

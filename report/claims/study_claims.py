@@ -9,9 +9,21 @@ from report.claims.entries import Entry, load
 from report.claims.literature import findings as of_data
 from report.claims.values import Fault
 from report.claims.verdict import Finding
-from report.data.collect import Study
+from report.data.collect import Study, find
+from report.data.companions import CompilerFile
+from report.data.declaration import FOLDER
 from report.faults import UNUSABLE, why
 from report.sections import module
+
+
+RECORDED = FOLDER / "recorded"
+
+
+def compilers(study: Study) -> tuple[CompilerFile, ...]:
+    """What compiles is true of any machine, so what was recorded of it stands beside the study's own."""
+    mine = {file.path.resolve() for file in study.compilers}
+    stored = find(sorted(RECORDED.glob("compilers.json*"))).compilers
+    return (*study.compilers, *(file for file in stored if file.path.resolve() not in mine))
 
 
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
@@ -28,7 +40,7 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
             return getattr(module.of(view), function)(view)
         except UNUSABLE as error:
             raise Fault(f"{entry.judge}() cannot judge these results: {why(error)}") from error
-    return of_data(entries, Data(study.runs, study.counters, study.hazards, study.compilers), judge)
+    return of_data(entries, Data(study.runs, study.counters, study.hazards, compilers(study)), judge)
 
 
 def of_study(study: Study) -> list[Finding]:

@@ -1,7 +1,9 @@
-"""What an expression comes to: numbers that may be measured, with their samples, and comparisons that statistics decide.
+"""What an expression comes to: numbers that may be measured, with their samples, and comparisons with what is accepted.
 
-A measured number that is one time over another keeps both points, so that it is compared with a limit by the test that the
-report uses for ratios. Other measured numbers are compared by the ends of their intervals. All else is exact.
+A number that was measured has an interval of any confidence that is asked for: of one time, or of two that took turns, by
+the ranks of its samples; of what is made of several, from the ends of theirs. A comparison is true where the whole interval
+lies within what is accepted, false where all of it lies outside, and else undecided; so equality within a tolerance can be
+shown just as a difference can. All else is exact.
 """
 
 from __future__ import annotations
@@ -10,14 +12,21 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from statistics import median
 
 from report.claims.expression import Binary, Call, Function, Number, Unary, Word
 from report.data.records import Point
-from report.data.statistics import FASTER, SLOWER, TOO_FEW, Ratio, ratio, sign_test
+from report.data.statistics import FEWEST_FOR_INTERVAL, GAP, GAP_APART, MISS, median_interval, paired
 
 NEAR = 1e-9
 """Exact numbers that differ by less are equal."""
 SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": math.isclose}
+WITHIN = "within"
+"""The sign of a number with two limits."""
+MANY = 10_000
+"""The most samples that are named as deciding."""
 
 
 class Fault(Exception):
@@ -26,40 +35,98 @@ class Fault(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """factor × the times of `over` / those of `under`, where `is_product`; low and high: the interval, if known."""
+    """factor × the times of `over` / those of `under`; where there is a `sign` (+ * min max) made of `parts` by it."""
 
     number: float
-    low: float | None = None
-    high: float | None = None
-    is_measured: bool = False
-    is_product: bool = True
     factor: float = 1.0
     over: tuple[Point, ...] = ()
     under: tuple[Point, ...] = ()
+    sign: str = ""
+    parts: tuple[Value, ...] = ()
     unit: str = ""
     """Of a rate or a time as it was measured; what is made of several has none."""
 
+    @cached_property
+    def points(self) -> tuple[Point, ...]:
+        """All that were timed for it."""
+        every = (*self.over, *self.under, *(p for part in self.parts for p in part.points))
+        return tuple({id(point): point for point in every}.values())
+
+    @property
+    def is_measured(self) -> bool:
+        return bool(self.points)
+
+    @cached_property
+    def quotients(self) -> list[float]:
+        """Turn by turn, of two times that took turns."""
+        both = not self.sign and len(self.over) == len(self.under) == 1
+        return paired(self.under[0], self.over[0], self.factor) if both else []
+
+    @property
+    def samples(self) -> int:
+        """The fewest that a number in it has."""
+        return len(self.quotients) or min((len(p.times) for p in self.points), default=0)
+
+    @cached_property
+    def _measured(self) -> int:
+        """How many numbers with an interval of their own it is made of."""
+        if self.sign:
+            return sum(part._measured for part in self.parts)
+        return 1 if self.quotients else len(self.over) + len(self.under)
+
+    def interval(self, miss: float = MISS) -> tuple[float, float] | None:
+        """Each end misses with at most that probability; None with too few samples."""
+        return self._ends(miss / max(self._measured, 1))
+
+    @property
+    def shown(self) -> tuple[float, float] | None:
+        """From the ends of 95 % intervals, as the report's other figures have it."""
+        return self._ends(MISS)
+
+    def _ends(self, miss: float) -> tuple[float, float] | None:
+        if not self.is_measured:
+            return self.number, self.number
+        if self.sign:
+            ends = [part._ends(miss) for part in self.parts]
+            return None if None in ends else COMBINED[self.sign](ends)
+        if self.quotients:
+            return median_interval(self.quotients, miss)
+        over, under = ([median_interval(p.times, miss) for p in points] for points in (self.over, self.under))
+        if None in over or None in under:
+            return None
+        ends = [self.factor * math.prod(e[i] for e in over) / math.prod(e[1 - i] for e in under) for i in (0, 1)]
+        return min(ends), max(ends)
+
     def scaled(self, factor: float) -> Value:
-        ends = sorted(None if e is None else e * factor for e in (self.low, self.high)) if self.low is not None else (None, None)
-        return Value(self.number * factor, *ends, self.is_measured, self.is_product, self.factor * factor, self.over, self.under)
+        return multiply(self, exact(factor))
+
+
+def _corners(ends: list) -> tuple[float, float]:
+    every = [math.prod(corner) for corner in product(*ends)]
+    return min(every), max(every)
+
+
+COMBINED = {"+": lambda ends: (sum(e[0] for e in ends), sum(e[1] for e in ends)), "*": _corners,
+            "min": lambda ends: (min(e[0] for e in ends), min(e[1] for e in ends)),
+            "max": lambda ends: (max(e[0] for e in ends), max(e[1] for e in ends)),
+            "1/": lambda ends: None if ends[0][0] <= 0 <= ends[0][1] else (1 / ends[0][1], 1 / ends[0][0])}
+"""The ends of what is made of several numbers, from theirs; None where they say nothing."""
 
 
 def exact(number: float) -> Value:
-    return Value(number, number, number, factor=number)
+    return Value(number, number)
 
 
 def of_time(point: Point) -> Value:
     """The median time of a call, in seconds."""
-    s = point.summary
-    return Value(s.median, s.low, s.high, True, over=(point,), unit="s")
+    return Value(point.summary.median, over=(point,), unit="s")
 
 
 def of_rate(point: Point) -> Value:
     """The point's value in its problem's metric."""
     if point.amount is None:
         raise Fault(f"{point.kernel.name} has no rate; use time(…) or run(…).FIELD")
-    low, high = point.interval or (None, None)
-    return Value(point.value, low, high, True, factor=point.amount, under=(point,), unit=point.metric.unit)
+    return Value(point.value, point.amount, under=(point,), unit=point.metric.unit)
 
 
 # Comparisons
@@ -67,24 +134,43 @@ def of_rate(point: Point) -> Value:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """left SIGN right; `ratio` is left over right with its test, of measured numbers."""
+    """left SIGN right: `of`, which is left or left over right, lies within what is accepted (None: there is no end)."""
 
     left: Value
     sign: str
     right: Value
-    ratio: Ratio | None
+    of: Value
+    accepted: tuple[float | None, float | None]
     is_truth: bool = False
     """Of a number that stands for yes or no."""
 
-    def outcome(self, judged: Mapping[Comparison, Ratio]) -> bool | None:
-        """None: not decided, since noise could have made it."""
-        if self.ratio is None:
-            return _holds(self.sign, self.left.number, self.right.number)
-        is_above = _is_above(judged.get(self, self.ratio))
-        return None if is_above is None else is_above == (self.sign in (">", ">="))
+    def outcome(self, judged: Mapping[Comparison, float]) -> bool | None:
+        """`judged`: the probability with which an end of its interval may miss. None: not decided."""
+        low, high = self.accepted
+        if not self.of.is_measured:
+            return _holds(self.left.number, self.sign, self.right.number, self.accepted)
+        found = self.of.interval(judged.get(self, MISS))
+        if found is None:
+            return None
+        if (low is None or found[0] >= low) and (high is None or found[1] <= high):
+            return True
+        is_outside = (low is not None and found[1] < low) or (high is not None and found[0] > high)
+        return False if is_outside else None
 
-    def is_short_of_samples(self, judged: Mapping[Comparison, Ratio]) -> bool:
-        return self.ratio is not None and (self.ratio.low is None or judged.get(self, self.ratio).verdict == TOO_FEW)
+    def more(self, judged: Mapping[Comparison, float]) -> int | None:
+        """How many more samples of each would decide, if the interval narrows as the root of their number; None: too many
+        to be told."""
+        found, n = self.of.interval(judged.get(self, MISS)), self.of.samples
+        if found is None:
+            return max(FEWEST_FOR_INTERVAL - n, 1)
+        value = min(max(self.of.number, found[0]), found[1])
+        broken = [limit for limit, sign in zip(self.accepted, (1, -1)) if limit is not None and sign * (value - limit) < 0]
+        limits = broken or [limit for limit in self.accepted if limit is not None]
+        half = [((value - found[0] if limit <= value else found[1] - value), abs(value - limit)) for limit in limits]
+        if any(distance == 0 for _, distance in half):
+            return None
+        wanted = n * max(1.0, *((width / distance) ** 2 for width, distance in half))
+        return max(math.ceil(wanted) - n, 1) if wanted < MANY else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,56 +194,58 @@ def comparisons(of: object) -> list[Comparison]:
     return [c for part in of.parts for c in comparisons(part)] if isinstance(of, Logic) else []
 
 
-def _holds(sign: str, left: float, right: float) -> bool:
+def _holds(left: float, sign: str, right: float, accepted: tuple[float | None, float | None]) -> bool:
+    if sign == WITHIN:
+        return _holds(left, ">=", accepted[0], accepted) and _holds(left, "<=", accepted[1], accepted)
     if sign in ("==", "<=", ">=") and math.isclose(left, right, rel_tol=NEAR, abs_tol=NEAR):
         return True
     return SIGNS[sign](left, right)
 
 
-def _is_above(r: Ratio) -> bool | None:
-    """By the corrected test where there is one, else by the interval."""
-    if r.p is not None:
-        return {FASTER: True, SLOWER: False}.get(r.verdict)
-    if r.low is None:
-        return None
-    return True if r.low > 1 else False if r.high < 1 else None
-
-
 def compare(left: Value, sign: str, right: Value) -> Comparison:
+    """A comparison of two numbers. Two kernels that do the same work: the one is faster if it is so by more than codes that
+    are equal differ by (GAP in turns, else GAP_APART), and as fast if it is slower by no more than that."""
     if not (left.is_measured or right.is_measured):
-        return Comparison(left, sign, right, None)
+        return Comparison(left, sign, right, left, (None, None))
     if sign == "==":
         raise Fault("measured numbers are never equal: use <, <=, > or >=, or the rule 'equals' with a tolerance")
     if right.number <= 0 and not right.is_measured:
         raise Fault("a measured number is compared with one that is not positive")
-    return Comparison(left, sign, right, _tested(divide(left, right)))
+    of = divide(left, right)
+    gap = 1.0
+    if not of.sign and len(of.over) == len(of.under) == 1 and math.isclose(of.factor, 1.0):
+        gap += GAP if of.quotients else GAP_APART
+    limit = gap if sign in (">", "<=") else 1 / gap
+    return Comparison(left, sign, right, of, (limit, None) if sign in (">", ">=") else (None, limit))
 
 
-def _tested(of: Value) -> Ratio:
-    """A quotient against 1, with the p of the test that fits what it is made of."""
-    if of.is_product and len(of.over) == len(of.under) == 1:
-        return ratio(of.under[0], of.over[0], of.factor)
-    if of.is_product and len(of.over) + len(of.under) == 1:
-        samples = [of.factor * t for t in of.over[0].times] if of.over else [of.factor / t for t in of.under[0].times]
-        return Ratio(of.number, of.low, of.high, False, sign_test(samples), sign_test([2.0] * len(samples)))
-    return Ratio(of.number, of.low, of.high, False, None)
+def within(value: Value, low: float, high: float) -> Comparison:
+    """Equality within a tolerance."""
+    if value.is_measured and low == high:
+        raise Fault("measured numbers are never equal: the rule 'equals' needs a tolerance")
+    return Comparison(value, WITHIN, exact((low + high) / 2), value, (low, high))
 
 
 # Arithmetic
 
 
 def multiply(a: Value, b: Value) -> Value:
-    known = None not in (a.low, b.low)
-    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)] if known else []
-    return Value(a.number * b.number, min(ends, default=None), max(ends, default=None), a.is_measured or b.is_measured,
-                 a.is_product and b.is_product, a.factor * b.factor, *_reduced(a.over + b.over, a.under + b.under))
+    if a.sign or b.sign:
+        return Value(a.number * b.number, sign="*", parts=(a, b))
+    over, under = _reduced(a.over + b.over, a.under + b.under)
+    return _product(a.factor * b.factor, over, under)
+
+
+def _product(factor: float, over: tuple[Point, ...], under: tuple[Point, ...]) -> Value:
+    """Of two times that took turns the median of the quotients turn by turn, else the quotient of the medians."""
+    made = Value(factor * math.prod(p.summary.median for p in over) / math.prod(p.summary.median for p in under), factor, over, under)
+    return replace(made, number=median(made.quotients)) if made.quotients else made
 
 
 def divide(a: Value, b: Value) -> Value:
-    if b.number == 0 or b.factor == 0 or (b.low is not None and b.low <= 0 <= b.high):
+    if b.number == 0 or b.factor == 0:
         raise Fault("a division by zero")
-    ends = (None, None) if b.low is None else (1 / b.high, 1 / b.low)
-    return multiply(a, Value(1 / b.number, *ends, b.is_measured, b.is_product, 1 / b.factor, b.under, b.over))
+    return multiply(a, Value(1 / b.number, sign="1/", parts=(b,)) if b.sign else Value(1 / b.number, 1 / b.factor, b.under, b.over))
 
 
 def _reduced(over: tuple, under: tuple) -> tuple[tuple, tuple]:
@@ -176,8 +264,7 @@ def _without(points: tuple, one: Point) -> tuple:
 def add(a: Value, b: Value) -> Value:
     if not (a.is_measured or b.is_measured):
         return exact(a.number + b.number)
-    ends = (None, None) if None in (a.low, b.low) else (a.low + b.low, a.high + b.high)
-    return Value(a.number + b.number, *ends, True, False)
+    return Value(a.number + b.number, sign="+", parts=(a, b))
 
 
 def evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
@@ -217,7 +304,8 @@ def as_logic(of: object) -> object:
 
 def _function(name: str, parts: list[Value]) -> Value:
     if name in ("min", "max"):
-        return (min if name == "min" else max)(parts, key=lambda v: v.number)
+        number = (min if name == "min" else max)(v.number for v in parts)
+        return Value(number, sign=name, parts=tuple(parts)) if any(v.is_measured for v in parts) else exact(number)
     if parts[0].is_measured:
         raise Fault(f"{name}() of a measured number")
     return exact(float({"floor": math.floor, "ceil": math.ceil}[name](parts[0].number)))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from report.claims.check import AT_HOME, Case, Checked, Result
 from report.claims.entries import KINDS, OTHERWISE, Entry
 from report.claims.model import what_counts
-from report.claims.values import Comparison, Logic, Value, comparisons
-from report.data.statistics import Ratio
+from report.claims.values import MANY, Comparison, Logic, Value, comparisons
 from report.text import numbers, words
 
 HOLDS, OF_ITS_OWN, FAILS, ERRATUM = "holds", "holds for what it was said of", *OTHERWISE
@@ -19,11 +19,12 @@ UNDECIDED, UNTESTED = "undecided", "not tested"
 IN_PART = "holds in part"
 """Some of the cases hold and some do not, or are undecided or not tested; which ones is said in words."""
 ORDER = (HOLDS, IN_PART, OF_ITS_OWN, FAILS, ERRATUM, UNDECIDED, UNTESTED)
-NOISE, FEW = "the difference is within the noise of the measurement", "too few samples to tell"
+ANYWHERE = "any"
+"""In place of a machine's name where nothing depends on the machine."""
 RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
 """With these begin a unit of parts of a whole, and what a size in bytes counts."""
-MOST_CASES = 6
+MOST_CASES, MOST_VALUES = 6, 3
 LARGE = 4096
 """From so many bytes on whole kibibytes are told in them."""
 EXACT = 5
@@ -50,10 +51,19 @@ class Finding:
     fault: str = ""
     """Why it cannot be evaluated, whatever is measured."""
     at_home: str = ""
-    """What the model gives for the GPU at hand, where that decides."""
+    """What the model gives for the GPU at hand, where that is something else."""
+    kernels: str = ""
+    """The kernels that it rests on, each with the tunables of the points that were taken."""
+    names: tuple[frozenset[str], ...] = ()
+    """Of each machine the names of its GPU and CPU."""
 
 
-def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
+def counts(found: Sequence[Finding]) -> Counter[str]:
+    """How many claims there are of each verdict; where several machines were measured, of the first."""
+    return Counter({f.entry.id: f.verdict for f in reversed(found)}.values())
+
+
+def finding(checked: Checked, judged: Mapping[Comparison, float]) -> Finding:
     entry, told = checked.entry, [_of_case(checked, case, judged) for case in checked.cases]
     found = [verdict for verdict, _ in told]
     verdict = _overall(found)
@@ -66,7 +76,8 @@ def finding(checked: Checked, judged: Mapping[Comparison, Ratio]) -> Finding:
     home = [case.results.get(AT_HOME, Result()) for case in checked.cases]
     differs = verdict == OF_ITS_OWN and any(r.test and r.test.outcome(judged) is False for r in home)
     return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
-                   cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)), at_home=_text(entry, home, judged) if differs else "")
+                   cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)), at_home=_text(entry, home, judged) if differs else "",
+                   kernels=_kernels(checked), names=(checked.machine.names,))
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -101,12 +112,19 @@ def _elsewhere(checked: Checked, judged: Mapping) -> str:
     """What was measured here is another machine's than the claim was said of."""
     told = [f"{kind} {text}" for kind in ("counted", "measured") if (
         text := _text(checked.entry, [case.results.get(kind, Result()) for case in checked.cases], judged))]
-    where = f" ({checked.machine.label})" if checked.machine.gpu or checked.machine.side else ""
+    where = f" ({checked.machine.label})" if checked.machine.names else ""
     return f"said of: {checked.entry.said_of}{f'; here{where}: ' + ', '.join(told) if told else ''}"
 
 
 def _doubt(result: Result, judged: Mapping) -> str:
-    return FEW if any(c.is_short_of_samples(judged) for c in comparisons(result.test)) else NOISE
+    """How many more samples would decide."""
+    open_ = [c for c in comparisons(result.test) if c.outcome(judged) is None]
+    clearest = max(open_, key=lambda c: c.more(judged) or MANY)
+    more, n = clearest.more(judged), clearest.of.samples
+    if clearest.of.interval() is None:
+        return f"{words.counted(n, 'sample')} of each {'are' if n > 1 else 'is'} too few: at least {more} more"
+    would = f"about {more} more of each would decide" if more else f"not even {numbers.grouped(MANY)} would decide"
+    return f"the limit lies within the interval of {words.counted(n, 'sample')}: {would}"
 
 
 # All cases
@@ -148,16 +166,19 @@ def _where(mine: Sequence[dict], every: Sequence[dict], what: Mapping[str, str])
             return f"up to {_named(key, picked[-1:], what)}"
         if len(picked) > 1 and picked == ordered[-len(picked):]:
             return f"from {_named(key, picked[:1], what)}"
+    if len(chosen) > MOST_CASES:
+        return f"for {len(chosen)} of {len(values)} cases ({_named(key, chosen, what)})"
     return f"for {_named(key, chosen, what)}"
 
 
 def _named(key: str, values: Sequence, what: Mapping[str, str]) -> str:
     """'n = 64 and 128', '16 and 32 registers a thread', 'mode cold'."""
-    counts = what.get(key, "")
-    if counts.startswith(BYTES):
-        return f"{words.listed([numbers.binary(v) for v in values], MOST_CASES)}{counts.removeprefix(BYTES)}"
-    listed = words.listed([_plain(v) for v in values], MOST_CASES)
-    return f"{listed} {counts}" if counts else f"{key} {listed}" if isinstance(values[0], str) else f"{key} = {listed}"
+    unit = what.get(key, "")
+    texts = [numbers.binary(v) if unit.startswith(BYTES) else _plain(v) for v in values]
+    listed = words.joined(texts) if len(texts) <= MOST_CASES else f"{', '.join(texts[:MOST_CASES - 1])}, …"
+    if unit:
+        return f"{listed}{unit.removeprefix(BYTES) if unit.startswith(BYTES) else f' {unit}'}"
+    return f"{key} {listed}" if isinstance(values[0], str) else f"{key} = {listed}"
 
 
 def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
@@ -289,8 +310,25 @@ def _as_data(case: Case, verdict: str, judged: Mapping) -> dict:
     for kind, result in case.results.items():
         if isinstance(result.value, Value):
             made[kind.replace(" ", "_")] = result.value.number
-            if result.value.is_measured:
-                made[f"{kind}_low"], made[f"{kind}_high"] = result.value.low, result.value.high
+            if result.value.is_measured and result.value.shown:
+                made[f"{kind}_low"], made[f"{kind}_high"] = result.value.shown
         elif result.value is not None:
             made[kind.replace(" ", "_")] = _sides(result.value, judged)
-    return made
+    points = dict.fromkeys(point.name for result in case.results.values() for _, point in result.used)
+    more = [c.more(judged) for r in case.results.values() for c in comparisons(r.test) if verdict == UNDECIDED and c.outcome(judged) is None]
+    return made | ({"points": list(points)} if points else {}) | ({"more_samples": max(more) if None not in more else None} if more else {})
+
+
+def _kernels(checked: Checked) -> str:
+    """'transpose/tile, transpose/reads_rows (block 32x8)': with the tunables that its cases do not name."""
+    taken: dict[str, dict[str, dict[str, None]]] = {}
+    for case in checked.cases:
+        for kind in KINDS:
+            for call, point in case.results.get(kind, Result()).used:
+                cases = {key for key, value in call.keys if isinstance(value, str) and value in case.of}
+                tunables = taken.setdefault(point.kernel.name, {})
+                for key, value in point.tunables.items():
+                    if key not in cases:
+                        tunables.setdefault(key, {})[_plain(value)] = None
+    told = {name: ", ".join(f"{key} {words.listed(list(values), MOST_VALUES)}" for key, values in tunables.items()) for name, tunables in taken.items()}
+    return "; ".join(f"{name}{f' ({text})' if text else ''}" for name, text in told.items())

@@ -14,6 +14,8 @@ from statistics import NormalDist, median, quantiles
 import numpy as np
 
 LEVEL = 0.95
+MISS = (1 - LEVEL) / 2
+"""The probability with which an end of an interval may miss."""
 FEWEST_FOR_INTERVAL = 6
 EXACT_BELOW = 70
 MOST_CORRELATED = 0.9
@@ -66,28 +68,56 @@ def at_most(k: int, n: int) -> float:
 
 
 @cache
-def median_ranks(n: int) -> tuple[int, int] | None:
-    """Ranks (from 1) of the order statistics that enclose the median with at least 95 %; None if n < 6.
+def median_ranks(n: int, miss: float = MISS) -> tuple[int, int] | None:
+    """Ranks (from 1) of the order statistics that enclose the median, each missing with at most that probability; None if
+    n < 6, or if not even the outermost samples do.
 
     Exact binomial ranks below 70 samples, Le Boudec's normal ranks from there on.
     """
-    if n < FEWEST_FOR_INTERVAL:
+    if n < FEWEST_FOR_INTERVAL or 2.0**-n > miss:
         return None
     if n < EXACT_BELOW:
-        # The largest l with P(X <= l-1) <= 2.5 %, X ~ Binomial(n, 1/2).
-        lower = sum(1 for k in range(n // 2) if at_most(k, n) <= (1 - LEVEL) / 2)
+        # The largest l with P(X <= l-1) <= miss, X ~ Binomial(n, 1/2).
+        lower = sum(1 for k in range(n // 2) if at_most(k, n) <= miss)
         return lower, n + 1 - lower
-    half_width = 1.96 * math.sqrt(n)
+    half_width = round(score(miss), 2) * math.sqrt(n)
     return math.floor((n - half_width) / 2), math.ceil(1 + (n + half_width) / 2)
 
 
-def correlated_ranks(n: int, independent: float) -> tuple[int, int] | None:
-    """The ranks among n samples that count as fewer independent ones: in proportion; the outermost below six."""
-    if n < FEWEST_FOR_INTERVAL or independent >= n:
-        return median_ranks(n)
+def score(miss: float) -> float:
+    """Of the normal distribution: 1.96 for 2.5 %."""
+    return -NormalDist().inv_cdf(miss)
+
+
+def correlated_ranks(n: int, independent: float, miss: float = MISS) -> tuple[int, int] | None:
+    """The ranks among n samples that count as fewer independent ones: in proportion; the outermost where these are too
+    few for an interval."""
+    whole = median_ranks(n, miss)
+    if whole is None or independent >= n:
+        return whole
     m = math.floor(independent)
-    lower = math.floor(median_ranks(m)[0] * n / m) if m >= FEWEST_FOR_INTERVAL else 1
-    return min(lower, median_ranks(n)[0]), max(n + 1 - lower, median_ranks(n)[1])
+    few = median_ranks(m, miss)
+    lower = math.floor(few[0] * n / m) if few else 1
+    return min(lower, whole[0]), max(n + 1 - lower, whole[1])
+
+
+def median_interval(samples: Sequence[float], miss: float = MISS) -> tuple[float, float] | None:
+    """Where the median of positive samples lies, in their unit, each end missing with that probability; None below six.
+
+    Between two samples, by their ranks. Where so many samples cannot give so sure an interval, it is that of all of them,
+    on each side as many times as wide, on a logarithmic scale, as the normal distribution's scores are.
+    """
+    values, n = sorted(map(float, samples)), len(samples)
+    if n < FEWEST_FOR_INTERVAL:
+        return None
+    independent = min(effective(samples), n)
+    m = math.floor(independent)
+    if median_ranks(m, miss):
+        lower, upper = correlated_ranks(n, independent, miss)
+        return values[lower - 1], values[upper - 1]
+    middle = median(values)
+    stretch = max(1.0, score(miss) / max(score(MISS), score(2.0**-m) if m else 0.0))
+    return middle * (values[0] / middle) ** stretch, middle * (values[-1] / middle) ** stretch
 
 
 def summarise(samples: Sequence[float]) -> Summary:
@@ -164,17 +194,24 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     theirs = [scale * time for time in other.times]
     is_apart = max(min(own.times) / max(theirs), min(theirs) / max(own.times)) > 1 + GAP_APART
     by_rank, least = rank_test(own.times, theirs), _least_of_rank_test(len(own.times), len(theirs))
-    if own.interleaved and other.interleaved and own.run == other.run:
-        of_turn = dict(zip(other.turns, theirs))
-        quotients = [of_turn[turn] / time for turn, time in zip(own.turns, own.times) if turn in of_turn]
-        if len(quotients) >= FEWEST_TURNS:
-            found = summarise(quotients)
-            by_turn = (gap_test(quotients), sign_test([2.0] * len(quotients)))
-            return Ratio(found.median, found.low, found.high, True, *((by_rank, least) if is_apart else by_turn),
-                         is_apart=is_apart, correlation=correlation(quotients))
+    if quotients := paired(own, other, scale):
+        found = summarise(quotients)
+        by_turn = (gap_test(quotients), sign_test([2.0] * len(quotients)))
+        return Ratio(found.median, found.low, found.high, True, *((by_rank, least) if is_apart else by_turn),
+                     is_apart=is_apart, correlation=correlation(quotients))
     low, high = ratio_interval(other.summary, own.summary) or (None, None)
     ends = (None, None) if low is None else (scale * low, scale * high)
     return Ratio(scale * other.summary.median / own.summary.median, *ends, False, by_rank, least, is_apart=is_apart)
+
+
+def paired(own, other, scale: float = 1.0) -> list[float]:
+    """Other's time over own time of each turn in which both of one run were sampled (times `scale`); none if there are
+    fewer than FEWEST_TURNS such turns."""
+    if not (own.interleaved and other.interleaved and own.run == other.run):
+        return []
+    of_turn = dict(zip(other.turns, other.times))
+    quotients = [scale * of_turn[turn] / time for turn, time in zip(own.turns, own.times) if turn in of_turn]
+    return quotients if len(quotients) >= FEWEST_TURNS else []
 
 
 def weakened(p: float, share: float) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from report.claims.verdict import HOLDS, IN_PART, ORDER, UNTESTED, Finding, bare, stated, threshold
+from report.claims.verdict import ERRATUM, HOLDS, ORDER, UNDECIDED, UNTESTED, Finding, bare, counts, stated, threshold
+from report.data.view import View
 from report.experiment import Column, Table, numbers, words
 from report.text import sources
 
@@ -14,7 +14,7 @@ TITLE = "The literature, checked"
 QUESTION = "What do the textbook, the lectures and the papers state, and does it hold on these machines?"
 MOST = 6
 """Claims that an experiment's section shows; the documents' tables have all of them."""
-IN_A_LINE = 14
+IN_A_LINE = 11
 """Letters of a stated number with its unit."""
 SAME = "\u00a0"
 FEWEST = 10
@@ -25,9 +25,12 @@ def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
     return [list(group) for _, group in groupby(found, key=lambda f: f.entry.id)]
 
 
-def of_experiment(found: Sequence[Finding], name: str) -> list[list[Finding]]:
-    """The claims that this experiment decided by counting or measuring, those that do not simply hold first."""
-    mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == name]
+def of_experiment(found: Sequence[Finding], view: View) -> list[list[Finding]]:
+    """The claims that this experiment decided by counting or measuring, those that do not simply hold first; of the
+    machines that its section shows, or of all if it shows none of them."""
+    names = {part.machine.name if part.side == "gpu" else part.machine.label for part in view.timed_parts}
+    mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == view.name]
+    mine = [[f for f in group if not f.names or any(of <= names for of in f.names)] or group for group in mine]
     decided = [group for group in mine if group and (
         group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "measured"})]
     return sorted(decided, key=lambda group: group[0].verdict == HOLDS)[:MOST]
@@ -40,25 +43,26 @@ def summary(found: Sequence[Finding]) -> tuple[str, Table] | None:
         return None
     rows = []
     for title, mine in _documents(groups):
-        counts = Counter(group[0].verdict for group in mine)
-        rows.append({"document": title, "claims": len(mine)} | {v: counts[v] or None for v in ORDER})
-    counts = Counter(group[0].verdict for group in groups)
-    tested = len(groups) - counts[UNTESTED]
-    others = words.joined([f"{counts[v]} {_plural(v, counts[v])}" for v in ORDER[2:-1]])
-    text = (f"Of {len(groups)} claims of the literature {tested} could be tested: {counts[HOLDS]} hold, {counts[IN_PART]} hold "
-            f"for some sizes or settings, {others}. A claim of a certain GPU holds on that GPU only where the same model, asked "
-            "about the GPU at hand, or the measurement gives another number. The appendix has every claim.")
+        told = counts([f for group in mine for f in group])
+        rows.append({"document": title, "claims": len(mine)} | {v: told[v] or None for v in ORDER})
+    told = counts(found)
+    every = words.joined([f"{told[v]} {_plural(v, told[v])}" for v in ORDER if told[v]])
+    text = (f"Of {told.total()} claims of the literature {every}. What was said of another GPU, generation or time than what was "
+            "measured here cannot fail here: it holds for what it was said of if the model of that device gives the same, and is "
+            "not tested otherwise. The appendix has every claim, with the machine and the kernels that decide it.")
     return text, Table("literature", "Claims by document and verdict; where several machines were measured, of the first. In "
                        "part: for some sizes or settings, which the tables of the appendix name. Erratum: what fails does not "
-                       "depend on a machine.", (
+                       "depend on a machine. Undecided: measured, but not closely enough.", (
                            Column("document", "document", right=False, wide=True), Column("claims", "claims"),
                            *(Column(v, v) for v in ORDER)), rows)
 
 
 def _plural(verdict: str, number: int) -> str:
-    if verdict == "erratum":
+    if verdict == ERRATUM:
         return "is an erratum" if number == 1 else "are errata"
-    return verdict if number == 1 else verdict.replace("holds", "hold", 1).replace("does not hold", "do not hold")
+    if verdict in (UNDECIDED, UNTESTED):
+        return f"{'is' if number == 1 else 'are'} {verdict}"
+    return verdict if number == 1 else verdict.replace("holds", "hold", 1).replace("does not hold", "do not hold").replace("it was", "they were")
 
 
 def _documents(groups: list[list[Finding]]) -> list[tuple[str, list[list[Finding]]]]:
@@ -82,9 +86,9 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
                  "what was measured (median; of several cases the range; yes or no: whether it is as the claim says). ‘Within’: how "
                  "far from the stated number the found one may be. ‘Any’: it depends on no machine.", (
-                     Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=1.6),
+                     Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=1.7),
                      Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
-                     Column("counted", "counted", wide=1.2), Column("machine", "machine", right=False, wide=1.7),
+                     Column("counted", "counted", wide=1.2), Column("machine", "machine, kernels", right=False, wide=2.6),
                      Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2.3),
                      Column("why", "why", right=False, wide=3.8)), rows, most=len(rows))
 
@@ -92,13 +96,14 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
 def _row(f: Finding, before: Finding | None, several: bool) -> dict:
     """After the same claim on another machine nothing that is the same is repeated."""
     e = f.entry
-    where = sources.cite(e.source, e.where) if several else e.where
+    said_of = f"said of {e.said_of}" if e.said_of else ""
+    where = "; ".join(filter(None, (sources.cite(e.source, e.where) if several else e.where, said_of)))
     claim = f"{e.text}{f' ({where})' if where else ''}"
     own = {"claim": claim, "stated": _in_lines(stated(e)), "threshold": _in_lines(threshold(e)), "modelled": bare(e, f.modelled), "counted": bare(e, f.counted)}
     own = own if before is None else dict.fromkeys(own, SAME)
     said = f.words.replace(" = ", f"{numbers.NB}={numbers.NB}")
     why = SAME if before is not None and before.why == f.why else f.why
-    return {"id": e.id} | own | {"machine": f.machine, "measured": bare(e, f.measured), "verdict": said, "why": why,
+    return {"id": e.id} | own | {"machine": f"{f.machine}{': ' if f.machine and f.kernels else ''}{f.kernels}", "measured": bare(e, f.measured), "verdict": said, "why": why,
                                  "source": e.source, "where": e.where, "said_of": e.said_of}
 
 

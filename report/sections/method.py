@@ -65,6 +65,15 @@ def method(study: Study) -> list[dict]:
             "L1 and shared memory slow down with the multiprocessors’ clock; the L2 and DRAM have clocks of their own and are not "
             f"scaled. The board’s power is a roof, too: from {POWER_LIMITS} of its limit on, a kernel is said to be limited by power. "
             "Power and energy are given from energy counters only."),
+        blocks.paragraph(
+            "Claims. A measured number is compared with what a source states, or with a limit of ours, by its interval. The intervals "
+            "of all claims of one experiment on one machine hold together with 95\u00a0%: an end misses with 2.5\u00a0% divided by their "
+            "number. They are by ranks; where there are too few samples for such ranks, the interval of all samples is widened as the "
+            "scores of the normal distribution are. A claim holds if the whole interval lies within what is accepted, does not hold if "
+            "all of it lies outside, and is undecided otherwise. So equality within a tolerance can be shown, as a difference can. "
+            "The number of samples that would decide supposes that an interval narrows as the root of their number. One code is faster "
+            f"than another that does the same work if it is so by more than {100 * GAP:g}\u00a0% where both were interleaved, else by "
+            f"more than {100 * GAP_APART:g}\u00a0%."),
         *_guidelines(study),
     ]
 

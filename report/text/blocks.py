@@ -9,7 +9,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from report.claims.verdict import Finding, bare, stated, threshold
+from report.claims.entries import Entry
+from report.claims.verdict import ANYWHERE, Finding, bare, stated, threshold
 from report.experiment import Figure, Table
 from report.output import safe_name
 from report.text import sources, words
@@ -126,23 +127,29 @@ def _cell(text, value: object) -> str:
 
 
 def verdict(found: Sequence[Finding]) -> dict:
-    """One claim with its verdict, on each machine if they differ, and what it rests on."""
+    """One claim with its verdict, on each machine if they differ, and what it rests on: limits, values, kernels, notes."""
     entry, same = found[0].entry, len({f.words for f in found}) == 1
     said = found[0].words if same else "; ".join(f"{f.words} ({f.machine})" for f in found)
-    told = ((f.machine, values(f)) for f in found)
-    evidence = " ".join(words.sentence(f"{machine}: {text}" if len(found) > 1 else text) for machine, text in told if text)
+    limits = ", ".join(f"{name} {text}" for name, text in (("stated", stated(entry)), ("our threshold", threshold(entry))) if text)
+    kernels = list(dict.fromkeys(f.kernels for f in found if f.kernels))
+    told = [(f.machine, values(f) + (f" ({f.kernels})" if len(kernels) > 1 and f.kernels else "")) for f in found]
+    evidence = [f"{machine}: {text}" if machine not in ("", ANYWHERE) else text for machine, text in told if text]
     note = words.sentence(entry.note)
     why = [*dict.fromkeys(f.why.removesuffix(note).strip() for f in found), note if any(note and f.why.endswith(note) for f in found) else ""]
-    return {"kind": "verdict", "claim": clean(entry.text), "verdict": clean(said), "source": clean(sources.cite(entry.source, entry.where)),
-            "evidence": clean(" ".join(text for text in (evidence, *why) if text))}
+    by = f"by {kernels[0]}" if len(kernels) == 1 else ""
+    return {"kind": "verdict", "claim": clean(entry.text), "verdict": clean(said), "source": clean(source(entry)),
+            "evidence": clean(" ".join(filter(None, (*map(words.sentence, (limits, *evidence, by)), *why))))}
+
+
+def source(entry: Entry) -> str:
+    """Where it is stated, and of what."""
+    return f"{sources.cite(entry.source, entry.where)}{f'; said of {entry.said_of}' if entry.said_of else ''}"
 
 
 def values(found: Finding) -> str:
-    """'stated 16×, our threshold within 25 %, counted 16×, measured 1.41×'; of a claim without a number 'measured: yes'."""
+    """'counted 16×, measured 1.41×'; of a claim without a number 'measured: yes'."""
     own = (("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
-    limits = (("stated", stated(found.entry)), ("our threshold", threshold(found.entry)))
-    named = (*limits, *((name, bare(found.entry, text)) for name, text in own))
-    return ", ".join(f"{name}{':' if found.entry.limit is None else ''} {text}" for name, text in named if text)
+    return ", ".join(f"{name}{':' if found.entry.limit is None else ''} {bare(found.entry, text)}" for name, text in own if text)
 
 
 def pairs(rows: Sequence[tuple[str, object]]) -> dict:

@@ -17,16 +17,16 @@ def test_tall_tables_break(rows, letters, breaks):
 
 
 @pytest.mark.parametrize("stated, machines, evidence", (
-    (16, ("A",), "Stated 16, measured 5. A note."), (16, ("A", "B"), "A: stated 16, measured 5. B: stated 16, measured 5. A note."),
-    (None, ("A",), "Measured: 5. A note.")))
+    (16, ("A",), "Stated 16. A: measured 5. By copy (block 64). A note."), (16, ("A", "B"), "Stated 16. A: measured 5. B: measured 5. By copy (block 64). A note."),
+    (None, ("any",), "Measured: 5. By copy (block 64). A note.")))
 def test_the_evidence_of_a_claim_is_made_of_clauses(stated, machines, evidence):
-    entry = SimpleNamespace(text="It is so", source="pmpp", where="", stated=stated, threshold=None, limit=stated, unit="", rule="", tolerance=0, note="a note")
-    found = [Finding(entry, machine, "holds", "holds", "A note.", measured="5") for machine in machines]
+    entry = SimpleNamespace(text="It is so", source="pmpp", where="", stated=stated, threshold=None, limit=stated, said_of="", unit="", rule="", tolerance=0, note="a note")
+    found = [Finding(entry, machine, "holds", "holds", "A note.", measured="5", kernels="copy (block 64)") for machine in machines]
     assert blocks.verdict(found)["evidence"] == evidence
 
 
 def test_what_the_model_gives_for_each_gpu_stands_before_the_note_that_they_share():
-    entry = SimpleNamespace(text="It is so", source="pmpp", where="", stated=16, threshold=None, limit=16, unit="", rule="", tolerance=0, note="a note")
+    entry = SimpleNamespace(text="It is so", source="pmpp", where="", stated=16, threshold=None, limit=16, said_of="", unit="", rule="", tolerance=0, note="a note")
     found = [Finding(entry, machine, "holds", "holds", f"For {machine} the model gives 3. A note.") for machine in "AB"]
     assert blocks.verdict(found)["evidence"].endswith("For A the model gives 3. For B the model gives 3. A note.")
 

@@ -4,9 +4,8 @@ import pytest
 from synthetic import Run
 
 from report.claims.expression import Binary, Call, Number, SyntaxFault, Unary, Word, calls, parse, words
-from report.claims.values import Comparison, Fault, Logic, Value, compare, evaluate, exact, of_rate, of_time
+from report.claims.values import Comparison, Fault, Logic, Value, compare, evaluate, exact, of_rate, of_time, within
 from report.data.load import load
-from report.data.statistics import judge
 
 
 def number(text, found=(), case=()):
@@ -66,23 +65,33 @@ def points(tmp_path, **fields):
 
 
 @pytest.mark.parametrize("fields, paired", [({"interleaved_with": 2}, True), ({}, False)])
-def test_a_quotient_of_two_points_is_tested_as_one(tmp_path, fields, paired):
+def test_a_quotient_of_two_points_has_the_interval_of_its_turns(tmp_path, fields, paired):
     fast, slow = points(tmp_path, **fields)
     found = {call: of_rate(p) for call, p in zip(calls(parse("rate(gpu/a/fast) / rate(gpu/a/slow)")), (fast, slow))}
     gain = evaluate(parse("rate(gpu/a/fast) / rate(gpu/a/slow)"), found, {})
-    assert gain.number == pytest.approx(3, rel=1e-3) and gain.is_product and gain.low < gain.number < gain.high
+    low, high = gain.interval()
+    assert gain.number == pytest.approx(3, rel=1e-3) and bool(gain.quotients) is paired
+    assert (low == pytest.approx(high) == pytest.approx(3)) if paired else low < gain.number < high
     for limit, is_above in ((2.9, True), (3.1, False)):
-        made = compare(gain, ">=", exact(limit))
-        assert made.ratio.paired is paired and made.ratio.p < 0.001 and made.ratio.value == pytest.approx(3 / limit, rel=1e-2)
-        assert made.outcome({made: judge({"x": made.ratio})["x"]}) is is_above
-    doubled = compare(evaluate(parse("2 * rate(gpu/a/fast) / rate(gpu/a/slow)"), found, {}), ">", exact(5.9))
-    assert doubled.ratio.value == pytest.approx(6 / 5.9, rel=1e-2) and doubled.ratio.paired is paired
+        assert compare(gain, ">=", exact(limit)).outcome({}) is is_above
+    doubled = evaluate(parse("2 * rate(gpu/a/fast) / rate(gpu/a/slow)"), found, {})
+    assert doubled.number == pytest.approx(6, rel=1e-3) and compare(doubled, ">", exact(5.9)).outcome({}) is True
+    assert within(gain, 2.97, 3.03).outcome({}) is True and within(gain, 3.1, 3.2).outcome({}) is False
+
+
+def test_a_surer_interval_is_wider(tmp_path):
+    fast, slow = points(tmp_path)
+    for text in ("rate(gpu/a/x)", "time(gpu/a/x) / time(gpu/a/y)", "time(gpu/a/x) + time(gpu/a/y)", "max(time(gpu/a/x), time(gpu/a/y)) / 2",
+                 "1 / (time(gpu/a/x) + time(gpu/a/y))"):
+        value = evaluate(parse(text), dict(zip(calls(parse(text)), map(of_rate if "rate" in text else of_time, (fast, slow)))), {})
+        wide, usual = value.interval(1e-6), value.interval()
+        assert wide[0] < usual[0] <= value.number <= usual[1] < wide[1]
 
 
 def test_noise_decides_nothing(tmp_path):
     fast, _ = points(tmp_path)
     close = compare(of_time(fast), "<=", exact(fast.summary.median))
-    assert close.outcome({close: judge({"x": close.ratio})["x"]}) is None
+    assert close.outcome({}) is None and close.more({}) is None
     unknown = Logic("and", (close, compare(exact(1.0), "<", exact(2.0))))
     assert unknown.outcome({}) is None and Logic("or", unknown.parts).outcome({}) is True
     assert Logic("and", (close, compare(exact(2.0), "<", exact(1.0)))).outcome({}) is False and Logic("not", (close,)).outcome({}) is None
@@ -91,9 +100,16 @@ def test_noise_decides_nothing(tmp_path):
 def test_sums_are_compared_by_their_intervals(tmp_path):
     fast, slow = points(tmp_path)
     both = evaluate(parse("time(gpu/a/x) + time(gpu/a/y)"), dict(zip(calls(parse("time(gpu/a/x) + time(gpu/a/y)")), map(of_time, (fast, slow)))), {})
-    assert not both.is_product and both.number == pytest.approx(4e-3, rel=1e-2)
+    assert both.sign == "+" and both.number == pytest.approx(4e-3, rel=1e-2)
     assert compare(both, "<", exact(4.5e-3)).outcome({}) is True and compare(both, "<", exact(3.9e-3)).outcome({}) is False
     assert compare(both, "<", exact(both.number)).outcome({}) is None
+    less = evaluate(parse("time(gpu/a/y) - time(gpu/a/x)"), dict(zip(calls(parse("time(gpu/a/y) - time(gpu/a/x)")), map(of_time, (slow, fast)))), {})
+    assert less.number == pytest.approx(2e-3, rel=1e-2) and less.interval()[0] < less.number < less.interval()[1]
+
+
+def test_a_measured_number_equals_none_exactly(tmp_path):
+    with pytest.raises(Fault, match="needs a tolerance"):
+        within(of_time(points(tmp_path)[0]), 1.0, 1.0)
 
 
 def test_one_point_over_itself_is_one(tmp_path):

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 from types import SimpleNamespace
 
 import numpy as np
@@ -250,3 +251,22 @@ def test_weakened_tests_are_those_of_the_normal_distribution():
         for share in (1.0, 0.4, 0.01):
             assert stats.weakened(p, share) == pytest.approx(2 * ndtr(ndtri(p / 2) * share**0.5), rel=1e-6)
     assert stats.weakened(0.0, 0.5) == 0
+
+
+@pytest.mark.parametrize("n", (6, 9, 12, 40, 100))
+def test_the_interval_of_a_median_is_the_summarys_at_95_percent(n):
+    samples = [1 + 0.01 * math.sin(3 * i) for i in range(n)]
+    found = stats.summarise(samples)
+    assert stats.median_interval(samples) == (found.low, found.high)
+    assert stats.median_interval(samples[:5]) is None
+
+
+def test_a_surer_interval_of_a_median_is_wider_and_right_as_often_as_it_says():
+    """Where the ranks end it is stretched."""
+    random, outside = Random(3), 0
+    for _ in range(2000):
+        samples = [math.exp(random.gauss(0, 0.1)) for _ in range(9)]
+        ends = [stats.median_interval(samples, miss) for miss in (0.025, 0.002, 1e-4, 1e-6)]
+        assert all(b[0] <= a[0] and a[1] <= b[1] for a, b in zip(ends, ends[1:])) and ends[3][0] < min(samples)
+        outside += not ends[1][0] <= 1 <= ends[1][1]
+    assert outside <= 20
