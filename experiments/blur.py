@@ -174,7 +174,7 @@ def _ratios(view: View) -> list[Figure]:
                     color=style.GREY, marker="o", markersize=7, markerfacecolor="none", markeredgewidth=0.8, zorder=2)
         style.plain_ticks(ax.xaxis, sorted({p.sizes["radius"] for p in points}))
     agree = [abs(f / _executed(p) - 1) for line in kept.values() for p in line if (f := _formula(view, p))]
-    circles = (f"; circles: the additions of the textbook’s loop over the declared bytes, within {numbers.percent(max(agree))} of the count"
+    circles = (f"; circles: the additions of the textbook’s loop over the declared bytes, {f'within {numbers.percent(max(agree))} of' if max(agree) > 0 else 'equal to'} the count"
                if agree else "")
     caption = (f"Compute-to-global-memory ratio over the radius, {points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels: operations and "
                f"bytes as the emulator counted them{circles}. {words.sentence(view.counts.label)}")

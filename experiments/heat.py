@@ -165,7 +165,7 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
         ax = style.axes(fig, left, 9, 27, 6)
         ax.set_xscale("log")
         values = [p.value for _, p in bars] + [b for x in made if (b := _bound(x.part))]
-        ax.set_xlim(min(values) / 1.8, max(values) * 1.15)
+        ax.set_xlim(min(values) / 1.8, max(values) * 1.5)
         ax.set_ylim(len(bars) - 0.4, -0.6)
         ax.set_yticks([])
         ax.set_xlabel(f"Rate [{bars[0][1].metric.unit}]")

@@ -257,9 +257,14 @@ def _side(part: Part) -> str:
 def _latency_row(part: Part, p: Point) -> dict:
     s = p.summary
     steps = p.sizes["steps"]
-    return {"side": _side(part), "title": f"{_side(part)}, {p.kernel.title}", "kernel": p.kernel.name, "bytes": p.sizes["bytes"], "stride": p.sizes["stride"],
+    return {"side": _side(part), "title": _place(part, p.kernel.title), "kernel": p.kernel.name, "bytes": p.sizes["bytes"], "stride": p.sizes["stride"],
             "data": p.data, "seconds": _seconds(p), "low": s.low / steps if s.has_interval else None,
             "high": s.high / steps if s.has_interval else None, "cycles": _cycles(part, p)}
+
+
+def _place(part: Part, title: str) -> str:
+    """'GPU, shared memory'; a CPU's walk goes through its caches and its memory, so that it has no further name."""
+    return f"{_side(part)}, {title}" if part.side == "gpu" else _side(part)
 
 
 def _latency_figure(view: View, walks: dict[str, dict]) -> list[Figure]:
@@ -271,7 +276,7 @@ def _latency_figure(view: View, walks: dict[str, dict]) -> list[Figure]:
     def draw(fig) -> None:
         from report.draw import lines, style
         ax = style.axes(fig, 16, 9, 30, 2)
-        series = [lines.Series(f"{_side(part)}, {title}", [
+        series = [lines.Series(_place(part, title), [
             lines.Dot(p.sizes["bytes"], 1e9 * r["seconds"], r["low"] and 1e9 * r["low"], r["high"] and 1e9 * r["high"], not p.settled)
             for p in points for r in [_latency_row(part, p)]]) for part, title, points in shown]
         lines.draw(ax, series, "Working set", "Time of a load [ns]", log_y=True, limit=18)

@@ -227,7 +227,7 @@ def _axes(ax, spots: list[Spot], every: list[Spot]) -> str:
 def _panel(ax, functions: list[str], every: list[Spot], is_left: bool, is_low: bool) -> None:
     """The implementations of one function, or of two that are alike."""
     from report.draw import labels, marks, style
-    from report.draw.paper import Paper
+    from report.draw.paper import TEXT, Paper
     spots = [s for s in every if s.function in functions]
     unit = _axes(ax, spots, every)
     if not is_left:
@@ -245,8 +245,11 @@ def _panel(ax, functions: list[str], every: list[Spot], is_left: bool, is_low: b
         line = _front([s for s in spots if s.function == function])
         ax.plot([s.ulps for s in line], [s.speed.value for s in line], look["marker"], color=look["color"], markersize=3.6,
                 linestyle="-", linewidth=0.7, zorder=3)
-        for s in line:
-            sheet.mark(*labels.to_points(ax, s.ulps, s.speed.value), 2.6)
+        ends = [labels.to_points(ax, s.ulps, s.speed.value) for s in line]
+        for a, b in zip(ends, ends[1:]):
+            sheet.line(a, b, TEXT)
+        for s, end in zip(line, ends):
+            sheet.mark(*end, 2.6, ("", _label(s)))
             shown.append(marks.Mark("", _label(s), s.speed.value, {function: s.ulps}, colour=look["color"]))
     marks.label(ax, shown, sheet)
 

@@ -132,7 +132,7 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
         ax = style.axes(fig, left, 9, right, 9)
         ax.set_xscale("log")
         values = [p.value for _, p in bars] + [c for x in made if (c := _copy(x.part))]
-        ax.set_xlim(min(values) / 1.8, max(values) * 1.15)
+        ax.set_xlim(min(values) / 1.8, max(values) * 1.3)
         ax.set_ylim(len(bars) - 0.4, -0.6)
         ax.set_yticks([])
         ax.set_xlabel("Bandwidth [GB/s]")

@@ -16,6 +16,8 @@ CURVE = 3
 """Places along x from which on points are joined: fewer make no curve."""
 LINE_ALONE = ","
 """The marker of what is drawn as a line whatever its number of places, such as a bound: it shows none."""
+FAR = 256
+"""Points further apart than this factor on a logarithmic axis are not joined: what lies between was not measured."""
 HIDDEN = 1.5
 """Marks so near (points) cover each other."""
 ASIDE = 1.04
@@ -132,9 +134,8 @@ def _fitting(ax, xs: list[float]) -> list[float]:
 def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
     """One series; noted on the paper where labels are to keep clear of it."""
     dots = sorted(series.dots, key=lambda d: d.x)
-    if series.joined:
-        ax.plot([d.x for d in dots], [d.y for d in dots], color=look["color"], linestyle=look.get("linestyle", "-"),
-                zorder=2)
+    for part in _joined(ax, dots) if series.joined else ():
+        ax.plot([d.x for d in part], [d.y for d in part], color=look["color"], linestyle=look.get("linestyle", "-"), zorder=2)
     ends = [d for d in dots if d.low is not None and d.high is not None]
     if ends:
         ax.vlines([d.x for d in ends], [d.low for d in ends], [d.high for d in ends], color=look["color"], linewidth=1, zorder=3)
@@ -150,6 +151,17 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
             sheet.line(a, b, owner=("", series.label))
         for end in ends:
             sheet.mark(*end, 2.8, ("", series.label))
+
+
+def _joined(ax, dots: Sequence[Dot]) -> list[list[Dot]]:
+    """Runs of points that are near enough on a logarithmic axis for a line between them to say something."""
+    runs: list[list[Dot]] = []
+    for d in dots:
+        if runs and (ax.get_xscale() != "log" or d.x <= FAR * runs[-1][-1].x):
+            runs[-1].append(d)
+        else:
+            runs.append([d])
+    return [run for run in runs if len(run) > 1 or len(dots) == 1]
 
 
 def dot(point, x: float) -> Dot:

@@ -97,11 +97,14 @@ def _flat(ax, roof: Roof, slopes: dict[str, Roof], sheet: Paper) -> None:
 
 
 def _flat_label(ax, roof: Roof, sheet: Paper) -> None:
-    """Above the right end: so far that a mark's label goes between, or close to the line where another is above it."""
-    text, (x, y) = f"{roof.label} {numbers.flops(roof.value)}", labels.to_points(ax, ax.get_xlim()[1], roof.value)
-    left, feet = x - text_width(text, style.SMALL) - 2, (y + 9, y + 4)
-    foot = feet[sheet.place([[(left, foot, x, foot + 8)] for foot in feet])]
-    ax.annotate(text, (x, foot), xycoords="figure points", ha="right", va="bottom", size=style.SMALL,
+    """Above the right end or further to the left, so far that a mark's label goes between, or close to the line where another
+    is above it; else below it."""
+    text, (x, y) = f"{roof.label} {numbers.flops(roof.value, roof.type)}", labels.to_points(ax, ax.get_xlim()[1], roof.value)
+    width, (left, *_) = text_width(text, style.SMALL) + 2, labels.box_points(ax)
+    shifts = [s for s in range(0, int(x - left - width), 12)] or [0]
+    places = [(x - shift, y + up) for up in (9, 4, -12) for shift in shifts]
+    right, foot = places[sheet.place([[(px - width, py, px, py + 8)] for px, py in places])]
+    ax.annotate(text, (right, foot), xycoords="figure points", ha="right", va="bottom", size=style.SMALL,
                 color=style.GREY, path_effects=style.HALO, zorder=2)
 
 

@@ -160,7 +160,7 @@ def finish(fig: Figure) -> None:
 
 def tick_labels(axis, is_x: bool) -> list[tuple[float, float, float, str]]:
     """Of each label of the major ticks in view: the value, where it is along the axis, how long it is (points), and the text."""
-    if isinstance(axis.get_major_formatter(), matplotlib.ticker.FixedFormatter) or not axis.get_visible() or not axis.axes.axison:
+    if not axis.get_visible() or not axis.axes.axison or any(label.get_rotation() for label in axis.get_majorticklabels()):
         return []
     low, high = sorted(axis.get_view_interval())
     values = [v for v in axis.get_majorticklocs() if low * (1 - 1e-9) - 1e-12 <= v <= high * (1 + 1e-9) + 1e-12]

@@ -40,10 +40,10 @@ def _roofs(study: Study, side: str) -> Table | None:
                 judged.setdefault(roof, set()).add(view.name)
     rows = [_row(roof, names) for roof, names in judged.items()]
     rows.sort(key=lambda r: (r["machine"], -(r["threads"] or 0), r["is_bandwidth"], -r["value"], r["label"]))
-    columns = (Column("label", "roof", right=False, wide=True), Column("machine", "machine", right=False), Column("threads", "threads"),
+    columns = (Column("label", "roof", right=False), Column("machine", "machine", right=False), Column("threads", "threads"),
                Column("median", "best run"), Column("interval", "95\u00a0% interval"), Column("least", "lowest run"),
                Column("runs", "runs"), Column("clock_mhz", "MHz", "{:.0f}".format), Column("n", "n"), Column("day", "date", right=False),
-               Column("file", "run", right=False))
+               Column("file", "run", right=False, wide=True))
     several = len({row["machine"] for row in rows if row["machine"]}) > 1
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows) and (several or c.key != "machine")]
     return Table(

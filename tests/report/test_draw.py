@@ -192,6 +192,23 @@ def test_ticks_have_no_programmer_s_exponents(value, text):
     assert style.plain(value) == text
 
 
+def test_what_was_not_measured_in_between_is_not_joined():
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    lines.draw(ax, [lines.Series("a", [lines.Dot(x, 1.0) for x in (1, 2**10, 2**12, 2**14, 2**26)])], "N", "Rate")
+    curves = [list(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 1 and line.get_marker() in ("None", "")
+              and not line.get_transform() == ax.figure.dpi_scale_trans]
+    assert curves == [[2**10, 2**12, 2**14]]
+
+
+def test_turned_labels_of_ticks_stay():
+    fig = style.figure(60)
+    ax = style.axes(fig)
+    ax.set_xlim(0, 60)
+    ax.set_xticks(range(5), ["emulator", "memcheck", "racecheck", "synccheck", "initcheck"], rotation=35)
+    style.finish(fig)
+    assert len(ax.get_xticks()) == 5
+
+
 def test_series_that_hide_each_other_share_a_label():
     ax = style.axes(style.figure(60), 14, 9, 30, 2)
     dots = [lines.Dot(x, 10.0 * x) for x in (1, 2, 4)]
