@@ -13,6 +13,7 @@
 
 #include "common/machine/device_facts.hpp"
 #include "common/machine/target.hpp"
+#include "gpu/call_facts.hpp"
 #include "gpu/clock_gauge.hpp"
 #include "gpu/cuda_error.hpp"
 #include "gpu/host_buffers.hpp"
@@ -379,6 +380,12 @@ nlohmann::json Gpu::context() const {
                      : std::pair{"gpu_energy_unavailable", "the driver tells no energy of this GPU"},
   };
   if (const std::optional<double> limit = nvml_.power_limit_w()) context["gpu_power_limit_w"] = *limit;
+  const CallFacts facts = call_facts();
+  context["gpu_launch_s"] = facts.launch_seconds;
+  context["gpu_launched_kernel_s"] = facts.launched_seconds;
+  context["gpu_event_step_s"] = facts.event_step_seconds;
+  context["gpu_keeps_device_variable"] = facts.keeps_variable;
+  context["gpu_resets_last_error"] = facts.resets_error;
   if (const std::optional<PcieLink> link = nvml_.pcie_link()) {
     context["gpu_pcie_generation"] = link->generation;
     context["gpu_pcie_lanes"] = link->lanes;

@@ -1,8 +1,10 @@
 """What the compilers make of the snippets in this folder: ``python3 experiments/snippets/compile.py COMPILERS.json``.
 
 A snippet is a few lines that a document says compile, or do not. NAME.cu goes to nvcc and NAME.cpp to the host's own
-compiler with CUDA's headers, as C++20; a line ``// options: …`` adds options. The file has, for each, whether it was
-compiled and, if not, the compiler's first complaint; claims ask for it with ``compiles(NAME)``.
+compiler with CUDA's headers, as C++20; a line ``// options: …`` adds options. Where the instructions matter, a line
+``// ptx: PATTERN`` names what nvcc's PTX has to have, ``// not in ptx: PATTERN`` what it must not have, as regular
+expressions: a snippet whose PTX is another one counts as not compiled. The file has, for each, whether it was compiled
+and, if not, the compiler's first complaint; claims ask for it with ``compiles(NAME)``.
 """
 
 from __future__ import annotations
@@ -27,8 +29,13 @@ def nvcc() -> str | None:
     return shutil.which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(places))
 
 
+def lines(snippet: Path, key: str) -> list[str]:
+    """What stands in its lines ``// key: …``."""
+    return re.findall(rf"^// {key}: (.+)$", snippet.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def command(snippet: Path, compiler: str) -> list[str]:
-    options = re.findall(r"^// options: (.+)$", snippet.read_text(encoding="utf-8"), re.MULTILINE)
+    options = lines(snippet, "options")
     host, headers = os.environ.get("CXX", "c++"), Path(compiler).resolve().parents[1] / "include"
     first = [compiler, "-arch=sm_90"] if snippet.suffix == ".cu" else [host, f"-I{headers}"]
     return [*first, "-std=c++20", *" ".join(options).split(), "-c", "-o", os.devnull, str(snippet)]
@@ -37,8 +44,20 @@ def command(snippet: Path, compiler: str) -> list[str]:
 def entry(snippet: Path, compiler: str) -> dict:
     asked = command(snippet, compiler)
     done = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, cwd=FOLDER, check=False)
-    found = {"compiler": version(asked[0]), "compiles": done.returncode == 0}
-    return found if found["compiles"] else found | {"message": complaint(done.stdout + done.stderr)}
+    message = complaint(done.stdout + done.stderr) if done.returncode else unlike(snippet, asked)
+    found = {"compiler": version(asked[0]), "compiles": not message}
+    return found | {"message": message} if message else found
+
+
+def unlike(snippet: Path, asked: list[str]) -> str:
+    """In what its PTX differs from what its lines name; empty if in nothing."""
+    wanted, unwanted = lines(snippet, "ptx"), lines(snippet, "not in ptx")
+    if not wanted and not unwanted:
+        return ""
+    ptx = subprocess.run([*asked[:asked.index("-c")], "-ptx", "-o", "-", str(snippet)], capture_output=True, text=True,
+                         timeout=SECONDS, cwd=FOLDER, check=True).stdout
+    missing = [f"no {pattern} in its PTX" for pattern in wanted if not re.search(pattern, ptx)]
+    return "; ".join([*missing, *(f"{pattern} in its PTX" for pattern in unwanted if re.search(pattern, ptx))])
 
 
 def complaint(said: str) -> str:

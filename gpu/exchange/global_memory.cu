@@ -1,9 +1,8 @@
-/// Neighbours of a block exchange through global memory, as in the source's example, array[i] = x * y: a barrier
-/// between a write and the neighbour's read of it, and another between the read and the write that replaces what was
-/// read.
+/// Neighbours of a block exchange through global memory: a barrier between a write and the neighbour's read of it, and
+/// another between the read and the write that replaces what was read.
 /// __syncthreads makes a block's writes visible to the block; a fence adds nothing to the result here and is there for
 /// its price: __threadfence_block orders what other threads of the block see, __threadfence what the whole GPU sees.
-/// Source: Blakely, "Potential global memory access problem" and "Global memory access visibility".
+/// Source: Blakely, "Global memory access visibility".
 #include "gpu/exchange/ring.hpp"
 
 namespace rung {
@@ -37,7 +36,7 @@ const bool added = add_gpu_kernel({
     .title = "global memory",
     .idea =
         "Neighbours exchange through global memory, with two block barriers and, if asked for, a fence in each round.",
-    .source = {{"blakely", "Global memory correctness"}},
+    .source = {{"blakely", "Global memory access visibility"}},
     .tunables = {{.name = "block", .values = RingBlocks::values(), .what = "threads a block"},
                  {"fence", words({"none", "block", "device"})}},
     .gpu =

@@ -1,5 +1,5 @@
-/// Faults of __syncthreads in shared memory: no barrier between a write and another thread's read, or between a read
-/// and the write that replaces what was read.
+/// Faults of __syncthreads: no barrier between a write and another thread's read, or between a read and the write that
+/// replaces what was read.
 #include "tests/emulator/faulty/faulty.hpp"
 
 namespace rung {
@@ -72,33 +72,37 @@ const bool across_warps = add_faulty({.name = "warp_barrier_for_a_block",
                                       .run = on_buffers(from_the_next_warp<false>),
                                       .right = on_buffers(from_the_next_warp<true>)});
 
-template <bool kAfterLoad, bool kAfterUse>
-__global__ void neighbour(const mem<float>* x, const mem<float>* y, mem<float>* out) {
-  __shared__ mem<float> array[kThreads];
+/// The course's example as it stands there: each thread multiplies its element by the number of its left neighbour,
+/// which that neighbour stores in it; the last thread's neighbour has an element of its own.
+/// Source: Blakely, "Potential global memory access problem".
+template <bool kFirst, bool kSecond>
+__global__ void times_left_number(mem<int>* array) {
   const int i = threadIdx.x;
-  array[i] = x[i] * y[i];
-  if constexpr (kAfterLoad) __syncthreads();
-  const reg<float> next = array[(i + 1) % kThreads];
-  if constexpr (kAfterUse) __syncthreads();
-  array[i] = next;
-  out[i] = array[i];
+  const int x = array[i];
+  if constexpr (kFirst) __syncthreads();
+  array[i + 1] = i;
+  if constexpr (kSecond) __syncthreads();
+  const int y = array[i];
+  array[i] = x * y;
 }
 
-const bool neighbour_load = add_faulty({.name = "neighbour_without_first_barrier",
-                                        .what = "array[i] = x * y, then the neighbour’s element with no barrier before",
-                                        .findings = kUnordered,
-                                        .buffer = "array",
-                                        .launch = {{1}, {kThreads}},
-                                        .buffers = {{"x", kBytes}, {"y", kBytes}, {"out", kBytes}},
-                                        .run = on_buffers(neighbour<false, true>),
-                                        .right = on_buffers(neighbour<true, true>)});
-const bool neighbour_use = add_faulty({.name = "neighbour_without_second_barrier",
-                                       .what = "the neighbour’s element is read, then array[i] replaced, no barrier",
-                                       .findings = kUnordered,
-                                       .buffer = "array",
-                                       .launch = {{1}, {kThreads}},
-                                       .buffers = {{"x", kBytes}, {"y", kBytes}, {"out", kBytes}},
-                                       .run = on_buffers(neighbour<true, false>)});
+const std::vector<FaultyBuffer> kArray = {{"array", kBytes + sizeof(int)}};
+
+const bool left_number_first = add_faulty({.name = "left_number_without_first_barrier",
+                                           .what = "array[i + 1] = i while the neighbour has yet to read its element",
+                                           .findings = kUnordered,
+                                           .buffer = "array",
+                                           .launch = {{1}, {kThreads}},
+                                           .buffers = kArray,
+                                           .run = on_buffers(times_left_number<false, true>),
+                                           .right = on_buffers(times_left_number<true, true>)});
+const bool left_number_second = add_faulty({.name = "left_number_without_second_barrier",
+                                            .what = "array[i] is read while the neighbour has yet to store it",
+                                            .findings = kUnordered,
+                                            .buffer = "array",
+                                            .launch = {{1}, {kThreads}},
+                                            .buffers = kArray,
+                                            .run = on_buffers(times_left_number<true, false>)});
 
 constexpr int kSize = 32, kTile = 16;
 constexpr std::size_t kMatrix = kSize * kSize * sizeof(float);

@@ -254,6 +254,32 @@ const bool mixed = add_faulty({.name = "atomic_and_plain_read",
                                .run = on_buffers(running_total<true>),
                                .right = on_buffers(running_total<false>)});
 
+constexpr int kWidth = 4, kTileWidth = 2;
+constexpr std::size_t kMatrix = kWidth * kWidth * sizeof(int);
+
+/// Source: Zhou, "Matrix Multiply": the kernel, and its launch, which passes the width of a tile for the matrix's.
+__global__ void product_of_width(const mem<int>* a, const mem<int>* b, mem<int>* c, int width) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int col = blockIdx.x * blockDim.x + threadIdx.x;
+  int sum = 0;
+  for (int k = 0; k < width; ++k) sum += a[row * width + k] * b[k * width + col];
+  c[row * width + col] = sum;
+}
+template <int kPassed>
+void multiply_with_width(const Call& call) {
+  launch(call, product_of_width, call.operand<const mem<int>>(0), call.operand<const mem<int>>(1),
+         call.operand<mem<int>>(2), kPassed);
+}
+
+const bool passed_tile_width = add_faulty({.name = "tile_width_passed_for_width",
+                                           .what = "a product that is launched with a tile’s width for the matrix’s",
+                                           .findings = kBetween,
+                                           .buffer = "c",
+                                           .launch = {{kWidth / kTileWidth, kWidth / kTileWidth}, {kTileWidth, kTileWidth}},
+                                           .buffers = {{"a", kMatrix}, {"b", kMatrix}, {"c", kMatrix}},
+                                           .run = multiply_with_width<kTileWidth>,
+                                           .right = multiply_with_width<kWidth>});
+
 /// Blocks count up to a limit, one after another under a lock. One that finds the limit reached has nothing to add; if
 /// it returns at once, the lock is never free again, and the next block waits for ever.
 template <bool kGivesBack>

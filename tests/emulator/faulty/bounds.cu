@@ -72,6 +72,23 @@ const bool unguarded = add_faulty({.name = "missing_guard",
                                    .run = on_buffers(scaled<false>),
                                    .right = on_buffers(scaled<true>)});
 
+/// Each thread stores its number in the next element: the last one has none, unless the array is one longer.
+/// Source: Blakely, "Potential global memory access problem".
+template <bool kGuard>
+__global__ void number_to_the_right(mem<int>* array) {
+  const int i = threadIdx.x;
+  if (!kGuard || i + 1 < kSize) array[i + 1] = i;
+}
+
+const bool number_beyond = add_faulty({.name = "left_number_beyond_the_array",
+                                       .what = "array[i + 1] = i by the last thread of as many as there are elements",
+                                       .findings = kOutside,
+                                       .buffer = "array",
+                                       .launch = {{1}, {kSize}},
+                                       .buffers = {{"array", kSize * sizeof(int)}},
+                                       .run = on_buffers(number_to_the_right<false>),
+                                       .right = on_buffers(number_to_the_right<true>)});
+
 template <bool kRight>
 __global__ void shared_beyond(const mem<float>* in, mem<float>* out) {
   __shared__ mem<float> tile[kSize];

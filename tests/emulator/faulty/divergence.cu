@@ -120,6 +120,32 @@ const bool old_reduction = add_faulty({.name = "warp_reduction_without_syncwarp"
                                        .run = on_buffers(warp_tree_sum<false>),
                                        .right = on_buffers(warp_tree_sum<true>)});
 
+constexpr int kTile = 16;
+constexpr std::size_t kTileBytes = kTile * kTile * sizeof(float);
+
+/// Half a warp loads a row of the tile of A and reads it: without a barrier, as in the course, it relies on lockstep.
+/// Source: Blakely, "Using shared memory" (CUDA Best Practices Guide, coalescedMultiply).
+template <bool kBarrier>
+__global__ void product_by_tile_of_a(const mem<float>* a, const mem<float>* b, mem<float>* c) {
+  __shared__ mem<float> tile[kTile][kTile];
+  const int tx = threadIdx.x;
+  const int ty = threadIdx.y;
+  tile[ty][tx] = a[ty * kTile + tx];
+  if constexpr (kBarrier) __syncwarp();
+  reg<float> sum = 0;
+  for (int i = 0; i < kTile; ++i) sum += tile[ty][i] * b[i * kTile + tx];
+  c[ty * kTile + tx] = sum;
+}
+
+const bool tile_of_a = add_faulty({.name = "tile_of_a_without_barrier",
+                                   .what = "skinny product: a warp reads its rows of A’s tile with no barrier after loading them",
+                                   .findings = kUnordered,
+                                   .buffer = "tile",
+                                   .launch = {{1}, {kTile, kTile}},
+                                   .buffers = {{"a", kTileBytes}, {"b", kTileBytes}, {"c", kTileBytes}},
+                                   .run = on_buffers(product_by_tile_of_a<false>),
+                                   .right = on_buffers(product_by_tile_of_a<true>)});
+
 /// In the faulty one the last lane goes on alone, while the first reads what it writes.
 template <bool kRight>
 __global__ void partial_syncwarp(const mem<int>* in, mem<int>* out) {

@@ -49,7 +49,7 @@ using Words = std::vector<std::uint32_t>;
 /// these. All others: zeros, as in a single run.
 Words initial(const FaultyBuffer& buffer) {
   Words words(buffer.bytes / sizeof(std::uint32_t), 0);
-  constexpr std::string_view kInputs[] = {"in", "a", "b", "x", "y"};
+  constexpr std::string_view kInputs[] = {"in", "a", "b", "array"};
   const bool is_input = std::find(std::begin(kInputs), std::end(kInputs), buffer.name) != std::end(kInputs);
   for (std::size_t i = 0; is_input && i < words.size(); ++i)
     words[i] = i % 3 == 2 ? 0 : std::bit_cast<std::uint32_t>(1.0f + static_cast<float>(i % 61));

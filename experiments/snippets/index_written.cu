@@ -1,0 +1,2 @@
+// A kernel writes a member of threadIdx.
+__global__ void move() { threadIdx.x = 0; }
