@@ -266,19 +266,25 @@ def _fault_table(view: View) -> list[Table]:
     if not file:
         return []
     faults: dict[str, dict] = {}
-    for name, wrong in file.wrong.items():
+    for name, outcome in file.outcomes.items():
         seen = {t: v.found for hazards in view.companions.hazards if name in hazards.kernels
                 for t, v in hazards.kernels[name].verdicts.items()}
         what = next((hazards.kernels[name].what for hazards in view.companions.hazards
                      if name in hazards.kernels and hazards.kernels[name].what), name.replace("_", " "))
         others = [t for t, found in seen.items() if found and t != "emulator"]
         faults[name] = {"fault": name, "what": what, "emulator": seen.get("emulator"),
-                        "sanitizer": words.joined(others) if any(t != "emulator" for t in seen) else None, "wrong": wrong}
+                        "sanitizer": words.joined(others) if any(t != "emulator" for t in seen) else None, "wrong": outcome.wrong, "outcome": _outcome(outcome)}
     rows = list(faults.values())
     return [Table(f"{view.name}_faults", f"The planted faults, each launched {numbers.grouped(file.launches)} times without any tool: results that differ "
-                  "from those of the corrected kernel (–: it cannot be told, since the kernel does not end, fails, has no corrected version or stores "
-                  f"elsewhere than that). A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
+                  "from those of the corrected kernel, or what happened instead. A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
                   "as in the emulator’s own section.", (
                       Column("what", "fault", right=False, wide=True), Column("emulator", "emulator", lambda v: "found" if v else "–", right=False),
                       Column("sanitizer", "compute-sanitizer", lambda v: v or "–", right=False),
-                      Column("wrong", f"wrong of {numbers.grouped(file.launches)}", numbers.grouped)), rows, most=len(rows))]
+                      Column("outcome", f"wrong of {numbers.grouped(file.launches)}")), rows, most=len(rows))]
+
+
+def _outcome(outcome) -> str:
+    """'611', 'never ends', 'cudaErrorIllegalAddress', else why results were not counted."""
+    if outcome.wrong is not None:
+        return numbers.grouped(outcome.wrong)
+    return "never ends" if outcome.hangs else outcome.error or outcome.failed

@@ -1,10 +1,9 @@
-#include "gpu/call_facts.hpp"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <vector>
 
+#include "gpu/call_facts.hpp"
 #include "gpu/cuda_error.hpp"
 
 namespace rung {
@@ -14,6 +13,7 @@ constexpr int kRepetitions = 9, kEvents = 256;
 constexpr long long kSpin = 1 << 20;  // clocks: about half a millisecond
 
 __device__ int kept;
+__constant__ int addend;
 
 __global__ void spin(long long clocks) {
   const long long begin = clock64();
@@ -21,7 +21,7 @@ __global__ void spin(long long clocks) {
   }
 }
 __global__ void store_kept(int value) { kept = value; }
-__global__ void double_kept() { kept *= 2; }
+__global__ void add_to_kept() { kept += addend; }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -69,11 +69,15 @@ double event_step() {
   return least * 1e-3;
 }
 
-bool keeps_variable() {
+/// Three launches after the host has stored a constant once.
+bool keeps_variables() {
+  const int constant = 10;
   int found = 0;
   std::size_t bytes = 0;
-  store_kept<<<1, 1>>>(21);
-  double_kept<<<1, 1>>>();
+  check_cuda(cudaMemcpyToSymbol(addend, &constant, sizeof constant), "storing a __constant__ variable");
+  store_kept<<<1, 1>>>(22);
+  add_to_kept<<<1, 1>>>();
+  add_to_kept<<<1, 1>>>();
   check_cuda(cudaMemcpyFromSymbol(&found, kept, sizeof found), "reading a __device__ variable");
   check_cuda(cudaGetSymbolSize(&bytes, kept), "asking for the size of a __device__ variable");
   return found == 42 && bytes == sizeof found;
@@ -93,7 +97,7 @@ CallFacts call_facts() {
     CallFacts facts;
     time_launches(facts);
     facts.event_step_seconds = event_step();
-    facts.keeps_variable = keeps_variable();
+    facts.keeps_variables = keeps_variables();
     facts.resets_error = resets_error();
     return facts;
   }();

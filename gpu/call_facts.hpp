@@ -5,11 +5,11 @@
 namespace rung {
 
 struct CallFacts {
-  double launch_seconds = 0;        ///< of the host, until the launch of a kernel returns
-  double launched_seconds = 0;      ///< of the host, until that kernel has ended
-  double event_step_seconds = 0;    ///< the smallest difference between the times of two events
-  bool keeps_variable = false;      ///< a __device__ variable has in one launch what another launch stored there
-  bool resets_error = false;        ///< cudaGetLastError returns an error of a call once, then success
+  double launch_seconds = 0;      ///< of the host, until the launch of a kernel returns
+  double launched_seconds = 0;    ///< of the host, until that kernel has ended
+  double event_step_seconds = 0;  ///< the smallest difference between the times of two events
+  bool keeps_variables = false;   ///< __device__ and __constant__ variables keep their values from launch to launch
+  bool resets_error = false;      ///< cudaGetLastError returns an error of a call once, then success
 };
 
 /// Found out once in a process, in a few hundredths of a second. Throws Error if a call fails that should not.

@@ -384,7 +384,7 @@ nlohmann::json Gpu::context() const {
   context["gpu_launch_s"] = facts.launch_seconds;
   context["gpu_launched_kernel_s"] = facts.launched_seconds;
   context["gpu_event_step_s"] = facts.event_step_seconds;
-  context["gpu_keeps_device_variable"] = facts.keeps_variable;
+  context["gpu_keeps_variables"] = facts.keeps_variables;
   context["gpu_resets_last_error"] = facts.resets_error;
   if (const std::optional<PcieLink> link = nvml_.pcie_link()) {
     context["gpu_pcie_generation"] = link->generation;

@@ -27,15 +27,17 @@ const bool added = add_gpu_kernel({
     .idea = "One block: each thread stores its number in its right neighbour's element, between two barriers.",
     .source = {{"blakely", "Potential global memory access problem"}},
     .type = Type::int32,
-    .gpu =
-        {
-            .launch = [](const Params& p) { return Launch{{1}, {static_cast<unsigned>(p.at("n"))}}; },
-            .requested =
-                [](const Params& p) {
-                  const double bytes = 4.0 * p.at("n");
-                  return Traffic{.loaded = 3 * bytes, .stored = 3 * bytes};
-                },
-        },
+    .gpu = {
+        .launch =
+            [](const Params& p) {
+              return Launch{{1}, {static_cast<unsigned>(p.at("n"))}};
+            },
+        .requested =
+            [](const Params& p) {
+              const double bytes = 4.0 * p.at("n");
+              return Traffic{.loaded = 3 * bytes, .stored = 3 * bytes};
+            },
+    },
     .run =
         [](const Call& call) {
           launch(call, times_left_number, call.operand<const mem<int>>(0), call.operand<mem<int>>(1));

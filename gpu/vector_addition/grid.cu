@@ -17,7 +17,7 @@ const bool added = add_gpu_kernel({
     .title = "a thread an element",
     .idea = "As many blocks as the elements need, one element for each thread, with a check for the last block.",
     .source = {{"blakely"}, {"imam2022"}},
-    .tunables = {{"threads", {256, 128, 512, 1024}}},
+    .tunables = {{"threads", {256, 128, 250, 512, 1000, 1024}}},
     .gpu = {
         .launch =
             [](const Params& p) {

@@ -20,7 +20,8 @@ AT_HOME = "at home"
 MACHINE_LESS = (9, 0)
 """The compute capability that the emulator counts as and experiments/snippets/compile.py compiles for."""
 PROFILED, RECORDED_AGAIN = "bash experiments/profile.sh", "a new run has it"
-TOLD_BY = {"fault": "bash experiments/record.sh asks the emulator", "compiles": "python3 experiments/snippets/compile.py asks the compilers"}
+TOLD_BY = {"fault": "bash experiments/record.sh asks the emulator", "launched": "bash experiments/record.sh launches it on a GPU",
+           "compiles": "python3 experiments/snippets/compile.py asks the compilers"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def sides(entry: Entry) -> set[str]:
     """Whose measurements decide: the 'gpu', the 'cpu', both, or neither."""
     subjects = [c.subject for c in entry.calls("measured")]
     models = [c for kind in KINDS for c in entry.calls(kind) if c.name in MODEL_CALLS]
-    is_gpu = any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.subject == HERE for c in models) or (entry.said_of and models)
+    is_gpu = (any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.name == "launched" for c in entry.calls("measured"))
+              or any(c.subject == HERE for c in models) or (entry.said_of and models))
     return {side for side, is_so in (("gpu", is_gpu), ("cpu", any(s.startswith("cpu/") for s in subjects))) if is_so}
 
 

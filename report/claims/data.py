@@ -11,7 +11,7 @@ from report.claims.expression import Call, nearest
 from report.claims.said_of import version
 from report.claims.values import Fault, Value, exact, of_rate, of_time
 from report.data import counted
-from report.data.companions import CompilerFile
+from report.data.companions import CompilerFile, WrongResults
 from report.data.records import COUNT, HOT, SQUARE, CounterFile, HazardFile, Point, Run
 from report.data.view import whole_machine
 
@@ -54,6 +54,7 @@ class Data:
     counters: tuple[CounterFile, ...] = ()
     hazards: tuple[HazardFile, ...] = ()
     compilers: tuple[CompilerFile, ...] = ()
+    wrong_results: tuple[WrongResults, ...] = ()
     _by_kernel: dict[int, dict[str, list[Point]]] = field(default_factory=dict)
 
     def machines(self, sides: set[str]) -> list[Machine]:
@@ -119,6 +120,8 @@ def value(call: Call, machine: Machine, experiment: str, data: Data) -> tuple[Va
         return exact(_fault(call, data)), None
     if call.name == "compiles":
         return exact(_compiles(call, data)), None
+    if call.name == "launched":
+        return exact(_launched(call, machine, data)), None
     point = _point(call, machine, experiment, data)
     if call.name == "rate":
         return of_rate(point), point
@@ -223,6 +226,21 @@ def _fault(call: Call, data: Data) -> float:
             return float(fault.verdicts[EMULATOR].found)
     known = {name for file in data.hazards for name in file.kernels}
     raise Missing(f"planted fault {call.subject} among the emulator’s{nearest(call.subject, known)}")
+
+
+def _launched(call: Call, machine: Machine, data: Data) -> float:
+    """Of a planted fault on this GPU: in how many `launches` the result was `wrong`, whether it `hangs`, whether a later
+    call returned an `error`."""
+    mine = [file for file in data.wrong_results if file.machine.lower() == machine.gpu.lower()]
+    for file in sorted(mine, key=lambda f: (f.date, str(f.path)), reverse=True):
+        if outcome := file.outcomes.get(call.subject):
+            known = {"launches": file.launches, "wrong": outcome.wrong, "hangs": outcome.hangs, "error": bool(outcome.error)}
+            if call.field not in known:
+                raise Fault(f"launched() has no field '{call.field}'{nearest(call.field, known)}")
+            if known[call.field] is None:
+                raise Missing(f"number of wrong results of {call.subject}, which {outcome.failed}")
+            return float(known[call.field])
+    raise Missing(f"launches of the planted fault {call.subject}")
 
 
 def _compiles(call: Call, data: Data) -> float:

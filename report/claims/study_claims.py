@@ -40,7 +40,7 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
             return getattr(module.of(view), function)(view)
         except UNUSABLE as error:
             raise Fault(f"{entry.judge}() cannot judge these results: {why(error)}") from error
-    return of_data(entries, Data(study.runs, study.counters, study.hazards, compilers(study)), judge)
+    return of_data(entries, Data(study.runs, study.counters, study.hazards, compilers(study), study.wrong_results), judge)
 
 
 def of_study(study: Study) -> list[Finding]:

@@ -46,6 +46,7 @@ class Study:
     compilers: tuple[CompilerFile, ...] = ()
     twins: TwinsFile | None = None
     """The newest that was measured along with the results, else the newest recorded one."""
+    wrong_results: tuple[WrongResults, ...] = ()
 
     @property
     def parts(self) -> list[Part]:
@@ -99,7 +100,7 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
                  tuple(run for found in (live, stored) for run in sorted(
                      found.runs, key=lambda r: (r.complete, r.date, str(r.path)), reverse=True)),
                  tuple(live.counters + stored.counters), tuple(live.hazards + stored.hazards),
-                 tuple(live.compilers + stored.compilers), _twins(live, stored))
+                 tuple(live.compilers + stored.compilers), _twins(live, stored), tuple(live.wrong_results + stored.wrong_results))
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:

@@ -3,6 +3,7 @@ twins."""
 
 from __future__ import annotations
 
+import re
 import reprlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +13,39 @@ from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRa
                                  Verdict)
 
 
+OTHER_ELEMENTS, HANGS, LOST = "stores other elements than its right twin", "did not end in time", "failed while running"
+"""What tests/emulator/faulty/ says of a planted fault in place of a number of wrong results."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the launches of a planted fault. `wrong`: results that differ from its right twin's; None where they
+    were not counted, and `failed` says why."""
+
+    wrong: int | None
+    failed: str = ""
+
+    @property
+    def hangs(self) -> bool:
+        """It did not end, and was ended from outside."""
+        return self.failed == HANGS
+
+    @property
+    def error(self) -> str:
+        """CUDA's name of the error that a call after the launch returned, and that asking for it does not reset."""
+        found = re.search(r"\((\w+)\)$", self.failed)
+        return found.group(1) if found and LOST in self.failed else ""
+
+
 @dataclass(frozen=True)
 class WrongResults:
-    """How many results of a planted fault were wrong in so many launches on a GPU; None where that cannot be told."""
+    """What came of so many launches of each planted fault on a GPU."""
 
     path: Path
     machine: str
     date: str
     launches: int
-    wrong: dict[str, int | None]
+    outcomes: dict[str, Outcome]
 
 
 @dataclass(frozen=True)
@@ -136,13 +161,14 @@ def _wrong_results(path: Path, data: dict) -> WrongResults:
     if not isinstance(rows, dict) or not all(isinstance(v, dict) for v in rows.values()):
         raise InputError(path, "wrong_results", "not a table of tables")
     launches = whole(path, data, "launches", "file")
-    wrong = {}
+    outcomes = {}
     for name, row in rows.items():
         number = row.get("wrong")
         if number is not None and not (is_number(number) and 0 <= number <= launches):
             raise InputError(path, f"wrong_results[{name[:60]!r}].wrong", f"{reprlib.repr(number)} is no number of launches")
-        wrong[name] = None if number is None else int(number)
-    return WrongResults(path, text(path, data, "machine", "file"), date(path, data, "file"), launches, wrong)
+        failed = str(row.get("failed") or "")
+        outcomes[name] = Outcome(launches if failed == OTHER_ELEMENTS else None if number is None else int(number), failed)
+    return WrongResults(path, text(path, data, "machine", "file"), date(path, data, "file"), launches, outcomes)
 
 
 def _compiler_file(path: Path, data: dict) -> CompilerFile:

@@ -60,7 +60,8 @@ def claims(folder, *runs, companions=(), judged_by=lambda entry, machine: None, 
     for name, data in companions:
         write(folder / "in" / name, data)
     found = find([folder / "in"])
-    return literature.findings(entries.load(file).values(), Data(tuple(found.runs), tuple(found.counters), tuple(found.hazards), tuple(found.compilers)),
+    return literature.findings(entries.load(file).values(), Data(tuple(found.runs), tuple(found.counters), tuple(found.hazards), tuple(found.compilers),
+                                                                     tuple(found.wrong_results)),
                                judged_by)
 
 
@@ -370,6 +371,22 @@ def test_counts_faults_and_counters(tmp_path):
     assert claims(tmp_path, run, companions=extra, counted="fault(race) and not fault(race_right)")[0].verdict == HOLDS
     assert claims(tmp_path, run, companions=extra, counted="not fault(race)")[0].counted == "no"
     assert claims(tmp_path, run, companions=extra, stated=7, measured="counters(gpu/matmul/naive).dram_bytes")[0].verdict == HOLDS
+
+
+def test_planted_faults_that_were_launched(tmp_path):
+    rows = {"race": {"wrong": 12}, "hangs": {"failed": "did not end in time"},
+            "stray": {"failed": "stray: failed while running: an illegal memory access was encountered (cudaErrorIllegalAddress)"}}
+    extra = [("wrong_results.json", {"machine": GPU, "date": "2026-01-02", "launches": 1000, "wrong_results": rows})]
+    run = products({"naive": {64: 100}})
+    for expression, verdict in (("launched(hangs).hangs and launched(stray).error and not launched(race).error", HOLDS), ("launched(race).wrong == 0", FAILS)):
+        found, = claims(tmp_path, run, companions=extra, measured=expression)
+        assert found.verdict == verdict and found.machine and found.machine != "any"
+    found, = claims(tmp_path, run, companions=extra, measured="launched(hangs).wrong > 0")
+    assert found.verdict == UNTESTED and "did not end in time" in found.why
+    found, = claims(tmp_path, run, companions=extra, measured="launched(other).wrong > 0")
+    assert found.verdict == UNTESTED and "record.sh" in found.why
+    found, = claims(tmp_path, run, companions=extra, measured="launched(race).wrongs > 0")
+    assert "no field 'wrongs'; did you mean 'wrong'?" in found.fault
 
 
 def test_snippets(tmp_path):

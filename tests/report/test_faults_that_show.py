@@ -10,7 +10,9 @@ from report.experiment import Table
 from report.sections.contributions import contributions
 
 FAULTS = {"missing_syncwarp": {"wrong": 0}, "last_block_without_fence": {"wrong": 12}, "last_block_with_block_fence": {"wrong": 1000},
-          "barrier_in_branch": {"failed": "did not end in time"}}
+          "barrier_in_branch": {"failed": "stores other elements than its right twin"}, "barrier_in_uneven_loop": {"failed": "did not end in time"},
+          "misaligned_vector": {"failed": "misaligned_vector: failed while running: misaligned address (cudaErrorMisalignedAddress)"},
+          "runaway": {"failed": "no right twin"}}
 
 
 def section_of(folder, wrong=FAULTS, found=True):
@@ -33,7 +35,22 @@ def test_wrong_results_stand_beside_the_findings(tmp_path):
     section = section_of(tmp_path)
     rows = {row["fault"]: row for row in table(section).rows}
     assert rows["last_block_without_fence"]["wrong"] == 12 and rows["last_block_without_fence"]["emulator"]
-    assert rows["barrier_in_branch"]["wrong"] is None
+    assert rows["barrier_in_branch"]["wrong"] == 1000  # no result can be the right one
+    assert rows["barrier_in_uneven_loop"]["wrong"] is None
+
+
+def test_what_was_not_counted_is_shown_by_its_outcome(tmp_path):
+    shown = {row["fault"]: row["outcome"] for row in table(section_of(tmp_path)).rows}
+    assert shown == {"missing_syncwarp": "0", "last_block_without_fence": "12", "last_block_with_block_fence": "1000", "barrier_in_branch": "1000",
+                     "barrier_in_uneven_loop": "never ends", "misaligned_vector": "cudaErrorMisalignedAddress", "runaway": "no right twin"}
+
+
+@pytest.mark.parametrize("name, hangs, error, wrong", (
+    ("barrier_in_uneven_loop", True, "", None), ("misaligned_vector", False, "cudaErrorMisalignedAddress", None), ("barrier_in_branch", False, "", 1000),
+    ("last_block_without_fence", False, "", 12)))
+def test_outcomes_of_launches(tmp_path, name, hangs, error, wrong):
+    found = load(tmp_path / "x.json", {"machine": GPU, "date": "2026-01-02", "launches": 1000, "wrong_results": FAULTS}).outcomes[name]
+    assert (found.hangs, found.error, found.wrong) == (hangs, error, wrong)
 
 
 def test_without_launches_there_is_no_table(tmp_path):

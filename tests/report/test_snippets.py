@@ -37,6 +37,16 @@ def test_options_stand_in_the_snippet(tmp_path):
     assert "-I/cuda/include" in script.command(made, "/cuda/bin/nvcc") and script.command(made, "/cuda/bin/nvcc")[0] != "/cuda/bin/nvcc"
 
 
+@needs_nvcc
+@pytest.mark.parametrize("line, compiles", (("// ptx: ld\\.global\\.v4", True), ("// ptx: ld\\.global\\.v2", False), ("// not in ptx: call", True),
+                                            ("// not in ptx: ld\\.global", False)))
+def test_the_instructions_decide_where_a_snippet_names_them(tmp_path, line, compiles):
+    made = tmp_path / "one.cu"
+    made.write_text(f"{line}\n// One.\n__global__ void copy(const float4* a, float4* b) {{ *b = *a; }}\n", encoding="utf-8")
+    told = script.entry(made, script.nvcc())
+    assert told["compiles"] == compiles and ("in its PTX" in told.get("message", "")) != compiles
+
+
 def test_wrong_usage(capsys):
     assert script.main([]) == 2 and capsys.readouterr().err
 

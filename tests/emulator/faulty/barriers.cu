@@ -98,7 +98,7 @@ const bool left_number_first = add_faulty({.name = "left_number_without_first_ba
                                            .right = on_buffers(times_left_number<true, true>)});
 const bool left_number_second = add_faulty({.name = "left_number_without_second_barrier",
                                             .what = "array[i] is read while the neighbour has yet to store it",
-                                            .findings = kUnordered,
+                                            .findings = {"read after write", "write after read", "write after write"},
                                             .buffer = "array",
                                             .launch = {{1}, {kThreads}},
                                             .buffers = kArray,

@@ -271,14 +271,15 @@ void multiply_with_width(const Call& call) {
          call.operand<mem<int>>(2), kPassed);
 }
 
-const bool passed_tile_width = add_faulty({.name = "tile_width_passed_for_width",
-                                           .what = "a product that is launched with a tile’s width for the matrix’s",
-                                           .findings = kBetween,
-                                           .buffer = "c",
-                                           .launch = {{kWidth / kTileWidth, kWidth / kTileWidth}, {kTileWidth, kTileWidth}},
-                                           .buffers = {{"a", kMatrix}, {"b", kMatrix}, {"c", kMatrix}},
-                                           .run = multiply_with_width<kTileWidth>,
-                                           .right = multiply_with_width<kWidth>});
+const bool passed_tile_width =
+    add_faulty({.name = "tile_width_passed_for_width",
+                .what = "a product that is launched with a tile’s width for the matrix’s",
+                .findings = kBetween,
+                .buffer = "c",
+                .launch = {{kWidth / kTileWidth, kWidth / kTileWidth}, {kTileWidth, kTileWidth}},
+                .buffers = {{"a", kMatrix}, {"b", kMatrix}, {"c", kMatrix}},
+                .run = multiply_with_width<kTileWidth>,
+                .right = multiply_with_width<kWidth>});
 
 /// Blocks count up to a limit, one after another under a lock. One that finds the limit reached has nothing to add; if
 /// it returns at once, the lock is never free again, and the next block waits for ever.

@@ -137,14 +137,15 @@ __global__ void product_by_tile_of_a(const mem<float>* a, const mem<float>* b, m
   c[ty * kTile + tx] = sum;
 }
 
-const bool tile_of_a = add_faulty({.name = "tile_of_a_without_barrier",
-                                   .what = "skinny product: a warp reads its rows of A’s tile with no barrier after loading them",
-                                   .findings = kUnordered,
-                                   .buffer = "tile",
-                                   .launch = {{1}, {kTile, kTile}},
-                                   .buffers = {{"a", kTileBytes}, {"b", kTileBytes}, {"c", kTileBytes}},
-                                   .run = on_buffers(product_by_tile_of_a<false>),
-                                   .right = on_buffers(product_by_tile_of_a<true>)});
+const bool tile_of_a =
+    add_faulty({.name = "tile_of_a_without_barrier",
+                .what = "skinny product: a warp reads its rows of A’s tile with no barrier after loading them",
+                .findings = kUnordered,
+                .buffer = "tile",
+                .launch = {{1}, {kTile, kTile}},
+                .buffers = {{"a", kTileBytes}, {"b", kTileBytes}, {"c", kTileBytes}},
+                .run = on_buffers(product_by_tile_of_a<false>),
+                .right = on_buffers(product_by_tile_of_a<true>)});
 
 /// In the faulty one the last lane goes on alone, while the first reads what it writes.
 template <bool kRight>
