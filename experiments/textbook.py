@@ -7,6 +7,7 @@ the width of the tile times the part of the naive kernel's bytes that come from 
 
 from dataclasses import dataclass
 
+from report.data.statistics import TOO_FEW
 from report.experiment import (COLD, Column, Figure, Part, Point, Ratio, Section, Table, View, judge, numbers, ratio,
                                use, words)
 
@@ -191,9 +192,8 @@ def _bytes(part: Part, p: Point) -> Bytes | None:
 
 
 def _base(measured: list[Setting]) -> Setting | None:
-    """The plain one whose bytes are known, at the largest size; else any plain one."""
-    plain = [s for s in measured if s.is_plain]
-    return max((s for s in plain if all(s.bytes)), key=lambda s: s.naive.n or 0, default=max(plain, key=lambda s: s.naive.n or 0, default=None))
+    """The plain one whose bytes are known, else one with enough samples for a test, at the largest size."""
+    return max((s for s in measured if s.is_plain), key=lambda s: (all(s.bytes), s.ratio.verdict != TOO_FEW, s.naive.n or 0), default=None)
 
 
 def _telling(settings: list[Setting]) -> list[Setting]:

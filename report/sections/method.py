@@ -32,7 +32,8 @@ def method(study: Study) -> list[dict]:
             "interleaved, they take their samples in turns, in an order that changes from turn to turn."),
         blocks.paragraph(
             "Statistics (Hoefler and Belli, 2015). All values in text, tables and figures are medians; upright or level bars are their "
-            "95\u00a0% intervals by ranks within the run, given from "
+            "95\u00a0% intervals by ranks within the run. Unsettled, and drawn hollow, are points whose sampling ended before the median, or "
+            "the ratios that it was to go on for, settled. Intervals are given from "
             f"{FEWEST_FOR_INTERVAL} samples on; no normality is assumed and no sample is dropped. Samples that follow "
             "each other are correlated, and count for as many independent ones as the correlation from one to the next "
             "leaves; where that is fewer than six, the interval is their whole range. An interval tells how steady a "

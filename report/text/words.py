@@ -67,8 +67,7 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
 def _unsettled(number: int, of: int, hollow: bool) -> str:
     if not number:
         return ""
-    return " Hollow: sampling ended before the median settled." if hollow else (
-        f" At {number} of {counted(of, 'point')} sampling ended before the median settled.")
+    return " Hollow: unsettled." if hollow else f" {number} of {counted(of, 'point')} unsettled."
 
 
 def share(found: Share | None, digits_only: bool = False) -> str:

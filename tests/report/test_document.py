@@ -47,7 +47,8 @@ def test_every_figure_has_four_files_and_every_table_its_csv(whole):
     assert len(shown) > 10 and files == {f"{name}.{end}" for name in shown for end in ("pdf", "svg", "png", "csv")}
     tables = [p for p in (whole / "tables").iterdir() if p.suffix == ".csv"]
     unprinted = [b for b in blocks(data, "text") if re.search(r"rows in tables/\u200b?\S+\.csv\.$", b["text"])]
-    assert len(tables) == len(blocks(data, "table")) + len(unprinted) and unprinted
+    sentences = [p for p in tables if len(p.read_text().splitlines()) == 2]
+    assert len(tables) == len(blocks(data, "table")) + len(unprinted) + len(sentences) and unprinted
     for path in [*tables, *(whole / "figures").glob("*.csv")]:
         rows = list(csv.reader(path.open()))
         assert len(rows) > 1 and len({len(row) for row in rows}) == 1, path.name
@@ -113,6 +114,17 @@ def test_every_caption_says_where_it_is_from(whole):
         for item in b["items"]:
             assert re.search(r"\d{4}-\d\d-\d\d", item["caption"]), item["caption"]
             assert item["alt"]
+
+
+def test_no_caption_is_a_paragraph(whole):
+    data = json.loads((whole / "report.json").read_text())
+    captions = [item["caption"] for b in blocks(data, "figures") for item in b["items"]] + [b["caption"] for b in blocks(data, "table")]
+    assert max(map(len, captions)) < 620 and sum(map(len, captions)) / len(captions) < 300
+
+
+def test_the_last_page_names_what_to_cite(whole):
+    last = json.loads((whole / "report.json").read_text())["appendix"][-1]["text"]
+    assert re.search(r"commits? [0-9a-f]{10}", last) and re.search(r"\d{4}-\d\d-\d\d", last) and "NVIDIA" in last
 
 
 def test_no_share_exceeds_its_whole(whole):
