@@ -63,7 +63,7 @@ def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> lis
             name = max(peers, key=lambda n: -peers[n].value, default=None)
             share = ladder.part.roofs.of_peak(p)
             rows.append({"type": ladder.type, "format": words.type_name(ladder.type), "size": p.size_text, "n": p.n,
-                         "kernel": p.kernel.name, "title": p.kernel.title, "value": p.value, "unit": p.metric.unit,
+                         "kernel": p.kernel.name, "title": p.kernel.title, "value": p.value, "unit": numbers.unit(p),
                          "share": words.share(share, digits_only=True), "share_of_peak": share and share.value,
                          "share_at_clock": share and share.at_clock, "sm_clock_mhz": p.counters.get("sm_clock_mhz"),
                          "power_w": mean_power(p),
@@ -84,7 +84,7 @@ def _table(view: View, made: list[Ladder]) -> list[Table]:
     return _beside_libraries(f"{view.name}_types", made, _is_of_size,
                              "For each type of the inputs the best rung (none is significantly faster at the ladder’s size) by size, "
                              "beside the measured roof of that type, the same roof at the clock that the rung ran at, and the fastest "
-                             "library in the same order of the operands. W: the board’s mean power. INT8 counts operations on whole numbers.")
+                             "library in the same order of the operands. W: the board’s mean power. INT8: operations on integers, GOP/s.")
 
 
 def _layouts_table(view: View, made: list[Ladder]) -> list[Table]:
@@ -118,7 +118,7 @@ def _figure(view: View, made: list[Ladder]) -> list[Figure]:
         ax = style.axes(fig, 16, 9, 14, 2)
         series = [lines.Series(words.type_name(t), [lines.dot(p, p.n) for p in points]) for t, points in shown.items()]
         lines.draw(ax, series, "N", "Performance", unit=every[0].metric.unit)
-    caption = (f"Rates by size, for each type of its best rung. {words.provenance(made[0].part, every)}")
+    caption = (f"Rates by size, for each type of its best rung{'; INT8: operations on integers, OP/s' if 'int8' in shown else ''}. {words.provenance(made[0].part, every)}")
     return [Figure(f"{view.name}_rates", [r for r in _rows(made, Ladder.is_along) if r["type"] in shown], draw, caption,
                    "Line plot of the fastest kernel’s rate by matrix size, a line for each data type.", height=60, half=True)]
 
@@ -214,7 +214,7 @@ def _error_figure(view: View, part: Part | None) -> list[Figure]:
         for dot in dots:
             marks.draw(ax, dot, sheet)
         marks.label(ax, dots, sheet)
-    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "value": p.value, "unit": p.metric.unit,
+    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "value": p.value, "unit": numbers.unit(p),
              "largest_error": _error(p), "of_inputs": INPUTS.get(p.kernel.type, 0.0), "is_on_front": p in front} for p in shown]
     caption = (f"The price of accuracy at {shown[0].size_text}: rates against the largest error of an element over |A||B|, on random "
                "inputs; for narrower types with the most that rounding two numbers to the type costs. The line joins the kernels that "
@@ -273,7 +273,7 @@ def _error_table(view: View, part: Part | None) -> list[Table]:
     over, errors = _over_library(points), _errors_by_data(part)
     if not points or all(p.kernel.is_library for p in points):
         return []
-    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "value": p.value, "unit": p.metric.unit,
+    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "value": p.value, "unit": numbers.unit(p),
              **ladders.ratio_row("over", over.get(p.name)),
              **{column: e / UNIT for data, column in DATA.items() if (e := errors.get((p.kernel.name, p.size_key, data))) is not None}}
             for p in points]

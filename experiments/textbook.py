@@ -383,19 +383,19 @@ def _row(s: Setting) -> dict:
            "naive_gflops": s.naive.gflops if s.is_measured else None, "tiled_gflops": s.tiled.gflops if s.is_measured else None,
            "naive_limit": s.limits[0], "tiled_limit": s.limits[1], "limits": " / ".join(x or "–" for x in dict.fromkeys(s.limits)) if s.has_factor else "–"}
     for who, found in zip(("naive", "tiled"), s.bytes):
-        row[f"{who}_shares"] = _slashed(found)
         row |= {f"{who}_{level}": found.shares[level] if found else None for level in LEVELS}
     return row
 
 
-def _slashed(found: Bytes | None) -> str | None:
-    return " / ".join(f"{100 * share:.3g}" for share in found.shares.values()) if found else None
-
-
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
-    caption = (f"{what}Who serves the requested bytes, in per cent: merging in a request / L1 / L2 / DRAM; below 0 where more is fetched than was asked for. "
-               "Limits: of the naive and of the tiled kernel. ")
+    caption = (f"{what}Who serves the requested bytes of the naive and of the tiled kernel: merging in a request, L1, L2, DRAM; below 0 where more is "
+               "fetched than was asked for. Limits: of the naive and of the tiled kernel. ")
     caption += _provenance(view, settings)
     return Table(name, caption, (
         Column("setting", "setting", right=False, wide=True), Column("where", "GPU", right=False), Column("factor", "factor", numbers.times),
-        Column("naive_shares", "naive"), Column("tiled_shares", "tiled"), Column("limits", "limits", right=False)), [_row(s) for s in settings])
+        *(Column(f"{who}_{level}", f"{who}: {level}" if level == LEVELS[0] else level, _percent) for who in ("naive", "tiled") for level in LEVELS),
+        Column("limits", "limits", right=False)), [_row(s) for s in settings])
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}\u00a0%"

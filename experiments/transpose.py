@@ -164,7 +164,7 @@ def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) 
     from report.draw import style
     style.row_mark(ax, i, p.value, p.interval, style.SIDE_COLOUR[part.side], p.kernel.is_library)
     texts = [(-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
-             (64, "right", numbers.percent(row["of_copy"]) if row["of_copy"] else "", 1)]
+             (64, "right", numbers.share(row["of_copy"]) if row["of_copy"] else "", 1)]
     texts += [(shift, "right", _few(row[key]) if row[key] is not None else "–", 1)
               for key, shift in places.items() if part.side == "gpu"]
     for shift, side, text, x in texts:

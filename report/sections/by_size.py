@@ -113,7 +113,7 @@ def table(view: View, made: Ladder, word: str) -> Table:
             **{k: v for name, x in r.peers.items() for k, v in ladders.ratio_row(f"over {name}", x).items()}})
     columns = (Column("title", "kernel", right=False, wide=True), Column("requested_bytes_per_element", "B/element", numbers.significant),
                Column("bound", "bound", numbers.bandwidth), Column("gbytes_per_s", "reached", numbers.bandwidth),
-               Column("share", "of the roof", numbers.percent), Column("gain", "gain", numbers.times),
+               Column("share", "of the roof", numbers.share), Column("gain", "gain", numbers.times),
                *(Column(f"over {r.point.kernel.title}", f"over {r.point.kernel.title}", numbers.times) for r in made.peers))
     known = [c for c in columns if any(one.get(c.key) is not None for one in rows)]
     top = roof(part, word)

@@ -108,7 +108,7 @@ def rows(ladder: Ladder) -> list[dict]:
 def _row(ladder: Ladder, r) -> dict:
     p, ends = r.point, r.point.interval or (None, None)
     return {"rung": r.number, "kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text,
-            "mode": p.mode, "threads": p.threads, "value": p.value, "low": ends[0], "high": ends[1], "unit": p.metric.unit,
+            "mode": p.mode, "threads": p.threads, "value": p.value, "low": ends[0], "high": ends[1], "unit": numbers.unit(p),
             "n": p.summary.n, **ratio_row("gain", r.below),
             **{k: v for name, x in r.peers.items() for k, v in ratio_row(f"over {name}", x).items()},
             "share_of_peak": r.share and r.share.value, "share_at_clock": r.share and r.share.at_clock,
@@ -215,7 +215,7 @@ def over_peers(stem: str, ladder: Ladder) -> list[Figure]:
     series = [lines.Series(f"over {name}", [lines.Dot(p.n, peers[name].value, peers[name].low, peers[name].high,
                                                       marker=None if peers[name].is_significant else "x")
                                             for p, peers in square if name in peers]) for name in names]
-    table_ = [{"size": p.size_text, "kernel": p.kernel.name, "type": p.kernel.type, "value": p.value, "unit": p.metric.unit,
+    table_ = [{"size": p.size_text, "kernel": p.kernel.name, "type": p.kernel.type, "value": p.value, "unit": numbers.unit(p),
                **{k: v for name, x in peers.items() for k, v in ratio_row(f"over {name}", x).items()}}
               for p, peers in ladder.over]
     others = [p.size_text for p, peers in ladder.over if not ladder.is_along(p) and peers]
@@ -244,7 +244,7 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
     made = [row | {"of_power_limit": of_power_limit(ladder.part, r.point), "share": words.share(r.share, digits_only=True)}
             for row, r in zip(rows(ladder), ladder.rungs)]
     columns = (Column("rung", "rung", str), Column("title", "kernel", right=False, wide=True),
-               Column("value", ladder.rungs[0].point.metric.unit, numbers.significant), Column("share", "of the roof"),
+               Column("value", numbers.unit(ladder.rungs[0].point), numbers.significant), Column("share", "of the roof"),
                Column("share_at_clock", "at its clock", lambda v: numbers.percent(min(v, 1.0))), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
                Column("power_w", "W", "{:.0f}".format), Column("of_power_limit", "of the limit", numbers.percent),
                Column("limit", "limit or nearest roof", right=False))
@@ -264,7 +264,7 @@ def table(stem: str, ladder: Ladder) -> Table:
     peers, made = [r.point.kernel.title for r in ladder.peers], rows(ladder)
     columns = (
         Column("rung", "rung", str), Column("title", "kernel", right=False, wide=True),
-        Column("value", ladder.rungs[0].point.metric.unit, numbers.significant), Column("gain", "gain", numbers.times),
+        Column("value", numbers.unit(ladder.rungs[0].point), numbers.significant), Column("gain", "gain", numbers.times),
         *(Column(f"over {name}", f"over {name}", numbers.times) for name in peers),
         Column("op_per_byte_requested", "OP/B req.", numbers.significant),
         Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occ.", numbers.percent),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from report.data.records import Metric, Point
+from report.data.roofs import BEYOND
 
 NB = "\u00a0"
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"),
@@ -120,6 +121,11 @@ def percent(fraction: float) -> str:
     if 0 < abs(value) < 1e-3:
         return f"{scientific(value)}{NB}%"
     return f"{value:.0f}{NB}%" if value >= 9.95 else f"{significant(value, 2)}{NB}%"
+
+
+def share(fraction: float) -> str:
+    """Of a roof: what is above it by no more than both vary is as much."""
+    return percent(min(fraction, 1.0)) if fraction <= BEYOND else f"> 100{NB}%"
 
 
 def interval(ends: tuple[float, float] | None, text=significant) -> str:

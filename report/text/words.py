@@ -115,7 +115,7 @@ def limit(use: Use, digits: bool = True) -> str:
     name, part = use.nearest
     if part > BEYOND:
         return f"above the roof of {name} by the counted bytes"
-    amount = f" ({part:.2f})" if digits else ""
+    amount = (f" ({part:.2f})" if part <= 1 else " (at its roof)") if digits else ""
     return f"limited by {name}{amount}" if use.limit else f"nearest roof: {name}{amount}"
 
 

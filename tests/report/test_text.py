@@ -5,6 +5,7 @@ from synthetic import ladder
 
 from report.data.collect import collect
 from report.data.records import Reference
+from report.data.limits import Use
 from report.data.statistics import FASTER, SAME, SLOWER, TOO_FEW, Ratio
 from report.text import numbers, sources, words
 from report.text.blocks import clean
@@ -119,6 +120,11 @@ def test_clean_text(text, shown):
 @pytest.mark.parametrize("type_, text", (("int8", "1.36\u00a0TOP/s"), ("fp8", "1.36\u00a0TFLOP/s"), ("uint32", "1.36\u00a0TOP/s")))
 def test_operations_on_integers_are_no_flop(type_, text):
     assert numbers.flops(1360, type_) == text
+
+
+def test_no_share_of_a_roof_is_above_it():
+    assert [numbers.share(x) for x in (0.72, 1.07, 1.2)] == [f"72{NB}%", f"100{NB}%", f"> 100{NB}%"]
+    assert words.limit(Use({"L1": 1.05}, {})) == "limited by L1 (at its roof)" and words.limit(Use({"L1": 0.85}, {})) == "limited by L1 (0.85)"
 
 
 def test_a_tiny_share_has_a_power_of_ten():
