@@ -19,7 +19,8 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 /// That it has no kernel for a product is known only when it is asked for it.
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) throw LaunchRefused("cuBLAS has no kernel for this product");
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH)
+    throw LaunchRefused("cuBLAS has no kernel for this product");
   throw Error(std::string("cuBLAS, ") + what + ": " + cublasGetStatusString(status));
 }
 

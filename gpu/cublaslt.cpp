@@ -29,6 +29,8 @@ constexpr std::uint32_t kMostAlignment = 256;  // bytes; as cublasLt assumes whe
 
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH)
+    throw LaunchRefused("cublasLt has no kernel for this product");
   throw Error(std::string("cublasLt, ") + what + ": " + cublasGetStatusString(status));
 }
 

@@ -34,6 +34,7 @@ constexpr double kEventResolution = 0.5e-6;    // seconds, of CUDA's events
 constexpr std::int64_t kQueuedRuns = 32;       // runs timed one by one that are queued before the host waits
 constexpr double kLongRun = 0.01;              // seconds; warm caches no longer matter: they are filled within 0.1 ms
 constexpr std::size_t kDirectBytes = 1 << 20;  // copied at once: a few of these are fast either way
+constexpr int kSm90a = 90;                     // of kernels compiled for sm_90a (TMA, wgmma), which no other GPU runs
 constexpr double kEnergySeconds = 0.6;         // six steps of an H200's energy counter
 
 int attribute(int device, cudaDeviceAttr which) {
@@ -239,6 +240,9 @@ std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
   if (capability < kernel.gpu.min_compute_capability)
     return fmt::format("needs compute capability {}.{}; this GPU has {}.{}", kernel.gpu.min_compute_capability / 10,
                        kernel.gpu.min_compute_capability % 10, properties_.major, properties_.minor);
+  if (kernel.gpu.min_compute_capability == kSm90a && capability != kSm90a)
+    return fmt::format("has instructions of compute capability 9.0 alone (sm_90a); this GPU has {}.{}",
+                       properties_.major, properties_.minor);
   if (!kernel.run) return "not in this build: it needs nvcc 12.5 or newer and the architecture sm_90a";
   if (!kernel.gpu.launch) return "";
   const auto& [grid, block, shared] = call.launch;
@@ -410,6 +414,20 @@ std::string why_not(cudaError_t error) {
   return "CUDA does not start: " + cuda_words(error);
 }
 
+/// Why no kernel of this program runs on this GPU; empty if they do. Asked of one that is compiled for every
+/// architecture.
+std::string no_code_for(int device) {
+  const cudaError_t error = find_marker();
+  if (error == cudaSuccess) return "";
+  cudaGetLastError();
+  const int major = attribute(device, cudaDevAttrComputeCapabilityMajor),
+            minor = attribute(device, cudaDevAttrComputeCapabilityMinor);
+  return fmt::format(
+      "this program was not built for the GPU, of compute capability {}.{} ({}): build it here, or with "
+      "-DCMAKE_CUDA_ARCHITECTURES={}{}",
+      major, minor, cuda_words(error), major, minor);
+}
+
 }  // namespace
 
 GpuTarget open_gpu(int device) {
@@ -421,6 +439,7 @@ GpuTarget open_gpu(int device) {
   cudaError_t error = cudaSetDevice(device);
   if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context, also where choosing does not
   if (error != cudaSuccess) return {nullptr, "the GPU does not start: " + cuda_words(error)};
+  if (const std::string reason = no_code_for(device); !reason.empty()) return {nullptr, reason};
   try {
     return {std::make_unique<Gpu>(device), ""};
   } catch (const Error& failure) {

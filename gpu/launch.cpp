@@ -19,8 +19,14 @@ void allow_shared(const void* kernel, std::size_t bytes) {
   static std::unordered_map<const void*, std::size_t> allowed;
   std::size_t& most = allowed[kernel];
   if (bytes <= most) return;
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-             fmt::format("launch failed: {} bytes of dynamic shared memory for a block", bytes).c_str());
+  const cudaError_t allowing =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  const std::string what = fmt::format("{} bytes of dynamic shared memory for a block, beside its arrays", bytes);
+  if (allowing == cudaErrorInvalidValue) {  // more than this GPU has
+    cudaGetLastError();
+    throw LaunchRefused(what + ": this GPU has fewer");
+  }
+  check_cuda(allowing, ("launch failed: " + what).c_str());
   check_cuda(
       cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
       "preferring shared memory to L1");

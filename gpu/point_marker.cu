@@ -31,6 +31,11 @@ Unwatched::~Unwatched() {
   if (was_watching_) cudaProfilerStart();
 }
 
+cudaError_t find_marker() {
+  cudaFuncAttributes found{};
+  return cudaFuncGetAttributes(&found, rung_point_begins);
+}
+
 void mark_point(cudaStream_t stream) {
   const Watched watched;
   rung_point_begins<<<1, 1, 0, stream>>>();

@@ -7,7 +7,9 @@
 
 namespace rung {
 
-GpuTarget open_gpu(int /*device*/) { return {nullptr, "built without CUDA: nvcc was not found when rung was built"}; }
+GpuTarget open_gpu(int /*device*/) {
+  return {nullptr, "built without CUDA: there was no nvcc, or none for this GPU, when rung was built"};
+}
 
 std::optional<DeviceFacts> present_gpu_facts() { return std::nullopt; }
 

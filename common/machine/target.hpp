@@ -152,7 +152,7 @@ class Target {
 /// The cores of this machine; all of those allowed to the process.
 std::unique_ptr<Target> open_host();
 
-/// The GPU, or why there is none: "built without CUDA: nvcc was not found", "no CUDA device", "driver 12.4 is older …".
+/// The GPU, or why there is none: "built without CUDA: …", "no CUDA device", "driver 12.4 is older …".
 struct GpuTarget {
   std::unique_ptr<Target> target;
   std::string unavailable;

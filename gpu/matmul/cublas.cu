@@ -20,7 +20,7 @@ bool add_cublas(const char* name, Type type) {
       .is_general = library_unit(type) == 1,
       .takes = {"layout"},
       .refuse = [type](const Params& p) { return refuse_by_library(p, type); },
-      .gpu = {.not_emulated = "a closed library"},
+      .gpu = {.min_compute_capability = library_capability(type), .not_emulated = "a closed library"},
       .run =
           [type](const Call& call) {
             cublas_matmul(call, untyped(matmul_of<Input, Output>(call, layout_of(call.params, type))), type);

@@ -26,7 +26,7 @@ bool add_cublaslt(const char* name, Type type) {
       .is_general = library_unit(type) == 1,
       .takes = layouts_of_cublaslt(type),
       .refuse = [type](const Params& p) { return refuse_by_library(p, type); },
-      .gpu = {.not_emulated = "a closed library"},
+      .gpu = {.min_compute_capability = library_capability(type), .not_emulated = "a closed library"},
       .run =
           [type](const Call& call) {
             cublaslt_matmul(call, untyped(matmul_of<Input, Output>(call, layout_of(call.params, type))), type);

@@ -21,6 +21,12 @@ void cublaslt_matmul(const Call& call, const Matmul<void, void>& it, Type type);
 /// these types have no leading dimensions, shifts or factors here, which the libraries take in part.
 constexpr int library_unit(Type type) { return type == Type::fp8 ? 16 : type == Type::int8 ? 4 : 1; }
 
+/// From which compute capability on tensor cores multiply this type. On an older GPU the libraries compute with another
+/// type, or not at all.
+constexpr int library_capability(Type type) {
+  return type == Type::fp8 ? 89 : type == Type::bf16 || type == Type::tf32 ? 80 : 0;
+}
+
 inline std::string refuse_by_library(const Params& p, Type type) {
   const auto [m, n, k] = matmul_shape(p);
   const int unit = library_unit(type);

@@ -1,5 +1,6 @@
 /// Matrix instructions of a warp, of compute capability 8.0: ldmatrix and mma.sync, which execute on the tensor cores.
-/// Not part of simt.hpp, since few kernels need it. All 32 lanes call each of these together.
+/// Not part of simt.hpp, since few kernels need it. All 32 lanes call each of these together. Records of kernels that
+/// include this header have .min_compute_capability = 80 or more: compiled for an older GPU, mma() is a trap.
 ///
 ///   Fragments of C (16 x 8, float32): lane l holds row l / 4, columns 2 (l % 4) and the next, in sum[0] and sum[1];
 ///   eight rows below, in sum[2] and sum[3].
@@ -55,10 +56,14 @@ __device__ __forceinline__ void mma(float (&sum)[4], const unsigned (&a)[4], con
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])               \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
   static_assert(kType == Type::bf16 || kType == Type::fp16);
+#if __CUDA_ARCH__ < 800
+  __trap();
+#else
   if constexpr (kType == Type::bf16)
     RUNG_MMA("bf16");
   else
     RUNG_MMA("f16");
+#endif
 #undef RUNG_MMA
 }
 

@@ -1,0 +1,52 @@
+# Sets `result` to the architectures that the GPU side is compiled for: those of the GPUs at hand; where there is none,
+# the one of the recorded results. For a GPU newer than nvcc it is the newest that nvcc has, as PTX, which the driver
+# compiles. Where nvcc compiles for none of the GPUs, `result` is empty and `why` says what to do.
+#   cmake -DNVCC=… -P common/cuda_architecture.cmake      prints what is chosen here
+cmake_minimum_required(VERSION 3.25)
+
+function(rung_cuda_architectures nvcc result why)
+  set(${result} 90 PARENT_SCOPE)
+  set(${why} "" PARENT_SCOPE)
+  find_program(smi nvidia-smi PATHS /usr/lib/wsl/lib NO_CACHE)
+  if(NOT smi)
+    return()
+  endif()
+  execute_process(COMMAND ${smi} --query-gpu=compute_cap --format=csv,noheader OUTPUT_VARIABLE capabilities
+                  ERROR_QUIET RESULT_VARIABLE no_gpu)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${capabilities}")
+  if(no_gpu OR NOT capabilities)
+    return()
+  endif()
+  execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
+  string(REGEX MATCHALL "[0-9]+" known "${known}")  # of compute_90
+  list(SORT known COMPARE NATURAL)
+  set(chosen "")
+  foreach(capability ${capabilities})
+    string(REPLACE "." "" wanted ${capability})
+    if(NOT known OR wanted IN_LIST known)
+      list(APPEND chosen ${wanted}-real)
+      continue()
+    endif()
+    set(newest "")
+    foreach(architecture ${known})
+      if(architecture LESS wanted)
+        set(newest ${architecture}-virtual)
+      endif()
+    endforeach()
+    list(APPEND chosen ${newest})
+  endforeach()
+  list(REMOVE_DUPLICATES chosen)
+  set(${result} "${chosen}" PARENT_SCOPE)
+  if(NOT chosen)
+    list(GET capabilities 0 capability)
+    list(GET known 0 least)
+    string(REGEX REPLACE "(.)$" ".\\1" least ${least})
+    set(${why} "this nvcc compiles for compute capability ${least} or later, the GPU has ${capability}: build with an \
+older CUDA toolkit (-DCMAKE_CUDA_COMPILER=…)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  rung_cuda_architectures(${NVCC} chosen why)
+  message("${chosen}${why}")
+endif()
