@@ -107,10 +107,10 @@ def main(arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(name) for name in arguments] or measure(pathlib.Path(folder))
         try:
-            text = table([json.loads(file.read_text()) for file in files])
+            text = table([json.loads(file.read_text(encoding="utf-8")) for file in files])
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             sys.exit(f"tune.py: {error}")
-    TABLE.write_text(text)
+    TABLE.write_text(text, encoding="utf-8")
     print(TABLE)
 
 

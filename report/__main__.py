@@ -5,6 +5,10 @@ import sys
 
 gc.disable()  # a report is made in seconds from what is loaded first; looking for garbage takes a tenth of them
 
+from report.faults import print_anything
+
+print_anything()
+
 try:
     from report.cli import main
 except ModuleNotFoundError as error:

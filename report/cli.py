@@ -7,6 +7,9 @@ told of it is written), 4 the output could not be written, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
+import sys
 from pathlib import Path
 
 from report import document, output
@@ -53,7 +56,7 @@ def _again(options: argparse.Namespace) -> str:
     words = [str(p) for p in options.results]
     if options.recorded:
         words += ["--recorded", *map(str, options.recorded)]
-    return " ".join(["python -m report", *words, "--output", str(options.output)])
+    return shlex.join(["python", "-m", "report", *words, "--output", str(options.output)])
 
 
 def render(study: Study, folder: Path, again: str) -> int:
@@ -74,14 +77,22 @@ def render(study: Study, folder: Path, again: str) -> int:
 
 def _typeset(folder: Path, again: str) -> int:
     try:
-        print(document.typeset(folder))
+        _print(document.typeset(folder))
     except document.Failed as error:
         return _fail(BAD_OUTPUT, f"{folder / 'report.typ'}: typst: {error}")
     except document.Missing:
         (folder / "report.pdf").unlink(missing_ok=True)
         say(f"typst is not installed: no report.pdf; later: pip install typst && {again}, or anywhere: "
-            f"typst compile {folder / 'report.typ'}")
+            f"{shlex.join(['typst', 'compile', str(folder / 'report.typ')])}")
     return OK
+
+
+def _print(text: object) -> None:
+    """All is written by then: that nobody reads the line any more is no fault."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # else Python's end tries again
 
 
 def _fail(code: int, text: str) -> int:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
+
+from report.faults import print_anything
 
 SUMS = {
     "dram_bytes_read": "dram__bytes_read.sum",
@@ -88,19 +91,37 @@ STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_m
 """What an active warp is seen at, in ncu's words: 'selected' issues, 'not_selected' could, the others wait."""
 
 
+NUMBER = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+"""As ncu writes it in English: thousands have commas."""
+NO_VALUE = ("", "nan", "-nan", "inf", "-inf", "n/a")
+"""What stands in a row that is cut off, and for a ratio to nothing."""
+
+
+class NotEnglish(ValueError):
+    """A value in the number format of another language, where 32.768 is 32768."""
+
+
 def number(text: str) -> float | None:
-    """A value of ncu's CSV, which has thousands separators; None if there is none, as in a row that is cut off."""
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
+    """A value of ncu's CSV; None if there is none. Raises NotEnglish."""
+    if text.strip().lower() in NO_VALUE:
         return None
+    if not NUMBER.fullmatch(text):
+        raise NotEnglish(text)
+    return float(text.replace(",", ""))
+
+
+def count(text: str) -> float | None:
+    """A value that is a whole number; the point of another one can only be another language's comma. Raises NotEnglish."""
+    if "." in text:
+        raise NotEnglish(text)
+    return number(text)
 
 
 def text_of(path: Path) -> str:
     """Of a regular file, since a pipe may never end."""
     if path.exists() and not path.is_file():
         raise OSError(f"{path} is not a regular file")
-    return path.read_text(errors="replace")
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def kernel_rows(path: Path) -> list[dict[str, str]]:
@@ -116,7 +137,7 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
     """
     counters: dict[str, float] = {}
     for name, metric in SUMS.items():
-        values = [number(row.get(metric, "")) for row in rows]
+        values = [count(row.get(metric, "")) for row in rows]
         if values and all(value is not None for value in values):
             counters[name] = sum(values)
     for name, parts in TOTALS.items():
@@ -177,12 +198,17 @@ def earlier(target: Path, machine: str) -> dict:
 
 def main(arguments: list[str]) -> int:
     """Exit codes: 0 done, 2 nothing was read or wrong usage, 4 the file could not be written."""
+    print_anything()
     if len(arguments) != 3:
         print(__doc__, file=sys.stderr)
         return 2
     target = Path(arguments[2])
     try:
         machine, points = collect(Path(arguments[0]), Path(arguments[1]))
+    except NotEnglish as error:
+        print(f"counters: {arguments[1]} has the value '{error}', which is not written as in English: run ncu with LC_ALL=C",
+              file=sys.stderr)
+        return 2
     except (OSError, csv.Error) as error:
         print(f"counters: {arguments[0]} or {arguments[1]} cannot be read: {error}", file=sys.stderr)
         return 2
@@ -201,7 +227,7 @@ def main(arguments: list[str]) -> int:
         "points": dict(sorted((kept | points).items())),
     }
     try:
-        target.write_text(json.dumps(result, indent=1) + "\n")
+        target.write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
         print(f"counters: {target} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 4

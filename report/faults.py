@@ -7,8 +7,10 @@ in that code does not pass for damage: of every recorded experiment the tests de
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -18,10 +20,18 @@ LONGEST = 300
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def print_anything() -> None:
+    """What the terminal's encoding has not, or what no encoding has (a file name of other bytes), is a '?' there."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not so in a notebook
+            stream.reconfigure(errors="replace")
+
+
 def say(text: str) -> None:
     """One line on stderr, without what a terminal would obey: names of files and keys are whatever others chose."""
     line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
-    print(f"report: {line}", file=sys.stderr, flush=True)
+    with suppress(OSError):  # nobody reads it any more
+        print(f"report: {line}", file=sys.stderr, flush=True)
 
 
 def why(error: Exception) -> str:

@@ -21,17 +21,26 @@ def belong_to(parent: int) -> None:
         os._exit(1)
 
 
+UNAVAILABLE = (OSError, ImportError, NotImplementedError)
+"""What Python raises where no process or no semaphore can be had: too many of this user's, or /dev/shm is read-only."""
+
+
 class Died(RuntimeError):
     """A process ended before it had a result, as where memory runs out."""
 
 
 def begin(function: Callable, *arguments: object) -> Callable[[], object]:
     """Begins a function in a process of its own. What this returns waits for it, once, and returns or raises what it
-    did, or Died."""
+    did, or Died. Where no process can begin, it does the work itself."""
     context = get_context("fork")
     result, sending = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(os.getpid(), sending, function, arguments), daemon=True)
-    process.start()
+    try:
+        process.start()
+    except OSError:
+        for end in (result, sending):
+            end.close()
+        return lambda: function(*arguments)
     sending.close()  # so that the pipe ends with the process
 
     def wait() -> object:

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from threading import BrokenBarrierError
 
+from report import forks
 from report.experiment import Figure, Table
 from report.faults import UNUSABLE, say, why
 from report.forks import belong_to
@@ -107,18 +108,17 @@ def _drawing(figures: Sequence[Figure], folder: Path, undrawn: dict[str, str]) -
     whoever has used it cannot fork again. What the block is given waits until every PDF is written; what cannot be
     drawn comes into `undrawn` then, and when all is written."""
     from report.draw import formats, style  # noqa: F401 - loaded once, for all
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
-    work = _Work(figures, folder, *(context.Value("i", 0) for _ in range(2)), context.Array("b", len(figures)),
-                 context.Barrier(number + 1, timeout=LONGEST))
+    try:
+        work, helpers = _helped(figures, folder)
+    except forks.UNAVAILABLE:
+        undrawn.update(_drawn_alone(figures, folder))
+        yield lambda: None
+        return
 
     def wait() -> None:
         work.all_drawn.wait()
         undrawn.update(work.undrawn())
 
-    helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(number)]
-    for helper in helpers:
-        helper.start()
     try:
         yield wait
     except BrokenBarrierError:
@@ -133,6 +133,57 @@ def _drawing(figures: Sequence[Figure], folder: Path, undrawn: dict[str, str]) -
     if work.all_drawn.broken or any(helper.exitcode for helper in helpers):
         raise NotDrawn("a process that draws figures has ended early")
     undrawn.update(work.undrawn())
+
+
+def _helped(figures: Sequence[Figure], folder: Path) -> tuple[_Work, list]:
+    """The work, and processes that have begun it. Raises what forks.UNAVAILABLE has."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
+    work = _Work(figures, folder, *(context.Value("i", 0) for _ in range(2)), context.Array("b", len(figures)),
+                 context.Barrier(number + 1, timeout=LONGEST))
+    helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(number)]
+    begun = []
+    try:
+        for helper in helpers:
+            helper.start()
+            begun.append(helper)
+    except OSError:
+        for helper in begun:
+            helper.terminate()
+            helper.join()
+        raise
+    return work, helpers
+
+
+def _drawn_alone(figures: Sequence[Figure], folder: Path) -> dict[str, str]:
+    """Draws in one other process, or in none. Returns the figures that are not drawn."""
+    work = _Work(figures, folder, _Count(), _Count(), [False] * len(figures), _NobodyElse())
+    try:
+        work.failed = forks.in_a_fork(work.all)
+    except forks.Died as error:
+        raise NotDrawn(str(error)) from None
+    return work.undrawn()
+
+
+class _Count:
+    """A number that no other process shares."""
+
+    value = 0
+
+    def get_lock(self):
+        return nullcontext()
+
+
+class _NobodyElse:
+    """A barrier for one."""
+
+    broken = False
+
+    def wait(self) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
 
 
 @dataclass
@@ -164,6 +215,12 @@ class _Work:
             self.pngs()
         except BrokenBarrierError:
             sys.exit(1)  # another one failed, which says why
+
+    def all(self) -> list[bool]:
+        """As the only process. Returns of each figure whether it could not be drawn."""
+        self.draw()
+        self.pngs()
+        return self.failed
 
     def draw(self) -> None:
         from report.draw import style

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from report.claims.arguments import parser
+from report.faults import print_anything
 
 REQUIREMENTS = Path(__file__).resolve().parents[1] / "requirements.txt"
 
@@ -24,5 +25,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    print_anything()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `rung claims | head` ends without a word
     sys.exit(main())

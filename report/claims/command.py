@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for f in found:
         if f.fault:
             print(f"rung claims: {entries.FILE}:{_line(f)}: [{f.entry.id}] {f.fault}", file=sys.stderr)
-    print(json.dumps([_as_data(f) for f in found], ensure_ascii=False, indent=1) if options.json else _table(found))
+    print(json.dumps([_as_data(f) for f in found], indent=1) if options.json else _table(found))
     return BAD if any(f.fault for f in found) else OK
 
 

@@ -22,6 +22,7 @@ from report.claims.said_of import key
 from report.claims.values import Fault
 from report.data.declaration import FOLDER
 from report.data.reading import InputError
+from report.faults import print_anything
 
 FILE = FOLDER / "model.json"
 ROOT = FOLDER.parent
@@ -197,6 +198,7 @@ def text_of(table: dict) -> str:
 
 def main() -> int:
     """Exit codes: 0 done, 2 no program."""
+    print_anything()
     from report.claims import entries
     try:
         text = text_of(asked(*entries.questions(entries.load().values())))

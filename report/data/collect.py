@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from multiprocessing import get_context
@@ -19,7 +19,7 @@ from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, 
                                  Source)
 from report.data.roofs import Roofs
 from report.data.view import Companions, Part, View
-from report.forks import belong_to
+from report.forks import UNAVAILABLE, belong_to
 
 RECORDED_FOLDER = ("experiments", "recorded")
 COUNTS = "counts"
@@ -128,7 +128,7 @@ def _loaded(files: list[Path]) -> list:
     try:
         with ProcessPoolExecutor(min(MOST_READERS, os.cpu_count() or 1), get_context("fork"), belong_to, (os.getpid(),)) as readers:
             made = dict(zip(order, readers.map(_record, order)))
-    except RecursionError:  # what is nested deeply can be read, but not be sent from one process to another
+    except (RecursionError, BrokenExecutor, *UNAVAILABLE):  # what is nested deeply can be read, but not be sent
         return [_record(file) for file in files]
     return [made[file] for file in files]
 

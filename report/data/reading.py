@@ -18,6 +18,11 @@ PIECE = 1 << 20
 LONGEST_NAME, LONGEST_TEXT = 300, 1000
 """Letters of a key, and of a text that is shown: longer ones are cut, since setting them takes minutes."""
 WHOLE = ("experiment_toml", "command_line")
+NAMES = ("name", "run_name", "kernel", "experiment", *WHOLE)
+"""Keys whose texts stay as they are, to be found again."""
+NO_TYPE = re.compile("[^\u0000-\u052f\u1e00-\u22ff\u2500-\u25ff\ud800-\udfff\ufffd]+")
+"""Letters that neither the document's type nor the figures' has: outside Latin, Greek, Cyrillic and mathematics."""
+MOST_SPELT = 3
 """Texts that are not cut."""
 LARGEST, SMALLEST = 1e30, 1e-30
 """Sizes of numbers that are no mistake. Products and quotients of some of them are still finite."""
@@ -124,7 +129,15 @@ def _table(path: Path, pairs: list[tuple[str, object]]) -> dict:
             raise InputError(path, f"key {key[:40]!r}…", f"{len(key)} letters; at most {LONGEST_NAME}")
         if type(value) is str and len(value) > LONGEST_TEXT and key not in WHOLE:
             made[key] = f"{value[:LONGEST_TEXT]}…"
+        if type(value) is str and not value.isascii() and key not in NAMES:
+            made[key] = NO_TYPE.sub(_spelt, made[key])
     return made
+
+
+def _spelt(letters: re.Match) -> str:
+    """Letters without a type by their numbers, 'U+77E9 U+9635', so that no box stands for them; the first of many."""
+    codes = [f"U+{ord(letter):04X}" for letter in letters[0]]
+    return " ".join(codes[:MOST_SPELT] + ["…"] * (len(codes) > MOST_SPELT))
 
 
 def is_number(value: object) -> bool:

@@ -44,7 +44,7 @@ echo run >>"$RUNS"
     [[ $name == gpu/* || $name == count/gpu/* ]] || continue
     times=1; [[ $name == gpu/b* ]] && times=$KERNELS_OF_B
     echo "\\"$((id++))\\",\\"rung::rung_point_begins()\\",\\"GPU X\\",\\"7\\",\\"7\\""
-    for _ in $(seq "$times"); do echo "\\"$((id++))\\",\\"work<4>(int)\\",\\"GPU X\\",\\"1,${#name}00\\",\\"${name##*:}\\""; done
+    for _ in $(seq "$times"); do echo "\\"$((id++))\\",\\"work<4>(int)\\",\\"GPU X\\",\\"${#name},000\\",\\"${name##*:}\\""; done
   done < <("$@")
 } >"$log"
 """
@@ -74,7 +74,7 @@ def test_one_run_reads_all_points(tmp_path):
     assert runs == 1
     assert data["machine"] == "GPU X" and list(data["points"]) == NAMES
     assert [p["l2_load_sectors"] for p in data["points"].values()] == [4, 5, 8, 9]
-    assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 11300.0, "l2_load_sectors": 8.0, "kernels_launched": 1}
+    assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 13000.0, "l2_load_sectors": 8.0, "kernels_launched": 1}
 
 
 MANY = [f"gpu/b/two_with_a_name_of_a_usual_length/n:{n}" for n in range(1, 61)]
@@ -117,7 +117,7 @@ def test_kernels_of_a_point_of_several_launches_add_up(tmp_path):
     data, done, runs = profiled(tmp_path, kernels_of_b=2)
     assert done.returncode == 0, done.stdout + done.stderr
     assert runs == 1
-    assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 22600.0, "l2_load_sectors": 16.0, "kernels_launched": 2}
+    assert data["points"]["gpu/b/two/n:8"] == {"l2_bytes": 26000.0, "l2_load_sectors": 16.0, "kernels_launched": 2}
     assert data["points"]["gpu/b/two/n:9"]["l2_load_sectors"] == 18
     assert data["points"]["count/gpu/a/one/n:4"]["kernels_launched"] == 1
 
@@ -285,3 +285,29 @@ def test_a_pipe_is_not_waited_for(tmp_path, capsys, name):
     (tmp_path / name).unlink(missing_ok=True)
     os.mkfifo(tmp_path / name)
     assert read(tmp_path) == 2 and capsys.readouterr().err
+
+
+def merged(folder, *values):
+    """What merging makes of one kernel with these values of the L2's bytes and of a ratio; the exit code and counters."""
+    (folder / "points").write_text("gpu/a/one/n:4\n")
+    metrics = ("lts__t_bytes.sum", "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio")
+    (folder / "csv").write_text(
+        '"ID","Kernel Name",' + ",".join(f'"{m}"' for m in metrics) + f'\n"0","{counters.MARKER}()","7","7"\n'
+        '"1","work()",' + ",".join(f'"{v}"' for v in values) + "\n")
+    target = folder / "counters.json"
+    target.unlink(missing_ok=True)
+    code = counters.main([str(folder / "points"), str(folder / "csv"), str(target)])
+    return code, json.loads(target.read_text())["points"]["gpu/a/one/n:4"] if target.exists() else None
+
+
+def test_no_number_is_no_value(tmp_path):
+    assert merged(tmp_path, "1,234,567", "0.25") == (0, {"l2_bytes": 1234567, "warps_wait": 0.25, "kernels_launched": 1})
+    for word in ("nan", "-nan", "inf", "NaN", "", "n/a"):
+        assert merged(tmp_path, "8", word) == (0, {"l2_bytes": 8, "kernels_launched": 1}), word
+
+
+@pytest.mark.parametrize("values", [("32.768", "0.25"), ("1.000", "0.25"), ("32 768", "1"), ("8", "0,25"), ("1_000", "1"),
+                                    ("3,27", "1"), ("0x10", "1")])
+def test_numbers_of_other_languages_are_refused(tmp_path, values, capsys):
+    assert merged(tmp_path, *values) == (2, None)
+    assert "LC_ALL=C" in capsys.readouterr().err
