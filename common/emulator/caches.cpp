@@ -187,7 +187,8 @@ int resident_blocks(const Device& device, const Launch& launch, std::size_t stat
   const Occupancy resident =
       occupancy(sm_limits(device.major, device.minor),
                 {.threads = static_cast<std::int64_t>(launch.block.count()),
-                 .shared_bytes = static_cast<std::int64_t>(static_shared_bytes + launch.dynamic_shared_bytes)});
+                 .shared_bytes = static_cast<std::int64_t>(static_shared_bytes + launch.dynamic_shared_bytes),
+                 .z = launch.block.z});
   if (!resident.runs()) throw Error(std::string(device.name) + " cannot run this launch: " + resident.reason);
   return resident.blocks_per_sm;
 }

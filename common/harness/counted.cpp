@@ -74,7 +74,8 @@ std::int64_t registers_to_spare(const SmLimits& sm, BlockNeeds block) {
 /// registers are no limit but have one.
 void add_catalogue(const Launch& launch, Json& entry) {
   const BlockNeeds block{.threads = static_cast<std::int64_t>(launch.block.count()),
-                         .shared_bytes = static_cast<std::int64_t>(launch.dynamic_shared_bytes)};
+                         .shared_bytes = static_cast<std::int64_t>(launch.dynamic_shared_bytes),
+                         .z = launch.block.z};
   for (const Device& device : devices()) {
     const SmLimits sm = sm_limits(device.major, device.minor);
     const Occupancy model = occupancy(sm, block);

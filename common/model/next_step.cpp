@@ -73,6 +73,7 @@ class Search {
 
   void other_size(int step) {
     BlockNeeds block = block_;
+    block.z = 1;  // in a row, which any number of threads may be
     block.threads = (block.threads + kWarp - 1) / kWarp * kWarp;
     block.threads = std::min<std::int64_t>(block.threads, sm_.threads_per_block + kWarp);
     for (block.threads += step; block.threads >= kWarp && block.threads <= sm_.threads_per_block; block.threads += step)

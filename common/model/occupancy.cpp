@@ -103,6 +103,7 @@ int blocks_by_registers(const SmLimits& sm, std::int64_t warps, std::int64_t reg
 Refusals refusals(const SmLimits& sm, const BlockNeeds& block, std::int64_t warps) {
   Refusals refused;
   refused.check(block.threads, sm.threads_per_block, "threads", "threads in a block");
+  refused.check(block.z, sm.threads_along_z, "threads", "threads along z of a block");
   refused.check(block.registers_per_thread, sm.registers_per_thread, "registers", "registers a thread");
   // The check of a launch assumes more registers than the block is then given.
   refused.check(block_registers(sm, round_up(warps, sm.launch_warps), block.registers_per_thread),
@@ -131,12 +132,16 @@ std::string join_reasons(const std::vector<std::string>& reasons) {
 
 std::span<const SmLimits> all_sm_limits() { return kSms; }
 
-SmLimits sm_limits(int major, int minor) {
-  std::vector<std::string> known;
-  for (const SmLimits& sm : kSms) {
+std::optional<SmLimits> find_sm_limits(int major, int minor) {
+  for (const SmLimits& sm : kSms)
     if (sm.major == major && sm.minor == minor) return sm;
-    known.push_back(version(sm.major, sm.minor));
-  }
+  return std::nullopt;
+}
+
+SmLimits sm_limits(int major, int minor) {
+  if (const auto found = find_sm_limits(major, minor)) return *found;
+  std::vector<std::string> known;
+  for (const SmLimits& sm : kSms) known.push_back(version(sm.major, sm.minor));
   throw Error("compute capability " + version(major, minor) + " is not in the occupancy model; it knows " +
               join(known));
 }

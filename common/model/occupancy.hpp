@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -19,6 +20,8 @@ constexpr int kWarp = 32;  ///< threads
 struct SmLimits {
   int major = 0, minor = 0;
   int threads_per_block = 0, threads_per_sm = 0, blocks_per_sm = 0;
+  static constexpr int threads_along_z =
+      64;  ///< of a block, on every GPU so far; along x and y as many as in the block
   int registers_per_sm = 0, registers_per_block = 0, registers_per_thread = 0;
   int register_unit = 0;            ///< registers are handed out in multiples of this
   bool registers_by_block = false;  ///< to a whole block at once (1.x), or to each warp
@@ -36,9 +39,10 @@ struct SmLimits {
 /// What a block asks for. Shared memory is static and dynamic together, as the kernel asks for it. On 1.x the compiler
 /// puts a kernel's arguments there too, and its resource report counts them in.
 struct BlockNeeds {
-  std::int64_t threads = 0;
+  std::int64_t threads = 0;               ///< of all three sides together
   std::int64_t registers_per_thread = 0;  ///< 0: not known, so not a limit
   std::int64_t shared_bytes = 0;
+  std::int64_t z = 1;  ///< threads along z, of which fewer are allowed than of a whole block
 };
 
 /// Stands for "this resource sets no limit".
@@ -69,7 +73,10 @@ struct Occupancy {
 /// Every compute capability that the model knows, in order.
 std::span<const SmLimits> all_sm_limits();
 
-/// The limits of one SM; throws Error, listing those that are known, for any other compute capability.
+/// The limits of one SM; nothing where the model does not know that compute capability, as of a GPU newer than it.
+std::optional<SmLimits> find_sm_limits(int major, int minor);
+
+/// The same; throws Error, listing those that are known, for any other compute capability.
 SmLimits sm_limits(int major, int minor);
 
 /// Resident blocks and what limits them, as cudaOccupancyMaxActiveBlocksPerMultiprocessor counts them. A block that the

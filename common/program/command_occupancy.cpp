@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/json_text.hpp"
 #include "common/model/devices.hpp"
 #include "common/model/next_step.hpp"
 #include "common/model/occupancy.hpp"
@@ -33,7 +34,8 @@ struct Options {
   bool json = false;
 
   BlockNeeds block() const {
-    return {.threads = parse_threads(threads), .registers_per_thread = registers, .shared_bytes = parse_bytes(shared)};
+    const auto [x, y, z] = parse_threads(threads);
+    return {.threads = x * y * z, .registers_per_thread = registers, .shared_bytes = parse_bytes(shared), .z = z};
   }
 };
 
@@ -238,7 +240,7 @@ void run(const Options& options) {
   if (options.json) {
     Json out = Json::array();
     for (const Subject& subject : all) out.push_back(to_json(subject, block));
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_text(out, 2));
     return;
   }
   if (all.size() == 1) return print_one(all.front(), block);

@@ -51,6 +51,7 @@ class Staircase {
 
   double fraction(std::int64_t value) const {
     BlockNeeds block = block_;
+    if (panel_.resource == &BlockNeeds::threads && value != block.threads) block.z = 1;  // other blocks are rows
     block.*panel_.resource = value;
     return occupancy(sm_, block).fraction();
   }

@@ -72,16 +72,16 @@ std::int64_t parse_bytes(const std::string& text) {
   return static_cast<std::int64_t>(bytes);
 }
 
-std::int64_t parse_threads(const std::string& text) {
+std::array<std::int64_t, 3> parse_threads(const std::string& text) {
+  std::array<std::int64_t, 3> block{1, 1, 1};
   std::int64_t product = 1;
   const char* at = text.data();
   const char* const end = at + text.size();
-  for (int sides = 1; sides <= 3; ++sides) {
-    std::int64_t side = 0;
+  for (std::int64_t& side : block) {
     const auto [rest, error] = std::from_chars(at, end, side);
     if (error != std::errc() || side < 1 || side > kMost / static_cast<double>(product)) break;
     product *= side;
-    if (rest == end) return product;
+    if (rest == end) return block;
     if (*rest != 'x') break;
     at = rest + 1;
   }

@@ -1,6 +1,7 @@
 /// Amounts as users write them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -11,8 +12,8 @@ namespace rung {
 /// from 0 on.
 std::int64_t parse_bytes(const std::string& text);
 
-/// "256", "16x16" or "8x8x4" to a number of threads. Throws Error unless each side is a positive whole number.
-std::int64_t parse_threads(const std::string& text);
+/// "256", "16x16" or "8x8x4" to the threads along x, y and z. Throws Error unless each is a positive whole number.
+std::array<std::int64_t, 3> parse_threads(const std::string& text);
 
 /// "0.25", "0.25 OP/B" or "0.25 FLOP/B" to a ratio. Throws Error if it is something else or negative.
 double parse_ratio(const std::string& text);
