@@ -15,6 +15,9 @@ HIDES = 0.7
 """A size hides a pattern if so small a part of the slow-down is left."""
 KEEPS, BEATS = 0.85, 1.2
 """A misaligned copy keeps nearly all from here on; caches help from so many times the rate on that the sectors allow."""
+LAID = {"rows": "along rows", "relabelled": "along rows by own labels"}
+ONE_DIMENSION = "256"
+"""Threads of a block of the kernel that works out rows and columns itself."""
 DASHED = (0, (2, 1.2))
 
 
@@ -36,7 +39,7 @@ class Access:
         if self.data:
             return f"gather, {self.data}"
         if self.block:
-            how = "along rows" if self.kernel.endswith("/rows") else "down columns"
+            how = LAID.get(self.kernel.rpartition("/")[2], "down columns")
             return f"{self.columns:.0f} columns, " * bool(self.columns) + f"{how}, {self.block.replace('x', ' × ')}"
         return f"{self.width:g} B, stride {self.stride:g}" + f", offset {self.offset:g}" * bool(self.offset)
 
@@ -70,7 +73,7 @@ def _access(p: Point) -> Access:
     if p.kernel.family == STRIDED:
         return Access(name, s.get("width", 4), s.get("stride", 1), s.get("offset", 0))
     if p.kernel.family == MATRIX:
-        return Access(name, block=str(p.tunables.get("block", "")), columns=0 if s.get("m") == s["n"] else s["n"])
+        return Access(name, block=str(p.tunables.get("block", ONE_DIMENSION)), columns=0 if s.get("m") == s["n"] else s["n"])
     return Access(name, data=p.data)
 
 

@@ -65,7 +65,7 @@ const bool added = add_math<Intrinsic>({
     .order = 20,
     .title = "intrinsic",
     .idea = "__expf, __sinf, __fdividef …: the special function unit and at most a few instructions around it.",
-    .source = {{"cuda-guide", "mathematical functions, intrinsic functions"}, {"zhou2015", "runtime math library"}},
+    .source = {{"cuda-guide", "mathematical functions, intrinsic functions"}, {"zhou2015", "math functions"}},
 });
 
 }  // namespace
