@@ -276,7 +276,7 @@ def _fault_table(view: View) -> list[Table]:
                         "sanitizer": words.joined(others) if any(t != "emulator" for t in seen) else None, "wrong": outcome.wrong, "outcome": _outcome(outcome)}
     rows = list(faults.values())
     return [Table(f"{view.name}_faults", f"The planted faults, each launched {numbers.grouped(file.launches)} times without any tool: results that differ "
-                  "from those of the corrected kernel, or what happened instead. A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
+                  f"from those of the corrected kernel, or what happened instead. A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
                   "as in the emulator’s own section.", (
                       Column("what", "fault", right=False, wide=True), Column("emulator", "emulator", lambda v: "found" if v else "–", right=False),
                       Column("sanitizer", "compute-sanitizer", lambda v: v or "–", right=False),
@@ -287,4 +287,4 @@ def _outcome(outcome) -> str:
     """'611', 'never ends', 'cudaErrorIllegalAddress', else why results were not counted."""
     if outcome.wrong is not None:
         return numbers.grouped(outcome.wrong)
-    return "never ends" if outcome.hangs else outcome.error or outcome.failed
+    return "never ends" if outcome.hangs else outcome.error or outcome.failed.replace("right twin", "corrected kernel")

@@ -42,7 +42,7 @@ def test_wrong_results_stand_beside_the_findings(tmp_path):
 def test_what_was_not_counted_is_shown_by_its_outcome(tmp_path):
     shown = {row["fault"]: row["outcome"] for row in table(section_of(tmp_path)).rows}
     assert shown == {"missing_syncwarp": "0", "last_block_without_fence": "12", "last_block_with_block_fence": "1000", "barrier_in_branch": "1000",
-                     "barrier_in_uneven_loop": "never ends", "misaligned_vector": "cudaErrorMisalignedAddress", "runaway": "no right twin"}
+                     "barrier_in_uneven_loop": "never ends", "misaligned_vector": "cudaErrorMisalignedAddress", "runaway": "no corrected kernel"}
 
 
 @pytest.mark.parametrize("name, hangs, error, wrong", (
@@ -62,3 +62,8 @@ def test_without_launches_there_is_no_table(tmp_path):
 def test_impossible_numbers_are_refused(tmp_path, row):
     with pytest.raises(InputError, match="no number of launches"):
         load(tmp_path / "x.json", {"machine": GPU, "date": "2026-01-02", "launches": 1000, "wrong_results": {"fault": row}})
+
+
+def test_the_caption_names_machine_and_day(tmp_path):
+    caption = table(section_of(tmp_path)).caption
+    assert f"On the {GPU}, 2026-01-02;" in caption and "{" not in caption
