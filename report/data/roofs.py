@@ -282,7 +282,7 @@ class Book:
         """The roofs that judge a run's points of that side. Of another machine only those that they need."""
         machine, key = run.machine(side), identity(run, side, recorded)
         own = self.machines[key][1] if key in self.machines else ()
-        known, types = {(r.resource, r.threads) for r in own}, {p.kernel.type for p in run.points if p.kernel.side == side and p.metric == GFLOPS}
+        known, types = {(r.resource, r.threads) for r in own}, {p.kernel.type for p in run.points if p.kernel.side == side and p.is_timed and p.metric == GFLOPS}
         others = [r for other, (m, roofs) in self.machines.items() if other[0] == side and other != key and m.name == machine.name
                   for r in roofs]
         borrowed = _highest(r for r in others if (r.resource, r.threads) not in known and (r.is_bandwidth or r.type in types))

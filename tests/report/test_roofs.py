@@ -72,6 +72,14 @@ def test_boards_of_one_model_are_not_mixed(tmp_path):
     assert roofs.dram().value == pytest.approx(90, rel=0.01), "its own, though lower"
     assert roofs.peak("fp32").value == pytest.approx(2 * PEAK, rel=0.01)
     assert roofs.note == "FP32 FMA, L2 of Synthetic GPU (board 8765)"
+    run.benchmarks = [e for e in run.benchmarks if e["kernel"] != "gpu/matmul/naive"]
+    run.skip("gpu/matmul/naive", "too large")
+    run.save(tmp_path)
+    run = Run("moves", gpu_uuid="GPU-aaaaaaaa", problems={"vector": {"metric": {"key": "gbytes_per_s", "unit": "GB/s"}}})
+    run.time("gpu/vector/add", 0.001, {"n": 1000}, bytes_min=12000)
+    run.skip("gpu/matmul/naive", "too large")
+    run.save(tmp_path)
+    assert part_of(tmp_path, "moves").roofs.note == "L2 of Synthetic GPU (board 8765)", "what judges nothing is not borrowed"
 
 
 def test_a_cpu_that_has_a_name_in_common_is_not_the_same(tmp_path):
