@@ -3,7 +3,7 @@
 ///
 /// Sizes     n: elements, up to 1024.
 /// Operand 0 `in`, input: n int32 from -1000 to 1000. Operand 1 `array`, output: n + 1 int32.
-/// Formula   array[0] = in[0]^2, which nobody has stored a number in; array[i] = in[i] (i - 1) for 0 < i < n;
+/// Formula   array[0] = in[0]^2, as no thread stores a number in it; array[i] = in[i] (i - 1) for 0 < i < n;
 ///           array[n] = n - 1, the number of its left neighbour. Useful operations: n.
 ///
 /// The oracle: whole numbers below 2^31.

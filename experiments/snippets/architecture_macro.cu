@@ -1,4 +1,4 @@
-// A function of both sides that tells by __CUDA_ARCH__ which of them, and which compute capability, it is compiled for.
+// A function of both sides with a path for each, chosen by __CUDA_ARCH__.
 __host__ __device__ int path() {
 #if __CUDA_ARCH__ == 900
   return 90;

@@ -1,9 +1,8 @@
 /// The course's example of global memory that a block shares: each thread reads its element, stores its number in the
 /// next one, and multiplies its own by what its left neighbour stored there. The first barrier keeps a thread from
 /// storing in an element that has yet to be read (write after read), the second one from reading an element that has
-/// yet to be stored (read after write). The last thread needs an element beyond those of the threads, and thread 0 has
-/// no neighbour, so that its element is squared.
-/// Source: Blakely, "Potential global memory access problem".
+/// yet to be stored (read after write). The array has one element more than threads, for the last of them, and thread 0
+/// has no neighbour, so that its element is squared. Source: Blakely, "Potential global memory access problem".
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

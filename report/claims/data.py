@@ -147,7 +147,7 @@ def _is_asked(call: Call, point: Point) -> bool:
     if call.name in ("count", "run"):
         return (point.mode == COUNT) == (call.name == "count") and not point.failed and (
             not point.skipped or call.field == SKIPPED)
-    return point.is_timed
+    return point.is_timed or (call.name == "counters" and point.is_counted)
 
 
 def _preferred(points: list[Point], is_preferred) -> list[Point]:

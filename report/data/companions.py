@@ -14,7 +14,7 @@ from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRa
 
 
 OTHER_ELEMENTS, HANGS, LOST = "stores other elements than its right twin", "did not end in time", "failed while running"
-"""What tests/emulator/faulty/ says of a planted fault in place of a number of wrong results."""
+"""What tests/emulator/faulty/ writes for a planted fault whose wrong results it did not count."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class WrongResults:
-    """What came of so many launches of each planted fault on a GPU."""
+    """What came of `launches` launches of each planted fault on a GPU."""
 
     path: Path
     machine: str

@@ -373,6 +373,13 @@ def test_counts_faults_and_counters(tmp_path):
     assert claims(tmp_path, run, companions=extra, stated=7, measured="counters(gpu/matmul/naive).dram_bytes")[0].verdict == HOLDS
 
 
+def test_counters_of_points_that_are_counted_alone(tmp_path):
+    run = products({"naive": {64: 100}})
+    run.count("gpu/matmul/tiled", 64, {}, flops_executed=512)
+    extra = [("counters.json", {"tool": "ncu", "machine": GPU, "date": "2026-01-01", "points": {"count/gpu/matmul/tiled/n:64": {"load_requests": 9.0}}})]
+    assert claims(tmp_path, run, companions=extra, stated=9, measured="counters(gpu/matmul/tiled, n=64).load_requests")[0].verdict == HOLDS
+
+
 def test_planted_faults_that_were_launched(tmp_path):
     rows = {"race": {"wrong": 12}, "hangs": {"failed": "did not end in time"},
             "stray": {"failed": "stray: failed while running: an illegal memory access was encountered (cudaErrorIllegalAddress)"}}

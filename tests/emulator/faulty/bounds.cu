@@ -80,14 +80,15 @@ __global__ void number_to_the_right(mem<int>* array) {
   if (!kGuard || i + 1 < kSize) array[i + 1] = i;
 }
 
-const bool number_beyond = add_faulty({.name = "left_number_beyond_the_array",
-                                       .what = "array[i + 1] = i by the last thread of as many as there are elements",
-                                       .findings = kOutside,
-                                       .buffer = "array",
-                                       .launch = {{1}, {kSize}},
-                                       .buffers = {{"array", kSize * sizeof(int)}},
-                                       .run = on_buffers(number_to_the_right<false>),
-                                       .right = on_buffers(number_to_the_right<true>)});
+const bool number_beyond =
+    add_faulty({.name = "left_number_beyond_the_array",
+                .what = "array[i + 1] = i by a thread for each element: the last one stores beyond the array",
+                .findings = kOutside,
+                .buffer = "array",
+                .launch = {{1}, {kSize}},
+                .buffers = {{"array", kSize * sizeof(int)}},
+                .run = on_buffers(number_to_the_right<false>),
+                .right = on_buffers(number_to_the_right<true>)});
 
 template <bool kRight>
 __global__ void shared_beyond(const mem<float>* in, mem<float>* out) {
