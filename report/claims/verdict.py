@@ -281,11 +281,11 @@ def _side(value: Value) -> str:
 
 
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
-    """What is missing, else the note, else how the values compare."""
+    """What is missing or leaves it undecided, then the note, else how the values compare."""
+    first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
     if verdict in (UNDECIDED, UNTESTED):
-        first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
         return first
-    return words.sentence(entry.note) or _agreement(entry, verdict, texts)
+    return " ".join(filter(None, (first, words.sentence(entry.note)))) or _agreement(entry, verdict, texts)
 
 
 def _agreement(entry: Entry, verdict: str, texts: dict) -> str:

@@ -253,6 +253,7 @@ def test_a_case_that_is_undecided_is_named(tmp_path):
     run.benchmarks = [b | {"real_time": b["real_time"] * (1 + 0.02 * math.sin(i))} for i, b in enumerate(run.benchmarks)]
     found, = claims(tmp_path, run, threshold=1.2, rule="at_least", cases='{ n = "all" }', measured=GAIN)
     assert (found.verdict, found.words) == (IN_PART, "holds from n = 128, undecided for n = 64")
+    assert found.why.startswith("The limit lies within the interval of 12 samples")
     found, = claims(tmp_path, run, threshold=1.2, rule="at_least", cases="{ n = [128, 512] }", measured=GAIN)
     assert (found.verdict, found.words) == (IN_PART, "holds for n = 128, not tested for n = 512")
     found, = claims(tmp_path, run, threshold=4, rule="at_least", cases="{ n = [128, 512] }", measured=GAIN)
@@ -348,6 +349,19 @@ def test_the_kernels_are_named_with_the_tunables_that_were_taken(tmp_path):
     assert found.cases[0]["points"] == ["gpu/matmul/tiled/tile:16/stages:2/n:64", "gpu/matmul/naive/block:16x16/n:64"]
     found, = claims(tmp_path, run, cases='{ block = "all" }', measured="rate(gpu/matmul/naive, block=block) > 1")
     assert found.kernels == "gpu/matmul/naive"
+
+
+def test_a_roof_is_the_best_of_its_board(tmp_path):
+    """Of all runs, whatever their experiment; another board of the model has its own."""
+    runs = []
+    for name, peak, uuid in (("ratio", 900, "GPU-A"), ("other", 1000, "GPU-A"), ("more", 1200, "GPU-B")):
+        run = Run(name, gpu_uuid=uuid)
+        run.kernel("gpu/fma/fp32", ceiling={"label": "FP32", "is_bandwidth": False})
+        run.rate("gpu/fma/fp32", peak, 64)
+        runs.append(run)
+    runs[0].rate("gpu/matmul/naive", 500, 64)
+    found, = claims(tmp_path, *runs, threshold=0.52, rule="at_most", unit="share", measured="rate(gpu/matmul/naive) / rate(gpu/fma/fp32)")
+    assert (found.verdict, found.measured) == (HOLDS, "50\u00a0%")
 
 
 def test_the_gpu_at_hand(tmp_path):
