@@ -55,7 +55,7 @@ class Checked:
 
     def comparisons(self) -> list[Comparison]:
         """Those that decide."""
-        return [c for case in self.cases for kind, r in case.results.items() if r.test and kind in self.deciding for c in comparisons(r.test)]
+        return [c for case in self.cases for kind in self.deciding for c in comparisons(case.results[kind].test)]
 
     @property
     def deciding(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 
 from report.claims import entries, study_claims
 from report.claims.arguments import parser
@@ -57,7 +56,8 @@ def _as_data(f: Finding) -> dict:
     e = f.entry
     return {"id": e.id, "source": e.source, "where": e.where, "text": e.text, "stated": e.stated, "threshold": e.threshold,
             "unit": e.unit, "rule": e.rule, "tolerance": e.tolerance, "accepted": list(e.accepted) if e.limit is not None else None,
-            "said_of": e.said_of, "decides": e.decides, "experiment": e.experiment, "machine": f.machine, "kernels": f.kernels, "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
+            "said_of": e.said_of, "decides": e.decides, "experiment": e.experiment, "machine": f.machine, "kernels": f.kernels,
+            "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
             "missing": list(f.missing), "cases": list(f.cases)}
 
 
@@ -73,7 +73,8 @@ def _table(found: Sequence[Finding]) -> str:
             lines += textwrap.wrap(f"{e.id}: {e.text}{f' ({where})' if where else ''}", width)
         last = e.source, e.id
         values = [f"{name} {bare(e, text) if name in KINDS else text}" for name, text in (
-            ("stated", stated(e)), ("our threshold", threshold(e)), ("modelled", f.modelled), ("counted", f.counted), ("measured", f.measured), ("by", f.kernels)) if text]
+            ("stated", stated(e)), ("our threshold", threshold(e)), ("modelled", f.modelled), ("counted", f.counted),
+            ("measured", f.measured), ("by", f.kernels)) if text]
         lines += textwrap.wrap(f"{f.machine or 'no machine'}: {f.words}. {'; '.join(values)}", width, initial_indent="    ",
                                subsequent_indent="      ")
         lines += textwrap.wrap(f.why, width, initial_indent="      ", subsequent_indent="      ")

@@ -76,8 +76,8 @@ def finding(checked: Checked, judged: Mapping[Comparison, float]) -> Finding:
     home = [case.results.get(AT_HOME, Result()) for case in checked.cases]
     differs = verdict == OF_ITS_OWN and any(r.test and r.test.outcome(judged) is False for r in home)
     return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
-                   cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)), at_home=_text(entry, home, judged) if differs else "",
-                   kernels=_kernels(checked), names=(checked.machine.names,))
+                   cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)),
+                   at_home=_text(entry, home, judged) if differs else "", kernels=_kernels(checked), names=(checked.machine.names,))
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -314,9 +314,12 @@ def _as_data(case: Case, verdict: str, judged: Mapping) -> dict:
                 made[f"{kind}_low"], made[f"{kind}_high"] = result.value.shown
         elif result.value is not None:
             made[kind.replace(" ", "_")] = _sides(result.value, judged)
-    points = dict.fromkeys(point.name for result in case.results.values() for _, point in result.used)
-    more = [c.more(judged) for r in case.results.values() for c in comparisons(r.test) if verdict == UNDECIDED and c.outcome(judged) is None]
-    return made | ({"points": list(points)} if points else {}) | ({"more_samples": max(more) if None not in more else None} if more else {})
+    if points := dict.fromkeys(point.name for result in case.results.values() for _, point in result.used):
+        made["points"] = list(points)
+    tests = [c for r in case.results.values() for c in comparisons(r.test) if verdict == UNDECIDED and c.outcome(judged) is None]
+    if more := [c.more(judged) for c in tests]:
+        made["more_samples"] = None if None in more else max(more)
+    return made
 
 
 def _kernels(checked: Checked) -> str:
@@ -330,5 +333,6 @@ def _kernels(checked: Checked) -> str:
                 for key, value in point.tunables.items():
                     if key not in cases:
                         tunables.setdefault(key, {})[_plain(value)] = None
-    told = {name: ", ".join(f"{key} {words.listed(list(values), MOST_VALUES)}" for key, values in tunables.items()) for name, tunables in taken.items()}
-    return "; ".join(f"{name}{f' ({text})' if text else ''}" for name, text in told.items())
+    texts = {name: ", ".join(f"{key} {words.listed(list(values), MOST_VALUES)}" for key, values in tunables.items())
+             for name, tunables in taken.items()}
+    return "; ".join(f"{name}{f' ({text})' if text else ''}" for name, text in texts.items())

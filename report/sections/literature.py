@@ -62,7 +62,9 @@ def _plural(verdict: str, number: int) -> str:
         return "is an erratum" if number == 1 else "are errata"
     if verdict in (UNDECIDED, UNTESTED):
         return f"{'is' if number == 1 else 'are'} {verdict}"
-    return verdict if number == 1 else verdict.replace("holds", "hold", 1).replace("does not hold", "do not hold").replace("it was", "they were")
+    if number == 1:
+        return verdict
+    return verdict.replace("holds", "hold", 1).replace("does not hold", "do not hold").replace("it was", "they were")
 
 
 def _documents(groups: list[list[Finding]]) -> list[tuple[str, list[list[Finding]]]]:
@@ -83,9 +85,9 @@ def tables(found: Sequence[Finding]) -> list[Table]:
 def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     several = len({group[0].entry.source for group in groups}) > 1
     rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
-    return Table(f"literature_{number}", f"{title}: what is stated, beside what the model gives, what the emulator counts and "
-                 "what was measured (median; of several cases the range; yes or no: whether it is as the claim says). ‘Within’: how "
-                 "far from the stated number the found one may be. ‘Any’: it depends on no machine.", (
+    return Table(f"literature_{number}", f"{title}: what is stated, what the model gives, what the emulator counts and what was "
+                 "measured (median; of several cases the range; yes or no: whether it is as the claim says). Our threshold: a limit or "
+                 "a tolerance that the document does not state. ‘Any’: it depends on no machine.", (
                      Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=1.7),
                      Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
                      Column("counted", "counted", wide=1.2), Column("machine", "machine, kernels", right=False, wide=2.6),
@@ -99,12 +101,14 @@ def _row(f: Finding, before: Finding | None, several: bool) -> dict:
     said_of = f"said of {e.said_of}" if e.said_of else ""
     where = "; ".join(filter(None, (sources.cite(e.source, e.where) if several else e.where, said_of)))
     claim = f"{e.text}{f' ({where})' if where else ''}"
-    own = {"claim": claim, "stated": _in_lines(stated(e)), "threshold": _in_lines(threshold(e)), "modelled": bare(e, f.modelled), "counted": bare(e, f.counted)}
+    own = {"claim": claim, "stated": _in_lines(stated(e)), "threshold": _in_lines(threshold(e)),
+           "modelled": bare(e, f.modelled), "counted": bare(e, f.counted)}
     own = own if before is None else dict.fromkeys(own, SAME)
     said = f.words.replace(" = ", f"{numbers.NB}={numbers.NB}")
     why = SAME if before is not None and before.why == f.why else f.why
-    return {"id": e.id} | own | {"machine": f"{f.machine}{': ' if f.machine and f.kernels else ''}{f.kernels}", "measured": bare(e, f.measured), "verdict": said, "why": why,
-                                 "source": e.source, "where": e.where, "said_of": e.said_of}
+    machine = f"{f.machine}{': ' if f.machine and f.kernels else ''}{f.kernels}"
+    return {"id": e.id} | own | {"machine": machine, "measured": bare(e, f.measured), "verdict": said, "why": why, "source": e.source,
+                                 "where": e.where, "said_of": e.said_of}
 
 
 def _in_lines(value: str) -> str:
