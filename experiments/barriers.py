@@ -23,7 +23,7 @@ def section(view: View) -> Section | None:
     sums = {side: points for side, points in sums.items() if points}
     counted = [p for p in view.counts.points if p.is_counted and p.kernel.family == s.get("exchange")] if view.counts else []
     ratios = _ratios(rounds, sums.get("gpu", []), str(s.get("base", "")))
-    finding = " ".join(filter(None, (_rounds(rounds, ratios), _latency(rounds), _sums(sums.get("gpu", [])))))
+    finding = words.paragraphs(filter(None, (_rounds(rounds, ratios), _latency(rounds), _sums(sums.get("gpu", [])))))
     if not finding and not counted:
         return None
     figures = [*([_round_figure(view, rounds, ratios)] if rounds else []), *([_sum_figure(view, sums)] if sums else [])]

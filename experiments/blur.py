@@ -16,7 +16,7 @@ def section(view: View) -> Section | None:
     if not made:
         return None
     return Section(
-        " ".join(map(_finding, made)), ladders=made, figures=[*_rates(view, made), *_ratios(view), *_pictures(view)],
+        words.paragraphs(map(_finding, made)), ladders=made, figures=[*_rates(view, made), *_ratios(view), *_pictures(view)],
         appendix=[*(x for ladder in made for x in _appendix(view, ladder)), *_counted(view)])
 
 

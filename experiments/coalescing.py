@@ -60,7 +60,7 @@ def section(view: View) -> Section | None:
         return None
     figures = [*_strides(view, counts, beyond, within), *_patterns(view, counts, beyond), *_offsets(view, counts, beyond),
                *_cpu(view, cpu)]
-    return Section(" ".join([*_stride_words(view, counts, beyond), *_trap(view, counts, beyond, within), *_block_words(counts, beyond),
+    return Section(words.paragraphs([*_stride_words(view, counts, beyond), *_trap(view, counts, beyond, within), *_block_words(counts, beyond),
                              *_order_words(view, counts, beyond), *_cpu_words(view, cpu)]),
                    figures=figures, appendix=_tables(view, counts))
 

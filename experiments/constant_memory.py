@@ -13,7 +13,7 @@ def section(view: View) -> Section | None:
     if not reads and not counted and not solvers:
         return None
     ratios = _ratios(view, solvers)
-    finding = " ".join(filter(None, (_rates(view, reads), _latencies(view, reads), _choice(solvers, ratios))))
+    finding = words.paragraphs(filter(None, (_rates(view, reads), _latencies(view, reads), _choice(solvers, ratios))))
     return Section(finding or _only_counted(view, counted), figures=[*_rate_figure(view, reads, counted), *_latency_figure(view, reads), *_levels_figure(view, reads)],
                    tables=_solver_table(view, solvers, ratios), appendix=_reads_table(view, reads, counted))
 

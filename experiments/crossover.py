@@ -164,22 +164,22 @@ def _name(c: Crossover) -> str:
 def _finding(asked: Sequence[Crossover]) -> str:
     """Counts all cases that the table in the appendix has."""
     problems = len({c.family for c in asked})
-    text = (f"{comparison.where(_parts(asked))}GPU and CPU have at least {FEWEST} sizes in common in {words.counted(len(asked), 'case')} of "
-            f"{words.counted(problems, 'problem')}: a case is a problem, a data type and its further sizes. ")
-    text += f"Without the copies the GPU is faster from some size on in {_count(asked, False)}"
+    first = (f"{comparison.where(_parts(asked))}GPU and CPU have at least {FEWEST} sizes in common in {words.counted(len(asked), 'case')} of "
+             f"{words.counted(problems, 'problem')}: a case is a problem, a data type and its further sizes.")
+    text = f"Without the copies the GPU is faster from some size on in {_count(asked, False)}"
     starts = [(c, s) for c in asked if (s := c.start(True))]
     if starts:
         text += f"; with the copies there and back in {_count(asked, True)}"
-    text += "."
+    texts = [first, f"{text}."]
     never = list(dict.fromkeys(_name(c) for c, s in starts if s.kind == NEVER))
     if never:
-        text += f" With the copies it is not faster at the largest size in {words.listed(never, 6)}."
+        texts.append(f"With the copies it is not faster at the largest size in {words.listed(never, 6)}.")
     found = sorted(((c, s) for c, s in starts if s.kind == FROM), key=lambda x: x[0].volume(x[1].at))
     if found:
         first, last = found[0], found[-1]
-        text += (f" With the copies the smallest start is {_begin(*first)}, the largest {_begin(*last)}."
-                 if last is not first else f" With the copies it starts at {_begin(*first)}.")
-    return text
+        texts.append(f"With the copies the smallest start is {_begin(*first)}, the largest {_begin(*last)}." if last is not first else
+                     f"With the copies it starts at {_begin(*first)}.")
+    return words.paragraphs(texts)
 
 
 def _parts(asked: Sequence[Crossover]) -> list[Part]:

@@ -24,7 +24,7 @@ def section(view: View) -> Section | None:
              *_tree_text(view, trees, of_trees), *_step_text(view, steps, of_steps), *_shared_text(shared)] or _counted_text(view, counts)
     if not texts:
         return None
-    return Section(" ".join(texts), figures=[*_array_figure(view, arrays), *_tree_figure(view, trees)],
+    return Section(words.paragraphs(texts), figures=[*_array_figure(view, arrays), *_tree_figure(view, trees)],
                    tables=_shared_table(view, shared), appendix=[*_table(view, "arrays", LENGTH, arrays, of_arrays), *_table(view, "trees", DEPTH, trees, of_trees),
                              *_step_table(view, steps, of_steps), *_count_table(view, counts), _limits()])
 

@@ -19,7 +19,7 @@ def section(view: View) -> Section | None:
         return None
     finding = [*_parting(branches, counted), *_short(branches), *_pointer(branches), *_textbook(view, function)]
     figures = [*_places(view, branches, counted), *_bodies(view, branches), *_shares(view, function), *_order_figure(view, function)]
-    return Section(" ".join(finding) or "Nothing was timed.", figures=figures, tables=_orders(view, function), appendix=[*_ways_table(view, branches, counted), *_machine_code(view, branches)])
+    return Section(words.paragraphs(finding) or "Nothing was timed.", figures=figures, tables=_orders(view, function), appendix=[*_ways_table(view, branches, counted), *_machine_code(view, branches)])
 
 
 # Data

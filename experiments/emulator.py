@@ -58,7 +58,7 @@ def section(view: View) -> Section | None:
     if not texts and not part:
         return None
     figures = [*([_ratio_figure(view, pairs)] if pairs else []), *([_faults_figure(view, faults)] if faults else [])]
-    return Section(" ".join(texts) or f"{words.counted(len(part.points), 'point')} were counted by the emulator; no hardware "
+    return Section(words.paragraphs(texts) or f"{words.counted(len(part.points), 'point')} were counted by the emulator; no hardware "
                    "counters of them are known.", figures=figures,
                    appendix=[*_counts_table(view, pairs), *_model_table(view, _modelled(part, pairs)),
                              *_faults_table(view, faults), *_rates_table(view, file)])

@@ -14,7 +14,7 @@ def section(view: View) -> Section | None:
     texts = [*_block_text(view, block), *_grid_text(block, grid), *_core_text(block, cores), *_views_text(pairs), *_counted_text(view, counted)]
     if not texts:
         return None
-    return Section(" ".join(texts), figures=_figure(view, block, grid, cores), appendix=[*_block_table(view, block), *_views_table(view, pairs)])
+    return Section(words.paragraphs(texts), figures=_figure(view, block, grid, cores), appendix=[*_block_table(view, block), *_views_table(view, pairs)])
 
 
 # Points

@@ -26,7 +26,7 @@ def section(view: View) -> Section | None:
     deep = [f for part in view.timed_parts for f in _depths(view, part)]
     fields = _fields(view)
     return Section(
-        " ".join([*map(_finding, made), *_order_words(orders)]), ladders=made, figures=[_rates(view, made), *deep[:1], *([_error(view, orders)] if orders else []), *fields],
+        words.paragraphs([*map(_finding, made), *_order_words(orders)]), ladders=made, figures=[_rates(view, made), *deep[:1], *([_error(view, orders)] if orders else []), *fields],
         appendix=[*deep[1:], *(x for ladder in made for x in _appendix(view, ladder)), *_requests(view)])
 
 

@@ -54,7 +54,7 @@ def section(view: View) -> Section | None:
     texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves)]
     figures = [*_latency_figure(view, walks), *_little_figure(view, [c for c in curves if _is_walk(c)], "loads", "load/s"),
                *_little_figure(view, [c for c in curves if not _is_walk(c)], "multiply-adds", "FMA/s")]
-    return Section(" ".join(texts) or "Nothing was timed that tells a latency.", figures=figures, tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
+    return Section(words.paragraphs(texts) or "Nothing was timed that tells a latency.", figures=figures, tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
 
 
 # Data

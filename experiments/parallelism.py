@@ -20,7 +20,7 @@ def section(view: View) -> Section | None:
     if not texts:
         return None
     figures = [*_growth_figure(view, growth), *_chain_figure(view, chains), *_wave_figure(view, waves), *_core_figure(view, core)]
-    return Section(" ".join(texts), figures=figures, appendix=[*_team_words(team), *_team_figure(view, team), *_tables(view)])
+    return Section(words.paragraphs(texts), figures=figures, appendix=[*_team_words(team), *_team_figure(view, team), *_tables(view)])
 
 
 # Data

@@ -12,7 +12,7 @@ def section(view: View) -> Section | None:
     made = [x for part in (view.gpu, view.cpu) if (x := by_size.ladder(part, s["family"], s["type"]))]
     if not made:
         return None
-    return Section(" ".join([*(by_size.finding(x, ROOF, "the rate of a copy") for x in made), *_passes(made)]), ladders=made,
+    return Section(words.paragraphs([*(by_size.finding(x, ROOF, "the rate of a copy") for x in made), *_passes(made)]), ladders=made,
                    figures=[by_size.figure(view, x, ROOF, "of the prefix sum, 8 bytes for each element") for x in made],
                    tables=[by_size.table(view, x, ROOF) for x in made],
                    appendix=[x for ladder in made for x in by_size.appendix(view, ladder)])

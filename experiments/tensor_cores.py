@@ -29,7 +29,7 @@ def section(view: View) -> Section | None:
         return None
     main, rest = made[0], made[1:]
     return Section(
-        " ".join([ladders.finding(main), *_types_text(rest), *_accuracy_text(part), *_energy_text(main), *_power_text(main)]),
+        words.paragraphs([ladders.finding(main), *_types_text(rest), *_accuracy_text(part), *_energy_text(main), *_power_text(main)]),
         ladders=made,
         figures=[ladders.rungs_figure(f"{view.name}_gpu", main), *_figure(view, made), *_error_figure(view, part),
                  *ladders.over_peers(f"{view.name}_gpu", main), *_energy_figure(view, made), *_power_figures(view, main)],
@@ -42,17 +42,23 @@ def _appendix(stem: str, ladder: Ladder) -> list:
 
 
 def _types_text(made: list[Ladder]) -> list[str]:
-    """One sentence on all further types: the fastest rung, its share of the roof, its speed over the best library."""
-    told = []
+    """Of all further types the fastest rung with its share of the roof; and which differ from the best library: the table has by how much."""
+    told, apart, known = [], [], 0
     for ladder in made:
         best, peer = ladder.fastest, ladder.best_peer
         text = f"{words.type_name(ladder.type)} {numbers.rate(best.point)}"
         text += f" ({words.of_peak_briefly(best.share, best.use)})" if best.share else ""
         over = best.peers.get(peer.point.kernel.title) if peer else None
-        told.append(f"{text}, {words.speed(over, peer.point.kernel.title)}" if over else text)
+        told.append(text)
+        known += bool(over)
+        if over and over.is_significant:
+            apart.append(f"{words.type_name(ladder.type)} is {words.speed(over, peer.point.kernel.title)}")
     same = {ladder.size_text for ladder in made} == {made[0].size_text} if made else False
     where = f" at {made[0].size_text}" if same else ""
-    return [f"The fastest rung of each further type{where}: {'; '.join(told)}."] if told else []
+    if not told:
+        return []
+    beside = words.sentence(words.joined(apart)) if apart else "None of them differs significantly from the fastest library of its type." if known else ""
+    return [f"The fastest rung of each further type{where}: {'; '.join(told)}.", beside]
 
 
 def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> list[dict]:

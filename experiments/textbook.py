@@ -100,7 +100,7 @@ def section(view: View) -> Section | None:
     texts = [*(_here(view, base) or _model_here(view, every)), *_memory(measured), *_path(base), *_most(view, base, measured),
              *_unmerged(view, every), *_old(view, every)]
     shown = [s for s in every if s.left]
-    return Section(" ".join(texts), figures=[_figure(view, shown)] if shown else [],
+    return Section(words.paragraphs(texts), figures=[_figure(view, shown)] if shown else [],
                    tables=[_table(view, f"{view.name}_shares", _telling(every), "In the textbook’s blocks. ")],
                    answer=_answer(view, base),
                    appendix=[_table(view, f"{view.name}_settings", [*measured, *modelled], "Every setting. ")])
@@ -388,7 +388,7 @@ def _row(s: Setting) -> dict:
 
 
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
-    caption = (f"{what}Who serves the requested bytes of the naive and of the tiled kernel: merging in a request, L1, L2, DRAM; below 0 where more is "
+    caption = (f"{what}Who serves the requested bytes of the naive and of the tiled kernel, in per cent: merging in a request, L1, L2, DRAM; below 0 where more is "
                "fetched than was asked for. Limits: of the naive and of the tiled kernel. ")
     caption += _provenance(view, settings)
     return Table(name, caption, (
@@ -398,4 +398,4 @@ def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g}\u00a0%"
+    return f"{100 * share:.3g}"

@@ -24,7 +24,7 @@ def section(view: View) -> Section | None:
         return _counted(view)
     figures = [*(_rate_figures(view, part, copies) if copies else ()), *(_chunk_figures(view, part, chunks) if chunks else ()),
                *([_work_figure(view, works)] if works else ()), *(_timeline_figure(view, part, chunks) if chunks else ())]
-    finding = " ".join(filter(None, (_copy_words(view, copies), _chunk_words(chunks), _work_words(works))))
+    finding = words.paragraphs(filter(None, (_copy_words(view, copies), _chunk_words(chunks), _work_words(works))))
     return Section(finding, figures=figures, appendix=[*([_copy_table(view, part, copies)] if copies else ()), *_counts(view)])
 
 

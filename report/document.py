@@ -117,7 +117,7 @@ def data(document: Document, undrawn: Mapping[str, str]) -> dict:
     for section in document.joined:
         main += [blocks.heading(comparison.TITLE), blocks.question(comparison.QUESTION), *_body(section, undrawn)]
     main += _literature(document.claims)
-    first = _body(replace(found[0].section, figures=document.first), undrawn)[1:] if single else blocks.figures(
+    first = _body(replace(found[0].section, figures=document.first), undrawn)[len(page["sentences"]):] if single else blocks.figures(
         document.first, undrawn)
     return {"page": {k: _cleaned(v) for k, v in page.items()}, "first": first, "main": main,
             "method": method.method(study) + method.validity(study) + references.section(found, document.claims),
@@ -137,7 +137,8 @@ def _experiment(one: Contribution, undrawn: Mapping[str, str]) -> list[dict]:
 
 def _body(section: Section, undrawn: Mapping[str, str]) -> list[dict]:
     """Finding, figures, claims, tables: text after the figures fills a page that they leave half empty."""
-    return [blocks.paragraph(section.finding, section.figures), *blocks.figures(section.figures, undrawn),
+    *texts, last = section.finding.split("\n")
+    return [*map(blocks.paragraph, texts), blocks.paragraph(last, section.figures), *blocks.figures(section.figures, undrawn),
             *map(blocks.verdict, section.claims), *map(blocks.table, section.tables)]
 
 

@@ -68,7 +68,7 @@ class Section:
     """What an experiment contributes. The main part has `finding`, `figures` and `tables`: half a page."""
 
     finding: str
-    """One to three sentences that answer the experiment's question."""
+    """One to three sentences that answer the experiment's question; paragraphs are lines."""
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
     claims: Sequence[Sequence[Finding]] = ()

@@ -34,7 +34,7 @@ def compose(study: Study, found: Sequence[Contribution], joined: Sequence[Sectio
     return {"title": one.view.title if one else TITLE, "subtitle": machines(study), "date": study.date[:10],
             "question": one.view.question if one else QUESTION,
             "source": sources.cite_all(one.view.references) if one else "",
-            "sentences": [one.section.finding] if one else _answer(found, joined),
+            "sentences": one.section.finding.split("\n") if one else _answer(found, joined),
             "warnings": warnings(study, found)}
 
 

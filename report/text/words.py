@@ -11,6 +11,8 @@ from report.data.statistics import TOO_FEW, Ratio
 from report.data.view import Part
 from report.text import numbers
 
+LONG = 520
+"""Letters of a paragraph: six lines."""
 TYPES = {"fp32": "FP32", "bf16": "BF16", "fp64": "FP64", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "int8": "INT8"}
 
 
@@ -27,6 +29,17 @@ def listed(names: Sequence[str], most: int = 4) -> str:
 def counted(number: int, noun: str) -> str:
     """'1 kernel', '3 kernels'."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """Texts of one or more sentences in lines, each a paragraph: a new one begins where the last would be long."""
+    lines: list[str] = []
+    for text in filter(None, (text.strip() for text in texts)):
+        if lines and len(lines[-1]) + len(text) < LONG:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return "\n".join(lines)
 
 
 def sentence(text: str) -> str:

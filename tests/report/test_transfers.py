@@ -2,6 +2,8 @@
 
 import matplotlib.pyplot as plt
 import json
+import tomllib
+from collections import defaultdict
 
 import pytest
 from synthetic import Run
@@ -268,3 +270,24 @@ def test_gains_that_are_lost_again_do_not_count(tmp_path):
     run = Run("crossover")
     both_sides(run, "matmul", lambda n: 1e-5, lambda n: {64: 1e-6, 256: 1e-6, 1024: 2e-5, 4096: 1e-6}[n], None, (64, 256, 1024, 4096))
     assert row(section_of(tmp_path, run), "matmul")["without_above"] == 1024
+
+
+def declared_sizes(brief):
+    """By family and side the sizes N that experiments/crossover.toml asks for."""
+    sizes = defaultdict(set)
+    for sweep in tomllib.loads((declaration.FOLDER / "crossover.toml").read_text())["sweep"]:
+        wanted = sweep | (sweep.get("brief", {}) if brief else {})
+        for kernel in wanted["kernels"]:
+            side, family, _ = kernel.split("/")
+            sizes[family, side] |= set(wanted["n"])
+    return sizes
+
+
+@pytest.mark.parametrize("brief", (False, True))
+def test_every_problem_of_both_sides_has_common_sizes_for_its_crossover(brief):
+    settings = tomllib.loads((declaration.FOLDER / "crossover.toml").read_text())["report"]
+    root = declaration.FOLDER.parent
+    both = {p.name for p in (root / "cpu").iterdir() if p.is_dir()} & {p.name for p in (root / "gpu").iterdir() if p.is_dir()}
+    problems = {name for name in both if (root / "common" / "problem" / f"{name}.cpp").is_file()} - set(settings["left_out"])
+    sizes = declared_sizes(brief)
+    assert len(problems) > 12 and not {name for name in problems if len(sizes[name, "cpu"] & sizes[name, "gpu"]) < 3}
