@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from report.claims.expression import Call, nearest
 from report.claims.said_of import version
 from report.claims.values import Fault, Value, exact, of_rate, of_time
-from report.data import counted
+from report.data import counted, roofs
 from report.data.companions import CompilerFile, WrongResults
 from report.data.records import COUNT, HOT, SQUARE, CounterFile, HazardFile, Point, Run
 from report.data.view import whole_machine
@@ -177,8 +177,8 @@ def _point(call: Call, machine: Machine, experiment: str, data: Data) -> Point:
         if found := matching(call, run, data):
             if call.name == "rate" and found[0].kernel.is_ceiling:
                 side = found[0].kernel.side
-                board = run.machine(side).id
-                found = [p for other in runs if other.machine(side).id == board for p in matching(call, other, data)]
+                alike = [other for other in runs if roofs.identity(other, side) == roofs.identity(run, side)]
+                found = [p for other in alike for p in matching(call, other, data) if not p.oversubscribed]
             return _best(call, found)
     raise Missing(f"{call}")
 

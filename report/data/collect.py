@@ -21,7 +21,6 @@ from report.data.roofs import Roofs
 from report.data.view import Companions, Part, View
 from report.forks import UNAVAILABLE, belong_to
 
-RECORDED_FOLDER = ("experiments", "recorded")
 COUNTS = "counts"
 LARGE = 4 << 20
 """Bytes of results from which on several processes read them: starting these takes less time than reading."""
@@ -180,7 +179,7 @@ def _on(host: tuple[str, str] | None, name: str, live: Found, stored: Found, kno
         if runs:
             is_live, *_, run = max(runs, key=lambda x: x[:4])
             made[side] = next((p for p in known if p.side == side and p.run is run),
-                              None) or _part(run, side, not is_live or _is_recorded(run.path), live, stored, book)
+                              None) or _part(run, side, not is_live or run.is_recorded, live, stored, book)
     return made
 
 
@@ -209,7 +208,7 @@ def _parts(name: str, side: str, live: Found, stored: Found, book: roofs.Book) -
                           reverse=True):
             machine = run.machine("cpu" if side == COUNTS else side)
             if machine.id not in made and (side == "cpu" or not made):
-                made[machine.id] = _part(run, side, is_stored or _is_recorded(run.path), live, stored, book)
+                made[machine.id] = _part(run, side, is_stored or run.is_recorded, live, stored, book)
     return list(made.values())
 
 
@@ -231,11 +230,6 @@ def _with(part: Part, counters: CounterFile | None) -> Part:
     return replace(part, counters=counters.points, counter_tool=counters.tool, counter_machine=counters.machine)
 
 
-def _is_recorded(path: Path) -> bool:
-    parts = path.resolve().parts
-    return RECORDED_FOLDER in zip(parts, parts[1:])
-
-
 def _roofs(run: Run, side: str, recorded: bool, live: Found, stored: Found, book: roofs.Book) -> Roofs:
     """The machine's, with those of its data sheet."""
     made = book.of(run, side, recorded)
@@ -243,7 +237,7 @@ def _roofs(run: Run, side: str, recorded: bool, live: Found, stored: Found, book
 
 
 def _book(live: Found, stored: Found) -> roofs.Book:
-    return roofs.book([*((run, True) for run in stored.runs), *((run, _is_recorded(run.path)) for run in live.runs)])
+    return roofs.book([*((run, True) for run in stored.runs), *((run, run.is_recorded) for run in live.runs)])
 
 
 def _counters(machine: Machine | None, live: Found, stored: Found) -> CounterFile | None:

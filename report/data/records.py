@@ -10,6 +10,7 @@ from statistics import median
 from report.data.statistics import Summary
 from report.data.timeline import Span
 
+RECORDED_FOLDER = ("experiments", "recorded")
 HOT, COLD, COUNT = "hot", "cold", "count"
 SIDES = ("cpu", "gpu")
 SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
@@ -277,6 +278,12 @@ class Run:
     @property
     def day(self) -> str:
         return self.date[:10]
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it is one of those that ship with the project."""
+        parts = self.path.resolve().parts
+        return RECORDED_FOLDER in zip(parts, parts[1:])
 
     @property
     def complete(self) -> bool:

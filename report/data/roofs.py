@@ -302,9 +302,9 @@ def _highest(found: Iterable[Roof]) -> list[Roof]:
     return [roof for _, roof in sorted(groups.items())]
 
 
-def identity(run: Run, side: str, recorded: bool) -> tuple:
-    """What two runs of one machine share."""
-    machine = run.machine(side)
+def identity(run: Run, side: str, recorded: bool | None = None) -> tuple:
+    """What two runs of one machine share; `recorded`: whether the run stands in for others, else by where it is."""
+    machine, recorded = run.machine(side), run.is_recorded if recorded is None else recorded
     if machine.id.startswith("GPU-"):
         return side, machine.id
     return side, machine.id, recorded, str(run.context.get("gpu_name") or "") if side == "cpu" else ""
