@@ -85,20 +85,23 @@ def _guidelines(study: Study) -> list[dict]:
     points = [p for part in parts for p in part.points if p.is_timed and p.kernel.family == "matmul" and p.flops]
     if not points:
         return []
-    warm = sorted({p.counters.get("warm_up_seconds", 0.0) for p in points})
-    seconds = f"{warm[-1]:g}\u00a0s" if warm[-1] else "none"
-    clocks = "the mean over each sample" if all(p.run.context.get("sm_clock_source") for p in parts) else (
-        "read right after each sample, in older runs, or the mean over it")
+    warm = max(p.counters.get("warm_up_seconds", 0.0) for p in points)
+    seconds = f"at most {warm:g}\u00a0s" if warm else "none"
+    is_over, is_new = (how(bool(p.run.context.get("sm_clock_source")) for p in parts) for how in (any, all))
+    clocks = "the mean over each sample" if is_new else "read right after each sample" + (
+        " in older runs, the mean over it in newer ones" if is_over else "")
+    first = "A group of kernels with a warm-up begins with one second of it" + ("" if is_new else ", except in older runs")
     return [blocks.paragraph(
         "Products on a GPU, and NVIDIA’s guidelines on measuring them (CUTLASS documentation, GEMM performance measurement "
-        "methodology). As these say: random inputs are uniform in [−1, 1), since zeros and small whole numbers draw less power; "
-        "the launches of a sample follow each other without gaps; the power limit is fixed and the clock is left to the driver, and rates are set "
-        f"beside the roof at the clock that the kernel ran at, {clocks}. Otherwise: (1) the same operands are used again in "
-        "successive calls, where the guidelines rotate buffers of at least twice the L2 in all, so that small products find "
-        "theirs in the L2, which is what hot means here; the cold mode, which flushes the L2, is given on its own. (2) The longest warm-up before "
-        f"a turn is {seconds}, where they let the clock settle for about three seconds: kernels take their samples in turns, so that what "
-        "the board’s temperature and power do affects all of them, which three seconds for each sample would make impossible in a "
-        "study of minutes. Energy and power are those of 0.7\u00a0s of steady work. (3) No test is run at a fixed clock, which needs the administrator’s "
+        "methodology). As these ask: random inputs are uniform in [−1, 1), since zeros and small whole numbers draw less power; the "
+        "launches of a sample follow each other without gaps; the power limit is fixed, the clock is left to the driver, and rates are "
+        f"compared with the roof at the clock that the kernel ran at ({clocks})."),
+        blocks.paragraph(
+        "Otherwise: (1) The guidelines rotate buffers of at least twice the L2 in all. Here successive calls use the same operands, so "
+        "that small products find theirs in the L2: that is the hot mode; the cold mode, which flushes the L2 before each call, is given "
+        f"on its own. (2) They let the clock settle for about three seconds. {first}, and each turn with {seconds}: kernels take their "
+        "samples in turns, so that the board’s temperature and power affect all of them, and a study stays one of minutes. Energy and "
+        "power are those of 0.7\u00a0s of one kernel after its samples. (3) They also test at a fixed clock. That needs the administrator’s "
         "rights; the share at the kernel’s own clock stands in for it.")]
 
 

@@ -20,7 +20,7 @@ from report import cli, document, forks
 from report.data import declaration
 from report.data.collect import collect
 from report.data.ladder import build
-from report.sections import comparison
+from report.sections import comparison, method
 
 
 def render(folder, *arguments):
@@ -474,3 +474,16 @@ def test_report_code_names_no_kernel_and_no_device():
         found = [w for w in ("matmul", "cublas", "openblas", "eigen", "h100", "h200", "a100", "/tmp", "/work", "/home") if w in text]
         assert found == (["matmul"] if path.name == "schema.py" else []), path.name
         assert len(path.read_text(encoding="utf-8").splitlines()) < 400, path.name
+
+
+@pytest.mark.parametrize("source, said", ((None, "read right after each sample"), ("over the sample", "the mean over each sample")))
+def test_the_method_says_where_products_are_measured_otherwise_than_nvidia_s_guidelines_ask(tmp_path, source, said):
+    run = ladder(**({"sm_clock_source": source} if source else {}))
+    for entry in run.benchmarks:
+        entry["warm_up_seconds"] = 0.05
+    run.save(tmp_path)
+    text = " ".join(b.get("text", "") for b in method.method(collect([tmp_path], [])))
+    assert f"the clock that the kernel ran at ({said})" in text and "each turn with at most 0.05\u00a0s" in text
+    assert ("except in older runs" in text) == (source is None)
+    ladder("cpu").save(tmp_path / "cpu")
+    assert "guidelines" not in " ".join(b.get("text", "") for b in method.method(collect([tmp_path / "cpu"], [])))
