@@ -59,7 +59,9 @@ def method(study: Study) -> list[dict]:
             f"{100 * APART:g}\u00a0% less is marked. A GPU is its board; what a board has no roof of its own for is judged by "
             "the best of the other boards of its model, which is said. "
             "An algorithm that does other operations than those counted (Strassen’s; sums of parts of narrower types) has no share "
-            "of a peak. A bound is min(bandwidth × intensity, peak). What a kernel uses of a resource is its count over its time "
+            "of a peak. A bound is min(bandwidth × intensity, peak)."),
+        blocks.paragraph(
+            "Limits. What a kernel uses of a resource is its count over its time "
             "over the roof; on the GPU, hardware counters are read in runs of their own. From a share of "
             f"{LIMITS} on the resource is said to limit the kernel; below, it is only the nearest roof. Shares of a GPU’s roofs are "
             "given twice: of the roof, and of the roof at the clock that the kernel ran at, since arithmetic, instruction issue, the "
