@@ -7,7 +7,6 @@
 ///           array[n] = n - 1, the number of its left neighbour. No floating-point operations.
 ///
 /// The oracle: whole numbers below 2^31.
-
 #include "common/problem/problem.hpp"
 
 namespace rung {
