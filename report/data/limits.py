@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from report.data.reading import is_number
 from report.data.records import Point
-from report.data.roofs import BEYOND
+from report.data.roofs import BEYOND, clock_of
 from report.data.view import Part
 
 DRAM, L3, L2, L1, SHARED, ISSUE, ARITHMETIC, POWER = (
@@ -95,8 +95,8 @@ def of_power_limit(part: Part, point: Point) -> float | None:
 
 def _slowed(part: Part, point: Point) -> float | None:
     """The point's clock over that of the roofs; None on a CPU, or where one of them is not known."""
-    clock, best = point.counters.get("sm_clock_mhz"), part.roofs.clock_mhz
-    return clock / best if point.kernel.side == "gpu" and clock and best else None
+    clock, best = clock_of(point), part.roofs.clock_mhz
+    return clock / best if clock and best else None
 
 
 def counts(part: Part, point: Point) -> dict[str, float]:
@@ -139,7 +139,7 @@ def _capacities(part: Part, point: Point) -> dict[str, float]:
 
 def _cycles(part: Part, point: Point) -> float:
     """Cycles of all multiprocessors in a second at the clock of the roofs, else at that of the samples; 0 if unknown."""
-    clock, number = part.roofs.clock_mhz or point.counters.get("sm_clock_mhz"), part.run.context.get("gpu_sm_count")
+    clock, number = part.roofs.clock_mhz or clock_of(point), part.run.context.get("gpu_sm_count")
     return clock * 1e6 * number if clock and isinstance(number, int) else 0.0
 
 

@@ -215,7 +215,7 @@ class Roofs:
         if roof is None or not point.is_timed:
             return None
         value = point.gbytes if roof.is_bandwidth else point.gflops
-        return share(value, _around(point, value), roof, point.counters.get("sm_clock_mhz")) if value else None
+        return share(value, _around(point, value), roof, clock_of(point)) if value else None
 
     def of_peak(self, point: Point) -> Share | None:
         """The share of the arithmetic peak of the point's type, for its number of threads; None for other algorithms."""
@@ -223,6 +223,11 @@ class Roofs:
             return None
         roofs = self.of_threads(point.threads if point.kernel.side == "cpu" else None)
         return self.share(point, roofs.peak(point.kernel.type))
+
+
+def clock_of(point: Point) -> float | None:
+    """The mean clock of a GPU's multiprocessors over the samples; a CPU's is read between them, of one core."""
+    return point.counters.get("sm_clock_mhz") if point.kernel.side == "gpu" else None
 
 
 def _around(point: Point, value: float) -> tuple[float, float] | None:
@@ -258,7 +263,7 @@ def _roof(point: Point, run: Run) -> Roof:
     return Roof(point.kernel.ceiling_label, point.value, point.kernel.ceiling_is_bandwidth, point.kernel.type,
                 point.threads if point.kernel.side == "cpu" else None, *ends,
                 point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
-                machine.label, point.counters.get("sm_clock_mhz"), point.counters.get("power_w"),
+                machine.label, clock_of(point), point.counters.get("power_w"),
                 (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),))
 
 
@@ -282,7 +287,8 @@ class Book:
         """The roofs that judge a run's points of that side. Of another machine only those that they need."""
         machine, key = run.machine(side), identity(run, side, recorded)
         own = self.machines[key][1] if key in self.machines else ()
-        known, types = {(r.resource, r.threads) for r in own}, {p.kernel.type for p in run.points if p.kernel.side == side and p.is_timed and p.metric == GFLOPS}
+        known = {(r.resource, r.threads) for r in own}
+        types = {p.kernel.type for p in run.points if p.kernel.side == side and p.is_timed and p.metric == GFLOPS}
         others = [r for other, (m, roofs) in self.machines.items() if other[0] == side and other != key and m.name == machine.name
                   for r in roofs]
         borrowed = _highest(r for r in others if (r.resource, r.threads) not in known and (r.is_bandwidth or r.type in types))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
-from report.data.roofs import BEYOND
+from report.data.roofs import BEYOND, clock_of
 from report.data.statistics import SAME
 from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, words
 
@@ -122,7 +122,7 @@ def _row(ladder: Ladder, r) -> dict:
 
 def state(p: Point) -> dict:
     """Of a GPU's point the multiprocessors' mean clock and the board's mean power."""
-    return {"sm_clock_mhz": p.counters.get("sm_clock_mhz"), "power_w": mean_power(p)} if p.kernel.side == "gpu" else {}
+    return {"sm_clock_mhz": clock_of(p), "power_w": mean_power(p)} if p.kernel.side == "gpu" else {}
 
 
 def ratio_row(name: str, r: Ratio | None) -> dict:

@@ -145,6 +145,17 @@ def test_clocks_scale_arithmetic_and_shared_memory_alone():
     assert not share(60, None, fma, 1999).is_slowed and share(60, None, fma).at_clock is None
 
 
+def test_a_cpu_s_clock_scales_nothing(tmp_path):
+    """It is read between samples, of one core."""
+    run = ladder("cpu")
+    for entry in run.benchmarks:
+        entry["sm_clock_mhz"] = 3000 if "ceiling" in entry["kernel"] else 2000
+    run.save(tmp_path)
+    part = part_of(tmp_path, "cpu_ladder", "cpu")
+    top = next(p for p in part.timed() if p.kernel.title == "top")
+    assert part.roofs.of_peak(top).at_clock is None and part.roofs.clock_mhz is None and "clock" not in words.of_peak(part.roofs.of_peak(top))
+
+
 def test_a_roof_has_the_mean_clock_of_its_samples(tmp_path):
     run = ladder()
     for entry in run.benchmarks:
