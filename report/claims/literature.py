@@ -11,7 +11,7 @@ from report.claims.data import Data, Machine
 from report.claims.entries import Entry
 from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
-from report.claims.verdict import ANYWHERE, ERRATUM, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, untested
+from report.claims.verdict import ANYWHERE, ERRATUM, NOT_SO, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, untested
 from report.data import statistics
 from report.text import words
 
@@ -86,7 +86,7 @@ def _joined(alike: list[Finding]) -> Finding:
     homes = list(dict.fromkeys(f.at_home for f in alike if f.at_home))
     said = [home if len(homes) == 1 else f"{home} ({', '.join(f.machine for f in alike if f.at_home == home)})" for home in homes]
     where = "the GPUs here" if len(homes) > 1 else words.joined(machines)
-    first = f"For {where} the model gives {words.joined(said)}. " if said else ""
+    first = "" if not said else f"By the model it is not so for {where}. " if homes == [NOT_SO] else f"For {where} the model gives {words.joined(said)}. "
     one = alike[0]
     depends = one.measured or (one.verdict not in (OF_ITS_OWN, ERRATUM) and (one.machine or one.verdict == UNTESTED))
     label = ("; " if any("," in m for m in machines) else ", ").join(machines) if depends else ANYWHERE

@@ -21,6 +21,8 @@ IN_PART = "holds in part"
 ORDER = (HOLDS, IN_PART, OF_ITS_OWN, FAILS, ERRATUM, UNDECIDED, UNTESTED)
 ANYWHERE = "any"
 """In place of a machine's name where nothing depends on the machine."""
+NOT_SO = "not so"
+"""What the model gives for the GPU at hand, of a claim without a number."""
 RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
 """With these begin a unit of parts of a whole, and what a size in bytes counts."""
@@ -77,7 +79,7 @@ def finding(checked: Checked, judged: Mapping[Comparison, float]) -> Finding:
     differs = verdict == OF_ITS_OWN and any(r.test and r.test.outcome(judged) is False for r in home)
     return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
                    cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)),
-                   at_home=_text(entry, home, judged) if differs else "", kernels=_kernels(checked), names=(checked.machine.names,))
+                   at_home=(_text(entry, home, judged) if entry.limit is not None else NOT_SO) if differs else "", kernels=_kernels(checked), names=(checked.machine.names,))
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -175,10 +177,15 @@ def _named(key: str, values: Sequence, what: Mapping[str, str]) -> str:
     """'n = 64 and 128', '16 and 32 registers a thread', 'mode cold'."""
     unit = what.get(key, "")
     texts = [numbers.binary(v) if unit.startswith(BYTES) else _plain(v) for v in values]
-    listed = words.joined(texts) if len(texts) <= MOST_CASES else f"{', '.join(texts[:MOST_CASES - 1])}, …"
+    listed = _listed(texts, MOST_CASES)
     if unit:
         return f"{listed}{unit.removeprefix(BYTES) if unit.startswith(BYTES) else f' {unit}'}"
     return f"{key} {listed}" if isinstance(values[0], str) else f"{key} = {listed}"
+
+
+def _listed(texts: Sequence[str], most: int) -> str:
+    """'a, b and c'; 'a, b, …' where there are more than `most`: a number of further ones would read as a value."""
+    return words.joined(texts) if len(texts) <= most else f"{', '.join(texts[:most - 1])}, …"
 
 
 def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
@@ -333,6 +340,6 @@ def _kernels(checked: Checked) -> str:
                 for key, value in point.tunables.items():
                     if key not in cases:
                         tunables.setdefault(key, {})[_plain(value)] = None
-    texts = {name: ", ".join(f"{key} {words.listed(list(values), MOST_VALUES)}" for key, values in tunables.items())
+    texts = {name: ", ".join(f"{key} {_listed(list(values), MOST_VALUES)}" for key, values in tunables.items())
              for name, tunables in taken.items()}
     return "; ".join(f"{name}{f' ({text})' if text else ''}" for name, text in texts.items())
