@@ -7,6 +7,8 @@ from report.experiment import Column, Figure, Part, Point, Section, Table, View,
 KEEPS = 0.95
 """A stride keeps the full rate if so large a part of the best one is left."""
 LANES = 32
+RANDOM = "gpu/read/shared_random"
+"""The kernel whose lanes read in a random order."""
 PADDING = ("no padding", "one element of padding in each row of 128 bytes")
 BESIDE = 0.17
 """How far the two series stand from a stride's place, of the way to the next."""
@@ -22,7 +24,7 @@ def section(view: View) -> Section | None:
     narrow = [r for r in rows if r["width"] == min(r["width"] for r in rows)]
     plain, padded = ({r["stride"]: r for r in narrow if r["padding"] == padding} for padding in (0, 1))
     is_timed = bool(timed)
-    return Section(_finding(plain, padded, is_timed) + _prediction(rows), figures=[_figure(view, rows, timed)],
+    return Section(_finding(plain, padded, is_timed) + _in_random_order(view, plain) + _prediction(rows), figures=[_figure(view, rows, timed)],
                    appendix=[_table(view, rows, timed)])
 
 
@@ -40,7 +42,7 @@ def _wavefronts(p: Point) -> float | None:
     c = p.counters
     if not {"bytes_min", "shared_load_requests", "shared_load_wavefronts"} <= c.keys() or not c["bytes_min"]:
         return None
-    return 1 + (c["shared_load_wavefronts"] - c["shared_load_requests"]) / (c["bytes_min"] / (LANES * _key(p)[0]))
+    return 1 + (c["shared_load_wavefronts"] - c["shared_load_requests"]) / (c["bytes_min"] / (LANES * p.tunables.get("width", 4)))
 
 
 def _rows(timed: dict[tuple, Point], counted: dict[tuple, float]) -> list[dict]:
@@ -115,6 +117,17 @@ def _padding(padded: dict, worst: dict, best: float, is_timed: bool) -> str:
     if _speed(other) < 0.5 * _speed(again):
         text += f" but moves the conflicts: stride {other['stride']:g} then {_cost(best / _speed(other), is_timed)}"
     return f"{text}."
+
+
+def _in_random_order(view: View, plain: dict) -> str:
+    """What is left of the best rate, or how many wavefronts a request takes where nothing was timed."""
+    best = max((r["value"] for r in plain.values() if r["value"]), default=None)
+    timed = next((p for p in view.gpu.timed() if p.kernel.name == RANDOM and p.value), None) if view.gpu else None
+    if best and timed:
+        return f" In a random order the lanes reach {numbers.percent(timed.value / best)} of the best rate."
+    counted = next((p for p in view.counts.points if p.kernel.name == RANDOM and p.is_counted), None) if view.counts and not best else None
+    wavefronts = _wavefronts(counted) if counted else None
+    return f" In a random order a request takes {numbers.significant(wavefronts)} wavefronts." if wavefronts else ""
 
 
 def _prediction(rows: list[dict]) -> str:

@@ -122,6 +122,16 @@ def test_without_times_the_counted_wavefronts_are_told(tmp_path):
     assert "slower" not in section.finding
 
 
+@pytest.mark.parametrize("is_timed, said", ((True, "In a random order the lanes reach 25 % of the best rate."),
+                                            (False, "In a random order a request takes 3.50 wavefronts.")))
+def test_a_random_order_is_said_beside_the_strides(tmp_path, is_timed, said):
+    run = strided(is_timed)
+    if is_timed:
+        run.time("gpu/read/shared_random", 4 * 2048 * 128 / 3e13, {"bytes": 65536}, {}, bytes_min=2048 * 128)
+    run.count("gpu/read/shared_random", {"bytes": 65536}, {}, bytes_min=2048 * 128, shared_load_requests=2048, shared_load_wavefronts=7168)
+    assert said in section_of(tmp_path, run).finding.replace("\u00a0", " ")
+
+
 # Barriers and fences
 
 ROUND = {"block_barriers": 2.0, "double_buffer": 1.0, "warp_barriers": 0.5, "global_memory": 4.0}
