@@ -57,7 +57,7 @@ def _types_text(made: list[Ladder]) -> list[str]:
     where = f" at {made[0].size_text}" if same else ""
     if not told:
         return []
-    beside = words.sentence(words.joined(apart)) if apart else "None of them differs significantly from the fastest library of its type." if known else ""
+    beside = words.sentence(words.joined(apart)) if apart else "No difference from the fastest library of its type is significant." if known else ""
     return [f"The fastest rung of each further type{where}: {'; '.join(told)}.", beside]
 
 

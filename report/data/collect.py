@@ -12,10 +12,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from report.data import declaration, roofs
-from report.data.companions import CompilerFile, TwinsFile, WrongResults
+from report.data.companions import CompilerFile, EmulatorFile, TwinsFile, WrongResults
 from report.data.load import load
 from report.data.reading import PACKED, Foreign, InputError, files_in
-from report.data.records import (COUNT, SIDES, CounterFile, EmulatorFile, Flag, HazardFile, Machine, Run, SheetFile,
+from report.data.records import (COUNT, SIDES, CounterFile, Flag, HazardFile, Machine, Run, SheetFile,
                                  Source)
 from report.data.roofs import Roofs
 from report.data.view import Companions, Part, View

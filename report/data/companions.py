@@ -7,14 +7,53 @@ import re
 import reprlib
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from report.data.reading import InputError, date, is_number, table, text, whole
-from report.data.records import (CounterFile, Emulator, EmulatorFile, EmulatorRate, HazardFile, PlantedFault, SheetFile,
-                                 Verdict)
+from report.data.records import CounterFile, HazardFile, PlantedFault, SheetFile, Verdict
 
 
 OTHER_ELEMENTS, HANGS, LOST = "stores other elements than its right twin", "did not end in time", "failed while running"
 """What tests/emulator/faulty/ writes for a planted fault whose wrong results it did not count."""
+
+
+@dataclass(frozen=True)
+class EmulatorRate:
+    """The timed runs of one emulator on one kernel, in one mode: counting, hazards or answer."""
+
+    kernel: str
+    mode: str
+    n: int
+    threads: int
+    accesses: int
+    seconds: tuple[float, ...]
+    processor_seconds: tuple[float, ...]
+    """Of all cores together; what else the machine did is not in it."""
+
+    @property
+    def per_core(self) -> float:
+        """Accesses of single threads in a second of one core's time, by the median run."""
+        return self.accesses / median(self.processor_seconds)
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """An emulator of GPU kernels: its rates, and what it tells of a kernel (race, uninitialised, accesses, sectors)."""
+
+    tool: str
+    rates: tuple[EmulatorRate, ...]
+    told: dict[str, bool]
+
+
+@dataclass(frozen=True)
+class EmulatorFile:
+    """Emulators side by side on one machine, ours first."""
+
+    path: Path
+    machine: str
+    cores: int
+    date: str
+    emulators: tuple[Emulator, ...]
 
 
 @dataclass(frozen=True)

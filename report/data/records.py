@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 
 from report.data.statistics import Summary
 from report.data.timeline import Span
@@ -361,45 +360,6 @@ class HazardFile:
     @property
     def tools(self) -> frozenset[str]:
         return frozenset(name for fault in self.kernels.values() for name in fault.verdicts)
-
-
-@dataclass(frozen=True)
-class EmulatorRate:
-    """The timed runs of one emulator on one kernel, in one mode: counting, hazards or answer."""
-
-    kernel: str
-    mode: str
-    n: int
-    threads: int
-    accesses: int
-    seconds: tuple[float, ...]
-    processor_seconds: tuple[float, ...]
-    """Of all cores together; what else the machine did is not in it."""
-
-    @property
-    def per_core(self) -> float:
-        """Accesses of single threads in a second of one core's time, by the median run."""
-        return self.accesses / median(self.processor_seconds)
-
-
-@dataclass(frozen=True)
-class Emulator:
-    """An emulator of GPU kernels: its rates, and what it tells of a kernel (race, uninitialised, accesses, sectors)."""
-
-    tool: str
-    rates: tuple[EmulatorRate, ...]
-    told: dict[str, bool]
-
-
-@dataclass(frozen=True)
-class EmulatorFile:
-    """Emulators side by side on one machine, ours first."""
-
-    path: Path
-    machine: str
-    cores: int
-    date: str
-    emulators: tuple[Emulator, ...]
 
 
 @dataclass(frozen=True)

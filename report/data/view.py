@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from report.data import counted
-from report.data.companions import WrongResults
-from report.data.records import (COLD, HOT, EmulatorFile, HazardFile, Machine, Point, Reference, Run, SIDE_NAME)
+from report.data.companions import EmulatorFile, WrongResults
+from report.data.records import (COLD, HOT, HazardFile, Machine, Point, Reference, Run, SIDE_NAME)
 from report.data.roofs import Roofs
 
 

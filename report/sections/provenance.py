@@ -38,7 +38,7 @@ def citation(study: Study) -> list[dict]:
     machines = dict.fromkeys(p.machine.name for p in study.parts if any(x.is_timed for x in p.points))
     dirty = f" {changed} of {words.counted(len(runs), 'run')} were built from a tree with uncommitted changes (+)." if changed else ""
     return [blocks.subheading("To cite these numbers"), blocks.paragraph(
-        f"rung {words.joined(versions)}, {'commit' if len(commits) == 1 else 'commits'} {words.joined(commits) or 'unknown'}; {words.joined(list(machines)) or 'counted only'}; "
+        f"{words.joined([f'rung {v}' for v in versions]) or 'rung'}, {'commits' if len(commits) > 1 else 'commit'} {words.joined(commits) or 'unknown'}; {words.joined(list(machines)) or 'counted only'}; "
         f"{' to '.join(dict.fromkeys((runs[0].day, runs[-1].day)))}.{dirty} The table of runs has the commit, machine and date of each.")]
 
 

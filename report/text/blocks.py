@@ -99,7 +99,7 @@ def table(shown: Table) -> dict:
     titles = [clean(c.title) for c in shown.columns]
     if len(shown.rows) == 1:
         row = shown.rows[0]
-        told = (f"{c.title} {_cell(c.text, row.get(c.key))}".strip() for c in shown.columns if row.get(c.key) not in (None, ""))
+        told = (f"{c.title} {c.text(row[c.key])}".strip() for c in shown.columns if row.get(c.key) not in (None, ""))
         return paragraph(f"{shown.caption} {'; '.join(told)}.")
     rows = [[_cell(c.text, row.get(c.key)) for c in shown.columns] for row in shown.rows[:shown.most]]
     natural = _natural([titles, *rows])

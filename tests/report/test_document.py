@@ -106,7 +106,9 @@ def test_every_finding_names_the_figures_that_show_it(whole):
     headings = [i for i, b in enumerate(main) if b["kind"] == "heading"] + [len(main)]
     for begin, end in zip(headings, headings[1:]):
         names = [item["name"] for b in main[begin:end] if b["kind"] == "figures" for item in b["items"]]
-        assert main[begin + 2].get("figures") == ([names[0], names[-1]] if names else None)
+        texts = [b for b in main[begin:end] if b["kind"] == "text"]
+        last = next(b for b, following in zip(main[begin + 2:end], [*main[begin + 3:end], {}]) if following.get("kind") != "text")
+        assert last in texts and last.get("figures") == ([names[0], names[-1]] if names else None)
 
 
 def test_every_caption_says_where_it_is_from(whole):

@@ -6,7 +6,7 @@ from conftest import ROOT
 from synthetic import write
 
 from report.data.load import load
-from report.data.records import EmulatorFile
+from report.data.companions import EmulatorFile
 
 sys.path.insert(0, str(ROOT / "tests" / "emulator" / "peers"))
 import merge  # noqa: E402
