@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from report.data.records import SQUARE, Point, Problem
-from report.data.view import Part, View, whole_machine
+from report.data.view import Part, View
 
 Rest = tuple[tuple[str, object], ...]
 
@@ -146,14 +146,8 @@ def question(point: Point) -> Rest:
 
 
 def timed_points(part: Part) -> list[Point]:
-    """Of each family on all threads, and on fewer, which are faster at small sizes; none on more than the machine has."""
-    made = []
-    for family in sorted({p.kernel.family for p in part.points}):
-        points = part.timed(family)
-        whole = whole_machine(points)
-        most = max((p.threads for p in whole), default=1)
-        made += whole + [p for p in points if p.threads < most]
-    return made
+    """Of every family on any number of threads, since fewer are faster at small sizes; on no more than the machine has."""
+    return [p for family in sorted({p.kernel.family for p in part.points}) for p in part.timed(family) if not p.oversubscribed]
 
 
 def _points(views: Sequence[View], side: str) -> dict[tuple, dict[float, list[Measured]]]:
