@@ -26,7 +26,7 @@ def collect(logs: Path) -> dict:
             raise SystemExit(f"collect: {said.name} has {len(identities)} patterns, ncu counted {len(rows)}")
         for (name, digest), row in zip(identities, rows):
             machine = row.get("device__attribute_display_name") or machine
-            metrics = metrics or [key for key in row if key.endswith(".sum")]
+            metrics = metrics or [key for key in row if key.endswith(".sum") and not key.startswith(("gpu__", "profiler__"))]
             patterns[name] = [digest, *(int(number(row[metric])) for metric in metrics)]
     return {"machine": machine, "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "tool": "Nsight Compute (ncu)", "metrics": [metric.removesuffix(".sum") for metric in metrics],

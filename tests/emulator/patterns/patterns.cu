@@ -69,6 +69,7 @@ RUNG_OP(Increment, unsigned, v, atomicInc(p, 1000 + v))
 RUNG_OP(AddLong, unsigned long long, v, atomicAdd(p, v))
 RUNG_OP(MaxLong, unsigned long long, v, atomicMax(p, v))
 RUNG_OP(CompareLongReturned, unsigned long long, old, const unsigned long long old = atomicCAS(p, 0ull, v))
+RUNG_OP(ExchangeLong, unsigned long long, v, atomicExch(p, v))
 RUNG_OP(AddFloat, float, v, atomicAdd(p, v))
 RUNG_OP(AddFloatReturned, float, old, const reg<float> old = atomicAdd(p, v))
 RUNG_OP(AddDouble, double, v, atomicAdd(p, v))
@@ -133,9 +134,10 @@ __global__ void branches(const mem<int>* words, mem<T>* data, mem<T>* out) {
 
 /// In a loop that each lane leaves at its own time.
 template <typename Op, typename T = typename Op::Type>
-__global__ void ragged(const mem<int>* words, mem<T>* data, mem<T>* out) {
+__global__ void loops(const mem<int>* words, mem<T>* data, mem<T>* out) {
   const int i = words[threadIdx.x];
   reg<T> value = 0;
+#pragma unroll 1
   for (int round = 0; round < i; ++round) value = Op{}(&data[i + 8 * round], static_cast<T>(threadIdx.x));
   out[threadIdx.x] = value;
 }
@@ -167,18 +169,25 @@ enum class Formula {
 template <typename T, Formula kFormula>
 __global__ void arithmetic(const mem<int>* words, mem<T>* data, mem<T>* out) {
   const int i = words[threadIdx.x];
-  const reg<T> a = data[i], b = data[i + 32], c = data[i + 64];
+  const mem<T>*const second = data + i + 32, *const third = data + i + 64;
+  const reg<T> a = data[i];
   constexpr T one = 1, two = 2, three = 3, four = 4, half = 0.5;
   reg<T> x = a;
   using enum Formula;
   if constexpr (kFormula == named_product) {
+    const reg<T> b = *second;
+    const reg<T> c = *third;
     const reg<T> p = a * b;
     x = p + c;
   } else if constexpr (kFormula == product_twice) {
+    const reg<T> b = *second;
+    const reg<T> c = *third;
     const reg<T> p = a * b;
     out[i + 32] = p - c;
     x = p + c;
   } else if constexpr (kFormula == product_stored) {
+    const reg<T> b = *second;
+    const reg<T> c = *third;
     const reg<T> p = a * b;
     out[i + 32] = p;
     x = p + c;
@@ -187,18 +196,23 @@ __global__ void arithmetic(const mem<int>* words, mem<T>* data, mem<T>* out) {
   } else if constexpr (kFormula == two_times) {
     x = two * a;
   } else if constexpr (kFormula == times_two_plus) {
+    const reg<T> c = *third;
     x = a * two + c;
   } else if constexpr (kFormula == times_two_minus) {
+    const reg<T> c = *third;
     x = a - two * c;
   } else if constexpr (kFormula == times_two_times) {
+    const reg<T> b = *second;
     x = a * two * b;
   } else if constexpr (kFormula == product_times_two) {
+    const reg<T> b = *second;
     x = (a * b) * two;
   } else if constexpr (kFormula == update_by_two) {
     x *= two;
   } else if constexpr (kFormula == times_one) {
     x = a * one;
   } else if constexpr (kFormula == times_one_plus) {
+    const reg<T> c = *third;
     x = a * one + c;
   } else if constexpr (kFormula == times_minus_one) {
     x = a * -one;
@@ -211,6 +225,7 @@ __global__ void arithmetic(const mem<int>* words, mem<T>* data, mem<T>* out) {
   } else if constexpr (kFormula == over_four) {
     x = a / four;
   } else if constexpr (kFormula == over_two_plus) {
+    const reg<T> c = *third;
     x = a / two + c;
   } else if constexpr (kFormula == over_minus_two) {
     x = a / -two;
@@ -368,6 +383,18 @@ void add_atomics(List& list, const std::string& name, int patterns) {
     }
 }
 
+/// Elements that are all as likely, as in a histogram.
+template <typename Op>
+void add_spread(List& list, const std::string& name, int patterns) {
+  Draw draw(list.all.size());
+  for (int i = 0; i < patterns; ++i) {
+    const int elements = 32 << draw.below(8);
+    Words words(32);
+    for (auto& word : words) word = draw.below(elements);
+    list.add("global_" + name, global_atomics<Op>, 32, std::move(words));
+  }
+}
+
 template <typename Op>
 void add_branches(List& list, const std::string& name, int patterns) {
   Draw draw(list.all.size());
@@ -383,7 +410,7 @@ void add_branches(List& list, const std::string& name, int patterns) {
     list.add("branch_" + name, branches<Op>, threads, std::move(words));
     Words rounds(threads);
     for (auto& word : rounds) word = draw.below(3) ? draw.below(6) : 0;
-    list.add("ragged_" + name, ragged<Op>, threads, std::move(rounds));
+    list.add("loop_" + name, loops<Op>, threads, std::move(rounds));
   }
 }
 
@@ -470,6 +497,9 @@ std::vector<Pattern> all_patterns() {
   add_branches<CompareReturned>(list, "compare_returned", 6);
   add_branches<AddInt>(list, "add_int", 3);
   add_arithmetic(list);
+  add_atomics<ExchangeLong>(list, "exchange_long", 4);
+  add_spread<AddInt>(list, "spread", 32);
+  add_spread<AddIntReturned>(list, "spread_returned", 16);
   return std::move(list.all);
 }
 
