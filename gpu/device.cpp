@@ -457,9 +457,14 @@ std::optional<DeviceFacts> present_gpu_facts() {
   if (const auto found = known.find(device); found != known.end()) return found->second;
   cudaDeviceProp properties{};
   check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the GPU's properties");
-  return known[device] =
-             DeviceFacts{properties.multiProcessorCount, properties.l2CacheSize,
-                         static_cast<std::int64_t>(properties.totalGlobalMem), properties.sharedMemPerBlockOptin};
+  return known[device] = DeviceFacts{
+             .sm_count = properties.multiProcessorCount,
+             .l2_bytes = properties.l2CacheSize,
+             .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
+             .shared_bytes_per_block =
+                 std::min(properties.sharedMemPerBlockOptin,
+                          properties.sharedMemPerMultiprocessor - properties.reservedSharedMemPerBlock),
+             .threads_per_block = std::min(properties.maxThreadsPerBlock, properties.maxThreadsPerMultiProcessor)};
 }
 
 }  // namespace rung

@@ -16,7 +16,8 @@ struct DeviceFacts {
   int sm_count = 2;
   std::int64_t l2_bytes = 384 << 10;
   std::int64_t memory_bytes = 64 << 20;
-  std::size_t shared_bytes_per_block = 48 << 10;  ///< the most that a block may ask for
+  std::size_t shared_bytes_per_block = 48 << 10;  ///< the most that a block may request, and that a multiprocessor has
+  int threads_per_block = 1024;                   ///< likewise
 };
 
 /// Of the assumed device; where none is assumed of the current CUDA device; where there is none of the emulated one.

@@ -5,6 +5,8 @@ compiler with CUDA's headers, as C++20; a line ``// options: …`` adds options.
 ``// ptx: PATTERN`` names what nvcc's PTX has to have, ``// not in ptx: PATTERN`` what it must not have, as regular
 expressions: a snippet whose PTX is another one counts as not compiled. The file has, for each, whether it was compiled
 and, if not, the compiler's first complaint; claims ask for it with ``compiles(NAME)``.
+A snippet with a slip of a document has the mended line, too, in ``#ifdef MENDED``; ``mended`` says whether that compiles,
+so that the slip alone is what the compiler refuses.
 """
 
 from __future__ import annotations
@@ -34,19 +36,27 @@ def lines(snippet: Path, key: str) -> list[str]:
     return re.findall(rf"^// {key}: (.+)$", snippet.read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def command(snippet: Path, compiler: str) -> list[str]:
+def command(snippet: Path, compiler: str, *further: str) -> list[str]:
     options = lines(snippet, "options")
     host, headers = os.environ.get("CXX", "c++"), Path(compiler).resolve().parents[1] / "include"
     first = [compiler, "-arch=sm_90"] if snippet.suffix == ".cu" else [host, f"-I{headers}"]
-    return [*first, "-std=c++20", *" ".join(options).split(), "-c", "-o", os.devnull, str(snippet)]
+    return [*first, "-std=c++20", *" ".join(options).split(), *further, "-c", "-o", os.devnull, str(snippet)]
 
 
 def entry(snippet: Path, compiler: str) -> dict:
     asked = command(snippet, compiler)
-    done = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, cwd=FOLDER, check=False)
+    done = _run(asked)
     message = complaint(done.stdout + done.stderr) if done.returncode else unlike(snippet, asked)
     found = {"compiler": version(asked[0]), "compiles": not message}
-    return found | {"message": message} if message else found
+    if message:
+        found["message"] = message
+    if "MENDED" in snippet.read_text(encoding="utf-8"):
+        found["mended"] = _run(command(snippet, compiler, "-DMENDED")).returncode == 0
+    return found
+
+
+def _run(asked: list[str]) -> subprocess.CompletedProcess:
+    return subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, cwd=FOLDER, check=False)
 
 
 def unlike(snippet: Path, asked: list[str]) -> str:

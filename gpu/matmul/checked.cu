@@ -7,7 +7,7 @@
 namespace rung {
 namespace {
 
-using Tiles = Choices<16, 8, 32>;
+using Tiles = Choices<16, 8, 32, 2>;
 
 template <int Tile>
 __global__ void matmul_checked(const mem<float>* a, const mem<float>* b, mem<float>* c, int n) {

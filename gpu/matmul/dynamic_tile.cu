@@ -19,11 +19,17 @@ int outputs_of(std::int64_t tile) { return static_cast<int>((tile + 31) / 32); }
 
 std::size_t shared_bytes(std::int64_t tile) { return 2 * static_cast<std::size_t>(tile * tile) * sizeof(float); }
 
-/// The widest tile that a block's shared memory on this device has room for.
+/// Threads along a side of the block.
+std::int64_t side_of(std::int64_t tile) { return tile / outputs_of(tile); }
+
+/// The widest tile whose block this device can launch: its shared memory and its threads fit.
 std::int64_t widest_tile() {
+  const DeviceFacts gpu = gpu_facts();
   std::int64_t widest = 0;
   for (const Value& tile : Tiles::values())
-    if (shared_bytes(tile.number) <= gpu_facts().shared_bytes_per_block) widest = tile.number;
+    if (shared_bytes(tile.number) <= gpu.shared_bytes_per_block &&
+        side_of(tile.number) * side_of(tile.number) <= gpu.threads_per_block)
+      widest = tile.number;
   return widest;
 }
 
@@ -78,7 +84,7 @@ const bool added = add_gpu_kernel({
         .launch =
             [](const Params& p) {
               const std::int64_t tile = p.at("tile");
-              const auto side = static_cast<unsigned>(tile / outputs_of(tile));
+              const auto side = static_cast<unsigned>(side_of(tile));
               Launch launch = tiled_launch(p, tile, tile, {side, side});
               launch.dynamic_shared_bytes = shared_bytes(tile);
               return launch;

@@ -23,7 +23,7 @@ const bool added = add_gpu_kernel({
     .title = "naive",
     .idea = "One thread computes one element; a warp reads neighbouring columns of B, so its loads coalesce.",
     .source = {{"pmpp", "section 5.1"}, {"imam2022", "matrix multiplication"}},
-    .tunables = {{"block", {16, 8, 32}}},
+    .tunables = {{"block", {16, 8, 32, 2}}},
     .gpu = {
         .launch =
             [](const Params& p) {

@@ -21,6 +21,7 @@ MACHINE_LESS = (9, 0)
 """The compute capability that the emulator counts as and experiments/snippets/compile.py compiles for."""
 PROFILED, RECORDED_AGAIN = "bash experiments/profile.sh", "a new run has it"
 TOLD_BY = {"fault": "bash experiments/record.sh asks the emulator", "launched": "bash experiments/record.sh launches it on a GPU",
+           "wrong_elements": "bash experiments/record.sh asks the emulator",
            "compiles": "python3 experiments/snippets/compile.py asks the compilers"}
 
 

@@ -12,7 +12,7 @@ from report.claims.said_of import version
 from report.claims.values import Fault, Value, exact, of_rate, of_time
 from report.data import counted, roofs
 from report.data.companions import CompilerFile, WrongResults
-from report.data.records import COUNT, HOT, SQUARE, CounterFile, HazardFile, Point, Run
+from report.data.records import COUNT, HOT, SQUARE, CounterFile, HazardFile, Point, Run, Verdict
 from report.data.view import whole_machine
 
 SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "bytes_stored": "bytes_executed_stored"}
@@ -118,6 +118,8 @@ def value(call: Call, machine: Machine, experiment: str, data: Data) -> tuple[Va
         return exact(_context(call, machine)), None
     if call.name == "fault":
         return exact(_fault(call, data)), None
+    if call.name == "wrong_elements":
+        return exact(_wrong_elements(call, data)), None
     if call.name == "compiles":
         return exact(_compiles(call, data)), None
     if call.name == "launched":
@@ -226,10 +228,21 @@ def _context(call: Call, machine: Machine) -> float:
 
 def _fault(call: Call, data: Data) -> float:
     """1 if the emulator finds the planted fault."""
+    return float(_emulated(call, data).found)
+
+
+def _wrong_elements(call: Call, data: Data) -> float:
+    """Of the result that a planted fault has in the emulator, against its right twin's."""
+    if (wrong := _emulated(call, data).wrong_elements) is None:
+        raise Missing(f"number of wrong elements of the planted fault {call.subject}")
+    return float(wrong)
+
+
+def _emulated(call: Call, data: Data) -> Verdict:
     for file in sorted(data.hazards, key=lambda f: (f.date, str(f.path)), reverse=True):
         fault = file.kernels.get(call.subject)
         if fault and EMULATOR in fault.verdicts and not fault.verdicts[EMULATOR].failed:
-            return float(fault.verdicts[EMULATOR].found)
+            return fault.verdicts[EMULATOR]
     known = {name for file in data.hazards for name in file.kernels}
     raise Missing(f"planted fault {call.subject} among the emulator’s{nearest(call.subject, known)}")
 

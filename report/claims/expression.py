@@ -17,7 +17,7 @@ from difflib import get_close_matches
 LONGEST, DEEPEST = 1000, 40
 KERNEL_CALLS = {"rate", "time", "run", "count", "counters"}
 MODEL_CALLS = {"bound", "occupancy", "device"}
-SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"fault", "launched", "context", "compiles"}
+SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"fault", "wrong_elements", "launched", "context", "compiles"}
 NEED_FIELD = {"run", "count", "counters", "launched"} | MODEL_CALLS
 FUNCTIONS = {"floor": 1, "ceil": 1, "min": None, "max": None}
 """How many arguments they take; None is any number from one on."""

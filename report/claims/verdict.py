@@ -308,7 +308,7 @@ def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
 def _judge(entry: Entry, kind: str) -> str:
     if any(call.name == "compiles" for call in entry.calls(kind)):
         return "the compiler says so"
-    finds_faults = kind == "counted" and any(call.name == "fault" for call in entry.calls(kind))
+    finds_faults = kind == "counted" and any(call.name in ("fault", "wrong_elements") for call in entry.calls(kind))
     return "the emulator reports it" if finds_faults else ""
 
 

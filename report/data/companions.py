@@ -190,7 +190,10 @@ def _planted_fault(path: Path, name: str, table: dict) -> PlantedFault:
             continue
         if not isinstance(row.get("found"), bool):
             raise InputError(path, f"kernels[{name[:60]!r}].{tool[:60]}.found", "neither true nor false")
-        verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""))
+        wrong = row.get("wrong_elements")
+        if wrong is not None and not (isinstance(wrong, int) and wrong >= 0):
+            raise InputError(path, f"kernels[{name[:60]!r}].{tool[:60]}.wrong_elements", f"{reprlib.repr(wrong)} is no number of elements")
+        verdicts[tool] = Verdict(row["found"], str(row.get("message") or ""), str(row.get("failed") or ""), wrong)
     return PlantedFault(verdicts, str(table.get("what") or ""), table.get("is_right") is True,
                         Path(str(table.get("file") or "")).name.partition(".")[0].replace("_", " "))
 

@@ -329,11 +329,13 @@ class CounterFile:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one tool says of one planted fault; `failed` is why it could not tell, if it could not."""
+    """What one tool says of one planted fault; `failed` is why it could not tell, if it could not. `wrong_elements`: how
+    many elements of the result differ from the right twin's, where the fault has inputs for that."""
 
     found: bool
     message: str = ""
     failed: str = ""
+    wrong_elements: int | None = None
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,20 @@ TEST(FaultyList, IsLargeAndItsEntriesAreWhole) {
   EXPECT_GE(faults, 28);
   EXPECT_GE(twins, 28);
   EXPECT_EQ(files, (std::set<std::string>{"barriers.cu", "blocks.cu", "bounds.cu", "bulk_copies.sm90a.cu", "copies.cu",
-                                          "divergence.cu", "heap.cu", "uninitialised.cu"}));
+                                          "divergence.cu", "heap.cu", "textbook.cu", "uninitialised.cu"}));
+}
+
+/// PMPP 3e, figure 4.20: as printed every element is wrong, by what the tiles hold from the phase before.
+TEST(FaultyList, TheFigureWithoutZerosGivesWrongElementsOnly) {
+  const auto& all = faulty_kernels();
+  const auto figure =
+      std::find_if(all.begin(), all.end(), [](const Faulty& f) { return f.name == "tiled_product_without_zeros"; });
+  ASSERT_NE(figure, all.end());
+  for (const Order order : {Order::forward, Order::reverse, Order::random}) {
+    EXPECT_EQ(result_of(*twin_of(*figure), order), (std::vector<float>{84, 90, 96, 201, 216, 231, 318, 342, 366}));
+    EXPECT_EQ(result_of(*figure, order), (std::vector<float>{110, 118, 126, 266, 286, 306, 422, 454, 486}));
+    EXPECT_EQ(wrong_elements(*figure, order), 9);
+  }
 }
 
 TEST(FaultyList, AFaultIsNamedOnlyByItsKindBufferAndFile) {

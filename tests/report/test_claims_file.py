@@ -74,8 +74,8 @@ def test_what_is_known_for_certain(found):
     """By arithmetic, the catalogue and the emulator: on any machine the same."""
     told = {f.entry.id: f.verdict for f in found}
     assert [told[i] for i in ("bytes_132", "g80_peak", "k40_called_g80", "offset", "occupancy_62")] == [ERRATUM] * 5
-    assert [told[i] for i in ("naive_ratio", "tiled_ratio", "barriers_both", "eight_bytes")] == [HOLDS] * 4
-    assert [told[i] for i in ("g80_threads", "a100_naive", "k40_bound", "threads_512_imam")] == [OF_ITS_OWN] * 4
+    assert [told[i] for i in ("naive_ratio", "tiled_ratio", "read_after_write", "eight_bytes")] == [HOLDS] * 4
+    assert [told[i] for i in ("g80_threads", "a100_naive", "k40_bound", "a100_peak")] == [OF_ITS_OWN] * 4
 
 
 GOOD = {"source": "pmpp", "text": "It is so", "experiment": "ratio", "modelled": "1"}

@@ -29,7 +29,7 @@ def test_littles_law(tmp_path, off, verdict):
 
 def test_few_threads_with_several_chains(tmp_path):
     found, evidence = judged(tmp_path, parallel(), "occupancy")
-    assert found == HOLDS and "warps a multiprocessor reach" in evidence
+    assert found == HOLDS and "2 warps a multiprocessor with 8 chains in each thread reach" in evidence
     assert judged(tmp_path, parallel(slots=1 / 32, cpu_rate=1), "occupancy")[0] == FAILS
 
 

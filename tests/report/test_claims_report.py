@@ -36,7 +36,7 @@ def test_an_experiment_shows_its_own_claims(tmp_path, plain):
     assert cli.main([str(recorded("nvidia-h200", "matmul_ladder")), "--output", str(tmp_path)]) == cli.OK
     document = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     said = [b for b in document["first"] if b["kind"] == "verdict"]
-    assert 1 < len(said) <= 6 and "Stated ≤" in " ".join(b["evidence"] for b in said)
+    assert 1 < len(said) <= 6 and "Our threshold 16×" in " ".join(b["evidence"] for b in said)
     assert not list((tmp_path / "tables").glob("literature*"))
 
 

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "common/harness/experiment.hpp"
 #include "common/model/devices.hpp"
+#include "common/model/occupancy.hpp"
 
 namespace rung {
 namespace {
@@ -16,6 +20,26 @@ TEST(AssumedDevice, IsWhatLaunchesFollowFromAsLongAsItLives) {
     EXPECT_EQ(gpu_facts().shared_bytes_per_block, 99u << 10);
   }
   EXPECT_EQ(gpu_facts().sm_count, present);
+}
+
+/// Where a kernel chooses a tunable by the device, the device can launch what it chose.
+TEST(AssumedDevice, LaunchesWhatAKernelChoosesForIt) {
+  int checked = 0;
+  for (const Device& device : devices()) {
+    const AssumedDevice assumed(device);
+    for (const Kernel* kernel : match_kernels("gpu/*")) {
+      const bool chooses = std::any_of(kernel->tunables.begin(), kernel->tunables.end(),
+                                       [](const Tunable& t) { return static_cast<bool>(t.preferred); });
+      if (!chooses || kernel->gpu.min_compute_capability > 10 * device.major + device.minor) continue;
+      const Launch launch = kernel->gpu.launch(point_of(*kernel, {{"n", 4096}}).params());
+      const Occupancy found = occupancy(sm_limits(device.major, device.minor),
+                                        {.threads = std::int64_t{launch.block.x} * launch.block.y * launch.block.z,
+                                         .shared_bytes = static_cast<std::int64_t>(launch.dynamic_shared_bytes)});
+      EXPECT_EQ(found.reason, "") << kernel->name << " on " << device.name;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, static_cast<int>(devices().size()));
 }
 
 }  // namespace

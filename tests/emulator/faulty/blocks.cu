@@ -308,6 +308,29 @@ const bool kept_lock = add_faulty({.name = "lock_kept_by_early_return",
                                    .run = on_buffers(count_under_lock<false>),
                                    .right = on_buffers(count_under_lock<true>)});
 
+constexpr int kMoreThanRun = 1 << 15;
+
+/// Blocks that all wait for each other, of which a GPU holds a part at a time: the others never begin. Right: no block
+/// waits, and the one that arrives last goes on.
+template <bool kWaits>
+__global__ void after_all_blocks(mem<int>* arrived, mem<int>* out) {
+  const int before = atomicAdd(&arrived[0], 1);
+  if constexpr (kWaits) {
+    while (atomicAdd(&arrived[0], 0) != kMoreThanRun) {
+    }
+  }
+  if (kWaits ? blockIdx.x == 0 : before == kMoreThanRun - 1) out[0] = 1;
+}
+
+const bool all_blocks = add_faulty({.name = "waits_for_blocks_not_started",
+                                    .what = "a barrier of the whole grid, which has more blocks than run at once",
+                                    .findings = {"runaway"},
+                                    .runs_away = true,
+                                    .launch = {{kMoreThanRun}, {1}},
+                                    .buffers = {{"arrived", sizeof(int)}, {"out", sizeof(int)}},
+                                    .run = on_buffers(after_all_blocks<true>),
+                                    .right = on_buffers(after_all_blocks<false>)});
+
 template <bool kAtomic>
 __global__ void reset_while_counting(mem<int>* total) {
   atomicAdd(&total[0], 1);

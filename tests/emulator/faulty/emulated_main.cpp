@@ -52,6 +52,9 @@ int report(bool as_json) {
                             {"is_right", faulty.is_right()},
                             {"file", faulty.file},
                             {"emulator", {{"found", verdict.found}, {"message", verdict.message}}}};
+    if (!faulty.is_right() && faulty.has_values())
+      if (const auto wrong = wrong_elements(faulty, Order::forward))
+        kernels[faulty.name]["emulator"]["wrong_elements"] = *wrong;
     if (!as_json)
       std::printf("%-5s %s: %s\n", verdict.found == faulty.is_right() ? "WRONG" : "ok", faulty.name.c_str(),
                   verdict.found ? verdict.message.c_str() : "nothing found");

@@ -3,7 +3,9 @@
 /// nvcc for the GPU and with g++ for the emulator.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <numeric>
 #include <source_location>
 #include <string>
 #include <utility>
@@ -17,8 +19,16 @@ namespace rung {
 struct FaultyBuffer {
   std::string name;
   std::size_t bytes = 0;
-  bool is_initialised = true;  ///< with zeros, by the host
+  bool is_initialised = true;  ///< with `values` or else zeros, by the host
+  std::vector<float> values = {};
 };
+
+/// `count` numbers from `first` on, in steps of one.
+inline std::vector<float> numbers_from(float first, int count) {
+  std::vector<float> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
 
 struct Faulty {
   std::string name;
@@ -33,12 +43,34 @@ struct Faulty {
   std::string file{};                      ///< "barriers.cu"; add_faulty() fills it in
 
   bool is_right() const { return findings.empty(); }
+  /// Whether its buffers have values, so that its result is worth comparing with its twin's.
+  bool has_values() const {
+    return std::any_of(buffers.begin(), buffers.end(), [](const FaultyBuffer& b) { return !b.values.empty(); });
+  }
 };
 
 /// Every faulty kernel, and after each its right twin as an entry of its own, called NAME_right.
 inline std::vector<Faulty>& faulty_kernels() {
   static std::vector<Faulty> list;
   return list;
+}
+
+/// Its twin; of faults that share one with the fault before them, that one. Null if there is none.
+inline const Faulty* twin_of(const Faulty& faulty) {
+  const auto& all = faulty_kernels();
+  const auto at = all.begin() + (&faulty - all.data());
+  if (at + 1 != all.end() && (at + 1)->is_right() && (at + 1)->name == faulty.name + "_right") return &*(at + 1);
+  for (auto earlier = at; earlier != all.begin() && (earlier - 1)->file == faulty.file; --earlier)
+    if ((earlier - 1)->is_right()) {
+      const auto same = [](const FaultyBuffer& a, const FaultyBuffer& b) {
+        return a.name == b.name && a.bytes == b.bytes;
+      };
+      const Faulty& twin = *(earlier - 1);
+      const bool fits = twin.launch == faulty.launch && std::equal(twin.buffers.begin(), twin.buffers.end(),
+                                                                   faulty.buffers.begin(), faulty.buffers.end(), same);
+      return fits ? &twin : nullptr;
+    }
+  return nullptr;
 }
 
 /// Adds a faulty kernel and its twin to the list. Returns true, as add_kernel() does.

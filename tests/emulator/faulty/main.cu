@@ -45,10 +45,14 @@ void run(const Faulty& faulty) {
 
 using Words = std::vector<std::uint32_t>;
 
-/// Inputs: numbers that are no zero either as floats or as integers, and every third one zero, for kernels that count
-/// these. All others: zeros, as in a single run.
+/// Their values, where they have any. Of other inputs: numbers that are no zero either as floats or as integers, and
+/// every third one zero, for kernels that count these. All others: zeros, as in a single run.
 Words initial(const FaultyBuffer& buffer) {
   Words words(buffer.bytes / sizeof(std::uint32_t), 0);
+  if (!buffer.values.empty()) {
+    std::transform(buffer.values.begin(), buffer.values.end(), words.begin(), std::bit_cast<std::uint32_t, float>);
+    return words;
+  }
   constexpr std::string_view kInputs[] = {"in", "a", "b", "array"};
   const bool is_input = std::find(std::begin(kInputs), std::end(kInputs), buffer.name) != std::end(kInputs);
   for (std::size_t i = 0; is_input && i < words.size(); ++i)
@@ -92,24 +96,6 @@ class Bench {
   Call call_;
   std::vector<Words> before_;
 };
-
-/// Its twin; of faults that share one with the fault before them, that one. Null if there is none.
-const Faulty* twin_of(const Faulty& faulty) {
-  const auto& all = faulty_kernels();
-  const auto at = all.begin() + (&faulty - all.data());
-  if (at + 1 != all.end() && (at + 1)->is_right() && (at + 1)->name == faulty.name + "_right") return &*(at + 1);
-  for (auto earlier = at; earlier != all.begin() && (earlier - 1)->file == faulty.file; --earlier)
-    if ((earlier - 1)->is_right()) {
-      const auto same = [](const FaultyBuffer& a, const FaultyBuffer& b) {
-        return a.name == b.name && a.bytes == b.bytes;
-      };
-      const Faulty& twin = *(earlier - 1);
-      const bool fits = twin.launch == faulty.launch && std::equal(twin.buffers.begin(), twin.buffers.end(),
-                                                                   faulty.buffers.begin(), faulty.buffers.end(), same);
-      return fits ? &twin : nullptr;
-    }
-  return nullptr;
-}
 
 /// Which elements have changed, in all buffers: 1 for each that has.
 std::vector<Words> changed(const std::vector<Words>& before, const std::vector<Words>& after) {
