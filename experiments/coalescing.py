@@ -169,7 +169,7 @@ def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
                  f"{numbers.percent(median(errors))} (at most {numbers.percent(max(errors))})")
     others = [max(x / p.value, p.value / x) for a, p in beyond.items() if f"/{STRIDED}/" not in a.kernel and (x := _predicted(view.gpu, a, counts))]
     if errors and others:
-        text += f", those of {words.counted(len(others), 'other pattern')} within a factor of {numbers.significant(max(others))}"
+        text += f", and the rates of {words.counted(len(others), 'other pattern')} within a factor of {numbers.significant(max(others))}"
     return [f"{text}."]
 
 

@@ -157,7 +157,7 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
         text += ("Counted by the emulator: sectors of 32\u00a0bytes for a request to global memory, wavefronts for one to shared memory; a "
                  "request of 4-byte accesses takes at least 4 and 1, of 16-byte ones 16 and 4. ")
     return Figure(f"{view.name}_rates", rows, draw, text + sizes,
-                  f"Dot plot of the bandwidth of {words.counted(len(bars), 'kernel')} beside that of a copy.", height=18 + 5.2 * len(bars))
+                  f"Dot plot of the bandwidth of {words.counted(len(bars), 'kernel')} and of a copy.", height=18 + 5.2 * len(bars))
 
 
 def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) -> None:

@@ -64,7 +64,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Pair:
-    """The fastest point of each side at one size that both measured; `copies`: seconds of those there and back, None
+    """The fastest point of each side at one size that both measured; `copies`: seconds of the copies there and back, None
     where they were not timed."""
 
     n: float
@@ -73,7 +73,7 @@ class Pair:
     copies: float | None
 
     def gain(self, extra: float = 0.0) -> Gain:
-        """With so many seconds more on the GPU's side."""
+        """With `extra` seconds more on the GPU's side."""
         (low, high), (least, most) = self.cpu.ends, self.gpu.ends
         return Gain(self.cpu.seconds / (self.gpu.seconds + extra), low / (most + extra), high / (least + extra))
 

@@ -106,7 +106,7 @@ def margin_labels(ax, items: Sequence[tuple], size: float = 6.6, shift: float = 
 
 
 def _uncrossed(ends: Sequence[tuple[float, float]], sizes: Sequence[float], x: float, bottom: float, highest: float) -> list[float]:
-    """Heights of labels at `x` for these ends: in the order of the ends' heights, but for those whose lines would cross."""
+    """Heights of labels at `x` for these ends: in the order of the ends' heights, except where lines would cross."""
     wishes = [y for _, y in ends]
     for _ in range(len(ends) ** 2):
         order = sorted(range(len(ends)), key=lambda i: (wishes[i], i))

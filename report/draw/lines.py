@@ -92,7 +92,7 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
 
 
 def _shared_labels(ax, series: Sequence[Series]) -> dict[str, str]:
-    """The label of each series; of those that lie upon each other the first's names all, and the others have none."""
+    """The label of each series. Of series that coincide the first is labelled with all names, and the others have none."""
     groups: list[list[Series]] = []
     for line in series:
         home = next((group for group in groups if _coincide(ax, group[0], line)), None)

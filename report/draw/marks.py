@@ -115,7 +115,7 @@ def _box(x: float, y: float, width: float) -> Box:
 
 
 def _is_clear(sheet: Paper, box: Box, owners: Sequence[object]) -> bool:
-    """Whether nobody takes it for another mark's label."""
+    """Whether no reader takes it for another mark's label."""
     own, other = sheet.distances(box, owners)
     return own <= CLEARLY * other
 

@@ -48,7 +48,7 @@ def _frame(ax, roofs: Roofs, type_: str, shown, guides, slopes: dict[str, Roof],
     ax.set_xlim(min([*xs, *ridges]) / (2.2 if xs else 8), max([*xs, *ridges]) * 9)
     ax.set_ylim(min(rates, default=min(tops, default=1.0) / 100) / 2, max([*rates, *tops]) * 1.9)
     style.decade_ticks(ax.xaxis)
-    style.decade_ticks(ax.yaxis)
+    style.rate_ticks(ax.yaxis, *ax.get_ylim(), spread=40)
     ax.set_xlabel(f"FLOP/byte ({about})")
     ax.set_ylabel("Performance [GFLOP/s]", labelpad=1)
 

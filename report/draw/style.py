@@ -177,7 +177,7 @@ def touching(ticks: list[tuple[float, float, float, str]]) -> bool:
 
 
 def _kept(ticks: list[tuple[float, float, float, str]]) -> list[float]:
-    """Every second, third … of ticks at equal distances, with the last; of others as many as fit, round ones first."""
+    """Every second, third … of ticks at equal distances, with the last; of other ticks all that fit, round ones first."""
     steps = [b[1] - a[1] for a, b in zip(ticks, ticks[1:])]
     if max(steps) < 1.02 * min(steps):
         stride = next(k for k in range(2, len(ticks) + 1) if not touching(ticks[::-k][::-1]))
