@@ -143,6 +143,11 @@ class Point:
         return None if isinstance(only, str) else only
 
     @property
+    def is_product(self) -> bool:
+        """Of matrices of m × k and k × n."""
+        return self.sizes.keys() >= SQUARE and self.metric == GFLOPS
+
+    @property
     def size_key(self) -> tuple[tuple[str, float | str], ...]:
         return tuple(sorted(self.sizes.items()))
 

@@ -78,7 +78,7 @@ def _others(study: Study) -> list[dict]:
         asked = k.get("bytes_declared_loaded", 0) + k.get("bytes_declared_stored", 0)
         if (least := _memory_bytes(part, p)) and asked == least and c.get("dram_bytes") and not k.get("local_bytes_per_thread"):
             ratios.setdefault((title, "bytes of memory"), {})[p.name] = c["dram_bytes"] / least
-        if p.kernel.family == "matmul" and p.kernel.type == "fp32" and not p.kernel.is_library and p.flops and counted.operations(c):
+        if p.is_product and p.kernel.type == "fp32" and not p.kernel.is_library and p.flops and counted.operations(c):
             ratios.setdefault((title, "operations"), {})[p.name] = counted.operations(c) / p.flops
     return [{"what": title, "quantity": quantity, "points": len(found), "ratio": median(found.values()),
              "range": f"{min(found.values()):.3f} to {max(found.values()):.3f}", "lowest": min(found.values()), "highest": max(found.values())}

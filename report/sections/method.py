@@ -84,7 +84,7 @@ def method(study: Study) -> list[dict]:
 def _guidelines(study: Study) -> list[dict]:
     """Where products on a GPU are measured as NVIDIA's guidelines say, where otherwise, and why."""
     parts = [p for p in study.parts if p.side == "gpu"]
-    points = [p for part in parts for p in part.points if p.is_timed and p.kernel.family == "matmul" and p.flops]
+    points = [p for part in parts for p in part.points if p.is_timed and p.is_product]
     if not points:
         return []
     warm = max(p.counters.get("warm_up_seconds", 0.0) for p in points)
