@@ -19,6 +19,8 @@ def test_every_snippet_was_compiled_and_is_asked_for():
     names = {p.stem for p in FOLDER.iterdir() if p.suffix in (".cu", ".cpp")}
     recorded = json.loads((RECORDED / "compilers.json").read_text(encoding="utf-8"))["snippets"]
     assert recorded.keys() == names and all(told["compiles"] or told["message"] for told in recorded.values())
+    mended = {p.stem for p in FOLDER.iterdir() if p.suffix in (".cu", ".cpp") and "MENDED" in p.read_text(encoding="utf-8")}
+    assert mended and all(not recorded[name]["compiles"] and recorded[name]["mended"] for name in mended), "the slip alone is refused"
     asked = {call.subject for e in load().values() for kind in KINDS for call in e.calls(kind) if call.name == "compiles"}
     assert asked == names
 
