@@ -228,7 +228,7 @@ def occupancy(view: View) -> tuple[str, str] | None:
     text = f"{_reached(view.gpu, kept[one], one)}, and more warps hardly more; {_reached(view.gpu, kept[most], most)}"
     why = "" if kept[most].value < best.value / KEEPS else (
         ". One chain stays below the roof with any number of warps: its loop holds multiply-adds alone, but each of them reads "
-        "three registers afresh, of which those of further chains share the coefficients’ two")
+        "three registers afresh; further chains share the two of the coefficients")
     return HOLDS if few < many else FAILS, f"{words.sentence(text + why)}"
 
 

@@ -9,7 +9,7 @@ const bool added = add_kernel({
     .order = 20,
     .title = "OpenMP, own counters",
     .idea = "Each thread counts its part of the values in counters of its own, which are added at the end.",
-    .source = {{"pmpp", "section 9.3"}, {"openmp", "critical construct"}},
+    .source = {{"pmpp", "section 9.4"}, {"openmp", "critical construct"}},
     .type = Type::int8,
     .run =
         [](const Call& call) {

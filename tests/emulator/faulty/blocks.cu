@@ -310,8 +310,8 @@ const bool kept_lock = add_faulty({.name = "lock_kept_by_early_return",
 
 constexpr int kMoreThanRun = 1 << 15;
 
-/// Blocks that all wait for each other, of which a GPU holds a part at a time: the others never begin. Right: no block
-/// waits, and the one that arrives last goes on.
+/// Blocks that all wait for each other. A GPU holds only a part of them at a time: the others never begin. Right: no
+/// block waits, and the one that arrives last continues.
 template <bool kWaits>
 __global__ void after_all_blocks(mem<int>* arrived, mem<int>* out) {
   const int before = atomicAdd(&arrived[0], 1);
