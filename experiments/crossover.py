@@ -119,7 +119,7 @@ def _unpaired(view: View) -> Section | None:
              "largest": swept(m.point), "kernel": m.point.title, "seconds": m.seconds}
             for (family, type_, rest), m in sorted(largest.items(), key=str)]
     missing = "GPU" if side == "cpu" else "CPU"
-    return Section(f"Of no host both sides were measured, so it cannot be said from which size the GPU is faster. The table has the "
+    return Section(f"No host was measured on both sides, so it cannot be said from which size the GPU is faster. The table has the "
                    f"{side.upper()}’s times of {words.counted(len(rows), 'case')}, which a {missing} would have to beat.",
                    tables=[Table(f"{view.name}_{side}", f"The fastest kernel on the {side.upper()} for each problem at the largest size measured.", (
                        Column("problem", "problem", right=False, wide=True), Column("type", "type", words.type_name, right=False),

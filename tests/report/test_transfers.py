@@ -239,7 +239,7 @@ def test_a_gpu_is_compared_with_no_other_host_s_cpu(tmp_path):
     """A CPU without a GPU, and a GPU whose host's CPU was not measured: there is no ratio at all."""
     section = section_of(tmp_path, side_alone("cpu", "crossover", gpu_uuid="", gpu_name=""), side_alone("gpu", "vector_addition", cpu_name="Synthetic host"))
     assert not section.figures and not section.answer and "×" not in section.finding
-    assert section.finding.startswith("Of no host both sides were measured")
+    assert section.finding.startswith("No host was measured on both sides")
 
 
 def test_without_a_gpu_the_recorded_pair_of_one_host_leads(tmp_path):
