@@ -22,7 +22,7 @@ UNIT = re.compile(r"(?<![\w/.])([A-Za-z]{2,8})/([A-Za-z]{1,5})(?![\w/]|\.\w)")
 TEXT_WIDTH, TALLEST = 470.5, 220.0
 """Points: the page's text; a table that is higher goes over to the next page rather than leave a part of one empty."""
 LEAST = 75.0
-"""A wide column with less room than this, points, is no help: all columns share the shortage then."""
+"""Where the wide columns together have less room than this, points, all columns share the shortage."""
 LETTER, LINE, APART, INSET, MOST_NARROW = 3.55, 8.4, 1.7, 5.4, 8
 """Of a table's print, points: a letter's mean width, a line's height, what a row and a column add to theirs; and letters."""
 NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"}
@@ -104,7 +104,7 @@ def table(shown: Table) -> dict:
     rows = [[_cell(c.text, row.get(c.key)) for c in shown.columns] for row in shown.rows[:shown.most]]
     natural = _natural([titles, *rows])
     wide = [c.wide for c in shown.columns]
-    left = (TEXT_WIDTH - sum(width for width, share in zip(natural, wide) if not share)) / max(1, sum(map(bool, wide)))
+    left = TEXT_WIDTH - sum(width for width, share in zip(natural, wide) if not share)
     fits = sum(natural) <= TEXT_WIDTH or left < LEAST
     return {"kind": "table", "caption": clean(shown.caption + note), "columns": titles,
             "align": ["r" if c.right else "l" for c in shown.columns],

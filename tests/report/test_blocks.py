@@ -35,6 +35,10 @@ def test_a_narrow_table_is_not_stretched_and_one_row_is_a_sentence():
     columns = (Column("a", "code", right=False, wide=True), Column("b", "rate"))
     narrow, wide = (blocks.table(Table("some", "Some.", columns, [{"a": "x" * n, "b": 1}] * 3)) for n in (10, 300))
     assert narrow["widths"] == ["auto", "auto"] and wide["widths"] == ["1fr", "auto"]
+    many = (*(Column(f"c{i}", "a long title", wide=True) for i in range(9)),)
+    assert blocks.table(Table("some", "Some.", many, [{c.key: "x" * 300 for c in many}] * 2))["widths"] == ["1fr"] * 9, "each has little, all have much"
+    starved = (Column("a", "code", wide=True), *(Column(f"c{i}", "a title of forty letters, more or less") for i in range(3)))
+    assert blocks.table(Table("some", "Some.", starved, [{c.key: "x" * 60 for c in starved}] * 2))["widths"] == ["auto"] * 4
     one = blocks.table(Table("some", "Some.", columns, [{"a": "real_time", "b": 1}]))
     assert one == {"kind": "text", "text": "Some. code real_\u200btime; rate 1."}
     none = blocks.table(Table("some", "All of it.", (), [{"a": 1}] * 200, most=0))
