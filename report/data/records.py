@@ -164,7 +164,7 @@ class Point:
     @property
     def variant(self) -> str:
         """The tunables: 'tile 16', or nothing."""
-        return ", ".join(f"{k} {v:g}" if isinstance(v, (int, float)) else f"{k} {v}" for k, v in self.tunables.items())
+        return ", ".join(f"{k} {_plain(v)}" for k, v in self.tunables.items())
 
     @property
     def title(self) -> str:
