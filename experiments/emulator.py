@@ -36,16 +36,19 @@ EXECUTED = (
     Quantity("atomic requests", ("atomic_requests",), ("atomic_requests",)),
     Quantity("load sectors", ("load_sectors", "async_sectors"), ("l1_load_sectors",)),
     Quantity("store sectors", ("store_sectors",), ("l1_store_sectors",)),
+    Quantity("atomic sectors", ("atomic_sectors",), ("atomic_sectors",)),
     Quantity("shared requests", ("shared_load_requests", "shared_store_requests"),
              ("shared_load_requests", "shared_store_requests")),
     Quantity("shared wavefronts", ("shared_load_wavefronts", "shared_store_wavefronts"),
-             ("shared_load_wavefronts_exact", "shared_store_wavefronts_exact")))
+             ("shared_load_wavefronts_exact", "shared_store_wavefronts_exact")),
+    Quantity("shared atomics", ("shared_atomic_requests",), ("shared_atomic_requests",)),
+    Quantity("wavefronts of shared atomics", ("shared_atomic_wavefronts",), ("shared_atomic_wavefronts",)))
 MODELLED = (
     Quantity("L1 hits (model)", ("model_l1_load_hits",), ("l1_load_hits",), True),
     Quantity("L2 sectors (model)", ("model_l2_load_sectors",), ("l2_load_sectors",), True),
     Quantity("DRAM bytes (model)", ("model_dram_bytes",), ("dram_bytes",), True))
-COLUMNS = {"operations": EXECUTED[:3], "requests": EXECUTED[3:6], "sectors": EXECUTED[6:8], "shared requests": EXECUTED[8:9],
-           "shared wavefronts": EXECUTED[9:]}
+COLUMNS = {"operations": EXECUTED[:3], "requests": EXECUTED[3:6], "sectors": EXECUTED[6:9], "shared requests": EXECUTED[9:10],
+           "shared wavefronts": EXECUTED[10:11], "shared atomics": EXECUTED[11:]}
 """Of the table by kernel."""
 COMPILED = {"shared requests", "shared wavefronts"}
 """What the compiler changes by merging loads or keeping values in registers."""

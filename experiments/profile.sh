@@ -27,6 +27,7 @@ if_known=(
   smsp__sass_thread_inst_executed_op_memory_pred_on.sum
   smsp__sass_inst_executed_op_shared_{ld,st,atom}.sum
   smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}.sum
+  l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum
   l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{ld,st}.sum
   l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum
   l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{atom,red}.sum

@@ -45,6 +45,7 @@ SUMS = {
     "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
     "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
     "shared_atomic_requests": "smsp__sass_inst_executed_op_shared_atom.sum",
+    "shared_atomic_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
     "shared_load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "shared_store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
     "l1_load_hits": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum",

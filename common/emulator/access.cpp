@@ -193,6 +193,10 @@ void free_in_kernel(void* memory, std::source_location where) {
 void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number) {
   const auto place = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   const OutsideKernel aside(BlockRunner::of_this_thread());
+  count_at_place(place, unit, kind, number);
+}
+
+void count_at_place(std::uintptr_t place, Operations OperationSite::*unit, OperationKind kind, std::uint64_t number) {
   OperationSite& site = operation_sites()[place];
   site.address = place;
   (site.*unit).*kind += number;

@@ -80,7 +80,11 @@ void BlockRunner::begin(const GridLaunch& launch) {
   const Extent& block = launch.shape.block;
   threads_.assign(block.count(), {});
   values_.assign(threads_.size() + kWarpSize, 0);
-  warp_streams_.assign((threads_.size() + kWarpSize - 1) / kWarpSize, {});
+  const std::size_t warps = (threads_.size() + kWarpSize - 1) / kWarpSize;
+  warp_streams_.assign(warps, {});
+  logs_.resize(1);
+  logs_.resize(warps + 1);
+  if (!logs_[0]) logs_[0] = std::make_unique<WarpLog>();
   for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].index = index_in(block, i);
   // CUDA aligns shared memory beyond the needs of any element; with 256 bytes it starts at bank 0.
   dynamic_shared_.resize(launch.shape.dynamic_shared_bytes + 256);
@@ -127,9 +131,11 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
   block_ = block;
   permutations_ = 0;
   stream_.clear();
-  log_.clear();
+  for (const auto& log : logs_)
+    if (log) log->clear();
   for (Thread& thread : threads_) {
     thread.state = State::fresh;
+    thread.unchanged = nullptr;
     thread.copy_group = 0;
     thread.copies.clear();
   }
@@ -173,29 +179,34 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
 
 /// Runs a warp until each of its threads waits at a barrier, has yielded or has exited.
 void BlockRunner::run_warp(unsigned first, unsigned last) {
+  const unsigned warp = first / kWarpSize;
   const std::span<const unsigned> order = permuted(lanes_, first, last);
-  log_.feed_to(launch_->caches ? &warp_streams_[first / kWarpSize] : nullptr, launch_->options.caches);
+  log_ = (logs_[warp + 1] ? logs_[warp + 1] : logs_[0]).get();
+  log_->feed_to(launch_->caches ? &warp_streams_[warp] : nullptr, launch_->options.caches);
   for (;;) {
     to_run_ = order;
     run_ready();
     if (launch_->options.counting) merge(first, last);
     const bool has_room = wake_log_full(first, last);
     const bool has_converged = release_converged(first, last);
-    if (has_room || has_converged) continue;
-    if (lanes_in(first, last, State::yielded)) {  // they wait for other warps, which need the log
-      log_.merge_past_waiting(lanes_in(first, last, State::fresh), 0, sites_);
-      wake_log_full(first, last);
-      return;
-    }
+    if (has_room || has_converged || wake_paused(first, last)) continue;
     if (lanes_in(first, last, State::log_full)) {
-      // They wait for lanes at a convergence point, which wait for them: replay them as diverged.
-      log_.merge_past_waiting(lanes_in(first, last, State::fresh), 0, sites_);
+      // They wait for lanes that wait for them, or for other warps: replay them as diverged, unless a lane will go on.
+      if (lanes_in(first, last, State::yielded) && log_->has_patience()) return keep_log(warp);
+      log_->merge_past_waiting(lanes_in(first, last, State::fresh), 0, sites_);
       if (wake_log_full(first, last)) continue;
     }
-    if (lanes_in(first, last, State::converging) && !lanes_in(first, last, State::waiting))
-      fail_divergent_warp(first, last);
+    if (lanes_in(first, last, State::yielded) | lanes_in(first, last, State::waiting)) return keep_log(warp);
+    if (lanes_in(first, last, State::converging)) fail_divergent_warp(first, last);
     return;
   }
+}
+
+/// The warp goes on in the log that it has, where lanes meet that have not yet come so far.
+void BlockRunner::keep_log(unsigned warp) {
+  if (!launch_->options.counting || logs_[warp + 1]) return;
+  logs_[warp + 1] = std::move(logs_[0]);
+  logs_[0] = std::make_unique<WarpLog>();
 }
 
 /// Merges the requests that the warps have made since the last barrier, round-robin.
@@ -217,18 +228,33 @@ void BlockRunner::merge(unsigned first, unsigned last) {
   std::uint32_t unfinished = 0;
   for (unsigned t = first; t < last; ++t) {
     const State state = threads_[t].state;
-    if (state == State::log_full || state == State::yielded) unfinished |= 1u << (t - first);
-    if (state == State::converging) log_.wait_at(static_cast<int>(t - first), threads_[t].position);
+    // A GPU does not make lanes that have left a loop of attempts wait for those that are still in it.
+    const bool is_paused = state == State::paused && !threads_[t].is_trying_again;
+    if (is_paused || state == State::log_full || state == State::yielded || state == State::waiting)
+      unfinished |= 1u << (t - first);
+    if (state == State::converging) log_->wait_at(static_cast<int>(t - first), threads_[t].position);
   }
   const std::uint32_t all = last - first == kWarpSize ? ~0u : (1u << (last - first)) - 1;
-  log_.merge(all, unfinished, sites_);
+  log_->merge(all, unfinished, sites_);
 }
 
 /// Makes ready the lanes whose logs have room again.
 bool BlockRunner::wake_log_full(unsigned first, unsigned last) {
   bool any = false;
   for (unsigned t = first; t < last; ++t)
-    if (threads_[t].state == State::log_full && log_.has_room(static_cast<int>(t - first))) {
+    if (threads_[t].state == State::log_full && log_->has_room(static_cast<int>(t - first))) {
+      threads_[t].state = State::ready;
+      any = true;
+    }
+  if (any) log_->renew_patience();
+  return any;
+}
+
+/// Makes ready the lanes that have paused.
+bool BlockRunner::wake_paused(unsigned first, unsigned last) {
+  bool any = false;
+  for (unsigned t = first; t < last; ++t)
+    if (threads_[t].state == State::paused) {
       threads_[t].state = State::ready;
       any = true;
     }
@@ -316,7 +342,7 @@ void BlockRunner::enter(unsigned thread) {
   trace.position = threads_[thread].position;
   trace.bad_subscript = nullptr;
   if (launch_->options.counting) {
-    log_.open(static_cast<int>(thread % kWarpSize));
+    log_->open(static_cast<int>(thread % kWarpSize));
     trace.end = launch_->hazards ? trace.key : trace.full;  // with hazard checks every access takes the slow path
   }
   running_ = true;
@@ -326,7 +352,7 @@ void BlockRunner::enter(unsigned thread) {
   running_ = false;
   threads_[current_].position = trace.position;
   if (!launch_->options.counting) return;
-  log_.close(static_cast<int>(current_ % kWarpSize));
+  log_->close(static_cast<int>(current_ % kWarpSize));
   trace.key = trace.end = trace.full = nullptr;
 }
 
@@ -395,6 +421,30 @@ void BlockRunner::stop(Finding finding) {
 }
 
 void BlockRunner::yield() { suspend(State::yielded); }
+
+/// Until no other lane of the warp can go on without it.
+void BlockRunner::pause(const void* element) {
+  {
+    const OutsideKernel aside(*this);
+    threads_[current_].is_trying_again = threads_[current_].unchanged == element;
+  }
+  suspend(State::paused);
+}
+
+/// Of a thread whose atomic changed nothing in this element: it may be waiting for another thread, which must then run.
+/// One that sees the same value again is taken for such a thread; so is, in the end, one that tries many elements.
+void BlockRunner::wait_for_change(const void* element, std::uint64_t seen) {
+  constexpr unsigned kMostTries = 64;
+  bool is_waiting = false;
+  {
+    const OutsideKernel aside(*this);
+    Thread& self = threads_[current_];
+    is_waiting = (self.unchanged == element && self.seen == seen) || ++self.tries % kMostTries == 0;
+    self.unchanged = element;
+    self.seen = seen;
+  }
+  if (is_waiting) yield();
+}
 
 void BlockRunner::fence(bool of_block_only) {
   if (launch_->hazards) {
@@ -664,6 +714,10 @@ void fail_thread(FindingKind kind, const std::string& what, std::source_location
   fail_thread(kind, what + " at " + place_text(where));
 }
 void yield_thread() { BlockRunner::of_this_thread().yield(); }
+void pause_before_attempt(const void* element) { BlockRunner::of_this_thread().pause(element); }
+void wait_for_change(const void* element, std::uint64_t seen) {
+  BlockRunner::of_this_thread().wait_for_change(element, seen);
+}
 void fence_memory(bool of_block_only) { BlockRunner::of_this_thread().fence(of_block_only); }
 void open_copy(void* to, const void* from, std::size_t bytes) {
   BlockRunner::of_this_thread().open_copy(to, from, bytes);

@@ -75,6 +75,8 @@ class BlockRunner {
   /// Fails the block without an exception: for where the compiler expects none.
   [[noreturn]] void stop(Finding finding);
   void yield();
+  void pause(const void* element);
+  void wait_for_change(const void* element, std::uint64_t seen);
   void fence(bool of_block_only);
   void open_copy(void* to, const void* from, std::size_t bytes);
   void commit_copies();
@@ -96,7 +98,18 @@ class BlockRunner {
  private:
   friend class OutsideKernel;
   /// stopped: for good, since the block has failed.
-  enum class State : std::uint8_t { fresh, ready, log_full, yielded, waiting, at_barrier, converging, stopped, exited };
+  enum class State : std::uint8_t {
+    fresh,
+    ready,
+    log_full,
+    paused,
+    yielded,
+    waiting,
+    at_barrier,
+    converging,
+    stopped,
+    exited
+  };
   struct Copy : AsyncCopy {
     std::size_t group;
   };
@@ -111,6 +124,10 @@ class BlockRunner {
     std::uint32_t mask = 0;   ///< the lanes that it waits for at the convergence point; then, those that took part
     std::uint64_t value = 0;  ///< for the other threads at the convergence point or barrier
     Awaited awaited;          ///< in State::waiting
+    const void* unchanged = nullptr;  ///< the element that its latest atomic did not change …
+    std::uint64_t seen = 0;           ///< … and what that holds
+    bool is_trying_again = false;     ///< it has paused before another attempt on that element
+    unsigned tries = 0;               ///< such atomics
     std::size_t copy_group = 0;
     std::vector<Copy> copies;
   };
@@ -126,7 +143,9 @@ class BlockRunner {
   void leave();
   void suspend(State why);
   void merge(unsigned first, unsigned last);
+  void keep_log(unsigned warp);
   bool wake_log_full(unsigned first, unsigned last);
+  bool wake_paused(unsigned first, unsigned last);
   bool release_converged(unsigned first, unsigned last);
   bool release_lanes(unsigned first, std::uint32_t lanes);
   bool release_activemask(unsigned first, unsigned last);
@@ -152,7 +171,9 @@ class BlockRunner {
   StackPool stacks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
-  WarpLog log_;
+  /// A warp that stops where it is not known how its lanes go on has a log of its own; all others share the first one.
+  std::vector<std::unique_ptr<WarpLog>> logs_;
+  WarpLog* log_ = nullptr;  ///< of the warp that runs
   SiteTable sites_;
   BlockHazards hazards_;
   AsyncUnits units_{*this};

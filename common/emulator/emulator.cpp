@@ -55,7 +55,8 @@ void merge_operations(std::vector<OperationSite>& into, const std::vector<Operat
 /// The counters that requests and transactions of this kind of access are summed in.
 std::pair<std::uint64_t*, std::uint64_t*> sums_of(Counts& counts, const SiteCounts& site) {
   if (site.is_constant) return {&counts.constant_requests, &counts.constant_words};
-  if (site.is_shared && site.is_atomic) return {&counts.shared_atomic_requests, nullptr};
+  if (site.is_shared && site.is_atomic) return {&counts.shared_atomic_requests, &counts.shared_atomic_wavefronts};
+  if (site.is_shared && site.is_async) return {&counts.async_store_requests, &counts.async_store_wavefronts};
   if (site.is_shared && site.is_store) return {&counts.shared_store_requests, &counts.shared_store_wavefronts};
   if (site.is_shared) return {&counts.shared_load_requests, &counts.shared_load_wavefronts};
   if (site.is_atomic) return {&counts.atomic_requests, &counts.atomic_sectors};
@@ -69,7 +70,7 @@ void add_to_sums(Counts& counts, const std::vector<SiteCounts>& sites) {
   for (const SiteCounts& site : sites) {
     const auto [requests, transactions] = sums_of(counts, site);
     *requests += site.requests;
-    if (transactions) *transactions += site.transactions;
+    *transactions += site.transactions;
     counts.accesses += site.accesses;
     counts.divergent_requests += site.divergent;
     if (site.is_global()) (site.is_store ? counts.bytes_stored : counts.bytes_loaded) += site.accesses * site.bytes;

@@ -62,11 +62,12 @@ struct SiteCounts {
   unsigned bytes = 0;         ///< of one lane's access
   bool is_store = false, is_shared = false;
   bool is_atomic = false, is_constant = false;
-  bool is_async = false;           ///< the load or the store of an asynchronous copy from global to shared memory
-  std::uint64_t requests = 0;      ///< warp instructions
-  std::uint64_t accesses = 0;      ///< active lanes of all requests
-  std::uint64_t divergent = 0;     ///< requests in which not all threads of the warp are active
-  std::uint64_t transactions = 0;  ///< global memory: 32-byte sectors; shared: wavefronts; constant: distinct words
+  bool is_async = false;        ///< the load or the store of an asynchronous copy from global to shared memory
+  std::uint64_t requests = 0;   ///< warp instructions
+  std::uint64_t accesses = 0;   ///< active lanes of all requests
+  std::uint64_t divergent = 0;  ///< requests in which not all threads of the warp are active
+  /// Global memory: 32-byte sectors, of an atomic those of each pass; shared: wavefronts; constant: distinct words.
+  std::uint64_t transactions = 0;
   bool is_global() const { return !is_shared && !is_constant; }
   /// The place and kind of the access: counts with the same identity are summed.
   auto identity() const { return std::tie(address, bytes, is_store, is_shared, is_atomic, is_constant, is_async); }
@@ -101,8 +102,11 @@ struct Counts {
   std::uint64_t shared_load_requests = 0, shared_store_requests = 0;
   std::uint64_t shared_load_wavefronts = 0, shared_store_wavefronts = 0;  ///< requests plus bank conflicts
   std::uint64_t async_requests = 0, async_sectors = 0;                    ///< loads of asynchronous copies
+  std::uint64_t async_store_requests = 0, async_store_wavefronts = 0;     ///< what these store in shared memory
   BulkCounts bulk;                                                        ///< counted apart, but for their bytes
-  std::uint64_t atomic_requests = 0, atomic_sectors = 0, shared_atomic_requests = 0;
+  /// Lanes that share an address are served in passes, one of each address at a time: their sectors add up.
+  std::uint64_t atomic_requests = 0, atomic_sectors = 0;
+  std::uint64_t shared_atomic_requests = 0, shared_atomic_wavefronts = 0;
   std::uint64_t constant_requests = 0, constant_words = 0;  ///< distinct words of each request, summed
   std::uint64_t divergent_requests = 0;  ///< of all kinds: those in which not all threads of the warp are active
   std::uint64_t barriers = 0;            ///< one for each arriving warp

@@ -70,12 +70,16 @@ class WarpLog {
   bool merge(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites);
   /// The same without reconverging with lanes that wait.
   bool merge_past_waiting(std::uint32_t threads, std::uint32_t unfinished, SiteTable& sites);
+  /// Whether lanes with a full row should wait once more for those whose next access is not known yet.
+  bool has_patience() { return ++times_waited_ < kPatience; }
+  void renew_patience() { times_waited_ = 0; }
   /// Whether the row has enough room to continue the lane.
   bool has_room(int lane) const { return rows_[lane].tail - rows_[lane].head <= kCapacity / 2; }
 
  private:
   static constexpr int kCapacity = 256;  // accesses of a lane: the rows of all lanes fit the L2 cache
   static constexpr int kBlock = 16;      // accesses counted at once
+  static constexpr int kPatience = 64;
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   static constexpr std::uint64_t kAfterAll = (1 << AccessKind::kBits) - 1;  // greater than any access at the same place
 
@@ -92,23 +96,30 @@ class WarpLog {
     std::uint64_t next = kNowhere;  ///< the earliest place of the other lanes
   };
   struct Block;
+  struct Request;
 
   bool earliest(std::uint32_t unfinished, Group& group) const;
   int common_steps(const Group& group, int most) const;
   void count(const Group& group, int steps, int threads, SiteTable& sites) const;
   void feed(const Group& group, int step, std::uint64_t kind) const;
   std::uint64_t transactions(const Group& group, int step, const Block& block, int i, std::uint64_t kind) const;
-  std::uint64_t distinct_words(const Group& group, int step) const;
-  std::uint64_t distinct_sectors(const Group& group, int step, int first, int last) const;
-  std::uint64_t copied_sectors(const Group& group, int step, int bytes) const;
-  std::uint64_t wavefronts(const Group& group, int step, int words_per_lane, bool is_store) const;
-  static bool are_paired(const Group& group, const std::int32_t* words, int bit);
+  Request request_of(const Group& group, int step) const;
+
+  static void add_request(SiteCounts& site, int lanes, int threads, std::uint64_t transactions);
+  static void count_attempts(Request request, std::uint64_t key, int threads, SiteTable& sites);
+  static std::uint64_t distinct_words(Request request);
+  static std::uint64_t copied_sectors(const Request& request, int bytes);
+  static std::uint64_t atomic_sectors(const Request& request);
+  static std::uint64_t atomic_wavefronts(const Request& request, std::uint64_t kind);
+  static std::uint64_t wavefronts(const Request& request, int words_per_lane, bool is_store);
+  static bool are_paired(const Request& request, int first, int last, int bit);
 
   std::unique_ptr<Row[]> rows_;
   std::uint64_t waits_at_[kWarpSize];
   RequestStream* stream_ = nullptr;
   const Device* device_ = nullptr;
   int window_ = kBlock;
+  int times_waited_ = 0;
 };
 
 }  // namespace rung

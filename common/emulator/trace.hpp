@@ -30,9 +30,16 @@ struct AccessKind {
   static constexpr std::uint64_t kAtomic = 0x40;
   static constexpr std::uint64_t kAsync = 0x80;    ///< the load or the store of an asynchronous copy
   static constexpr std::uint64_t kPastL1 = 0x100;  ///< a load that no L1 serves or keeps
+  // How shared memory executes an atomic, in two bits: a comparison and exchange; a count by one, for all lanes at
+  // once; what it has no instruction for, by a load, an operation and an attempt to replace what was loaded.
+  static constexpr std::uint64_t kHow = 0x600;
+  static constexpr std::uint64_t kCompare = 0x200;
+  static constexpr std::uint64_t kInOnePass = 0x400;
+  static constexpr std::uint64_t kByAttempts = 0x600;
+  static constexpr std::uint64_t kAddition = 0x800;  ///< that operation is a floating-point addition
   /// Not an access but a backward branch. Greater than any access at the same place.
-  static constexpr std::uint64_t kLoop = 0x200;
-  static constexpr int kBits = 10;
+  static constexpr std::uint64_t kLoop = 0x1000;
+  static constexpr int kBits = 13;
 };
 
 /// Addresses in the log are word addresses modulo 8 GiB: enough to distinguish the addresses of one request.
@@ -104,6 +111,9 @@ using OperationKind = std::uint64_t Operations::*;
 
 /// Adds `number` operations to the counts of their source line. Defined in access.cpp.
 RUNG_UNTRACED void count_at_line(Operations OperationSite::*unit, OperationKind kind, std::uint64_t number);
+
+/// The same at this place in the code.
+void count_at_place(std::uintptr_t place, Operations OperationSite::*unit, OperationKind kind, std::uint64_t number);
 
 /// Counts one operation of the running thread.
 template <typename T>

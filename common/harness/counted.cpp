@@ -44,6 +44,8 @@ void add_executed(const Counts& counts, Json& entry) {
   entry["shared_store_wavefronts"] = counts.shared_store_wavefronts;
   entry["async_requests"] = counts.async_requests;
   entry["async_sectors"] = counts.async_sectors;
+  entry["async_store_requests"] = counts.async_store_requests;
+  entry["async_store_wavefronts"] = counts.async_store_wavefronts;
   entry["wgmma_instructions"] = counts.bulk.products;
   entry["bulk_loads"] = counts.bulk.loads;
   entry["bulk_stores"] = counts.bulk.stores;
@@ -52,6 +54,7 @@ void add_executed(const Counts& counts, Json& entry) {
   entry["atomic_requests"] = counts.atomic_requests;
   entry["atomic_sectors"] = counts.atomic_sectors;
   entry["shared_atomic_requests"] = counts.shared_atomic_requests;
+  entry["shared_atomic_wavefronts"] = counts.shared_atomic_wavefronts;
   entry["constant_requests"] = counts.constant_requests;
   entry["constant_words"] = counts.constant_words;
   entry["divergent_requests"] = counts.divergent_requests;

@@ -86,7 +86,7 @@ void print_memory(const Counts& n, const std::optional<Traffic>& declared) {
 }
 
 void print_shared_memory(const Counts& n) {
-  if (n.shared_load_requests + n.shared_store_requests + n.shared_atomic_requests == 0) return;
+  if (n.shared_load_requests + n.shared_store_requests + n.shared_atomic_requests + n.async_store_requests == 0) return;
   print_heading("Shared memory");
   const auto conflicts = [](std::uint64_t wavefronts, std::uint64_t requests) {
     return wavefronts == requests ? std::string("no bank conflicts") : fmt::format("{} wavefronts", wavefronts);
@@ -94,7 +94,8 @@ void print_shared_memory(const Counts& n) {
   print_row("load requests", n.shared_load_requests, "", conflicts(n.shared_load_wavefronts, n.shared_load_requests));
   print_row("store requests", n.shared_store_requests, "",
             conflicts(n.shared_store_wavefronts, n.shared_store_requests));
-  print_if_any("atomic requests", n.shared_atomic_requests, "");
+  print_if_any("atomic requests", n.shared_atomic_requests, fmt::format("{} wavefronts", n.shared_atomic_wavefronts));
+  print_if_any("asynchronous stores", n.async_store_requests, fmt::format("{} wavefronts", n.async_store_wavefronts));
 }
 
 void print_warps(const Counts& n) {
@@ -160,7 +161,9 @@ void print_table(const Point& point, const CountedRun& counted, const EmulatorOp
             "");
   print_row("accesses", n.accesses, "",
             fmt::format("{:.3g} s, {:.3g} million/s", n.seconds, accesses_per_second(n) / 1e6));
-  fmt::print("\n");
+  fmt::print(
+      "\n  Counted as the source says. A GPU's compiler may fuse a product with a sum of a later statement, merge or\n"
+      "  drop accesses, unroll loops with edges of their own, join branches, and make one atomic of a warp's.\n\n");
   if (options.lines) print_lines(counts_by_line(n));
 }
 

@@ -2,18 +2,24 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace rung {
 inline namespace RUNG_EMULATION {
 
+/// A value as it is exchanged at a convergence point, or compared later.
+template <typename T>
+RUNG_INLINE std::uint64_t to_bits(T value) {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  return bits;
+}
+
 template <typename T, typename... Types>
 concept OneOf = (std::same_as<T, Types> || ...);
-
-/// A thread whose atomic changed nothing may be waiting for another thread, which must then run.
-RUNG_UNTRACED inline void yield_if(bool waits) {
-  if (waits) yield_thread();
-}
 
 // The new value of an element x, given the operand v.
 struct AtomicSum {
@@ -25,6 +31,8 @@ struct AtomicSum {
       return x + v;
   }
 };
+/// A sum of which the compiler knows that it counts by one: shared memory has an instruction for that.
+struct AtomicCount : AtomicSum {};
 struct AtomicDifference {
   template <typename T>
   RUNG_INLINE T operator()(T x, T v) const {
@@ -79,26 +87,40 @@ struct AtomicReplacement {
   RUNG_INLINE T operator()(T x, T v) const { return x == expected ? v : x; }
 };
 
-/// Returns the old value of the element.
+/// What decides by its result whether it is tried again: the lanes of a warp do it at the same time, one after the
+/// other.
+template <typename Change>
+constexpr bool is_attempt = std::same_as<Change, AtomicExchange>;
+template <typename T>
+constexpr bool is_attempt<AtomicReplacement<T>> = true;
+
+RUNG_UNTRACED inline void await_change(bool is_changed, const void* element, std::uint64_t seen) {
+  if (!is_changed) wait_for_change(element, seen);
+}
+
+/// Changes the element, as one atomic instruction does. Returns its old value.
 template <typename T, typename Change>
-RUNG_INLINE reg<T> exchange_and_yield(mem<T>* element, Change change, T operand) {
+RUNG_INLINE reg<T> change_at(mem<T>* element, Change change, T operand) {
+  if constexpr (is_attempt<Change>) pause_before_attempt(element);
+  if constexpr (std::same_as<Change, AtomicSum> && std::is_integral_v<T> && sizeof(T) == 4)
+    if (__builtin_constant_p(operand == 1) && operand == 1) return change_at(element, AtomicCount{}, operand);
   const T old = exchange_at(element, change, operand);
-  yield_if(change(old, operand) == old);
+  await_change(change(old, operand) != old, element, to_bits(old));
   return old;
 }
 
 #define RUNG_ATOMIC(name, Change, ...)                                                      \
   template <OneOf<__VA_ARGS__> T>                                                           \
   RUNG_INLINE reg<T> name(mem<T>* element, std::type_identity_t<reg<T>> operand) {          \
-    return exchange_and_yield(element, Change{}, static_cast<T>(operand));                  \
+    return change_at(element, Change{}, static_cast<T>(operand));                           \
   }                                                                                         \
   template <OneOf<__VA_ARGS__> T>                                                           \
   RUNG_INLINE reg<T> name##_block(mem<T>* element, std::type_identity_t<reg<T>> operand) {  \
-    return exchange_and_yield(element, Change{}, static_cast<T>(operand));                  \
+    return change_at(element, Change{}, static_cast<T>(operand));                           \
   }                                                                                         \
   template <OneOf<__VA_ARGS__> T>                                                           \
   RUNG_INLINE reg<T> name##_system(mem<T>* element, std::type_identity_t<reg<T>> operand) { \
-    return exchange_and_yield(element, Change{}, static_cast<T>(operand));                  \
+    return change_at(element, Change{}, static_cast<T>(operand));                           \
   }
 
 RUNG_ATOMIC(atomicAdd, AtomicSum, int, unsigned, unsigned long long, float, double)
@@ -116,7 +138,7 @@ RUNG_ATOMIC(atomicDec, AtomicDecrement, unsigned)
 /// Stores `value` where the element is `expected`.
 template <OneOf<unsigned short, int, unsigned, unsigned long long> T>
 RUNG_INLINE T atomicCAS(mem<T>* element, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
-  return exchange_and_yield(element, AtomicReplacement<T>{expected}, value);
+  return change_at(element, AtomicReplacement<T>{expected}, value);
 }
 
 }  // namespace RUNG_EMULATION

@@ -15,14 +15,6 @@ inline namespace RUNG_EMULATION {
 /// The place of a call in the kernel's source.
 using Where = std::source_location;
 
-/// A value as it is exchanged at a convergence point.
-template <typename T>
-RUNG_INLINE std::uint64_t to_bits(T value) {
-  static_assert(sizeof(T) <= sizeof(std::uint64_t));
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  return bits;
-}
 template <typename T>
 RUNG_INLINE T from_bits(std::uint64_t bits) {
   T value;

@@ -5,11 +5,11 @@
 /// the kernel's source: so load() and store() are never inlined, and everything that calls them always is.
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <compare>
 #include <concepts>
+#include <limits>
 #include <type_traits>
 
 #include "common/emulator/runtime.hpp"
@@ -26,13 +26,15 @@ class CountingValue;
 template <typename T>
 class Product;
 template <typename T>
+class Quotient;
+template <typename T>
 class mem;
 
 /// A variable's type: counting for floating point, T itself for integers.
 template <typename T>
 using reg = std::conditional_t<std::is_floating_point_v<T>, CountingValue<T>, T>;
 
-/// The scalar type behind an operand: float for float, mem<float>, reg<float> and a product of them.
+/// The scalar type behind an operand: float for float, mem<float>, reg<float>, and a product or quotient of them.
 template <typename T>
 struct ScalarOf {};
 template <Plain T>
@@ -41,7 +43,7 @@ struct ScalarOf<T> {
 };
 template <template <typename> class Proxy, Plain T>
 requires std::same_as<Proxy<T>, CountingValue<T>> || std::same_as<Proxy<T>, Product<T>> ||
-    std::same_as<Proxy<T>, mem<T>>
+    std::same_as<Proxy<T>, Quotient<T>> || std::same_as<Proxy<T>, mem<T>>
 struct ScalarOf<Proxy<T>> {
   using type = T;
 };
@@ -68,24 +70,89 @@ RUNG_INLINE T counted_fma(T a, T b, T c) {
   return std::fma(a, b, c);
 }
 
-/// a * b, not evaluated until it is known whether an addition follows, with which a GPU's compiler would fuse it.
+/// Whether the compiler, and so the GPU's, knows that x is this number.
+template <Plain T>
+RUNG_INLINE bool is_known(T x, int number) {
+  return __builtin_constant_p(x) && x == static_cast<T>(number);
+}
+
+/// a * b, not evaluated until it is known whether an addition follows, with which a GPU's compiler would fuse it. What
+/// the compiler makes of factors that it knows was seen in what nvcc 13.0 compiles: by 1 nothing, by 2 an addition of
+/// the value to itself, which fuses in a sum of two products or terms but not in a difference.
 template <typename T>
 class [[nodiscard]] Product {
  public:
-  RUNG_INLINE Product(T a, T b) : a_(a), b_(b) {}
+  RUNG_INLINE Product(T a, T b, bool is_of_a_product = false) : a_(a), b_(b), is_of_a_product_(is_of_a_product) {}
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
   RUNG_INLINE T value() const {
-    tally<T>(&Operations::muls);
+    if (has_factor(2)) {
+      tally<T>(is_of_a_product_ ? &Operations::fmas : &Operations::adds);  // a * b + a * b is fused
+    } else if (!has_factor(1) && !has_factor(-1)) {
+      tally<T>(&Operations::muls);
+    }
     return a_ * b_;
   }
-  RUNG_INLINE T plus(T c) const { return counted_fma(a_, b_, c); }
-  RUNG_INLINE T subtracted_from(T c) const { return counted_fma(-a_, b_, c); }
-  RUNG_INLINE Product operator-() const { return {-a_, b_}; }
+  RUNG_INLINE T plus(T c) const { return has_factor(-2) ? sum_of_three(c) : fused(c); }
+  RUNG_INLINE T minus(T c) const { return has_factor(2) || has_factor(-2) ? sum_of_three(-c) : fused(-c); }
+  RUNG_INLINE T subtracted_from(T c) const { return (-*this).minus(-c); }
+  RUNG_INLINE Product operator-() const { return {a_, -b_}; }
   RUNG_INLINE operator T() const { return value(); }
 
  private:
+  RUNG_INLINE bool has_factor(int number) const { return is_known(a_, number) || is_known(b_, number); }
+  RUNG_INLINE T fused(T c) const {
+    if (!has_factor(1) && !has_factor(-1)) return counted_fma(a_, b_, c);
+    tally<T>(&Operations::adds);
+    return a_ * b_ + c;
+  }
+  RUNG_INLINE T sum_of_three(T c) const {
+    tally<T>(&Operations::adds);
+    tally<T>(&Operations::adds);
+    return a_ * b_ + c;
+  }
+
+  T a_, b_;
+  bool is_of_a_product_;
+};
+
+/// Whether 1 / x is exact, and neither is subnormal: x is plus or minus a power of two.
+template <std::floating_point T>
+RUNG_INLINE bool has_exact_inverse(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  constexpr int kFraction = std::numeric_limits<T>::digits - 1;
+  constexpr Bits kMostExponent = (Bits{1} << (8 * sizeof(T) - 1 - kFraction)) - 1;
+  const Bits bits = std::bit_cast<Bits>(x), exponent = bits >> kFraction & kMostExponent;
+  return (bits & ((Bits{1} << kFraction) - 1)) == 0 && exponent > 0 && exponent < kMostExponent - 1;
+}
+
+/// a / b. A GPU's compiler multiplies by the inverse of a power of two that it knows, and may then fuse the product.
+template <typename T>
+class [[nodiscard]] Quotient {
+ public:
+  RUNG_INLINE Quotient(T a, T b) : a_(a), b_(b) {}
+  Quotient(const Quotient&) = delete;
+  Quotient& operator=(const Quotient&) = delete;
+
+  RUNG_INLINE T value() const {
+    if (is_a_product()) return Product<T>(a_, 1 / b_).value();
+    tally<T>(&Operations::specials);
+    return a_ / b_;
+  }
+  RUNG_INLINE T plus(T c) const { return is_a_product() ? Product<T>(a_, 1 / b_).plus(c) : added(c); }
+  RUNG_INLINE T minus(T c) const { return is_a_product() ? Product<T>(a_, 1 / b_).minus(c) : added(-c); }
+  RUNG_INLINE T subtracted_from(T c) const { return (-*this).minus(-c); }
+  RUNG_INLINE Quotient operator-() const { return {a_, -b_}; }
+  RUNG_INLINE operator T() const { return value(); }
+
+ private:
+  RUNG_INLINE T added(T c) const {
+    tally<T>(&Operations::adds);
+    return value() + c;
+  }
+  RUNG_INLINE bool is_a_product() const { return __builtin_constant_p(b_) && has_exact_inverse(b_); }
+
   T a_, b_;
 };
 
@@ -99,6 +166,10 @@ RUNG_INLINE T scalar(const CountingValue<T>& x) {
 }
 template <typename T>
 RUNG_INLINE T scalar(const Product<T>& x) {
+  return x.value();
+}
+template <typename T>
+RUNG_INLINE T scalar(const Quotient<T>& x) {
   return x.value();
 }
 template <typename T>
@@ -143,6 +214,26 @@ class CountingValue {
   T value_;
 };
 
+struct AtomicSum;
+struct AtomicCount;
+struct AtomicExchange;
+template <typename T>
+struct AtomicReplacement;
+
+/// How shared memory executes it. It has no instruction for sums of floating-point numbers, and for 8 bytes only those
+/// that exchange. AtomicCount stands for one whose result is not used.
+template <typename Change, typename T>
+constexpr std::uint64_t atomic_kind() {
+  if constexpr (std::same_as<Change, AtomicReplacement<T>>)
+    return AccessKind::kCompare;
+  else if constexpr (std::same_as<Change, AtomicCount>)
+    return AccessKind::kInOnePass;
+  else if constexpr (std::is_floating_point_v<T> && std::same_as<Change, AtomicSum>)
+    return AccessKind::kByAttempts | AccessKind::kAddition;
+  else
+    return sizeof(T) == 8 && !std::same_as<Change, AtomicExchange> ? AccessKind::kByAttempts : 0;
+}
+
 /// An element of an array in global or shared memory: as large as T, with every access recorded. T is a number, or a
 /// vector type such as float4, which one instruction loads or stores.
 template <typename T>
@@ -176,11 +267,13 @@ class mem {
   /// Replaces the element x by change(x, operand) atomically; returns x.
   template <typename Change>
   RUNG_UNTRACED T exchange(Change change, T operand) {
-    record(this, kSize | AccessKind::kStore | AccessKind::kAtomic, __builtin_return_address(0), Ordering::atomic);
-    std::atomic_ref<T> element(element_);  // blocks run on several OS threads
-    T old = element.load(std::memory_order_relaxed);
-    while (!element.compare_exchange_weak(old, change(old, operand))) {
-    }
+    constexpr std::uint64_t kKind = kSize | AccessKind::kStore | AccessKind::kAtomic;
+    record(this, kKind | atomic_kind<Change, T>(), __builtin_return_address(0), Ordering::atomic);
+    // Atomic, since blocks run on several OS threads; without functions, which would be traced.
+    T old, changed;
+    __atomic_load(&element_, &old, __ATOMIC_RELAXED);
+    do changed = change(old, operand);
+    while (!__atomic_compare_exchange(&element_, &old, &changed, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     return old;
   }
   /// Implicit to T only, so that `inside ? a[i] : 0` is a float as in CUDA, not an int.
@@ -250,12 +343,12 @@ template <typename L, typename R>
 requires CountedPair<L, R> RUNG_INLINE Product<Common<L, R>>
 operator*(const L& l, const R& r) {
   const Common<L, R> left = scalar(l);
-  return {left, static_cast<Common<L, R>>(scalar(r))};
+  return {left, static_cast<Common<L, R>>(scalar(r)), std::same_as<L, Product<Common<L, R>>>};
 }
 
-/// Whether L is a product that fuses with an addition in type C.
+/// Whether L is a product, or may be one, that fuses with an addition in type C.
 template <typename L, typename C>
-concept Fuses = std::same_as<L, Product<C>>;
+concept Fuses = std::same_as<L, Product<C>> || std::same_as<L, Quotient<C>>;
 
 template <typename L, typename R>
 requires CountedPair<L, R> RUNG_INLINE CountingValue<Common<L, R>>
@@ -277,7 +370,7 @@ requires CountedPair<L, R> RUNG_INLINE CountingValue<Common<L, R>>
 operator-(const L& l, const R& r) {
   using C = Common<L, R>;
   if constexpr (Fuses<L, C>) {
-    return l.plus(-static_cast<C>(scalar(r)));
+    return l.minus(static_cast<C>(scalar(r)));
   } else if constexpr (Fuses<R, C>) {
     return r.subtracted_from(scalar(l));
   } else {
@@ -288,12 +381,10 @@ operator-(const L& l, const R& r) {
 }
 
 template <typename L, typename R>
-requires CountedPair<L, R> RUNG_INLINE CountingValue<Common<L, R>>
+requires CountedPair<L, R> RUNG_INLINE Quotient<Common<L, R>>
 operator/(const L& l, const R& r) {
-  using C = Common<L, R>;
-  tally<C>(&Operations::specials);
-  const C left = scalar(l);
-  return left / static_cast<C>(scalar(r));
+  const Common<L, R> left = scalar(l);
+  return {left, static_cast<Common<L, R>>(scalar(r))};
 }
 
 template <typename T>

@@ -58,23 +58,26 @@ struct Difference {
 
 const std::vector<Difference>& differences() {
   static const std::vector<Difference> all{
-      {"blur",
-       "gpu/blur/running_sum",
-       {"ffma", "fadd", "shared_load_wavefronts_exact"},
-       "the division by the window's area is several operations; why 48 of about 5300 wavefronts are missing is not "
-       "known"},
+      {"blur", "gpu/blur/running_sum", {"ffma", "fadd"}, "the division by the window's area is several operations"},
       {"blur", "gpu/blur/", {"ffma"}, "the division by the window's area is several multiply-adds"},
       {"blur", "gpu/blur/naive", {"load_requests", "l1_load_sectors"}, "unrolled loops at the edge load in more parts"},
       {"blur",
        "gpu/blur/separable",
        {"load_requests", "l1_load_sectors"},
        "unrolled loops at the edge load in more parts"},
-      {"emulator", "gpu/sum/lock", {"atomic_requests"}, "blocks try again until another has left the lock"},
+      {"emulator",
+       "gpu/sum/lock",
+       {"atomic_requests", "atomic_sectors"},
+       "blocks try again until another has left the lock"},
       {"heat",
        "gpu/heat/shared_tile",
        {"load_requests", "async_requests"},
        "half of the asynchronous copies that fill all their lanes with zeros count"},
       {"heat", "gpu/heat/temporal", {"fadd"}, "sums that two steps have in common are made once"},
+      {"histogram",
+       "gpu/histogram/global_atomics",
+       {"atomic_sectors"},
+       "of lanes that meet at random among 256 counters the GPU counts more, by less than 2 %; the rule is not known"},
       {"math_functions",
        "gpu/math",
        {"ffma", "fadd", "fmul", "dfma", "dadd", "dmul", "load_requests", "l1_load_sectors", "store_requests",
@@ -104,7 +107,7 @@ const std::vector<Difference>& differences() {
        "lanes that leave the loop in different rounds are joined before they store; in the emulator they are not"},
       {"device_code",
        "gpu/work_array/malloc_",
-       {"load_requests", "l1_load_sectors", "store_requests", "l1_store_sectors", "atomic_requests"},
+       {"load_requests", "l1_load_sectors", "store_requests", "l1_store_sectors", "atomic_requests", "atomic_sectors"},
        "malloc and free themselves read, write and count in memory"},
       {"device_code",
        "gpu/work_array/malloc_block",
@@ -174,6 +177,9 @@ void HardwareCounters::compare_exactly(const std::string& kernel, const Json& ha
   expect_equal(kernel, hardware, "l1_store_sectors", counts.store_sectors);
   expect_equal(kernel, hardware, "atomic_requests", counts.atomic_requests);
   expect_equal(kernel, hardware, "async_requests", counts.async_requests);
+  expect_equal(kernel, hardware, "atomic_sectors", counts.atomic_sectors);
+  expect_equal(kernel, hardware, "shared_atomic_requests", counts.shared_atomic_requests);
+  expect_equal(kernel, hardware, "shared_atomic_wavefronts", counts.shared_atomic_wavefronts);
 }
 
 /// The compiler merges neighbouring loads of shared memory into wider ones, so a GPU may make fewer requests, never

@@ -1,6 +1,7 @@
 /// The emulator's counts against what can be worked out by hand: global memory, divergence, arithmetic.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -243,6 +244,27 @@ __global__ void arithmetic(const mem<T>* in, mem<T>* out, int which) {
     case 19:
       x = sqrt(a) + fabs(-b);
       break;
+    case 20:
+      x = a * T(2) + c;
+      break;
+    case 21:
+      x = c - T(2) * a;
+      break;
+    case 22:
+      x = a * b * T(2);
+      break;
+    case 23:
+      x = a * T(1) + b * T(-1);
+      break;
+    case 24:
+      x = a / T(4);
+      break;
+    case 25:
+      x = c - a / T(2);
+      break;
+    case 26:
+      x = a / T(1) + b / T(3);
+      break;
   }
   out[0] = x;
 }
@@ -253,11 +275,15 @@ struct Arithmetic {
   double value;
 };
 const Arithmetic kArithmetic[] = {
-    {0, {0, 0, 1, 0}, 3.0 * 5 + 7}, {1, {0, 0, 1, 0}, 22},  {2, {0, 0, 1, 0}, 22},  {3, {0, 0, 1, 0}, -8},
-    {4, {0, 0, 1, 0}, 8},           {5, {0, 0, 1, 0}, -8},  {6, {0, 1, 1, 0}, 50},  {7, {0, 2, 0, 0}, 105},
-    {8, {2, 0, 0, 0}, 1},           {9, {0, 0, 1, 0}, 22},  {10, {0, 1, 0, 0}, 6},  {11, {0, 0, 0, 0}, 3},
-    {12, {0, 0, 0, 1}, 0.6},        {13, {1, 0, 0, 0}, 6},  {14, {0, 0, 0, 0}, 5},  {15, {0, 0, 1, 0}, 22},
-    {16, {2, 1, 0, 0}, -16},        {17, {0, 0, 0, 0}, -3}, {18, {0, 1, 0, 0}, 21}, {19, {1, 0, 0, 1}, 6.7320508},
+    {0, {0, 0, 1, 0}, 3.0 * 5 + 7}, {1, {0, 0, 1, 0}, 22},         {2, {0, 0, 1, 0}, 22},
+    {3, {0, 0, 1, 0}, -8},          {4, {0, 0, 1, 0}, 8},          {5, {0, 0, 1, 0}, -8},
+    {6, {0, 1, 1, 0}, 50},          {7, {0, 2, 0, 0}, 105},        {8, {2, 0, 0, 0}, 1},
+    {9, {0, 0, 1, 0}, 22},          {10, {1, 0, 0, 0}, 6},         {11, {0, 0, 0, 0}, 3},
+    {12, {0, 0, 0, 1}, 0.6},        {13, {1, 0, 0, 0}, 6},         {14, {0, 0, 0, 0}, 5},
+    {15, {0, 0, 1, 0}, 22},         {16, {2, 1, 0, 0}, -16},       {17, {0, 0, 0, 0}, -3},
+    {18, {0, 1, 0, 0}, 21},         {19, {1, 0, 0, 1}, 6.7320508}, {20, {0, 0, 1, 0}, 13},
+    {21, {2, 0, 0, 0}, 1},          {22, {0, 1, 1, 0}, 30},        {23, {1, 0, 0, 0}, -2},
+    {24, {0, 1, 0, 0}, 0.75},       {25, {0, 0, 1, 0}, 5.5},       {26, {1, 0, 0, 1}, 3 + 5.0 / 3},
 };
 
 void expect_equal(const Operations& got, const Operations& want, int which) {
@@ -322,6 +348,102 @@ TEST(EmulatorArithmetic, UpdatesLoadAndStore) {
   EXPECT_EQ(i[1], 6);
 }
 
+// ---- Atomics, and what follows them ----
+
+__global__ void store_after_largest(const mem<int>* in, mem<int>* largest, mem<int>* out) {
+  const int i = threadIdx.x, value = in[i];
+  if (value >= 0) atomicMax(&largest[value % 2], value);
+  out[i] = value;
+}
+
+TEST(EmulatorAtomic, OneThatChangesNothingSplitsNoLaterRequest) {
+  Array<int> in(96), largest(2), out(96);
+  for (int i = 0; i < 96; ++i) in[i] = i % 3 == 0 ? -1 : 96 - i;
+  const Counts n = counted({{1}, {96}}, {}, store_after_largest, in.on_device(), largest.on_device(), out.on_device());
+  EXPECT_EQ(n.store_requests, 3u);
+  EXPECT_EQ(n.atomic_requests, 3u);
+}
+
+__global__ void flags_in_a_branch(const mem<int>* in, mem<int>* flags, mem<int>* out) {
+  for (int round = 0; round < 2; ++round) {
+    const int i = in[threadIdx.x];
+    int value = 0;
+    if (i % (2 + round) == 0) {
+      const volatile mem<int>* const flag = flags + i;
+      value = *flag;
+    }
+    out[threadIdx.x] = value;
+  }
+}
+
+TEST(EmulatorAtomic, AVolatileLoadInABranchSplitsNoLaterRequest) {
+  Array<int> in(64), flags(64), out(64);
+  for (int i = 0; i < 64; ++i) in[i] = i;
+  const Counts n = counted({{1}, {64}}, {}, flags_in_a_branch, in.on_device(), flags.on_device(), out.on_device());
+  EXPECT_EQ(n.load_requests, 2u * 2 * 2);
+  EXPECT_EQ(n.store_requests, 2u * 2);
+}
+
+/// Each lane adds to an element: of global memory, of shared memory, and by attempts.
+template <typename T>
+__global__ void add_to_few(mem<T>* sums, int elements) {
+  __shared__ mem<T> own[32];
+  const int i = threadIdx.x % elements;
+  own[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&sums[8 * i], static_cast<T>(threadIdx.x));
+  atomicAdd(&own[i], static_cast<T>(threadIdx.x));
+}
+
+TEST(EmulatorAtomic, LanesThatShareAnAddressTakeTurns) {
+  Array<int> sums(256);
+  for (const unsigned elements : {1u, 2u, 8u, 32u}) {
+    const Counts n = counted(kOneWarp, {}, add_to_few<int>, sums.on_device(), static_cast<int>(elements));
+    EXPECT_EQ(n.atomic_requests, 1u);
+    EXPECT_EQ(n.atomic_sectors, 32u) << elements;  // elements are sectors of their own
+    EXPECT_EQ(n.shared_atomic_requests, 1u);
+    EXPECT_EQ(n.shared_atomic_wavefronts, 32 / elements);
+  }
+}
+
+TEST(EmulatorAtomic, ASumOfFloatsInSharedMemoryIsMadeByAttempts) {
+  Array<float> sums(256);
+  for (const unsigned elements : {1u, 2u, 8u, 32u}) {
+    const Counts n =
+        counted(kOneWarp, {.lines = true}, add_to_few<float>, sums.on_device(), static_cast<int>(elements));
+    const unsigned rounds = 32 / elements;
+    EXPECT_EQ(n.shared_atomic_requests, rounds);
+    EXPECT_EQ(n.shared_load_requests, rounds);
+    EXPECT_EQ(n.shared_atomic_wavefronts, 2 * rounds);
+    EXPECT_EQ(n.fp32.adds, elements * rounds * (rounds + 1) / 2);
+    std::uint64_t by_line = 0;
+    for (const OperationSite& site : n.operation_sites) by_line += site.fp32.adds;
+    EXPECT_EQ(by_line, n.fp32.adds);
+  }
+}
+
+__global__ void add_by_attempts(mem<int>* sums, mem<int>* out, int elements) {
+  const int i = threadIdx.x % elements;
+  int old = sums[i], seen;
+  do {
+    seen = old;
+    old = atomicCAS(&sums[i], seen, seen + 1);
+  } while (old != seen);
+  out[threadIdx.x] = old;
+}
+
+TEST(EmulatorAtomic, LanesAttemptAtTheSameTime) {
+  for (const unsigned elements : {1u, 2u, 8u, 32u}) {
+    Array<int> sums(32), out(32);
+    const Counts n =
+        counted(kOneWarp, {}, add_by_attempts, sums.on_device(), out.on_device(), static_cast<int>(elements));
+    EXPECT_EQ(n.load_requests, 1u);
+    EXPECT_EQ(n.atomic_requests, 32 / elements);
+    EXPECT_EQ(n.store_requests, 32 / elements);  // lanes that have succeeded do not wait for the others
+    for (unsigned i = 0; i < elements; ++i) EXPECT_EQ(sums[i], 32 / static_cast<int>(elements));
+  }
+}
+
 // ---- Wavefronts of wide accesses to shared memory ----
 
 template <typename Vector>
@@ -334,14 +456,18 @@ __global__ void wide_shared(const mem<int>* where, mem<float>* out) {
   out[threadIdx.x] = read.x;
 }
 
-/// Wavefronts of the warp's load and of its store, if lane l uses element l / divisor % modulus.
+/// Wavefronts of the warp's load and of its store, if lane l uses element element_of(l).
 template <typename Vector>
-std::pair<std::uint64_t, std::uint64_t> wavefronts(int divisor, int modulus) {
+std::pair<std::uint64_t, std::uint64_t> wavefronts(const std::function<int(int)>& element_of) {
   Array<int> where(32);
   Array<float> out(32);
-  for (int lane = 0; lane < 32; ++lane) where[lane] = lane / divisor % modulus;
+  for (int lane = 0; lane < 32; ++lane) where[lane] = element_of(lane);
   const Counts n = counted(kOneWarp, {}, wide_shared<Vector>, where.on_device(), out.on_device());
   return {n.shared_load_wavefronts, n.shared_store_wavefronts};
+}
+template <typename Vector>
+std::pair<std::uint64_t, std::uint64_t> wavefronts(int divisor, int modulus) {
+  return wavefronts<Vector>([=](int lane) { return lane / divisor % modulus; });
 }
 
 /// What an H200's counters say of the same patterns.
@@ -356,6 +482,10 @@ TEST(EmulatorShared, WideLoadsGoTwoPartsAtATimeIfNeighboursReadTheSame) {
   EXPECT_EQ(wavefronts<float4>(2, 32), (Both{2, 4}));
   EXPECT_EQ(wavefronts<float4>(1, 2), (Both{2, 4}));
   EXPECT_EQ(wavefronts<float4>(1, 4), (Both{4, 4}));  // the same 4 elements, but no neighbours share one
+  // Of a float4's quarters the first two are served at once, the last two not.
+  EXPECT_EQ(wavefronts<float4>([](int lane) { return lane < 16 ? 0 : lane; }), (Both{3, 4}));
+  // Neighbours read the same, but two of the first half's elements are in one bank.
+  EXPECT_EQ(wavefronts<float2>([](int lane) { return lane / 2 == 1 ? 16 : lane < 16 ? 0 : 1; }), (Both{3, 3}));
 }
 
 // ---- Constant memory: words of a request, and the ways of a branch that it counts ----
