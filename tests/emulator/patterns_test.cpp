@@ -96,6 +96,9 @@ const std::vector<Difference>& differences() {
        {"shared_load_wavefronts"},
        "of warps of which some lanes are off: when the rule holds is not known"},
       {"copy_16/", {"async_sectors", "load_sectors"}, "of lanes that are not in order; two counters of the GPU differ"},
+      {"global_spread",
+       {"atomic_sectors"},
+       "of lanes that meet at random: the GPU counts a few more, by an unknown rule"},
       {"shared_add_one_returned/", {"shared_atomic_wavefronts"}, "that the result is used is not seen here"},
       {"float_named_product/", {"fadd", "fmul", "ffma"}, "fused across statements"},
       {"double_named_product/", {"dadd", "dmul", "dfma"}, "fused across statements"},
@@ -139,7 +142,7 @@ TEST(Patterns, AreCountedAsOnTheHardware) {
   GTEST_SKIP() << "clang may move accesses, by which counts differ: with g++ they are equal";
 #endif
   std::map<std::string, Counts> counted;
-  std::set<const Difference*> seen;
+  std::set<const Difference*> seen, counted_there;
   for (const Json& recorded : recorded_patterns()) {
     SCOPED_TRACE(recorded["machine"].get<std::string>());
     for (const Pattern& pattern : all_patterns()) {
@@ -154,6 +157,7 @@ TEST(Patterns, AreCountedAsOnTheHardware) {
         std::uint64_t theirs = 0;
         for (const std::string& metric : metrics) theirs += values.at(metric);
         const Difference* const difference = difference_of(pattern.name, name);
+        counted_there.insert(difference);
         if (difference && ours != theirs) seen.insert(difference);
         if (!difference || (pattern.name.starts_with("shared_16/") && !has_lanes_off(pattern))) {
           EXPECT_EQ(ours, theirs) << pattern.name << ": " << name;
@@ -162,7 +166,8 @@ TEST(Patterns, AreCountedAsOnTheHardware) {
     }
   }
   for (const Difference& difference : differences())
-    EXPECT_TRUE(seen.contains(&difference)) << difference.patterns << " has no such difference any more";
+    EXPECT_EQ(seen.contains(&difference), counted_there.contains(&difference))
+        << difference.patterns << " has no such difference any more";
 }
 
 }  // namespace
