@@ -23,12 +23,13 @@ extern const char __stop_rung_constant[] __attribute__((weak));
 }
 
 namespace rung {
-namespace {
 
 AddressRange constant_memory() {
   const auto begin = reinterpret_cast<std::uintptr_t>(__start_rung_constant);
   return {begin, reinterpret_cast<std::uintptr_t>(__stop_rung_constant) - begin};
 }
+
+namespace {
 
 /// What kernels have allocated. Threads run one after another here and side by side on a GPU, so what one has freed is
 /// not given to the next at once: the kQuarantine bytes that were freed last stay unused.
@@ -83,6 +84,12 @@ DeviceHeap& device_heap() {
   return heap;
 }
 
+}  // namespace
+
+bool is_on_device_heap(std::uintptr_t address) { return device_heap().holds(address); }
+
+namespace {
+
 /// Whether a buffer of the launch holds the address. If so, it moves to the front of trace.buffers.
 bool find_buffer(std::uintptr_t last) {
   for (const Allocation& buffer : BlockRunner::of_this_thread().launch().buffers)
@@ -121,7 +128,7 @@ std::uint64_t space_of(std::uintptr_t address, std::uint64_t kind, std::uintptr_
   }
   for (const AddressRange& buffer : trace.buffers)
     if (buffer.holds(last)) return 0;
-  if (find_buffer(last) || device_heap().holds(last)) return 0;
+  if (find_buffer(last) || is_on_device_heap(last)) return 0;
   if (constant_memory().holds(last)) return AccessKind::kConstant;
   throw Fault(out_of_bounds(access));
 }

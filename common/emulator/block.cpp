@@ -3,6 +3,8 @@
 #include <link.h>
 
 #include <algorithm>
+#include <bit>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -10,9 +12,19 @@
 
 #include "common/emulator/findings.hpp"
 #include "common/emulator/runtime.hpp"
+#include "common/emulator/symbols.hpp"
 #include "common/problem/problem.hpp"
 
 namespace rung {
+inline namespace emulated {
+
+// What kernels see as the constants threadIdx, blockIdx, blockDim, gridDim and dynamic_shared_memory (runtime.hpp).
+constinit thread_local uint3 thread_index asm("rung_threadIdx"){}, block_index asm("rung_blockIdx"){};
+constinit thread_local uint3 block_extent asm("rung_blockDim"){}, grid_extent asm("rung_gridDim"){};
+constinit thread_local std::byte* block_dynamic_shared asm("rung_dynamic_shared_memory") = nullptr;
+
+}  // namespace emulated
+
 namespace {
 
 /// The thread_local variables, on this OS thread, of the module that contains `code`.
@@ -89,7 +101,7 @@ void BlockRunner::begin(const GridLaunch& launch) {
   // CUDA aligns shared memory beyond the needs of any element; with 256 bytes it starts at bank 0.
   dynamic_shared_.resize(launch.shape.dynamic_shared_bytes + 256);
   const auto begin = (reinterpret_cast<std::uintptr_t>(dynamic_shared_.data()) + 255) & ~std::uintptr_t{255};
-  dynamic_shared_memory = reinterpret_cast<std::byte*>(begin);
+  block_dynamic_shared = reinterpret_cast<std::byte*>(begin);
 
   trace = Trace{.static_shared = thread_locals_of(launch.kernel),
                 .dynamic_shared = {begin, launch.shape.dynamic_shared_bytes},
@@ -104,8 +116,8 @@ void BlockRunner::begin(const GridLaunch& launch) {
                           launch.clusters ? launch.clusters->size : 1);
   }
   const Extent& grid = launch.shape.grid;
-  gridDim = {grid.x, grid.y, grid.z};
-  blockDim = {block.x, block.y, block.z};
+  grid_extent = {grid.x, grid.y, grid.z};
+  block_extent = {block.x, block.y, block.z};
   units_.begin_launch(threads_.size());
   barriers_ = warp_barriers_ = shuffle_count_ = 0;
   sites_.take();  // drop what a failed launch left
@@ -140,10 +152,10 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
     thread.copies.clear();
   }
   const auto [x, y, z] = index_in(launch_->shape.grid, block);
-  blockIdx = {x, y, z};
+  block_index = {x, y, z};
   trace.budget = launch_->options.budget;
   // Undefined, as on a GPU; NaN makes uninitialised reads visible in the result.
-  std::memset(dynamic_shared_memory, 0xff, launch_->shape.dynamic_shared_bytes);
+  std::memset(block_dynamic_shared, 0xff, launch_->shape.dynamic_shared_bytes);
   if (launch_->hazards) hazards_.begin_block(static_cast<std::uint32_t>(block));
 
   const auto size = static_cast<unsigned>(threads_.size());
@@ -282,6 +294,7 @@ void BlockRunner::run_ready() {
     } else {
       to_run_ = to_run_.subspan(1);
     }
+    if (crash_) report_crash();
     if (failure_) abandon_block();
   }
 }
@@ -305,7 +318,7 @@ void BlockRunner::run_here(unsigned number, Fiber& fiber) {
   thread.position = 0;
   enter(number);
   try {
-    launch_->body(launch_->closure);
+    launch_->body(reinterpret_cast<const void*>(launch_->closure.begin));
   } catch (const Abandoned&) {
   } catch (const Fault& fault) {
     running_ = false;
@@ -338,7 +351,7 @@ Fiber& BlockRunner::idle_fiber() {
 void BlockRunner::enter(unsigned thread) {
   current_ = thread;
   const Index3& index = threads_[thread].index;
-  threadIdx = {index.x, index.y, index.z};
+  thread_index = {index.x, index.y, index.z};
   trace.position = threads_[thread].position;
   trace.bad_subscript = nullptr;
   if (launch_->options.counting) {
@@ -418,6 +431,22 @@ void BlockRunner::stop(Finding finding) {
   fail(std::move(finding));
   suspend(State::stopped);
   std::abort();  // a fiber that is given up is not resumed
+}
+
+void BlockRunner::stop_crashed(int signal, std::uintptr_t code) {
+  running_ = false;
+  crash_ = signal;
+  crashed_at_ = code;
+  suspend(State::stopped);
+  std::abort();
+}
+
+void BlockRunner::report_crash() {
+  const char* const what = std::exchange(crash_, 0) == SIGFPE ? " divides a whole number by 0, or the least one by -1,"
+                                                              : " uses an address that is no memory,";
+  SourceLine line = line_of(crashed_at_ + 1);  // after the instruction, as the return address of a call
+  if (line.file.empty()) line = line_of(threads_[current_].position);
+  fail(threads_[current_], finding_kind::crash, what + (" at " + line.short_text()));
 }
 
 void BlockRunner::yield() { suspend(State::yielded); }
@@ -640,10 +669,46 @@ bool BlockRunner::release_barrier() {
     barrier_sum_ += static_cast<int>(thread.value);
     if (std::exchange(last_warp, t / kWarpSize) != t / kWarpSize) ++barriers_;
   }
+  if (first && launch_->early_exits) report_early_exits();
   for (Thread& thread : threads_)
     if (thread.state == State::at_barrier) thread.state = State::ready;
   if (first && launch_->hazards) hazards_.block_barrier();
   return first != nullptr;
+}
+
+/// A barrier is one of whole warps: lanes that wait at it while others of their warp have left the kernel are a fault,
+/// even if the hardware at hand goes on. Source: NVIDIA PTX ISA, barrier.sync and its .aligned.
+void BlockRunner::report_early_exits() {
+  for (unsigned first = 0; first < threads_.size(); first += kWarpSize) {
+    const unsigned last = std::min<unsigned>(static_cast<unsigned>(threads_.size()), first + kWarpSize);
+    const std::uint32_t waiting = lanes_in(first, last, State::at_barrier), gone = lanes_in(first, last, State::exited);
+    if (!waiting || !gone) continue;
+    const Thread& one = threads_[first + std::countr_zero(waiting)];
+    const Thread& other = threads_[first + std::countr_zero(gone)];
+    const auto number = static_cast<std::size_t>(&one - threads_.data());
+    launch_->early_exits->add(one.where, block_,
+                              {.kind = finding_kind::divergent_barrier,
+                               .first = text_of_thread(launch_->shape, block_, number) + waiting_text(one),
+                               .second = "thread " + text(other.index) + " of its warp has left the kernel"});
+  }
+}
+
+void EarlyExits::add(const std::source_location& where, std::size_t block, Finding finding) {
+  const std::scoped_lock lock(mutex_);
+  const auto [place, is_new] =
+      by_place_.try_emplace({where.file_name(), where.line(), where.column()}, Entry{block, finding});
+  if (is_new) return;
+  Entry& entry = place->second;
+  finding.occurrences = entry.finding.occurrences + 1;
+  if (block < entry.block) entry = {block, std::move(finding)};
+  entry.finding.occurrences = finding.occurrences;
+}
+
+std::vector<Finding> EarlyExits::take() {
+  std::vector<Finding> all;
+  for (auto& [place, entry] : by_place_) all.push_back(std::move(entry.finding));
+  by_place_.clear();
+  return all;
 }
 
 void BlockRunner::fail(const Thread& thread, FindingKind kind, const std::string& what, const std::string& second) {

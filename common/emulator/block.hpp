@@ -3,14 +3,18 @@
 
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <source_location>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "common/emulator/async_units.hpp"
+#include "common/emulator/crash.hpp"
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/fiber.hpp"
 #include "common/emulator/hazards.hpp"
@@ -20,15 +24,33 @@
 
 namespace rung {
 
+/// Barriers that lanes reached after others of their warp had left the kernel: one finding for each place. Used by all
+/// blocks of a launch.
+class EarlyExits {
+ public:
+  /// Of block `block`; of all blocks, the first one's text is kept.
+  void add(const std::source_location& where, std::size_t block, Finding finding);
+  std::vector<Finding> take();
+
+ private:
+  struct Entry {
+    std::size_t block;
+    Finding finding;
+  };
+  std::mutex mutex_;
+  std::map<std::tuple<std::string, unsigned, unsigned>, Entry> by_place_;
+};
+
 /// One launch: its shape, and the kernel with its arguments as a plain function and a closure.
 struct GridLaunch {
   Launch shape;
   void (*body)(const void* closure);
-  const void* closure;
+  AddressRange closure;
   const void* kernel;  ///< its code; identifies the module whose thread_local variables are shared memory
   EmulatorOptions options;
   std::vector<Allocation> buffers{};  ///< all of global memory, by address
   GridHazards* hazards = nullptr;     ///< null if hazards are not checked
+  EarlyExits* early_exits = nullptr;  ///< null if hazards are not checked
   CacheModel* caches = nullptr;       ///< null if caches are not modelled
   Turns* turns = nullptr;             ///< null if blocks do not wait for later ones
   Clusters* clusters = nullptr;       ///< null if each block is a cluster of its own
@@ -74,6 +96,8 @@ class BlockRunner {
   void wait_for_log();
   /// Fails the block without an exception: for where the compiler expects none.
   [[noreturn]] void stop(Finding finding);
+  /// The same from a signal's handler, so the finding is made later. `code`: the instruction; 0 if it is not known.
+  [[noreturn]] void stop_crashed(int signal, std::uintptr_t code);
   void yield();
   void pause(const void* element);
   void wait_for_change(const void* element, std::uint64_t seen);
@@ -155,6 +179,8 @@ class BlockRunner {
   bool wake_waiting();
   void fail_deadlock();
   bool release_barrier();
+  void report_early_exits();
+  void report_crash();
   void interleave_requests();
   std::string waiting_text(const Thread& thread) const;
   std::uint32_t lanes_in(unsigned first, unsigned last, State state) const;
@@ -168,6 +194,7 @@ class BlockRunner {
   std::vector<Thread> threads_;
   std::vector<std::uint64_t> values_;  ///< by thread, of the latest convergence points
   std::vector<std::byte> dynamic_shared_;
+  SignalStack signal_stack_;
   StackPool stacks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
@@ -189,6 +216,8 @@ class BlockRunner {
   unsigned current_ = 0;                 ///< the running thread
   bool running_ = false;                 ///< whether kernel code is running
   std::unique_ptr<Finding> failure_;
+  int crash_ = 0;                  ///< the signal that ended the running thread
+  std::uintptr_t crashed_at_ = 0;  ///< the instruction
   bool abandoning_ = false, ending_ = false;
 };
 
@@ -214,6 +243,10 @@ class OutsideKernel {
   bool was_running_;
   int exceptions_ = std::uncaught_exceptions();
 };
+
+/// Global memory that is no buffer of the launch: all __constant__ variables, and what kernels have allocated.
+AddressRange constant_memory();
+bool is_on_device_heap(std::uintptr_t address);
 
 /// The operations counted by source line on this OS thread since the last call.
 std::vector<OperationSite> take_operation_sites();

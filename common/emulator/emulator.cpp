@@ -159,11 +159,13 @@ Counts run_modelled(GridLaunch& launch) {
   return counts;
 }
 
-/// Runs the grid and checks for hazards. A fault that ends a block becomes a finding, not an error.
+/// Runs the grid and checks for hazards. A fault that ends a block becomes a finding, not an error, and the last one.
 Counts run_checked(GridLaunch& launch) {
   GridHazards hazards(launch.shape.grid.count());
   for (const Allocation& buffer : launch.buffers) hazards.add_buffer(buffer.begin, buffer.bytes, buffer.written);
   launch.hazards = &hazards;
+  EarlyExits early_exits;
+  launch.early_exits = &early_exits;
   Counts counts;
   std::vector<Finding> fatal;
   try {
@@ -171,9 +173,11 @@ Counts run_checked(GridLaunch& launch) {
   } catch (const Fault& fault) {
     fatal.push_back(fault.finding);
   }
-  for (const Hazard& hazard : hazards.take())
-    counts.findings.push_back(finding_of(hazard, launch.shape, launch.kernel));
-  counts.findings.insert(counts.findings.end(), fatal.begin(), fatal.end());
+  std::vector<Finding>& all = counts.findings;
+  for (Finding& finding : early_exits.take()) all.push_back(std::move(finding));
+  for (const Hazard& hazard : hazards.take()) all.push_back(finding_of(hazard, launch.shape, launch.kernel));
+  all.insert(all.end(), fatal.begin(), fatal.end());
+  counts.is_cut_short = !fatal.empty();
   return counts;
 }
 
@@ -235,6 +239,7 @@ Counts& Counts::operator+=(const Counts& other) {
   bytes_loaded += other.bulk.bytes_loaded;
   bytes_stored += other.bulk.bytes_stored;
   findings.insert(findings.end(), other.findings.begin(), other.findings.end());
+  is_cut_short |= other.is_cut_short;
   add_to_sums(*this, other.sites);
   merge_sites(sites, other.sites);
   merge_operations(operation_sites, other.operation_sites);
@@ -254,11 +259,14 @@ std::string refuse_emulation(const Kernel& kernel, const Launch& launch) {
 
 inline namespace emulated {
 
-void run_emulated(const Call& call, const void* kernel, void (*body)(const void*), const void* closure) {
+void run_emulated(const Call& call, const void* kernel, void (*body)(const void*), const void* closure,
+                  std::size_t closure_bytes) {
   if (const std::string reason = beyond_limits(call.launch); !reason.empty()) throw Error(reason);
   Recording* recording = Recording::current();
+  if (recording && recording->counts().is_cut_short) return;
+  catch_crashes();
   const EmulatorOptions options = recording ? recording->options() : EmulatorOptions{.counting = false};
-  GridLaunch launch{call.launch, body, closure, kernel, options};
+  GridLaunch launch{call.launch, body, {reinterpret_cast<std::uintptr_t>(closure), closure_bytes}, kernel, options};
   launch.buffers = allocations(options.hazards);
   const auto start = std::chrono::steady_clock::now();
   Counts counts = options.hazards ? run_checked(launch) : run_modelled(launch);

@@ -116,7 +116,10 @@ struct Counts {
   std::vector<SiteCounts> sites;
   std::vector<OperationSite> operation_sites;  ///< with EmulatorOptions::lines
   std::vector<Finding> findings;               ///< with EmulatorOptions::hazards
-  CacheCounts caches;                          ///< with EmulatorOptions::caches
+  /// The last finding is a fault that ended a block: what it left undone, the results and the launches after it, says
+  /// nothing of the kernel, so those launches were not run.
+  bool is_cut_short = false;
+  CacheCounts caches;  ///< with EmulatorOptions::caches
 
   std::uint64_t flops() const { return fp32.flops() + fp64.flops() + tensor.flops(); }
   double op_per_byte_loaded() const { return ratio(flops(), bytes_loaded); }

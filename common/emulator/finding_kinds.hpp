@@ -38,8 +38,12 @@ inline constexpr FindingKind unfinished_copy{"unfinished copy"};  ///< of an asy
 // Faults: they end the block.
 inline constexpr FindingKind out_of_bounds{"out of bounds"};
 inline constexpr FindingKind misaligned_access{"misaligned access"};
-inline constexpr FindingKind divergent_barrier{"divergent barrier"};  ///< threads wait at different __syncthreads()
-inline constexpr FindingKind divergent_warp{"divergent warp"};        ///< lanes named in a mask do not take part
+/// By a plain type: neither counted nor checked, so nothing that the emulator says of the kernel could be relied on.
+inline constexpr FindingKind without_mem{"access without mem<>"};
+/// Threads wait at different __syncthreads(); or lanes at one that other lanes of their warp left the kernel without,
+/// which does not end the block.
+inline constexpr FindingKind divergent_barrier{"divergent barrier"};
+inline constexpr FindingKind divergent_warp{"divergent warp"};  ///< lanes named in a mask do not take part
 inline constexpr FindingKind bad_shuffle{"bad shuffle"};
 inline constexpr FindingKind bad_asynchronous_copy{"bad asynchronous copy"};
 inline constexpr FindingKind bad_mbarrier{"bad mbarrier"};                ///< not initialised, or one arrival too many
@@ -48,6 +52,8 @@ inline constexpr FindingKind never_awaited{"never awaited"};              ///< a
 inline constexpr FindingKind deadlock{"deadlock"};  ///< threads wait for what no other thread can bring about
 inline constexpr FindingKind assertion{"assertion"};
 inline constexpr FindingKind exception{"exception"};
+inline constexpr FindingKind crash{
+    "crash"};  ///< a signal of the processor: an address that nobody has, a division by 0
 inline constexpr FindingKind stack_overflow{"stack overflow"};
 inline constexpr FindingKind runaway{"runaway"};            ///< the block exceeds its budget of basic blocks
 inline constexpr FindingKind not_emulated{"not emulated"};  ///< legal on a GPU, unknown to the emulator

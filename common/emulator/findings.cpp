@@ -157,6 +157,61 @@ Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t
   return finding;
 }
 
+namespace {
+
+/// What a plain access is of, by the finding's buffer and index, and what to write instead; empty if it may be plain.
+std::string name_plain(Finding& finding, const FaultyAccess& access) {
+  const BlockRunner& runner = BlockRunner::of_this_thread();
+  const auto name = [&](const SharedArray& variable) {
+    finding.buffer = variable.name;
+    finding.index = static_cast<std::int64_t>(variable.offset / access.bytes);
+  };
+  const auto& buffers = runner.launch().buffers;
+  const auto holds = [&](const Allocation& buffer) { return buffer.holds(access.address); };
+  if (std::any_of(buffers.begin(), buffers.end(), holds)) {
+    name_global(finding, access.address, access.bytes);
+    return "point to mem<T>, not to T; vector_cast<float4>() gives other types of elements";
+  }
+  if (trace.dynamic_shared.holds(access.address)) {
+    name_dynamic_shared(finding, static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin), access.bytes);
+    return "write dynamic_shared<mem<T>>()";
+  }
+  if (trace.static_shared.holds(access.address)) {
+    const SharedArray array = shared_array_at(access.address, trace.static_shared.begin, runner.launch().kernel);
+    if (array.name.starts_with("rung_")) return "";  // threadIdx and its like, where they are not taken for constants
+    if (array.name.empty()) return "declare it as __shared__ mem<T>";
+    name(array);
+    return "declare it as __shared__ mem<T> " + array.name;
+  }
+  if (constant_memory().holds(access.address)) {
+    name(static_variable_at(access.address));
+    return "declare it as __constant__ mem<T> " + finding.buffer;
+  }
+  if (is_on_device_heap(access.address)) {
+    finding.buffer = "the heap";
+    return "point to mem<T>, not to T";
+  }
+  if (is_read_only(access.address)) return "";
+  const SharedArray variable = static_variable_at(access.address);
+  if (variable.name.empty()) {
+    name_global(finding, access.address, access.bytes);
+    return "point to mem<T>, not to T, and into an operand";
+  }
+  name(variable);
+  return "the emulator has no __device__ variables: make it an operand, or scratch of the kernel's record";
+}
+
+}  // namespace
+
+std::optional<Finding> plain_access(const FaultyAccess& access) {
+  Finding finding{.kind = finding_kind::without_mem};
+  const std::string instead = name_plain(finding, access);
+  if (instead.empty()) return {};
+  finding.first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
+                  plural(access.bytes, "byte") + at(line_of(access.site).short_text()) + ": " + instead;
+  return finding;
+}
+
 Finding runaway(std::uintptr_t position) {
   const BlockRunner& runner = BlockRunner::of_this_thread();
   return {.kind = finding_kind::runaway,

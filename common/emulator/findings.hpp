@@ -1,6 +1,8 @@
 /// Describes findings in terms of the source: buffer, element, threads and lines.
 #pragma once
 
+#include <optional>
+
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/hazards.hpp"
 
@@ -25,6 +27,8 @@ Finding bad_subscript(const FaultyAccess& access, const void* data, std::int64_t
 /// "tiled.cu:27": the place of that subscript.
 std::string subscript_place(const void* data);
 Finding runaway(std::uintptr_t position);
+/// An access that is not one of mem<>; nothing if it may be one: of the program's constants, or of the emulator's own.
+std::optional<Finding> plain_access(const FaultyAccess& access);
 
 /// The addresses of shared memory in the hazard checks, the same on every OS thread.
 constexpr std::uintptr_t kStaticShared = 1 << 20, kDynamicShared = std::uintptr_t{1} << 40;

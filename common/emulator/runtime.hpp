@@ -13,17 +13,24 @@ namespace rung {
 inline namespace emulated {
 
 struct uint3 {
-  unsigned x = 0, y = 0, z = 0;
+  unsigned x, y, z;
 };
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr dim3(const uint3& from) : x(from.x), y(from.y), z(from.z) {}
 };
 
-constinit inline thread_local uint3 threadIdx, blockIdx;
-constinit inline thread_local dim3 blockDim, gridDim;
+// Constants of the thread that runs, as in CUDA; block.cpp has them under these names as variables. A type without
+// constructors is a constant for GCC's checks of plain accesses, too.
+#define RUNG_BUILT_IN(type, name) extern constinit thread_local type const name asm("rung_" #name)
+RUNG_BUILT_IN(uint3, threadIdx);
+RUNG_BUILT_IN(uint3, blockIdx);
+RUNG_BUILT_IN(uint3, blockDim);
+RUNG_BUILT_IN(uint3, gridDim);
+RUNG_BUILT_IN(std::byte*, dynamic_shared_memory);  ///< of the running block
+#undef RUNG_BUILT_IN
 constexpr int warpSize = 32;
-constinit inline thread_local std::byte* dynamic_shared_memory = nullptr;  ///< of the running block
 
 /// A block barrier: waits for every thread of the block that has not exited. Returns the sum of all their values.
 int wait_for_block(int value, std::source_location where);
@@ -67,8 +74,9 @@ void wait_for_copies(std::size_t latest_groups_left);
 /// Lane of the running thread in its warp.
 unsigned lane_of_thread();
 
-/// Runs `body(closure)` as every thread of call.launch; see emulator.cpp.
-void run_emulated(const Call& call, const void* kernel, void (*body)(const void*), const void* closure);
+/// Runs `body(closure)` as every thread of call.launch; see emulator.cpp. The closure holds the arguments.
+void run_emulated(const Call& call, const void* kernel, void (*body)(const void*), const void* closure,
+                  std::size_t closure_bytes);
 
 }  // namespace emulated
 }  // namespace rung

@@ -47,7 +47,8 @@ class Descriptor {
 /// An executable or shared library of this process.
 struct Module {
   std::string file;
-  std::uintptr_t base = 0;  ///< load address minus address in the file
+  std::uintptr_t base = 0;   ///< load address minus address in the file
+  bool is_writable = false;  ///< the part of it that was asked for
 };
 
 /// The main program's file, under a name that other processes can open even if it has been rebuilt since.
@@ -63,7 +64,8 @@ std::optional<Module> module_at(std::uintptr_t code) {
         auto& wanted = *static_cast<Search*>(data);
         for (const auto& part : std::span(module->dlpi_phdr, module->dlpi_phnum))
           if (part.p_type == PT_LOAD && wanted.code - module->dlpi_addr - part.p_vaddr < part.p_memsz)
-            wanted.found = Module{*module->dlpi_name ? module->dlpi_name : own_file(), module->dlpi_addr};
+            wanted.found = Module{*module->dlpi_name ? module->dlpi_name : own_file(), module->dlpi_addr,
+                                  (part.p_flags & PF_W) != 0};
         return wanted.found ? 1 : 0;
       },
       &search);
@@ -254,14 +256,46 @@ bool is_supported(const Elf64_Ehdr& header) {
          std::endian::native == std::endian::little;
 }
 
-/// The thread_local variables of a file, read once.
-const std::vector<ThreadLocal>& known_thread_locals(const std::string& file) {
+/// The variables of an ELF file of this type of symbol, by offset.
+std::vector<ThreadLocal> variables_in(const std::string& elf_file, unsigned char type) {
+  const Descriptor file(open(elf_file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Elf64_Ehdr header;
+  if (!file || !read_at(file.number(), 0, &header, sizeof header) || !is_supported(header)) return {};
+  const auto sections =
+      table_at<Elf64_Shdr>(file.number(), header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
+  const auto table =
+      std::find_if(sections.begin(), sections.end(), [](const auto& s) { return s.sh_type == SHT_SYMTAB; });
+  if (table == sections.end() || table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= sections.size()) return {};
+  const Elf64_Shdr& names = sections[table->sh_link];
+  const auto strings = table_at<char>(file.number(), names.sh_offset, names.sh_size);
+  if (strings.empty() || strings.back() != '\0') return {};
+
+  std::vector<ThreadLocal> found;
+  for (const Elf64_Sym& symbol : table_at<Elf64_Sym>(file.number(), table->sh_offset, table->sh_size)) {
+    if (ELF64_ST_TYPE(symbol.st_info) != type || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
+    if (symbol.st_name == 0 || symbol.st_name >= strings.size()) continue;
+    const std::string name = &strings[symbol.st_name];
+    const bool is_guard = name.starts_with("_ZGV");  // guard variable of a static initialisation
+    found.push_back({is_guard ? "rung_gap_guard" : variable_name(name), symbol.st_value, symbol.st_size});
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  return found;
+}
+
+/// The same of a file of this process, read once.
+const std::vector<ThreadLocal>& known_variables(const std::string& file, unsigned char type) {
   static std::mutex mutex;
-  static std::map<std::string, std::vector<ThreadLocal>> all;
+  static std::map<std::pair<std::string, unsigned char>, std::vector<ThreadLocal>> all;
   const std::scoped_lock lock(mutex);
-  const auto [place, is_new] = all.try_emplace(file);
-  if (is_new) place->second = thread_locals_in(file);
+  const auto [place, is_new] = all.try_emplace({file, type});
+  if (is_new) place->second = variables_in(file, type);
   return place->second;  // map nodes are stable
+}
+
+SharedArray variable_at(std::uint64_t offset, const std::vector<ThreadLocal>& variables) {
+  for (const ThreadLocal& variable : variables)
+    if (offset - variable.begin < variable.bytes) return {variable.name, offset - variable.begin, variable.bytes};
+  return {};
 }
 
 }  // namespace
@@ -301,38 +335,21 @@ SourceLine line_of_running(std::uintptr_t return_address) {
   return here;
 }
 
-std::vector<ThreadLocal> thread_locals_in(const std::string& elf_file) {
-  const Descriptor file(open(elf_file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  Elf64_Ehdr header;
-  if (!file || !read_at(file.number(), 0, &header, sizeof header) || !is_supported(header)) return {};
-  const auto sections =
-      table_at<Elf64_Shdr>(file.number(), header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
-  const auto table =
-      std::find_if(sections.begin(), sections.end(), [](const auto& s) { return s.sh_type == SHT_SYMTAB; });
-  if (table == sections.end() || table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= sections.size()) return {};
-  const Elf64_Shdr& names = sections[table->sh_link];
-  const auto strings = table_at<char>(file.number(), names.sh_offset, names.sh_size);
-  if (strings.empty() || strings.back() != '\0') return {};
-
-  std::vector<ThreadLocal> found;
-  for (const Elf64_Sym& symbol : table_at<Elf64_Sym>(file.number(), table->sh_offset, table->sh_size)) {
-    if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
-    if (symbol.st_name == 0 || symbol.st_name >= strings.size()) continue;
-    const std::string name = &strings[symbol.st_name];
-    const bool is_guard = name.starts_with("_ZGV");  // guard variable of a static initialisation
-    found.push_back({is_guard ? "rung_gap_guard" : variable_name(name), symbol.st_value, symbol.st_size});
-  }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  return found;
-}
+std::vector<ThreadLocal> thread_locals_in(const std::string& elf_file) { return variables_in(elf_file, STT_TLS); }
 
 SharedArray shared_array_at(std::uintptr_t address, std::uintptr_t locals, const void* code) {
   const auto module = module_at(reinterpret_cast<std::uintptr_t>(code));
-  if (!module) return {};
-  for (const ThreadLocal& variable : known_thread_locals(module->file))
-    if (const std::uint64_t offset = address - locals - variable.begin; offset < variable.bytes)
-      return {variable.name, offset, variable.bytes};
-  return {};
+  return module ? variable_at(address - locals, known_variables(module->file, STT_TLS)) : SharedArray{};
+}
+
+SharedArray static_variable_at(std::uintptr_t address) {
+  const auto module = module_at(address);
+  return module ? variable_at(address - module->base, known_variables(module->file, STT_OBJECT)) : SharedArray{};
+}
+
+bool is_read_only(std::uintptr_t address) {
+  const auto module = module_at(address);
+  return module && !module->is_writable;
 }
 
 }  // namespace rung

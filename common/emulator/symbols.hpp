@@ -28,7 +28,7 @@ std::uintptr_t site_of(const std::source_location& where);
 /// kernel code that called it.
 SourceLine line_of_running(std::uintptr_t return_address);
 
-/// A __shared__ variable of this program.
+/// A __shared__ variable of this program, or another one.
 struct SharedArray {
   std::string name;        ///< "as"; empty if there is no array at the address
   std::size_t offset = 0;  ///< of the address from the array's first byte
@@ -38,6 +38,11 @@ struct SharedArray {
 /// The static __shared__ array that holds this address. `locals`: the beginning, on the OS thread concerned, of the
 /// thread_local variables of the module that contains `code`. From the symbol table of the program's file, read once.
 SharedArray shared_array_at(std::uintptr_t address, std::uintptr_t locals, const void* code);
+
+/// The variable with a fixed address that holds this one.
+SharedArray static_variable_at(std::uintptr_t address);
+/// Whether the address is in a module's code or constants.
+bool is_read_only(std::uintptr_t address);
 
 /// A thread_local variable of a module.
 struct ThreadLocal {

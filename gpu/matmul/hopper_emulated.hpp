@@ -108,7 +108,7 @@ RUNG_INLINE void write_shared(std::uint32_t address, const reg<float>* quad, Whe
 }
 RUNG_INLINE std::uint32_t address_in(int block, std::uint32_t address) { return address_in_block(block, address); }
 /// Not counted: the memory is another block's.
-RUNG_INLINE float4 read_cluster(std::uint32_t address, Where where = Where::current()) {
+RUNG_UNTRACED inline float4 read_cluster(std::uint32_t address, Where where = Where::current()) {
   check_cluster_read(address, sizeof(float4), where);
   float4 quad;
   std::memcpy(static_cast<void*>(&quad), shared_memory_at(address, sizeof quad, where), sizeof quad);

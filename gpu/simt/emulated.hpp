@@ -19,6 +19,7 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__  // and in system headers that say __attribute__((__noinline__))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
@@ -32,6 +33,12 @@
 #undef assert
 #define assert(condition) \
   (static_cast<bool>(condition) ? void() : rung::fail_thread(rung::finding_kind::assertion, #condition))
+#endif
+
+// An assumption that does not hold makes all that follows undefined. clang has the word itself.
+#ifndef __clang__
+#define __builtin_assume(condition) \
+  (static_cast<bool>(condition) ? void() : rung::fail_thread(rung::finding_kind::assertion, "assumes " #condition))
 #endif
 
 // Each includes those that it builds on.
@@ -59,9 +66,10 @@ RUNG_INLINE void __threadfence_block() { fence_memory(true); }
 RUNG_INLINE void __threadfence() { fence_memory(false); }
 RUNG_INLINE void __threadfence_system() { fence_memory(false); }
 RUNG_INLINE void __nanosleep(unsigned) { yield_thread(); }
+[[noreturn]] inline void __trap() { fail_thread(finding_kind::assertion, "__trap()"); }
 
 /// A counter that only increases: there is no clock to emulate.
-RUNG_INLINE long long clock64() {
+RUNG_UNTRACED inline long long clock64() {
   static thread_local long long readings = 0;
   return ++readings;
 }
@@ -129,13 +137,20 @@ void set_constant(const Call&, Symbol& symbol, const void* data, std::size_t byt
 
 // ---- The kernel as a whole ----
 
+template <typename Parameter>
+struct ParameterOfKernel {
+  static_assert(!points_to_plain<Parameter>(),
+                "a kernel's pointers point to mem<T>, as const mem<float>*: the emulator sees no access by others");
+};
+
 /// Runs the kernel to completion. Throws an Error that names the block and the thread that failed.
 template <typename... Parameters, typename... Arguments>
 void launch(const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
+  (static_cast<void>(ParameterOfKernel<Parameters>{}), ...);
   const auto closure = [kernel, values = std::tuple<Parameters...>(arguments...)] { std::apply(kernel, values); };
   run_emulated(
       call, reinterpret_cast<const void*>(kernel),
-      [](const void* code) { (*static_cast<const decltype(closure)*>(code))(); }, &closure);
+      [](const void* code) { (*static_cast<const decltype(closure)*>(code))(); }, &closure, sizeof closure);
 }
 
 /// This build of the file can emulate the kernel but not run it on a GPU. What comes before each run, such as filling

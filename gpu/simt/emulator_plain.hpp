@@ -79,6 +79,11 @@ RUNG_INLINE void begin_copy(void* to, const void* from, std::size_t bytes, std::
 RUNG_INLINE void end_copies() {}
 RUNG_INLINE void await_copies(std::size_t) {}
 
+template <typename Pointer>
+constexpr bool points_to_plain() {
+  return false;
+}
+
 inline void set_body(Kernel& kernel, std::function<void(const Call&)> body) { kernel.gpu.answer = std::move(body); }
 
 }  // namespace plain

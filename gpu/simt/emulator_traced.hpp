@@ -13,7 +13,12 @@
 /// An array of shared memory, preceded by a gap in which accesses beyond the end of another array are detected.
 #define RUNG_SHARED                                                                 \
   [[gnu::used]] static thread_local long long RUNG_JOIN(rung_gap_, __COUNTER__)[8]; \
-  static thread_local
+  static RUNG_CONSTINIT thread_local
+#ifdef __clang__
+#define RUNG_CONSTINIT
+#else
+#define RUNG_CONSTINIT constinit  // else g++ asks at each entry of the function whether it is initialised
+#endif
 #define RUNG_JOIN(a, b) RUNG_JOIN_EXPANDED(a, b)
 #define RUNG_JOIN_EXPANDED(a, b) a##b
 
@@ -65,6 +70,16 @@ RUNG_INLINE void begin_copy(void* to, const void* from, std::size_t bytes, std::
 }
 RUNG_INLINE void end_copies() { commit_copies(); }
 RUNG_INLINE void await_copies(std::size_t latest_groups_left) { wait_for_copies(latest_groups_left); }
+
+/// Whether accesses by a pointer of this type are unseen: it points to a number, or to a struct such as float4.
+template <typename Pointer>
+constexpr bool points_to_plain() {
+  using Element = std::remove_cv_t<std::remove_pointer_t<Pointer>>;
+  if constexpr (!std::is_pointer_v<Pointer>)
+    return false;
+  else
+    return std::is_arithmetic_v<Element> || std::is_enum_v<Element> || requires(Element element) { element.x; };
+}
 
 inline void set_body(Kernel& kernel, std::function<void(const Call&)> body) { kernel.gpu.emulate = std::move(body); }
 

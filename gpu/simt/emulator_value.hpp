@@ -339,6 +339,23 @@ class mem {
   T element_;
 };
 
+/// A plain variable that takes part in arithmetic on elements: the operations would not be counted.
+template <typename Number>
+struct PlainVariable {
+  static_assert(!std::is_arithmetic_v<Number>,
+                "declare the variable as reg<T>, as reg<float> sum = 0: what is added to a plain one is not counted");
+};
+#define RUNG_REFUSE_PLAIN(op)                     \
+  template <Plain Variable, Counted Operand>      \
+  void operator op(Variable&, const Operand&) {   \
+    static_cast<void>(PlainVariable<Variable>{}); \
+  }
+RUNG_REFUSE_PLAIN(+=)
+RUNG_REFUSE_PLAIN(-=)
+RUNG_REFUSE_PLAIN(*=)
+RUNG_REFUSE_PLAIN(/=)
+#undef RUNG_REFUSE_PLAIN
+
 template <typename L, typename R>
 requires CountedPair<L, R> RUNG_INLINE Product<Common<L, R>>
 operator*(const L& l, const R& r) {

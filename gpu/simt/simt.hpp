@@ -13,7 +13,36 @@
 /// For cooperative groups, include gpu/simt/groups.hpp as well.
 ///
 /// In kernels, use no reinterpret_cast, no `auto x = a[i]` (x would be the element's proxy, not its value), and no
-/// member of an element in memory (write `const float4 v = a[i]; v.x`, not `a[i].x`).
+/// member of an element in memory (write `const float4 v = a[i]; v.x`, not `a[i].x`). What arithmetic or a function
+/// such as __ldg() gives is a reg<T>, by its full name CountingValue<T>, so `const float v = __ldg(a)` and `float s +=
+/// a[i]` do not compile: write `const reg<float> v = __ldg(a)`. Memory that several threads could see is mem<T>: a
+/// shared array, a pointer or a constant of a plain type does not compile, or ends `rung check` and `rung count` with
+/// its name and line.
+///
+/// The words of CUDA C++ that the emulator has (tests/emulator/test_words.py holds this list to its headers):
+///   kernels    __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ __maxnreg__
+///              __cluster_dims__ __grid_constant__ __align__ assert __trap __builtin_assume clock64
+///   variables  __shared__ __constant__ threadIdx blockIdx blockDim gridDim warpSize
+///   barriers   __syncthreads __syncthreads_count __syncthreads_and __syncthreads_or __syncwarp
+///              __threadfence __threadfence_block __threadfence_system __nanosleep
+///   lanes      __shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __all_sync __any_sync __ballot_sync
+///              __activemask __match_any_sync __match_all_sync
+///              __reduce_add_sync __reduce_min_sync __reduce_max_sync __reduce_and_sync __reduce_or_sync
+///              __reduce_xor_sync
+///   memory     __ldg __ldca __ldcg __ldcs __ldcv __ldlu __stcg __stcs __stwb __stwt
+///              __pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior
+///   atomics    atomicAdd atomicSub atomicExch atomicMin atomicMax atomicAnd atomicOr atomicXor atomicInc atomicDec
+///              atomicCAS; the first ten also as NAME_block and NAME_system
+///   vectors    char1 to char4, uchar, short, ushort, int, uint, float (1 to 4), long, ulong, longlong, ulonglong,
+///   double
+///              (1 to 3), each with make_TYPE(); dim3
+///   functions  those of <cmath> and their float forms, min, max, rsqrt, rcbrt, exp10, sinpi, cospi, sincos; of the
+///              intrinsics __fmaf_rn __fma_rn and __fadd_rn to __dsqrt_rn, __expf and its like, conversions,
+///              __float_as_int and its like, __popc __clz __ffs __brev with their ll forms, __byte_perm __funnelshift_l
+///              __funnelshift_r,
+///              __mulhi __umulhi __mul64hi __umul64hi __mul24 __umul24 __sad __usad __hadd __rhadd __saturatef
+/// Not: variables that are __device__ or __managed__ (make them operands or scratch), `extern __shared__` (write
+/// dynamic_shared), textures, surfaces, __half and its like, printf, grid-wide synchronisation.
 #pragma once
 
 #include "common/registry.hpp"

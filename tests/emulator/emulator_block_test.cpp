@@ -178,6 +178,61 @@ TEST(EmulatorBarriers, ThreadsThatHaveEndedCountAsArrived) {
   }
 }
 
+/// The kinds and lines of what a checked run finds.
+template <typename... Arguments>
+std::string found_by(const Launch& shape, Arguments... arguments) {
+  std::string text;
+  for (const Finding& finding : counted(shape, EmulatorOptions{.hazards = true}, arguments...).findings)
+    text += finding.text() + "\n";
+  return text;
+}
+
+constexpr int kEarlyLine = __LINE__ + 5;
+__global__ void some_go_on_with_a_barrier(mem<int>* out, int stay) {
+  __shared__ mem<int> tile[64];
+  if (static_cast<int>(threadIdx.x) < stay) {
+    tile[threadIdx.x] = 1;
+    __syncthreads();
+    out[blockIdx.x * 64 + threadIdx.x] = tile[stay - 1 - threadIdx.x];
+  }
+}
+
+TEST(EmulatorBarriers, OneThatLanesReachAfterOthersHaveLeftIsNamedItself) {
+  Array<int> out(3 * 64);
+  EXPECT_EQ(found_by({{3}, {64}}, some_go_on_with_a_barrier, out.on_device(), 48),
+            "divergent barrier: block (0, 0, 0), thread (32, 0, 0) waits for the block at emulator_block_test.cpp:" +
+                std::to_string(kEarlyLine) + "; thread (48, 0, 0) of its warp has left the kernel (3 times)\n");
+  for (const int stay : {32, 64})
+    EXPECT_EQ(found_by({{3}, {64}}, some_go_on_with_a_barrier, out.on_device(), stay), "");
+}
+
+__global__ void write_up_to(mem<int>* out, int last) {
+  if (static_cast<int>(threadIdx.x) <= last) out[threadIdx.x] = 1;
+}
+__global__ void read_all(const mem<int>* from, mem<int>* out) { out[threadIdx.x] = from[threadIdx.x]; }
+
+TEST(EmulatorFailures, NothingIsSaidOfWhatFollowsFromAFault) {
+  constexpr int kThreads = 64;
+  for (const int last : {kThreads - 2, kThreads - 1, kThreads}) {
+    mem<int>* const between = static_cast<mem<int>*>(allocate_on_device(kThreads * sizeof(int)));  // nobody has written
+    Array<int> out(kThreads + 32);
+    Call call;
+    call.launch = {{1}, {kThreads + 32}};
+    Recording recording({.hazards = true});
+    launch(call, write_up_to, between, last);
+    call.launch = {{1}, {kThreads}};
+    launch(call, read_all, between, out.on_device());
+    const Counts& counts = recording.counts();
+    const bool is_beyond = last == kThreads;
+    EXPECT_EQ(counts.is_cut_short, is_beyond);
+    ASSERT_EQ(counts.findings.size(), last == kThreads - 1 ? 0u : 1u);
+    if (!counts.findings.empty()) {
+      EXPECT_EQ(counts.findings[0].kind, is_beyond ? finding_kind::out_of_bounds : finding_kind::uninitialized_global);
+    }
+    release_on_device(between);
+  }
+}
+
 constexpr int kDivergentLine = __LINE__ + 1;
 __global__ void divergent_barrier(mem<int>* out, int limit) {
   if (static_cast<int>(threadIdx.x) < limit) {

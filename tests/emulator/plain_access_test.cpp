@@ -1,0 +1,208 @@
+/// Accesses by plain types, which the emulator neither counts nor checks: each is found, with its array and its line,
+/// in a checked run and in a counted one. And what the processor refuses fails the kernel, not the program.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "gpu/simt/heap_and_stack.hpp"
+#include "tests/emulator/emulator_support.hpp"
+
+namespace rung {
+namespace {
+
+constexpr int kThreads = 64;
+const Launch kTwoWarps{{1}, {kThreads}, kThreads * sizeof(float)};
+
+std::string here(int line) { return "plain_access_test.cpp:" + std::to_string(line); }
+
+/// All findings of a checked run, one a line.
+template <typename... Arguments>
+std::string checked(Arguments... arguments) {
+  std::string text;
+  for (const Finding& finding :
+       counted(kTwoWarps, EmulatorOptions{.counting = false, .hazards = true}, arguments...).findings)
+    text += finding.text() + "\n";
+  return text;
+}
+
+/// Expects this finding alone of a checked run, and as the failure of a counted one.
+template <typename... Arguments>
+void expect_found(const std::string& message, Arguments... arguments) {
+  EXPECT_EQ(checked(arguments...), message + "\n");
+  EXPECT_EQ(failure(kTwoWarps, EmulatorOptions{}, arguments...), message);
+}
+
+constexpr int kSharedLine = __LINE__ + 4;
+__global__ void plain_shared_array(const mem<float>* x, mem<float>* y) {
+  __shared__ float tile[kThreads];
+  const int t = threadIdx.x;
+  tile[t] = x[t];
+  __syncthreads();
+  y[t] = tile[kThreads - 1 - t];
+}
+
+constexpr int kScalarLine = __LINE__ + 3;
+__global__ void plain_shared_number(const mem<float>* x, mem<float>* y) {
+  __shared__ float total;
+  if (threadIdx.x == 3) total = x[0];
+  __syncthreads();
+  y[threadIdx.x] = total;
+}
+
+constexpr int kReadLine = __LINE__ + 5;
+__global__ void cast_of_shared_array(const mem<float>* x, mem<float>* y) {
+  __shared__ mem<float> tile[kThreads];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = *(reinterpret_cast<const float*>(tile) + 2);
+}
+
+constexpr int kDynamicLine = __LINE__ + 3;
+__global__ void plain_dynamic_array(const mem<float>* x, mem<float>* y) {
+  float* tile = dynamic_shared<float>();
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = tile[kThreads - 1 - threadIdx.x];
+}
+
+struct Arrays {
+  const float* x;
+  mem<float>* y;
+};
+constexpr int kPointerLine = __LINE__ + 1;
+__global__ void plain_pointer_in_a_struct(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[threadIdx.x + 1]; }
+constexpr int kFarLine = __LINE__ + 1;
+__global__ void far_beyond(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[1 << 30]; }
+constexpr int kNullLine = __LINE__ + 1;
+__global__ void null_pointer(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[0]; }
+
+constexpr int kVectorLine = __LINE__ + 2;
+__global__ void vectors_by_cast(const mem<float>* x, mem<float>* y) {
+  const float4 four = *(const float4*)(x + 4 * (threadIdx.x % 4));
+  y[threadIdx.x] = four.x;
+}
+
+constexpr int kStoreLine = __LINE__ + 1;
+__global__ void store_by_cast(mem<float>* y) { *(float*)&y[threadIdx.x] = 1; }
+
+__constant__ float table[4];
+constexpr int kConstantLine = __LINE__ + 1;
+__global__ void plain_constant(mem<float>* y) { y[threadIdx.x] = table[threadIdx.x % 4 + 0]; }
+
+__device__ float scratch[kThreads];
+constexpr int kDeviceLine = __LINE__ + 2;
+__global__ void device_variable(mem<float>* y) {
+  scratch[threadIdx.x] = 1;
+  y[threadIdx.x] = scratch[threadIdx.x];
+}
+
+constexpr int kHeapLine = __LINE__ + 3;
+__global__ void plain_heap(mem<float>* y) {
+  float* own = static_cast<float*>(malloc(8));
+  own[1] = 2;
+  y[threadIdx.x] = own[1];
+  free(own);
+}
+
+std::string first_access(const std::string& what, int line) {
+  return "block (0, 0, 0), thread (0, 0, 0), " + what + " at " + here(line) + ": ";
+}
+
+class PlainAccess : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifndef __SANITIZE_THREAD__
+    GTEST_SKIP() << "the compiler does not report plain accesses beside another sanitizer";
+#endif
+  }
+  Array<float> x{kThreads}, y{kThreads};
+};
+
+TEST_F(PlainAccess, ToSharedMemoryIsFound) {
+  const std::string all = "access without mem<>: ";
+  expect_found(
+      all + "tile[0], " + first_access("write of 4 bytes", kSharedLine) + "declare it as __shared__ mem<T> tile",
+      plain_shared_array, x.on_device(), y.on_device());
+  expect_found(all + "total[0], block (0, 0, 0), thread (3, 0, 0), write of 4 bytes at " + here(kScalarLine) +
+                   ": declare it as __shared__ mem<T> total",
+               plain_shared_number, x.on_device(), y.on_device());
+  expect_found(all + "tile[2], " + first_access("read of 4 bytes", kReadLine) + "declare it as __shared__ mem<T> tile",
+               cast_of_shared_array, x.on_device(), y.on_device());
+  expect_found(all + "dynamic shared memory[0], " + first_access("write of 4 bytes", kDynamicLine) +
+                   "write dynamic_shared<mem<T>>()",
+               plain_dynamic_array, x.on_device(), y.on_device());
+}
+
+TEST_F(PlainAccess, ToGlobalMemoryIsFound) {
+  const std::string all = "access without mem<>: ";
+  const std::string array = "a buffer of 256 bytes", instead = "point to mem<T>, not to T";
+  const std::string cast = instead + "; vector_cast<float4>() gives other types of elements";
+  const Arrays it{&x[0], y.on_device()};
+  expect_found(all + array + "[1], " + first_access("read of 4 bytes", kPointerLine) + cast, plain_pointer_in_a_struct,
+               it, y.on_device());
+  expect_found(all + array + "[0], " + first_access("read of 4 bytes", kVectorLine) + cast, vectors_by_cast,
+               x.on_device(), y.on_device());
+  expect_found(all + array + "[0], " + first_access("write of 4 bytes", kStoreLine) + cast, store_by_cast,
+               y.on_device());
+  expect_found(all + "the heap[0], " + first_access("write of 4 bytes", kHeapLine) + instead, plain_heap,
+               y.on_device());
+  const std::string far = checked(far_beyond, it, y.on_device());
+  EXPECT_TRUE(contains(far, all) && contains(far, here(kFarLine))) << far;
+  const std::string null = checked(null_pointer, Arrays{nullptr, y.on_device()}, y.on_device());
+  EXPECT_TRUE(contains(null, all) && contains(null, here(kNullLine))) << null;
+}
+
+TEST_F(PlainAccess, ToVariablesIsFound) {
+  const std::string all = "access without mem<>: ";
+  expect_found(
+      all + "table[0], " + first_access("read of 4 bytes", kConstantLine) + "declare it as __constant__ mem<T> table",
+      plain_constant, y.on_device());
+  expect_found(all + "scratch[0], " + first_access("write of 4 bytes", kDeviceLine) +
+                   "the emulator has no __device__ variables: make it an operand, or scratch of the kernel's record",
+               device_variable, y.on_device());
+}
+
+constexpr float kTable[] = {1, 2, 3, 4};
+
+/// What is a thread's own may be plain, and so may constants of the program.
+__global__ void own_variables(const mem<float>* x, mem<float>* y, Arrays it) {
+  float own[8];
+  for (int i = 0; i < 8; ++i) own[i] = x[i];
+  float* const end = own + 8;
+  float sum = 0;
+  for (const float* at = own; at != end; ++at) sum += *at;
+  y[threadIdx.x] = sum + own[threadIdx.x % 8] + kTable[threadIdx.x % 4] + (it.x ? 1.0f : 0.0f);
+}
+
+TEST_F(PlainAccess, OfAThreadsOwnIsNone) {
+  EXPECT_EQ(checked(own_variables, x.on_device(), y.on_device(), Arrays{&x[0], y.on_device()}), "");
+}
+
+constexpr int kDivisionLine = __LINE__ + 1;
+__global__ void divide(const mem<int>* x, mem<int>* y, int by) { y[threadIdx.x] = x[threadIdx.x] / by; }
+
+TEST(Crashes, OfAKernelAreFaultsOfIt) {
+  Array<int> x(kThreads), y(kThreads);
+  const std::string message =
+      "crash: block (0, 0, 0), thread (0, 0, 0) divides a whole number by 0, or the least one by -1, at ";
+  EXPECT_EQ(checked(divide, x.on_device(), y.on_device(), 0), message + here(kDivisionLine) + "\n");
+  EXPECT_EQ(failure(kTwoWarps, EmulatorOptions{}, divide, x.on_device(), y.on_device(), 0),
+            message + here(kDivisionLine));
+  // Afterwards the emulator is as good as new.
+  EXPECT_EQ(checked(divide, x.on_device(), y.on_device(), 3), "");
+}
+
+/// By mem<>, an address is looked up before it is used; where nothing is checked, the processor does.
+__global__ void store_anywhere(mem<int>* y) { asm volatile("movl $1, (%0)" : : "r"(y) : "memory"); }
+
+TEST(Crashes, AnAddressThatIsNoMemoryIsNamed) {
+#ifdef __x86_64__
+  const std::string text = checked(store_anywhere, reinterpret_cast<mem<int>*>(8));
+  EXPECT_TRUE(contains(text, "crash: block (0, 0, 0), thread (0, 0, 0) uses an address that is no memory, at "))
+      << text;
+#endif
+}
+
+}  // namespace
+}  // namespace rung
