@@ -5,11 +5,23 @@
 #include <numeric>
 #include <tuple>
 
+#include "common/record_checks.hpp"
+
 namespace rung {
 namespace {
 
-std::map<std::string, Kernel>& kernel_records() {
-  static std::map<std::string, Kernel> all;  // by name: the emulator's record of a kernel finds the CUDA one
+struct KernelRecord {
+  Kernel kernel;
+  std::string fault;  ///< found when it was added
+};
+
+std::map<std::string, KernelRecord>& kernel_records() {
+  static std::map<std::string, KernelRecord> all;  // by name: the emulator's record of a kernel finds the CUDA one
+  return all;
+}
+
+std::vector<RecordCheck>& record_checks() {
+  static std::vector<RecordCheck> all;
   return all;
 }
 
@@ -54,7 +66,53 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// Without what every command would fail later, in words that name no kernel.
+std::string incomplete(const Kernel& kernel) {
+  const bool is_gpu = kernel.side() == "gpu";
+  if (!is_gpu && kernel.side() != "cpu") return "its name begins with '" + kernel.side() + "', not with cpu or gpu";
+  for (const Tunable& tunable : kernel.tunables)
+    if (tunable.values.empty()) return "its tunable '" + tunable.name + "' has no values";
+  if (!is_gpu) return kernel.run ? "" : "it has no .run";
+  if (!kernel.gpu.launch && !kernel.is_library) return "it has no .gpu.launch: the shape of its launch";
+  if (!kernel.gpu.requested && kernel.gpu.emulate)
+    return "it has no .gpu.requested: the bytes that its code loads and stores, against which the emulator's are held";
+  return "";
+}
+
+std::string fault_of(const KernelRecord& record) {
+  if (!record.fault.empty()) return record.fault;
+  if (std::string reason = incomplete(record.kernel); !reason.empty()) return reason;
+  for (const RecordCheck check : record_checks())
+    if (std::string reason = check(record.kernel); !reason.empty()) return reason;
+  return "";
+}
+
+struct Registry {
+  std::vector<Kernel> accepted;
+  std::vector<RefusedKernel> refused;
+};
+
+const Registry& registry() {
+  static const Registry all = [] {
+    Registry sorted;
+    for (const auto& [name, record] : kernel_records()) {
+      if (std::string reason = fault_of(record); !reason.empty())
+        sorted.refused.push_back({name, std::move(reason)});
+      else
+        sorted.accepted.push_back(record.kernel);
+    }
+    std::sort(sorted.accepted.begin(), sorted.accepted.end(), [](const Kernel& a, const Kernel& b) {
+      return std::make_tuple(a.side(), a.family(), a.order, a.name) <
+             std::make_tuple(b.side(), b.family(), b.order, b.name);
+    });
+    return sorted;
+  }();
+  return all;
+}
+
 [[noreturn]] void unknown_kernel(std::string_view name) {
+  for (const RefusedKernel* refused : match_refused(name))
+    throw WrongResult(refused->name + " is refused: " + refused->reason);
   std::vector<std::string> names;
   for (const Kernel& kernel : kernels()) names.push_back(kernel.name);
   throw Error("no kernel is called '" + std::string(name) + "'" + did_you_mean(name, names) +
@@ -100,13 +158,12 @@ std::string Kernel::side() const { return name_part(name, 0); }
 std::string Kernel::family() const { return name_part(name, 1); }
 
 bool add_kernel(Kernel kernel) {
-  if (std::count(kernel.name.begin(), kernel.name.end(), '/') != 2)
-    throw std::logic_error("kernel '" + kernel.name + "': a name is side/family/variant");
-  auto [place, is_new] = kernel_records().try_emplace(kernel.name, kernel);
+  auto [place, is_new] = kernel_records().try_emplace(kernel.name, KernelRecord{kernel, ""});
+  auto& [known, fault] = place->second;
+  if (std::count(kernel.name.begin(), kernel.name.end(), '/') != 2) fault = "a name is side/family/variant";
   if (is_new) return true;
-  Kernel& known = place->second;
-  const auto fill_in = [&](auto& place, auto& body) {
-    if (place && body) throw std::logic_error("two kernels are called '" + kernel.name + "'");
+  const auto fill_in = [&fault = fault](auto& place, auto& body) {
+    if (place && body) fault = "two kernels have this name";
     if (body) place = std::move(body);
   };
   fill_in(known.run, kernel.run);
@@ -116,18 +173,33 @@ bool add_kernel(Kernel kernel) {
   return true;
 }
 
+bool add_record_check(RecordCheck check) {
+  record_checks().push_back(check);
+  return true;
+}
+
 const std::vector<Kernel>& kernels() {
-  static const std::vector<Kernel> sorted = [] {
-    std::vector<Kernel> all;
-    for (const auto& [name, kernel] : kernel_records()) all.push_back(kernel);
-    std::sort(all.begin(), all.end(), [](const Kernel& a, const Kernel& b) {
-      return std::make_tuple(a.side(), a.family(), a.order, a.name) <
-             std::make_tuple(b.side(), b.family(), b.order, b.name);
-    });
-    return all;
-  }();
-  if (sorted.empty()) throw Error("no kernel is registered: link the kernels as object libraries, not as an archive");
-  return sorted;
+  const auto& [accepted, refused] = registry();
+  if (accepted.empty() && refused.empty())
+    throw Error("no kernel is registered: link the kernels as object libraries, not as an archive");
+  return accepted;
+}
+
+const std::vector<RefusedKernel>& refused_kernels() { return registry().refused; }
+
+std::vector<const RefusedKernel*> match_refused(std::string_view pattern) {
+  std::vector<const RefusedKernel*> found;
+  for (const RefusedKernel& refused : refused_kernels())
+    if (matches(pattern, refused.name)) found.push_back(&refused);
+  return found;
+}
+
+std::vector<const Kernel*> match_accepted(std::string_view pattern) {
+  std::vector<const Kernel*> found;
+  for (const Kernel& kernel : kernels())
+    if (matches(pattern, kernel.name)) found.push_back(&kernel);
+  if (found.empty() && match_refused(pattern).empty()) unknown_kernel(pattern);
+  return found;
 }
 
 const Kernel& find_kernel(std::string_view name) {
@@ -137,9 +209,7 @@ const Kernel& find_kernel(std::string_view name) {
 }
 
 std::vector<const Kernel*> match_kernels(std::string_view pattern) {
-  std::vector<const Kernel*> found;
-  for (const Kernel& kernel : kernels())
-    if (matches(pattern, kernel.name)) found.push_back(&kernel);
+  std::vector<const Kernel*> found = match_accepted(pattern);
   if (found.empty()) unknown_kernel(pattern);
   return found;
 }

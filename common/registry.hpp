@@ -209,7 +209,7 @@ struct GpuPart {
   bool pins_host = false;                       ///< operands that its problem has in pageable memory are pinned for it
   bool has_timeline = false;                    ///< the results tell when each of its copies and launches ran
   std::function<Launch(const Params&)> launch;  ///< the launch shape; empty for a library, whose launches are its own
-  std::function<Traffic(const Params&)> requested;  ///< requested global bytes, by formula
+  std::function<Traffic(const Params&)> requested;  ///< global bytes by formula; needed where the emulator counts them
   std::function<void(const Call&)> emulate;         ///< filled in by the emulator's traced build of the same file
   std::function<void(const Call&)> answer;          ///< the same without any counting, by its plain build
 };

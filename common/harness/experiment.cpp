@@ -12,6 +12,7 @@
 #include "common/harness/experiment_values.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/printable.hpp"
+#include "common/record_checks.hpp"
 #include "common/source_dir.hpp"
 
 namespace rung {
@@ -212,16 +213,25 @@ bool is_roofs(const std::string& key, const toml::node& node) {
 
 void drop(const std::vector<std::string>& patterns, std::vector<const Kernel*>& kernels) {
   for (const std::string& pattern : patterns)
-    for (const Kernel* unwanted : match_kernels(pattern)) std::erase(kernels, unwanted);
+    for (const Kernel* unwanted : match_accepted(pattern)) std::erase(kernels, unwanted);
   if (kernels.empty()) throw Error("'except' leaves no kernel of the sweep");
 }
 
+/// The patterns of the sweep's kernels. Without any, a key that is nearly "kernels" is what is wrong.
+std::vector<std::string> patterns_of(const toml::table& table) {
+  if (const toml::node* kernels = table.get("kernels")) return words("kernels", *kernels);
+  for (const auto& [key, node] : table)
+    if (const std::string name(key.str()); nearest(name, std::vector<std::string>{"kernels"}) == "kernels")
+      throw Error("unknown key '" + name + "'; did you mean 'kernels'?");
+  throw Error("a sweep names no kernels: add kernels = [\"gpu/matmul/*\"]");
+}
+
+/// Without kernels where all that it names are refused.
 Sweep read_sweep(const toml::table& table) {
   Sweep sweep{.shapes = {Params{}}};
-  const toml::node* kernels = table.get("kernels");
-  if (!kernels) throw Error("a sweep names no kernels: add kernels = [\"gpu/matmul/*\"]");
-  for (const std::string& pattern : words("kernels", *kernels))
-    for (const Kernel* kernel : match_kernels(pattern)) sweep.kernels.push_back(kernel);
+  for (const std::string& pattern : patterns_of(table))
+    for (const Kernel* kernel : match_accepted(pattern)) sweep.kernels.push_back(kernel);
+  if (sweep.kernels.empty()) return sweep;
   using Reader = std::function<void(const std::string&, const toml::node&)>;
   const std::map<std::string, Reader> readers{
       {"kernels", [](auto&, auto&) {}},
@@ -274,6 +284,17 @@ Sweep read_sweep(const toml::table& table) {
   return sweep;
 }
 
+/// Refuses a kind of experiment that the report does not know.
+void check_report(const toml::table& report) {
+  const std::vector<std::string> kinds{"sweep", "ladder", "counts", "ceilings", "pareto"};
+  const toml::node* kind = report.get("kind");
+  if (!kind) return;
+  const std::string word = kind->value_or(std::string());
+  if (std::find(kinds.begin(), kinds.end(), word) == kinds.end())
+    throw Error(fmt::format("[report] kind = '{}' is not one of {} (line {}){}", word, fmt::join(kinds, ", "),
+                            kind->source().begin.line, did_you_mean(word, kinds)));
+}
+
 /// Refuses keys that an experiment does not have, and types that its texts do not have.
 void read_head(const toml::table& table, Experiment& experiment) {
   const std::vector<std::string> known{"title", "question", "source", "chapter", "report", "brief", "sweep"};
@@ -288,7 +309,10 @@ void read_head(const toml::table& table, Experiment& experiment) {
       (name == "title" ? experiment.title : experiment.question) = node.as_string()->get();
     }
     if (name == "chapter" && !node.is_integer()) wrong_type(name, "a whole number");
-    if (name == "report" && !node.is_table()) wrong_type(name, "a table, [report]");
+    if (name == "report") {
+      if (!node.is_table()) wrong_type(name, "a table, [report]");
+      check_report(*node.as_table());
+    }
     if (name == "source") citations(name, node);
   }
 }
@@ -305,6 +329,8 @@ Experiment read_experiment(const toml::table& table, Scale scale) {
       const toml::table keys = scaled(*node.as_table(), table, scale);
       if (keys.contains("full") && truth("full", *keys.get("full")) && scale == Scale::brief) continue;
       add_points(read_sweep(keys), experiment.points, names);
+      for (const std::string& pattern : patterns_of(keys))
+        for (const RefusedKernel* kernel : match_refused(pattern)) experiment.refused[kernel->name] = kernel->reason;
     } catch (const Error& error) {
       throw Error("the sweep at line " + std::to_string(node.source().begin.line) + ": " + error.what());
     }

@@ -5,7 +5,8 @@
 ///   title = "…"                         question = "…"
 ///   source = [{id = "pmpp", where = "section 5.4"}]   entries of experiments/sources.toml
 ///   chapter = 30                        its place in the report
-///   [report]                            how the report shows it: kind = "ladder" …; read by report/, not here
+///   [report]                            how the report shows it: kind = "ladder" …; read by report/, and here only
+///                                       that it is one of the kinds that there are
 ///   [brief]                             keys that replace those of every sweep in the brief study
 ///   [[sweep]]
 ///   kernels = ["gpu/matmul/*"]          globs over the registry
@@ -43,6 +44,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -99,6 +101,8 @@ struct Experiment {
   std::string text;  ///< the file as it was read
   Scale scale = Scale::full;
   std::vector<Point> points;
+  /// Kernels of its sweeps that are refused, by name, and why. There may be no points but for them.
+  std::map<std::string, std::string> refused;
 };
 
 /// Reads `file`; throws Error naming the file and line of what is wrong.

@@ -1,6 +1,7 @@
 #include "common/harness/experiment_values.hpp"
 
 #include "common/emulator/caches.hpp"
+#include "common/harness/sources.hpp"
 #include "common/machine/cpu_info.hpp"
 
 namespace rung {
@@ -62,7 +63,14 @@ std::vector<Citation> citations(const std::string& key, const toml::node& node) 
     const toml::table* table = one.as_table();
     const auto id = table ? (*table)["id"].value<std::string>() : std::nullopt;
     if (!id) wrong_type(key, kWanted);
+    for (const auto& [name, value] : *table)
+      if (name.str() != "id" && name.str() != "where") wrong_type(key, kWanted);
     all.push_back({*id, (*table)["where"].value_or(std::string())});
+    try {
+      require_source(all.back());
+    } catch (const Error& error) {
+      throw Error("'" + key + "': " + error.what());
+    }
   }
   return all;
 }

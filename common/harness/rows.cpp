@@ -6,6 +6,7 @@
 #include "common/harness/experiment.hpp"
 #include "common/harness/experiment_values.hpp"
 #include "common/harness/toml.hpp"
+#include "common/record_checks.hpp"
 #include "common/source_dir.hpp"
 
 namespace rung {
@@ -26,7 +27,7 @@ Row read_row(const std::string& id, const toml::table& table) {
       for (const std::string& experiment : row.experiments) find_experiment(experiment);
     } else if (name == "kernels") {
       for (const std::string& pattern : words(name, node))
-        for (const Kernel* kernel : match_kernels(pattern)) row.kernels.push_back(kernel);
+        for (const Kernel* kernel : match_accepted(pattern)) row.kernels.push_back(kernel);
     } else {
       throw Error("unknown key '" + name + "'");
     }

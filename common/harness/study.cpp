@@ -348,6 +348,7 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   context.update(runner.machine().context());
   context["kernels"] = kernel_descriptions(experiment.points);
   context["problems"] = problem_descriptions(experiment.points);
+  if (!experiment.refused.empty()) context["refused_kernels"] = experiment.refused;
   write_results(experiment, options, outcome.folder, context, entries);
   if (context["complete"]) std::filesystem::remove(outcome.folder / kJournal);
   return outcome;

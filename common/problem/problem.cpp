@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "common/record_checks.hpp"
+
 namespace rung {
 namespace {
 
@@ -91,6 +93,19 @@ const Problem& find_problem(std::string_view family, Type type) {
 }
 
 const Problem& problem_of(const Kernel& kernel) { return find_problem(kernel.family(), kernel.type); }
+
+namespace {
+
+const bool has_problem = add_record_check([](const Kernel& kernel) -> std::string {
+  try {
+    problem_of(kernel);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+});
+
+}  // namespace
 
 std::vector<const Problem*> problems() {
   std::vector<const Problem*> all;

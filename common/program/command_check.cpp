@@ -61,14 +61,14 @@ int check_point(const Point& point, const Options& options, Json* json) {
   for (const auto& [order, name] : kOrders) {
     const auto [counts, check] = count(
         point, {.order = order, .seed = options.seed, .counting = false, .hazards = true, .budget = options.budget});
-    const std::string wrong = check.reason();
+    const std::string wrong = counts.is_cut_short ? "not judged: the last finding ended the run" : check.reason();
     faulty += !counts.findings.empty() || !wrong.empty();
     Json& in_order = entry["orders"][name] = {{"findings", Json::array()}, {"result", wrong.empty() ? "right" : wrong}};
     for (const Finding& finding : counts.findings) in_order["findings"].push_back(to_json(finding));
     if (json) continue;
     fmt::print("  {:<9}{}, {}\n", name,
                counts.findings.empty() ? "no hazard" : fmt::format("{} found", counts.findings.size()),
-               wrong.empty() ? "the result is right" : "WRONG: " + wrong);
+               wrong.empty() ? "the result is right" : (counts.is_cut_short ? "the result is " : "WRONG: ") + wrong);
     for (const Finding& finding : counts.findings) fmt::print("    {}\n", finding.text());
   }
   if (json) json->push_back(entry);
@@ -87,6 +87,8 @@ void run(Options& options) {
   });
   if (options.json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
   if (!faulty.empty()) throw WrongResult(fmt::format("found something in {}", fmt::join(faulty, ", ")));
+  if (const auto& refused = options.choice.refused; !refused.empty())
+    throw WrongResult(fmt::format("refused: {}", fmt::join(refused, ", ")));
 }
 
 void add(Command program) {

@@ -62,6 +62,8 @@ void run(Options& options) {
   });
   if (options.json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
   if (!wrong.empty()) throw WrongResult(fmt::format("{}", fmt::join(wrong, "; ")));
+  if (const auto& refused = options.choice.refused; !refused.empty())
+    throw WrongResult(fmt::format("refused: {}", fmt::join(refused, ", ")));
 }
 
 void add(Command program) {

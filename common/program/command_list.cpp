@@ -11,6 +11,7 @@
 #include "common/harness/sources.hpp"
 #include "common/problem/problem.hpp"
 #include "common/program/commands.hpp"
+#include "common/record_checks.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -41,7 +42,7 @@ nlohmann::ordered_json what_of(const Kernel& kernel) {
   return what;
 }
 
-void print_json(const std::vector<const Kernel*>& chosen) {
+void print_json(const std::vector<const Kernel*>& chosen, const std::vector<const RefusedKernel*>& refused) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Kernel* kernel : chosen)
     all.push_back({{"name", kernel->name},
@@ -54,17 +55,19 @@ void print_json(const std::vector<const Kernel*>& chosen) {
                    {"tunables", tunables_text(*kernel)},
                    {"what", what_of(*kernel)},
                    {"not_emulated", kernel->gpu.not_emulated}});
+  for (const RefusedKernel* kernel : refused) all.push_back({{"name", kernel->name}, {"refused", kernel->reason}});
   fmt::print("{}\n", all.dump(1));
 }
 
-void print_text(const std::vector<const Kernel*>& chosen) {
+void print_text(const std::vector<const Kernel*>& chosen, const std::vector<const RefusedKernel*>& refused) {
   for (const Kernel* kernel : chosen) {
     fmt::print("{:<28} {}\n", kernel->name, kernel->idea);
     fmt::print("{:<28} source: {}\n", "", source_text(kernel->source));
     if (!kernel->tunables.empty()) fmt::print("{:<28} tunables: {}\n", "", tunables_text(*kernel));
     if (!kernel->gpu.not_emulated.empty()) fmt::print("{:<28} not emulated: {}\n", "", kernel->gpu.not_emulated);
   }
-  fmt::print("{} kernels\n", chosen.size());
+  for (const RefusedKernel* kernel : refused) fmt::print("{:<28} REFUSED: {}\n", kernel->name, kernel->reason);
+  fmt::print("{} kernels{}\n", chosen.size(), refused.empty() ? "" : fmt::format(", {} refused", refused.size()));
 }
 
 std::vector<std::string> names_of(const std::vector<const Kernel*>& kernels) {
@@ -111,9 +114,13 @@ void add(Command program) {
   command.callback([options] {
     if (options->rows) return options->json ? print_rows_json(rows()) : print_rows(rows());
     std::vector<const Kernel*> chosen;
-    for (const std::string& pattern : options->patterns)
-      for (const Kernel* kernel : match_kernels(pattern)) chosen.push_back(kernel);
-    options->json ? print_json(chosen) : print_text(chosen);
+    std::vector<const RefusedKernel*> refused;
+    for (const std::string& pattern : options->patterns) {
+      for (const Kernel* kernel : match_accepted(pattern)) chosen.push_back(kernel);
+      for (const RefusedKernel* kernel : match_refused(pattern)) refused.push_back(kernel);
+    }
+    options->json ? print_json(chosen, refused) : print_text(chosen, refused);
+    if (!refused.empty()) throw WrongResult(fmt::format("{} kernels are refused", refused.size()));
   });
 }
 

@@ -1,12 +1,15 @@
 /// `rung run` and `rung ceilings`: measure, and say where the results are.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "common/harness/interrupt.hpp"
@@ -141,6 +144,21 @@ std::vector<Experiment> chosen_experiments(const RunOptions& options) {
   return chosen;
 }
 
+/// Says which kernels of these experiments are refused, and drops the experiments that have no others. Returns the
+/// kernels' names.
+std::set<std::string> drop_refused(std::vector<Experiment>& chosen, bool says) {
+  std::map<std::string, std::string> all;
+  for (const Experiment& experiment : chosen) all.insert(experiment.refused.begin(), experiment.refused.end());
+  std::set<std::string> names;
+  for (const auto& [name, reason] : all) {
+    if (says) say("REFUSED {}: {}\n", name, reason);
+    names.insert(name);
+  }
+  std::erase_if(chosen,
+                [](const Experiment& experiment) { return experiment.points.empty() && !experiment.refused.empty(); });
+  return names;
+}
+
 /// Where a run of several experiments was interrupted, those before the interrupted one are done.
 void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options) {
   auto first = std::find_if(chosen.begin(), chosen.end(),
@@ -166,6 +184,7 @@ void run_all(RunOptions& options) {
   if (!options.in_process && !options.profile && !options.study.list_only) supervision = supervise();
   if (!options.axes.empty() && options.kernels.empty()) throw Error("--axis needs --kernels");
   std::vector<Experiment> chosen = chosen_experiments(options);
+  const std::set<std::string> refused = drop_refused(chosen, supervision.is_first);
   if (options.profile) keep_profiled(chosen, !options.study.filter.empty());
   complete_options(options);
   if (!supervision.is_first) {
@@ -191,6 +210,8 @@ void run_all(RunOptions& options) {
     }
   }
   if (failed > 0) throw WrongResult(fmt::format("{} points failed: see the lines marked FAILED", failed));
+  if (!refused.empty())
+    throw WrongResult(fmt::format("{} kernels are refused: {}", refused.size(), fmt::join(refused, ", ")));
 }
 
 void print_ceilings(const std::filesystem::path& folder) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "common/problem/problem.hpp"
+#include "common/record_checks.hpp"
 
 namespace rung {
 namespace {
@@ -67,8 +68,14 @@ void KernelChoice::add_to(Command command) {
 void KernelChoice::each(const std::function<void(const Kernel&)>& use) {
   for (const std::string& setting : settings) add_setting(given, setting);
   std::vector<const Kernel*> chosen;
-  for (const std::string& pattern : patterns)
-    for (const Kernel* kernel : match_kernels(pattern)) chosen.push_back(kernel);
+  for (const std::string& pattern : patterns) {
+    for (const Kernel* kernel : match_accepted(pattern)) chosen.push_back(kernel);
+    for (const RefusedKernel* kernel : match_refused(pattern)) {
+      fmt::print(stderr, "REFUSED {}: {}\n", kernel->name, kernel->reason);
+      refused.push_back(kernel->name);
+    }
+  }
+  if (chosen.empty()) return;
   check_names(given, chosen);
   std::size_t left_out = 0;
   for (const Kernel* kernel : chosen) try {

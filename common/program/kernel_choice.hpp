@@ -14,12 +14,13 @@ namespace rung {
 struct KernelChoice {
   std::vector<std::string> patterns, settings;  ///< "gpu/matmul/*"; "tile=16"
   Params given;                                 ///< sizes and tunables
+  std::vector<std::string> refused;             ///< names of those that match and are refused, known after each()
 
   /// Adds KERNEL, --set and an option for every size and tunable that a GPU kernel has.
   void add_to(Command command);
   /// Calls `use` with each kernel that matches. One that cannot be emulated or refuses the case is an error if it is
-  /// the only one, else it is left out, with a line on stderr. Throws Error if none is left, or for a name that is
-  /// neither a size nor a tunable of any of them.
+  /// the only one, else it is left out, with a line on stderr, as is one that is refused. Throws Error if none is left,
+  /// or for a name that is neither a size nor a tunable of any of them.
   void each(const std::function<void(const Kernel&)>& use);
 };
 

@@ -1,5 +1,6 @@
-/// The program `rung`. Exit codes: 0 done; 1 a kernel gave a wrong result or failed; 2 wrong usage or bad input;
-/// 3 a GPU was required and there is none; 4 the results cannot be written; 130 interrupted, what was done is kept.
+/// The program `rung`. Exit codes: 0 done; 1 a kernel gave a wrong result, failed or is refused; 2 wrong usage or bad
+/// input; 3 a GPU was required and there is none; 4 the results cannot be written; 130 interrupted, what was done is
+/// kept.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <malloc.h>
@@ -91,7 +92,9 @@ int run(int argc, char** argv) {
   Command program = line.program();
   program.add_version("--version", version_text(), "version, commit, compilers and libraries");
   program.footer(
-      "Exit codes: 0 done, 1 a wrong result, 2 wrong usage or input, 3 no GPU though one was required,\n"
+      "Exit codes: 0 done, 1 a kernel is wrong, failed or is refused for what its record says, 2 wrong usage or "
+      "input,\n"
+      "3 no GPU though one was required,\n"
       "4 results cannot be written, 130 interrupted (what was measured is kept).");
   add_commands(program);
   check_cpu_threads();

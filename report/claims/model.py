@@ -174,7 +174,7 @@ def _output(arguments: list[str], said: str) -> str:
         done = subprocess.run([program(), *arguments], input=said, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout if done.returncode == 0 else ""
+    return done.stdout if done.returncode in (0, 1) else ""  # 1: a kernel is refused, all others are listed
 
 
 def _ask(lines: list[str]) -> list:

@@ -293,6 +293,12 @@ class Run:
     def complete(self) -> bool:
         return bool(self.context.get("complete", False))
 
+    @property
+    def refused(self) -> dict[str, str]:
+        """Kernels of the experiment that were refused for what their records say: the reasons by name."""
+        found = self.context.get("refused_kernels")
+        return {str(name): str(reason) for name, reason in found.items()} if isinstance(found, dict) else {}
+
     def machine(self, side: str) -> Machine:
         c = self.context
         if side == "gpu":

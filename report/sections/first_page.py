@@ -79,6 +79,8 @@ def machines(study: Study) -> str:
 def warnings(study: Study, found: Sequence[Contribution]) -> list[str]:
     """What makes the numbers doubtful: files left out, values above their roofs, roofs that scatter."""
     made = list(study.warnings) + [text for c in found for text in c.section.warnings]
+    refused = dict(item for part in study.parts for item in part.run.refused.items())
+    made += [f"{name} was refused and is missing: {why}." for name, why in sorted(refused.items())]
     above = {v.title: _above(v) for v in study.views}
     if any(above.values()):
         places = "; ".join(f"{title} ({words.counted(len(mine), 'point')}, {_names(s.roof.label for s in mine)})"

@@ -109,7 +109,9 @@ def _files(study: Study) -> Table:
 
 def _left_out(study: Study) -> list[Table]:
     points = of_runs(study)
+    refused = {item for part in study.parts for item in part.run.refused.items()}
     groups = (
+        ("refused", "Kernels that were refused for what their records say.", [(why, name) for name, why in sorted(refused)]),
         ("skipped", "Points that were skipped, by reason.", [(p.skipped, p.name) for p in points if p.skipped]),
         ("failed", "Points that failed, so that they have no rate.", [(p.failed, p.name) for p in points if p.failed]),
         ("flagged", "Samples and fields that were kept out of the statistics.",

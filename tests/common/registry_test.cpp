@@ -6,6 +6,7 @@
 
 #include "common/harness/sources.hpp"
 #include "common/problem/problem.hpp"
+#include "common/record_checks.hpp"
 
 namespace rung {
 namespace {
@@ -72,14 +73,9 @@ TEST(Registry, UnknownNamesGetTheNearestOneSuggested) {
   EXPECT_EQ(match_kernels("*").size(), kernels().size());
 }
 
-TEST(Registry, TwoKernelsOfOneNameAreRefused) {
-  Kernel twice = kernels().front();
-  twice.run = [](const Call&) {};
-  if (kernels().front().run) {
-    EXPECT_THROW(add_kernel(twice), std::logic_error);
-  }
-  twice.name = "no_side";
-  EXPECT_THROW(add_kernel(twice), std::logic_error);
+/// faults_test.cpp has kernels that are refused.
+TEST(Registry, NoKernelIsRefused) {
+  for (const RefusedKernel& kernel : refused_kernels()) ADD_FAILURE() << kernel.name << ": " << kernel.reason;
 }
 
 TEST(Params, KeepTheirOrderAndNameWhatIsMissing) {

@@ -90,6 +90,48 @@ TEST(Faults, InAGroupLeaveTheOthersToBeMeasuredAlone) {
   }
 }
 
+/// A kernel whose record says what cannot be is refused with its name, and costs no other kernel anything.
+TEST(MistakenRecords, AreRefusedByNameAndTheOthersWork) {
+  const std::string program = RUNG_WITH_FAULTS;
+  const Ended listed = shell(program + " list '*pu/transpos*'");
+  EXPECT_EQ(listed.code, 1) << listed.output;
+  for (const auto& [name, reason] : {
+           std::pair{"cpu/transpos/family", "no problem is called 'transpos' in fp32; did you mean 'transpose'?"},
+           {"tpu/transpose/side", "its name begins with 'tpu', not with cpu or gpu"},
+           {"cpu/transpose", "a name is side/family/variant"},
+           {"cpu/transpose/twice", "two kernels have this name"},
+           {"cpu/transpose/source", "its source 'pmmp' is no entry of experiments/sources.toml; did you mean 'pmpp'?"},
+           {"cpu/transpose/no_run", "it has no .run"},
+           {"cpu/transpose/tunable", "its tunable 'tile' has no values"},
+           {"gpu/transpose/no_launch", "it has no .gpu.launch"},
+           {"gpu/transpose/no_requested", "it has no .gpu.requested"},
+       }) {
+    const std::size_t line = listed.output.find(std::string(name) + " ");
+    ASSERT_NE(line, std::string::npos) << name << ":\n" << listed.output;
+    const std::string text = listed.output.substr(line, listed.output.find('\n', line) - line);
+    EXPECT_NE(text.find(std::string("REFUSED: ") + reason), std::string::npos) << text;
+  }
+  EXPECT_NE(listed.output.find("gpu/transpose/tile "), std::string::npos) << listed.output;
+  EXPECT_EQ(shell(program + " list 'cpu/matmul/*'").code, 0);
+
+  const Ended checked = shell(program + " check 'gpu/transpose/*' --n 8");
+  EXPECT_EQ(checked.code, 1) << checked.output;
+  EXPECT_NE(checked.output.find("REFUSED gpu/transpose/no_launch: it has no .gpu.launch"), std::string::npos);
+  EXPECT_NE(checked.output.find("the result is right"), std::string::npos) << checked.output;
+  const Ended alone = shell(program + " count gpu/transpose/no_launch --n 8");
+  EXPECT_EQ(alone.code, 1) << alone.output;
+  EXPECT_EQ(shell(program + " check gpu/copy_strided/'*' --n 8").code, shell("exit 0").code);
+
+  TemporaryFolder folder;
+  const Ended ran = shell(program + " run -k 'cpu/transpose/*' -a n=8 -o " + folder.path().string() + kQuick);
+  EXPECT_EQ(ran.code, 1) << ran.output;
+  EXPECT_NE(ran.output.find("REFUSED cpu/transpose/no_run: it has no .run"), std::string::npos) << ran.output;
+  const json results = results_in(folder.path());
+  EXPECT_EQ(results["context"]["complete"], true);
+  EXPECT_EQ(results["context"]["refused_kernels"]["cpu/transpose/no_run"], "it has no .run");
+  for (const json& entry : results["benchmarks"]) EXPECT_TRUE(entry.contains("gbytes_per_s")) << entry;
+}
+
 /// A small study in which one call of the system fails.
 struct Starved {
   TemporaryFolder folder;

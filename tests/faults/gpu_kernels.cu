@@ -26,7 +26,6 @@ bool plant(const char* name, const char* title, Fault fault) {
                          .order = 1000,
                          .title = title,
                          .idea = "A planted fault.",
-                         .source = {{"rung", "tests/faults"}},
                          .gpu = {.launch =
                                      [](const Params& p) {
                                        const auto [m, n, k] = matmul_shape(p);

@@ -16,7 +16,6 @@ bool plant(const char* name, const char* title, void (*fault)()) {
                      .order = 1000,
                      .title = title,
                      .idea = "A planted fault.",
-                     .source = {{"rung", "tests/faults"}},
                      .cpu = {.is_serial = true},
                      .run = [fault](const Call& call) {
                        if (matmul_shape(call.params).n >= 16) fault();
@@ -34,6 +33,35 @@ const bool planted = plant("hangs", "hangs", [] { std::this_thread::sleep_for(st
                      plant("aborts", "aborts", [] { std::abort(); }) &&
                      plant("reads_null", "reads through a null pointer", [] { std::raise(SIGSEGV); }) &&
                      plant("exits", "exits", [] { std::exit(0); }) && plant("corrupts", "corrupts the heap", corrupt);
+
+/// Records that say what cannot be: each kernel is refused, and no command stops for them.
+Kernel mistaken(const char* name) {
+  return {.name = name, .title = "mistaken", .idea = "A mistaken record.", .run = [](const Call&) {}};
+}
+
+bool add_mistakes() {
+  add_kernel(mistaken("cpu/transpos/family"));
+  add_kernel(mistaken("tpu/transpose/side"));
+  add_kernel(mistaken("cpu/transpose"));
+  add_kernel(mistaken("cpu/transpose/twice"));
+  add_kernel(mistaken("cpu/transpose/twice"));
+  Kernel source = mistaken("cpu/transpose/source");
+  source.source = {{"pmpp", "section 5.4"}, {"pmmp", "section 5.5"}};
+  add_kernel(source);
+  Kernel no_run = mistaken("cpu/transpose/no_run");
+  no_run.run = nullptr;
+  add_kernel(no_run);
+  Kernel tunable = mistaken("cpu/transpose/tunable");
+  tunable.tunables = {{.name = "tile", .values = {}}};
+  add_kernel(tunable);
+  add_kernel(mistaken("gpu/transpose/no_launch"));
+  Kernel no_requested = mistaken("gpu/transpose/no_requested");
+  no_requested.gpu.launch = [](const Params&) { return Launch{}; };
+  no_requested.gpu.emulate = [](const Call&) {};
+  return add_kernel(no_requested);
+}
+
+const bool mistakes = add_mistakes();
 
 }  // namespace
 }  // namespace rung

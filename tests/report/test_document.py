@@ -417,6 +417,15 @@ def test_flags_and_skips_are_in_the_provenance(tmp_path, plain):
     assert "real_\u200btime is negative" in text and "would take too long" in text
 
 
+def test_refused_kernels_are_on_the_first_page_and_in_the_provenance(tmp_path, plain):
+    run = ladder(refused_kernels={"gpu/matmul/mine": "it has no .gpu.launch"})
+    run.save(tmp_path / "in")
+    made = render(tmp_path / "out", tmp_path / "in")
+    assert "gpu/matmul/mine was refused and is missing" in json.dumps(made["page"], ensure_ascii=False).replace("\u200b", "")
+    text = json.dumps(made["appendix"], ensure_ascii=False).replace("\u200b", "")
+    assert "it has no .gpu.launch" in text and "No point was skipped" not in text
+
+
 def test_without_typst(tmp_path, quick, capsys, monkeypatch):
     real = builtins.__import__
 

@@ -43,7 +43,6 @@ bool plant(const std::string& family, bool is_serial, void (*work)(const Call&, 
                 .order = 1000,
                 .title = std::string("twin ") + name,
                 .idea = "A planted slow-down.",
-                .source = {{"rung", "tests/twins"}},
                 .cpu = {.is_serial = is_serial},
                 .run = [work, percent = percent](const Call& call) { work(call, percent); }});
   return true;

@@ -56,6 +56,13 @@ TEST(Experiment, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(error_of(sweep("n = 4\nsecond = 2.0\n")).find("'seconds'"), std::string::npos);
   EXPECT_NE(error_of("[[sweep]]\nkernels = ['cpu/matmul/naiv']\nn = 4\n").find("cpu/matmul/naive"), std::string::npos);
   EXPECT_NE(error_of(sweep("n = 4\nmode = 'hott'\n")).find("'hot'"), std::string::npos);
+  EXPECT_NE(error_of("[[sweep]]\nkernel = ['cpu/matmul/naive']\nn = 4\n").find("key 'kernel'; did you mean 'kernels'?"),
+            std::string::npos);
+  EXPECT_NE(error_of("source = [{id = 'pmmp'}]\n" + sweep("n = 4\n")).find("did you mean 'pmpp'?"), std::string::npos);
+  EXPECT_NE(error_of("source = [{id = 'pmpp', were = 'section 5'}]\n" + sweep("n = 4\n")), "");
+  EXPECT_NE(error_of("[report]\nkind = 'laddder'\n" + sweep("n = 4\n")).find("did you mean 'ladder'?"),
+            std::string::npos);
+  EXPECT_EQ(error_of("source = [{id = 'pmpp'}]\n[report]\nkind = 'ladder'\n" + sweep("n = 4\n")), "");
   for (const char* library : {"cpu/matmul/onednn", "cpu/matmul/amx_bf16", "gpu/matmul/cublas"})  // on every build
     EXPECT_NE(
         error_of("[[sweep]]\nkernels = ['" + std::string(library) + "_']\nn = 4\n").find(library + std::string("'?")),
