@@ -6,6 +6,7 @@
 #include "common/emulator/block.hpp"
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/symbols.hpp"
+#include "common/machine/target.hpp"
 
 namespace rung {
 namespace {
@@ -74,6 +75,9 @@ std::string Finding::text() const {
   return out;
 }
 
+constexpr const char* kNoVariables =
+    "the emulator has no __device__ variables: make it an operand, or scratch of the kernel's record";
+
 bool is_shared_gap(const std::string& name) { return name.starts_with("rung_gap_"); }
 
 namespace {
@@ -94,6 +98,12 @@ Finding beyond_shared_array(const FaultyAccess& access) {
 
 Finding out_of_bounds(const FaultyAccess& access) {
   if (trace.static_shared.holds(access.address)) return beyond_shared_array(access);
+  if (const SharedArray variable = static_variable_at(access.address); !variable.name.empty())
+    return {.kind = finding_kind::not_emulated,
+            .buffer = variable.name,
+            .index = static_cast<std::int64_t>(variable.offset / access.bytes),
+            .first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
+                     plural(access.bytes, "byte") + at(line_of(access.site).short_text()) + ": " + kNoVariables};
   Finding finding{.kind = finding_kind::out_of_bounds};
   const auto from_dynamic = static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin);
   const auto dynamic_bytes = static_cast<std::int64_t>(trace.dynamic_shared.bytes);
@@ -193,12 +203,15 @@ std::string name_plain(Finding& finding, const FaultyAccess& access) {
   }
   if (is_read_only(access.address)) return "";
   const SharedArray variable = static_variable_at(access.address);
-  if (variable.name.empty()) {
+  if (variable.name.empty()) {  // of the host: a message of the emulator's headers, or a stray pointer
+    const Allocation buffer = nearest_allocation(access.address);
+    const bool is_near = buffer.begin && access.address + kGuardBytes - buffer.begin < buffer.bytes + 2 * kGuardBytes;
+    if (!is_near) return "";
     name_global(finding, access.address, access.bytes);
     return "point to mem<T>, not to T, and into an operand";
   }
   name(variable);
-  return "the emulator has no __device__ variables: make it an operand, or scratch of the kernel's record";
+  return kNoVariables;
 }
 
 }  // namespace

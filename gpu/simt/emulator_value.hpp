@@ -234,8 +234,8 @@ constexpr std::uint64_t atomic_kind() {
     return sizeof(T) == 8 && !std::same_as<Change, AtomicExchange> ? AccessKind::kByAttempts : 0;
 }
 
-/// An element of an array in global or shared memory: as large as T, with every access recorded. T is a number, or a
-/// vector type such as float4, which one instruction loads or stores.
+/// An element of an array in global or shared memory: as large as T, with every access recorded. T is a number, a
+/// pointer, or a vector type such as float4, which one instruction loads or stores.
 template <typename T>
 class mem {
  public:
@@ -298,7 +298,7 @@ class mem {
   RUNG_INLINE void operator=(const U& from) volatile {
     store(static_cast<T>(scalar(from)));
   }
-  RUNG_INLINE void operator=(const T& from) requires std::is_class_v<T> { store(from); }
+  RUNG_INLINE void operator=(const T& from) requires(std::is_class_v<T> || std::is_pointer_v<T>) { store(from); }
   RUNG_INLINE reg<T> operator=(const mem& from) { return assign(from.load()); }
   template <NumberLike U>
   RUNG_INLINE reg<T> operator+=(const U& u) {

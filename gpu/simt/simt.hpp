@@ -5,7 +5,7 @@
 /// the three.
 ///
 ///   mem<T>   the element type of every global, shared or constant array: const mem<float>* a, __shared__ mem<float>
-///            tile[16][16]; T is a number or a vector type: mem<float4>
+///            tile[16][16]; T is a number, a pointer or a vector type: mem<float4>
 ///   reg<T>   the type of a variable that holds a result of arithmetic on elements: reg<float> sum = 0
 ///   vector_cast<float4>(a)         the same memory as elements of 16 bytes
 ///   dynamic_shared<mem<float>>()   the block's dynamic shared memory

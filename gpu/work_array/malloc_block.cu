@@ -15,10 +15,11 @@ struct Interleaved {
 };
 
 __global__ void malloc_block(const mem<std::uint32_t>* start, mem<std::uint32_t>* sum, int n, int length) {
-  __shared__ mem<std::uint32_t>* arrays;
+  __shared__ mem<mem<std::uint32_t>*> shared;
   if (threadIdx.x == 0)
-    arrays = static_cast<mem<std::uint32_t>*>(malloc(kWorkThreads * length * sizeof(std::uint32_t)));
+    shared = static_cast<mem<std::uint32_t>*>(malloc(kWorkThreads * length * sizeof(std::uint32_t)));
   __syncthreads();  // the others see where the arrays are
+  mem<std::uint32_t>* const arrays = shared;
   if (arrays) {
     const int threads = gridDim.x * kWorkThreads;
     for (int i = blockIdx.x * kWorkThreads + threadIdx.x; i < n; i += threads)

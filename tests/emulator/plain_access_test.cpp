@@ -73,7 +73,9 @@ struct Arrays {
 constexpr int kPointerLine = __LINE__ + 1;
 __global__ void plain_pointer_in_a_struct(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[threadIdx.x + 1]; }
 constexpr int kFarLine = __LINE__ + 1;
-__global__ void far_beyond(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[1 << 30]; }
+__global__ void far_beyond(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[std::int64_t{1} << 44]; }
+constexpr int kPastLine = __LINE__ + 1;
+__global__ void just_past_the_end(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[kThreads]; }
 constexpr int kNullLine = __LINE__ + 1;
 __global__ void null_pointer(Arrays it, mem<float>* y) { y[threadIdx.x] = it.x[0]; }
 
@@ -96,6 +98,10 @@ __global__ void device_variable(mem<float>* y) {
   scratch[threadIdx.x] = 1;
   y[threadIdx.x] = scratch[threadIdx.x];
 }
+
+__device__ mem<float> seen[kThreads];
+constexpr int kSeenLine = __LINE__ + 1;
+__global__ void device_variable_of_mem(mem<float>* y) { seen[threadIdx.x] = y[threadIdx.x]; }
 
 constexpr int kHeapLine = __LINE__ + 3;
 __global__ void plain_heap(mem<float>* y) {
@@ -147,10 +153,27 @@ TEST_F(PlainAccess, ToGlobalMemoryIsFound) {
                y.on_device());
   expect_found(all + "the heap[0], " + first_access("write of 4 bytes", kHeapLine) + instead, plain_heap,
                y.on_device());
-  const std::string far = checked(far_beyond, it, y.on_device());
-  EXPECT_TRUE(contains(far, all) && contains(far, here(kFarLine))) << far;
-  const std::string null = checked(null_pointer, Arrays{nullptr, y.on_device()}, y.on_device());
-  EXPECT_TRUE(contains(null, all) && contains(null, here(kNullLine))) << null;
+  expect_found(all + array + "[64], " + first_access("read of 4 bytes", kPastLine) + instead + ", and into an operand",
+               just_past_the_end, it, y.on_device());
+}
+
+/// Where no array is near, the processor tells.
+TEST_F(PlainAccess, ToNoMemoryIsACrash) {
+  const std::string what = "crash: block (0, 0, 0), thread (0, 0, 0) uses an address that is no memory, at ";
+  expect_found(what + here(kFarLine), far_beyond, Arrays{&x[0], y.on_device()}, y.on_device());
+  expect_found(what + here(kNullLine), null_pointer, Arrays{nullptr, y.on_device()}, y.on_device());
+}
+
+__global__ void assert_in_many_words(const mem<int>* y) {
+  const int the_first_element_of_the_array = y[0];
+  if (the_first_element_of_the_array == 0) fail_thread(finding_kind::assertion, "a message that is longer than a word");
+}
+
+/// What the emulator's own headers put on the heap.
+TEST_F(PlainAccess, OfAMessageIsNone) {
+  Array<int> zeros(1);
+  EXPECT_EQ(checked(assert_in_many_words, zeros.on_device()),
+            "assertion: block (0, 0, 0), thread (0, 0, 0) a message that is longer than a word\n");
 }
 
 TEST_F(PlainAccess, ToVariablesIsFound) {
@@ -161,6 +184,9 @@ TEST_F(PlainAccess, ToVariablesIsFound) {
   expect_found(all + "scratch[0], " + first_access("write of 4 bytes", kDeviceLine) +
                    "the emulator has no __device__ variables: make it an operand, or scratch of the kernel's record",
                device_variable, y.on_device());
+  EXPECT_EQ(checked(device_variable_of_mem, y.on_device()),
+            "not emulated: seen[0], " + first_access("write of 4 bytes", kSeenLine) +
+                "the emulator has no __device__ variables: make it an operand, or scratch of the kernel's record\n");
 }
 
 constexpr float kTable[] = {1, 2, 3, 4};
