@@ -18,7 +18,7 @@ struct RefusedKernel {
 /// Why the record cannot be used; empty if it can.
 using RecordCheck = std::string (*)(const Kernel&);
 
-/// Adds a check, by what knows the things that records name. Returns true, as add_kernel() does.
+/// Adds a check; called by the file that reads what records name, such as sources. Returns true, as add_kernel() does.
 bool add_record_check(RecordCheck check);
 
 /// By name.

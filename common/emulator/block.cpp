@@ -677,7 +677,7 @@ bool BlockRunner::release_barrier() {
 }
 
 /// A barrier is one of whole warps: lanes that wait at it while others of their warp have left the kernel are a fault,
-/// even if the hardware at hand goes on. Source: NVIDIA PTX ISA, barrier.sync and its .aligned.
+/// even if the GPU at hand continues. Source: NVIDIA PTX ISA, barrier.sync and its .aligned.
 void BlockRunner::report_early_exits() {
   for (unsigned first = 0; first < threads_.size(); first += kWarpSize) {
     const unsigned last = std::min<unsigned>(static_cast<unsigned>(threads_.size()), first + kWarpSize);

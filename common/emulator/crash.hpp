@@ -1,4 +1,4 @@
-/// What a processor refuses in kernel code, such as an address that no one has, is a fault of the kernel and not the
+/// What a processor refuses in kernel code, such as an invalid address, is a fault of the kernel and not the
 /// end of the program.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace rung {
 
-/// A stack for the handlers of this OS thread's signals: that of the thread may have overflowed.
+/// A stack for the signal handlers of this OS thread, whose own stack may have overflowed.
 class SignalStack {
  public:
   SignalStack();

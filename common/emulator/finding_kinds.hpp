@@ -52,8 +52,7 @@ inline constexpr FindingKind never_awaited{"never awaited"};              ///< a
 inline constexpr FindingKind deadlock{"deadlock"};  ///< threads wait for what no other thread can bring about
 inline constexpr FindingKind assertion{"assertion"};
 inline constexpr FindingKind exception{"exception"};
-inline constexpr FindingKind crash{
-    "crash"};  ///< a signal of the processor: an address that nobody has, a division by 0
+inline constexpr FindingKind crash{"crash"};  ///< a signal of the processor: an invalid address, a division by 0
 inline constexpr FindingKind stack_overflow{"stack overflow"};
 inline constexpr FindingKind runaway{"runaway"};            ///< the block exceeds its budget of basic blocks
 inline constexpr FindingKind not_emulated{"not emulated"};  ///< legal on a GPU, unknown to the emulator

@@ -1,4 +1,4 @@
-/// Accesses of kernel code that are not those of mem<>: by a plain shared array, a plain pointer, or a cast to one.
+/// Accesses of kernel code that bypass mem<>: by a plain shared array, a plain pointer, or a cast to one.
 /// They are neither counted nor checked, so that a kernel with them would look free of hazards, and the first one fails
 /// its block. What is left to plain types is a thread's own: local variables and arguments.
 ///
@@ -18,7 +18,7 @@
 namespace rung {
 namespace {
 
-/// Of a fiber: what a thread has on its stack lies above the frame of a function that it calls.
+/// Size of a fiber's stack: a thread's local variables are above the frame of a function that it calls.
 constexpr std::uintptr_t kAboveFrame = 128 << 10;
 
 [[gnu::noinline]] void plain_slow_path(std::uintptr_t address, std::uintptr_t bytes, bool is_store, const void* site) {

@@ -101,7 +101,7 @@ struct Experiment {
   std::string text;  ///< the file as it was read
   Scale scale = Scale::full;
   std::vector<Point> points;
-  /// Kernels of its sweeps that are refused, by name, and why. There may be no points but for them.
+  /// Kernels of its sweeps that are refused, by name, and why. There may be no other kernels, and then no points.
   std::map<std::string, std::string> refused;
 };
 

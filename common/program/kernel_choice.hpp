@@ -14,7 +14,7 @@ namespace rung {
 struct KernelChoice {
   std::vector<std::string> patterns, settings;  ///< "gpu/matmul/*"; "tile=16"
   Params given;                                 ///< sizes and tunables
-  std::vector<std::string> refused;             ///< names of those that match and are refused, known after each()
+  std::vector<std::string> refused;             ///< refused kernels that match, by name; set by each()
 
   /// Adds KERNEL, --set and an option for every size and tunable that a GPU kernel has.
   void add_to(Command command);

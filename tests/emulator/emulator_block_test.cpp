@@ -214,7 +214,7 @@ __global__ void read_all(const mem<int>* from, mem<int>* out) { out[threadIdx.x]
 TEST(EmulatorFailures, NothingIsSaidOfWhatFollowsFromAFault) {
   constexpr int kThreads = 64;
   for (const int last : {kThreads - 2, kThreads - 1, kThreads}) {
-    mem<int>* const between = static_cast<mem<int>*>(allocate_on_device(kThreads * sizeof(int)));  // nobody has written
+    mem<int>* const between = static_cast<mem<int>*>(allocate_on_device(kThreads * sizeof(int)));  // unwritten
     Array<int> out(kThreads + 32);
     Call call;
     call.launch = {{1}, {kThreads + 32}};
