@@ -52,6 +52,11 @@ def test_every_claim_names_what_exists(known):
             assert callable(getattr(module.of(type("View", (), {"name": name, "settings": {}})()), function)), e.id
 
 
+def test_no_expression_is_arithmetic_alone(known):
+    """Numbers that are typed into the file show nothing: each expression asks a calculator, a count, a snippet or a measurement."""
+    assert not [(e.id, kind) for e in known.values() for kind in e.trees if not e.calls(kind)]
+
+
 def test_no_claim_raises_on_what_was_recorded(found, known):
     assert {f.entry.id for f in found} == set(known) and all(f.verdict in ORDER and f.words for f in found)
     assert not [f.fault for f in found if f.fault]
