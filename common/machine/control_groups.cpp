@@ -26,6 +26,15 @@ std::optional<double> number_in(const std::string& path) {
   return std::nullopt;
 }
 
+/// Bytes of cached files that the group does not use, from a file of keys and numbers; 0 where `key` is not in it.
+double unused_cache(const std::string& file, const std::string& key) {
+  std::ifstream lines(file);
+  std::string name;
+  for (double bytes = 0; lines >> name >> bytes;)
+    if (name == key) return std::max(bytes, 0.0);
+  return 0;
+}
+
 }  // namespace
 
 ControlGroups::ControlGroups(std::filesystem::path membership, std::filesystem::path root)
@@ -73,12 +82,15 @@ std::vector<MemoryLimit> ControlGroups::memory_limits(std::size_t total_bytes) c
   std::vector<MemoryLimit> limits;
   for (const std::string& folder : folders("memory")) {
     auto limit = number_in(folder + "/memory.max"), used = number_in(folder + "/memory.current");
+    const char* cache = "inactive_file";
     if (!limit) {
+      cache = "total_inactive_file";
       limit = number_in(folder + "/memory.limit_in_bytes");  // a number beyond the machine's memory: no limit
       used = number_in(folder + "/memory.usage_in_bytes");
     }
-    if (limit && used && *limit >= 0 && *used >= 0 && *limit < static_cast<double>(total_bytes))
-      limits.push_back({static_cast<std::size_t>(*limit), static_cast<std::size_t>(*used)});
+    if (!limit || !used || *limit < 0 || *used < 0 || *limit >= static_cast<double>(total_bytes)) continue;
+    const double kept = *used - std::min(*used, unused_cache(folder + "/memory.stat", cache));
+    limits.push_back({static_cast<std::size_t>(*limit), static_cast<std::size_t>(kept)});
   }
   return limits;
 }

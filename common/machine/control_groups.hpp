@@ -8,7 +8,8 @@
 
 namespace rung {
 
-/// The limit of one group's memory and what of it is taken, in bytes.
+/// The limit of one group's memory and what of it is taken, in bytes: without the file cache that is reclaimed before
+/// an allocation fails.
 struct MemoryLimit {
   std::size_t limit = 0, used = 0;
 };

@@ -67,6 +67,18 @@ TEST(ControlGroups, MemoryLimitsBelowTheMachinesOwn) {
   EXPECT_EQ(v1.groups.memory_limits(1'000'000)[0].limit, 500u);
 }
 
+TEST(ControlGroups, UnusedFileCacheIsNoMemoryThatIsTaken) {
+  const Tree v2("0::/a\n", {{"a/memory.max", "2000\n"},
+                            {"a/memory.current", "1900\n"},
+                            {"a/memory.stat", "anon 10\nactive_file 90\ninactive_file 1500\n"}});
+  EXPECT_EQ(v2.groups.memory_limits(10'000).at(0).used, 400u);
+  const Tree v1("4:memory:/a\n", {{"memory/a/memory.limit_in_bytes", "2000\n"},
+                                  {"memory/a/memory.usage_in_bytes", "1900\n"},
+                                  {"memory/a/memory.stat", "inactive_file 7\ntotal_inactive_file 2500\n"}});
+  EXPECT_EQ(v1.groups.memory_limits(10'000).at(0).used, 0u)
+      << "more than is used: the files are read at different times";
+}
+
 TEST(ControlGroups, ThreadsWithinAQuota) {
   EXPECT_EQ(threads_within(std::numeric_limits<double>::infinity(), 16), 16);
   EXPECT_EQ(threads_within(2.9, 16), 2);
