@@ -9,8 +9,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 #include <type_traits>
 
 namespace rung {
@@ -33,7 +35,7 @@ Loaded load() {
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return nullptr;
   Loaded owned(topology);
-  if (hwloc_topology_load(topology) != 0) return nullptr;
+  if (hwloc_topology_load(topology) != 0 || !hwloc_topology_is_thissystem(topology)) return nullptr;
   restrict_to(topology, processors_of_process());
   return owned;
 }
@@ -50,7 +52,17 @@ struct Found {
   std::vector<std::size_t> level(int i) const { return {bytes[i], bytes[i] + caches[i]}; }
 };
 
+/// hwloc reads from its variables what machine to describe (HWLOC_SYNTHETIC, HWLOC_XMLFILE …), and whether to believe
+/// it.
+void forget_other_machines() {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable; ++variable)
+    if (const std::string text = *variable; text.starts_with("HWLOC_")) names.push_back(text.substr(0, text.find('=')));
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
 void find(Found& found) {
+  forget_other_machines();
   const Loaded topology = load();
   if (!topology) return;
   found.cores = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE);
