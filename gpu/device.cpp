@@ -47,6 +47,7 @@ class Gpu : public Target {
  public:
   explicit Gpu(int device) : device_(device), nvml_(pci_bus_id(device)) {
     check_cuda(cudaGetDeviceProperties(&properties_, device), "asking for the GPU's properties");
+    check_cuda(find_marker(built_for_), "asking what GPU this program was built for");
     flush_bytes_ = static_cast<std::size_t>(properties_.l2CacheSize);
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
     check_cuda(cudaMalloc(&flush_, std::max<std::size_t>(flush_bytes_, 1)), "allocating the L2 flush buffer");
@@ -220,6 +221,7 @@ class Gpu : public Target {
   bool is_profiled_ = false;
   Nvml nvml_;
   cudaDeviceProp properties_{};
+  int built_for_ = 0;  ///< 90 for compute capability 9.0: older than the GPU where the driver compiled PTX for it
   cudaStream_t stream_ = nullptr;
   void* flush_ = nullptr;
   std::size_t flush_bytes_ = 0;
@@ -240,6 +242,10 @@ std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
   if (capability < kernel.gpu.min_compute_capability)
     return fmt::format("needs compute capability {}.{}; this GPU has {}.{}", kernel.gpu.min_compute_capability / 10,
                        kernel.gpu.min_compute_capability % 10, properties_.major, properties_.minor);
+  if (!kernel.is_library && built_for_ < kernel.gpu.min_compute_capability)
+    return fmt::format("needs code for compute capability {}.{}; this program was built for {}.{}",
+                       kernel.gpu.min_compute_capability / 10, kernel.gpu.min_compute_capability % 10, built_for_ / 10,
+                       built_for_ % 10);
   if (kernel.gpu.min_compute_capability == kSm90a && capability != kSm90a)
     return fmt::format("has instructions of compute capability 9.0 alone (sm_90a); this GPU has {}.{}",
                        properties_.major, properties_.minor);
@@ -417,7 +423,8 @@ std::string why_not(cudaError_t error) {
 /// Why no kernel of this program runs on this GPU; empty if they do. Asked of one that is compiled for every
 /// architecture.
 std::string no_code_for(int device) {
-  const cudaError_t error = find_marker();
+  int architecture = 0;
+  const cudaError_t error = find_marker(architecture);
   if (error == cudaSuccess) return "";
   cudaGetLastError();
   const int major = attribute(device, cudaDevAttrComputeCapabilityMajor),

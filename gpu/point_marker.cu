@@ -31,9 +31,11 @@ Unwatched::~Unwatched() {
   if (was_watching_) cudaProfilerStart();
 }
 
-cudaError_t find_marker() {
+cudaError_t find_marker(int& architecture) {
   cudaFuncAttributes found{};
-  return cudaFuncGetAttributes(&found, rung_point_begins);
+  const cudaError_t error = cudaFuncGetAttributes(&found, rung_point_begins);
+  architecture = found.ptxVersion;
+  return error;
 }
 
 void mark_point(cudaStream_t stream) {

@@ -26,8 +26,9 @@ class Unwatched {
   bool was_watching_;
 };
 
-/// Looks for that empty kernel: success where this program has code for the current GPU.
-cudaError_t find_marker();
+/// Looks for that empty kernel: success where this program has code for the current GPU; `architecture` is 75 where
+/// that was compiled for compute capability 7.5, as may be for a newer GPU.
+cudaError_t find_marker(int& architecture);
 
 /// Launches an empty kernel, `rung_point_begins`: the watched kernels up to the next one are those of one point
 /// (report/counters.py reads them so). Waits for it.
