@@ -38,25 +38,27 @@ bool aslr_enabled() {
 
 Json base_context(const std::string& command_line) {
   const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
-  return {{"date", utc_now()},
-          {"host_name", benchmark::SystemInfo::Get().name},
-          {"executable", std::filesystem::read_symlink("/proc/self/exe").filename().string()},
-          {"num_cpus", cpu.num_cpus},
-          {"mhz_per_cpu", static_cast<int>(cpu.cycles_per_second / 1e6 + 0.5)},
-          {"cpu_scaling_enabled", cpu.scaling == benchmark::CPUInfo::Scaling::ENABLED},
-          {"aslr_enabled", aslr_enabled()},
-          {"caches", caches(cpu)},
-          {"load_avg", cpu.load_avg},
-          {"library_build_type", "release"},
-          {"schema_version", kSchemaVersion},
-          {"rung_version", build::kVersion},
-          {"git_commit", build::kCommit},
-          {"git_dirty", build::kDirty},
-          {"cxx_compiler", build::kCxxCompiler},
-          {"cxx_flags", build::kCxxFlags},
-          {"cuda_compiler", build::kCudaCompiler},
-          {"cuda_flags", build::kCudaFlags},
-          {"command_line", command_line}};
+  Json context{{"date", utc_now()},
+               {"host_name", benchmark::SystemInfo::Get().name},
+               {"executable", std::filesystem::read_symlink("/proc/self/exe").filename().string()},
+               {"num_cpus", cpu.num_cpus},
+               {"mhz_per_cpu", static_cast<int>(cpu.cycles_per_second / 1e6 + 0.5)},
+               {"cpu_scaling_enabled", cpu.scaling == benchmark::CPUInfo::Scaling::ENABLED},
+               {"aslr_enabled", aslr_enabled()},
+               {"caches", caches(cpu)},
+               {"load_avg", cpu.load_avg},
+               {"library_build_type", "release"},
+               {"schema_version", kSchemaVersion},
+               {"rung_version", build::kVersion},
+               {"git_commit", build::kCommit},
+               {"git_dirty", build::kDirty},
+               {"cxx_compiler", build::kCxxCompiler},
+               {"cxx_flags", build::kCxxFlags},
+               {"cuda_compiler", build::kCudaCompiler},
+               {"cuda_flags", build::kCudaFlags},
+               {"command_line", command_line}};
+  if (*build::kNoCommit) context["git_commit_unavailable"] = build::kNoCommit;
+  return context;
 }
 
 }  // namespace rung

@@ -502,7 +502,7 @@ bool is_experiment(const std::filesystem::path& file) {
 
 std::vector<std::string> experiment_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "experiments"))
+  for (const auto& entry : std::filesystem::directory_iterator(project_file("experiments")))
     if (entry.path().extension() == ".toml" && is_experiment(entry.path()))
       names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
@@ -510,7 +510,8 @@ std::vector<std::string> experiment_names() {
 }
 
 std::filesystem::path find_experiment(const std::string& name) {
-  if (std::filesystem::is_regular_file(name)) return name;
+  std::error_code none;
+  if (std::filesystem::is_regular_file(name, none)) return name;
   const std::filesystem::path file = source_dir() / "experiments" / (name + ".toml");
   const std::vector<std::string> names = experiment_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return file;

@@ -45,7 +45,7 @@ bool comes_before(const Row& one, const Row& other) {
 }  // namespace
 
 std::vector<Row> rows() {
-  const std::string file = (source_dir() / "experiments" / "rows.toml").string();
+  const std::string file = project_file("experiments/rows.toml").string();
   std::vector<Row> all;
   try {
     const toml::table document = toml::parse_file(file);

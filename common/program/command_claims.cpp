@@ -18,13 +18,13 @@ namespace {
 /// The report's Python: the source tree's own environment where there is one.
 std::string python() {
   const std::filesystem::path own = source_dir() / ".venv" / "bin" / "python";
-  return std::filesystem::exists(own) ? own.string() : "python3";
+  std::error_code none;
+  return std::filesystem::exists(own, none) ? own.string() : "python3";
 }
 
 /// Becomes `python3 -m report.claims …`; comes back only to throw, where there is no Python or no source tree.
 [[noreturn]] void run(const std::vector<std::string>& arguments) {
-  if (!std::filesystem::exists(source_dir() / "report" / "claims"))
-    throw Error("report/claims is not in " + source_dir().string() + ": `rung claims` needs the source tree");
+  project_file("report/claims");
   const char* const path = std::getenv("PYTHONPATH");
   setenv("PYTHONPATH", (source_dir().string() + (path && *path ? ":" + std::string(path) : "")).c_str(), 1);
   setenv("RUNG", std::filesystem::read_symlink("/proc/self/exe").c_str(), 0);

@@ -55,7 +55,7 @@ void add(LineAccess& sum, const SiteCounts& site) {
 /// The file's path below the folder of the source, which is the same on every machine; else as it is.
 std::string brief_path(const std::string& file) {
   const auto path = std::filesystem::path(file).lexically_normal();
-  const auto below = path.lexically_relative(source_dir());
+  const auto below = path.lexically_relative(built_from());
   return below.empty() || *below.begin() == ".." ? path.string() : below.string();
 }
 
@@ -81,8 +81,9 @@ class SourceLines {
   static std::vector<std::string> read(const std::string& file) {
     std::vector<std::string> lines;
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored)) return lines;
-    std::ifstream in(file);
+    const std::filesystem::path found = source_dir() / brief_path(file);  // itself where the path is none of ours
+    if (!std::filesystem::is_regular_file(found, ignored)) return lines;
+    std::ifstream in(found);
     for (std::string text; std::getline(in, text);) lines.push_back(trimmed(text));
     return lines;
   }

@@ -8,7 +8,10 @@
 namespace rung {
 namespace {
 
-std::string commit() { return std::string(build::kCommit) + (build::kDirty ? " with changes" : ""); }
+std::string commit() {
+  const std::string why = build::kNoCommit;
+  return std::string(build::kCommit) + (why.empty() ? "" : " (" + why + ")") + (build::kDirty ? " with changes" : "");
+}
 
 std::string cuda() {
   const std::string compiler = build::kCudaCompiler;

@@ -11,6 +11,8 @@
 #include "common/harness/experiment.hpp"
 #include "common/harness/point_runner.hpp"
 #include "common/machine/target.hpp"
+#include "common/source_dir.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace rung {
 namespace {
@@ -109,6 +111,33 @@ TEST(Absent, WhetherTheMachineIsVirtualIsSaidWhereTheSystemTells) {
   ASSERT_EQ(context.contains("virtualised"), !flags.empty());
   if (!flags.empty()) {
     EXPECT_EQ(context.at("virtualised"), has(flags, "hypervisor"));
+  }
+}
+
+TEST(Absent, TypesThatOlderTensorCoresLackAreLeftOutByTheirRecords) {
+  const std::map<Type, int> since{{Type::bf16, 80}, {Type::tf32, 80}, {Type::fp8, 89}};
+  for (const Kernel& kernel : kernels()) {
+    const auto least = since.find(kernel.type);
+    if (kernel.side() != "gpu" || least == since.end()) continue;
+    EXPECT_GE(kernel.gpu.min_compute_capability, least->second) << kernel.name;
+  }
+}
+
+TEST(Absent, SourcesThatWereMovedAreFoundAroundTheProgram) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "tree/experiments");
+  std::filesystem::create_directories(folder / "tree/build");
+  const auto moved = [&] { return find_sources("/does/not/exist", folder / "tree/build/rung"); };
+  EXPECT_EQ(moved(), "/does/not/exist");
+  folder.write("tree/experiments/sources.toml", "");
+  EXPECT_EQ(moved(), folder / "tree");
+  EXPECT_EQ(find_sources(source_dir(), folder / "tree/build/rung"), source_dir()) << "where it was built comes first";
+  EXPECT_EQ(find_sources("/does/not/exist", "rung"), "/does/not/exist");
+  try {
+    project_file("experiments/none.toml");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("experiments/none.toml is neither in " + built_from().string()), 0u);
   }
 }
 
