@@ -24,4 +24,13 @@ inline std::string printable(const std::string& text) {
   return shown;
 }
 
+/// The word as a shell takes it: in quotes where it has more than letters, digits and a few signs.
+inline std::string shell_word(const std::string& word) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string inside;
+  for (const char c : word) inside += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "'" + inside + "'";
+}
+
 }  // namespace rung

@@ -1,5 +1,7 @@
 #include "common/doctor/doctor.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -8,6 +10,7 @@
 
 #include "build_info.hpp"
 #include "build_libraries.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/source_dir.hpp"
 
 namespace rung::doctor {
@@ -33,6 +36,14 @@ std::optional<double> free_bytes_in(const std::filesystem::path& folder) {
   const auto space = std::filesystem::space(folder, error);
   if (error) return std::nullopt;
   return static_cast<double>(space.available);
+}
+
+/// Of the folder, or of the nearest one above it that is there.
+bool can_write_in(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::path there = std::filesystem::absolute(folder, error);
+  while (!std::filesystem::exists(there, error) && there.has_relative_path()) there = there.parent_path();
+  return access(there.c_str(), W_OK | X_OK) == 0;
 }
 
 }  // namespace
@@ -68,9 +79,15 @@ System this_system() {
   std::error_code error;
   System system{.run = output_of,
                 .free_bytes = free_bytes_in,
+                .can_write = can_write_in,
                 .python = std::filesystem::exists(own, error) ? own.string() : "python3",
                 .cuda_compiler = build::kCudaCompiler,
-                .libraries = {}};
+                .libraries = {},
+                .threads_asked = threads_asked_for(),
+                .threads_given = cpu_threads(),
+                .team_limit = team_limit(),
+                .no_commit = build::kNoCommit,
+                .results = std::filesystem::path("results") / host_name()};
   if (system.cuda_compiler == " ") system.cuda_compiler.clear();
   for (const build::Library& it : build::kLibraries)
     system.libraries.push_back({it.name, it.version, it.state, it.cost, it.package});

@@ -24,9 +24,15 @@ struct System {
   std::function<std::optional<std::string>(const std::string& command)> run;
   /// Bytes that an ordinary user can still write in the folder.
   std::function<std::optional<double>(const std::filesystem::path& folder)> free_bytes;
+  /// Whether this user can make files in the folder, or make the folder.
+  std::function<bool(const std::filesystem::path& folder)> can_write;
   std::string python;         ///< the report's interpreter
   std::string cuda_compiler;  ///< that rung was built with, as "NVIDIA 13.0.88"; empty if without
   std::vector<LibraryFound> libraries;
+  int threads_asked = 0, threads_given = 0;  ///< of OpenMP
+  std::string team_limit;                    ///< "OMP_THREAD_LIMIT=2", if fewer are given
+  std::string no_commit;                     ///< why it is not known what commit this is; empty if it is
+  std::filesystem::path results;             ///< where a run writes by default
 
   /// A file's first line; empty if it cannot be read.
   std::string line(const std::string& path) const;

@@ -18,6 +18,14 @@ std::vector<Finding> look(const System& system) {
                           .remedy = "install " + library.package + " (its name in Debian and Ubuntu) and build again"});
   }
   findings.insert(findings.begin(), Finding{.what = "libraries", .found = with});
+  if (!system.no_commit.empty())
+    findings.push_back({.what = "commit",
+                        .verdict = Verdict::costs,
+                        .found = "unknown: " + system.no_commit,
+                        .cost = "results do not say which version of the kernels gave them",
+                        .remedy =
+                            "in a checkout of another owner: git config --global --add safe.directory FOLDER; then "
+                            "build again"});
   return findings;
 }
 

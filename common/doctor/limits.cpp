@@ -77,10 +77,30 @@ Finding disk(const System& system) {
           .remedy = "free 1 GiB, or write elsewhere with --outdir"};
 }
 
-const bool added =
-    add_check({.order = 50, .look = [](const System& system) {
-                 return std::vector{processor_time(system), memory(system), huge_pages(system), disk(system)};
-               }});
+Finding results(const System& system) {
+  const std::string folder = system.results.string();
+  if (!system.can_write || system.can_write(system.results)) return {.what = "results", .found = "go to " + folder};
+  return {.what = "results",
+          .verdict = Verdict::wrong,
+          .found = folder + " cannot be written",
+          .cost = "a run ends with code 4",
+          .remedy = "start it in a folder of yours, or give one with --outdir"};
+}
+
+Finding threads(const System& system) {
+  const std::string given = fmt::format("{} of {}", system.threads_given, system.threads_asked);
+  if (system.threads_given >= system.threads_asked) return {.what = "OpenMP threads", .found = given};
+  return {.what = "OpenMP threads",
+          .verdict = Verdict::costs,
+          .found = given + ": " + system.team_limit,
+          .cost = "CPU kernels and libraries use this many at most; points with more threads are skipped",
+          .remedy = "unset " + system.team_limit.substr(0, system.team_limit.find('='))};
+}
+
+const bool added = add_check({.order = 50, .look = [](const System& system) {
+                                return std::vector{processor_time(system), threads(system), memory(system),
+                                                   huge_pages(system),     disk(system),    results(system)};
+                              }});
 
 }  // namespace
 }  // namespace rung::doctor

@@ -37,7 +37,7 @@ Finding addr2line(const System& system) {
 
 /// Of interest only where there is a GPU to profile.
 std::vector<Finding> profiler(const System& system) {
-  if (!system.has("proc/driver/nvidia/version")) return {};
+  if (!system.has("proc/driver/nvidia/version") && !system.has("dev/dxg")) return {};
   if (system.run("command -v ncu")) return {{.what = "Nsight Compute", .found = "installed"}};
   return {{.what = "Nsight Compute",
            .verdict = Verdict::costs,

@@ -6,8 +6,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <limits>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -15,17 +13,10 @@
 
 #include "common/emulator/device_memory.hpp"
 #include "common/emulator/emulator.hpp"
+#include "common/machine/cpu_info.hpp"
 
 namespace rung {
 namespace {
-
-/// MemAvailable of the system.
-std::size_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string key; file >> key; file.ignore(std::numeric_limits<std::streamsize>::max(), '\n'))
-    if (std::size_t kilobytes = 0; key == "MemAvailable:" && file >> kilobytes) return kilobytes << 10;
-  return 0;
-}
 
 /// Runs the kernel, in its plain build unless it is counted or checked. Adds the kernel's name to errors.
 void emulate(const Kernel& kernel, const Call& call) try {
@@ -38,7 +29,7 @@ void emulate(const Kernel& kernel, const Call& call) try {
 
 class EmulatorTarget : public Target {
  public:
-  std::size_t free_bytes() const override { return available_bytes(); }
+  std::size_t free_bytes() const override { return available_memory(); }
   void* allocate(std::size_t bytes) override { return allocate_on_device(bytes); }
   void release(void* memory) noexcept override { release_on_device(memory); }
   /// Allocations have guard gaps anyway, in which the emulator finds any access.

@@ -7,6 +7,13 @@
 
 namespace rung {
 
+std::size_t count_bytes(const Point& point, const EmulatorOptions& options) {
+  // Beside the operands: a flag for each byte, two sets of inputs and the results that are right; to look for hazards
+  // two or three records of 8 bytes for each word.
+  const std::size_t copies = options.hazards ? 11 : 5;
+  return copies * workload_bytes(*point.kernel, *point.problem, point.params());
+}
+
 CountedRun count(const Point& point, const EmulatorOptions& options) {
   const Kernel& kernel = *point.kernel;
   const auto refuse = [&](const std::string& reason) {
@@ -18,6 +25,7 @@ CountedRun count(const Point& point, const EmulatorOptions& options) {
   refuse(refusal(kernel, call.params));
   call.launch = kernel.gpu.launch(call.params);
   refuse(target->refuse(kernel, call));
+  refuse(shortage(count_bytes(point, options), target->free_bytes(), ""));
   Workload workload(*target, kernel, *point.problem, call);
   const HostInputs inputs(*point.problem, point.sizes, *point.data, options.seed);
   const bool one_block_at_a_time = kernel.gpu.blocks_wait && options.counting && !options.hazards;

@@ -11,9 +11,12 @@ struct CountedRun {
   Check check;  ///< the verdict on the result
 };
 
+/// Bytes of the host's memory that counting the point takes.
+std::size_t count_bytes(const Point& point, const EmulatorOptions& options = {});
+
 /// Runs the point's kernel once on the emulator, on its data set with the options' seed, over poisoned outputs between
-/// guard bands, and judges the result. Throws Error if the kernel refuses the case or cannot be emulated, WrongResult
-/// if it fails while it runs.
+/// guard bands, and judges the result. Throws Error if the kernel refuses the case, cannot be emulated or does not fit
+/// into memory, WrongResult if it fails while it runs.
 CountedRun count(const Point& point, const EmulatorOptions& options = {});
 
 }  // namespace rung

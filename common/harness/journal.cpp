@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "common/json_text.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -21,9 +22,12 @@ namespace {
 }
 
 std::string line_of(const Json& record) {
-  const std::string text = record.dump();
+  const std::string text = json_text(record);
   return checksum(text) + " " + text + "\n";
 }
+
+/// What is read again of a record that is written: foreign bytes are replaced on the way.
+Json as_written(const Json& record) { return Json::parse(json_text(record)); }
 
 /// The record of a line, or null if the line is torn or was changed.
 Json record_of(const std::string& line) {
@@ -81,7 +85,7 @@ void write_in_place(const std::filesystem::path& file, const std::string& text) 
 
 }  // namespace
 
-Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::move(file)), header_(header) {
+Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::move(file)), header_(as_written(header)) {
   std::error_code ignored;
   std::filesystem::create_directories(file_.parent_path(), ignored);
   descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -97,7 +101,8 @@ Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::mo
                 ", which says what run it is, is damaged: it cannot be resumed; start anew without --resume");
   }
   const auto identity = [](const Json& of) { return of.value("identity", Json()); };
-  if (const std::string other = whole > 0 ? difference(identity(header_), identity(header)) : ""; !other.empty()) {
+  const std::string other = whole > 0 ? difference(identity(header_), identity(as_written(header))) : "";
+  if (!other.empty()) {
     ::close(descriptor_);
     throw Error("the run in " + file_.parent_path().string() + " cannot be resumed: " + other +
                 "; start anew without --resume");
@@ -251,12 +256,12 @@ std::string difference(const Json& was, const Json& is) {
       all.update(now);
       for (const auto& [name, value] : all.items())
         if (before.value(name, Json()) != now.value(name, Json()))
-          return name + " was " + before.value(name, Json("unset")).dump() + " and is " +
-                 now.value(name, Json("unset")).dump();
+          return name + " was " + json_text(before.value(name, Json("unset"))) + " and is " +
+                 json_text(now.value(name, Json("unset")));
     }
     if (key == "program") return "the program has been built anew";
     if (key == "points") return "its points are others or are sampled otherwise";
-    return key + " was " + before.dump() + " and is " + now.dump();
+    return key + " was " + json_text(before) + " and is " + json_text(now);
   }
   return "it is another run";
 }

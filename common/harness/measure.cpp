@@ -38,6 +38,39 @@ class Collector : public benchmark::BenchmarkReporter {
   std::vector<Run> repetitions;
 };
 
+/// Google Benchmark reads flags from the environment (BENCHMARK_LIST_TESTS …), most of them before main(). Those that
+/// rung has are read by command_run.cpp; the library gets none, since how often a point runs is decided here.
+void ignore_environment_of_library() {
+  static const bool done = [] {
+    std::string words[] = {"rung",
+                           "--benchmark_list_tests=false",
+                           "--benchmark_filter=.",
+                           "--benchmark_min_time=0",
+                           "--benchmark_min_warmup_time=0",
+                           "--benchmark_repetitions=1",
+                           "--benchmark_dry_run=false",
+                           "--benchmark_enable_random_interleaving=false",
+                           "--benchmark_report_aggregates_only=false",
+                           "--benchmark_display_aggregates_only=false",
+                           "--benchmark_format=console",
+                           "--benchmark_out=",
+                           "--benchmark_out_format=json",
+                           "--benchmark_color=auto",
+                           "--benchmark_counters_tabular=false",
+                           "--benchmark_context=",
+                           "--benchmark_time_unit=",
+                           "--benchmark_perf_counters=",
+                           "--v=0"};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    int count = static_cast<int>(arguments.size());
+    arguments.push_back(nullptr);
+    benchmark::Initialize(&count, arguments.data());  // what this version does not have stays among the arguments
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
 /// Runs a batch that is timed as one interval: as many as the clock needs to resolve it.
 std::int64_t runs_per_sample(Target& target, const Kernel& kernel, const Call& call, Mode mode, double least) {
   if (mode == Mode::cold) return 1;
@@ -54,6 +87,7 @@ std::int64_t runs_per_sample(Target& target, const Kernel& kernel, const Call& c
 /// `count` samples as repetitions of one Google Benchmark.
 std::vector<Sample> take_samples(const std::string& name, Target& target, const Kernel& kernel, const Call& call,
                                  Mode mode, std::int64_t runs, int count) {
+  ignore_environment_of_library();
   std::vector<DeviceState> states;
   std::vector<std::optional<double>> energies;
   std::exception_ptr failure;
@@ -172,7 +206,7 @@ Sampler::Sampler(std::string name, Target& target, const Kernel& kernel, const C
       overrides_(overrides) {
   target.settle();
   const double least = overrides.min_seconds > 0 ? overrides.min_seconds : target.resolved_seconds();
-  runs_ = runs_per_sample(target, kernel, call, mode, least);
+  runs_ = overrides.runs > 0 ? overrides.runs : runs_per_sample(target, kernel, call, mode, least);
   own_threads_ = target.busy_threads();
 }
 
@@ -181,6 +215,7 @@ void Sampler::take(int count) {
   if (count <= 0) return;
   const auto start = Clock::now();
   const std::vector<Sample> taken = take_samples(name_, target_, kernel_, call_, mode_, runs_, count);
+  if (taken.empty() && !interrupted()) throw Error("no sample was taken of it");  // else it would be tried for ever
   samples_.insert(samples_.end(), taken.begin(), taken.end());
   elapsed_ += since(start);
 }

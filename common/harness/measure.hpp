@@ -42,6 +42,7 @@ struct Measurement {
 struct Overrides {
   int repetitions = 0;     ///< exactly so many samples
   double min_seconds = 0;  ///< a timed interval of at least this
+  std::int64_t runs = 0;   ///< a timed interval has exactly this many runs
 };
 
 /// Why sampling may stop now, or empty to go on. `seconds` are the samples so far, `elapsed` the time spent on them.

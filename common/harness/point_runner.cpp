@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "common/harness/count.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/say.hpp"
 #include "common/machine/cpu_info.hpp"
@@ -33,14 +34,6 @@ Call prepared_call(const Point& point) {
   if (point.kernel->gpu.launch) call.launch = point.kernel->gpu.launch(call.params);
   call.launch.dynamic_shared_bytes += static_cast<std::size_t>(point.shared_bytes);
   return call;
-}
-
-std::string megabytes(std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) * 1e-6); }
-
-/// "needs 12.0 MB, 8.0 MB are free"; empty if it fits.
-std::string shortage(std::size_t needed, std::size_t free, const char* where) {
-  if (needed <= free) return "";
-  return "needs " + megabytes(needed) + where + ", " + megabytes(free) + " are free";
 }
 
 std::string failure_text(const Check& check, const DataSet& data, const char* when) {
@@ -121,11 +114,26 @@ std::vector<PointEntries> PointRunner::run_together(const Group& group, const st
   return results;
 }
 
+namespace {
+
+/// A library set to more threads than OpenMP gives it hangs or computes wrong results.
+std::string few_threads(const Point& point) {
+  if (point.threads <= 1) return "";
+  const int given = threads_given(point.threads);
+  if (given >= point.threads) return "";
+  const std::string limit = team_limit();
+  return fmt::format("{} threads requested, OpenMP gives {}{}", point.threads, given,
+                     limit.empty() ? "" : " (" + limit + ")");
+}
+
+}  // namespace
+
 /// Why this point cannot be measured on this machine; empty if it can.
 std::string PointRunner::refusal(const Point& point, const Call& call) {
   Target* target = machine().target_of(*point.kernel);
   if (!target) return machine().gpu_unavailable();
   if (std::string reason = target->refuse(*point.kernel, call); !reason.empty()) return reason;
+  if (std::string reason = few_threads(point); !reason.empty()) return reason;
   const std::size_t needed = workload_bytes(*point.kernel, *point.problem, call.params);
   if (std::string reason = shortage(needed, free_bytes(*target, needed), ""); !reason.empty()) return reason;
   // Beside the operands the host holds two sets of inputs and the outputs being judged.
@@ -169,6 +177,9 @@ void PointRunner::prepare(Attempt& attempt) {
     if (!point.skip.empty()) return attempt.end(skipped_entry(point, point.skip));
     if (point.way == Way::count) {
       const Timed timed(spent_.counts);
+      const std::size_t needed = count_bytes(point);
+      if (const std::string reason = shortage(needed, free_bytes(machine().host(), needed), ""); !reason.empty())
+        return attempt.end(skipped_entry(point, reason));
       return attempt.end(counted_entry(point, seed_));
     }
     Call call = prepared_call(point);
@@ -282,8 +293,8 @@ void PointRunner::add_device_facts(Attempt& attempt, Target& target) {
   attempt.facts.resources = target.resources(*point.kernel, attempt.work->call());
   if (point.kernel->gpu.launch) attempt.facts.launch = attempt.work->call().launch;
   const auto context = target.context();
-  attempt.facts.sm =
-      sm_limits(context.value("gpu_compute_capability_major", 0), context.value("gpu_compute_capability_minor", 0));
+  attempt.facts.sm = find_sm_limits(context.value("gpu_compute_capability_major", 0),
+                                    context.value("gpu_compute_capability_minor", 0));
   if (point.kernel->gpu.has_timeline) {
     attempt.facts.timeline = target.timeline(*point.kernel, attempt.work->call());
     if (attempt.facts.timeline.size() > kMostSpans) attempt.facts.timeline.clear();

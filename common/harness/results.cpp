@@ -7,6 +7,7 @@
 #include <map>
 
 #include "common/harness/statistics.hpp"
+#include "common/json_text.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/model/devices.hpp"
 
@@ -50,9 +51,10 @@ void add_occupancy(Json& entry, const PointFacts& facts) {
   entry["local_bytes_per_thread"] = facts.resources->local_bytes;
   entry["blocks_per_sm_cuda"] = facts.resources->blocks_per_sm;
   if (!facts.sm) return;
-  const Occupancy model = occupancy(
-      *facts.sm,
-      {static_cast<std::int64_t>(threads), facts.resources->registers_per_thread, static_cast<std::int64_t>(shared)});
+  const Occupancy model = occupancy(*facts.sm, {.threads = static_cast<std::int64_t>(threads),
+                                                .registers_per_thread = facts.resources->registers_per_thread,
+                                                .shared_bytes = static_cast<std::int64_t>(shared),
+                                                .z = facts.launch->block.z});
   entry["blocks_per_sm"] = model.blocks_per_sm;
   entry["occupancy_theoretical"] = model.fraction();
   entry["occupancy_limiter"] = model.limiter;
@@ -255,9 +257,9 @@ std::uint32_t crc32(const std::string& text) {
 std::string results_text(Json context, const std::vector<Json>& entries) {
   const std::string zeros = "00000000";
   context["checksum"] = "crc32 " + zeros;
-  std::string text = "{\"context\": " + context.dump(1) + ",\n\"benchmarks\": [";
+  std::string text = "{\"context\": " + json_text(context, 1) + ",\n\"benchmarks\": [";
   const std::size_t digits = text.find("\"checksum\": \"crc32 " + zeros) + std::string("\"checksum\": \"crc32 ").size();
-  for (const Json& entry : entries) text += (&entry == entries.data() ? "\n" : ",\n") + entry.dump();
+  for (const Json& entry : entries) text += (&entry == entries.data() ? "\n" : ",\n") + json_text(entry);
   text += "\n]}\n";
   return text.replace(digits, zeros.size(), fmt::format("{:08x}", crc32(text)));
 }

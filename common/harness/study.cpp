@@ -23,6 +23,7 @@
 #include "common/harness/roofs.hpp"
 #include "common/harness/say.hpp"
 #include "common/harness/statistics.hpp"
+#include "common/json_text.hpp"
 #include "common/machine/cpu_info.hpp"
 
 namespace rung {
@@ -71,14 +72,14 @@ std::filesystem::path run_folder(const Experiment& experiment, const StudyOption
     say("nothing to resume in {}: starting anew\n", options.outdir.string());
   }
   const std::string time = stamp();
-  std::error_code failed;
-  std::filesystem::create_directories(options.outdir, failed);
+  std::error_code outer, failed, none;
+  std::filesystem::create_directories(options.outdir, outer);
   for (int i = 1;; ++i) {  // only one of several that start in the same second makes a folder
     const std::filesystem::path folder =
         options.outdir / (time + (i > 1 ? "-" + std::to_string(i) : "") + "-" + experiment.name);
     if (std::filesystem::create_directory(folder, failed)) return folder;
-    if (failed && !exists(folder, failed))
-      throw OutputError("cannot make " + folder.string() + ": " + failed.message() +
+    if (failed && !exists(folder, none))
+      throw OutputError("cannot make " + folder.string() + ": " + (outer ? outer : failed).message() +
                         "; choose another folder with --outdir");
   }
 }
@@ -120,6 +121,7 @@ Json identity(const std::vector<const Point*>& points, const StudyOptions& optio
           {"seed", options.seed},
           {"benchmark_repetitions", options.overrides.repetitions},
           {"benchmark_min_time", options.overrides.min_seconds},
+          {"benchmark_min_time_runs", options.overrides.runs},
           {"device", options.device},
           {"processor", cpu_info().name},
           {"processors", usable_processors()},
@@ -132,7 +134,18 @@ std::vector<const Point*> shuffled_points(const Experiment& experiment, const St
   return points;
 }
 
-Json opening_context(const Experiment& experiment, const StudyOptions& options) {
+/// Keys that the end of a run adds to the context; the machine's own keys come with them.
+constexpr const char* kClosing[] = {"complete",      "interrupted", "points_planned", "points_done",
+                                    "seconds_spent", "kernels",     "problems",       "checksum"};
+
+/// Whether a key of the user's would be taken for one of the results; a GPU's keys are reserved without a GPU, too.
+bool is_reserved(const std::string& key, const Json& opening, const Json& machine) {
+  return opening.contains(key) || machine.contains(key) || key.starts_with("gpu_") ||
+         std::find(std::begin(kClosing), std::end(kClosing), key) != std::end(kClosing);
+}
+
+/// Throws Error for a key of the user's own that is reserved.
+Json opening_context(const Experiment& experiment, const StudyOptions& options, const Json& machine) {
   Json context = base_context(options.command_line);
   context["experiment"] = experiment.name;
   context["title"] = experiment.title;
@@ -140,7 +153,12 @@ Json opening_context(const Experiment& experiment, const StudyOptions& options) 
   context["study"] = scale_name(experiment.scale);
   context["experiment_toml"] = experiment.text;
   context["seed"] = options.seed;
-  for (const auto& [key, value] : options.context) context[key] = value;
+  const Json own = context;
+  for (const auto& [key, value] : options.context) {
+    if (is_reserved(key, own, machine))
+      throw Error("--benchmark_context: '" + key + "' is a key that results have: choose another one");
+    context[key] = value;
+  }
   return context;
 }
 
@@ -151,7 +169,7 @@ void write_results(const Experiment& experiment, const StudyOptions& options, co
   if (!options.copy_to.empty()) write_file(options.copy_to, text);
   for (const std::string side : {"cpu", "gpu"})
     if (const Json roofs = ceilings(side, context, entries); !roofs.is_null())
-      write_file(folder / ("ceilings-" + side + ".json"), roofs.dump(1) + "\n");
+      write_file(folder / ("ceilings-" + side + ".json"), json_text(roofs, 1) + "\n");
 }
 
 /// Calls `use` with each point's name and entries: a record of the journal holds the points of one group.
@@ -182,6 +200,8 @@ void tally(const std::vector<Json>& records, StudyOutcome& outcome, std::vector<
 
 /// More threads than processors are allowed, and said: they take turns, and the rates tell so.
 void say_oversubscribed(const std::vector<const Point*>& points) {
+  if (cpu_threads() < threads_asked_for())
+    say("{} threads were requested, OpenMP gives {} ({})\n", threads_asked_for(), cpu_threads(), team_limit());
   const auto count = std::count_if(points.begin(), points.end(), [](const Point* p) { return p->is_oversubscribed(); });
   if (count > 0)
     say("{} points use more threads than the {} processors that this process may use\n", count, usable_processors());
@@ -312,10 +332,10 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   if (!options.copy_to.empty()) check_writable(options.copy_to);
   PointRunner runner(options.bench ? options.bench : std::make_shared<Bench>(options.device), options.seed,
                      options.overrides);
+  const Json opening = opening_context(experiment, options, runner.machine().context());
   StudyOutcome outcome{.folder = run_folder(experiment, options)};
   if (options.supervision.watch) options.supervision.watch->set_folder(outcome.folder);
-  Journal journal(outcome.folder / kJournal,
-                  {{"identity", identity(points, options)}, {"context", opening_context(experiment, options)}});
+  Journal journal(outcome.folder / kJournal, {{"identity", identity(points, options)}, {"context", opening}});
   const auto of_others = std::count_if(journal.records().begin(), journal.records().end(), std::not_fn(holds_points));
   if (const auto damaged = journal.damaged() + of_others; damaged > 0)
     say("{} lines of {} are damaged: what they had is measured again\n", damaged, (outcome.folder / kJournal).string());

@@ -1,5 +1,6 @@
 #include "common/harness/workload.hpp"
 
+#include <fmt/core.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -321,6 +322,12 @@ std::string Workload::input_failure(const HostInputs& inputs) {
       return "changed its input " + buffers_[i].name;
   }
   return "";
+}
+
+std::string shortage(std::size_t needed, std::size_t free, const char* where) {
+  if (needed <= free) return "";
+  const auto megabytes = [](std::size_t bytes) { return fmt::format("{:.1f} MB", double(bytes) * 1e-6); };
+  return "needs " + megabytes(needed) + where + ", " + megabytes(free) + " are free";
 }
 
 std::size_t workload_bytes(const Kernel& kernel, const Problem& problem, const Params& params) {

@@ -112,4 +112,7 @@ void release_landings();
 /// Bytes of a target's memory that a workload takes.
 std::size_t workload_bytes(const Kernel& kernel, const Problem& problem, const Params& params);
 
+/// "needs 12.0 MB on the host, 8.0 MB are free"; empty if it fits. `where`: " on the host".
+std::string shortage(std::size_t needed, std::size_t free, const char* where);
+
 }  // namespace rung

@@ -1,6 +1,7 @@
 #include "common/machine/cpu_info.hpp"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -113,12 +114,42 @@ int usable_processors() {
   return usable;
 }
 
-int cpu_threads() {
+int threads_asked_for() {
   static const int threads = [] {
     const char* wanted = std::getenv("OMP_NUM_THREADS");
     return wanted && *wanted ? omp_get_max_threads() : usable_processors();
   }();
   return threads;
+}
+
+namespace {
+
+/// The most threads of a team. On a machine that is busy there are fewer if their number may change (OMP_DYNAMIC).
+int most_in_a_team() {
+  omp_set_dynamic(0);
+  return omp_get_max_active_levels() < 1 ? 1 : omp_get_thread_limit();
+}
+
+}  // namespace
+
+int cpu_threads() {
+  static const int threads = std::min(threads_asked_for(), most_in_a_team());
+  return threads;
+}
+
+std::string team_limit() {
+  const int most = most_in_a_team();
+  if (omp_get_max_active_levels() < 1) return "OMP_MAX_ACTIVE_LEVELS=0";
+  return most < kMostThreads ? "OMP_THREAD_LIMIT=" + std::to_string(most) : "";
+}
+
+int threads_given(int asked) {
+  most_in_a_team();
+  int given = 1;
+#pragma omp parallel num_threads(asked)
+#pragma omp single
+  given = omp_get_num_threads();
+  return given;
 }
 
 void check_cpu_threads() {
@@ -134,6 +165,12 @@ UseThreads::UseThreads(int count) {
 }
 
 UseThreads::~UseThreads() { omp_set_num_threads(before_); }
+
+std::string host_name() {
+  char name[256] = "host";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
 
 std::size_t available_memory() {
   std::size_t least = meminfo("MemAvailable");

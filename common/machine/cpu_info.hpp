@@ -38,9 +38,18 @@ constexpr int kMostThreads = 1024;
 /// Throws Error where OMP_NUM_THREADS asks for more than kMostThreads.
 void check_cpu_threads();
 
-/// Threads that the CPU kernels use where a point does not say: OMP_NUM_THREADS as the program found it, else
-/// usable_processors(). Does not follow UseThreads.
+/// What OMP_NUM_THREADS was when the program began, else usable_processors().
+int threads_asked_for();
+
+/// Threads that the CPU kernels use where a point does not say: threads_asked_for(), but at most what OpenMP gives to a
+/// team. Does not follow UseThreads.
 int cpu_threads();
+
+/// "OMP_THREAD_LIMIT=2": what keeps teams of OpenMP small; empty where nothing does.
+std::string team_limit();
+
+/// How many threads OpenMP gives where `asked` are asked for: of a team that is begun to see it.
+int threads_given(int asked);
 
 /// Lets OpenMP's parallel regions have `count` threads (0: cpu_threads()), which omp_get_max_threads() then says, until
 /// the end of the block. Those that are there already wait beside a smaller team.
@@ -54,6 +63,9 @@ class UseThreads {
  private:
   int before_ = 0;
 };
+
+/// "host" where the system has no name.
+std::string host_name();
 
 /// Bytes that this process can still allocate: the system's available memory, or less if a control group limits it.
 std::size_t available_memory();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/harness/sources.hpp"
+#include "common/json_text.hpp"
 #include "common/machine/target.hpp"
 #include "common/model/occupancy.hpp"
 
@@ -103,7 +104,7 @@ Json to_json(const Device& d) {
 void print_json() {
   Json all = Json::array();
   for (const Device& device : devices()) all.push_back(to_json(device));
-  fmt::print("{}\n", Json{{"devices", all}, {"this_machine", local_lines()}}.dump(2));
+  fmt::print("{}\n", json_text(Json{{"devices", all}, {"this_machine", local_lines()}}, 2));
 }
 
 void print_limits_table() {

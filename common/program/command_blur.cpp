@@ -8,6 +8,7 @@
 
 #include "common/harness/experiment.hpp"
 #include "common/harness/workload.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/machine/target.hpp"
 #include "common/program/commands.hpp"
 #include "common/program/picture.hpp"
@@ -40,6 +41,9 @@ Check blur_plane(Target& target, const Point& point, std::vector<float>& plane) 
   Call call{.params = point.params()};
   if (point.kernel->gpu.launch) call.launch = point.kernel->gpu.launch(call.params);
   if (const std::string reason = target.refuse(*point.kernel, call); !reason.empty())
+    throw Error(point.kernel->name + ": " + reason);
+  const std::size_t bytes = 4 * workload_bytes(*point.kernel, problem, call.params);  // two inputs and what is right
+  if (const std::string reason = shortage(bytes, available_memory(), ""); !reason.empty())
     throw Error(point.kernel->name + ": " + reason);
   const HostInputs inputs(problem, point.sizes, DataSet{.name = "image", .what = "the user's picture"}, 0);
   Workload work(target, *point.kernel, problem, call);

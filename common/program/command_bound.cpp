@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/json_text.hpp"
 #include "common/model/bound.hpp"
 #include "common/model/devices.hpp"
 #include "common/program/catalogue.hpp"
@@ -125,7 +126,7 @@ void run(Options& options) {
   if (!options.json) return print_tables(list, options.ratios);
   Json out = Json::array();
   for (const Subject& subject : list) out.push_back(to_json(subject, options.ratios));
-  fmt::print("{}\n", out.dump(2));
+  fmt::print("{}\n", json_text(out, 2));
 }
 
 void add(Command program) {

@@ -12,6 +12,7 @@
 #include "common/emulator/estimate.hpp"
 #include "common/harness/count.hpp"
 #include "common/harness/results.hpp"
+#include "common/json_text.hpp"
 #include "common/program/commands.hpp"
 #include "common/program/kernel_choice.hpp"
 
@@ -85,7 +86,7 @@ void run(Options& options) {
       found += check_point(point, options, options.json ? &json : nullptr);
     if (found > 0) faulty.push_back(kernel.name);
   });
-  if (options.json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  if (options.json) fmt::print("{}\n", json_text(json, 2));
   if (!faulty.empty()) throw WrongResult(fmt::format("found something in {}", fmt::join(faulty, ", ")));
   if (const auto& refused = options.choice.refused; !refused.empty())
     throw WrongResult(fmt::format("refused: {}", fmt::join(refused, ", ")));

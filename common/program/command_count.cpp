@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/emulator/estimate.hpp"
+#include "common/json_text.hpp"
 #include "common/machine/device_facts.hpp"
 #include "common/model/devices.hpp"
 #include "common/problem/problem.hpp"
@@ -60,7 +61,7 @@ void run(Options& options) {
     const std::string what = count_and_show(kernel, options.choice.given, how, options.json ? &json : nullptr);
     if (!what.empty()) wrong.push_back(what);
   });
-  if (options.json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  if (options.json) fmt::print("{}\n", json_text(json, 2));
   if (!wrong.empty()) throw WrongResult(fmt::format("{}", fmt::join(wrong, "; ")));
   if (const auto& refused = options.choice.refused; !refused.empty())
     throw WrongResult(fmt::format("refused: {}", fmt::join(refused, ", ")));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/doctor/doctor.hpp"
+#include "common/json_text.hpp"
 #include "common/program/commands.hpp"
 #include "common/program/version.hpp"
 
@@ -38,7 +39,7 @@ void print_json(const std::vector<Finding>& findings) {
                                         {"findings", all},
                                         {"wrong", count_of(findings, Verdict::wrong)},
                                         {"costs", count_of(findings, Verdict::costs)}};
-  fmt::print("{}\n", document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(document, 1));
 }
 
 void print_text(const std::vector<Finding>& findings) {

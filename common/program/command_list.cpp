@@ -9,6 +9,7 @@
 
 #include "common/harness/rows.hpp"
 #include "common/harness/sources.hpp"
+#include "common/json_text.hpp"
 #include "common/problem/problem.hpp"
 #include "common/program/commands.hpp"
 #include "common/record_checks.hpp"
@@ -56,7 +57,7 @@ void print_json(const std::vector<const Kernel*>& chosen, const std::vector<cons
                    {"what", what_of(*kernel)},
                    {"not_emulated", kernel->gpu.not_emulated}});
   for (const RefusedKernel* kernel : refused) all.push_back({{"name", kernel->name}, {"refused", kernel->reason}});
-  fmt::print("{}\n", all.dump(1));
+  fmt::print("{}\n", json_text(all, 1));
 }
 
 void print_text(const std::vector<const Kernel*>& chosen, const std::vector<const RefusedKernel*>& refused) {
@@ -85,7 +86,7 @@ void print_rows_json(const std::vector<Row>& all) {
                     {"experiments", row.experiments},
                     {"command", row.command},
                     {"kernels", names_of(row.kernels)}});
-  fmt::print("{}\n", list.dump(1));
+  fmt::print("{}\n", json_text(list, 1));
 }
 
 void print_rows(const std::vector<Row>& all) {

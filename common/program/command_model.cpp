@@ -6,13 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/json_text.hpp"
 #include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
 namespace {
 
-void print_error(const std::string& text) { fmt::print("{}\n", nlohmann::json{{"error", text}}.dump()); }
+void print_error(const std::string& text) { fmt::print("{}\n", json_text(nlohmann::json{{"error", text}})); }
 
 /// A parser of its own for each line, so that no option outlives it.
 void answer(const std::string& line) {
@@ -20,7 +21,7 @@ void answer(const std::string& line) {
   add_calculators(calculators.program());
   try {
     calculators.parse(line + " --json");
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // whatever it is: the next line has its answer, too
     print_error(error.what());
   }
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,7 +18,9 @@
 #include "common/harness/progress.hpp"
 #include "common/harness/say.hpp"
 #include "common/harness/study.hpp"
+#include "common/machine/cpu_info.hpp"
 #include "common/machine/target.hpp"
+#include "common/printable.hpp"
 #include "common/program/commands.hpp"
 #include "common/registry.hpp"
 
@@ -25,6 +28,7 @@ namespace rung {
 namespace {
 
 constexpr int kLongestInterval = 1000;  // seconds that --benchmark_min_time may ask for
+constexpr int kMostRuns = 1'000'000;    // in an interval, likewise
 
 struct RunOptions {
   StudyOptions study;
@@ -35,30 +39,29 @@ struct RunOptions {
   Scale scale() const { return full ? Scale::full : Scale::brief; }
 };
 
-std::string host_name() {
-  char name[256] = "host";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 /// Google Benchmark's flags and their environment twins (BENCHMARK_FILTER …) mean here what they mean there.
 void add_benchmark_flags(Command command, RunOptions& options) {
-  const auto add = [&](const char* flag, auto& value, const char* help) {
+  const auto as_there = [](CommandOption option, const char* flag) {
     std::string variable = std::string(flag).substr(2);
     for (char& c : variable) c = static_cast<char>(std::toupper(c));
-    return command.add_option(flag, value, help).envname(variable).group("As in Google Benchmark");
+    return option.envname(variable).group("As in Google Benchmark");
+  };
+  const auto add = [&](const char* flag, auto& value, const char* help) {
+    return as_there(command.add_option(flag, value, help), flag);
+  };
+  const auto add_flag = [&](const char* flag, bool& value, const char* help) {
+    as_there(command.add_flag(flag, value, help), flag);
   };
   add("--benchmark_filter", options.study.filter, "only points whose name matches this regular expression");
   add("--benchmark_repetitions", options.study.overrides.repetitions, "exactly so many samples of each point")
       .within(1, 100000);
-  add("--benchmark_min_time", options.min_time, "a timed interval of at least so many seconds (0.5 or 0.5s)");
+  add("--benchmark_min_time", options.min_time,
+      "a timed interval of at least so many seconds (0.5 or 0.5s), or of so many runs (10x)");
   add("--benchmark_out", options.study.copy_to, "write the results file there, too");
   add("--benchmark_out_format", options.format, "json").one_of({"json"});
   add("--benchmark_context", options.extra_context, "own keys for the context: key=value,key=value");
-  command.add_flag("--benchmark_list_tests", options.study.list_only, "print the points' names and stop")
-      .group("As in Google Benchmark");
-  command.add_flag("--benchmark_dry_run", options.study.dry_run, "verify each point and take one sample of it")
-      .group("As in Google Benchmark");
+  add_flag("--benchmark_list_tests", options.study.list_only, "print the points' names and stop");
+  add_flag("--benchmark_dry_run", options.study.dry_run, "verify each point and take one sample of it");
 }
 
 void add_study_flags(Command command, RunOptions& options) {
@@ -76,7 +79,8 @@ void add_study_flags(Command command, RunOptions& options) {
   command.add_flag("--require-gpu", options.study.require_gpu, "without a GPU, end with code 3");
 }
 
-double seconds_from(const std::string& text) {
+/// "0.5", "0.5s" or "10x" of --benchmark_min_time.
+void set_interval(const std::string& text, Overrides& overrides) {
   std::size_t used = 0;
   double value = 0;
   try {
@@ -85,17 +89,21 @@ double seconds_from(const std::string& text) {
     used = 0;
   }
   const std::string unit = text.substr(used);
-  if (used == 0 || !(value > 0) || !(unit.empty() || unit == "s"))
-    throw Error("--benchmark_min_time=" + text + ": give seconds, as 0.5 or 0.5s");
-  if (value > kLongestInterval)
-    throw Error(fmt::format("--benchmark_min_time={}: give at most {} s", text, kLongestInterval));
-  return value;
+  const bool is_runs = unit == "x" && value == std::floor(value);
+  if (used == 0 || !(value > 0) || !(unit.empty() || unit == "s" || is_runs))
+    throw Error("--benchmark_min_time=" + text + ": give seconds, as 0.5 or 0.5s, or runs, as 10x");
+  if (value > (is_runs ? kMostRuns : kLongestInterval))
+    throw Error(fmt::format("--benchmark_min_time={}: give at most {} s, or {}x", text, kLongestInterval, kMostRuns));
+  if (is_runs)
+    overrides.runs = static_cast<std::int64_t>(value);
+  else
+    overrides.min_seconds = value;
 }
 
 void complete_options(RunOptions& options) {
   StudyOptions& study = options.study;
   study.outdir = options.outdir.empty() ? "results/" + host_name() : options.outdir;
-  if (!options.min_time.empty()) study.overrides.min_seconds = seconds_from(options.min_time);
+  if (!options.min_time.empty()) set_interval(options.min_time, study.overrides);
   if (study.dry_run) study.overrides = {.repetitions = 1, .min_seconds = 1e-9};
   std::stringstream pairs(options.extra_context);
   for (std::string pair; std::getline(pairs, pair, ',');) {
@@ -106,7 +114,7 @@ void complete_options(RunOptions& options) {
   std::ifstream command_line("/proc/self/cmdline");
   for (std::string argument; std::getline(command_line, argument, '\0');)  // the program without its folder
     study.command_line +=
-        study.command_line.empty() ? std::filesystem::path(argument).filename().string() : " " + argument;
+        study.command_line.empty() ? std::filesystem::path(argument).filename().string() : " " + shell_word(argument);
   if (study.require_gpu)
     if (const GpuTarget gpu = open_gpu(study.device); !gpu.target) throw NoGpuError("no GPU: " + gpu.unavailable);
 }

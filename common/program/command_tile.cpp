@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/json_text.hpp"
 #include "common/model/bound.hpp"
 #include "common/model/devices.hpp"
 #include "common/model/tile.hpp"
@@ -145,7 +146,7 @@ void run(const Options& options) {
   if (options.json) {
     Json out = Json::array();
     for (const Device* device : list) out.push_back(to_json(*device, options));
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", json_text(out, 2));
     return;
   }
   if (list.size() == 1) return print_one(*list.front(), options);

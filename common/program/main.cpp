@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <malloc.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -86,6 +87,12 @@ void fill_standard_streams() {
     }
 }
 
+/// Whether standard output is a pipe whose reader has read what it wanted: no fault of this program's.
+bool has_reader_left() {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
 int run(int argc, char** argv) {
   CommandLine line("rung",
                    "GPU against CPU, measured: kernels from the textbook to the roof, counted, verified and timed.");
@@ -99,7 +106,7 @@ int run(int argc, char** argv) {
   add_commands(program);
   check_cpu_threads();
   line.parse(argc, argv);
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout)) && !has_reader_left())
     throw OutputError(std::string("cannot write to standard output: ") + std::strerror(errno));
   return 0;
 }
@@ -125,9 +132,10 @@ int main(int argc, char** argv) {
     return rung::failure(4, error);
   } catch (const std::bad_alloc&) {
     return rung::failure(2, std::runtime_error(rung::kNoMemory));
-  } catch (const std::filesystem::filesystem_error& error) {
-    return rung::failure(2, error);
+  } catch (const std::filesystem::filesystem_error& error) {  // its own text names a function of C++
+    return rung::failure(2, std::runtime_error(error.path1().string() + ": " + error.code().message()));
   } catch (const std::system_error& error) {  // of printing
+    if (rung::has_reader_left()) return 0;
     return rung::failure(4, std::runtime_error(std::string("standard output: ") + error.what()));
   } catch (const std::exception& error) {
     return rung::failure(2, error);

@@ -40,7 +40,10 @@ class Machine {
               .free_bytes = [](const std::filesystem::path&) { return std::optional<double>(1e12); },
               .python = "python3",
               .cuda_compiler = "NVIDIA 13.0.88",
-              .libraries = {{"fmt", "9.1.0", "installed", "", "libfmt-dev"}}};
+              .libraries = {{"fmt", "9.1.0", "installed", "", "libfmt-dev"}},
+              .threads_asked = 4,
+              .threads_given = 4,
+              .results = "results/here"};
   }
 
   void put(const std::string& file, const std::string& text) {
@@ -93,6 +96,41 @@ TEST(Doctor, SaysThatThereIsNoGpu) {
   EXPECT_EQ(machine.complaints(), List{"costs: GPU"});
 }
 
+TEST(Doctor, SeesTheGpuOfWindows) {
+  Machine machine;
+  for (const char* file : {"proc/driver", "sys/bus/pci", "dev/nvidiactl"}) machine.remove(file);
+  machine.put("dev/dxg", "");
+  bool has_smi = true;
+  machine.system.run = [&](const std::string& command) -> std::optional<std::string> {
+    if (command.find("nvidia-smi") == std::string::npos) return "Python 3.11.2";
+    return has_smi ? std::optional<std::string>("581.15") : std::nullopt;
+  };
+  EXPECT_EQ(machine.complaints(), List{});
+  EXPECT_EQ(machine.found("GPU driver"), "581.15");
+  has_smi = false;
+  EXPECT_EQ(machine.complaints().front(), "costs: GPU") << "Windows shows any GPU by that device";
+}
+
+TEST(Doctor, NamesWhatKeepsTeamsSmall) {
+  Machine machine;
+  machine.system.threads_given = 1;
+  machine.system.team_limit = "OMP_THREAD_LIMIT=1";
+  EXPECT_EQ(machine.complaints(), List{"costs: OpenMP threads"});
+  EXPECT_EQ(machine.found("OpenMP threads"), "1 of 4: OMP_THREAD_LIMIT=1");
+}
+
+TEST(Doctor, SeesThatResultsCannotBeWritten) {
+  Machine machine;
+  machine.system.can_write = [](const std::filesystem::path& folder) { return folder != "results/here"; };
+  EXPECT_EQ(machine.complaints(), List{"wrong: results"});
+}
+
+TEST(Doctor, SaysWhyTheCommitIsUnknown) {
+  Machine machine;
+  machine.system.no_commit = "fatal: detected dubious ownership in repository at '/rung'";
+  EXPECT_EQ(machine.complaints(), List{"costs: commit"});
+}
+
 TEST(Doctor, SeesAGpuWithoutItsDriver) {
   Machine machine;
   machine.remove("proc/driver");
@@ -113,7 +151,7 @@ TEST(Doctor, HoldsTheDriverAgainstTheToolkit) {
   EXPECT_EQ(with("525.60.13", "NVIDIA 12.0.140"), List{});
   EXPECT_EQ(with("470.256.02", "NVIDIA 12.0.140"), List{"wrong: CUDA toolkit"});
   EXPECT_EQ(with("550.54.15", ""), List{"wrong: CUDA toolkit"});
-  EXPECT_EQ(machine.found("CUDA toolkit"), "rung was built without nvcc");
+  EXPECT_EQ(machine.found("CUDA toolkit"), "rung was built without CUDA");
 }
 
 TEST(Doctor, SeesThatAContainerHidesTheGpu) {
