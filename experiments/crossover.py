@@ -61,7 +61,11 @@ class Crossover:
 
     def start(self, copies: bool) -> Start | None:
         gains = {pair.n: g for pair in self.sides.pairs if (g := self.gain(pair, copies))}
-        return start(gains) if gains else None
+        if not gains:
+            return None
+        alone = self.start(False) if copies else None  # copies take time: with them no start is earlier
+        found = start(gains)
+        return alone if alone and found.kind == alone.kind == FROM and found.at < alone.at else found
 
     def volume(self, n: float) -> float:
         """Bytes of inputs and outputs, between measured sizes on the line in a log-log plot."""
@@ -177,7 +181,8 @@ def _finding(asked: Sequence[Crossover]) -> str:
     found = sorted(((c, s) for c, s in starts if s.kind == FROM), key=lambda x: x[0].volume(x[1].at))
     if found:
         first, last = found[0], found[-1]
-        texts.append(f"With the copies the smallest start is {_begin(*first)}, the largest {_begin(*last)}." if last is not first else
+        among = "With the copies, of those that do not win at every size measured," if any(s.kind == ALWAYS for _, s in starts) else "With the copies"
+        texts.append(f"{among} the smallest start is {_begin(*first)}, the largest {_begin(*last)}." if last is not first else
                      f"With the copies it starts at {_begin(*first)}.")
     return words.paragraphs(texts)
 

@@ -122,7 +122,8 @@ def _cpu_array_text(points: list[Point]) -> list[str]:
     local = [p for p in here if "malloc" not in p.kernel.name]
     if not heap or not local:
         return []
-    return [f"On the CPU malloc for each item takes {numbers.times(heap[0].summary.median / local[0].summary.median)} as long as an array on the stack."]
+    return [f"On the CPU malloc for each item takes {numbers.times(heap[0].summary.median / local[0].summary.median)} as long as an array on "
+            f"the stack, with {words.counted(int(_size(heap[0], LENGTH)), 'word')}."]
 
 
 def _tree_text(view: View, trees: dict[str, list[Point]], ratios: dict[str, Ratio]) -> list[str]:

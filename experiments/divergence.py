@@ -125,7 +125,7 @@ def _short(branches: dict) -> list[str]:
     both, select = (_half(branches, kind, alike[-1], LANES) for kind in ("both", "select"))
     lanes = pairs[alike[-1]][0]
     if both and select:
-        text += (f": the branch then runs at {numbers.percent(lanes.value / both.value)} of the rate of a kernel that computes both "
+        text += (f": with {words.counted(int(alike[-1]), 'step')} the branch runs at {numbers.percent(lanes.value / both.value)} of the rate of a kernel that computes both "
                  f"ways, and at {numbers.percent(lanes.value / select.value)} of that of one without a branch")
     return [f"{text}."]
 

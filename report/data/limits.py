@@ -29,6 +29,8 @@ LIMITS = 0.8
 """From this share on a resource is said to limit; below it is only the nearest roof."""
 POWER_LIMITS = 0.95
 """From this part of its limit on the board's power is said to limit. Below, it is no roof: power that is left speeds up nothing."""
+SLOWED = 0.01
+"""By more than this part a clock is lower than the highest."""
 NEARLY_ALL = 0.95
 """So large a part of the L1's share makes it shared memory's."""
 WAVEFRONT = 128
@@ -43,17 +45,19 @@ ABLE = "selected", "not_selected"
 class Use:
     """The shares of the known resources that a point uses, and the parts of its warps' time spent waiting, by state.
 
-    `at_clock`: of those that the clock drives, the shares of the roofs at the clock that the point ran at.
+    `at_clock`: of those that the clock drives, the shares of the roofs at the clock that the point ran at. `is_slowed`: whether
+    that was lower than the highest; the power of longer runs limits no point whose samples ended before it slowed them.
     """
 
     shares: dict[str, float]
     waits: dict[str, float]
     at_clock: dict[str, float] = field(default_factory=dict)
+    is_slowed: bool = True
 
     @property
     def nearest(self) -> tuple[str, float] | None:
         """The resource with the largest share; for an L1 that serves little but shared memory, shared memory."""
-        shares = {name: share for name, share in self.shares.items() if name != POWER or share >= POWER_LIMITS}
+        shares = {name: share for name, share in self.shares.items() if name != POWER or (share >= POWER_LIMITS and self.is_slowed)}
         if not shares:
             return None
         name, share = max(shares.items(), key=lambda item: item[1])
@@ -75,11 +79,13 @@ def use(part: Part, point: Point) -> Use:
     shares = {name: amount / point.summary.median / most[name] for name, amount in used.items() if most.get(name)}
     if power := of_power_limit(part, point):
         shares[POWER] = power
-    counted = shares.keys() - {ARITHMETIC, POWER} or (power or 0) >= POWER_LIMITS
+    clock, is_slowed = clock_of(point), _is_slowed(part, point)
+    counted = shares.keys() - {ARITHMETIC, POWER} or is_at_power_limit(part, point)
     if not counted or shares.get(ARITHMETIC, 0) > BEYOND:
         return Use({}, _waits(part, point))
-    slowed = _slowed(part, point)
-    return Use(shares, _waits(part, point), {name: shares[name] / slowed for name in DRIVEN if name in shares} if slowed else {})
+    clocks = _clocks(part, point)
+    at_clock = {name: shares[name] * clocks[name] / clock for name in DRIVEN if name in shares and clocks.get(name)} if clock else {}
+    return Use(shares, _waits(part, point), at_clock, is_slowed)
 
 
 def mean_power(point: Point) -> float | None:
@@ -93,10 +99,21 @@ def of_power_limit(part: Part, point: Point) -> float | None:
     return power / limit if point.kernel.side == "gpu" and power and is_number(limit) and limit > 0 else None
 
 
-def _slowed(part: Part, point: Point) -> float | None:
-    """The point's clock over that of the roofs; None on a CPU, or where one of them is not known."""
+def is_at_power_limit(part: Part, point: Point) -> bool:
+    """Whether the board's power is at its limit and has lowered the clock of the samples themselves."""
+    return (of_power_limit(part, point) or 0) >= POWER_LIMITS and _is_slowed(part, point)
+
+
+def _is_slowed(part: Part, point: Point) -> bool:
+    """Whether the samples ran at a lower clock than the highest roofs did; taken to be so where one of them is not known."""
     clock, best = clock_of(point), part.roofs.clock_mhz
-    return clock / best if clock and best else None
+    return not clock or not best or clock < (1 - SLOWED) * best
+
+
+def _clocks(part: Part, point: Point) -> dict[str, float | None]:
+    """At which clock of the multiprocessors the roof of each driven resource is given: its own, where it was measured."""
+    shared, peak, best = part.roofs.levels().get(LEVEL_OF[SHARED]), part.roofs.peak(point.kernel.type), part.roofs.clock_mhz
+    return {L1: best, ISSUE: best, SHARED: shared and shared.clock_mhz, ARITHMETIC: peak and peak.clock_mhz}
 
 
 def counts(part: Part, point: Point) -> dict[str, float]:

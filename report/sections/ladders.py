@@ -254,7 +254,7 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
     peak = next((r.share.roof for r in ladder.rungs if r.share), None)
     roof = (f"The roof is {numbers.flops(peak.value)}{f', measured at {peak.clock_mhz:.0f} MHz' if peak.clock_mhz else ''}; at its "
             "clock: of the roof as it would be at the clock of the kernel. ") if peak else ""
-    watts = f"Of the limit: of the {limit:g}\u00a0W that the board may draw. " if any(row["of_power_limit"] for row in made) else ""
+    watts = f"W: the mean over runs after the samples, in which the clock may be lower; of the limit: of the {limit:g}\u00a0W that the board may draw. " if any(row["of_power_limit"] for row in made) else ""
     return [Table(f"{stem}_speed_of_light", f"Roof, clock and power at {ladder.size_text}, {words.type_name(ladder.type)}. {roof}{watts}"
                   f"{words.clock_source(ladder.part)}{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from report.data.limits import POWER, POWER_LIMITS, Use, mean_power, of_power_limit
+from report.data.limits import POWER, Use, is_at_power_limit, mean_power
 from report.data.records import Machine, Point
 from report.data.roofs import BEYOND, Share
 from report.data.statistics import TOO_FEW, Ratio
@@ -134,7 +134,7 @@ def limit(use: Use, digits: bool = True) -> str:
 
 def power(part: Part, point: Point) -> str:
     """', at the board’s power limit (698 of 700 W)', where it is."""
-    if (of_power_limit(part, point) or 0) < POWER_LIMITS:
+    if not is_at_power_limit(part, point):
         return ""
     return f", at the board’s power limit ({mean_power(point):.0f} of {part.run.context['gpu_power_limit_w']:.0f}\u00a0W)"
 

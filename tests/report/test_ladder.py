@@ -1,5 +1,7 @@
 """Ladders and limits: rungs, ratios judged together, what is used of each resource."""
 
+from dataclasses import replace
+
 import pytest
 from synthetic import DRAM, GPU, PEAK, Run, ladder, write
 
@@ -153,6 +155,22 @@ def test_power_limits_from_its_limit_on(tmp_path, power, said):
     part, point, found = at_power(tmp_path, power)
     assert words.limit(found) == said
     assert words.power(part, point) == (f", at the board’s power limit ({power} of 700\u00a0W)" if "power" in said else "")
+
+
+def test_power_of_longer_runs_limits_no_samples_at_the_full_clock(tmp_path):
+    """A power limit that acts after a second only has not slowed samples that took a tenth of it."""
+    part, point, found = at_power(tmp_path, 714, clock=1979.6, roof_clock=1980.0)
+    assert found.limit is None and words.limit(found) == "–" and words.power(part, point) == ""
+    part, point, found = at_power(tmp_path, 714, clock=1887.0, roof_clock=1980.0)
+    assert found.limit == "power" and words.power(part, point)
+
+
+def test_a_share_at_the_clock_is_of_the_roofs_own_clock(tmp_path):
+    """The peak itself may have been measured at a lower clock than other roofs."""
+    part, point, found = at_power(tmp_path, 690, clock=1440.0, roof_clock=1600.0)
+    other = replace(part.roofs.all[0], label="DRAM copy", is_bandwidth=True, clock_mhz=2000.0)
+    part = replace(part, roofs=replace(part.roofs, all=(*part.roofs.all, other)))
+    assert use(part, point).at_clock["arithmetic"] == pytest.approx(0.72 * 1600 / 1440, rel=0.01) == part.roofs.of_peak(point).at_clock
 
 
 def test_power_limits_where_it_is_nearer_than_every_other_roof(tmp_path):
