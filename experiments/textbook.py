@@ -234,7 +234,7 @@ def _answer(view: View, base: Setting | None) -> list[str]:
         return []
     doubt = f" ({base.ratio.doubt})" if base.ratio.doubt else ""
     text = (f"On {base.device}, 16 × 16 tiles make the naive {words.type_name(base.naive.kernel.type)} product {numbers.times(base.factor)} as fast at "
-            f"{base.naive.size_text}{doubt}, not {view.settings['width']}× as in the textbook’s model")
+            f"{base.naive.size_text}{doubt}, where the textbook’s bound by bandwidth allows {view.settings['width']}×")
     naive, why = base.bytes[0], []
     if naive:
         why.append(f"merged requests and caches keep {_all_but(naive.shares['DRAM'])} of its requests from DRAM")
