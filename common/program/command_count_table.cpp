@@ -162,8 +162,9 @@ void print_table(const Point& point, const CountedRun& counted, const EmulatorOp
   print_row("accesses", n.accesses, "",
             fmt::format("{:.3g} s, {:.3g} million/s", n.seconds, accesses_per_second(n) / 1e6));
   fmt::print(
-      "\n  Counted as the source says. A GPU's compiler may fuse a product with a sum of a later statement, merge or\n"
-      "  drop accesses, unroll loops with edges of their own, join branches, and make one atomic of a warp's.\n\n");
+      "\n  Counted as the source says. A GPU's compiler may fuse a product with a sum of a later statement,\n"
+      "  merge or drop accesses, unroll loops with edges of their own, join branches, and make one atomic\n"
+      "  of a warp's.\n\n");
   if (options.lines) print_lines(counts_by_line(n));
 }
 

@@ -17,10 +17,6 @@ def recorded(machine: str, name: str) -> Path:
     return packed if packed.exists() else plain_
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: takes several seconds; tests/run.sh leaves it out without --all")
-
-
 @pytest.fixture(scope="session", autouse=True)
 def recorded_loaded_once():
     """The recorded results are large and never change: each file is read once for all tests."""
