@@ -152,7 +152,7 @@ def test_the_line_of_a_key_is_its_own_claims():
 def test_the_command_prints_what_was_asked_for(capsys):
     assert command.main(["bytes_132", "shared_random", "--results", str(RECORDED)]) == command.OK
     text = capsys.readouterr().out
-    assert "bytes_132: 32 KB" in text and "erratum" in text and "2 claims: 1 holds in part, 1 erratum" in text
+    assert "bytes_132: 32 KB" in text and "erratum" in text and "2 claims: 1 does not hold here, 1 erratum" in text
     assert command.main(["pmpp3", "--json", "--results", str(RECORDED)]) == command.OK
     told = json.loads(capsys.readouterr().out)
     assert {c["source"] for c in told} == {"pmpp3"} and {"verdict", "stated", "missing", "cases"} <= told[0].keys()
