@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -17,8 +18,10 @@ SETTINGS = {
     "huge_pages": "huge pages", "mhz_per_cpu": "nominal CPU clock [MHz]", "cpu_events_unavailable": "no CPU events, since",
     "energy_unavailable": "no CPU energy, since", "energy_source": "CPU energy from", "gpu_energy_source": "GPU energy from",
     "gpu_energy_unavailable": "no GPU energy, since", "gpu_power_limit_w": "GPU power limit [W]", "gpu_ecc": "ECC memory",
-    "gpu_cublas_version": "cuBLAS", "rung_version": "rung", "library_build_type": "Google Benchmark's build"}
+    "rung_version": "rung", "library_build_type": "Google Benchmark's build"}
 """Fields of the context with their names in print; the machines' own stand in another table, all of them in the results files."""
+LIBRARY = re.compile(r"gpu_(\w+)_version")
+"""A field with the version of a library of the GPU's, whose name it has."""
 
 
 def section(study: Study) -> tuple[list[dict], list[Table]]:
@@ -52,7 +55,8 @@ def contexts(study: Study) -> list[dict]:
     made, runs = [], {str(p.run.path): p.run for p in study.parts}
     for machine in dict.fromkeys((r.machine("cpu"), r.machine("gpu").name) for r in runs.values()):
         mine = [r for r in runs.values() if (r.machine("cpu"), r.machine("gpu").name) == machine]
-        shared = [(name, _plain(mine[0].context.get(key))) for key, name in SETTINGS.items()
+        libraries = {key: found.group(1) for key in sorted(mine[0].context) if (found := LIBRARY.fullmatch(key))}
+        shared = [(name, _plain(mine[0].context.get(key))) for key, name in (SETTINGS | libraries).items()
                   if all(r.context.get(key) == mine[0].context.get(key) for r in mine)]
         name = machine[0].label + (f" with {machine[1]}" if machine[1] else "")
         made += [blocks.subheading(f"Settings common to the runs on {name}"), blocks.pairs(shared)]
