@@ -203,7 +203,8 @@ void BlockRunner::run_warp(unsigned first, unsigned last) {
     const bool has_converged = release_converged(first, last);
     if (has_room || has_converged || wake_paused(first, last)) continue;
     if (lanes_in(first, last, State::log_full)) {
-      // They wait for lanes that wait for them, or for other warps: replay them as diverged, unless a lane will go on.
+      // They wait for lanes that wait for them, or for other warps: replay them as diverged, unless a lane will
+      // continue.
       if (lanes_in(first, last, State::yielded) && log_->has_patience()) return keep_log(warp);
       log_->merge_past_waiting(lanes_in(first, last, State::fresh), 0, sites_);
       if (wake_log_full(first, last)) continue;
@@ -214,7 +215,7 @@ void BlockRunner::run_warp(unsigned first, unsigned last) {
   }
 }
 
-/// The warp goes on in the log that it has, where lanes meet that have not yet come so far.
+/// The warp keeps its log, in which lanes that are behind meet the others later.
 void BlockRunner::keep_log(unsigned warp) {
   if (!launch_->options.counting || logs_[warp + 1]) return;
   logs_[warp + 1] = std::move(logs_[0]);
@@ -451,7 +452,7 @@ void BlockRunner::report_crash() {
 
 void BlockRunner::yield() { suspend(State::yielded); }
 
-/// Until no other lane of the warp can go on without it.
+/// Until no other lane of the warp can continue without it.
 void BlockRunner::pause(const void* element) {
   {
     const OutsideKernel aside(*this);

@@ -198,7 +198,7 @@ class BlockRunner {
   StackPool stacks_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
-  /// A warp that stops where it is not known how its lanes go on has a log of its own; all others share the first one.
+  /// A warp that stops before all its lanes have met keeps a log of its own; all others share the first one.
   std::vector<std::unique_ptr<WarpLog>> logs_;
   WarpLog* log_ = nullptr;  ///< of the warp that runs
   SiteTable sites_;

@@ -66,7 +66,7 @@ struct SiteCounts {
   std::uint64_t requests = 0;   ///< warp instructions
   std::uint64_t accesses = 0;   ///< active lanes of all requests
   std::uint64_t divergent = 0;  ///< requests in which not all threads of the warp are active
-  /// Global memory: 32-byte sectors, of an atomic those of each pass; shared: wavefronts; constant: distinct words.
+  /// Global memory: 32-byte sectors, summed over the passes of an atomic; shared: wavefronts; constant: distinct words.
   std::uint64_t transactions = 0;
   bool is_global() const { return !is_shared && !is_constant; }
   /// The place and kind of the access: counts with the same identity are summed.

@@ -53,7 +53,7 @@ int busiest_bank(std::span<const std::int32_t> firsts, int words_per_lane) {
 
 }  // namespace
 
-/// What the lanes of a group ask for with one access.
+/// The words that the lanes of a group request with one access.
 struct WarpLog::Request {
   int lanes[kWarpSize];
   std::int32_t words[kWarpSize];
@@ -64,7 +64,7 @@ struct WarpLog::Request {
     words[size++] = word;
   }
   std::span<const std::int32_t> all() const { return {words, words + size}; }
-  /// The end of the part of the warp, of so many lanes, in which lane number `next` of the request is.
+  /// The end of the part of `lanes_of_part` lanes of the warp that contains lane number `next` of the request.
   int end_of_part(int next, int lanes_of_part) const { return (lanes[next] / lanes_of_part + 1) * lanes_of_part; }
   /// The lanes among these, in order, up to the first one that is not below `end`.
   std::span<const std::int32_t> part(int& next, int end) const {

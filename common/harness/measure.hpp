@@ -61,7 +61,7 @@ class Sampler {
   void take(int count);
   /// Waits until nothing of what ran in between runs on; then some runs that are not timed, since that has put its own
   /// data into the caches and set the clock of a GPU at its power limit: not of one so long that it does not notice,
-  /// and not of cold ones. The first turn of a sweep that asks for a warm-up is warmed up until the power limit acts.
+  /// and not of cold ones. The first turn of a sweep with a warm-up is warmed up until the power limit acts.
   void warm_up(bool is_first_of_all);
   /// Why it may stop now, or empty.
   std::string stop_reason() const;
