@@ -58,6 +58,10 @@ struct Difference {
 
 const std::vector<Difference>& differences() {
   static const std::vector<Difference> all{
+      {"barriers",
+       "gpu/neighbours/two_barriers",
+       {"load_requests", "l1_load_sectors"},
+       "the element that a thread has just stored is not loaded again"},
       {"blur", "gpu/blur/running_sum", {"ffma", "fadd"}, "the division by the window's area is several operations"},
       {"blur", "gpu/blur/", {"ffma"}, "the division by the window's area is several multiply-adds"},
       {"blur", "gpu/blur/naive", {"load_requests", "l1_load_sectors"}, "unrolled loops at the edge load in more parts"},
