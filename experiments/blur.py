@@ -1,4 +1,4 @@
-"""What the box blur shows: rates over the radius beside the bound of a copy, operations per byte, a picture before and after."""
+"""What the box blur shows: rates over the radius beside memory’s roof, operations per byte, a picture before and after."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -6,9 +6,6 @@ from dataclasses import replace
 from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, best_variants, build, numbers,
                                whole_machine, words)
 from report.sections import ladders
-
-PIXEL_BYTES = 8
-"""That a pass over the image moves for a pixel: read once, written once."""
 
 
 def section(view: View) -> Section | None:
@@ -52,10 +49,10 @@ def _lines(ladder: Ladder) -> dict[str, list[Point]]:
     return {title: sorted(line, key=lambda p: p.sizes["radius"]) for title, line in series.items()}
 
 
-def _bound(part: Part) -> float | None:
-    """GPixel/s at the bandwidth of a copy."""
-    copy = part.roofs.of_threads(None).copy()
-    return copy.value / PIXEL_BYTES if copy else None
+def _bound(part: Part, p: Point) -> float | None:
+    """GPixel/s at which one reading and one writing of the image take all of the memory that holds it."""
+    roof = part.memory(p)
+    return roof and roof.value * p.value / p.gbytes
 
 
 def _counts(view: View) -> list[Point]:
@@ -89,13 +86,14 @@ def _near(n: float, side: float) -> float:
 
 def _finding(ladder: Ladder) -> str:
     """What the fastest kernel reaches over all radii, and the first one at the ends."""
-    series, bound, side = _lines(ladder), _bound(ladder.part), ladder.part.side.upper()
+    series, part, side = _lines(ladder), ladder.part, ladder.part.side.upper()
     best = max(series.values(), key=lambda line: (line[-1].sizes["radius"], line[-1].value))
     low, high = min(best, key=lambda p: p.value), max(best, key=lambda p: p.value)
     text = f"On the {side}, {best[0].kernel.title} blurs with {_span(best)} at {_radii(best)}"
-    if bound:
-        shares = dict.fromkeys(numbers.percent(p.value / bound) for p in (low, high))
-        text += f", {' to '.join(shares)} of what the bandwidth of a copy allows ({numbers.in_metric(bound, low.metric)})"
+    least, most = (part.roofs.share(p, part.memory(p)) for p in (low, high))
+    if least and most:
+        ends = dict.fromkeys((words.share(least), "more than 100\u00a0%" if most.exceeds else words.share(most)))
+        text += f", {' to '.join(ends)} of {words.rate_of(most.roof)}"
     others = [line for line in series.values() if line is not best]
     if others:
         first, last = others[0][0], others[0][-1]
@@ -107,6 +105,11 @@ def _finding(ladder: Ladder) -> str:
 def _span(line: list[Point]) -> str:
     low, high = min(line, key=lambda p: p.value), max(line, key=lambda p: p.value)
     return numbers.rate(low) if low is high else f"{numbers.rate(low)} to {numbers.rate(high)}"
+
+
+def _roof_text(part: Part, p: Point) -> str:
+    roof = part.memory(p)
+    return f"{words.rate_of(roof)}, each pixel read once and written once" if roof else "no roof"
 
 
 def _radii(line: list[Point]) -> str:
@@ -123,9 +126,9 @@ def _at(p: Point) -> str:
 
 def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
-    bound = _bound(part)
+    bound, roof = _bound(part, p), part.memory(p)
     return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "radius": p.sizes["radius"],
-            "gpixels_per_s": p.value, "low": low, "high": high, "bound": bound, "of_bound": p.value / bound if bound else None,
+            "gpixels_per_s": p.value, "low": low, "high": high, "bound": bound, "roof_label": roof and roof.label, "of_bound": p.value / bound if bound else None,
             "max_error": p.judged.get("max_error"), "threads": p.threads, "joules": p.joules, "run": part.run.path.name}
 
 
@@ -135,7 +138,7 @@ def _rates(view: View, made: list[Ladder]) -> list[Figure]:
     figures = []
     for ladder in made:
         part, series = ladder.part, _lines(ladder)
-        points, bound = [p for line in series.values() for p in line], _bound(ladder.part)
+        points, bound = [p for line in series.values() for p in line], _bound(ladder.part, ladder.fastest.point)
 
         def draw(fig, part=part, series=series, bound=bound, points=points) -> None:
             ax = style.axes(fig, 14, 9, 19, 2)
@@ -148,7 +151,7 @@ def _rates(view: View, made: list[Ladder]) -> list[Figure]:
             style.plain_ticks(ax.xaxis, radii)
         image = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels"
         caption = (f"Pixels blurred in a second on the {part.side.upper()} over the radius, {image}, each kernel in its fastest variant; "
-                   f"dashed: the measured bandwidth of a copy over {PIXEL_BYTES}\u00a0bytes. {words.provenance(part, points)}")
+                   f"dashed: {_roof_text(part, ladder.fastest.point)}. {words.provenance(part, points)}")
         figures.append(Figure(f"{view.name}_{part.side}_rates", [_row(part, p) for p in points], draw, caption,
                               "Line plot of rates over the radius: only the running sum stays level.", height=55, half=True))
     return figures
@@ -223,11 +226,11 @@ def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
 def _all_rates(view: View, ladder: Ladder) -> list[Table]:
     """Every kernel at every radius, with its share of the bound and its error."""
     points = [p for line in _lines(ladder).values() for p in line]
-    return [Table(f"{view.name}_{ladder.part.side}_radii", f"Rates on the {ladder.part.side.upper()} by radius, their share of the bound of a copy, and "
+    return [Table(f"{view.name}_{ladder.part.side}_radii", f"Rates on the {ladder.part.side.upper()} by radius, their share of the roof of the memory that holds the image, and "
                   f"the largest error over the image’s largest value. {words.provenance(ladder.part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
                       Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
-                      Column("of_bound", "of the bound", numbers.percent),
+                      Column("of_bound", "of the roof", numbers.share),
                       Column("max_error", "error", numbers.scientific)), [_row(ladder.part, p) for p in points])]
 
 
@@ -241,7 +244,7 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
                   f"{words.provenance(ladder.part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
-                      Column("of_bound", "of the bound", numbers.percent)), [_row(ladder.part, p) for p in points])] if points else []
+                      Column("of_bound", "of the roof", numbers.share)), [_row(ladder.part, p) for p in points])] if points else []
 
 
 def _counted(view: View) -> list[Table]:

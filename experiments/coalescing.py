@@ -94,43 +94,36 @@ def _counts(part: Part | None) -> dict[Access, Count]:
     return found
 
 
-def _cache(part: Part) -> float:
-    """Bytes of the last-level cache."""
-    return part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes") or 0
-
-
 def _footprint(p: Point) -> float:
     """Bytes of all arrays, of which a strided copy does not use everything."""
     useful = p.counters.get("bytes_min") or 0
     return p.sizes["n"] * p.sizes.get("width", 4) + useful / 2 if p.kernel.family == STRIDED else useful
 
 
+def _is_cached(part: Part, p: Point) -> bool:
+    """Whether a cache holds all arrays."""
+    return part.level(p, _footprint(p)) != "DRAM"
+
+
 def _rates(part: Part | None, cached: bool) -> dict[Access, Point]:
     """Of each pattern the largest array that the last-level cache does not hold, or that it does hold."""
     found: dict[Access, list[Point]] = {}
     for p in whole_machine(_ours(part.timed())) if part else ():
-        if p.value and (_footprint(p) <= _cache(part)) == cached:
+        if p.value and _is_cached(part, p) == cached:
             found.setdefault(_access(p), []).append(p)
     return {access: fastest([p for p in points if p.sizes["n"] == max(q.sizes["n"] for q in points)])
             for access, points in found.items()}
 
 
-def _roof(part: Part, cached: bool) -> float | None:
-    """GB/s of the memory that holds the arrays: of a copy from DRAM, or of the L2."""
-    whole = part.roofs.of_threads(None)
-    roof = whole.levels().get("L2") if cached else whole.copy() or whole.dram()
-    return roof.value if roof else None
-
-
 def _predicted(part: Part | None, access: Access, counts: dict[Access, Count], cached: bool = False) -> float | None:
     """Useful GB/s if only the bytes of the sectors count."""
-    roof = _roof(part, cached) if part else None
-    return roof / counts[access].moved if roof and access in counts else None
+    roof = part.at_level("L2" if cached else "DRAM", access.kernel.split("/")[1]) if part else None
+    return roof.value / counts[access].moved if roof and access in counts else None
 
 
 def _by_lines(part: Part, p: Point) -> float | None:
     """Useful GB/s on a CPU if only the bytes of the lines count."""
-    roof, moved = part.roofs.of_threads(p.threads).dram(), p.counters.get("bytes_dram_model")
+    roof, moved = part.dram(p.kernel.family, p.threads), p.counters.get("bytes_dram_model")
     return roof.value * p.counters["bytes_min"] / moved if roof and moved else None
 
 
@@ -448,11 +441,11 @@ def _cpu(view: View, cpu: dict) -> list[Figure]:
         for (w, some), look in zip(series.items(), style.SERIES):
             known = [(a.stride, x) for a in some if (x := _by_lines(view.cpu, cpu[a]))]
             ax.plot([x for x, _ in known], [y for _, y in known], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
-    held = any(_footprint(p) <= _cache(view.cpu) for p in points)
+    held = any(_is_cached(view.cpu, p) for p in points)
     caption = "Every k-th element read and written on the CPU, whose lines have 64\u00a0bytes, by bytes per element"
     caption += "; its last cache holds some of these arrays. " if held else ". "
     if any(_by_lines(view.cpu, p) for p in points):
-        caption += "Dashed: the measured bandwidth of reading over the lines’ bytes for each useful one. "
+        caption += f"Dashed: {words.rate_of(view.cpu.dram(STRIDED, points[0].threads))}, over the lines’ bytes for each useful one. "
     caption += words.provenance(view.cpu, points)
     return [Figure(f"{view.name}_cpu", rows, draw, caption, "Line plot of the CPU's useful bandwidth over the stride.", height=58, half=True)]
 
@@ -464,7 +457,7 @@ def _tables(view: View, counts: dict) -> list[Table]:
         points = [p for p in whole_machine(_ours(part.timed())) if p.value]
         rows = []
         for p in points:
-            cached = _footprint(p) <= _cache(part)
+            cached = _is_cached(part, p)
             row = _row(part if part.side == "gpu" else None, _access(p), p, counts if part.side == "gpu" else {}, cached)
             rows.append(row if part.side == "gpu" else row | {"predicted": _by_lines(part, p)})
         if rows:

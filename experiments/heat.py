@@ -1,10 +1,11 @@
-"""What the heat equation shows: rates beside the bound of one step a pass, the gain of deeper passes, the order of the error."""
+"""What the heat equation shows: rates beside what memory allows one step a pass, the gain of deeper passes, the order of the error."""
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from math import log10, log2
 from statistics import linear_regression
 
+from report.data.roofs import Share, share
 from report.experiment import (FAILS, HOLDS, Column, Figure, Ladder, Part, Point, Section, Table, View, build, fastest,
                                numbers, whole_machine, words)
 from report.sections import ladders
@@ -40,20 +41,28 @@ def _rated(view: View, part: Part) -> Part:
 
 
 def _ladder(view: View, part: Part) -> Ladder | None:
-    """At the size with the most kernels, the largest of those."""
-    rated, kernels = _rated(view, part), defaultdict(set)
+    """At a size with several kernels: of those whose field no cache holds, as the question is about memory, the one with the
+    most kernels, the largest of these."""
+    rated, found = _rated(view, part), defaultdict(list)
     for p in rated.timed():
-        kernels[p.size_key].add(p.kernel.name)
+        found[p.size_key].append(p)
+    kernels = {key: len({p.kernel.name for p in points}) for key, points in found.items()}
     if not kernels:
         return None
-    size = max(kernels, key=lambda key: (len(kernels[key]), dict(key)["n"], dict(key)["steps"]))
+    size = max(kernels, key=lambda key: (kernels[key] > 1, part.level(found[key][0]) == "DRAM", kernels[key], dict(key)["n"], dict(key)["steps"]))
     return build(rated, view.settings["family"], view.settings["type"], dict(size))
 
 
-def _bound(part: Part, threads: int | None = None) -> float | None:
-    """GCell/s of a pass of one step at the bandwidth of a copy."""
-    copy = part.roofs.of_threads(threads).copy()
-    return copy.value / STEP_BYTES if copy else None
+def _bound(part: Part, p: Point) -> float | None:
+    """GCell/s of a pass of one step at the roof of the memory that holds the field."""
+    roof = part.memory(p)
+    return roof and roof.value / STEP_BYTES
+
+
+def _share(part: Part, p: Point) -> Share | None:
+    """Of that roof what a point would take if each of its steps read and wrote every cell."""
+    roof, low_high = part.memory(p), p.interval
+    return share(p.value * STEP_BYTES, low_high and tuple(x * STEP_BYTES for x in low_high), roof) if roof else None
 
 
 @dataclass(frozen=True)
@@ -89,12 +98,14 @@ def _orders(view: View, part: Part) -> list[Order]:
 
 def _finding(ladder: Ladder) -> str:
     """The best pass of one step beside its bound, and what several steps a pass make of it."""
-    part, bound = ladder.part, _bound(ladder.part)
+    part = ladder.part
     several = [r.point for r in ladder.own if r.point.tunables.get(DEPTH)]
     best = fastest([r.point for r in ladder.own if r.point not in several]) or ladder.fastest.point
     text = f"{_at(best)} on the {part.side.upper()}, one step a pass reaches {numbers.rate(best)} ({best.kernel.title})"
-    if bound:
-        text += f", {_of(best.value, bound)} the {numbers.in_metric(bound, best.metric)} that the bandwidth of a copy allows"
+    bound = _bound(part, best)
+    if found := _share(part, best):
+        allowed = f"the {numbers.in_metric(bound, best.metric)} that {words.rate_of(found.roof)} allows"
+        text += f", {words.of_roof(found, allowed)}{_kept(part, best) if found.exceeds else ''}"
     if several:
         deep = fastest(several)
         text += f"; {deep.kernel.title}, with {_depth(deep):.0f} steps a pass, reaches {numbers.rate(deep)}"
@@ -105,10 +116,6 @@ def _finding(ladder: Ladder) -> str:
 def _at(p: Point) -> str:
     """'At N = 8192 and 24 steps'."""
     return f"At N\u00a0=\u00a0{numbers.grouped(p.n)} and {p.sizes['steps']:.0f} steps"
-
-
-def _of(value: float, bound: float) -> str:
-    return f"{numbers.percent(value / bound)} of" if value <= bound else "more than"
 
 
 def _depth(p: Point) -> float:
@@ -148,7 +155,7 @@ def _size(p: Point) -> str:
 
 def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
-    bound = _bound(part)
+    bound = _bound(part, p)
     return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": _size(p), "gcells_per_s": p.value, "low": low,
             "high": high, "bound_of_one_step": bound, "of_bound": p.value / bound if bound else None, "threads": p.threads,
             "joules": p.joules, "run": part.run.path.name}
@@ -164,7 +171,7 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
         left = max(text_width(_label(part, p), style.SMALL) for part, p in bars) / style.POINTS_OF_MM + 3
         ax = style.axes(fig, left, 9, 27, 6)
         ax.set_xscale("log")
-        values = [p.value for _, p in bars] + [b for x in made if (b := _bound(x.part))]
+        values = [p.value for _, p in bars] + [b for part, p in bars if (b := _bound(part, p))]
         ax.set_xlim(min(values) / 1.8, max(values) * 1.5)
         ax.set_ylim(len(bars) - 0.4, -0.6)
         ax.set_yticks([])
@@ -180,18 +187,30 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
         first = 0
         for ladder in made:
             last = first + len(ladder.own)
-            if bound := _bound(ladder.part):
+            if bound := _bound(ladder.part, ladder.fastest.point):
                 ax.plot([bound] * 2, [first - 0.45, last - 0.55], color=style.ALERT, linewidth=1.1, linestyle=(0, (2, 1)))
             first = last
     caption = ("Cells stepped in a second by each kernel in its fastest variant, and how many times that is what a pass of one step "
-               f"is bound to (dashed: the measured bandwidth of a copy over {STEP_BYTES}\u00a0bytes). {_provenance(made)}")
+               f"is bound to (dashed: {_roof_text(made)}, over {STEP_BYTES}\u00a0bytes). {_provenance(made)}")
+    beyond = [_label(part, p) for part, p in bars if (found := _share(part, p)) and found.exceeds]
     return Figure(f"{view.name}_rates", [_row(part, p) for part, p in bars], draw, caption,
-                  f"Bars of the rates of {words.counted(len(bars), 'kernel')}: only temporal blocking passes the dashed bound.",
+                  f"Marks of the rates of {words.counted(len(bars), 'kernel')}. Beyond the dashed bound: {words.joined(beyond) or 'none'}.",
                   height=15 + 5.5 * len(bars), half=True)
 
 
 RATE, OF_BOUND = 34, 74
 """Where the columns right of the bars end, points."""
+
+
+def _kept(part: Part, p: Point) -> str:
+    """Why a pass of one step may be faster than a copy."""
+    size = part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_all_bytes") or 0
+    share = size / p.counters["bytes_min"] if p.counters.get("bytes_min") else 0
+    return f" (the last cache can keep {numbers.percent(share)} of the field from pass to pass)" if 0 < share < 1 else ""
+
+
+def _roof_text(made: list[Ladder]) -> str:
+    return words.joined(list(dict.fromkeys(words.rate_of(roof) for x in made if (roof := x.part.memory(x.fastest.point))))) or "no roof"
 
 
 def _label(part: Part, p: Point) -> str:
@@ -202,7 +221,7 @@ def _label(part: Part, p: Point) -> str:
 def _mark_row(ax, i: int, part: Part, p: Point) -> None:
     from report.draw import style
     style.row_mark(ax, i, p.value, p.interval, style.SIDE_COLOUR[part.side])
-    bound = _bound(part)
+    bound = _bound(part, p)
     texts = ((-4, "right", _label(part, p), 0), (RATE, "right", numbers.significant(p.value), 1),
              (OF_BOUND, "right", numbers.times(p.value / bound) if bound else "", 1))
     for shift, side, text, x in texts:
@@ -229,7 +248,7 @@ def _depths(view: View, part: Part) -> list[Figure]:
     depths = sorted({_depth(p) for p in points})
     if len(depths) < 2:
         return []
-    bound = _bound(part)
+    bound = _bound(part, points[0])
 
     def draw(fig) -> None:
         ax = style.axes(fig, 14, 9, 22, 2)

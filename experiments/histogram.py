@@ -6,7 +6,7 @@ from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Tab
                                whole_machine, words)
 from report.sections import by_size, ladders
 
-ROOF, SHARE = "read", "percent"
+SHARE = "percent"
 
 
 def section(view: View) -> Section | None:
@@ -15,7 +15,7 @@ def section(view: View) -> Section | None:
         return None
     return Section(" ".join([*map(_finding, made), *(_spread(view, x) for x in made)]).strip(), ladders=made,
                    figures=[_figure(view, x) for x in made],
-                   tables=[by_size.table(view, x, ROOF) for x in made],
+                   tables=[by_size.table(view, x) for x in made],
                    appendix=[*(x for ladder in made for x in ladders.missing(ladder)), *(t for x in made for t in _data(view, x))])
 
 
@@ -58,7 +58,7 @@ def _by_kernel(points: list[Point]) -> dict[str, list[Point]]:
 
 
 def _finding(made: Ladder) -> str:
-    return by_size.finding(made, ROOF, "the rate of reading").replace(" elements ", " values spread evenly ", 1)
+    return by_size.finding(made).replace(" elements ", " values spread evenly ", 1)
 
 
 def _spread(view: View, made: Ladder) -> str:
@@ -83,7 +83,7 @@ def _row(part: Part, p: Point) -> dict:
 
 def _figure(view: View, made: Ladder) -> Figure:
     from report.draw import lines, style
-    part, points, top = made.part, _swept(view, made.part), by_size.roof(made.part, ROOF)
+    part, points, top = made.part, _swept(view, made.part), made.part.memory(made.fastest.point)
     series = list(_by_kernel(points).values())[:style.MOST]
 
     def draw(fig) -> None:

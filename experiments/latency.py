@@ -192,7 +192,7 @@ def _little_words(curves: list[Curve]) -> list[str]:
 def _share_words(view: View, curves: list[Curve]) -> list[str]:
     """What each multiprocessor must have under way for its share of the bandwidth of memory."""
     curve = next((c for c in curves if c.part.side == "gpu" and _is_walk(c) and c.title.endswith("memory")), None)
-    roof, sms = (view.gpu.roofs.dram(), view.gpu.run.context.get("gpu_sm_count")) if curve else (None, None)
+    roof, sms = (view.gpu.dram(curve.points[0].kernel.family), view.gpu.run.context.get("gpu_sm_count")) if curve else (None, None)
     if not roof or not sms:
         return []
     share = roof.value / sms

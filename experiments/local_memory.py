@@ -46,9 +46,8 @@ def _rates(view: View, timed: list[Point]) -> str:
     places = {place: fastest([p for p in points if _place(p) == place]) for place in sorted(map(_place, points))}
     others = [p for p in places.values() if p is not best]
     text = f"With an array of {_keys(best):.0f} elements the fastest place is {_place(best)} with {numbers.rate(best)}"
-    roof = view.gpu.roofs.dram()
-    if roof:
-        text += f", {numbers.percent(_memory(best) / roof.value)} of what {roof.label} can move"
+    share = view.gpu.roofs.share(best, view.gpu.memory(best))
+    text += f", {words.of_memory(share)}" if share else ""
     if others:
         ratios = judge({_place(p): ratio(p, best) for p in others})
         slower = [f"{numbers.times(ratios[_place(p)].value)} ({_place(p)})" for p in sorted(others, key=lambda p: -p.value)]
@@ -60,11 +59,6 @@ def _place(p: Point) -> str:
     """'local memory', 'shared memory, by key'."""
     layout = str(p.tunables.get(LAYOUT, "")).replace("_", " ")
     return f"{p.kernel.title}, {layout}" if layout else p.kernel.title
-
-
-def _memory(p: Point) -> float:
-    """GB/s of keys read and written."""
-    return 2 * ELEMENT * p.value
 
 
 def _compiled(view: View, timed: list[Point]) -> str:
@@ -118,7 +112,7 @@ def _series(timed: list[Point]) -> dict[str, list[Point]]:
 def _figure(view: View, timed: list[Point]) -> Figure:
     series = _series(timed)
     points = [p for line in series.values() for p in line]
-    roof = view.gpu.roofs.dram()
+    roof = view.gpu.dram(points[0].kernel.family)
 
     def draw(fig) -> None:
         from report.draw import lines, style

@@ -41,8 +41,9 @@ def _threads(p: Point) -> float:
 
 def _roof(part: Part, p: Point):
     """The peak of multiply-adds, or the bandwidth of memory, for as many threads as the point has on a CPU."""
-    roofs = part.roofs.of_threads(p.threads) if part.side == "cpu" else part.roofs
-    return roofs.peak("fp32") if p.kernel.family == CHAINS else roofs.dram()
+    if p.kernel.family != CHAINS:
+        return part.dram(p.kernel.family, p.threads)
+    return (part.roofs.of_threads(p.threads) if part.side == "cpu" else part.roofs).peak("fp32")
 
 
 def _share(part: Part, p: Point) -> float | None:
@@ -147,7 +148,7 @@ def _growth_words(part: Part | None, growth: dict[str, list[Point]]) -> list[str
             text += f", 1/{numbers.grouped(roof.value / first.value)} of the {'peak' if first.kernel.family == CHAINS else 'bandwidth'}"
             enough = _enough(part, points, SATURATES, roof.value)
             text += f"; {numbers.percent(SATURATES)} takes {numbers.grouped(_threads(enough))} threads" if enough else (
-                f"; {numbers.grouped(_threads(points[-1]))} reach {numbers.percent(_share(part, points[-1]))}")
+                f"; {numbers.grouped(_threads(points[-1]))} reach {numbers.share(_share(part, points[-1]))}")
         texts.append(words.sentence(text))
     return texts
 
@@ -412,11 +413,6 @@ def _team_figure(view: View, team: dict[str, list[Point]]) -> list[Figure]:
                    "Log-log line plot of the gain over the number of threads.", height=60, half=True)]
 
 
-def _share_text(share: float) -> str:
-    """No number where the rate exceeds its roof."""
-    return numbers.percent(share) if share <= 1 else f"> {numbers.percent(1)}"
-
-
 def _tables(view: View) -> list[Table]:
     made = []
     for part in view.timed_parts:
@@ -427,7 +423,7 @@ def _tables(view: View) -> list[Table]:
                    Column("each", "chains", lambda v: f"{v:g}"),
                    Column("cpu_threads", "threads", lambda v: f"{v:g}"),
                    Column("shared_bytes_added", "shared added", numbers.binary), Column("value", "rate", numbers.significant),
-                   Column("unit", "unit", right=False), Column("share", "of the roof", _share_text))
+                   Column("unit", "unit", right=False), Column("share", "of the roof", numbers.share))
         known = [c for c in columns if any(r.get(c.key) for r in rows)]
         if rows:
             made.append(Table(f"{view.name}_{part.side}_points", f"Parallelism on the {part.side.upper()}: every point. "

@@ -3,18 +3,15 @@
 from report.experiment import Ladder, Section, View, numbers
 from report.sections import by_size
 
-ROOF = "read"
-"""In the label of the roof: nothing is written but the sum. A CPU's roof of reading is labelled as its memory is."""
-
 
 def section(view: View) -> Section | None:
     s = view.settings
     made = [x for part in (view.gpu, view.cpu) if (x := by_size.ladder(part, s["family"], s["type"]))]
     if not made:
         return None
-    return Section(" ".join([*(by_size.finding(x, ROOF, "the rate of reading") for x in made), *map(_steps, made)]).strip(),
-                   ladders=made, figures=[by_size.figure(view, x, ROOF, "of the sum, 4 bytes for each element") for x in made],
-                   tables=[by_size.table(view, x, ROOF) for x in made],
+    return Section(" ".join([*(by_size.finding(x) for x in made), *map(_steps, made)]).strip(),
+                   ladders=made, figures=[by_size.figure(view, x, "of the sum, 4 bytes for each element") for x in made],
+                   tables=[by_size.table(view, x) for x in made],
                    appendix=[x for ladder in made for x in by_size.appendix(view, ladder)])
 
 

@@ -2,7 +2,6 @@
 
 from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, best_variants, fastest, judge,
                                numbers, ratio, whole_machine, words)
-from report.sections import by_size
 
 GIB = 2**30
 DEPTH = 16
@@ -84,16 +83,15 @@ def _steps_text(view: View, steps: list[Point], gains: dict[str, Ratio]) -> list
 
 
 def _best_text(view: View, points: list[Point], steps: list[Point]) -> list[str]:
-    """The fastest of all beside the roof of a copy and the libraries."""
+    """The fastest of all beside memory's roof and the libraries."""
     here = _here(points, steps)
     own, peers = ([p for p in here if p.kernel.is_library == x] for x in (False, True))
     best, peer = fastest(own), fastest(peers)
     if best is None:
         return []
     text = f"The fastest kernel there is {best.kernel.title} with {numbers.bandwidth(best.gbytes)}"
-    roof = by_size.roof(view.gpu, "copy", best)
-    if roof and not by_size.is_cached(view.gpu, best):
-        text += f", {words.of_roof(view.gpu.roofs.share(best, roof), f'what a copy reaches ({numbers.bandwidth(roof.value)})')}"
+    share = view.gpu.roofs.share(best, view.gpu.memory(best))
+    text += f", {words.of_memory(share)}" if share else ""
     if peer:
         text += f"; the fastest library, {peer.kernel.title}, reaches {numbers.bandwidth(peer.gbytes)}"
     return [f"{text}."]
@@ -152,7 +150,7 @@ def _figure(view: View, part: Part | None, points: list[Point]) -> list[Figure]:
     shown = [x for x in series.values() if not x[0].kernel.is_library or x is best or part.side == "cpu"][:style.MOST]
     if len({_area(p) for x in shown for p in x}) < 2:
         return []
-    roof = by_size.roof(part, "copy" if part.side == "gpu" else "triad", shown[0][0])
+    roof = part.dram(view.settings["family"])
 
     def dot(p: Point):
         row = _row(part, p)

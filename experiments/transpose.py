@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from report.data.roofs import Roof
 from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, numbers, whole_machine,
                                words)
 from report.sections import ladders
@@ -30,10 +31,9 @@ def section(view: View) -> Section | None:
 # Data
 
 
-def _copy(part: Part, threads: int | None = None) -> float | None:
-    """GB/s of the fastest copy."""
-    copy = part.roofs.of_threads(threads).copy()
-    return copy.value if copy else None
+def _roof(ladder: Ladder) -> Roof | None:
+    """Of the memory that the ladder's matrices are in, for the threads of its fastest kernel."""
+    return ladder.part.memory(ladder.fastest.point)
 
 
 def _requests(view: View) -> list[dict]:
@@ -69,10 +69,9 @@ def _few(number: float) -> str:
 
 def _finding(ladder: Ladder) -> str:
     part, best, first = ladder.part, ladder.fastest.point, ladder.own[0].point if ladder.own else ladder.rungs[0].point
-    copy = _copy(part)
+    share = part.roofs.share(best, part.memory(best))
     text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {_named(best)} with {numbers.rate(best)}"
-    if copy:
-        text += f", {_share(best.value, copy)} the {numbers.bandwidth(copy)} of a copy"
+    text += f", {words.of_memory(share)}" if share else ""
     if best.kernel != first.kernel:
         text += f" and {numbers.times(best.value / first.value)} the rate of {_named(first)}"
     peer = ladder.best_peer
@@ -83,10 +82,6 @@ def _finding(ladder: Ladder) -> str:
 def _named(p: Point) -> str:
     """'naive on one thread'."""
     return f"{p.kernel.title} on one thread" if p.kernel.side == "cpu" and p.threads == 1 else p.kernel.title
-
-
-def _share(value: float, copy: float) -> str:
-    return f"{numbers.percent(value / copy)} of" if value <= copy else "more than"
 
 
 def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
@@ -106,9 +101,9 @@ def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
 
 def _row(part: Part, p: Point, requests: list[dict]) -> dict:
     low, high = p.interval or (None, None)
-    copy, counts = _copy(part), _of(requests, p) if part.side == "gpu" else {}
+    roof, counts = part.memory(p), _of(requests, p) if part.side == "gpu" else {}
     return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "gbytes_per_s": p.value, "low": low,
-            "high": high, "copy": copy, "of_copy": p.value / copy if copy else None, "threads": p.threads,
+            "high": high, "roof": roof and roof.value, "roof_label": roof and roof.label, "of_roof": roof and p.value / roof.value, "threads": p.threads,
             **{key: counts.get(key) for key, _ in COUNTED}, "run": part.run.path.name}
 
 
@@ -131,7 +126,7 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
         right = (max(places.values(), default=64) + 6) / style.POINTS_OF_MM
         ax = style.axes(fig, left, 9, right, 9)
         ax.set_xscale("log")
-        values = [p.value for _, p in bars] + [c for x in made if (c := _copy(x.part))]
+        values = [p.value for _, p in bars] + [roof.value for x in made if (roof := _roof(x))]
         ax.set_xlim(min(values) / 1.8, max(values) * 1.3)
         ax.set_ylim(len(bars) - 0.4, -0.6)
         ax.set_yticks([])
@@ -142,17 +137,18 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
         first = 0
         for ladder in made:
             last = first + len(ladder.rungs)
-            if copy := _copy(ladder.part):
-                ax.plot([copy] * 2, [first - 0.45, last - 0.55], color=style.ALERT, linewidth=1.1, linestyle=(0, (2, 1)))
+            if roof := _roof(ladder):
+                ax.plot([roof.value] * 2, [first - 0.45, last - 0.55], color=style.ALERT, linewidth=1.1, linestyle=(0, (2, 1)))
             first = last
-        heads = [("GB/s", 34, 3), ("of copy", 64, 3), *((title, places[key], 3) for key, title in counted)]
+        heads = [("GB/s", 34, 3), ("of roof", 64, 3), *((title, places[key], 3) for key, title in counted)]
         for name, keys in (("sectors", counted[:2]), ("wavefronts", counted[2:])):
             heads += [(name, places[keys[-1][0]], 11)] if keys else []
         for text, shift, up in heads:
             ax.annotate(text, (1, 1), xycoords="axes fraction", xytext=(shift, up), textcoords="offset points", ha="right", size=style.SMALL,
                         color=style.GREY)
     sizes = " ".join(f"{x.part.side.upper()}, {x.size_text}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
-    text = "The transpose’s kernels in their fastest variants, libraries as open diamonds; dashed: the measured bandwidth of a copy. "
+    tops = [words.rate_of(roof) for x in made if (roof := _roof(x))]
+    text = f"The transpose’s kernels in their fastest variants, libraries as open diamonds; dashed: {words.joined(tops) or 'no roof'}. "
     if counted:
         text += ("Counted by the emulator: sectors of 32\u00a0bytes for a request to global memory, wavefronts for one to shared memory; a "
                  "request of 4-byte accesses takes at least 4 and 1, of 16-byte ones 16 and 4. ")
@@ -164,7 +160,7 @@ def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) 
     from report.draw import style
     style.row_mark(ax, i, p.value, p.interval, style.SIDE_COLOUR[part.side], p.kernel.is_library)
     texts = [(-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
-             (64, "right", numbers.share(row["of_copy"]) if row["of_copy"] else "", 1)]
+             (64, "right", numbers.share(row["of_roof"]) if row["of_roof"] else "", 1)]
     texts += [(shift, "right", _few(row[key]) if row[key] is not None else "–", 1)
               for key, shift in places.items() if part.side == "gpu"]
     for shift, side, text, x in texts:
@@ -230,8 +226,9 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
     for p in whole_machine(ladder.part.timed(view.settings["family"])):
         groups[p.kernel.name, p.size_key].append(p)
     points = [p for group in groups.values() if len(group) > 1 or group[0].n is None for p in sorted(group, key=lambda p: -p.value)]
-    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants and rectangles on the {ladder.part.side.upper()}. "
+    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants and rectangles on the {ladder.part.side.upper()}; of the roof: of the memory "
+                  "that holds both matrices. "
                   f"{words.provenance(ladder.part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
-                      Column("gbytes_per_s", "rate", numbers.bandwidth), Column("of_copy", "of a copy", numbers.percent)),
+                      Column("gbytes_per_s", "rate", numbers.bandwidth), Column("of_roof", "of the roof", numbers.share)),
                   [_row(ladder.part, p, []) for p in points])] if points else []

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 
-from report.data.roofs import Roof
 from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, build, fastest, judge,
                                numbers, ratio, whole_machine, words)
 from report.sections import ladders
@@ -34,13 +33,8 @@ def _cache(part: Part) -> float:
 
 def _dram(part: Part, points: list[Point]) -> list[Point]:
     """Those of the largest size, if that is more than the last-level cache holds."""
-    largest = max((p.n for p in points if p.n * BYTES > _cache(part)), default=None)
+    largest = max((p.n for p in points if part.level(p, p.n * BYTES) == "DRAM"), default=None)
     return [p for p in points if p.n == largest]
-
-
-def _memory(part: Part, p: Point | None = None) -> Roof | None:
-    """DRAM's roof for the point's threads, or for all."""
-    return part.roofs.of_threads(p.threads if p and part.side == "cpu" else None).dram()
 
 
 def _finding(ladder: Ladder) -> str:
@@ -50,9 +44,9 @@ def _finding(ladder: Ladder) -> str:
     best, first = fastest(points), min(points, key=lambda p: p.value, default=None)
     if best is None:
         return ""
-    share = part.roofs.share(best, _memory(part, best))
+    share = part.roofs.share(best, part.memory(best))
     text = f"With {numbers.grouped(best.n)} elements the fastest kernel on the {part.side.upper()} is {best.title} with {numbers.rate(best)}"
-    text += f", {words.of_roof(share, f'the measured DRAM bandwidth ({numbers.bandwidth(share.roof.value)})')}" if share else ""
+    text += f", {words.of_memory(share)}" if share else ""
     low = min(ladder.points, key=lambda p: (p.kernel.order, -(p.n or 0)))
     if low.kernel != best.kernel and low is not first:
         text += f"; {low.kernel.title} reaches {numbers.rate(low)} at its largest size"
@@ -116,7 +110,7 @@ def _figure(view: View, part: Part) -> Figure:
     family = view.settings["family"]
     series = _series(part, family)
     points = [p for line in series.values() for p in line]
-    roof = _memory(part)
+    roof = part.dram(family)
 
     def draw(fig) -> None:
         ax = style.axes(fig, 14, 9, 26, 2)

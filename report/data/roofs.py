@@ -2,7 +2,11 @@
 variant of the instructions reached in any run of that machine, with the range of its runs, its clock and its provenance.
 
 A resource is a level of memory, whatever moves its bytes (reading, copying, triads; streaming or not), or the arithmetic
-of one data type, however wide its instructions are. A copy's rate is a roof of its own where a copy is what is asked for.
+of one data type, however wide its instructions are.
+
+What a kernel that memory binds is judged by is chosen by one rule, `Part.memory`: the level that holds its operands
+(`holding`), and at that level the pattern that writes as large a part of its bytes as the kernel's problem must
+(`written`, `Roofs.memory`): what reads alone is judged by reading, what writes as much as it reads by a copy.
 
 A GPU is its board. Boards of one model are not mixed: what a board has no roof of its own for is judged by the best of the
 others, and `Roofs.note` says so. A CPU is its name, its cores and its host's GPU, recorded or measured here: a name alone
@@ -27,6 +31,14 @@ SAME_CLOCK = 0.005
 """Clocks that differ by less are one."""
 ON_THE_SM_CLOCK = ("L1", "SHARED")
 """Levels of a GPU's memory that the multiprocessors' clock drives. The L2 and DRAM have clocks of their own."""
+WRITTEN = {"COPY": 1 / 2, "TRIAD": 1 / 3}
+"""The part of its bytes that a pattern writes, by the word in its label. Every other pattern only reads."""
+ALIKE = 0.02
+"""Parts written that differ by less are one: edges, sums of blocks."""
+CACHES = {"cpu": (("L1", "cpu_l1d_bytes"), ("L2", "cpu_l2_bytes"), ("L3", "cpu_l3_bytes")), "gpu": (("L2", "gpu_l2_bytes"),)}
+"""Caches that may hold a kernel's operands from call to call, nearest first, and the context's key of the size of one."""
+ALL = {"L3": "cpu_l3_all_bytes"}
+"""Of a cache that several cores share, the key of the size of all of them."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,11 @@ class Roof:
     def resource(self) -> str:
         """What it is a roof of: a level of memory, or the arithmetic of a data type."""
         return self.level if self.is_bandwidth else f"{self.type} arithmetic"
+
+    @property
+    def written(self) -> float:
+        """The part of its bytes that the pattern writes."""
+        return next((WRITTEN[w] for w in _words(self.label) if w in WRITTEN), 0.0)
 
     @property
     def spread(self) -> float:
@@ -179,10 +196,15 @@ class Roofs:
     def dram(self, measured: bool = True) -> Roof | None:
         return self.levels(measured).get("DRAM")
 
-    def copy(self, level: str = "DRAM") -> Roof | None:
-        """The highest rate of a copy, streaming or not: for what reads as much as it writes."""
-        copies = [r for r in self.all if r.measured and r.is_bandwidth and r.level == level and "COPY" in _words(r.label)]
-        return max(copies, key=lambda r: (r.value, r.label), default=None)
+    def memory(self, level: str, written: float | None) -> Roof | None:
+        """The roof of a level of memory for what writes that part of its bytes: the highest of the measured pattern that
+        writes the largest part not above it, else of the one that writes least; the highest of all where it is unknown."""
+        found = [r for r in self.all if r.measured and r.is_bandwidth and r.level == level]
+        if written is not None and found:
+            parts = {r.written for r in found}
+            pattern = max((x for x in parts if x <= written + ALIKE), default=min(parts))
+            found = [r for r in found if r.written == pattern]
+        return max(found, key=lambda r: (r.value, r.label), default=None)
 
     @property
     def clock_mhz(self) -> float | None:
@@ -223,6 +245,25 @@ class Roofs:
             return None
         roofs = self.of_threads(point.threads if point.kernel.side == "cpu" else None)
         return self.share(point, roofs.peak(point.kernel.type))
+
+
+def holding(context: Mapping, side: str, bytes_: float | None, threads: int = 1) -> str:
+    """The level of memory that so many bytes are in from call to call: the nearest cache whose size in the run's context is
+    enough, with those of all threads together on a CPU; else DRAM, as where the bytes are unknown."""
+    for level, key in CACHES[side] if bytes_ else ():
+        size = context.get(key) or 0
+        size *= min(threads, context.get("cpu_cores") or threads) if side == "cpu" else 1
+        if bytes_ <= min(size, context.get(ALL.get(level)) or size):
+            return level
+    return "DRAM"
+
+
+def written(points: Iterable[Point], family: str) -> float | None:
+    """The part of the compulsory bytes that a problem writes: the least that any of its kernels declares to store, of a run's
+    points on either side, timed or counted. None where no kernel declares it."""
+    known = [min(p.counters["bytes_declared_stored"] / p.counters["bytes_min"], 1.0) for p in points
+             if p.kernel.family == family and p.counters.get("bytes_min") and "bytes_declared_stored" in p.counters]
+    return min(known, default=None)
 
 
 def clock_of(point: Point) -> float | None:

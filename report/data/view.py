@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from report.data import counted
 from report.data.companions import EmulatorFile, WrongResults
 from report.data.records import (COLD, HOT, HazardFile, Machine, Point, Reference, Run, SIDE_NAME)
-from report.data.roofs import Roofs
+from report.data.roofs import Roof, Roofs, holding, written
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,24 @@ class Part:
         name = "/".join(part for part in point.name.split("/") if not part.startswith("mode:"))
         found = self.counters.get(point.name) or self.counters.get(name) or {}
         return found if counted.are_of_one_call(found, point.flops) else {}
+
+    def level(self, point: Point, bytes_: float | None = None) -> str:
+        """Of the memory that a point's operands are in from call to call; `bytes_`: if they are more than the compulsory ones."""
+        return holding(self.run.context, self.side, bytes_ or point.counters.get("bytes_min"), point.threads)
+
+    def memory(self, point: Point, bytes_: float | None = None) -> Roof | None:
+        """The roof that judges a point which memory binds, for its number of threads: of the level that holds its operands, by
+        the pattern of its problem. None where that level was not measured."""
+        return self.at_level(self.level(point, bytes_), point.kernel.family, point.threads)
+
+    def dram(self, family: str, threads: int | None = None) -> Roof | None:
+        """The roof of DRAM by the pattern of a problem, for so many threads of a CPU (None: all)."""
+        return self.at_level("DRAM", family, threads)
+
+    def at_level(self, level: str, family: str, threads: int | None = None) -> Roof | None:
+        """The same of any level."""
+        roofs = self.roofs.of_threads(threads if self.side == "cpu" else None)
+        return roofs.memory(level, written(self.run.points, family))
 
     def dram_intensity(self, point: Point) -> float | None:
         """FLOP per byte moved to or from DRAM, by the hardware counters."""

@@ -3,7 +3,6 @@ largest size with what the requested bytes allow."""
 
 from __future__ import annotations
 
-from report.data.roofs import Roof
 from report.experiment import Column, Figure, Ladder, Part, Point, Table, View, build, numbers, words
 from report.sections import ladders
 
@@ -21,43 +20,22 @@ def ladder(part: Part | None, family: str, type_: str) -> Ladder | None:
     return build(part, family, type_, max(kernels, key=lambda n: (len(kernels[n]), n))) if kernels else None
 
 
-def roof(part: Part, word: str, p: Point | None = None) -> Roof | None:
-    """The rate of a copy where `word` is 'copy' and one was measured, else DRAM's roof; for as many threads as the point has."""
-    roofs = part.roofs.of_threads(p.threads if p and part.side == "cpu" else None)
-    return (roofs.copy() if word == "copy" else None) or roofs.dram()
-
-
-def _is_named(top: Roof, word: str) -> bool:
-    """Whether the roof is one of what the word says: a CPU's roof of reading is labelled as its memory is."""
-    label = top.label.lower()
-    return word in label or word == "read" and "copy" not in label and "triad" not in label
-
-
 def requested(p: Point) -> float | None:
     """Bytes that the code asks memory for, for each element."""
     c = p.counters
     return (c["bytes_declared_loaded"] + c.get("bytes_declared_stored", 0)) / p.n if "bytes_declared_loaded" in c and p.n else None
 
 
-def is_cached(part: Part, p: Point) -> bool:
-    """Whether the last-level cache holds all operands."""
-    cache = part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_bytes") or 0
-    return (p.counters.get("bytes_min") or 0) <= cache
-
-
 # Words
 
 
-def finding(made: Ladder, word: str, rate: str) -> str:
-    """The fastest kernel beside the roof and the library. `rate`: 'the rate of a copy'."""
+def finding(made: Ladder) -> str:
+    """The fastest kernel beside the roof of the memory that holds the array, and beside the library."""
     best, part = made.fastest, made.part
-    share = part.roofs.share(best.point, roof(part, word, best.point))
+    share = part.roofs.share(best.point, part.memory(best.point))
     text = (f"With {numbers.grouped(best.point.n)} elements the fastest kernel on the {part.side.upper()} is {best.point.kernel.title} "
             f"with {numbers.rate(best.point)}")
-    if share and not is_cached(part, best.point):
-        top = numbers.bandwidth(share.roof.value)
-        of = f"{rate} ({top})" if _is_named(share.roof, word) else f"DRAM’s roof ({share.roof.label}, {top})"
-        text += f", {words.of_roof(share, of)}"
+    text += f", {words.of_memory(share)}" if share else ""
     text += "".join(f"; it is {words.speed(r, name)}" for name, r in best.peers.items())
     first = made.own[0].point
     if first is not best.point:
@@ -74,10 +52,10 @@ def row(part: Part, p: Point) -> dict:
             "seconds": p.summary.median, "threads": p.threads, **ladders.state(p), "requested_bytes_per_element": requested(p)}
 
 
-def figure(view: View, made: Ladder, word: str, what: str) -> Figure:
+def figure(view: View, made: Ladder, what: str) -> Figure:
     """Rates by size. `what`: 'of the sum, 4 bytes for each element'."""
     from report.draw import lines, style
-    part, points, top = made.part, made.points, roof(made.part, word)
+    part, points, top = made.part, made.points, made.part.dram(made.problem.family)
     series: dict[str, list[Point]] = {}
     for p in points:
         series.setdefault(p.kernel.title, []).append(p)
@@ -102,11 +80,11 @@ def figure(view: View, made: Ladder, word: str, what: str) -> Figure:
                   f"Line plot of bandwidth over the number of elements for {words.listed(list(shown))}.", height=66, half=True)
 
 
-def table(view: View, made: Ladder, word: str) -> Table:
+def table(view: View, made: Ladder) -> Table:
     """The ladder at one size: what the requested bytes allow and what is reached."""
     part, rows = made.part, []
     for r in made.rungs:
-        top, asked = roof(part, word, r.point), requested(r.point)
+        top, asked = part.memory(r.point), requested(r.point)
         share, least = part.roofs.share(r.point, top), (r.point.counters.get("bytes_min") or 0) / r.point.n
         rows.append(row(part, r.point) | ladders.ratio_row("gain", r.below) | {
             "bound": top.value * least / asked if top and asked else None, "share": share and share.value,
@@ -116,8 +94,8 @@ def table(view: View, made: Ladder, word: str) -> Table:
                Column("share", "of the roof", numbers.share), Column("gain", "gain", numbers.times),
                *(Column(f"over {r.point.kernel.title}", f"over {r.point.kernel.title}", numbers.times) for r in made.peers))
     known = [c for c in columns if any(one.get(c.key) is not None for one in rows)]
-    top = roof(part, word)
-    notes = f"Roof: {top.label}, {numbers.bandwidth(top.value)}{', or that of one thread' if part.side == 'cpu' else ''}. " if top else ""
+    tops = dict.fromkeys(words.rate_of(top) for r in made.rungs if (top := part.memory(r.point)))
+    notes = f"Roof: {words.joined(list(tops))}. " if tops else ""
     notes += "B/element: what the code requests; bound: the roof, if all of that moved through memory. " if any(
         one["bound"] for one in rows) else ""
     return Table(f"{view.name}_{part.side}_ladder", f"The ladder on the {part.side.upper()} at {made.size_text}. {notes}Gain: over the kernel above. "

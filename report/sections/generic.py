@@ -9,7 +9,7 @@ from report.data.records import GBYTES, GFLOPS, Metric
 from report.data.roofs import Roof
 from report.data.view import order
 from report.experiment import COLD, HOT, Column, Figure, Part, Point, Section, Table, View, numbers, words
-from report.sections import by_size, ladders
+from report.sections import ladders
 
 MOST = 6
 """Lines of a figure."""
@@ -46,8 +46,8 @@ def _finding(part: Part) -> str:
     how = words.joined([_of_axis(best, axis) for axis in varied])
     failed = {p.kernel.name for p in part.points if p.failed and p.size_key == size}
     lost = f"; {words.counted(len(failed), 'kernel')} failed there" if failed else ""
-    shares = [words.of_roof(share, f"{roof.label} ({_rate(roof)})") for roof in _judging(part, best)
-              if (share := part.roofs.share(best, roof))]
+    shares = [words.of_memory(share) if roof.is_bandwidth else words.of_roof(share, f"{roof.label} ({_rate(roof)})")
+              for roof in _judging(part, best) if (share := part.roofs.share(best, roof))]
     return (f"At {best.size_text} the fastest of {words.counted(len({p.kernel.name for p in here}), 'kernel')} on the "
             f"{part.side.upper()} is {best.title}{f' ({how})' if how else ''} with {numbers.rate(best)}"
             f"{f', {words.joined(shares)}' if shares else ''}{lost}.")
@@ -57,18 +57,14 @@ def _finding(part: Part) -> str:
 
 
 def _judging(part: Part, p: Point) -> list[Roof]:
-    """What the point can be set beside: the arithmetic of its type for operations; for bytes that no cache holds, DRAM and a
-    copy. Of each the roof of the machine, for the point's threads; those that the run measured, else DRAM's alone."""
+    """What the point can be set beside, for its threads: the arithmetic of its type for operations; for bytes the roof of the
+    memory that holds them."""
     roofs = part.roofs.of_threads(p.threads if part.side == "cpu" else None)
     if p.kernel.is_ceiling:
         return []
     if p.flops and p.metric == GFLOPS:
         return list(filter(None, [roofs.peak(p.kernel.type)])) if not p.does_other_operations else []
-    if not p.gbytes or by_size.is_cached(part, p):
-        return []
-    measured = {r.label for r in part.roofs.own}
-    found = [r for r in filter(None, (roofs.dram(), roofs.copy())) if r.label in measured]
-    return list(dict.fromkeys(found or filter(None, [roofs.dram()])))
+    return list(filter(None, [part.memory(p)])) if p.gbytes else []
 
 
 def _rate(roof: Roof) -> str:
@@ -160,7 +156,7 @@ def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric, roofs: 
 
 def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
-    shares = {f"share of {r.resource if r is not part.roofs.of_threads(r.threads).copy() else 'a copy'}": share.value
+    shares = {f"share of {r.resource}": share.value
               for r in _judging(part, p) if (share := part.roofs.share(p, r))}
     return {"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "mode": p.mode,
             "threads": p.threads if part.side == "cpu" else None, **shares, "metric": p.metric.key, "unit": p.metric.unit, "value": p.value, "low": low, "high": high,

@@ -58,6 +58,9 @@ def method(study: Study) -> list[dict]:
             "arithmetic of a data type. The lowest run is given with it, and a run that measured more than "
             f"{100 * APART:g}\u00a0% less is marked. A GPU is its board; what a board has no roof of its own for is judged by "
             "the best of the other boards of its model, which is said. "
+            "What memory binds is judged by the level that holds its operands by the sizes of the caches, and there by the pattern "
+            "that writes as large a part of its bytes as the problem does: what only reads by reading, what writes as much as it "
+            "reads by a copy, what writes a third by a triad where one was measured, else by reading. "
             "An algorithm that does other operations than those counted (Strassen’s; sums of parts of narrower types) has no share "
             "of a peak. A bound is min(bandwidth × intensity, peak)."),
         blocks.paragraph(
@@ -66,7 +69,8 @@ def method(study: Study) -> list[dict]:
             f"{LIMITS} on the resource is said to limit the kernel; below, it is only the nearest roof. Shares of a GPU’s roofs are "
             "given twice: of the roof, and of the roof at the clock that the kernel ran at, since arithmetic, instruction issue, the "
             "L1 and shared memory slow down with the multiprocessors’ clock; the L2 and DRAM have clocks of their own and are not "
-            f"scaled. The board’s power is a roof, too: from {POWER_LIMITS} of its limit on, a kernel is said to be limited by power. "
+            f"scaled. The board’s power is a roof, too: from {POWER_LIMITS} of its limit on, a kernel whose samples ran at a lowered clock is "
+            "said to be limited by power. "
             "Power and energy are given from energy counters only."),
         blocks.paragraph(
             "Claims. A measured number is compared with what a source states, or with a limit of ours, by its interval. The intervals "

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from report.data.limits import POWER, Use, is_at_power_limit, mean_power
 from report.data.records import Machine, Point
-from report.data.roofs import BEYOND, Share
+from report.data.roofs import BEYOND, WRITTEN, Roof, Share
 from report.data.statistics import TOO_FEW, Ratio
 from report.data.view import Part
 from report.text import numbers
@@ -90,6 +90,19 @@ def share(found: Share | None, digits_only: bool = False) -> str:
     if found.exceeds:
         return "above the roof" if not digits_only else "> 100\u00a0%"
     return numbers.percent(min(found.value, 1.0))
+
+
+def rate_of(roof: Roof) -> str:
+    """'the rate of a copy in DRAM (4.08 TB/s)', with what its label says of its stores, and of one thread where it is."""
+    pattern = {WRITTEN["COPY"]: "a copy in", WRITTEN["TRIAD"]: "a triad in"}.get(roof.written, "reading from")
+    how = " with streaming stores" if "streaming" in roof.label else ""
+    one = " by one thread" if roof.threads == 1 else ""
+    return f"the rate of {pattern} {roof.level.replace('SHARED', 'shared memory')}{how}{one} ({numbers.bandwidth(roof.value)})"
+
+
+def of_memory(found: Share) -> str:
+    """'76 % of the rate of reading from DRAM (4.64 TB/s)'."""
+    return of_roof(found, rate_of(found.roof))
 
 
 def of_roof(found: Share, name: str) -> str:

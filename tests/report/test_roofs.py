@@ -45,8 +45,8 @@ def test_every_variant_of_a_resource_counts(tmp_path):
         run.save(tmp_path)
     for name in "abcd":
         roofs = part_of(tmp_path, name).roofs
-        assert roofs.dram().value == pytest.approx(150, rel=0.01) and roofs.copy().label == "DRAM copy, streaming"
-    assert Roofs().copy() is None
+        assert roofs.dram().value == pytest.approx(150, rel=0.01) and roofs.memory("DRAM", 1 / 2).label == "DRAM copy, streaming"
+    assert Roofs().memory("DRAM", 1 / 2) is None
 
 
 def test_a_file_that_is_found_twice_counts_once(tmp_path):

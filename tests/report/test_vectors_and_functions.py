@@ -59,7 +59,7 @@ def vectors(wide=95.0, counts=(4096, 1024)):
 
 def test_bytes_in_flight_decide_where_wide_and_narrow_are_alike(tmp_path):
     section = section_of(tmp_path, vectors(), VECTORS)
-    assert "100\u202f000\u202f000 elements" in section.finding and "95\u00a0% of the measured DRAM" in section.finding
+    assert "100\u202f000\u202f000 elements" in section.finding and "95\u00a0% of the rate of reading from DRAM" in section.finding
     assert "one load of 16 bytes" in section.finding and "not a significant difference" in section.finding
     assert "one load of 4 bytes reaches 59.9" in section.finding
     drawn(section)
