@@ -1,4 +1,6 @@
-// A function of both sides with a path for each, chosen by __CUDA_ARCH__.
+// options: -Xcompiler=-Werror
+// A function of both sides with a path for each, chosen by __CUDA_ARCH__. What the host calls is defined where the macro is
+// not, so that the host's compiler refuses the file if the macro is defined for it.
 __host__ __device__ int path() {
 #if __CUDA_ARCH__ == 900
   return 90;
@@ -11,4 +13,9 @@ __host__ __device__ int path() {
 
 __global__ void ask(int* result) { *result = path(); }
 
-int ask_here() { return path(); }
+static int on_the_host();
+#ifndef __CUDA_ARCH__
+static int on_the_host() { return path(); }
+#endif
+
+int ask_here() { return on_the_host(); }

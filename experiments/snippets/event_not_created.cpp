@@ -5,6 +5,9 @@
 float time(void (*add)()) {
   cudaEvent_t start, endMemcpy, endAdd, end;
   cudaEventCreate(&start);
+#ifdef MENDED
+  cudaEventCreate(&end);
+#endif
   cudaEventRecord(start, 0);
   add();
   cudaEventRecord(end, 0);

@@ -10,7 +10,11 @@ __global__ void MatrixMulKernel(float* Md, float* Nd, float* Pd, int Width) {
   float Pvalue = 0;
   for (int m = 0; m < Width / TILE_WIDTH; ++m) {
     Mds[ty][tx] = Md[Row * Width + (m * TILE_WIDTH + tx)];
+#ifdef MENDED
+    Nds[ty][tx] = Nd[Col + (m * TILE_WIDTH + ty) * Width];
+#else
     Nds[ty][tx] = Nd[Col + (m * TILE_WIDTH + ty) * width];
+#endif
     __syncthreads();
     for (int k = 0; k < TILE_WIDTH; ++k) Pvalue += Mds[ty][k] * Nds[k][tx];
     __syncthreads();

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from report.claims import data as data_of
-from report.claims import said_of
-from report.claims.data import Data, Machine, Missing
+from report.claims import features, said_of
+from report.claims.data import CPU, Data, Machine, Missing
 from report.claims.entries import KINDS, OPEN, Entry
 from report.claims.expression import MODEL_CALLS, Call
 from report.claims.model import HERE, Model, Unknown
@@ -70,7 +70,7 @@ def sides(entry: Entry) -> set[str]:
     models = [c for kind in KINDS for c in entry.calls(kind) if c.name in MODEL_CALLS]
     is_gpu = (any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.name == "launched" for c in entry.calls("measured"))
               or any(c.subject == HERE for c in models) or (entry.said_of and models))
-    return {side for side, is_so in (("gpu", is_gpu), ("cpu", any(s.startswith("cpu/") for s in subjects))) if is_so}
+    return {side for side, is_so in (("gpu", is_gpu), ("cpu", any(s.startswith(CPU) for s in subjects))) if is_so}
 
 
 def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
@@ -109,7 +109,9 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
     for call in entry.calls(kind):
         asked = _in_case(call, case)
         try:
-            if call.name in MODEL_CALLS:
+            if call.name == "supports":
+                found[call] = exact(float(features.value(call, model)))
+            elif call.name in MODEL_CALLS:
                 found[call] = exact(_modelled(asked, machine, model, gpu))
             else:
                 found[call], point = data_of.value(asked, machine, entry.experiment, data)

@@ -18,6 +18,8 @@ from report.data.view import whole_machine
 SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "bytes_stored": "bytes_executed_stored"}
 """Shorter names of fields of counted points."""
 EMULATOR, SKIPPED = "emulator", "skipped"
+CPU = ("cpu/", "cpu_")
+"""With these begin kernels of the CPU and its keys of the context."""
 ERROR, IS_RIGHT = "max_error_ratio", "is_right"
 """The largest error over the allowed one; whether it is no larger."""
 
@@ -43,7 +45,7 @@ class Machine:
 
     def runs_of(self, subject: str) -> tuple[Run, ...]:
         """Where a kernel, or a key of the context, is looked for."""
-        return self.cpu_runs if subject.startswith("cpu/") and self.cpu else self.runs
+        return self.cpu_runs if subject.startswith(CPU) and self.cpu else self.runs
 
 
 @dataclass
@@ -219,7 +221,7 @@ def _counters(point: Point, machine: Machine, data: Data) -> dict[str, float]:
 
 
 def _context(call: Call, machine: Machine) -> float:
-    for run in machine.runs:
+    for run in machine.runs_of(call.subject):
         found = run.context.get(call.subject)
         if isinstance(found, (int, float)):
             return float(found)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from report.claims.expression import KERNEL_CALLS, MODEL_CALLS, Call, SyntaxFault, calls, nearest, parse, words
 from report.claims.model import devices, kernels
-from report.claims.said_of import misspelt
+from report.claims.said_of import key, misspelt, named, terms
 from report.data.declaration import FOLDER
 from report.data.reading import InputError, is_number
 from report.text import sources
 
-FILE = FOLDER / "claims.toml"
+FILE, DOCUMENTS = FOLDER / "claims.toml", FOLDER / "documents.toml"
 KINDS = ("modelled", "counted", "measured")
 RULES = ("equals", "at_least", "at_most", "true")
 OTHERWISE = ("does not hold here", "erratum")
@@ -176,8 +176,25 @@ def _check_words(place: _Place, values: dict) -> None:
         raise place.fault("decides", f"'{values['decides']}' is none of the claim's own expressions")
     if hint := misspelt(values.get("said_of", ""), devices()):
         raise place.fault("said_of", f"'{values['said_of']}' is unknown{hint}")
+    _check_devices(place, values)
     if "judge" in values and not re.fullmatch(r"\w+\.\w+", values["judge"]):
         raise place.fault("judge", "not EXPERIMENT.FUNCTION")
+
+
+def _check_devices(place: _Place, values: dict) -> None:
+    """A claim names no device or version that its document does not, nor is it said of one that documents.toml does not give."""
+    if (document := _documents().get(values["source"])) is None:
+        return
+    names, unnamed = ([key(name) for name in document.get(which, ())] for which in ("names", "unnamed"))
+    for where, found, allowed in (("text", named(values["text"], devices()), names), ("said_of", terms(values.get("said_of", "")), [*names, *unnamed])):
+        if foreign := [name for name in found if name and key(name) not in allowed]:
+            raise place.fault(where, f"{DOCUMENTS.name} has no '{foreign[0]}' for {values['source']}")
+
+
+@cache
+def _documents() -> dict[str, dict]:
+    """What each document names, by its key; empty where the file is missing."""
+    return tomllib.loads(DOCUMENTS.read_text(encoding="utf-8")) if DOCUMENTS.is_file() else {}
 
 
 @cache

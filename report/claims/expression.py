@@ -17,8 +17,8 @@ from difflib import get_close_matches
 LONGEST, DEEPEST = 1000, 40
 KERNEL_CALLS = {"rate", "time", "run", "count", "counters"}
 MODEL_CALLS = {"bound", "occupancy", "device"}
-SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"fault", "wrong_elements", "launched", "context", "compiles"}
-NEED_FIELD = {"run", "count", "counters", "launched"} | MODEL_CALLS
+SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"supports", "fault", "wrong_elements", "launched", "context", "compiles"}
+NEED_FIELD = {"run", "count", "counters", "launched", "supports"} | MODEL_CALLS
 FUNCTIONS = {"floor": 1, "ceil": 1, "min": None, "max": None}
 """How many arguments they take; None is any number from one on."""
 TOKEN = re.compile(r"""\s*(?:(?P<kernel>[cg]pu(?:/\w+)+)|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?!\w)|(?P<word>\w+)

@@ -161,6 +161,8 @@ def _answer(call: Call, answer: object) -> float | str:
         if isinstance(value, dict) and part not in value:
             value = (entry.get("bounds") or [{}])[0]
         value = value.get(part) if isinstance(value, dict) else None
+    if isinstance(value, str) and re.fullmatch(r"\d+\.\d+", value):
+        value = float(value)  # a compute capability
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return f"{call.name}() has no number '{call.field}'"
     return float(value) if value != int(value) else int(value)

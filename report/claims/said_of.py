@@ -102,6 +102,20 @@ def _of_year(year: int, subject: Subject) -> str:
     return "" if not came else "after" if max(came) > year else "before" if max(came) < year else "in"
 
 
+def terms(said_of: str) -> list[str]:
+    """The devices, generations, versions and years in it: 'Fermi' and 'Kepler' of 'Fermi or Kepler'; 'Fermi' of 'Fermi and later'."""
+    plain = re.sub(r"^CUDA before ", "before CUDA ", said_of)
+    plain = re.sub(r"^before | and (?:later|before|earlier)$", "", plain)
+    return re.split(r", | and | or ", plain)
+
+
+def named(text: str, devices: Iterable[str]) -> list[str]:
+    """The devices of the catalogue, generations, compute capabilities and versions of CUDA that a sentence names."""
+    known = sorted({*devices, *GENERATIONS} - {"Tesla"}, key=len, reverse=True)
+    words = [rf"\b{re.escape(name)}\b" for name in known if not name.isdigit()]
+    return re.findall("|".join([*words, r"compute capability \d+\.(?:\d+|x)", r"CUDA \d[\d.]*\d"]), text)
+
+
 def misspelt(said_of: str, devices: Iterable[str]) -> str:
     """'; did you mean …?' for a term that is nearly a generation or a device of the catalogue, else nothing."""
     known = [*GENERATIONS, *devices]

@@ -53,7 +53,7 @@ def known(monkeypatch):
 def claims(folder, *runs, companions=(), judged_by=lambda entry, machine: None, **keys):
     """The findings of one claim with these keys on these runs."""
     lines = [f"{k} = {v if not isinstance(v, str) or v.startswith(('{', '[')) else json.dumps(v)}" for k, v in keys.items()]
-    file = write_text(folder / "claims.toml", "\n".join(['[one]', 'source = "pmpp"', 'text = "It is so"', 'experiment = "ratio"', *lines]))
+    file = write_text(folder / "claims.toml", "\n".join(['[one]', 'source = "williams2009"', 'text = "It is so"', 'experiment = "ratio"', *lines]))
     (folder / "in").mkdir(exist_ok=True)
     for i, run in enumerate(runs):
         run.save(folder / "in", f"{i}")

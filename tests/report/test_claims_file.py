@@ -13,7 +13,8 @@ from conftest import RECORDED, ROOT, recorded
 from report.claims import command, entries, study_claims
 from report.claims.entries import KINDS, line_of, load
 from report.claims.expression import KERNEL_CALLS
-from report.claims.model import program
+from report.claims.said_of import named
+from report.claims.model import devices, program
 from report.claims.verdict import ERRATUM, HOLDS, OF_ITS_OWN, ORDER, UNTESTED
 from report.data.collect import collect
 from report.data.reading import InputError
@@ -57,6 +58,26 @@ def test_no_expression_is_arithmetic_alone(known):
     assert not [(e.id, kind) for e in known.values() for kind in e.trees if not e.calls(kind)]
 
 
+def test_a_device_is_named_by_the_document_and_said_of_by_one_rule(known):
+    """Which devices a document speaks of is declared once, in documents.toml, and checked there when claims are loaded."""
+    for e in known.values():
+        assert e.source in entries._documents() or not (e.said_of or named(e.text, devices())), e.id
+        if e.modelled and {"device", "occupancy", "bound"} & {c.name for c in e.calls("modelled")}:
+            assert e.said_of or not named(e.text, devices()), f"{e.id}: said of a device, as its text says"
+
+
+PEAKS = re.compile(r"\b(?:peak|maximum|up to)\b")
+ELSEWHERE = {"rate", "time", "counters"}
+"""What only a measurement on the very machine can tell."""
+
+
+def test_what_the_catalogue_or_the_guides_decide_is_not_left_untested(found):
+    """A limit of a device or a restriction of an older language is decided by the model of it; a rate has to be measured."""
+    for e in (f.entry for f in found if f.verdict == UNTESTED and f.entry.said_of):
+        assert not PEAKS.search(e.text), e.id
+        assert e.untested or {c.name for kind in KINDS for c in e.calls(kind)} <= ELSEWHERE, e.id
+
+
 def test_no_claim_raises_on_what_was_recorded(found, known):
     assert {f.entry.id for f in found} == set(known) and all(f.verdict in ORDER and f.words for f in found)
     assert not [f.fault for f in found if f.fault]
@@ -83,7 +104,7 @@ def test_what_is_known_for_certain(found):
     assert [told[i] for i in ("g80_threads", "a100_naive", "k40_bound", "a100_peak")] == [OF_ITS_OWN] * 4
 
 
-GOOD = {"source": "pmpp", "text": "It is so", "experiment": "ratio", "modelled": "1"}
+GOOD = {"source": "williams2009", "text": "It is so", "experiment": "ratio", "modelled": "1"}
 
 
 def file_of(tmp_path, whole="", **keys) -> Path:
@@ -111,6 +132,9 @@ def test_a_claims_file_that_is_no_text(tmp_path, text, what):
     ({"counted": "speed(gpu/a/b)"}, 7, "counted: column 1: there is no function 'speed'"), ({"modelled": "n * 2"}, 6, "'n' is neither a call nor a name of cases"),
     ({"judge": "latency"}, 7, "not EXPERIMENT.FUNCTION"), ({"cases": 3}, 7, "cases: neither a table"),
     ({"said_of": "Keplr"}, 7, "said_of: 'Keplr' is unknown; did you mean 'Kepler'?"), ({"scope": "G80"}, 7, "scope: there is no such key"),
+    ({"source": "imam2022", "said_of": "Kepler"}, 7, "said_of: documents.toml has no 'Kepler' for imam2022"),
+    ({"source": "imam2022", "text": "As before Fermi"}, 4, "text: documents.toml has no 'Fermi' for imam2022"),
+    ({"source": "imam2022", "text": "In compute capability 2.0"}, 4, "documents.toml has no 'compute capability 2.0'"),
     ({"threshold": 1.2}, 7, "threshold: it needs a rule"), ({"threshold": 2, "stated": 3}, 7, "threshold: it needs a rule"),
     ({"decides": "measured"}, 7, "decides: 'measured' is none of the claim's own"), ({"tolerance": -1}, 7, "tolerance: negative"), ({"stated": float("inf"), "rule": "equals"}, 7, "stated: inf is not a number")])
 def test_mistakes_are_told_with_line_and_key(tmp_path, keys, line, what):

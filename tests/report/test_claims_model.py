@@ -5,10 +5,10 @@ import json
 import pytest
 from conftest import RECORDED
 
-from report.claims import entries, model, study_claims
+from report.claims import entries, features, model, study_claims
 from report.claims.expression import parse
 from report.claims.model import Model, Unknown, question
-from report.claims.said_of import Subject, applies, misspelt
+from report.claims.said_of import Subject, applies, misspelt, named, terms
 from report.claims.values import Fault
 from report.data.collect import collect
 from report.data.reading import InputError
@@ -71,6 +71,34 @@ def test_a_program_that_does_not_answer_writes_nothing(tmp_path, monkeypatch, bo
         with pytest.raises((Fault, json.JSONDecodeError)):
             model.asked([ASKED], [])
         model.listed.cache_clear()
+
+
+@pytest.mark.parametrize("text, has", [
+    ('supports("CUDA 1.0").recursion', False), ('supports("CUDA 3.0").recursion', False), ('supports("CUDA 3.1").recursion', True), ("supports(G80).recursion", False),
+    ('supports("GTX 280").recursion', False), ('supports("GTX 480").recursion', True), ("supports(H200).recursion", True), ("supports(K40).kernels_launch_kernels", True),
+    ('supports("GTX 480").kernels_launch_kernels', False), ('supports("CUDA 1.0").static_variables', False), ('supports("CUDA 3.0").device_emulation', True),
+    ('supports("CUDA 3.1").device_emulation', False), ('supports("CUDA 13.0").device_emulation', False), ('supports("CUDA 1.0").grid_of_three_dimensions', False)])
+def test_what_the_language_had_and_which_device_has_it(text, has):
+    assert features.value(parse(text), model.load()) is has
+
+
+@pytest.mark.parametrize("text, kind, what", [
+    ("supports(G80).recursio", Fault, "did you mean 'recursion'"), ("supports(G81).recursion", Fault, "neither a version of CUDA nor"),
+    ("supports(G80).static_variables", Unknown, "no compute capability decides"), ('supports("CUDA 4.0").static_variables', Unknown, "which version after CUDA 1.0")])
+def test_what_no_guide_decides_is_not_guessed(text, kind, what):
+    with pytest.raises(kind, match=what):
+        features.value(parse(text), model.load())
+
+
+def test_every_feature_is_asked_for():
+    asked = {c.field for e in entries.load().values() for kind in entries.KINDS for c in e.calls(kind) if c.name == "supports"}
+    assert asked == set(features.FEATURES)
+
+
+def test_the_devices_that_a_sentence_names():
+    assert named("On an A100, as on Fermi and K20c, of compute capability 1.x, by CUDA 1.0, a tesla of 3080", ["A100", "K20c", "3080"]) == [
+        "A100", "Fermi", "K20c", "compute capability 1.x", "CUDA 1.0"]
+    assert terms("G80, GT200 or Fermi") == ["G80", "GT200", "Fermi"] and terms("Fermi and later") == ["Fermi"] and terms("CUDA before 3.1") == ["CUDA 3.1"]
 
 
 HOPPER = Subject(frozenset(("h200", "h200sxm")), (9, 0), (13, 0))

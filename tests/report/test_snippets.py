@@ -7,6 +7,7 @@ import pytest
 from conftest import RECORDED, ROOT
 
 from report.claims.entries import KINDS, load
+from report.claims.verdict import ERRATUM
 
 FOLDER = ROOT / "experiments" / "snippets"
 spec = importlib.util.spec_from_file_location("compile_snippets", FOLDER / "compile.py")
@@ -23,6 +24,13 @@ def test_every_snippet_was_compiled_and_is_asked_for():
     assert mended and all(not recorded[name]["compiles"] and recorded[name]["mended"] for name in mended), "the slip alone is refused"
     asked = {call.subject for e in load().values() for kind in KINDS for call in e.calls(kind) if call.name == "compiles"}
     assert asked == names
+
+
+def test_a_slip_has_its_mended_line():
+    """Else what the compiler refuses may be another one's fault than the document's."""
+    recorded = json.loads((RECORDED / "compilers.json").read_text(encoding="utf-8"))["snippets"]
+    slips = {call.subject for e in load().values() if e.otherwise == ERRATUM for kind in KINDS for call in e.calls(kind) if call.name == "compiles"}
+    assert slips and not [name for name in slips if not recorded[name]["compiles"] and not recorded[name].get("mended")]
 
 
 def test_complaints_without_their_place():
