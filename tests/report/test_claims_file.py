@@ -17,6 +17,7 @@ from report.claims.said_of import named
 from report.claims.model import devices, program
 from report.claims.verdict import ERRATUM, HOLDS, OF_ITS_OWN, ORDER, UNTESTED
 from report.data.collect import collect
+from report.data.limits import LIMITS
 from report.data.reading import InputError
 from report.sections import module
 from report.text import sources
@@ -76,6 +77,10 @@ def test_what_the_catalogue_or_the_guides_decide_is_not_left_untested(found):
     for e in (f.entry for f in found if f.verdict == UNTESTED and f.entry.said_of):
         assert not PEAKS.search(e.text), e.id
         assert e.untested or {c.name for kind in KINDS for c in e.calls(kind)} <= ELSEWHERE, e.id
+
+
+def test_what_limits_is_the_same_in_a_claim_and_in_the_report(known):
+    assert known["bound"].threshold == LIMITS
 
 
 def test_no_claim_raises_on_what_was_recorded(found, known):
