@@ -79,6 +79,12 @@ def test_what_the_catalogue_or_the_guides_decide_is_not_left_untested(found):
         assert e.untested or {c.name for kind in KINDS for c in e.calls(kind)} <= ELSEWHERE, e.id
 
 
+def test_a_planted_fault_shows_nothing_without_its_right_twin(known):
+    """That the emulator reports a kernel is evidence only if it does not report the same kernel without the fault."""
+    for e in known.values():
+        assert not re.search(r"(?<!not )fault\(\w+\)", e.counted) or re.search(r"not fault\(\w+_right\)", e.counted), e.id
+
+
 def test_what_limits_is_the_same_in_a_claim_and_in_the_report(known):
     assert known["bound"].threshold == LIMITS
 
