@@ -2,28 +2,15 @@
 
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
 
-from report.data.sides import Gain, Measured, Pair, Sides, fastest, of_views, question, swept, timed_points
+from report.data.sides import ALWAYS, FROM, NEVER, Gain, Measured, Pair, Sides, Start, fastest, of_views, question, swept, timed_points
 from report.experiment import FAILS, HOLDS, PARTLY, Column, Figure, Part, Section, Table, View, numbers, words
 from report.sections import comparison
 
 FEWEST = 3
 """Common sizes from which on it is asked from which of them the GPU wins."""
-ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
-
-
-@dataclass(frozen=True)
-class Start:
-    """From which size on the GPU is faster at all sizes that both sides measured."""
-
-    kind: str
-    at: float | None = None
-    """On the line between two measured sizes in a log-log plot, or a measured size itself."""
-    between: tuple[float, float] | None = None
-    """Those two sizes; None where `at` was measured."""
 
 
 @dataclass(frozen=True)
@@ -60,42 +47,11 @@ class Crossover:
         return self.gain(self.sides.last, copies)
 
     def start(self, copies: bool) -> Start | None:
-        gains = {pair.n: g for pair in self.sides.pairs if (g := self.gain(pair, copies))}
-        if not gains:
-            return None
-        alone = self.start(False) if copies else None  # copies take time: with them no start is earlier
-        found = start(gains)
-        return alone if alone and found.kind == alone.kind == FROM and found.at < alone.at else found
+        return (self.sides.start(False) if copies else None) if self.included else self.sides.start(copies)
 
     def volume(self, n: float) -> float:
-        """Bytes of inputs and outputs, between measured sizes on the line in a log-log plot."""
-        return between({pair.n: pair.bytes for pair in self.sides.pairs}, n)
-
-
-def between(known: Mapping[float, float], x: float) -> float:
-    """On the straight line through the neighbours of x in a log-log plot; beyond the ends the value there."""
-    below = max((k for k in known if k <= x), default=min(known))
-    above = min((k for k in known if k >= x), default=max(known))
-    if below >= above:
-        return known[below if below in known else above]
-    share = log(x / below) / log(above / below)
-    return exp(log(known[below]) + share * log(known[above] / known[below]))
-
-
-def start(gains: Mapping[float, Gain]) -> Start:
-    """The size from which on the whole interval of each gain is above 1. It is interpolated where the median at the size
-    before is not above 1; where that is, but its interval is not, noise hides the place, and the measured size is given."""
-    sizes = sorted(gains)
-    lost = [i for i, n in enumerate(sizes) if not gains[n].is_faster]
-    if not lost:
-        return Start(ALWAYS)
-    if lost[-1] == len(sizes) - 1:
-        return Start(NEVER)
-    a, b = sizes[lost[-1]], sizes[lost[-1] + 1]
-    if gains[a].value > 1:
-        return Start(FROM, b)
-    share = -log(gains[a].value) / log(gains[b].value / gains[a].value)
-    return Start(FROM, exp(log(a) + share * log(b / a)), (a, b))
+        """Bytes of inputs and outputs at a common size."""
+        return next(pair.bytes for pair in self.sides.pairs if pair.n == n)
 
 
 def section(view: View) -> Section | None:
@@ -198,13 +154,8 @@ def _count(asked: Sequence[Crossover], copies: bool) -> str:
 
 
 def _begin(c: Crossover, found: Start) -> str:
-    how = f"interpolated between N\u00a0=\u00a0{' and '.join(map(numbers.grouped, found.between))}" if found.between else "measured"
-    return f"{_name(c)}, {numbers.binary(c.volume(found.at))} (N\u00a0{_at(found)}, {how})"
-
-
-def _at(found: Start) -> str:
-    """'= 1024' as measured, '≈ 310' interpolated, in two digits."""
-    return f"≈\u00a0{numbers.grouped(float(f'{found.at:.2g}'))}" if found.between else f"=\u00a0{numbers.grouped(found.at)}"
+    return (f"{_name(c)}, {numbers.binary(c.volume(found.at))} (N\u00a0=\u00a0{numbers.grouped(found.at)}, not yet "
+            f"{numbers.grouped(found.after)})")
 
 
 def _answer(asked: Sequence[Crossover]) -> str:
@@ -216,11 +167,11 @@ def _answer(asked: Sequence[Crossover]) -> str:
 
 
 def _text(c: Crossover, found: Start | None) -> str:
-    """'≈ 310' where it is interpolated, '1024' as measured, '≤ 64' at every size, 'never'."""
+    """'1024', '≤ 64' where it is every size, 'never'."""
     if found is None:
         return "–"
     if found.at:
-        return _at(found).removeprefix("=\u00a0")
+        return numbers.grouped(found.at)
     return f"≤\u2009{numbers.grouped(c.sizes[0])}" if found.kind == ALWAYS else "never"
 
 
@@ -269,10 +220,7 @@ def _row(c: Crossover) -> dict:
     for name, copies in (("without", False), ("with", True)):
         found, gain = c.start(copies), c.last(copies)
         row |= {name: _text(c, found), f"{name}_kind": found and found.kind, f"{name}_n": found and found.at,
-                f"{name}_interpolated": bool(found and found.between),
-                f"{name}_bytes": c.volume(found.at) if found and found.at else None,
-                f"{name}_above": found.between[0] if found and found.between else None,
-                f"{name}_below": found.between[1] if found and found.between else None, **_gain(f"{name}_at_largest", gain)}
+                f"{name}_after": found and found.after, f"{name}_bytes": c.volume(found.at) if found and found.at else None, **_gain(f"{name}_at_largest", gain)}
     return row
 
 
@@ -291,8 +239,8 @@ def _figure(view: View, best: Sequence[Crossover]) -> Figure:
         _draw(fig, best)
 
     caption = ("From which size the GPU is faster than the best code of its host’s CPU, at the sizes that both sides measured; of each problem "
-               "and data type the case with most of them. Filled: the call alone; hollow: with the copies. A start between two sizes is "
-               "interpolated (≈), and the bar joins these; triangles: at every size (left) or at none (right). "
+               "and data type the case with most of them. Filled: the call alone; hollow: with the copies. A mark is the smallest size from "
+               "which on it is faster at all, and the bar joins it with the size before; triangles: at every size (left) or at none (right). "
                f"On the right the speed-up at the largest size, with copies where they are known. {comparison.story(_parts(best))}")
     return Figure(view.name, [_row(c) for c in best], draw, caption,
                   "Dot plot with a row for each problem: the bytes from which the GPU is faster, with and without copies.",
@@ -339,8 +287,8 @@ def _mark(ax, c: Crossover, found: Start | None, y: float, colour: str, ends: tu
     if found is None:
         return
     x = c.volume(found.at) if found.at else ends[0] if found.kind == ALWAYS else ends[1]
-    if found.between:
-        ax.plot([c.volume(n) for n in found.between], [y, y], color=colour, linewidth=1.0, zorder=2, solid_capstyle="butt")
+    if found.at:
+        ax.plot([c.volume(n) for n in (found.after, found.at)], [y, y], color=colour, linewidth=1.0, zorder=2, solid_capstyle="butt")
     marker = "o" if found.at else "<" if found.kind == ALWAYS else ">"
     ax.plot([x], [y], marker, color=colour, markerfacecolor="white" if hollow else colour, markersize=4.2, zorder=3, linestyle="")
 
@@ -348,7 +296,7 @@ def _mark(ax, c: Crossover, found: Start | None, y: float, colour: str, ends: tu
 def _table(view: View, asked: Sequence[Crossover]) -> Table:
     rows = [_row(c) for c in sorted(asked, key=lambda c: (c.title, c.type, str(c.sides.rest)))]
     return Table(f"{view.name}_all", "The size N from which the GPU is faster than the best code of its host’s CPU, for each problem, data type and "
-                 f"question with at least {FEWEST} common sizes (≈: interpolated), and the speed-up and codes at the largest.", (
+                 f"question with at least {FEWEST} common sizes, and the speed-up and codes at the largest.", (
                      Column("problem", "problem", right=False), Column("type", "type", words.type_name, right=False),
                      Column("question", "question", right=False, wide=1), Column("without", "N, call alone"), Column("with", "N, with copies"),
                      Column("largest", "largest N", numbers.grouped),
@@ -357,7 +305,7 @@ def _table(view: View, asked: Sequence[Crossover]) -> Table:
 
 
 def _sizes_table(view: View, every: Sequence[Crossover]) -> Table:
-    """Every comparison, for who computes with it."""
+    """Every comparison, for further computing."""
     rows = [{"problem": c.title, "family": c.family, "type": c.type, "question": _question(c.sides.rest), "n": pair.n, "bytes": pair.bytes,
              **comparison.who("cpu", pair.cpu), **comparison.who("gpu", pair.gpu), "copy_seconds": pair.copies, **_gain("without", c.gain(pair, False)), **_gain("with", c.gain(pair, True))}
             for c in every for pair in c.sides.pairs]

@@ -3,19 +3,27 @@
 A kind of host is a model of CPU with its number of cores and the model of GPU that is in it. A GPU is compared with no other
 CPU than that of its own host, and no kernel counts whose record allows it a larger error than the usual algorithm's. The best is taken over all experiments and, where several boards of one model were measured,
 over all of them; each point keeps its run, which says the board.
+
+From which size on the GPU is faster is asked of the common sizes alone: nothing between two sizes is guessed. There a kernel
+that was left out at one size, but measured at a smaller and at a larger one, counts with its time on the line between these:
+which kernels an experiment lists at a size shall not decide where the GPU begins to win.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, log
 from statistics import median
 
 from report.data.records import SQUARE, Point, Problem
 from report.data.view import Part, View
 
 Rest = tuple[tuple[str, object], ...]
+Time = tuple[float, float, float]
+"""Seconds: the median, and the ends of its interval."""
+ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,13 @@ class Pair:
     cpu: Measured
     gpu: Measured
     copies: float | None
+    times: tuple[Time, Time]
+    """Of the CPU's and of the GPU's best code, kernels left out at this size included."""
+
+    def is_won(self, extra: float = 0.0) -> bool:
+        """Whether the whole intervals say that the GPU is faster, with `extra` seconds more on its side."""
+        cpu, gpu = self.times
+        return cpu[1] > gpu[2] + extra
 
     def gain(self, extra: float = 0.0) -> Gain:
         """With `extra` seconds more on the GPU's side."""
@@ -89,6 +104,17 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Start:
+    """From which size on the GPU is clearly faster at all common sizes."""
+
+    kind: str
+    at: float | None = None
+    """The smallest such size."""
+    after: float | None = None
+    """The common size before it, at which it is not."""
+
+
+@dataclass(frozen=True)
 class Sides:
     """One problem, data type and what else is asked (function, radius, data …), at all sizes that both sides measured."""
 
@@ -101,6 +127,16 @@ class Sides:
     @property
     def last(self) -> Pair:
         return self.pairs[-1]
+
+    def start(self, copies: bool) -> Start | None:
+        """Without the copies there and back, or with them: at the sizes where these are known, None where they are not."""
+        pairs = [pair for pair in self.pairs if not copies or pair.copies is not None]
+        lost = [i for i, pair in enumerate(pairs) if not pair.is_won(pair.copies if copies else 0.0)]
+        if not pairs:
+            return None
+        if not lost:
+            return Start(ALWAYS)
+        return Start(FROM, pairs[lost[-1] + 1].n, pairs[lost[-1]].n) if lost[-1] + 1 < len(pairs) else Start(NEVER)
 
     @property
     def parts(self) -> list[Part]:
@@ -116,7 +152,9 @@ def of_views(views: Iterable[View]) -> dict[tuple[str, str, Rest], Sides]:
     made = {}
     for key in sorted(found["cpu"].keys() & found["gpu"].keys(), key=str):
         cpu, gpu = (found[side][key] for side in ("cpu", "gpu"))
-        pairs = tuple(Pair(n, fastest(cpu[n]), fastest(gpu[n]), _copies(gpu[n])) for n in sorted(cpu.keys() & gpu.keys()))
+        common = sorted(cpu.keys() & gpu.keys())
+        times = [_best_times(one, common) for one in (cpu, gpu)]
+        pairs = tuple(Pair(n, fastest(cpu[n]), fastest(gpu[n]), _copies(gpu[n]), (times[0][n], times[1][n])) for n in common)
         if pairs:
             family, type_, rest = key
             problem = pairs[-1].gpu.part.run.problems.get(family) or Problem(family, family, pairs[-1].gpu.point.metric)
@@ -157,6 +195,24 @@ def _points(views: Sequence[View], side: str) -> dict[tuple, dict[float, list[Me
             if (n := swept(p)) and not p.counters.get("error_factor"):
                 found[p.kernel.family, p.kernel.type, question(p)][n].append(Measured(part, p))
     return found
+
+
+def _best_times(found: Mapping[float, list[Measured]], sizes: Sequence[float]) -> dict[float, Time]:
+    """Of the fastest kernel at each size, whether it was measured there or just at a smaller and a larger one."""
+    kernels: dict[str, dict[float, Time]] = defaultdict(dict)
+    for n, some in found.items():
+        for m in sorted(some, key=lambda m: m.seconds, reverse=True):
+            kernels[m.point.kernel.name][n] = m.seconds, *m.ends
+    return {n: min(filter(None, (known.get(n) or _between(known, n) for known in kernels.values()))) for n in sizes}
+
+
+def _between(known: Mapping[float, Time], n: float) -> Time | None:
+    """On the straight lines through the neighbours of n in a log-log plot; None beyond the ends."""
+    below, above = max((k for k in known if k < n), default=None), min((k for k in known if k > n), default=None)
+    if below is None or above is None:
+        return None
+    part = log(n / below) / log(above / below)
+    return tuple(exp(log(a) + part * log(b / a)) for a, b in zip(known[below], known[above]))
 
 
 def _copies(found: Iterable[Measured]) -> float | None:

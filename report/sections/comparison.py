@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from report.data.collect import Study
-from report.data.sides import Gain, Measured, Pair, Sides, board, of_views, question
+from report.data.sides import ALWAYS, NEVER, Gain, Measured, Pair, Sides, Start, board, of_views, question
 from report.experiment import Column, Figure, Ladder, Part, Section, Table, numbers, words
 
 TITLE = "The GPU against the CPU"
@@ -32,7 +32,7 @@ class Comparison:
 
     def starts(self) -> tuple[Pair | None, Pair | None]:
         """The smallest size from which on the GPU is faster, without the copies and with them."""
-        return _from(self, lambda s: s.gain().is_faster), _from(self, lambda s: bool(s.moved) and s.moved.is_faster)
+        return tuple(_pair(self, self.sides.start(copies)) for copies in (False, True))
 
 
 def comparisons(study: Study, ladders: Sequence[Ladder]) -> list[Comparison]:
@@ -91,14 +91,11 @@ def _begin(found: Comparison, start: Pair, moved: Pair | None) -> str:
     return f"{text}, with the copies from {moved.gpu.point.size_text} up" if moved else text
 
 
-def _from(found: Comparison, wins) -> Pair | None:
-    """The smallest size from which on all are won."""
-    start = None
-    for one in reversed(found.sizes):
-        if not wins(one):
-            break
-        start = one
-    return start
+def _pair(found: Comparison, start: Start | None) -> Pair | None:
+    """The sizes' pair at a start; None where the GPU never wins for good."""
+    if start is None or start.kind == NEVER:
+        return None
+    return next(pair for pair in found.sizes if start.kind == ALWAYS or pair.n == start.at)
 
 
 def _rows(found: Comparison) -> list[dict]:

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import defaultdict
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -10,6 +11,7 @@ from conftest import RECORDED
 
 from report.data.collect import collect
 from report.data.sides import of_views
+from report.data.sides import question as question_of
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -61,3 +63,23 @@ def test_every_speed_up_is_that_of_the_raw_samples(machine):
         (cpu, cpu_kernel), (gpu, gpu_kernel) = expected[key]["cpu"], expected[key]["gpu"]
         assert pair.gain().value == pytest.approx(cpu / gpu), key
         assert (pair.cpu.point.kernel.name, pair.gpu.point.kernel.name) == (cpu_kernel, gpu_kernel), key
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family, type_", (("heat", "fp32"), ("matmul", "bf16"), ("matmul", "fp32")))
+def test_no_start_hangs_on_one_kernel_at_one_size(family, type_):
+    """Of the recorded H200: whichever kernel is left out at whichever size, if others were measured there."""
+    views = [replace(v, host={side: replace(part, points=tuple(p for p in part.points if p.kernel.family == family and p.kernel.type == type_))
+                              for side, part in v.host.items()}) for v in collect([RECORDED / "nvidia-h200"], []).views]
+    views = [v for v in views if any(part.points for part in v.host.values())]
+    whole = max(of_views(views).items(), key=lambda item: len(item[1].pairs))
+    key, starts = whole[0], [whole[1].start(copies) for copies in (False, True)]
+    assert all(start.at for start in starts)
+    points = {(p.kernel.name, p.n) for v in views for part in v.host.values() for p in part.points if question_of(p) == key[2]}
+    alone = {(side, n) for side in ("cpu", "gpu") for n in {n for _, n in points} if sum(name.startswith(side) and m == n for name, m in points) == 1}
+    left_out = sorted((name, n) for name, n in points if n and (name[:3], n) not in alone)
+    assert len(left_out) > 15
+    for name, n in left_out:
+        fewer = [replace(v, host={side: replace(part, points=tuple(p for p in part.points if (p.kernel.name, p.n) != (name, n)))
+                                  for side, part in v.host.items()}) for v in views]
+        assert [of_views(fewer)[key].start(copies).at for copies in (False, True)] == [start.at for start in starts], (name, n)
