@@ -108,7 +108,8 @@ def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder
                Column("power_w", "W", "{:.0f}".format),
                Column("over", "over the library", numbers.times), Column("library", "fastest library", right=False, wide=True))
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
-    return [Table(name, f"{caption} {words.provenance(made[0].part, points, hollow=False)}", known, rows)] if rows else []
+    watts = words.energy(points) if any(row["power_w"] for row in rows) else ""
+    return [Table(name, f"{caption} {watts}{words.provenance(made[0].part, points, hollow=False)}", known, rows)] if rows else []
 
 
 def _figure(view: View, made: list[Ladder]) -> list[Figure]:
@@ -362,7 +363,7 @@ def _energy_figure(view: View, made: list[Ladder]) -> list[Figure]:
     part = made[0].part
     caption = (f"Energy of an operation against the rate at {shown[0].size_text}: all rungs in {words.type_name(made[0].type)}, and of each "
                "further type the fastest rung and library. The energy is the whole board’s, and the rate that of a kernel that runs "
-               f"again and again for 0.7\u00a0s; grey lines join places of equal power. {words.provenance(part, shown, hollow=False)}")
+               f"again and again for 0.7\u00a0s; grey lines join places of equal power. {words.energy(shown)}{words.provenance(part, shown, hollow=False)}")
     return [Figure(f"{view.name}_energy", rows, draw, caption, "Plot of the energy of an operation against the rate, a mark for each kernel.",
                    height=70)]
 
@@ -401,7 +402,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
                        ylim=(0, 1.1 * max([limit or 0, *(p.counters[key] for points in found.values() for p in points)])))
             if limit:
                 lines.roof(ax, limit, f"limit {limit:g}\u00a0W", is_crossed=False)
-        caption = (f"{_state_text(key, main.part)} by size in {words.type_name(main.type)}. "
+        caption = (f"{_state_text(key, main.part)} by size in {words.type_name(main.type)}. {words.energy(every) if key == 'power_w' else ''}"
                    f"{words.provenance(main.part, every, hollow=False)}")
         rows = [{"kernel": p.kernel.name, "title": p.title, "n": p.n, key: p.counters[key], "throttled": p.counters.get("throttled")}
                 for p in every]
@@ -411,7 +412,7 @@ def _power_figures(view: View, main: Ladder) -> list[Figure]:
 
 def _state_text(key: str, part: Part) -> str:
     if key == "power_w":
-        return "The board’s power, right after a sample, or its mean where the energy was measured"
+        return "The board’s power"
     return f"The clock of the multiprocessors {'over' if part.run.context.get('sm_clock_source') else 'right after'} a sample"
 
 

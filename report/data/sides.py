@@ -2,7 +2,9 @@
 
 A kind of host is a model of CPU with its number of cores and the model of GPU that is in it. A GPU is compared with no other
 CPU than that of its own host, and no kernel counts whose record allows it a larger error than the usual algorithm's. The best is taken over all experiments and, where several boards of one model were measured,
-over all of them; each point keeps its run, which says the board.
+over all of them; each point keeps its run, which says the board. Where several experiments measured the same thing, that
+whose ladder it is on counts, so that its value is the same in every section; taking the fastest of the runs would favour the
+side that was measured more often.
 
 From which size on the GPU is faster is asked of the common sizes alone: nothing between two sizes is guessed. There a kernel
 that was left out at one size, but measured at a smaller and at a larger one, counts with its time on the line between these:
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import median
 
-from report.data.records import SQUARE, Point, Problem
+from report.data.records import SQUARE, Kernel, Point, Problem
 from report.data.view import Part, View
 
 Rest = tuple[tuple[str, object], ...]
@@ -190,11 +192,21 @@ def timed_points(part: Part) -> list[Point]:
 
 def _points(views: Sequence[View], side: str) -> dict[tuple, dict[float, list[Measured]]]:
     found: dict[tuple, dict[float, list[Measured]]] = defaultdict(lambda: defaultdict(list))
-    for part in (view.host[side] for view in views if side in view.host):
-        for p in timed_points(part):
-            if (n := swept(p)) and not p.counters.get("error_factor"):
-                found[p.kernel.family, p.kernel.type, question(p)][n].append(Measured(part, p))
+    owned = {(p.identity, p.threads, p.data) for view in views if side in view.host for p in timed_points(view.host[side])
+             if _is_of(view, p.kernel)}
+    for view in (view for view in views if side in view.host):
+        for p in timed_points(view.host[side]):
+            is_elsewhere = (p.identity, p.threads, p.data) in owned and not _is_of(view, p.kernel)
+            if (n := swept(p)) and not p.counters.get("error_factor") and not is_elsewhere:
+                found[p.kernel.family, p.kernel.type, question(p)][n].append(Measured(view.host[side], p))
     return found
+
+
+def _is_of(view: View, kernel: Kernel) -> bool:
+    """Whether an experiment's ladders, as it declares them, have the kernel's family and type."""
+    s = view.settings
+    beside = (entry["type"] if isinstance(entry, dict) else entry for entry in s.get("beside", ()))
+    return s.get("family") == kernel.family and kernel.type in {s.get("type"), *beside}
 
 
 def _best_times(found: Mapping[float, list[Measured]], sizes: Sequence[float]) -> dict[float, Time]:

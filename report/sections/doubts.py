@@ -19,15 +19,16 @@ def warnings(study: Study) -> list[str]:
     """For the first page: what failed; of each machine the roofs that its runs disagree on, and those that more threads lower."""
     made = failed(study)
     for part in _machines(study):
-        whole = part.roofs.of_threads(None)
-        judging = [*whole.levels().values(), *(whole.peak(t) for t in sorted({r.type for r in whole.compute()}))]
-        apart = [f"{r.label} ({_range(r)} in {words.counted(len(r.readings), 'run')})" for r in judging if r.is_apart]
-        name = f"the {SIDE_NAME[part.side]}’s roofs ({part.machine.label})"
+        several = [r for r in part.roofs.all if r.measured and len(r.readings) > 1]
+        apart = [r for r in several if r.is_apart]
         if apart:
-            made.append(f"Runs differ by more than {100 * APART:g}\u00a0% in {name}: {words.listed(apart, NAMED)}. Shares are of the highest.")
+            worst = min(apart, key=lambda r: r.lowest / r.value)
+            made.append(f"Runs differ by more than {100 * APART:g}\u00a0% in {words.of_all(len(apart), len(several), 'roof')} of {_kind(part)} "
+                        f"that several runs measured, most in {worst.label}{_threads(worst)} ({_range(worst)} in "
+                        f"{words.counted(len(worst.readings), 'run')}). All are in tables/roofs_{part.side}.csv. Shares are of the highest.")
         slower = dict.fromkeys(_slower(pair) for p in study.parts if p.machine == part.machine for pair in p.roofs.slower_together())
         if slower:
-            made.append(f"All threads were slower than one in {name}: {words.listed(list(slower), NAMED)}. The machine was busy "
+            made.append(f"All threads were slower than one in roofs of {_kind(part)}: {words.listed(list(slower), NAMED)}. The machine was busy "
                         "when all were measured.")
     return made
 
@@ -59,6 +60,10 @@ def _machines(study: Study) -> Iterable[Part]:
     """A part of each machine, the GPUs first."""
     found = {(p.side, p.machine.id): p for view in study.views for p in reversed(view.timed_parts) if p.roofs}
     return [found[key] for key in sorted(found, key=lambda key: (key[0] != "gpu", key))]
+
+
+def _kind(part: Part) -> str:
+    return f"the {SIDE_NAME[part.side]} ({part.machine.label})"
 
 
 def _threads(roof: Roof) -> str:

@@ -254,7 +254,8 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
     peak = next((r.share.roof for r in ladder.rungs if r.share), None)
     roof = (f"The roof is {numbers.flops(peak.value)}{f', measured at {peak.clock_mhz:.0f} MHz' if peak.clock_mhz else ''}; at its "
             "clock: of the roof as it would be at the clock of the kernel. ") if peak else ""
-    watts = f"W: the mean over runs after the samples, in which the clock may be lower; of the limit: of the {limit:g}\u00a0W that the board may draw. " if any(row["of_power_limit"] for row in made) else ""
+    watts = f"Of the limit: of the {limit:g}\u00a0W that the board may draw. " if any(row["of_power_limit"] for row in made) else ""
+    watts += words.energy(points(ladder)) if any(row.get("power_w") for row in made) else ""
     return [Table(f"{stem}_speed_of_light", f"Roof, clock and power at {ladder.size_text}, {words.type_name(ladder.type)}. {roof}{watts}"
                   f"{words.clock_source(ladder.part)}{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)]
 
@@ -275,7 +276,7 @@ def table(stem: str, ladder: Ladder) -> Table:
              "occupancy": "Occ.: theoretical occupancy.",
              "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
                      "Compute’s terms.",
-             "gflop_per_joule": "Energy efficiency by the energy counter."}
+             "gflop_per_joule": f"GFLOP/J: by the energy counter. {words.energy(points(ladder))}".strip()}
     text = " ".join(notes[c.key] for c in known if c.key in notes)
     return Table(f"{stem}_rungs", f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}, in numbers. {text} "
                  f"{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)

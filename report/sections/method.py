@@ -9,7 +9,7 @@ from report.data.records import Run
 from report.data.roofs import APART
 from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
-from report.sections import doubts
+from report.sections import doubts, repeats
 from report.sections.provenance import load_of
 from report.text import blocks
 
@@ -153,6 +153,7 @@ def validity(study: Study) -> list[dict]:
     if lower := doubts.marked(study):
         texts.append(f"Runs that measured a roof more than {100 * APART:g}\u00a0% lower than another run of the same machine, so that "
                      f"their points may have been slowed as well: {'; '.join(lower)}.")
+    texts += repeats.limits(study)
     load = sorted({v.title for v in study.views for p in v.timed_parts if p.side == "cpu" and _busy(p.run)})
     if load:
         texts.append(f"When these began, the machine’s load was above half of its cores: {'; '.join(load)}.")

@@ -145,6 +145,15 @@ def limit(use: Use, digits: bool = True) -> str:
     return f"limited by {name}{amount}" if use.limit else f"nearest roof: {name}{amount}"
 
 
+def energy(points: Iterable[Point]) -> str:
+    """What every caption with watts or joules says of them, where they are not of the samples."""
+    known = [p for p in points if p.joules or p.counters.get("power_w")]
+    if apart := sum("energy_runs" in p.counters for p in known):
+        some = "" if apart == len(known) else f" of {of_all(apart, len(known), 'point')}"
+        return f"Power and energy{some} are of runs of their own after the samples, in which the clock may be lower. "
+    return "Power was read right after the samples. " if known and not any(p.joules for p in known) else ""
+
+
 def power(part: Part, point: Point) -> str:
     """', at the board’s power limit (698 of 700 W)', where it is."""
     if not is_at_power_limit(part, point):

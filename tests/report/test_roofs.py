@@ -111,7 +111,8 @@ def test_runs_that_disagree_are_marked(tmp_path, plain):
         run.save(tmp_path / "in")
     study = collect([tmp_path / "in"], [])
     [text] = doubts.warnings(study)
-    assert "Runs differ by more than 10\u00a0%" in text and "FP32 FMA (849 to 999\u00a0GFLOP/s in 3 runs)" in text
+    assert "Runs differ by more than 10\u00a0% in all 3 roofs of the GPU (Synthetic GPU (board 1234)) that several runs measured" in text
+    assert "most in FP32 FMA (849 to 999\u00a0GFLOP/s in 3 runs)" in text and "All are in tables/roofs_gpu.csv" in text
     [marked] = doubts.marked(study)
     assert marked.startswith("Title of slow (GPU: ") and "DRAM read 84.9 of 99.9" in marked
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0

@@ -1,0 +1,75 @@
+"""One quantity has one value, whichever section gives it: of the recorded results, over all rows of all figures and tables."""
+
+from collections import defaultdict
+
+import pytest
+from conftest import RECORDED
+from synthetic import Run, ladder
+
+from report import document
+from report.data.collect import collect
+from report.data.sides import question, swept
+from report.experiment import Figure, Table
+from report.sections import repeats
+
+
+@pytest.fixture(scope="module")
+def made():
+    return document.make(collect([RECORDED / "nvidia-h200"], []))
+
+
+def parts_of(section):
+    return [x for x in (section.first, *section.figures, *section.tables, *section.appendix) if isinstance(x, (Figure, Table))]
+
+
+@pytest.mark.long
+def test_the_sides_compared_have_the_values_of_their_ladders(made):
+    """Each time of the GPU against the CPU is what the experiment with that kernel's ladder says, where it measured that."""
+    known = defaultdict(set)
+    for c in made.found:
+        s = c.view.settings
+        types = {s.get("type"), *(b["type"] if isinstance(b, dict) else b for b in s.get("beside", ()))}
+        for part in c.view.timed_parts if s.get("type") else ():
+            for p in (p for p in part.timed(s["family"]) if p.kernel.type in types):
+                threads = p.threads if part.side == "cpu" else None
+                known[p.kernel.name, p.title, swept(p), threads, ", ".join(f"{k} {v}" for k, v in question(p))].add(p.summary.median)
+    sizes = next(t for c in made.found if c.view.name == "crossover" for t in parts_of(c.section) if t.name == "crossover_sizes").rows
+    checked = 0
+    for r in sizes:
+        for side in ("cpu", "gpu"):
+            mine = known.get((r[f"{side}_kernel"], r[side], r["n"], r["cpu_threads"] if side == "cpu" else None, r["question"]))
+            if mine:
+                checked += 1
+                assert r[f"{side}_seconds"] in mine, (r["family"], r["n"], side)
+    assert checked > 60
+
+
+@pytest.mark.long
+def test_watts_are_said_to_be_of_other_runs(made):
+    """Wherever a table or figure has them."""
+    seen = 0
+    for c in made.found:
+        for x in parts_of(c.section):
+            shown = {col.key for col in x.columns} if isinstance(x, Table) else {k for k in ("picojoules_per_operation", "power_w") if any(
+                r.get(k) for r in x.rows) and x.name.rsplit("_", 1)[-1] in ("energy", "power")}
+            if shown & {"power_w", "gflop_per_joule", "picojoules_per_operation", "joules"}:
+                seen += 1
+                assert "runs of their own after the samples" in x.caption, x.name
+    assert seen > 6
+
+
+def test_what_several_experiments_measured_is_listed(tmp_path):
+    """With the farthest apart named; a roof, and what one run alone has, are not in it."""
+    ladder(sizes=(256,)).save(tmp_path)
+    again = Run("crossover")
+    again.kernel("gpu/matmul/naive", order=100)
+    again.rate("gpu/matmul/naive", 60, 256)
+    again.kernel("gpu/matmul/other", order=200)
+    again.rate("gpu/matmul/other", 60, 256)
+    again.save(tmp_path)
+    study = collect([tmp_path], [])
+    [row] = repeats.rows(study)
+    assert (row["kernel"], row["shortest_in"], row["longest_in"]) == ("gpu/matmul/naive", "matmul_ladder", "crossover")
+    assert row["ratio"] == pytest.approx(100 / 60, rel=0.01)
+    [text] = repeats.limits(study)
+    assert "Of 1 point that several experiments measured on one machine, 1 differ" in text and "1.67× (naive on the GPU at N\u00a0=\u00a0256)" in text
