@@ -191,6 +191,13 @@ def _check_devices(place: _Place, values: dict) -> None:
             raise place.fault(where, f"{DOCUMENTS.name} has no '{foreign[0]}' for {values['source']}")
 
 
+def unnamed(source: str) -> str:
+    """A sentence on whose limits a document states without a name, and what in it shows that; empty for all others."""
+    document = _documents().get(source, {})
+    return "" if "unnamed" not in document else (
+        f"A limit of its time that it states without saying whose is taken to be said of {' or '.join(document['unnamed'])}: {document['why']}.")
+
+
 @cache
 def _documents() -> dict[str, dict]:
     """What each document names, by its key; empty where the file is missing."""

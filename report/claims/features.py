@@ -4,8 +4,9 @@ Only what NVIDIA's own documents state. CUDA Programming Guide 1.0 (2007), secti
 nor variable numbers of arguments in device code, kernels called by the host alone, only the C subset of C++, grids of
 Dg.x * Dg.y blocks, memory allocated by the host. CUDA C Programming Guide 3.2 (2010), 4.0 (2011) and 5.0 (2012): recursion,
 allocation by device code, grids of three dimensions and virtual functions from compute capability 2.0 on, dynamic
-parallelism from 3.5 on. CUDA C Best Practices Guide: zero copy was added in version 2.2. Release notes of CUDA 3.1 (2010):
-recursion; the device emulation is removed.
+parallelism from 3.5 on. CUDA C++ Programming Guide 12.0 (2022): distributed shared memory from 9.0 on. CUDA C Best
+Practices Guide: zero copy was added in version 2.2. Release notes of CUDA 3.1 (2010): recursion; the device emulation is
+removed.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from report.claims.values import Fault
 
 @dataclass(frozen=True)
 class Feature:
-    """`capability`: the least compute capability that has it; empty where no device decides. `since`: the first version of
-    CUDA; empty: one of those after `without`. `without`: a version whose guide excludes it. `gone`: the first one without it again."""
+    """`capability`: the least compute capability that has it. `since`: the first version of CUDA. `without`: where that is not
+    known for certain, a version whose guide excludes it. `gone`: the first version without it again. Empty: not known."""
 
     capability: str = ""
     since: str = ""
@@ -37,6 +38,7 @@ FEATURES = {
     "device_malloc": Feature(capability="2.0", since="3.2"),
     "kernels_launch_kernels": Feature(capability="3.5", since="5.0"),
     "grid_of_three_dimensions": Feature(capability="2.0", without="1.0"),
+    "shared_memory_of_other_blocks": Feature(capability="9.0"),
     "static_variables": Feature(without="1.0"),
     "variable_arguments": Feature(without="1.0"),
     "mapped_host_memory": Feature(since="2.2"),
@@ -61,9 +63,9 @@ def value(call: Call, model: Model) -> bool:
 def _in_cuda(feature: Feature, asked: tuple[int, ...], call: Call) -> bool:
     if feature.since:
         return version(feature.since) <= asked and not (feature.gone and version(feature.gone) <= asked)
-    if asked <= version(feature.without):
+    if feature.without and asked <= version(feature.without):
         return False
-    raise Unknown(f"which version after CUDA {feature.without} first has {call.field} is not in the table of features")
+    raise Unknown(f"which version of CUDA first has {call.field} is not in the table of features")
 
 
 def _on_device(feature: Feature, device: Mapping[str, object], call: Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from report.claims.entries import unnamed
 from report.claims.verdict import ERRATUM, HOLDS, ORDER, UNDECIDED, UNTESTED, Finding, bare, counts, stated, threshold
 from report.data.view import View
 from report.experiment import Column, Table, numbers, words
@@ -84,10 +85,11 @@ def tables(found: Sequence[Finding]) -> list[Table]:
 
 def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     several = len({group[0].entry.source for group in groups}) > 1
+    whose = "" if several else unnamed(groups[0][0].entry.source)
     rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
     return Table(f"literature_{number}", f"{title}: what is stated, what the model gives, what the emulator counts and what was "
                  "measured (median; of several cases the range; yes or no: whether it is as the claim says). Our threshold: a limit or "
-                 "a tolerance that the document does not state. ‘Any’: it depends on no machine.", (
+                 f"a tolerance that the document does not state. ‘Any’: it depends on no machine. {whose}".rstrip(), (
                      Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=1.7),
                      Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
                      Column("counted", "counted", wide=1.2), Column("machine", "machine, kernels", right=False, wide=2.6),

@@ -67,6 +67,11 @@ def test_a_device_is_named_by_the_document_and_said_of_by_one_rule(known):
             assert e.said_of or not named(e.text, devices()), f"{e.id}: said of a device, as its text says"
 
 
+def test_whose_limits_a_document_states_without_a_name_is_said_with_the_reason():
+    assert all(bool(document.get("unnamed")) == bool(document.get("why")) for document in entries._documents().values())
+    assert "G80 or CUDA 1.0" in entries.unnamed("imam2022") and entries.unnamed("zhou2015") == entries.unnamed("harris2007") == ""
+
+
 PEAKS = re.compile(r"\b(?:peak|maximum|up to)\b")
 ELSEWHERE = {"rate", "time", "counters"}
 """What only a measurement on the very machine can tell."""

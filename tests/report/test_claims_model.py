@@ -76,7 +76,7 @@ def test_a_program_that_does_not_answer_writes_nothing(tmp_path, monkeypatch, bo
 @pytest.mark.parametrize("text, has", [
     ('supports("CUDA 1.0").recursion', False), ('supports("CUDA 3.0").recursion', False), ('supports("CUDA 3.1").recursion', True), ("supports(G80).recursion", False),
     ('supports("GTX 280").recursion', False), ('supports("GTX 480").recursion', True), ("supports(H200).recursion", True), ("supports(K40).kernels_launch_kernels", True),
-    ('supports("GTX 480").kernels_launch_kernels', False), ('supports("CUDA 1.0").static_variables', False), ('supports("CUDA 3.0").device_emulation', True),
+    ("supports(A100).shared_memory_of_other_blocks", False), ("supports(H100).shared_memory_of_other_blocks", True), ('supports("GTX 480").kernels_launch_kernels', False), ('supports("CUDA 1.0").static_variables', False), ('supports("CUDA 3.0").device_emulation', True),
     ('supports("CUDA 3.1").device_emulation', False), ('supports("CUDA 13.0").device_emulation', False), ('supports("CUDA 1.0").grid_of_three_dimensions', False)])
 def test_what_the_language_had_and_which_device_has_it(text, has):
     assert features.value(parse(text), model.load()) is has
@@ -84,7 +84,7 @@ def test_what_the_language_had_and_which_device_has_it(text, has):
 
 @pytest.mark.parametrize("text, kind, what", [
     ("supports(G80).recursio", Fault, "did you mean 'recursion'"), ("supports(G81).recursion", Fault, "neither a version of CUDA nor"),
-    ("supports(G80).static_variables", Unknown, "no compute capability decides"), ('supports("CUDA 4.0").static_variables', Unknown, "which version after CUDA 1.0")])
+    ("supports(G80).static_variables", Unknown, "no compute capability decides"), ('supports("CUDA 4.0").static_variables', Unknown, "which version of CUDA first has"), ('supports("CUDA 4.0").shared_memory_of_other_blocks', Unknown, "which version of CUDA")])
 def test_what_no_guide_decides_is_not_guessed(text, kind, what):
     with pytest.raises(kind, match=what):
         features.value(parse(text), model.load())
