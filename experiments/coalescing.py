@@ -196,7 +196,7 @@ def _trap(view: View, counts: dict, beyond: dict, within: dict) -> list[str]:
     allowed = _predicted(view.gpu, lines[max(common)], counts, cached=True)
     if allowed and allowed > last.value:
         text += f", of which the sectors need only {numbers.seconds(last.counters['bytes_min'] / allowed / 1e9)} at the L2’s bandwidth"
-    return [f"{text}; arrays of this size hardly tell whether accesses are coalesced."]
+    return [f"{text}; arrays of this size hardly show whether accesses are coalesced."]
 
 
 def _block_words(counts: dict, beyond: dict) -> list[str]:

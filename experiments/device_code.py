@@ -20,7 +20,7 @@ def section(view: View) -> Section | None:
     shared, steps = ([p for part in view.timed_parts for p in _timed(part, s[key])] for key in ("shared", "steps"))
     counts = [p for p in (view.counts.points if view.counts else ()) if p.is_counted]
     of_arrays, of_trees, of_steps = _array_ratios(view, arrays), _tree_ratios(view, trees), _step_ratios(view, steps)
-    texts = [*_array_text(view, arrays.get("gpu", []), of_arrays), *_heap_requests(view, counts), *_cpu_array_text(arrays.get("cpu", [])),
+    texts = [*_array_text(view, arrays.get("gpu", []), of_arrays), *_heap_requests(view, counts), *_cpu_array_text(arrays.get("cpu", []), next(iter(_largest(arrays.get("gpu", []), LENGTH)), None)),
              *_tree_text(view, trees, of_trees), *_step_text(view, steps, of_steps), *_shared_text(shared)] or _counted_text(view, counts)
     if not texts:
         return None
@@ -107,23 +107,24 @@ def _array_text(view: View, points: list[Point], ratios: dict[str, Ratio]) -> li
     if piece and piece[0].name in ratios:
         told.append(f"each array in one piece takes {words.longer(piece[0], base[0], ratios[piece[0].name], 'that')}")
     if thread and thread[0].name in ratios:
-        told.append(f"malloc by each thread takes {words.longer(thread[0], piece[0], ratios[thread[0].name], 'the latter')}" if piece else "")
+        told.append(f"malloc by each thread takes {words.longer(thread[0], piece[0], ratios[thread[0].name], 'such an array in one piece')}" if piece else "")
     if block and block[0].name in ratios:
-        told.append(f"malloc once for a block takes {words.longer(block[0], base[0], ratios[block[0].name], 'the buffer')}")
+        told.append(f"malloc once for a block takes {words.longer(block[0], base[0], ratios[block[0].name], 'words side by side')}")
     told = [x for x in told if x]
     text = (f"On the GPU an array of {_size(base[0], LENGTH):.0f} words for each of {numbers.grouped(base[0].n)} items costs {numbers.seconds(_each(base[0]))} an "
             "item in a buffer that the host has allocated, with words of neighbouring threads side by side")
     return [f"{text}; {words.joined(told)}." if told else f"{text}."]
 
 
-def _cpu_array_text(points: list[Point]) -> list[str]:
-    here = _largest(points, LENGTH)
+def _cpu_array_text(points: list[Point], gpu: Point | None) -> list[str]:
+    """At the length of the GPU’s sentence, if the CPU was measured there."""
+    here = [p for p in points if gpu and p.n == gpu.n and _size(p, LENGTH) == _size(gpu, LENGTH)] or _largest(points, LENGTH)
     heap = [p for p in here if "malloc" in p.kernel.name]
     local = [p for p in here if "malloc" not in p.kernel.name]
     if not heap or not local:
         return []
-    return [f"On the CPU malloc for each item takes {numbers.times(heap[0].summary.median / local[0].summary.median)} as long as an array on "
-            f"the stack, with {words.counted(int(_size(heap[0], LENGTH)), 'word')}."]
+    return [f"On the CPU malloc for each of {numbers.grouped(heap[0].n)} items takes {numbers.times(heap[0].summary.median / local[0].summary.median)} "
+            f"as long as an array on the stack, with {words.counted(int(_size(heap[0], LENGTH)), 'word')}."]
 
 
 def _tree_text(view: View, trees: dict[str, list[Point]], ratios: dict[str, Ratio]) -> list[str]:

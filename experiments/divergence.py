@@ -60,7 +60,7 @@ def _ways_by_order(view: View) -> str:
     found = {p.data or "random": p.counters["constant_requests"] / -(-p.sizes["n"] // WARP) for p in (view.counts.points if view.counts else ())
              if p.is_counted and p.kernel.family == view.settings["function"] and p.counters.get("constant_requests")}
     told = words.joined([f"{_few(found[data])} ({data})" for data in DATA if data in found])
-    return f" Of its two ways a warp walks, counted: {told}." if told else ""
+    return f" Of its two paths a warp executes, counted: {told}." if told else ""
 
 
 def _main_body(branches: dict) -> float | None:
@@ -100,12 +100,12 @@ def _parting(branches: dict, counted: dict) -> list[str]:
     body = _main_body(branches)
     lanes, blocks = _half(branches, "if_else", body, LANES), _half(branches, "if_else", body, BLOCKS)
     ways = counted.get((LANES, 16)), counted.get((BLOCKS, 16))
-    told = f" (a warp walks {_few(ways[0])} ways against {_few(ways[1])}, counted)" if all(ways) else ""
+    told = f" (a warp executes {_few(ways[0])} paths against {_few(ways[1])}, counted)" if all(ways) else ""
     if not lanes or not blocks:
-        return [f"Nothing was timed on a GPU; counted, a warp walks {_few(ways[0])} ways of a branch on which its lanes part and "
+        return [f"Nothing was timed on a GPU; counted, a warp executes {_few(ways[0])} paths of a branch on which its lanes part and "
                 f"{_few(ways[1])} of one on which blocks part."] if all(ways) else []
     text = (f"With {words.counted(int(body), 'step')} behind it, a branch on which blocks part runs at {numbers.rate(blocks)} and one "
-            f"on which neighbouring lanes part at {numbers.rate(lanes)}, {numbers.times(blocks.value / lanes.value)} slower{told}")
+            f"on which neighbouring lanes part at {numbers.rate(lanes)}, {numbers.significant(blocks.value / lanes.value)} times slower{told}")
     warps = _half(branches, "if_else", body, WARPS)
     text += f"; where warps part it runs at {numbers.percent(warps.value / blocks.value)} of the rate of blocks" if warps else ""
     return [f"{text}."]
@@ -126,7 +126,7 @@ def _short(branches: dict) -> list[str]:
     lanes = pairs[alike[-1]][0]
     if both and select:
         text += (f": with {words.counted(int(alike[-1]), 'step')} the branch runs at {numbers.percent(lanes.value / both.value)} of the rate of a kernel that computes both "
-                 f"ways, and at {numbers.percent(lanes.value / select.value)} of that of one without a branch")
+                 f"paths, and at {numbers.percent(lanes.value / select.value)} of that of one without a branch")
     return [f"{text}."]
 
 
@@ -137,7 +137,7 @@ def _pointer(branches: dict) -> list[str]:
     if not all(p for pair in pairs for p in pair):
         return []
     blocks, lanes = (numbers.percent(pointer.value / branch.value) for pointer, branch in pairs)
-    text = f"Called by pointer, the ways run at {blocks} of the branch’s rate where blocks part, and at {lanes} where lanes do"
+    text = f"Called by pointer, the paths run at {blocks} of the branch’s rate where blocks part, and at {lanes} where lanes do"
     least = min(steps for kind, steps, group, taken in branches if kind == "pointer" and group == BLOCKS and taken == 16)
     short, branch = _half(branches, "pointer", least, BLOCKS), _half(branches, "if_else", least, BLOCKS)
     if branch and least < body:
@@ -214,12 +214,12 @@ def _ways_figure(view: View, counted: dict) -> list[Figure]:
         from report.draw import lines, style
         ax = style.axes(fig, 12, 9, 14, 2)
         lines.draw(ax, [lines.Series("counted", [lines.Dot(x, y) for x, y in dots], joined=False)], "Neighbours that go the same way",
-                   "Ways that a warp walks", limit=9, ylim=(0, 2.3))
+                   "Paths that a warp executes", limit=9, ylim=(0, 2.3))
         style.plain_ticks(ax.yaxis, [0, 1, 2])
-    caption = (f"Ways of a branch that a warp walks, by how many neighbouring threads go the same one, counted; nothing was timed. "
+    caption = (f"Paths of a branch that a warp executes, by how many neighbouring threads take the same one, counted; nothing was timed. "
                f"{words.sentence(view.counts.label)}")
     return [Figure(f"{view.name}_ways", [{"group": x, "ways": y} for x, y in dots], draw, caption,
-                   "Dot plot: two ways up to 16 neighbours, one from 32 on.", height=50, half=True)]
+                   "Dot plot: two paths up to 16 neighbours, one from 32 on.", height=50, half=True)]
 
 
 def _bodies(view: View, branches: dict) -> list[Figure]:

@@ -279,7 +279,7 @@ def _faults_text(faults: Faults) -> list[str]:
         ran, several = _run(wrong, others), len(others) > 1
         of = "" if len(ran) == len(wrong) else f" of the {len(ran)} that {'they were' if several else 'it was'} run on"
         open_ = sum(any(v.failed for t, v in wrong[name].verdicts.items() if t in others) and not _found({name: wrong[name]}, others) for name in ran)
-        of += f", where {open_} ended without a verdict of {'each' if several else 'it'}" if open_ else ""
+        of += f"; on {open_} of these {'no tool found a fault and some did not finish' if several else 'it did not finish'}" if open_ else ""
         parts.append(f"{words.joined(others)} {'together find' if several else 'finds'} {len(_found(wrong, others))}{of}")
     text = words.sentence("; ".join(parts))
     alarms = [f"{t} in {words.joined(names)}" for t in tools if (names := _found(right, [t]))]

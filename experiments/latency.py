@@ -185,7 +185,7 @@ def _little_words(curves: list[Curve]) -> list[str]:
         if _is_walk(curve) and curve.title.endswith("memory"):
             texts.append(f"a {curve.title.split(',')[0]} reaches {numbers.si(_rate(curve.best), 'load/s')} from memory, "
                          f"{numbers.times(_rate(curve.best) / _rate(curve.points[0]))} the rate of one walker, with "
-                         f"{_under_way(curve.best):.0f} loads under way")
+                         f"{_under_way(curve.best):.0f} loads in flight")
     return [words.sentence("; ".join(texts))] if texts else []
 
 
@@ -197,7 +197,8 @@ def _share_words(view: View, curves: list[Curve]) -> list[str]:
         return []
     share = roof.value / sms
     return [f"For its share of the bandwidth of memory, {numbers.bandwidth(share)}, each of the {sms} multiprocessors must have "
-            f"{numbers.binary(share * 1e9 * curve.latency)} under way."]
+            f"{numbers.binary(share * 1e9 * curve.latency)} in flight, at the {numbers.seconds(curve.latency)} that one walker waits for a load in "
+            f"{numbers.binary(curve.points[0].sizes['bytes'])}."]
 
 
 def _order_words(view: View) -> list[str]:

@@ -96,7 +96,7 @@ def _finding(view: View, spots: list[Spot], gains: dict) -> str:
             continue
         fast, slow, gain = max(mine, key=lambda g: g[2].value)
         text.append(f"On the {side.upper()}, {fast.name} {fast.function} is {words.speed(gain, slow.name)}, at {_ulps(fast.ulps)} "
-                    f"in place of {_ulps(slow.ulps)}.")
+                    f"instead of {_ulps(slow.ulps)}.")
     free = defaultdict(list)
     for s, first, gain in gains.values():
         if s.part.side == "gpu" and s.ulps <= first.ulps and gain.is_significant and gain.value > 1:

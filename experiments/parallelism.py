@@ -145,7 +145,7 @@ def _growth_words(part: Part | None, growth: dict[str, list[Point]]) -> list[str
         alone = "one thread reaches" if _threads(first) == 1 else f"{_threads(first):.0f} threads reach"
         text = f"{title} on the GPU: {alone} {numbers.rate(first)}"
         if roof:
-            text += f", 1/{numbers.grouped(roof.value / first.value)} of the {'peak' if first.kernel.family == CHAINS else 'bandwidth'}"
+            text += f", 1/{numbers.grouped(float(numbers.significant(roof.value / first.value).replace(chr(0x202f), '')))} of the {'peak' if first.kernel.family == CHAINS else 'bandwidth'}"
             enough = _enough(part, points, SATURATES, roof.value)
             text += f"; {numbers.percent(SATURATES)} takes {numbers.grouped(_threads(enough))} threads" if enough else (
                 f"; {numbers.grouped(_threads(points[-1]))} reach {numbers.share(_share(part, points[-1]))}")

@@ -277,7 +277,7 @@ def _memory(measured: list[Setting]) -> list[str]:
     known = [(s.naive.n, s.bytes[1].dram / s.bytes[0].dram) for s in measured if s.is_plain and s.naive.n and all(s.bytes)]
     if not known:
         return []
-    each = [f"{numbers.times(more)}{' as many bytes as the naive one' if i == 0 else ''} at N\u00a0=\u00a0{n:g}" for i, (n, more) in enumerate(sorted(known))]
+    each = [f"{numbers.significant(more, 2)}{' times as many bytes as the naive one' if i == 0 else ''} at N\u00a0=\u00a0{n:g}" for i, (n, more) in enumerate(sorted(known))]
     fall = any(more < 1 - NEAR for _, more in known)
     return [f"From DRAM the tiled kernel reads {words.joined(each)}{'' if fall else ', so that tiles save nothing there'}."]
 
@@ -315,8 +315,8 @@ def _most(view: View, base: Setting | None, measured: list[Setting]) -> list[str
     wanted = RETURNS * view.settings["width"]
     text = f"Of {words.counted(len(measured), 'measured setting')} the factor is largest, {numbers.times(best.factor)}, with {best.name}"
     back = [s for s in measured if s.factor >= wanted]
-    return [f"{text}: {len(back)} reach {numbers.percent(RETURNS)} of the textbook’s." if back else
-            f"{text}: none reaches {numbers.percent(RETURNS)} of the textbook’s."]
+    return [f"{text}; {len(back)} of them reach{'es' if len(back) == 1 else ''} {numbers.percent(RETURNS)} of the textbook’s factor." if back else
+            f"{text}; none reaches {numbers.percent(RETURNS)} of the textbook’s factor."]
 
 
 def _old(view: View, modelled: list[Setting]) -> list[str]:
@@ -327,8 +327,8 @@ def _old(view: View, modelled: list[Setting]) -> list[str]:
     each = words.joined([f"{numbers.times(s.factor)} on {s.device} at {s.naive.size_text}" for s in old])
     fetched = words.joined([numbers.percent(s.left) for s in old])
     back = all(s.factor >= RETURNS * view.settings["width"] for s in old)
-    return [f"Without caches for global memory the factor is {'there, or a larger one' if back else 'another one'}: by the model {each}, where half "
-            f"warps’ transactions fetch {fetched} of the naive kernel’s requested bytes."]
+    return [f"Without caches for global memory the model gives {each}, where half warps’ transactions fetch {fetched} of the naive kernel’s "
+            f"requested bytes{f': at least {numbers.percent(RETURNS)} of the textbook’s factor' if back else ''}."]
 
 
 # Figure and tables

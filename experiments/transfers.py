@@ -161,15 +161,16 @@ def _work_words(works: dict) -> str:
     at = [_intensity(gpu[s]) for s in shared]
     won = next((i for i in range(len(shared)) if min(gains[i:]) > 1), None)
     threads = words.counted(max(p.threads for p in cpu.values()), "thread")
+    size = numbers.binary(ELEMENT * max(p.n for p in gpu.values()))
     if won is None:
-        return (f"Copies included, the GPU is not faster than the CPU’s {threads} on that array at up to "
+        return (f"Copies included, the GPU is not faster than the CPU’s {threads} on an array of {size} at up to "
                 f"{numbers.significant(at[-1])} operations for each byte that crosses the link.")
     if won == 0:
         start = f"at all intensities measured, from {numbers.significant(at[0])}"
     else:
         a, b = log(gains[won - 1]), log(gains[won])
         start = f"from about {numbers.significant(exp(log(at[won - 1]) - a / (b - a) * log(at[won] / at[won - 1])), 2)}"
-    return f"Copies included, the GPU is faster than the CPU’s {threads} on that array {start} operations for each byte that crosses the link."
+    return f"Copies included, the GPU is faster than the CPU’s {threads} on an array of {size} {start} operations for each byte that crosses the link."
 
 
 def _best_line(works: dict, side: str) -> dict[float, Point]:

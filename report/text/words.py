@@ -121,7 +121,7 @@ def of_peak(found: Share) -> str:
 
 def of_peak_briefly(found: Share, use: Use) -> str:
     """'71 % of 922 TFLOP/s, 97 % at its clock, limited by power'."""
-    text = of_roof(found, numbers.flops(found.roof.value))
+    text = of_roof(found, numbers.flops(found.roof.value, found.roof.type))
     text += f", {numbers.percent(min(found.at_clock, 1.0))} at its clock" if found.is_slowed and not found.exceeds else ""
     return f"{text}, {limit(use, digits=False)}" if use.limit == POWER else text
 

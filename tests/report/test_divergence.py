@@ -80,20 +80,20 @@ def divergence(cost=ways, gpu=True, cpu=True, counts=True, function=True, overhe
 
 def test_lanes_that_part_halve_the_rate(tmp_path):
     section = section_of(tmp_path, divergence())
-    assert "With 64 steps behind it" in section.finding and "2× slower (a warp walks 2 ways against 1, counted)" in section.finding
+    assert "With 64 steps behind it" in section.finding and "2.00 times slower (a warp executes 2 paths against 1, counted)" in section.finding
     assert "a body of 4 steps or fewer the pattern makes no difference" in section.finding
-    assert "100\u00a0% of the rate of a kernel that computes both ways, and at 50\u00a0%" in section.finding
+    assert "100\u00a0% of the rate of a kernel that computes both paths, and at 50\u00a0%" in section.finding
     assert "on the GPU, evaluated once, sorting makes no difference" in section.finding
     assert "evaluated 64 times, sorted arguments are 2×" in section.finding
     assert "4 threads of the CPU sorted arguments are 2×" in section.finding
     assert [r["predicted"] for r in table(section, "patterns") if r["group"] == 1 and r["taken"] == 16] == [pytest.approx(500, rel=0.01)]
-    assert "a warp walks, counted: 1 (sorted) and 2 (random)." in next(t.caption for t in section.tables)
+    assert "a warp executes, counted: 1 (sorted) and 2 (random)." in next(t.caption for t in section.tables)
     assert drawn(section) == ["divergence_places", "divergence_bodies", "divergence_shares", "divergence_orders"]
 
 
 def test_counts_alone_tell_the_ways_and_test_nothing(tmp_path):
     section = section_of(tmp_path, divergence(gpu=False, cpu=False))
-    assert "2 ways of a branch on which its lanes part and 1 of one on which blocks part" in section.finding
+    assert "2 paths of a branch on which its lanes part and 1 of one on which blocks part" in section.finding
     assert drawn(section) == ["divergence_ways"]
 
 

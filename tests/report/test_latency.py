@@ -89,9 +89,9 @@ def test_everything_is_told_and_drawn(tmp_path):
     assert "On the GPU a load that waits for the one before takes 20.0\u00a0ns (40 cycles) in the nearest cache and 400\u00a0ns (801 cycles)" in section.finding
     assert "shared memory takes 12.0\u00a0ns" in section.finding
     assert "waits 4× to 26× as long as one of the CPU" in section.finding
-    assert "core reaches 120\u00a0Mload/s from memory, 12× the rate of one walker, with 16 loads under way" in section.finding
+    assert "core reaches 120\u00a0Mload/s from memory, 12× the rate of one walker, with 16 loads in flight" in section.finding
     assert "takes 2.00\u00a0ns on a" in section.finding
-    assert "9.99\u00a0GB/s, each of the 10 multiprocessors must have 3.90\u00a0KiB under way" in section.finding
+    assert "9.99\u00a0GB/s, each of the 10 multiprocessors must have 3.90\u00a0KiB in flight, at the 400\u00a0ns that one walker waits for a load in 512\u00a0MiB" in section.finding
     rows = section.tables[0].rows
     cpu = next(r for r in rows if r["title"] == "CPU core, memory")
     assert cpu["needed"] == pytest.approx(12, rel=0.01) and cpu["bytes"] == pytest.approx(12 * 64, rel=0.01)

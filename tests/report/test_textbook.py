@@ -55,8 +55,8 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     text = section.finding.replace("\u00a0", " ")
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
-    assert "6.0 % leave the multiprocessors, where the tiled kernel requests 6.2 %: merging" in text
-    assert "From DRAM the tiled kernel reads 1× as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
+    assert "6.0 % leave the multiprocessors, where the tiled kernel requests 6.25 %: merging" in text
+    assert "From DRAM the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
     assert section.answer[0].replace("\u00a0", " ").endswith("merged requests and caches keep 98 % of its requests from DRAM.")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
 
@@ -72,7 +72,7 @@ def test_bytes_that_all_come_from_memory_bring_it_back(tmp_path):
 
 def test_without_caches_the_model_has_it(tmp_path):
     section = section_of(tmp_path, modelled())
-    assert "the factor is there, or a larger one: by the model 12× on GTX 280 (GT200)" in section.finding
+    assert "the model gives 12× on GTX 280 (GT200)" in section.finding
     assert "fetch 75\u00a0% of the naive kernel’s requested bytes" in section.finding
     assert section.figures[0].rows[0]["naive_limit"] == "memory"
 
@@ -128,7 +128,7 @@ def test_of_several_experiments_the_one_with_counters_stands_in(tmp_path):
     modelled().save(tmp_path)
     section = next(c.section for c in contributions(collect([tmp_path], [])) if c.view.name == "textbook")
     assert "1.50× as fast as the naive kernel" in section.finding
-    assert "reads 0.5×" in section.finding.replace("0.500", "0.5") and "save nothing" not in section.finding
+    assert "reads 0.50 times as many bytes" in section.finding and "save nothing" not in section.finding
 
 
 def test_requests_that_do_not_merge_bring_it_back_by_the_model_unless_a_measured_setting_has_it(tmp_path):

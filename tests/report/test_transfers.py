@@ -78,7 +78,7 @@ def test_pinned_memory_and_streams(tmp_path):
     assert "5× and 5× the rate of pageable memory" in section.finding.replace("4.99", "5").replace("5.00", "5")
     assert "both ways at once it is" in section.finding and "half of the full rate is reached from 256\u00a0KiB" in section.finding
     assert "the slowest stage alone (copy" in section.finding and ") takes 3.00\u00a0ms" in section.finding
-    assert "Copies included, the GPU is faster than the CPU’s 4 threads on that array" in section.finding
+    assert "Copies included, the GPU is faster than the CPU’s 4 threads on an array of 16.0\u00a0MiB" in section.finding
     assert {f.name for f in section.figures} == {f"transfers_{x}" for x in ("one_way", "both_ways", "chunks", "timeline", "work")}
     drawn(section)
 

@@ -108,7 +108,7 @@ def functions(intrinsic=(3e12, 60.0), large=0.1):
 
 def test_words_as_sizes_tell_functions_apart(tmp_path):
     section = section_of(tmp_path, functions(), FUNCTIONS)
-    assert "intrinsic sin is 3.50× as fast as library" in section.finding and "10⁷\u00a0ULP in place of 1.50\u00a0ULP" in section.finding
+    assert "intrinsic sin is 3.50× as fast as library" in section.finding and "10⁷\u00a0ULP instead of 1.50\u00a0ULP" in section.finding
     assert "highway exp is 9× as fast as libm" in section.finding
     assert "For exp the polynomial 6 is faster than the library and no less accurate." in section.finding, "faster and no less accurate"
     assert "takes 10× as long" in section.finding
