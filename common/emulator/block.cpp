@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "common/emulator/findings.hpp"
@@ -147,7 +149,7 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
     if (log) log->clear();
   for (Thread& thread : threads_) {
     thread.state = State::fresh;
-    thread.unchanged = nullptr;
+    thread.unchanged = thread.polled = nullptr;
     thread.copy_group = 0;
     thread.copies.clear();
   }
@@ -162,10 +164,14 @@ void BlockRunner::run(std::size_t block, std::size_t rank) {
   Turns* const turns = launch_->turns;
   if (turns && !turns->await(rank)) throw Stopped();
   units_.begin_block(block, launch_->clusters);
+  unsigned polls = 0;
   do {
     for (const unsigned warp : permuted(warps_, 0, (size + kWarpSize - 1) / kWarpSize))
       run_warp(warp * kWarpSize, std::min(size, (warp + 1) * kWarpSize));
     interleave_requests();
+    constexpr unsigned kPatience = 64;
+    polls = is_polling() ? polls + 1 : 0;
+    if (polls > kPatience && !turns) await_other_blocks(rank);
     bool is_moving = wake_yielded() | wake_waiting();
     const bool is_waiting = std::any_of(threads_.begin(), threads_.end(),
                                         [](const Thread& thread) { return thread.state == State::waiting; });
@@ -450,7 +456,10 @@ void BlockRunner::report_crash() {
   fail(threads_[current_], finding_kind::crash, what + (" at " + line.short_text()));
 }
 
-void BlockRunner::yield() { suspend(State::yielded); }
+void BlockRunner::yield() {
+  threads_[current_].is_polling = false;
+  suspend(State::yielded);
+}
 
 /// Until no other lane of the warp can continue without it.
 void BlockRunner::pause(const void* element) {
@@ -473,7 +482,21 @@ void BlockRunner::wait_for_change(const void* element, std::uint64_t seen) {
     self.unchanged = element;
     self.seen = seen;
   }
-  if (is_waiting) yield();
+  if (is_waiting) suspend_at(element, seen);
+}
+
+void BlockRunner::yield_before_load(const void* element, std::size_t bytes) {
+  std::uint64_t found = 0;
+  std::memcpy(&found, element, std::min(bytes, sizeof found));
+  suspend_at(element, found);
+}
+
+void BlockRunner::suspend_at(const void* element, std::uint64_t found) {
+  Thread& self = threads_[current_];
+  self.is_polling = self.polled == element && self.found == found;
+  self.polled = element;
+  self.found = found;
+  suspend(State::yielded);
 }
 
 void BlockRunner::fence(bool of_block_only) {
@@ -613,6 +636,29 @@ void BlockRunner::fail_divergent_warp(unsigned first, unsigned last) {
       abandon_block();
     }
   }
+}
+
+/// Whether threads of the block have yielded and all of them find what they found before.
+bool BlockRunner::is_polling() const {
+  bool any = false;
+  for (const Thread& thread : threads_)
+    if (thread.state == State::yielded) {
+      if (!thread.is_polling) return false;
+      any = true;
+    }
+  return any;
+}
+
+/// The block polls, so that only another one can help it. It leaves the processor to that one, and pays for the time as
+/// if it had run, so that one that waits for ever ends no later.
+void BlockRunner::await_other_blocks(std::size_t rank) {
+  constexpr std::uint64_t kBasicBlocks = 1024;  // in about the time that it rests
+  if (launch_->failed_rank < rank) {
+    unwind();
+    throw Stopped();
+  }
+  std::this_thread::sleep_for(std::chrono::microseconds(10));
+  trace.budget = trace.budget > kBasicBlocks ? trace.budget - kBasicBlocks : 1;
 }
 
 /// Makes ready the threads that have yielded.
@@ -780,6 +826,9 @@ void fail_thread(FindingKind kind, const std::string& what, std::source_location
   fail_thread(kind, what + " at " + place_text(where));
 }
 void yield_thread() { BlockRunner::of_this_thread().yield(); }
+void yield_before_load(const void* element, std::size_t bytes) {
+  BlockRunner::of_this_thread().yield_before_load(element, bytes);
+}
 void pause_before_attempt(const void* element) { BlockRunner::of_this_thread().pause(element); }
 void wait_for_change(const void* element, std::uint64_t seen) {
   BlockRunner::of_this_thread().wait_for_change(element, seen);

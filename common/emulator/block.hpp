@@ -1,6 +1,7 @@
 /// Executes blocks one after the other on one OS thread, with the threads of a block as fibers.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -48,15 +49,16 @@ struct GridLaunch {
   AddressRange closure;
   const void* kernel;  ///< its code; identifies the module whose thread_local variables are shared memory
   EmulatorOptions options;
-  std::vector<Allocation> buffers{};  ///< all of global memory, by address
-  GridHazards* hazards = nullptr;     ///< null if hazards are not checked
-  EarlyExits* early_exits = nullptr;  ///< null if hazards are not checked
-  CacheModel* caches = nullptr;       ///< null if caches are not modelled
-  Turns* turns = nullptr;             ///< null if blocks do not wait for later ones
-  Clusters* clusters = nullptr;       ///< null if each block is a cluster of its own
+  std::vector<Allocation> buffers{};               ///< all of global memory, by address
+  GridHazards* hazards = nullptr;                  ///< null if hazards are not checked
+  EarlyExits* early_exits = nullptr;               ///< null if hazards are not checked
+  CacheModel* caches = nullptr;                    ///< null if caches are not modelled
+  Turns* turns = nullptr;                          ///< null if blocks do not wait for later ones
+  Clusters* clusters = nullptr;                    ///< null if each block is a cluster of its own
+  std::atomic<std::size_t> failed_rank{SIZE_MAX};  ///< the least of the blocks that have failed
 };
 
-/// Ends a block that waits for one that has failed.
+/// Ends a block that waits while another one has failed.
 struct Stopped {};
 
 /// A fault of the running thread, which ends its block.
@@ -84,7 +86,8 @@ class BlockRunner {
 
   void begin(const GridLaunch& launch);
   /// Runs a block; throws Fault. `block` is its linear index, `rank` its place in the order in which blocks are
-  /// started. Throws Stopped if another block, with which it takes turns, has failed.
+  /// started. Throws Stopped if it waits and another block has failed: one of lesser rank, or one with which it takes
+  /// turns.
   void run(std::size_t block, std::size_t rank);
   /// What was counted since begin().
   Counts finish();
@@ -101,6 +104,7 @@ class BlockRunner {
   void yield();
   void pause(const void* element);
   void wait_for_change(const void* element, std::uint64_t seen);
+  void yield_before_load(const void* element, std::size_t bytes);
   void fence(bool of_block_only);
   void open_copy(void* to, const void* from, std::size_t bytes);
   void commit_copies();
@@ -152,6 +156,9 @@ class BlockRunner {
     std::uint64_t seen = 0;           ///< … and what that holds
     bool is_trying_again = false;     ///< it has paused before another attempt on that element
     unsigned tries = 0;               ///< such atomics
+    const void* polled = nullptr;     ///< the element that it looked at before it yielded …
+    std::uint64_t found = 0;          ///< … and its first bytes
+    bool is_polling = false;          ///< it finds the same as the last time
     std::size_t copy_group = 0;
     std::vector<Copy> copies;
   };
@@ -176,6 +183,9 @@ class BlockRunner {
   void fail_divergent_warp(unsigned first, unsigned last);
   bool is_any_lane_waiting() const;
   bool wake_yielded();
+  void suspend_at(const void* element, std::uint64_t found);
+  bool is_polling() const;
+  void await_other_blocks(std::size_t rank);
   bool wake_waiting();
   void fail_deadlock();
   bool release_barrier();

@@ -117,7 +117,8 @@ Counts run_grid(GridLaunch& launch) {
                 std::to_string(cluster));
   Clusters clusters(is_together ? blocks : 0, cluster);
   launch.clusters = cluster > 1 ? &clusters : nullptr;
-  std::atomic<std::size_t> next_rank{0}, failed_rank{blocks};
+  std::atomic<std::size_t> next_rank{0};
+  launch.failed_rank = blocks;
   std::exception_ptr failure;
   Counts counts;
   std::mutex mutex;
@@ -125,7 +126,7 @@ Counts run_grid(GridLaunch& launch) {
   {
     BlockRunner& runner = BlockRunner::of_this_thread();
     runner.begin(launch);
-    for (std::size_t rank; (rank = next_rank++) < failed_rank;) try {
+    for (std::size_t rank; (rank = next_rank++) < launch.failed_rank;) try {
         if (is_together && omp_get_num_threads() < threads)
           throw Error("OpenMP allows " + std::to_string(omp_get_num_threads()) + " threads; the " +
                       std::to_string(blocks) + " blocks wait for each other and need one each");
@@ -135,8 +136,8 @@ Counts run_grid(GridLaunch& launch) {
       } catch (...) {
         turns.fail();
         const std::scoped_lock lock(mutex);
-        if (rank >= failed_rank) continue;
-        failed_rank = rank;
+        if (rank >= launch.failed_rank) continue;
+        launch.failed_rank = rank;
         failure = std::current_exception();
       }
     const Counts own = runner.finish();

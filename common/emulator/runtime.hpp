@@ -62,6 +62,8 @@ void yield_thread();
 void pause_before_attempt(const void* element);
 /// The atomic of the running thread has changed nothing: lets other threads run if it seems to wait for one of them.
 void wait_for_change(const void* element, std::uint64_t seen);
+/// Lets other threads run before the running thread loads this element, which one of them may write.
+void yield_before_load(const void* element, std::size_t bytes);
 
 /// __threadfence_block if `of_block_only`, else __threadfence.
 void fence_memory(bool of_block_only);

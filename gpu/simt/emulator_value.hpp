@@ -253,7 +253,7 @@ class mem {
   /// Of a flag that another thread may write concurrently.
   RUNG_UNTRACED T load() const volatile {
     record(const_cast<const mem*>(this), kSize, __builtin_return_address(0), Ordering::is_volatile);
-    yield_thread();
+    yield_before_load(const_cast<const mem*>(this), sizeof(T));
     return const_cast<const mem*>(this)->element_;
   }
   RUNG_INLINE void store(T value) {

@@ -1,6 +1,9 @@
 /// The planted faults in the emulator: each is found and named in every order of execution, and no right twin alarms.
 #include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/emulator/faulty/emulated_run.hpp"
@@ -58,6 +61,29 @@ TEST(FaultyList, IsLargeAndItsEntriesAreWhole) {
 }
 
 /// PMPP 3e, figure 4.20: as printed every element is wrong, by what the tiles hold from the phase before.
+double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return double(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         1e-6 * double(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+// Blocks on as many threads of the machine as it may have processors poll one element.
+TEST(FaultyList, BlocksThatWaitForEverRestAndAreEndedTogether) {
+  const auto waiting = std::ranges::find(faulty_kernels(), "waits_for_blocks_not_started", &Faulty::name);
+  ASSERT_NE(waiting, faulty_kernels().end());
+  const FaultyCall buffers(*waiting);
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(16);
+  Recording recording({.hazards = true, .budget = 1 << 24});
+  const double before = processor_seconds();
+  waiting->run(buffers.call());
+  EXPECT_LT(processor_seconds() - before, 8) << "of processor time; 16 threads that run all the time take minutes";
+  omp_set_num_threads(threads);
+  ASSERT_FALSE(recording.counts().findings.empty());
+  EXPECT_EQ(recording.counts().findings.back().kind, finding_kind::runaway);
+}
+
 TEST(FaultyList, TheFigureWithoutZerosGivesWrongElementsOnly) {
   const auto& all = faulty_kernels();
   const auto figure =
