@@ -81,7 +81,7 @@ def _gains(spots: list[Spot]) -> dict[tuple, tuple[Spot, Spot, Ratio]]:
 
 
 def _ulps(value: float) -> str:
-    return f"{numbers.significant(value)}\u00a0ULP" if value < 1e4 else f"10{_superscript(value)}\u00a0ULP"
+    return f"{numbers.significant(value)}\u00a0ULP" if value < 1e4 else f"{numbers.scientific(value)}\u00a0ULP"
 
 
 def _superscript(value: float) -> str:

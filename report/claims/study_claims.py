@@ -12,6 +12,7 @@ from report.claims.verdict import Finding
 from report.data.collect import Study, find
 from report.data.companions import CompilerFile
 from report.data.declaration import FOLDER
+from report.data.view import collecting
 from report.faults import UNUSABLE, why
 from report.sections import module
 
@@ -27,7 +28,7 @@ def compilers(study: Study) -> tuple[CompilerFile, ...]:
 
 
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
-    views = {view.name: view for view in study.views}
+    views = {view.name: collecting(view, study.views) for view in study.views}
 
     def judge(entry: Entry, machine: Machine) -> tuple[str, str] | None:
         """By the function that the entry names, of the machine that the experiment's section shows."""

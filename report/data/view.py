@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from report.data import counted
 from report.data.companions import EmulatorFile, WrongResults
@@ -160,3 +160,8 @@ class View:
     def left_out(self) -> list[tuple[str, Point]]:
         """(side's name, point) of all that was skipped or failed."""
         return [(SIDE_NAME[p.kernel.side], p) for part in self.parts for p in part.run.points if p.skipped or p.failed]
+
+
+def collecting(view: View, views: Iterable[View]) -> View:
+    """With all of the study's views, if the experiment asks about all of them."""
+    return replace(view, suite=tuple(views)) if view.settings.get("collects") else view

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from report.data.collect import Study
-from report.data.view import View
+from report.data.view import View, collecting
 from report.experiment import Section, Table
 from report.faults import UNUSABLE, why
 from report.sections import module
@@ -40,8 +40,7 @@ def _compose(view: View, views: Mapping[str, View], made: dict[str, Section | No
     for name in names:
         _compose(views[name], views, made, (*above, view.name))
     joined = {name: made[name] for name in names if made[name]}
-    suite = tuple(views.values()) if view.settings.get("collects") else ()
-    made[view.name] = told(view.name, lambda: module.of(view).section(replace(view, joined=joined, suite=suite)))
+    made[view.name] = told(view.name, lambda: module.of(view).section(replace(collecting(view, views.values()), joined=joined)))
 
 
 def told(name: str, make: Callable[[], Section | None]) -> Section | None:

@@ -9,8 +9,10 @@ from synthetic import Run, ladder
 from report import document
 from report.data.collect import collect
 from report.data.sides import question, swept
-from report.experiment import Figure, Table
-from report.sections import repeats
+from report.data.view import collecting
+from report.experiment import Figure, Table, numbers
+from report.claims.study_claims import of_study
+from report.sections import module, repeats
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +75,13 @@ def test_what_several_experiments_measured_is_listed(tmp_path):
     assert row["ratio"] == pytest.approx(100 / 60, rel=0.01)
     [text] = repeats.limits(study)
     assert "Of 1 point that several experiments measured on one machine, 1 differ" in text and "1.67× (naive on the GPU at N\u00a0=\u00a0256)" in text
+
+
+@pytest.mark.long
+def test_a_claim_of_all_experiments_has_the_section_s_numbers(made):
+    """The judge of a claim sees what the section saw, not the section's own experiment alone."""
+    [row] = [r for c in made.found if c.view.name == "crossover" for r in c.section.figures[0].rows if r["family"] == "vector_addition"]
+    view = collecting(next(v for v in made.study.views if v.name == "crossover"), made.study.views)
+    _, text = module.of(view).one_to_one(view)
+    assert numbers.times(row["with_at_largest"]) in text
+    assert [f.why for f in of_study(made.study) if f.entry.id == "one_to_one"] == [text]
