@@ -195,7 +195,7 @@ def unnamed(source: str) -> str:
     """A sentence on whose limits a document states without a name, and what in it shows that; empty for all others."""
     document = _documents().get(source, {})
     return "" if "unnamed" not in document else (
-        f"A limit of its time that it states without saying whose is taken to be said of {' or '.join(document['unnamed'])}: {document['why']}.")
+        f"Limits of its time that name no device are said of {' or '.join(document['unnamed'])}: {document['why']}.")
 
 
 @cache
