@@ -147,7 +147,7 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
             ax.annotate(text, (1, 1), xycoords="axes fraction", xytext=(shift, up), textcoords="offset points", ha="right", size=style.SMALL,
                         color=style.GREY)
     sizes = " ".join(f"{x.part.side.upper()}, {x.size_text}: {words.provenance(x.part, ladders.points(x), hollow=False)}" for x in made)
-    tops = [words.rate_of(roof) for x in made if (roof := _roof(x))]
+    tops = [f"{roof.label} ({numbers.bandwidth(roof.value)})" for x in made if (roof := _roof(x))]
     text = f"The transpose’s kernels in their fastest variants, libraries as open diamonds; dashed: {words.joined(tops) or 'no roof'}. "
     if counted:
         text += ("Counted by the emulator: sectors of 32\u00a0bytes for a request to global memory, wavefronts for one to shared memory; a "

@@ -78,7 +78,7 @@ def climb(ladder: Ladder, who: str) -> str:
     library = f"the fastest library, {peer.point.kernel.title},"
     if over.verdict == SAME:
         return f"{text}, and match {library} within noise ({numbers.rate(best.point)} and {numbers.rate(peer.point)})"
-    return f"{text}; {library} reaches {numbers.rate(peer.point)}{f': {over.doubt}' if over.doubt else ''}"
+    return f"{text}; {library} reaches {numbers.rate(peer.point)}{f' ({over.doubt} which is faster)' if over.doubt else ''}"
 
 
 def missing(ladder: Ladder) -> list[str]:

@@ -173,7 +173,8 @@ def speed(ratio: Ratio, other: str) -> str:
     value = f"{numbers.significant(1 / ratio.value)} times slower than" if is_slower else f"{numbers.times(ratio.value)} as fast as"
     ends = ratio.interval and tuple(sorted(1 / x for x in ratio.interval)) if is_slower else ratio.interval
     how = [*(["median of paired quotients"] if ratio.paired else []), *([f"95\u00a0% interval {numbers.interval(ends)}"] if ends else [])]
-    doubt = f", {'too few samples for a test' if ratio.doubt == TOO_FEW else ratio.doubt}" if ratio.doubt else ""
+    how += ["too few samples for a test"] if ratio.doubt == TOO_FEW else []
+    doubt = f", {ratio.doubt}" if ratio.doubt not in ("", TOO_FEW) else ""
     return f"{value} {other}" + (f" ({', '.join(how)})" if how else "") + doubt
 
 
