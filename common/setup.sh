@@ -85,6 +85,7 @@ build() {
   fi
   say "building in build/ (${CMAKE_BUILD_PARALLEL_LEVEL:=$(nproc)} at a time)"
   export CMAKE_BUILD_PARALLEL_LEVEL
+  [ -w . ] || { say "$top cannot be written: copy it to where it can"; return 1; }
   local sources=()
   [ -z "${RUNG_SOURCES:-}" ] || sources=("-DRUNG_SOURCES=$RUNG_SOURCES")
   if cmake -S . -B build "${generator[@]}" "${sources[@]}" "$@" >build.log 2>&1; then

@@ -12,6 +12,7 @@
 #include "common/harness/experiment_values.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/printable.hpp"
+#include "common/read_file.hpp"
 #include "common/record_checks.hpp"
 #include "common/source_dir.hpp"
 
@@ -410,13 +411,11 @@ void refuse_long_keys(const std::string& text) {
 
 /// Of an experiment's file.
 std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string text(kMostLetters + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (in.fail() && !in.eof())) throw Error("cannot read the experiment file " + file.string());
-  if (!in.eof()) throw Error(fmt::format("{}: more than {} letters: no experiment file", file.string(), kMostLetters));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text;
+  try {
+    return read_file(file, kMostLetters);
+  } catch (const Error& error) {
+    throw Error("the experiment file " + file.string() + " " + error.what());
+  }
 }
 
 }  // namespace
@@ -511,10 +510,13 @@ std::vector<std::string> experiment_names() {
 
 std::filesystem::path find_experiment(const std::string& name) {
   std::error_code none;
-  if (std::filesystem::is_regular_file(name, none)) return name;
-  const std::filesystem::path file = source_dir() / "experiments" / (name + ".toml");
+  const bool names_a_file = name.ends_with(".toml") || name.find('/') != std::string::npos;
+  const bool is_file = std::filesystem::is_regular_file(name, none);
+  if (names_a_file && is_file) return name;
   const std::vector<std::string> names = experiment_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return file;
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    return source_dir() / "experiments" / (name + ".toml");
+  if (is_file) return name;
   throw Error("no experiment is called '" + name + "'" + did_you_mean(name, names));
 }
 

@@ -19,4 +19,10 @@ class InterruptsWait {
 
 bool interrupted();
 
+/// As the first of these signals does where one waits.
+void interrupt();
+
+/// Of a clock that nobody sets; safe in signal handlers.
+long milliseconds();
+
 }  // namespace rung

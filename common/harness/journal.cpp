@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
-#include <fstream>
 
 #include "common/json_text.hpp"
+#include "common/read_file.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -29,11 +31,41 @@ std::string line_of(const Json& record) {
 /// What is read again of a record that is written: foreign bytes are replaced on the way.
 Json as_written(const Json& record) { return Json::parse(json_text(record)); }
 
-/// The record of a line, or null if the line is torn or was changed.
+constexpr std::size_t kMostBytes = std::size_t{4} << 30;  // of a journal
+
+/// Whether JSON has tables and lists within one another that no record has: to compare or to write them would take more
+/// stack than there is.
+bool is_nested_too_deep(const std::string& json) {
+  constexpr int kDeepest = 64;
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (in_text && json[i] == '\\')
+      ++i;
+    else if (json[i] == '"')
+      in_text = !in_text;
+    else if (!in_text && (json[i] == '[' || json[i] == '{') && ++depth > kDeepest)
+      return true;
+    else if (!in_text && (json[i] == ']' || json[i] == '}'))
+      --depth;
+  }
+  return false;
+}
+
+/// The record of a line, or null if the line is torn, was changed or is none of a journal.
 Json record_of(const std::string& line) {
   const std::size_t space = line.find(' ');
-  if (space == std::string::npos || checksum(line.substr(space + 1)) != line.substr(0, space)) return nullptr;
-  return Json::parse(line.substr(space + 1), nullptr, false);
+  if (space == std::string::npos) return nullptr;
+  const std::string text = line.substr(space + 1);
+  if (checksum(text) != line.substr(0, space) || is_nested_too_deep(text)) return nullptr;
+  Json record = Json::parse(text, nullptr, false);
+  return record.is_object() ? record : nullptr;
+}
+
+/// The record of a run's first line, which says what run it is; null if it does not.
+Json header_of(const std::string& line) {
+  Json header = record_of(line);
+  return header.is_object() && header.value("context", Json::object()).is_object() ? header : nullptr;
 }
 
 void write_text(int descriptor, const std::string& text, const std::filesystem::path& file) {
@@ -60,53 +92,73 @@ void sync_folder(const std::filesystem::path& file) {
   ::close(folder);
 }
 
-/// A run that was killed may hold its lock for a moment yet.
-bool lock(int descriptor) {
+enum class Lock { held, busy, unsupported };
+
+/// A run that was killed may hold its lock for a moment yet. Not every file system has locks: a Lustre that is mounted
+/// without them says ENOSYS, others EOPNOTSUPP or ENOLCK.
+Lock lock(int descriptor) {
   constexpr int kTries = 20;
   for (int i = 0; i < kTries; ++i) {
-    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return Lock::held;
+    if (errno != EWOULDBLOCK && errno != EINTR) return Lock::unsupported;
     ::usleep(50'000);
   }
-  return false;
+  return Lock::busy;
 }
 
-/// To a device or a pipe, which must not be replaced by a file.
-void write_in_place(const std::filesystem::path& file, const std::string& text) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0) output_error(file, "write");
-  try {
-    write_text(descriptor, text, file);
-  } catch (...) {
-    ::close(descriptor);
-    throw;
+/// Whether the name is still that of the open file.
+bool is_named(int descriptor, const std::filesystem::path& name) {
+  struct stat open {
+  }, named{};
+  return ::fstat(descriptor, &open) == 0 && ::stat(name.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
+}
+
+/// Opens a device, or a pipe that has a reader or gets one within a minute.
+Descriptor opened_in_place(const std::filesystem::path& file) {
+  constexpr int kTenths = 600;
+  for (int i = 0;; ++i) {
+    Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    if (descriptor.is_open()) {
+      ::fcntl(descriptor, F_SETFL, O_WRONLY);
+      return descriptor;
+    }
+    if (errno != ENXIO || i >= kTenths) output_error(file, errno == ENXIO ? "write, since nobody reads," : "write");
+    ::usleep(100'000);
   }
-  ::close(descriptor);
 }
 
 }  // namespace
 
-Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::move(file)), header_(as_written(header)) {
-  std::error_code ignored;
-  std::filesystem::create_directories(file_.parent_path(), ignored);
-  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) output_error(file_, "write");
-  if (!lock(descriptor_)) {
-    ::close(descriptor_);
-    throw OutputError("another run is measuring into " + file_.parent_path().string() + "; wait for it to end");
-  }
+Journal::Journal(std::filesystem::path file, const Json& header) : Journal(std::move(file), header, Kind::any) {}
+
+std::unique_ptr<Journal> Journal::begin(const std::filesystem::path& file, const Json& header) {
+  std::unique_ptr<Journal> journal(new Journal(file, header, Kind::fresh));
+  return journal->descriptor_.is_open() ? std::move(journal) : nullptr;
+}
+
+std::unique_ptr<Journal> Journal::resume(const std::filesystem::path& file, const Json& header) {
+  std::unique_ptr<Journal> journal(new Journal(file, header, Kind::existing));
+  return journal->descriptor_.is_open() ? std::move(journal) : nullptr;
+}
+
+Journal::Journal(std::filesystem::path file, const Json& header, Kind kind)
+    : file_(std::move(file)), header_(as_written(header)) {
+  open_locked(kind);
+  if (!descriptor_.is_open()) return;
   const std::size_t whole = read_lines();
-  if (whole > 0 && header_.is_null()) {
-    ::close(descriptor_);
+  if ((kind == Kind::fresh && whole > 0) || (kind == Kind::existing && whole == 0)) {
+    descriptor_.close();
+    return;
+  }
+  if (whole > 0 && header_.is_null())
     throw Error("the first line of " + file_.string() +
                 ", which says what run it is, is damaged: it cannot be resumed; start anew without --resume");
-  }
   const auto identity = [](const Json& of) { return of.value("identity", Json()); };
   const std::string other = whole > 0 ? difference(identity(header_), identity(as_written(header))) : "";
-  if (!other.empty()) {
-    ::close(descriptor_);
+  if (!other.empty())
     throw Error("the run in " + file_.parent_path().string() + " cannot be resumed: " + other +
                 "; start anew without --resume");
-  }
   if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
     output_error(file_, "write");
   if (whole > 0) return;
@@ -114,26 +166,57 @@ Journal::Journal(std::filesystem::path file, const Json& header) : file_(std::mo
   sync_folder(file_);
 }
 
+/// A run that ended while this process waited for its lock has removed the journal: the file that is locked then is not
+/// the one that has the name, and another look is taken.
+void Journal::open_locked(Kind kind) {
+  std::error_code ignored;
+  if (kind != Kind::existing) std::filesystem::create_directories(file_.parent_path(), ignored);
+  do {
+    const int made = kind == Kind::existing ? 0 : O_CREAT;
+    descriptor_ = Descriptor(::open(file_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | made, 0644));
+    if (!descriptor_.is_open() && errno == ENOENT && !made) return;
+    if (!descriptor_.is_open()) output_error(file_, "write");
+    if (!is_regular_file(descriptor_)) throw OutputError(file_.string() + " is no regular file: no journal");
+    const Lock got = lock(descriptor_);
+    if (got == Lock::busy)
+      throw OutputError("another run is measuring into " + file_.parent_path().string() + "; wait for it to end");
+    if (got == Lock::unsupported) not_locked_ = std::strerror(errno);
+  } while (!is_named(descriptor_, file_));
+  ::fstat(descriptor_, &opened_);
+}
+
 /// Takes the records from the file. Returns the bytes of its whole lines; without any, the header stays as it is.
 std::size_t Journal::read_lines() {
-  std::ifstream in(file_);
-  std::string line;
+  std::string text;
+  try {
+    text = read_from(descriptor_, kMostBytes);
+  } catch (const Error& error) {
+    throw OutputError(file_.string() + " " + error.what());
+  }
   std::size_t whole = 0;
-  while (std::getline(in, line) && !in.eof()) {
+  for (std::size_t end; (end = text.find('\n', whole)) != std::string::npos; whole = end + 1) {
+    const std::string line = text.substr(whole, end - whole);
+    if (whole == 0) {
+      header_ = header_of(line);
+      continue;
+    }
     Json record = record_of(line);
-    const bool is_damaged = !record.is_object();
-    if (whole == 0)
-      header_ = is_damaged ? Json() : std::move(record);
-    else if (is_damaged)
+    if (record.is_null())
       ++damaged_;
     else
       records_.push_back(std::move(record));
-    whole += line.size() + 1;
   }
   return whole;
 }
 
-Journal::~Journal() { ::close(descriptor_); }
+void Journal::keep_if(const std::function<bool(const Json& record)>& is_own) {
+  damaged_ += static_cast<int>(std::erase_if(records_, [&](const Json& record) { return !is_own(record); }));
+}
+
+bool Journal::is_open() const {
+  struct stat now {};
+  return ::fstat(descriptor_, &now) == 0 && now.st_dev == opened_.st_dev && now.st_ino == opened_.st_ino;
+}
 
 void Journal::append(const Json& record) {
   write_line(line_of(record));
@@ -144,21 +227,24 @@ void Journal::write_line(const std::string& line) { write_all(descriptor_, line,
 
 namespace {
 
-bool is_entry(const Json& entry) {
-  if (!entry.is_object()) return false;
+bool is_entry(const Json& entry, const std::string& point) {
+  if (!entry.is_object() || entry.value("name", Json()) != point) return false;
   const auto fits = [&](const char* key, bool (Json::*is)() const) {
     const auto found = entry.find(key);
     return found == entry.end() || ((*found).*is)();
   };
   return fits("skipped", &Json::is_boolean) && fits("error_occurred", &Json::is_boolean) &&
-         fits("gflops", &Json::is_number) && fits("gbytes_per_s", &Json::is_number);
+         fits("gflops", &Json::is_number) && fits("gbytes_per_s", &Json::is_number) &&
+         fits("remeasured", &Json::is_number_integer);
 }
 
 bool is_point(const Json& point) {
   if (!point.is_object()) return false;
   const auto name = point.find("point"), entries = point.find("entries");
   return name != point.end() && name->is_string() && entries != point.end() && entries->is_array() &&
-         !entries->empty() && std::all_of(entries->begin(), entries->end(), is_entry);
+         !entries->empty() && std::all_of(entries->begin(), entries->end(), [&](const Json& entry) {
+           return is_entry(entry, name->get_ref<const std::string&>());
+         });
 }
 
 }  // namespace
@@ -170,18 +256,40 @@ bool holds_points(const Json& record) {
 
 namespace {
 
+constexpr std::string_view kPart = ".part";
+
 /// A file that will take the place of `file` in one step; another process that does the same has its own.
 std::filesystem::path part_of(const std::filesystem::path& file) {
-  return file.string() + "." + std::to_string(::getpid()) + ".part";
+  return file.string() + "." + std::to_string(::getpid()) + std::string(kPart);
 }
 
-/// Opens a file beside `file`, whose folder is made.
-int open_part(const std::filesystem::path& file) {
+/// Opens a file beside `file`, whose folder is made. It is locked, which says that its process lives.
+Descriptor open_part(const std::filesystem::path& file) {
   std::error_code ignored;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);
-  const int descriptor = ::open(part_of(file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) output_error(file, "write");
+  Descriptor descriptor(::open(part_of(file).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!descriptor.is_open()) output_error(file, "write");
+  ::flock(descriptor, LOCK_EX | LOCK_NB);
   return descriptor;
+}
+
+/// Whether this is a part of `file`, as part_of() names it.
+bool is_part(const std::filesystem::path& found, const std::filesystem::path& file) {
+  const std::string name = found.filename().string(), beginning = file.filename().string() + ".";
+  if (!name.starts_with(beginning) || !name.ends_with(kPart)) return false;
+  const auto digits = name.substr(beginning.size(), name.size() - beginning.size() - kPart.size());
+  return !digits.empty() && std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// What processes that were killed in the midst of write_file() have left.
+void remove_dead_parts(const std::filesystem::path& file) {
+  std::error_code none;
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    if (!is_part(entry.path(), file) || !entry.is_regular_file(none)) continue;
+    const Descriptor descriptor(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (descriptor.is_open() && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+  }
 }
 
 /// Where what is written to `named` ends up: not to replace a link.
@@ -205,44 +313,40 @@ void check_writable(const std::filesystem::path& named) {
     if (is_directory(file) || ::access(file.c_str(), W_OK) != 0) output_error(file, "write");
     return;
   }
-  ::close(open_part(file));
+  open_part(file);
   ::unlink(part_of(file).c_str());
 }
 
 void write_file(const std::filesystem::path& named, const std::string& text) {
   const std::filesystem::path file = followed(named);
-  if (is_written_in_place(file)) return write_in_place(file, text);
-  const int descriptor = open_part(file);
+  if (is_written_in_place(file)) return write_text(opened_in_place(file), text, file);
+  const Descriptor descriptor = open_part(file);
   try {
     write_all(descriptor, text, file);
+    if (::rename(part_of(file).c_str(), file.c_str()) != 0) output_error(file, "write");
   } catch (...) {
-    ::close(descriptor);
     ::unlink(part_of(file).c_str());
     throw;
   }
-  ::close(descriptor);
-  if (::rename(part_of(file).c_str(), file.c_str()) != 0) {
-    const int why = errno;
-    ::unlink(part_of(file).c_str());
-    errno = why;
-    output_error(file, "write");
-  }
   sync_folder(file);
+  remove_dead_parts(file);
 }
 
 Json journal_header(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  Json header = std::getline(in, line) && !in.eof() ? record_of(line) : Json();
-  return header.is_object() ? header : Json::object();
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor.is_open() || !is_regular_file(descriptor)) return Json::object();
+  try {
+    const std::string line = read_from(descriptor, kMostBytes, true);
+    Json header = line.ends_with('\n') ? header_of(line.substr(0, line.size() - 1)) : Json();
+    return header.is_object() ? header : Json::object();
+  } catch (const Error&) {
+    return Json::object();
+  }
 }
 
 bool is_locked(const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool is = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0;
-  ::close(descriptor);
-  return is;
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return descriptor.is_open() && ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 std::string difference(const Json& was, const Json& is) {
@@ -261,6 +365,7 @@ std::string difference(const Json& was, const Json& is) {
     }
     if (key == "program") return "the program has been built anew";
     if (key == "points") return "its points are others or are sampled otherwise";
+    if (key == "experiment") return "its experiment has been rewritten";
     return key + " was " + json_text(before) + " and is " + json_text(now);
   }
   return "it is another run";

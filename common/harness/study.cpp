@@ -1,20 +1,26 @@
 #include "common/harness/study.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <regex.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include "common/descriptor.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/journal.hpp"
 #include "common/harness/point_runner.hpp"
@@ -25,6 +31,7 @@
 #include "common/harness/statistics.hpp"
 #include "common/json_text.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/machine/loaded_libraries.hpp"
 
 namespace rung {
 namespace {
@@ -61,16 +68,8 @@ std::string stamp() {
   return text;
 }
 
-std::filesystem::path run_folder(const Experiment& experiment, const StudyOptions& options) {
-  const Supervision& supervision = options.supervision;
-  if (!supervision.is_first && supervision.watch->folder[0]) return supervision.watch->folder;
-  if (options.resume) {
-    const auto unfinished = unfinished_runs(options.outdir, experiment.name);
-    const std::filesystem::path found = resumable_run(experiment, options);
-    if (!found.empty()) return found;
-    if (!unfinished.empty()) return unfinished.front();  // which the journal refuses, saying why
-    say("nothing to resume in {}: starting anew\n", options.outdir.string());
-  }
+/// A folder for a new run, made.
+std::filesystem::path new_folder(const Experiment& experiment, const StudyOptions& options) {
   const std::string time = stamp();
   std::error_code outer, failed, none;
   std::filesystem::create_directories(options.outdir, outer);
@@ -93,6 +92,14 @@ std::string program_checksum() {
   return sum;
 }
 
+/// What of the GPU decides its rates; empty without one.
+Json gpu_facts(const Json& machine) {
+  Json facts = Json::object();
+  for (const char* key : {"gpu_name", "gpu_driver", "gpu_cuda_runtime", "gpu_cublas_version", "gpu_power_limit_w"})
+    if (machine.contains(key)) facts[key] = machine[key];
+  return facts;
+}
+
 /// The variables that decide how the libraries and the kernels compute.
 Json environment() {
   constexpr const char* kBeginnings[] = {"OMP_",    "GOMP_",          "KMP_",  "OPENBLAS_", "GOTO_",
@@ -109,20 +116,24 @@ Json environment() {
   return found;
 }
 
-/// What must be equal for two runs to be parts of one: the program, the points and how each is sampled, the seed, and
-/// where they run.
-Json identity(const std::vector<const Point*>& points, const StudyOptions& options) {
+/// What must be equal for two runs to be parts of one: the program and its libraries, the experiment, the points and
+/// how each is sampled, the seed, and where they run. `machine`: the context keys of the machine.
+Json identity(const Experiment& experiment, const std::vector<const Point*>& points, const StudyOptions& options,
+              const Json& machine) {
   std::set<std::string> each;  // their order is the seed's
   for (const Point* point : points) each.insert(design(*point));
   std::string designs;
   for (const std::string& one : each) designs += one + "\n";
   return {{"program", program_checksum()},
+          {"libraries", loaded_libraries()},
           {"points", checksum(designs)},
+          {"experiment", checksum(experiment.text)},
           {"seed", options.seed},
           {"benchmark_repetitions", options.overrides.repetitions},
           {"benchmark_min_time", options.overrides.min_seconds},
           {"benchmark_min_time_runs", options.overrides.runs},
           {"device", options.device},
+          {"gpu", gpu_facts(machine)},
           {"processor", cpu_info().name},
           {"processors", usable_processors()},
           {"environment", environment()}};
@@ -176,8 +187,26 @@ void write_results(const Experiment& experiment, const StudyOptions& options, co
 template <typename Use>
 void each_recorded(const std::vector<Json>& records, const Use& use) {
   for (const Json& record : records)
-    if (holds_points(record))
-      for (const Json& point : record["points"]) use(point["point"].get<std::string>(), point["entries"]);
+    for (const Json& point : record["points"]) use(point["point"].get<std::string>(), point["entries"]);
+}
+
+/// Leaves of the journal what this study wrote: each of its points once, a roof also once for each time that it was
+/// measured again.
+void drop_foreign(Journal& journal, const std::vector<const Point*>& points) {
+  std::set<std::string> names;
+  for (const Point* point : points) names.insert(point->name());
+  std::set<std::pair<std::string, int>> seen;
+  journal.keep_if([&](const Json& record) {
+    if (!holds_points(record)) return false;
+    std::set<std::pair<std::string, int>> here;
+    for (const Json& point : record["points"]) {
+      const std::string name = point["point"];
+      const std::pair one{name, point["entries"].front().value("remeasured", 0)};
+      if (!names.contains(name) || seen.contains(one) || !here.insert(one).second) return false;
+    }
+    seen.merge(here);
+    return true;
+  });
 }
 
 Json journal_record(const std::vector<PointEntries>& results) {
@@ -186,16 +215,34 @@ Json journal_record(const std::vector<PointEntries>& results) {
   return {{"points", points}};
 }
 
+void count_point(const Json& first_entry, StudyOutcome& outcome) {
+  ++(first_entry.value("skipped", false)          ? outcome.skipped
+     : first_entry.value("error_occurred", false) ? outcome.failed
+                                                  : outcome.measured);
+}
+
 void tally(const std::vector<Json>& records, StudyOutcome& outcome, std::vector<Json>& entries) {
   std::set<std::string> seen;  // a roof may be measured again
   each_recorded(records, [&](const std::string& name, const Json& of_point) {
     for (const Json& entry : of_point) entries.push_back(entry);
-    if (!seen.insert(name).second) return;
-    const Json& first = of_point.front();
-    ++(first.value("skipped", false)          ? outcome.skipped
-       : first.value("error_occurred", false) ? outcome.failed
-                                              : outcome.measured);
+    if (seen.insert(name).second) count_point(of_point.front(), outcome);
   });
+}
+
+/// What the process before this one had finished, of which only the end was lost; none if it had not.
+std::optional<StudyOutcome> finished_before(const Experiment& experiment, const Supervision& supervision) {
+  if (supervision.is_first || !supervision.watch->folder[0]) return {};
+  StudyOutcome outcome{.folder = supervision.watch->folder};
+  std::error_code none;
+  if (exists(outcome.folder / kJournal, none)) return {};
+  std::ifstream file(outcome.folder / (experiment.name + ".json"));
+  const Json results = Json::parse(file, nullptr, false);
+  if (!results.is_object()) return {};
+  std::set<std::string> seen;
+  for (const Json& entry : results.at("benchmarks"))
+    if (seen.insert(entry.at("name")).second) count_point(entry, outcome);
+  outcome.interrupted = interrupted();
+  return outcome;
 }
 
 /// More threads than processors are allowed, and said: they take turns, and the rates tell so.
@@ -231,6 +278,26 @@ class Watched {
   Watch* watch_;
 };
 
+/// What of the process a kernel can change for those after it: the folder that relative names are in, and which files
+/// are open.
+class Surroundings {
+ public:
+  explicit Surroundings(const Journal& journal) : journal_(journal) { umask(mask_); }
+
+  /// Puts back what can be; false if files were closed, among them the journal, or another has their numbers.
+  bool restore() const {
+    umask(mask_);
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+      if (::fcntl(standard, F_GETFD) < 0) return false;
+    return journal_.is_open() && (!folder_.is_open() || ::fchdir(folder_) == 0);
+  }
+
+ private:
+  const Journal& journal_;
+  const mode_t mask_ = umask(0);
+  const Descriptor folder_{::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+};
+
 /// The groups, but one by one those points with whose group a process was lost.
 std::vector<Group> without_lost_groups(std::vector<Group> groups, const Supervision& supervision) {
   std::vector<Group> parted;
@@ -244,8 +311,31 @@ std::vector<Group> without_lost_groups(std::vector<Group> groups, const Supervis
   return parted;
 }
 
+/// How a process was lost with this point before; empty if none was.
+std::string struck_before(const Point& point, const Supervision& supervision) {
+  const auto struck = supervision.struck.find(point.name());
+  return struck == supervision.struck.end() ? "" : struck->second;
+}
+
+/// Runs a group. Nothing if interrupted. Where a kernel has closed files of the process, nothing can be kept: another
+/// process is to measure, if there is one that looks after this one.
+std::vector<PointEntries> results_of(const Group& group, const std::string& not_interleaved, PointRunner& runner,
+                                     const Surroundings& surroundings, const StudyOptions& options) {
+  std::vector<PointEntries> results = runner.run(group, not_interleaved);
+  if (!surroundings.restore() && options.supervision.watch) _exit(1);
+  for (auto& [point, entries] : results)
+    if (const std::string how = struck_before(*point, options.supervision); !how.empty())
+      for (Json& entry : entries) entry["process_lost"] = how;
+  return results;
+}
+
+void keep(Journal& journal, const std::vector<PointEntries>& results, const StudyOptions& options) {
+  journal.append(journal_record(results));
+  if (options.supervision.watch) ++options.supervision.watch->kept;
+}
+
 void measure_points(const std::vector<const Point*>& points, PointRunner& runner, Journal& journal,
-                    const StudyOptions& options, Progress& progress) {
+                    const Surroundings& surroundings, const StudyOptions& options, Progress& progress) {
   const Supervision& supervision = options.supervision;
   std::set<std::string> done;
   each_recorded(journal.records(), [&](const std::string& name, const Json&) { done.insert(name); });
@@ -262,13 +352,14 @@ void measure_points(const std::vector<const Point*>& points, PointRunner& runner
       results.push_back({group.front(), {failed_entry(*group.front(), lost->second)}});
     } else
       try {
-        results = runner.run(group, alone == supervision.alone.end() ? "" : "together, one " + alone->second);
+        results = results_of(group, alone == supervision.alone.end() ? "" : "together, one " + alone->second, runner,
+                             surroundings, options);
       } catch (const LostPoint& lost) {
-        journal.append(journal_record({{lost.point, {failed_entry(*lost.point, lost.what())}}}));
+        keep(journal, {{lost.point, {failed_entry(*lost.point, lost.what())}}}, options);
         throw;
       }
     if (results.empty()) break;  // interrupted in the middle of it
-    journal.append(journal_record(results));
+    keep(journal, results, options);
     for (const auto& [point, entries] : results) progress.finish(*point, entries);
   }
 }
@@ -306,7 +397,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<const Point*>& poin
 
 /// Measures roofs that verified points exceed again, twice at most.
 void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& runner, Journal& journal,
-                         const StudyOptions& options) {
+                         const Surroundings& surroundings, const StudyOptions& options) {
   const Json context = runner.machine().context();
   const double cached = std::max<double>(cpu_info().all_l3_bytes, context.value("gpu_l2_bytes", 0.0));
   for (int round = 1; round <= 2; ++round) {
@@ -316,11 +407,53 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
     say("{} roofs are lower than what was measured below them (a busy machine?): measuring them again\n", roofs.size());
     for (const Point* roof : roofs) {
       const Watched watched({roof}, options);
-      std::vector<PointEntries> results = runner.run({roof});
+      std::vector<PointEntries> results = results_of({roof}, "", runner, surroundings, options);
       if (results.empty()) return;
       for (Json& entry : results.front().entries) entry["remeasured"] = round;
-      journal.append(journal_record(results));
+      keep(journal, results, options);
     }
+  }
+}
+
+/// The first of these runs that has the identity and that no other process measures into; empty if there is none.
+std::filesystem::path resumable(const std::vector<std::filesystem::path>& runs, const Json& identity) {
+  for (const std::filesystem::path& run : runs)
+    if (journal_header(run / kJournal).value("identity", Json()) == identity && !is_locked(run / kJournal)) return run;
+  return {};
+}
+
+/// As it is read again from a file, where foreign bytes have been replaced.
+Json as_read(const Json& json) { return Json::parse(json_text(json)); }
+
+/// The run that is gone on with, or a new one: its folder and its journal, which is locked. Another process may end or
+/// take a run that was found before its journal is locked: then another look is taken.
+std::pair<std::filesystem::path, std::unique_ptr<Journal>> opened_run(const Experiment& experiment,
+                                                                      const StudyOptions& options, const Json& header) {
+  const Supervision& supervision = options.supervision;
+  if (!supervision.is_first && supervision.watch->folder[0]) {
+    const std::filesystem::path folder = supervision.watch->folder;
+    Json same = header;  // the machine may have lost its GPU since
+    if (const Json begun = journal_header(folder / kJournal); begun.contains("identity"))
+      same["identity"] = begun["identity"];
+    return {folder, std::make_unique<Journal>(folder / kJournal, same)};
+  }
+  std::set<std::filesystem::path> gone;
+  while (options.resume) {
+    auto unfinished = unfinished_runs(options.outdir, experiment.name);
+    std::erase_if(unfinished, [&](const std::filesystem::path& run) { return gone.contains(run); });
+    if (unfinished.empty()) {
+      say("nothing to resume in {}: starting anew\n", options.outdir.string());
+      break;
+    }
+    std::filesystem::path found = resumable(unfinished, header.at("identity"));
+    if (found.empty()) found = unfinished.front();  // which the journal refuses, saying why
+    if (auto journal = Journal::resume(found / kJournal, header)) return {found, std::move(journal)};
+    gone.insert(found);
+  }
+  for (;;) {
+    const std::filesystem::path folder = new_folder(experiment, options);
+    if (supervision.watch) supervision.watch->set_folder(folder);
+    if (auto journal = Journal::begin(folder / kJournal, header)) return {folder, std::move(journal)};
   }
 }
 
@@ -328,25 +461,33 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
 
 StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options) {
   const InterruptsWait waiting;
+  if (const auto finished = finished_before(experiment, options.supervision)) return *finished;
   const std::vector<const Point*> points = shuffled_points(experiment, options);
   if (!options.copy_to.empty()) check_writable(options.copy_to);
   PointRunner runner(options.bench ? options.bench : std::make_shared<Bench>(options.device), options.seed,
                      options.overrides);
-  const Json opening = opening_context(experiment, options, runner.machine().context());
-  StudyOutcome outcome{.folder = run_folder(experiment, options)};
+  const Json machine = runner.machine().context(), opening = opening_context(experiment, options, machine);
+  const Json header{{"identity", identity(experiment, points, options, machine)}, {"context", opening}};
+  const auto [folder, opened] = opened_run(experiment, options, as_read(header));
+  Journal& journal = *opened;
+  StudyOutcome outcome{.folder = folder};
   if (options.supervision.watch) options.supervision.watch->set_folder(outcome.folder);
-  Journal journal(outcome.folder / kJournal, {{"identity", identity(points, options)}, {"context", opening}});
-  const auto of_others = std::count_if(journal.records().begin(), journal.records().end(), std::not_fn(holds_points));
-  if (const auto damaged = journal.damaged() + of_others; damaged > 0)
-    say("{} lines of {} are damaged: what they had is measured again\n", damaged, (outcome.folder / kJournal).string());
+  drop_foreign(journal, points);
+  if (journal.damaged() > 0)
+    say("{} lines of {} are damaged or not of this run: what they had is measured again\n", journal.damaged(),
+        (outcome.folder / kJournal).string());
+  if (!journal.not_locked().empty())
+    say("{} cannot be locked ({}): see that no other run measures into it\n", outcome.folder.string(),
+        journal.not_locked());
   say_oversubscribed(points);
   Progress own;
   Progress& progress = options.progress ? *options.progress : own;
   if (!options.progress) own.plan(points);
   progress.begin_experiment(experiment.name, done_points(points, journal.records()), points.size());
-  measure_points(points, runner, journal, options, progress);
+  const Surroundings surroundings(journal);
+  measure_points(points, runner, journal, surroundings, options, progress);
   progress.end_experiment();
-  if (!interrupted()) measure_roofs_again(points, runner, journal, options);
+  if (!interrupted()) measure_roofs_again(points, runner, journal, surroundings, options);
   outcome.interrupted = interrupted();
   std::vector<Json> entries;
   tally(journal.records(), outcome, entries);
@@ -370,25 +511,41 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   context["problems"] = problem_descriptions(experiment.points);
   if (!experiment.refused.empty()) context["refused_kernels"] = experiment.refused;
   write_results(experiment, options, outcome.folder, context, entries);
-  if (context["complete"]) std::filesystem::remove(outcome.folder / kJournal);
+  if (context["complete"] && ::unlink((outcome.folder / kJournal).c_str()) != 0 && errno != ENOENT)
+    say("{} cannot be removed ({}); it is needed no more\n", (outcome.folder / kJournal).string(),
+        std::strerror(errno));
   return outcome;
 }
+
+namespace {
+
+/// Whether the journal in this folder is of a run of the experiment: its header says so. Where that is damaged, the
+/// folder's name does, of which "x" and "of-x" end alike.
+bool is_run_of(const std::string& experiment, const std::filesystem::path& folder) {
+  constexpr std::size_t kStamp = 16;
+  if (const Json header = journal_header(folder / kJournal); header.contains("context"))
+    return header["context"].value("experiment", Json()) == as_read(experiment);
+  const std::string name = folder.filename().string();
+  return name.size() == kStamp + 1 + experiment.size() && name.ends_with("-" + experiment);
+}
+
+}  // namespace
 
 std::vector<std::filesystem::path> unfinished_runs(const std::filesystem::path& outdir, const std::string& experiment) {
   std::vector<std::filesystem::path> runs;  // a run that ended has no journal any more
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(outdir, none))
-    if (entry.path().filename().string().ends_with("-" + experiment) && exists(entry.path() / kJournal, none))
+    if (entry.path().filename().string().ends_with("-" + experiment) &&
+        std::filesystem::is_regular_file(entry.path() / kJournal, none) && is_run_of(experiment, entry.path()))
       runs.push_back(entry.path());
   std::sort(runs.rbegin(), runs.rend());
   return runs;
 }
 
 std::filesystem::path resumable_run(const Experiment& experiment, const StudyOptions& options) {
-  const Json wanted = identity(shuffled_points(experiment, options), options);
-  for (const std::filesystem::path& run : unfinished_runs(options.outdir, experiment.name))
-    if (journal_header(run / kJournal).value("identity", Json()) == wanted && !is_locked(run / kJournal)) return run;
-  return {};
+  const std::shared_ptr<Bench> bench = options.bench ? options.bench : std::make_shared<Bench>(options.device);
+  const Json wanted = identity(experiment, shuffled_points(experiment, options), options, bench->machine.context());
+  return resumable(unfinished_runs(options.outdir, experiment.name), as_read(wanted));
 }
 
 bool can_be_profiled(const Point& point) {

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <new>
 
 #include "common/harness/interrupt.hpp"
@@ -22,10 +23,21 @@ namespace {
 
 constexpr int kInterrupted = 130;
 constexpr int kFailed = 1;
+constexpr int kGrace = 5;     // seconds that a child has to end in
+constexpr long kApart = 300;  // milliseconds between two signals that are not one
 
 volatile std::sig_atomic_t child = 0, passed_on = 0;
+volatile long passed_at = 0;
+
+Watch* own_watch = nullptr;  // of this process, if it is a child
 
 void pass_on(int signal) {
+  const long now = milliseconds();
+  if (passed_on && now - passed_at > kApart) {
+    if (child > 0) kill(child, SIGKILL);
+    _exit(kInterrupted);
+  }
+  if (!passed_on) passed_at = now;
   passed_on = 1;
   if (child > 0) kill(child, signal);
 }
@@ -54,13 +66,14 @@ struct Ended {
   bool took_too_long = false;
 };
 
-/// Waits for the child; kills it when it measures one group for longer than it may. Time counts in whole seconds that
-/// this process was awake for, so that a suspended machine or terminal loses nothing.
+/// Waits for the child. Kills it when it measures one group for longer than it may, or is still there kGrace after it
+/// said that it ends or was to end. Time counts in whole seconds that this process was awake for, so that a suspended
+/// machine or terminal loses nothing.
 Ended wait_for(pid_t process, const Watch& watch) {
   const sigset_t ended = signals({SIGCHLD});
   Ended result;
   unsigned turn = 0;
-  int seconds = 0;
+  int seconds = 0, at_its_end = 0;
   for (;;) {
     if (waitpid(process, &result.status, WNOHANG) == process) return result;
     const timespec second{1, 0};
@@ -68,9 +81,31 @@ Ended wait_for(pid_t process, const Watch& watch) {
     const unsigned now = watch.turns;
     seconds = now == turn ? seconds + 1 : 0;
     turn = now;
-    if (turn % 2 == 0 || seconds <= watch.seconds) continue;
-    result.took_too_long = true;
-    kill(process, SIGKILL);
+    if (passed_on || watch.told != Watch::kNothing) ++at_its_end;
+    const bool is_late = turn % 2 == 1 && seconds > watch.seconds;
+    result.took_too_long = result.took_too_long || (is_late && at_its_end == 0);
+    if (is_late || at_its_end >= kGrace) kill(process, SIGKILL);
+  }
+}
+
+/// The processes that have this one as their parent.
+std::vector<pid_t> children() {
+  const std::string self = std::to_string(getpid());
+  std::ifstream list("/proc/" + self + "/task/" + self + "/children");
+  std::vector<pid_t> found;
+  for (pid_t one; list >> one;) found.push_back(one);
+  return found;
+}
+
+/// Ends the processes that a kernel started and left: they would go on to measure, and to hold the journal's lock.
+void end_leftovers() {
+  constexpr int kTries = 100;
+  std::vector<pid_t> left;
+  for (int i = 0; i < kTries && !(left = children()).empty(); ++i) {
+    for (const pid_t one : left) kill(one, SIGKILL);
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    if (!children().empty()) usleep(10'000);
   }
 }
 
@@ -87,23 +122,69 @@ std::string how(const Ended& ended, double may_take) {
   _exit(code);
 }
 
-/// Sets down which points the child was lost with. Ends the program where there is nothing to go on with.
-void learn_from(const Ended& ended, Watch& watch, Supervision& state) {
-  const std::vector<std::string> points = watch.points();
-  const bool exited = WIFEXITED(ended.status);
-  const int code = exited ? WEXITSTATUS(ended.status) : 0;
-  if (passed_on && !exited) end(kInterrupted);
-  if (exited && code == kAnotherProcess) return;
-  if (exited && (points.empty() || code == kInterrupted)) end(code);
-  const std::string why = how(ended, watch.seconds);
-  if (points.empty()) {
+/// A child that was lost before it kept anything more than the one before: as often as kMost in a row, the rest is for
+/// a later run.
+class Idle {
+ public:
+  void count(int kept, bool is_killed, const std::string& why) {
+    times_ = kept == kept_ ? times_ + 1 : 1;
+    kept_ = kept;
+    if (times_ < (is_killed ? kMostKilled : kMostEnded)) return;
     std::fflush(stdout);
-    std::fputs(("rung: between two points: " + why + "\n").c_str(), stderr);
+    const std::string text = fmt::format(
+        "rung: {} processes in a row have measured nothing, the last one {}; what was measured is kept: the same "
+        "command with --resume does the rest\n",
+        times_, why);
+    std::fputs(text.c_str(), stderr);
     end(kFailed);
   }
-  const std::string others = points.size() > 1 ? fmt::format(" and {} others", points.size() - 1) : "";
-  say("{}{}: {}; going on in another process\n", points.front(), others, why);
-  for (const std::string& point : points) (points.size() > 1 ? state.alone : state.lost)[point] = why;
+
+ private:
+  static constexpr int kMostKilled = 10, kMostEnded = 3;  // a kill may come from outside, at any time
+  int times_ = 0, kept_ = 0;
+};
+
+/// What the loss of a child in the midst of these points means for them. A group is measured one by one then. One that
+/// was killed from outside, where memory was short, may be well, and one that crashed may have been hit by a thread
+/// that another kernel left behind: it gets a second try.
+void strike(const std::vector<std::string>& points, const Ended& ended, bool is_killed, double may_take,
+            Supervision& state) {
+  const std::string why = how(ended, may_take), &first = points.front();
+  const bool is_group = points.size() > 1, was_struck = state.struck.contains(first);
+  const bool again = !was_struck && (is_killed || (!is_group && !ended.took_too_long && !state.alone.contains(first)));
+  const std::string others = is_group ? fmt::format(" and {} others", points.size() - 1) : "";
+  say("{}{}: {}; {} in another process\n", first, others, why, again ? "once more" : "going on");
+  auto& where = again ? state.struck : is_group ? state.alone : state.lost;
+  for (const std::string& point : points) where[point] = why;
+}
+
+/// Sets down which points the child was lost with. Ends the program where there is nothing to go on with.
+void learn_from(const Ended& ended, Watch& watch, Supervision& state, Idle& idle) {
+  const std::vector<std::string> points = watch.points();
+  const int told = watch.told.exchange(Watch::kNothing);
+  const bool is_killed = !ended.took_too_long && WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGKILL;
+  if (told == kAnotherProcess) return idle.count(watch.kept, false, "lost the GPU");
+  if (told != Watch::kNothing && (points.empty() || told == kInterrupted)) end(told);
+  if (passed_on) {
+    if (state.only_writes || !watch.folder[0]) end(kInterrupted);
+    state.only_writes = true;
+  } else if (points.empty()) {
+    const std::string why = how(ended, watch.seconds);
+    idle.count(watch.kept, is_killed, why);
+    say("between two points: {}; going on in another process\n", why);
+  } else {
+    strike(points, ended, is_killed, watch.seconds, state);
+  }
+}
+
+/// Tries for some seconds; -1 if there is none to be had.
+pid_t start_process() {
+  constexpr int kTries = 8;
+  for (int i = 0;; ++i) {
+    const pid_t process = fork();
+    if (process >= 0 || i == kTries) return process;
+    usleep(10'000u << i);
+  }
 }
 
 }  // namespace
@@ -136,23 +217,42 @@ std::vector<std::string> Watch::points() const {
   return found;
 }
 
+int announce_end(int code) {
+  if (own_watch) own_watch->told = code;
+  return code;
+}
+
 Supervision supervise() {
   void* const shared = mmap(nullptr, sizeof(Watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw Error("no memory to share with a child process");
   Supervision state{.watch = new (shared) Watch};
+  Idle idle;
   const pid_t parent = getpid();
+  const bool ends_leftovers = children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   const sigset_t blocked = signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP}), ended = signals({SIGCHLD});
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   for (;;) {
     std::fflush(nullptr);
-    const pid_t process = fork();
-    if (process < 0) throw Error(std::string("cannot start a process: ") + std::strerror(errno));
+    const pid_t process = start_process();
+    if (process < 0 && !state.is_first) {
+      std::fprintf(stderr, "rung: cannot start another process: %s; the same command with --resume does the rest\n",
+                   std::strerror(errno));
+      end(kFailed);
+    }
+    if (process < 0) {
+      say("cannot start a process ({}): measuring in this one, which a kernel that crashes ends\n",
+          std::strerror(errno));
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      return {};
+    }
     if (process == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       std::signal(SIGPIPE, SIG_IGN);  // nobody reads any more what is said: no reason to stop
       if (getppid() != parent) _exit(kInterrupted);
+      own_watch = state.watch;
       catch_interrupts();
+      if (state.only_writes) interrupt();
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       omp_get_max_threads();  // clang's OpenMP must begin anew here, or it ends by looking for what the parent began
       return state;
@@ -164,7 +264,8 @@ Supervision supervise() {
     const Ended how_it_ended = wait_for(process, *state.watch);
     pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     child = 0;
-    learn_from(how_it_ended, *state.watch, state);
+    if (ends_leftovers) end_leftovers();
+    learn_from(how_it_ended, *state.watch, state, idle);
     state.is_first = false;
     state.watch->turns = 0;
   }

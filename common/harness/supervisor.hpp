@@ -13,11 +13,15 @@ namespace rung {
 /// What the child tells its parent, in memory of both.
 class Watch {
  public:
-  std::atomic<int> experiment{0};  ///< index of the one that is measured
-  std::atomic<int> failed{0};      ///< points of the experiments before it
-  std::atomic<double> seconds{0};  ///< that the points which are measured now may take
-  std::atomic<unsigned> turns{0};  ///< odd while points are measured
-  char folder[4096] = "";          ///< of the run
+  std::atomic<int> experiment{0};   ///< index of the one that is measured
+  std::atomic<int> failed{0};       ///< points of the experiments before it
+  std::atomic<double> seconds{0};   ///< that the points which are measured now may take
+  std::atomic<unsigned> turns{0};   ///< odd while points are measured
+  std::atomic<int> kept{0};         ///< records that have been written to journals
+  std::atomic<int> told{kNothing};  ///< the code that the child ends with, once it is at its end
+  char folder[4096] = "";           ///< of the run
+
+  static constexpr int kNothing = -1;
 
   void begin(const std::vector<std::string>& points, double may_take);
   void end();
@@ -32,18 +36,30 @@ class Watch {
 
 /// What a child has to know of those before it.
 struct Supervision {
-  Watch* watch = nullptr;                    ///< null: nobody looks after this process
-  bool is_first = true;                      ///< no child was lost before
-  std::map<std::string, std::string> lost;   ///< points that ended a child, with how
-  std::map<std::string, std::string> alone;  ///< points of a group that did, to be measured one by one
+  Watch* watch = nullptr;                     ///< null: nobody looks after this process
+  bool is_first = true;                       ///< no child was lost before
+  bool only_writes = false;                   ///< an interrupt was lost on the one before: nothing is measured any more
+  std::map<std::string, std::string> struck;  ///< points that a child was lost with once, with how
+  std::map<std::string, std::string> lost;    ///< points that a child was lost with again: they have failed
+  std::map<std::string, std::string> alone;   ///< points of a group that ended a child, to be measured one by one
 };
 
 /// How a child ends that has lost the GPU and wants another process to go on.
 constexpr int kAnotherProcess = 75;
 
-/// Returns in a child process that is to measure, again after each child that was lost: by a signal, by an exit in the
-/// midst of a point, or because it took longer than Watch::seconds. In the process that called it, does not return, but
-/// ends with the code of the last child. Passes SIGINT, SIGTERM and SIGHUP on. Call it before there are threads.
+/// To be called before this process ends with `code`: tells the one that looks after it, if there is one, that no
+/// kernel ended it. Returns the code. Safe in signal handlers.
+int announce_end(int code);
+
+/// Returns in a child process that is to measure, again after each child that ended before it said announce_end(): by a
+/// signal, by an exit, or because it took longer than Watch::seconds. The points that were measured then are measured
+/// once more; if a child is lost with them again, or if they took too long, they have failed. In the process that
+/// called it, does not return, but ends with the code of the last child, or with 1 where several are lost in a row that
+/// have measured nothing.
+///
+/// Passes SIGINT, SIGTERM and SIGHUP on. A child that does not end within seconds is killed, and another one writes
+/// what is done; a second signal ends all at once. Call it before there are threads. Where no process can be started,
+/// returns in this one, without a watch.
 Supervision supervise();
 
 }  // namespace rung

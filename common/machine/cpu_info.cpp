@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -167,8 +168,13 @@ UseThreads::UseThreads(int count) {
 UseThreads::~UseThreads() { omp_set_num_threads(before_); }
 
 std::string host_name() {
-  char name[256] = "host";
-  gethostname(name, sizeof name - 1);
+  char given[256] = "host";
+  gethostname(given, sizeof given - 1);
+  std::string name = given;
+  for (char& letter : name)
+    if (!std::isalnum(static_cast<unsigned char>(letter)) && letter != '-' && letter != '_' && letter != '.')
+      letter = '-';
+  if (name.find_first_not_of('.') == std::string::npos) return "host";
   return name;
 }
 

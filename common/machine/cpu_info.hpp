@@ -64,7 +64,8 @@ class UseThreads {
   int before_ = 0;
 };
 
-/// "host" where the system has no name.
+/// As a folder can be called: other characters than letters, digits, '.', '_' and '-' are '-'. "host" where the system
+/// has no name.
 std::string host_name();
 
 /// Bytes that this process can still allocate: the system's available memory, or less if a control group limits it.

@@ -1,6 +1,8 @@
 #include "common/program/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -104,9 +106,25 @@ Command Command::add_subcommand(const std::string& name, const std::string& help
   return Command(app_->add_subcommand(name, help));
 }
 
+namespace {
+
+/// What is wrong with the word as a number of type T, of which CLI11 takes the largest for one that is too large; empty
+/// if nothing is.
+template <typename T>
+std::string not_a_number(const std::string& word) {
+  T value{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error == std::errc::result_out_of_range) return "'" + word + "' is too large a number";
+  return error != std::errc() || end != word.data() + word.size() ? "takes a whole number, not '" + word + "'" : "";
+}
+
+}  // namespace
+
 template <typename T>
 CommandOption Command::add_option(const std::string& names, T& value, const std::string& help) {
-  return CommandOption(app_->add_option(names, value, help));
+  CLI::Option* const option = app_->add_option(names, value, help);
+  if constexpr (std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t>) option->check(not_a_number<T>);
+  return CommandOption(option);
 }
 
 CommandOption Command::add_option_function(const std::string& names,

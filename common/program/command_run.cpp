@@ -67,7 +67,7 @@ void add_benchmark_flags(Command command, RunOptions& options) {
 void add_study_flags(Command command, RunOptions& options) {
   command.add_option("-o,--outdir", options.outdir, "folder of the runs (default: results/HOST)");
   command.add_option("-d,--device", options.study.device, "number of the GPU").within(0, 1023);
-  command.add_option("--seed", options.study.seed, "of the inputs and of the order of the points");
+  command.add_option("--seed", options.study.seed, "of the inputs and of the order of the points: 0 to 2^64 - 1");
   command.add_flag("--resume", options.study.resume, "go on with the newest run of this experiment that did not end");
   command
       .add_option("--point-limit", options.study.point_seconds,
@@ -129,14 +129,14 @@ StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
     if (!options.study.supervision.watch) throw;
     say("{}\nthe GPU needs a new process: going on with the next point\n", lost.what());
     std::fflush(nullptr);
-    _exit(kAnotherProcess);
+    _exit(announce_end(kAnotherProcess));
   }
   say("{} measured, {} skipped, {} failed: {}\n", outcome.measured, outcome.skipped, outcome.failed,
       outcome.folder.string());
   if (outcome.interrupted) {
     say("interrupted: what was measured is kept; the same command with --resume does the rest\n");
     std::fflush(nullptr);
-    std::exit(130);
+    std::exit(announce_end(130));
   }
   return outcome;
 }
@@ -195,6 +195,7 @@ void run_all(RunOptions& options) {
   const std::set<std::string> refused = drop_refused(chosen, supervision.is_first);
   if (options.profile) keep_profiled(chosen, !options.study.filter.empty());
   complete_options(options);
+  if (!options.profile && !options.study.list_only) options.study.bench = std::make_shared<Bench>(options.study.device);
   if (!supervision.is_first) {
     chosen.erase(chosen.begin(), chosen.begin() + supervision.watch->experiment);
   } else if (options.study.resume) {
@@ -205,7 +206,6 @@ void run_all(RunOptions& options) {
   Progress progress;
   for (const Experiment& experiment : chosen) progress.plan(selected_points(experiment, options.study.filter));
   options.study.progress = &progress;
-  if (!options.profile && !options.study.list_only) options.study.bench = std::make_shared<Bench>(options.study.device);
   int failed = supervision.watch ? supervision.watch->failed.load() : 0;
   for (const Experiment& experiment : chosen) {
     if (options.study.list_only) {

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +18,9 @@
 #include <stdexcept>
 
 #include "common/harness/interrupt.hpp"
+#include "common/harness/supervisor.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/machine/loaded_libraries.hpp"
 #include "common/machine/openblas.hpp"
 #include "common/printable.hpp"
 #include "common/program/commands.hpp"
@@ -27,17 +30,38 @@
 namespace rung {
 namespace {
 
+void say_and_end(int code, const char* text) {  // in signal handlers, and before main()
+  const ssize_t wrote = write(STDERR_FILENO, text, std::strlen(text));
+  _exit(wrote < 0 ? 4 : code);
+}
+
 /// Kernels register themselves before main(), where no exception can be caught.
 struct MemoryToStartWith {
   MemoryToStartWith() {
-    std::set_new_handler([] {
-      constexpr char kText[] = "rung: there is no memory to start with\n";
-      const ssize_t wrote = write(STDERR_FILENO, kText, sizeof kText - 1);
-      _exit(wrote < 0 ? 4 : 2);
-    });
+    std::set_new_handler([] { say_and_end(2, "rung: there is no memory to start with\n"); });
   }
 };
 [[gnu::init_priority(101)]] const MemoryToStartWith memory_to_start_with;
+
+/// Libraries that start before main() look for memory until they get some, or crash, where `ulimit -v` gives them none:
+/// OpenBLAS does either. Called before all of them.
+void watch_the_start(int, char**, char**) {
+  constexpr unsigned kSeconds = 20;
+  rlimit most{};
+  if (getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return;
+  for (const int signal : {SIGALRM, SIGSEGV})
+    std::signal(signal, [](int) {
+      say_and_end(2, "rung: its libraries cannot start within the memory that `ulimit -v` allows: raise the limit\n");
+    });
+  alarm(kSeconds);
+}
+[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)(int, char**, char**) = watch_the_start;
+
+void libraries_have_started() {
+  alarm(0);
+  std::signal(SIGALRM, SIG_DFL);
+  std::signal(SIGSEGV, SIG_DFL);
+}
 
 constexpr const char* kNoMemory = "there is not enough memory";
 
@@ -47,7 +71,7 @@ constexpr const char* kNoMemory = "there is not enough memory";
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "rung: %s\n", kNoMemory);
-    _exit(2);
+    _exit(announce_end(2));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rung: %s\n", error.what());
   } catch (...) {
@@ -111,33 +135,39 @@ int run(int argc, char** argv) {
   return 0;
 }
 
+int guarded_run(int argc, char** argv) {
+  try {
+    help_openblas(argv);
+    return run(argc, argv);
+  } catch (const WrongResult& error) {
+    return failure(1, error);
+  } catch (const NoGpuError& error) {
+    return failure(3, error);
+  } catch (const OutputError& error) {
+    return failure(4, error);
+  } catch (const std::bad_alloc&) {
+    return failure(2, std::runtime_error(kNoMemory));
+  } catch (const std::filesystem::filesystem_error& error) {  // its own text names a function of C++
+    return failure(2, std::runtime_error(error.path1().string() + ": " + error.code().message()));
+  } catch (const std::system_error& error) {  // of printing
+    if (has_reader_left()) return 0;
+    return failure(4, std::runtime_error(std::string("standard output: ") + error.what()));
+  } catch (const std::exception& error) {
+    return failure(2, error);
+  }
+}
+
 }  // namespace
 }  // namespace rung
 
 int main(int argc, char** argv) {
+  rung::libraries_have_started();
   std::set_new_handler(nullptr);  // from here on it is an exception
   std::set_terminate(rung::end_without_memory);
   rung::fill_standard_streams();
   rung::keep_freed_memory();
   rung::catch_interrupts();
+  rung::loaded_libraries();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large (ulimit -f) is an error of write()
-  try {
-    rung::help_openblas(argv);
-    return rung::run(argc, argv);
-  } catch (const rung::WrongResult& error) {
-    return rung::failure(1, error);
-  } catch (const rung::NoGpuError& error) {
-    return rung::failure(3, error);
-  } catch (const rung::OutputError& error) {
-    return rung::failure(4, error);
-  } catch (const std::bad_alloc&) {
-    return rung::failure(2, std::runtime_error(rung::kNoMemory));
-  } catch (const std::filesystem::filesystem_error& error) {  // its own text names a function of C++
-    return rung::failure(2, std::runtime_error(error.path1().string() + ": " + error.code().message()));
-  } catch (const std::system_error& error) {  // of printing
-    if (rung::has_reader_left()) return 0;
-    return rung::failure(4, std::runtime_error(std::string("standard output: ") + error.what()));
-  } catch (const std::exception& error) {
-    return rung::failure(2, error);
-  }
+  return rung::announce_end(rung::guarded_run(argc, argv));
 }

@@ -7,15 +7,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 
+#include "common/harness/journal.hpp"
 #include "common/problem/blur.hpp"
+#include "common/read_file.hpp"
 
 namespace rung {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 32;  // of a file
+constexpr std::size_t kMostBytes = std::size_t{1} << 32;  // of a file
 constexpr int kMostLargest = 65535;
 
 bool is_text(const std::string& magic) { return magic == "P2" || magic == "P3"; }
@@ -26,13 +26,11 @@ std::size_t channels_of(const std::string& magic) { return magic == "P3" || magi
 }
 
 std::string contents_of(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-  if (error) refuse(file, "cannot be read: " + error.message());
-  if (bytes > kMostBytes) refuse(file, fmt::format("has {} bytes: too large a picture", bytes));
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) refuse(file, "cannot be opened");
-  return {std::istreambuf_iterator<char>(stream), {}};
+  try {
+    return read_file(file, kMostBytes);
+  } catch (const Error& error) {
+    refuse(file, error.what());
+  }
 }
 
 /// The bytes of a file, word by word and sample by sample.
@@ -139,9 +137,7 @@ void write_picture(const std::filesystem::path& file, const Picture& picture) {
         bytes += static_cast<char>(value % 256);
       }
     }
-  std::ofstream stream(file, std::ios::binary);
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!stream.flush()) throw OutputError("picture " + file.string() + " cannot be written");
+  write_file(file, bytes);
 }
 
 }  // namespace rung

@@ -1,16 +1,21 @@
 /// Loaded before the C library (LD_PRELOAD): lets one call of the system fail, or sets the clock back, as the
 /// environment says.
-///   RUNG_FAIL=write:12         the 12th write(), fsync(), rename(), open() or allocation ("alloc") of a process fails
-///   RUNG_FAIL_IN=libhwloc      only allocations by a library whose path has this are counted; else all but CUDA's,
-///   whose
-///                              runtime registers kernels before main() in memory that it has not looked for
+///   RUNG_FAIL=write:12         the 12th write(), fsync(), rename(), open(), flock(), unlink(), fork() or allocation
+///                              ("alloc") of a process fails; with "all" for the number, each one
+///   RUNG_ERRNO=38              with this error, instead of the usual one
+///   RUNG_KILLS=FILE            the call does not fail, but ends its process by SIGKILL; once: FILE is there then
+///   RUNG_FAIL_IN=libhwloc      only allocations by a library whose path has this are counted; else all but those of
+///                              CUDA's runtime, which registers kernels before main() in memory that it has not looked
+///                              for
 ///   RUNG_FAILED=FILE           is made when it does, so that a caller knows when there was no 12th
 ///   RUNG_CLOCK_BACK=SECONDS    from the second reading on, the calendar's clock is so much behind
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -39,11 +44,23 @@ bool fails(const char* kind) {
   const char* wanted = getenv("RUNG_FAIL");
   const size_t length = strlen(kind);
   if (!is_started || !wanted || strncmp(wanted, kind, length) != 0 || wanted[length] != ':') return false;
+  if (strcmp(wanted + length + 1, "all") == 0) return true;
   if (++count != strtol(wanted + length + 1, nullptr, 10)) return false;
+  if (const char* mark = getenv("RUNG_KILLS")) {
+    const long file = syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (file >= 0) kill(getpid(), SIGKILL);
+    return false;
+  }
   if (const char* mark = getenv("RUNG_FAILED"))
     if (const long file = syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CREAT, 0644); file >= 0)
       syscall(SYS_close, file);
   return true;
+}
+
+int failure(int usual) {
+  const char* wanted = getenv("RUNG_ERRNO");
+  errno = wanted ? static_cast<int>(strtol(wanted, nullptr, 10)) : usual;
+  return -1;
 }
 
 template <typename Function>
@@ -83,27 +100,33 @@ int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, v
 }
 
 ssize_t write(int descriptor, const void* text, size_t bytes) {
-  if (is_file(descriptor) && fails("write")) {
-    errno = ENOSPC;
-    return -1;
-  }
+  if (is_file(descriptor) && fails("write")) return failure(ENOSPC);
   return syscall(SYS_write, descriptor, text, bytes);
 }
 
 int fsync(int descriptor) {
-  if (fails("fsync")) {
-    errno = EIO;
-    return -1;
-  }
+  if (fails("fsync")) return failure(EIO);
   return static_cast<int>(syscall(SYS_fsync, descriptor));
 }
 
 int rename(const char* from, const char* to) noexcept {
-  if (fails("rename")) {
-    errno = EACCES;
-    return -1;
-  }
+  if (fails("rename")) return failure(EACCES);
   return static_cast<int>(syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+}
+
+int flock(int descriptor, int operation) noexcept {
+  if (fails("flock")) return failure(EWOULDBLOCK);
+  return static_cast<int>(syscall(SYS_flock, descriptor, operation));
+}
+
+int unlink(const char* path) noexcept {
+  if (fails("unlink")) return failure(EACCES);
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
+pid_t fork() noexcept {
+  if (fails("fork")) return failure(EAGAIN);
+  return next<pid_t (*)()>("fork")();
 }
 
 int open(const char* path, int flags, ...) {
@@ -111,10 +134,7 @@ int open(const char* path, int flags, ...) {
   va_start(rest, flags);
   const int mode = flags & O_CREAT ? va_arg(rest, int) : 0;
   va_end(rest);
-  if (flags & (O_WRONLY | O_RDWR) && fails("open")) {
-    errno = EMFILE;
-    return -1;
-  }
+  if (flags & (O_WRONLY | O_RDWR) && fails("open")) return failure(EMFILE);
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 POINTS = 102
@@ -22,6 +22,7 @@ SIZES = ",".join(str(n) for n in range(4, 4 + POINTS))
 RUN = ("run", "-k", "cpu/matmul/naive", "-a", f"n={SIZES}", "--benchmark_repetitions=3", "--benchmark_min_time=0.003")
 FEW = ("run", "-k", "cpu/matmul/naive", "-a", "n=8,9", "--benchmark_repetitions=2", "--benchmark_min_time=0.0001")
 KILLED = "SIGKILL at a random instant"
+KILLED_ANY = "SIGKILL of any process, late and double resumes"
 PATIENCE = 120
 """Seconds after which a process that should have ended hangs."""
 
@@ -67,11 +68,11 @@ def samples(result: dict) -> Counter:
 class Table:
     def __init__(self) -> None:
         self.wrong: list[str] = []
-        print(f"{'fault':<44} {'tried':>6} {'lost':>5} {'doubled':>8} {'other':>6}", flush=True)
+        print(f"{'fault':<48} {'tried':>6} {'lost':>5} {'doubled':>8} {'other':>6}", flush=True)
 
     def line(self, fault: str, tried: int, lost: int = 0, doubled: int = 0, other: list[str] | None = None) -> None:
         other = other or []
-        print(f"{fault:<44} {tried:>6} {lost:>5} {doubled:>8} {len(other):>6}", flush=True)
+        print(f"{fault:<48} {tried:>6} {lost:>5} {doubled:>8} {len(other):>6}", flush=True)
         for text in other[:5]:
             print(f"    {text}", flush=True)
         if lost or doubled or other:
@@ -87,14 +88,13 @@ def folder() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[[subprocess.Popen], int],
-          most: float = math.inf) -> tuple:
-    """Studies that are struck again and again until `seconds` are over or there were `most` strikes, each time resumed,
-    then let finish. The number of strikes, of points lost, of points doubled, and what else was wrong."""
+def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[[subprocess.Popen], int]) -> tuple:
+    """Studies that are struck again and again until `seconds` are over, each time resumed, then let finish. The number of
+    strikes, of points lost, of points doubled, and what else was wrong."""
     strikes = lost = doubled = 0
     other: list[str] = []
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and strikes < most:
+    while time.monotonic() < deadline:
         with folder() as at:
             study, kept = Study(program, at), set()
             for start in range(random.randint(2, 12)):
@@ -122,6 +122,106 @@ def ended(program: Path, undisturbed: Counter, seconds: float, strike: Callable[
             found = samples(complete[0])
             lost += sum((undisturbed - found).values())
             doubled += sum((found - undisturbed).values())
+    return strikes, lost, doubled, other
+
+
+def lines_of(journal: Path) -> list[dict]:
+    """The records of whole lines."""
+    text = journal.read_text(errors="replace") if journal.exists() else ""
+    return [json.loads(line.split(" ", 1)[1]) for line in text.splitlines(keepends=True)[1:] if line.endswith("\n")]
+
+
+class Seen:
+    """What each run's folder has been seen to have on the disk: from then on it must stay as it is."""
+
+    def __init__(self, study: Study):
+        self.study = study
+        self.entries: dict[Path, dict[str, list]] = {}
+
+    def look(self) -> None:
+        for run in self.study.folder.iterdir():
+            points = self.entries.setdefault(run, {})
+            for record in lines_of(run / "journal.jsonl"):
+                for point in record["points"]:
+                    points.setdefault(point["point"], point["entries"])
+
+    def lost(self, run: Path, result: dict) -> int:
+        """Samples that are not in the run's result as they were seen."""
+        there: dict[str, list] = {}
+        for entry in result["benchmarks"]:
+            there.setdefault(entry["name"], []).append(entry)
+        return sum(len(entries) for name, entries in self.entries.get(run, {}).items() if there.get(name) != entries)
+
+
+def strike_any(process: subprocess.Popen) -> int:
+    """SIGKILL to the process that was started, to the one that measures for it, or to both."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    measuring = [int(pid) for pid in children.read_text().split()] if process.poll() is None else []
+    victims = random.choice((measuring, [process.pid], [*measuring, process.pid]))
+    for pid in victims:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return 1 if victims else 0
+
+
+def killed(program: Path, undisturbed: Counter, seconds: float, most: float) -> tuple:
+    """Studies of which a process is killed again and again. They are resumed by one process or by two at once, also while
+    the one before still measures; in the end, whatever is unfinished is finished. The number of kills, of samples lost,
+    of samples doubled, and what else was wrong; with the points that were killed twice in their midst, which fail."""
+    strikes = lost = doubled = 0
+    more: Counter = Counter()
+    other: list[str] = []
+    deadline = time.monotonic() + seconds
+
+    def judge(process: subprocess.Popen) -> None:
+        text = process.communicate(timeout=PATIENCE)[1].strip()
+        more["resumes that another run kept out"] += "another run is measuring" in text
+        fine = (process.returncode in (0, -signal.SIGKILL) or (process.returncode == 4 and "another run is measuring" in text)
+                or (process.returncode == 1 and ("points failed" in text or "--resume" in text)))
+        if not fine:
+            other.append(f"code {process.returncode}: {text}")
+
+    while time.monotonic() < deadline and strikes < most:
+        with folder() as at:
+            study = Study(program, at)
+            seen, alive = Seen(study), [study.start()]
+            for _ in range(random.randint(2, 12)):
+                time.sleep(random.expovariate(1 / 0.6))
+                strikes += strike_any(random.choice(alive))
+                seen.look()
+                if random.random() < 0.7:
+                    count = random.choice((1, 1, 2))
+                    more["starts with --resume"] += count
+                    more["of them two at once"] += 2 * (count == 2)
+                    more["of them while a run measured"] += count * any(p.poll() is None for p in alive)
+                    alive += [study.start("--resume") for _ in range(count)]
+                for process in [p for p in alive if p.poll() is not None]:
+                    judge(process)
+                alive = [p for p in alive if p.poll() is None] or [study.start("--resume")]
+            for process in alive:
+                judge(process)
+            seen.look()
+            while unfinished := list(at.glob("*/journal.jsonl")):
+                code, text = study.finish("--resume")
+                if list(at.glob("*/journal.jsonl")) == unfinished:
+                    other.append(f"cannot be finished: code {code}: {text.strip()}")
+                    break
+            other += [f"left behind: {part.name}" for part in at.glob("*/*.part")]
+            for run in at.iterdir():
+                result = json.loads((run / "adhoc.json").read_text()) if (run / "adhoc.json").exists() else None
+                if not result or not result["context"]["complete"]:
+                    other.append(f"{run.name} has no complete result")
+                    continue
+                more["runs that were finished"] += 1
+                failed = {e["name"] for e in result["benchmarks"] if "was killed" in e.get("error_message", "")}
+                more["points that failed, killed twice"] += len(failed)
+                whole = Counter({name: n for name, n in undisturbed.items() if name not in failed})
+                found = Counter({name: n for name, n in samples(result).items() if name not in failed})
+                more["points measured once more"] += len({e["name"] for e in result["benchmarks"] if "process_lost" in e})
+                lost += sum((whole - found).values()) + seen.lost(run, result)
+                doubled += sum((found - whole).values())
+    for what, count in more.items():
+        print(f"    {what}: {count}", flush=True)
     return strikes, lost, doubled, other
 
 
@@ -302,7 +402,7 @@ def main(build: Path, seconds: float, kills: int | None) -> int:
         print(f"a run of {len(undisturbed)} points takes {time.monotonic() - began:.1f} s here", flush=True)
     table = Table()
     if kills:
-        table.line(KILLED, *ended(program, undisturbed, seconds, send(signal.SIGKILL), kills))
+        table.line(KILLED_ANY, *killed(program, undisturbed, seconds, kills))
     else:
         all_faults(table, program, faulty, shim, undisturbed, seconds / 100)
     print("nothing lost" if not table.wrong else f"wrong: {', '.join(table.wrong)}")
@@ -311,7 +411,8 @@ def main(build: Path, seconds: float, kills: int | None) -> int:
 
 def all_faults(table: Table, program: Path, faulty: Path, shim: Path, undisturbed: Counter, share: float) -> None:
     """One after the other; those that go on until a time is over have so many times `share` seconds."""
-    table.line(KILLED, *ended(program, undisturbed, 30 * share, send(signal.SIGKILL)))
+    table.line(KILLED, *ended(program, undisturbed, 20 * share, send(signal.SIGKILL)))
+    table.line(KILLED_ANY, *killed(program, undisturbed, 20 * share, math.inf))
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         table.line(name, *ended(program, undisturbed, 6 * share, send(signal.Signals[name])))
     table.line("SIGINT to all its processes (Ctrl-C)", *ended(program, undisturbed, 6 * share, send_all(signal.SIGINT)))
@@ -324,8 +425,8 @@ def all_faults(table: Table, program: Path, faulty: Path, shim: Path, undisturbe
     full = full_disk(program, undisturbed)
     print("disk full: not tried, this user may not mount a small one") if full is None else table.line("disk full", *full)
     table.line("the results' folder is removed meanwhile", *removed_meanwhile(program))
-    on_cpu = ("hangs", "aborts", "reads_null", "exits", "corrupts")
-    table.line("kernels that hang, abort, crash, exit, corrupt", *kernels(faulty, "cpu", on_cpu))
+    on_cpu = ("hangs", "aborts", "reads_null", "exits", "exits_130", "exits_75", "daemon", "closes", "corrupts")
+    table.line("kernels that hang, crash, exit, corrupt, close files", *kernels(faulty, "cpu", on_cpu))
     if has_gpu(faulty):
         on_gpu = ("hangs", "traps", "strays")
         table.line("kernels that hang, trap, write outside every array on the GPU", *kernels(faulty, "gpu", on_gpu))

@@ -73,6 +73,10 @@ TEST_P(Faults, CostTheirOwnPointAlone) {
 INSTANTIATE_TEST_SUITE_P(Planted, Faults,
                          testing::Values(Fault{"aborts", "Aborted"}, Fault{"reads_null", "Segmentation fault"},
                                          Fault{"exits", "ended the process with code 0"},
+                                         Fault{"exits_130", "ended the process with code 130"},
+                                         Fault{"exits_75", "ended the process with code 75"},
+                                         Fault{"daemon", "ended the process with code 0"},
+                                         Fault{"closes", "ended the process with code 1"},
                                          Fault{"corrupts", "ended the process"}, Fault{"hangs", "took longer than"}),
                          [](const auto& fault) { return std::string(fault.param.kernel); });
 

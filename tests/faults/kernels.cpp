@@ -1,5 +1,7 @@
 /// Kernels that end or block their process, beside the ordinary ones, for the program rung_with_faults. They do their
 /// work otherwise, so that the fault comes in the midst of a study.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <thread>
@@ -29,10 +31,42 @@ void corrupt() {
   std::free(memory);
 }
 
+void ignore_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+void crash_later() {
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    std::raise(SIGSEGV);
+  }).detach();
+}
+
+/// What called it goes on in a process of its own.
+void become_a_daemon() {
+  if (fork() > 0) _exit(0);
+}
+
+void leave_the_folder() {
+  if (chdir("/") != 0) std::abort();
+}
+
+void close_files() {
+  for (int descriptor = 3; descriptor < 100; ++descriptor) close(descriptor);
+}
+
 const bool planted = plant("hangs", "hangs", [] { std::this_thread::sleep_for(std::chrono::hours(1)); }) &&
                      plant("aborts", "aborts", [] { std::abort(); }) &&
                      plant("reads_null", "reads through a null pointer", [] { std::raise(SIGSEGV); }) &&
-                     plant("exits", "exits", [] { std::exit(0); }) && plant("corrupts", "corrupts the heap", corrupt);
+                     plant("exits", "exits", [] { std::exit(0); }) && plant("corrupts", "corrupts the heap", corrupt) &&
+                     plant("exits_130", "exits as after Ctrl-C", [] { _exit(130); }) &&
+                     plant("exits_75", "exits as where the GPU is lost", [] { _exit(75); }) &&
+                     plant("ignores", "hangs and heeds no signal", ignore_signals) &&
+                     plant("crashes_later", "leaves a thread that crashes", crash_later) &&
+                     plant("daemon", "goes on in another process", become_a_daemon) &&
+                     plant("leaves", "leaves the folder", leave_the_folder) &&
+                     plant("closes", "closes files", close_files);
 
 /// Records that say what cannot be: each kernel is refused, and no command stops for them.
 Kernel mistaken(const char* name) {

@@ -62,7 +62,7 @@ TEST(HostileInput, ExperimentsAreRefusedInOneLine) {
       {head + "sizes = {n = [8, 9]}\n", "list of tables"},
       {head + "m = " + many + "n = " + many + "k = " + many, "more than 100000 points"},
       {"[[sweep]]\nkernels = ['" + repeated("*a", 40) + "x']\nn = 8\n", "no kernel"},
-      {repeated("a.", 100000) + "b = 1\n", "more than 65536 letters"},
+      {repeated("a.", 100000) + "b = 1\n", "more than 65536 bytes"},
       {"\n" + repeated("a.", 32000) + "b = 1\n", "line 2 has more than 1000 dots"},
       {repeated("a.", 1000) + "b = 1\n", "unknown key"},
       {"a = " + repeated("[", 60000) + "\n", "nested"},
