@@ -19,8 +19,7 @@ namespace {
 
 /// Trouble with the place that results are written to: exit code 4.
 [[noreturn]] void output_error(const std::filesystem::path& file, const char* action) {
-  throw OutputError("cannot " + std::string(action) + " " + file.string() + ": " + std::strerror(errno) +
-                    "; choose another folder with --outdir");
+  throw OutputError("cannot " + std::string(action) + " " + file.string() + ": " + std::strerror(errno));
 }
 
 std::string line_of(const Json& record) {

@@ -62,6 +62,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::string start = "Could not convert: ";  // "--n = 1k"
   if (const std::size_t equals = what.find(" = "); what.starts_with(start) && equals != std::string::npos)
     return what.substr(start.size(), equals - start.size()) + " takes a number, not '" + what.substr(equals + 3) + "'";
+  if (const std::size_t colon = what.find(": takes a number, not "); colon != std::string::npos)
+    return what.substr(0, colon) + what.substr(colon + 1);
   return "`" + name + "`: " + what;
 }
 
@@ -115,7 +117,7 @@ std::string not_a_number(const std::string& word) {
   T value{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error == std::errc::result_out_of_range) return "'" + word + "' is too large a number";
-  return error != std::errc() || end != word.data() + word.size() ? "takes a whole number, not '" + word + "'" : "";
+  return error != std::errc() || end != word.data() + word.size() ? "takes a number, not '" + word + "'" : "";
 }
 
 }  // namespace

@@ -137,6 +137,9 @@ void write_picture(const std::filesystem::path& file, const Picture& picture) {
         bytes += static_cast<char>(value % 256);
       }
     }
+  std::error_code none;
+  if (file.has_parent_path() && !exists(file.parent_path(), none))
+    throw OutputError("picture " + file.string() + " cannot be written: there is no such folder");
   write_file(file, bytes);
 }
 
