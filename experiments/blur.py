@@ -1,4 +1,4 @@
-"""What the box blur shows: rates over the radius beside memory’s roof, operations per byte, a picture before and after."""
+"""What the box blur shows: rates over the radius against memory’s roof, operations per byte, a picture before and after."""
 
 from collections import defaultdict
 from dataclasses import replace

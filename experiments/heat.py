@@ -1,4 +1,4 @@
-"""What the heat equation shows: rates beside what memory allows one step a pass, the gain of deeper passes, the order of the error."""
+"""What the heat equation shows: rates against what memory allows one step a pass, the gain of deeper passes, the order of the error."""
 
 from collections import defaultdict
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What the prefix sum shows: rates beside memory’s roof, what the passes over the array cost, additions against steps."""
+"""What the prefix sum shows: rates against memory’s roof, what the passes over the array cost, additions against steps."""
 
 from report.experiment import Ladder, Section, View, numbers, words
 from report.sections import by_size

@@ -248,7 +248,7 @@ class Roofs:
 
 
 def holding(context: Mapping, side: str, bytes_: float | None, threads: int = 1) -> str:
-    """The level of memory that so many bytes are in from call to call: the nearest cache whose size in the run's context is
+    """The level of memory that these bytes are in from call to call: the nearest cache whose size in the run's context is
     enough, with those of all threads together on a CPU; else DRAM, as where the bytes are unknown."""
     for level, key in CACHES[side] if bytes_ else ():
         size = context.get(key) or 0

@@ -65,7 +65,7 @@ class Part:
         return self.at_level(self.level(point, bytes_), point.kernel.family, point.threads)
 
     def dram(self, family: str, threads: int | None = None) -> Roof | None:
-        """The roof of DRAM by the pattern of a problem, for so many threads of a CPU (None: all)."""
+        """The roof of DRAM by the pattern of a problem, for this number of threads of a CPU (None: all)."""
         return self.at_level("DRAM", family, threads)
 
     def at_level(self, level: str, family: str, threads: int | None = None) -> Roof | None:

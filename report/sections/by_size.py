@@ -30,7 +30,7 @@ def requested(p: Point) -> float | None:
 
 
 def finding(made: Ladder) -> str:
-    """The fastest kernel beside the roof of the memory that holds the array, and beside the library."""
+    """The fastest kernel, compared with the roof of the memory that holds the array and with the library."""
     best, part = made.fastest, made.part
     share = part.roofs.share(best.point, part.memory(best.point))
     text = (f"With {numbers.grouped(best.point.n)} elements the fastest kernel on the {part.side.upper()} is {best.point.kernel.title} "

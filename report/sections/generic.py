@@ -57,7 +57,7 @@ def _finding(part: Part) -> str:
 
 
 def _judging(part: Part, p: Point) -> list[Roof]:
-    """What the point can be set beside, for its threads: the arithmetic of its type for operations; for bytes the roof of the
+    """What the point is compared with, for its threads: the arithmetic of its type for operations; for bytes the roof of the
     memory that holds them."""
     roofs = part.roofs.of_threads(p.threads if part.side == "cpu" else None)
     if p.kernel.is_ceiling:
