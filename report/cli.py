@@ -1,7 +1,7 @@
 """The command line: ``python -m report RESULTS… [--recorded DIR…] [--output DIR]``.
 
 Exit codes: 0 report written (or all of it that the installed packages allow), 2 bad arguments or bad input (what can be
-told of it is written), 4 the output could not be written, 130 interrupted.
+told of it is written), 4 the output could not be written, or a process of the report was killed, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import shlex
 import sys
 from pathlib import Path
 
-from report import document, output
+from report import document, files, forks, output
 from report.data.collect import Study, collect
 from report.data.reading import InputError
-from report.faults import say
+from report.faults import say, shortened
 from report.sections.contributions import Untold
 
 OK, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 0, 2, 4, 130
@@ -23,7 +23,7 @@ OK, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 0, 2, 4, 130
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m report", description="Renders results of rung as a report.",
-                                   epilog="exit codes: 0 done, 2 bad arguments or input, 4 output trouble, 130 interrupted")
+                                   epilog="exit codes: 0 done, 2 bad arguments or input, 4 output trouble or a killed process, 130 interrupted")
     made.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="result folders or files")
     made.add_argument("--recorded", nargs="+", action="extend", type=Path, default=[], metavar="DIR",
                       help="recorded results, which stand in for what the results lack")
@@ -37,19 +37,43 @@ def main(arguments: list[str] | None = None) -> int:
         return _main(parser().parse_args(arguments))
     except KeyboardInterrupt:
         return _fail(INTERRUPTED, "interrupted")
+    finally:
+        forks.end()
 
 
 def _main(options: argparse.Namespace) -> int:
     try:
+        _check_output(options)
         study = collect(options.results, options.recorded, options.output)
+    except OSError as error:
+        return _fail(BAD_INPUT, f"{shortened(str(error.filename or options.results[0]))}: cannot be read: {error.strerror or error}")
     except InputError as error:
         return _fail(BAD_INPUT, str(error))
+    except MemoryError:
+        return _fail(BAD_INPUT, "there is not enough memory to read these results")
     try:
         return render(study, options.output, _again(options))
-    except (InputError, output.NotDrawn) as error:
+    except InputError as error:
         return _fail(BAD_INPUT, str(error))
+    except (output.NotDrawn, forks.Died) as error:
+        return _fail(BAD_OUTPUT, str(error))
+    except (MemoryError, ImportError) as error:
+        return _fail(BAD_OUTPUT, str(error) or "there is not enough memory")
     except OSError as error:
-        return _fail(BAD_OUTPUT, f"{error.filename or options.output}: cannot be written: {error.strerror or error}")
+        return _fail(BAD_OUTPUT, f"{shortened(str(error.filename or options.output))}: cannot be written: {error.strerror or error}")
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Not where the results are searched, which what is written would be among; and not where a link in them leads, since
+    they may be of others."""
+    written = Path(os.path.realpath(options.output))
+    for path in (*options.results, *options.recorded):
+        real = Path(os.path.realpath(path))
+        if path.is_dir() and real.is_relative_to(written):
+            raise InputError(options.output, "--output", "it is the folder of the results, or above it: name another one")
+        inside = os.path.relpath(os.path.abspath(options.output), os.path.abspath(path))
+        if not inside.startswith("..") and path.is_dir() and written != real / inside:
+            raise InputError(options.output, "--output", f"a link in the results leads to {written}: name that, or another one")
 
 
 def _again(options: argparse.Namespace) -> str:
@@ -71,20 +95,23 @@ def render(study: Study, folder: Path, again: str) -> int:
         if output.NO_MATPLOTLIB in undrawn.values():
             say(f"matplotlib is not installed: CSV only, no figures; later: {again}")
         document.write(document.data(made, undrawn), folder)
-        code = _typeset(folder, again)
+        code, pdf = _typeset(folder, again)
+    if pdf:
+        _print(pdf)
     return BAD_INPUT if code == OK and (untold or output.UNEXPECTED in undrawn.values()) else code
 
 
-def _typeset(folder: Path, again: str) -> int:
+def _typeset(folder: Path, again: str) -> tuple[int, Path | None]:
+    """The exit code, and the document where there is one."""
     try:
-        _print(document.typeset(folder))
+        return OK, document.typeset(folder)
     except document.Failed as error:
-        return _fail(BAD_OUTPUT, f"{folder / 'report.typ'}: typst: {error}")
+        return _fail(BAD_OUTPUT, f"{folder / 'report.typ'}: typst: {error}"), None
     except document.Missing:
-        (folder / "report.pdf").unlink(missing_ok=True)
+        files.remove(folder / "report.pdf")
         say(f"typst is not installed: no report.pdf; later: pip install typst && {again}, or anywhere: "
             f"{shlex.join(['typst', 'compile', str(folder / 'report.typ')])}")
-    return OK
+        return OK, None
 
 
 def _print(text: object) -> None:

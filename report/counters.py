@@ -16,6 +16,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from report.faults import print_anything
+from report.files import write
+from report.plain import plain
+from report.surroundings import settle
 
 SUMS = {
     "dram_bytes_read": "dram__bytes_read.sum",
@@ -92,14 +95,24 @@ STATES = ("barrier", "branch_resolve", "dispatch_stall", "drain", "gmma", "imc_m
 """What an active warp is seen at, in ncu's words: 'selected' issues, 'not_selected' could, the others wait."""
 
 
+READ = {*SUMS.values(), ACHIEVED, *(f"smsp__average_warps_issue_stalled_{state}_per_issue_active.ratio" for state in STATES)}
+"""Every metric that is read."""
 NUMBER = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 """As ncu writes it in English: thousands have commas."""
 NO_VALUE = ("", "nan", "-nan", "inf", "-inf", "n/a")
 """What stands in a row that is cut off, and for a ratio to nothing."""
 
 
+SCALED = re.compile(r"[KMGTP][a-z]+")
+"""A unit with a prefix: 'Mbyte'. Values in it have lost digits; those of ncu's base units begin with a small letter."""
+
+
 class NotEnglish(ValueError):
     """A value in the number format of another language, where 32.768 is 32768."""
+
+
+class OtherUnit(ValueError):
+    """Values that are not in base units."""
 
 
 def number(text: str) -> float | None:
@@ -126,9 +139,14 @@ def text_of(path: Path) -> str:
 
 
 def kernel_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a raw page: one a kernel, empty where a row is cut off. Lines of ncu's own and the row of units are dropped."""
+    """The rows of a raw page: one a kernel, empty where a row is cut off. Lines of ncu's own are dropped. Raises OtherUnit by the
+    row of units, which has no ID."""
     lines = [line for line in text_of(path).splitlines() if line.startswith('"')]
-    return [row for row in csv.DictReader(lines, restval="") if row.get("ID")]
+    rows = list(csv.DictReader(lines, restval=""))
+    for metric, unit in (item for row in rows if not row.get("ID") for item in row.items()):
+        if metric in READ and SCALED.match(unit.strip()):
+            raise OtherUnit(f"{metric} is in {unit.strip()[:40]}")
+    return [row for row in rows if row.get("ID")]
 
 
 def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
@@ -158,7 +176,7 @@ def point_counters(rows: list[dict[str, str]]) -> dict[str, float]:
 
 def said(points: Path) -> list[str]:
     """The lines of the program, without what a terminal would obey."""
-    return ["".join(c for c in line if c.isprintable()) for line in text_of(points).splitlines()]
+    return [plain(line) for line in text_of(points).splitlines()]
 
 
 def rows_by_point(points: Path, csv_file: Path) -> dict[str, list[dict[str, str]]]:
@@ -183,7 +201,7 @@ def collect(points: Path, csv_file: Path) -> tuple[str, dict[str, dict[str, floa
         if not rows:
             print(f"no counters for {point}", file=sys.stderr)
             continue
-        machine = rows[0].get("device__attribute_display_name", machine) or machine
+        machine = plain(rows[0].get("device__attribute_display_name", machine)) or machine
         read[point] = point_counters(rows)
     for line in said(points):
         if line.startswith(FAILED):
@@ -207,8 +225,11 @@ def main(arguments: list[str]) -> int:
     try:
         machine, points = collect(Path(arguments[0]), Path(arguments[1]))
     except NotEnglish as error:
-        print(f"counters: {arguments[1]} has the value '{error}', which is not written as in English: run ncu with LC_ALL=C",
+        print(f"counters: {arguments[1]} has the value '{plain(str(error))[:60]}', which is not written as in English: run ncu with LC_ALL=C",
               file=sys.stderr)
+        return 2
+    except OtherUnit as error:
+        print(f"counters: {arguments[1]}: {plain(str(error))}: run ncu with --print-units base", file=sys.stderr)
         return 2
     except (OSError, csv.Error) as error:
         print(f"counters: {arguments[0]} or {arguments[1]} cannot be read: {error}", file=sys.stderr)
@@ -228,7 +249,7 @@ def main(arguments: list[str]) -> int:
         "points": dict(sorted((kept | points).items())),
     }
     try:
-        target.write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write(target, f"{json.dumps(result, indent=1, allow_nan=False)}\n")
     except OSError as error:
         print(f"counters: {target} cannot be written: {error.strerror or error}", file=sys.stderr)
         return 4
@@ -237,4 +258,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    settle("counters", 2)
     sys.exit(main(sys.argv[1:]))

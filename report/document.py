@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from report.claims import study_claims
 from report.claims.verdict import Finding
 from report.data.collect import Study
 from report.experiment import Figure, Section, Table
+from report.files import write as write_file
 from report.sections import comparison, first_page, literature, machines, method, provenance, references
 from report.sections.contributions import Contribution, contributions, told
 from report.text import blocks, sources
@@ -193,27 +193,28 @@ def _with_figures(items: list, undrawn: Mapping[str, str]) -> list[dict]:
 def write(content: dict, output: Path) -> None:
     """Writes report.json and report.typ; together with figures/ they can be set anywhere, later."""
     text = json.dumps(content, ensure_ascii=False, indent=1)
-    (output / "report.json").write_text(text + "\n", encoding="utf-8")
-    shutil.copyfile(TEMPLATE, output / "report.typ")
+    write_file(output / "report.json", f"{text}\n")
+    write_file(output / "report.typ", TEMPLATE.read_bytes())
 
 
 def typeset(output: Path) -> Path:
     """report.pdf from report.typ with typst's own fonts; Missing without the typst package."""
     try:
-        return forks.in_a_fork(_typeset, output)
+        pages = forks.in_a_fork(_typeset, output)
     except forks.Died as error:
         raise Failed(str(error)) from None
+    write_file(output / "report.pdf", pages)
+    return output / "report.pdf"
 
 
-def _typeset(output: Path) -> Path:
+def _typeset(output: Path) -> bytes:
     try:
         import typst
-    except ImportError:
+    except ModuleNotFoundError:
         raise Missing from None
-    pdf = output / "report.pdf"
+    except ImportError as error:
+        raise Failed(str(error)) from None
     try:
-        pages = typst.compile(str(output / "report.typ"), root=str(output), format="pdf", ignore_system_fonts=True)
+        return typst.compile(str(output / "report.typ"), root=str(output), format="pdf", ignore_system_fonts=True)
     except RuntimeError as error:
         raise Failed(str(error)) from None
-    pdf.write_bytes(pages)
-    return pdf

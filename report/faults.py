@@ -13,6 +13,8 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from report.plain import plain
+
 UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What such code raises. Other exceptions, as of a name that does not exist, are mistakes whatever the values."""
 LONGEST = 300
@@ -27,11 +29,15 @@ def print_anything() -> None:
             stream.reconfigure(errors="replace")
 
 
-def say(text: str) -> None:
+def say(text: str, program: str = "report") -> None:
     """One line on stderr, without what a terminal would obey: names of files and keys are whatever others chose."""
-    line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     with suppress(OSError):  # nobody reads it any more
-        print(f"report: {line}", file=sys.stderr, flush=True)
+        print(f"{program}: {' '.join(plain(text).split())}", file=sys.stderr, flush=True)
+
+
+def shortened(text: str) -> str:
+    """A path of any length, to be told."""
+    return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 
 
 def why(error: Exception) -> str:

@@ -21,6 +21,18 @@ def belong_to(parent: int) -> None:
         os._exit(1)
 
 
+_begun: set = set()
+"""Processes that nobody has waited for yet."""
+
+
+def end() -> None:
+    """Ends them: the report is done, or has failed without them."""
+    while _begun:
+        process = _begun.pop()
+        process.kill()
+        process.join()
+
+
 UNAVAILABLE = (OSError, ImportError, NotImplementedError)
 """What Python raises where no process or no semaphore can be had: too many of this user's, or /dev/shm is read-only."""
 
@@ -42,6 +54,7 @@ def begin(function: Callable, *arguments: object) -> Callable[[], object]:
             end.close()
         return lambda: function(*arguments)
     sending.close()  # so that the pipe ends with the process
+    _begun.add(process)
 
     def wait() -> object:
         try:
@@ -51,6 +64,7 @@ def begin(function: Callable, *arguments: object) -> Callable[[], object]:
         finally:
             result.close()
             process.join()
+            _begun.discard(process)
         if is_result:
             return made
         raise made

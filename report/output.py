@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
-import sys
+import struct
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from multiprocessing import get_context
+from multiprocessing import connection, get_context
 from pathlib import Path
-from threading import BrokenBarrierError
 
-from report import forks
+from report import files, forks
 from report.experiment import Figure, Table
 from report.faults import UNUSABLE, say, why
 from report.forks import belong_to
+from report.plain import plain
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 PICTURES = (".pdf", ".svg", ".png")
 ENDINGS = (".csv", *PICTURES)
 LIST = ".written"
 """A file in each folder that lists what the last report wrote there."""
+LONGEST_LIST = 1 << 20
+"""Bytes; a longer one is of somebody else."""
 MOST_WORKERS = 8
 PATIENCE = 10
-LONGEST = 600
-"""Seconds to wait for the others, one of which may have been killed."""
 
 
 NO_MATPLOTLIB = "matplotlib is missing"
@@ -53,17 +54,18 @@ def cell(value: object) -> str:
         return str(int(value))
     if isinstance(value, float):
         return f"{value:.10g}"
-    text = " ".join(str(value).split()) if isinstance(value, str) else str(value)
+    text = " ".join(plain(str(value)).split())
     return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
 
 
 def write_csv(path: Path, rows: Sequence[dict]) -> None:
     """One line for each row, a header of all keys."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([cell(k) for k in keys])
-        writer.writerows([cell(row.get(k)) for k in keys] for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([cell(k) for k in keys])
+    writer.writerows([cell(row.get(k)) for k in keys] for row in rows)
+    files.write(path, text.getvalue())
 
 
 @contextmanager
@@ -85,7 +87,7 @@ def written(figures: Sequence[Figure], tables: Callable[[], Sequence[Table]], ou
 
 
 def _data(items: Sequence[Figure | Table], folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
+    files.folder(folder)
     _remove_stale(folder, {safe_name(item.name) for item in items})
     for item in items:
         write_csv(folder / f"{safe_name(item.name)}.csv", item.rows)
@@ -95,176 +97,186 @@ def _data(items: Sequence[Figure | Table], folder: Path) -> Path:
 def _remove_stale(folder: Path, names: set[str]) -> None:
     """Removes what an earlier report wrote here and this one does not have; files of others stay."""
     listed = folder / LIST
-    for name in set(listed.read_text(encoding="utf-8").split() if listed.is_file() else ()) - names:
+    is_ours = listed.is_file() and not listed.is_symlink() and listed.stat().st_size <= LONGEST_LIST
+    for name in set(listed.read_text(encoding="utf-8", errors="replace").split() if is_ours else ()) - names:
         for ending in ENDINGS:
-            (folder / f"{safe_name(name)}{ending}").unlink(missing_ok=True)
-    listed.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+            files.remove(folder / f"{safe_name(name)}{ending}")
+    files.write(listed, "".join(f"{name}\n" for name in sorted(names)))
 
 
 @contextmanager
 def _drawing(figures: Sequence[Figure], folder: Path, undrawn: dict[str, str]) -> Iterator[Callable]:
-    """Draws in other processes, which have the figures by being forks, since a way of drawing cannot be sent; each takes
-    the next figure when it has drawn one. None is drawn in this one: typst's threads do not survive a fork, so that
-    whoever has used it cannot fork again. What the block is given waits until every PDF is written; what cannot be
-    drawn comes into `undrawn` then, and when all is written."""
+    """Draws in other processes, which have the figures by being forks, since a way of drawing cannot be sent. None is drawn
+    in this one: typst's threads do not survive a fork, so that whoever has used it cannot fork again. What the block is
+    given waits until every PDF is written; what cannot be drawn comes into `undrawn` then, and when all is written."""
     from report.draw import formats, style  # noqa: F401 - loaded once, for all
+    work = _Work(figures, folder)
     try:
-        work, helpers = _helped(figures, folder)
+        helpers = _Helpers(work)
     except forks.UNAVAILABLE:
-        undrawn.update(_drawn_alone(figures, folder))
+        undrawn.update(_named(figures, forks.in_a_fork(work.alone)))
         yield lambda: None
         return
-
-    def wait() -> None:
-        work.all_drawn.wait()
-        undrawn.update(work.undrawn())
-
     try:
-        yield wait
-    except BrokenBarrierError:
-        pass  # the one that failed says why, and the others stop by themselves
-    except BaseException:
-        for helper in helpers:
-            helper.terminate()
-        raise
+        yield lambda: undrawn.update(_named(figures, helpers.drawn()))
+        undrawn.update(_named(figures, helpers.ended()))
     finally:
-        for helper in helpers:
-            helper.join()
-    if work.all_drawn.broken or any(helper.exitcode for helper in helpers):
-        raise NotDrawn("a process that draws figures has ended early")
-    undrawn.update(work.undrawn())
+        helpers.end()
 
 
-def _helped(figures: Sequence[Figure], folder: Path) -> tuple[_Work, list]:
-    """The work, and processes that have begun it. Raises what forks.UNAVAILABLE has."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    context, number = get_context("fork"), max(1, min(MOST_WORKERS, cores, len(figures)))
-    work = _Work(figures, folder, *(context.Value("i", 0) for _ in range(2)), context.Array("b", len(figures)),
-                 context.Barrier(number + 1, timeout=LONGEST))
-    helpers = [context.Process(target=work.help, args=(os.getpid(),), daemon=True) for _ in range(number)]
-    begun = []
-    try:
-        for helper in helpers:
-            helper.start()
-            begun.append(helper)
-    except OSError:
-        for helper in begun:
-            helper.terminate()
-            helper.join()
-        raise
-    return work, helpers
+def _named(figures: Sequence[Figure], failed: Iterable[int]) -> dict[str, str]:
+    return {figures[index].name: UNEXPECTED for index in failed}
 
 
-def _drawn_alone(figures: Sequence[Figure], folder: Path) -> dict[str, str]:
-    """Draws in one other process, or in none. Returns the figures that are not drawn."""
-    work = _Work(figures, folder, _Count(), _Count(), [False] * len(figures), _NobodyElse())
-    try:
-        work.failed = forks.in_a_fork(work.all)
-    except forks.Died as error:
-        raise NotDrawn(str(error)) from None
-    return work.undrawn()
+class _Tasks:
+    """Figures in a pipe, of which each process takes the next. No process holds a lock, so that any may be killed."""
+
+    NUMBER = struct.Struct("=I")
+
+    def __init__(self):
+        self.reading, self.writing = os.pipe()
+
+    def give(self, figures: Iterable[int]) -> None:
+        """These and no further ones."""
+        for index in figures:
+            os.write(self.writing, self.NUMBER.pack(index))
+        self.end()
+
+    def end(self) -> None:
+        if self.writing is not None:
+            os.close(self.writing)
+            self.writing = None
+
+    def taken(self) -> Iterator[int]:
+        """The next one, for which it waits, until there are no further ones."""
+        while number := os.read(self.reading, self.NUMBER.size):
+            yield self.NUMBER.unpack(number)[0]
 
 
-class _Count:
-    """A number that no other process shares."""
+class _Helpers:
+    """The processes that draw. Raises what forks.UNAVAILABLE has where none can be had."""
 
-    value = 0
+    def __init__(self, work: _Work):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        context = get_context("fork")
+        self.folder, self.number, self.failed = work.folder, len(work.figures), set()
+        self.open = set(range(self.number))
+        self.to_draw, self.to_picture = _Tasks(), _Tasks()
+        self.processes: dict[connection.Connection, object] = {}
+        try:
+            for _ in range(max(1, min(MOST_WORKERS, cores, self.number))):
+                said, saying = context.Pipe(duplex=False)
+                process = context.Process(target=work.help, args=(os.getpid(), saying, self.to_draw, self.to_picture), daemon=True)
+                process.start()
+                saying.close()  # so that the pipe ends with the process
+                self.processes[said] = process
+            self.to_draw.give(self.open)
+        except OSError:
+            self.end()
+            raise
 
-    def get_lock(self):
-        return nullcontext()
+    def drawn(self) -> set[int]:
+        """Waits until each figure is drawn, and has the PNGs made then. Returns those that cannot be drawn."""
+        while self.open:
+            self._hear()
+        self.to_picture.give(index for index in range(self.number) if index not in self.failed)
+        return self.failed
 
+    def ended(self) -> set[int]:
+        """Waits until all are done. Returns the figures of which something cannot be drawn."""
+        while self.processes:
+            self._hear()
+        return self.failed
 
-class _NobodyElse:
-    """A barrier for one."""
+    def _hear(self) -> None:
+        """What they say next. Raises NotDrawn where one was killed, or the error with which one ended."""
+        for said in connection.wait(list(self.processes)):
+            try:
+                what = said.recv()
+            except (EOFError, ConnectionResetError):
+                raise NotDrawn("a process that draws figures has ended early, as where memory runs out") from None
+            if what is None:
+                self.processes.pop(said).join()
+            elif isinstance(what, Exception):
+                raise what
+            else:
+                index, is_drawn = what
+                self.open.discard(index)
+                self.failed |= set() if is_drawn else {index}
 
-    broken = False
-
-    def wait(self) -> None:
-        pass
-
-    def abort(self) -> None:
-        pass
+    def end(self) -> None:
+        """None goes on, and no part of a file stays."""
+        for process in self.processes.values():
+            process.kill()
+            process.join()
+            files.remove_parts(self.folder, process.pid)
+        for tasks in (self.to_draw, self.to_picture):
+            tasks.end()
+            os.close(tasks.reading)
 
 
 @dataclass
 class _Work:
-    """What the processes that draw share."""
+    """What each process that draws does."""
 
     figures: Sequence[Figure]
     folder: Path
-    drawn: object
-    """The number of figures that a process has taken to draw."""
-    pictured: object
-    """The number of which one has taken the PNG."""
-    failed: object
-    """Of each figure whether it could not be drawn."""
-    all_drawn: object
-    """Where each waits for the others' SVGs and PDFs; broken where one ends early."""
 
     @cached_property
     def formats(self):
         from report.draw.formats import Formats
         return Formats(self.folder)
 
-    def help(self, parent: int) -> None:
+    def help(self, parent: int, saying: connection.Connection, to_draw: _Tasks, to_picture: _Tasks) -> None:
         """As one of several processes, none of which is to go on when the first is killed."""
         belong_to(parent)
+        for tasks in (to_draw, to_picture):
+            tasks.end()
         try:
-            self.draw()
+            for index in to_draw.taken():
+                saying.send((index, self.draws(index)))
             os.nice(PATIENCE)  # the document is set meanwhile, which takes longer
-            self.pngs()
-        except BrokenBarrierError:
-            sys.exit(1)  # another one failed, which says why
+            for index in to_picture.taken():
+                saying.send((index, self.pictures(index)))
+            saying.send(None)
+        except (OSError, MemoryError, ImportError) as error:
+            saying.send(error)
 
-    def all(self) -> list[bool]:
-        """As the only process. Returns of each figure whether it could not be drawn."""
-        self.draw()
-        self.pngs()
-        return self.failed
+    def alone(self) -> set[int]:
+        """As the only process. Returns the figures of which something cannot be drawn."""
+        drawn = [index for index in range(len(self.figures)) if self.draws(index)]
+        return set(range(len(self.figures))) - {index for index in drawn if self.pictures(index)}
 
-    def draw(self) -> None:
+    def draws(self, index: int) -> bool:
+        """Whether a figure could be drawn and its SVG and PDF be written."""
         from report.draw import style
-        try:
-            while (index := self._next(self.drawn)) is not None:
-                one = self.figures[index]
-                fig = style.figure(one.height, one.half)
-                with self._naming(index, PICTURES):
-                    one.draw(fig)
-                    style.finish(fig)
-                    self.formats.save(fig, safe_name(one.name))
-        except BaseException:
-            self.all_drawn.abort()
-            raise
-        self.all_drawn.wait()
+        one = self.figures[index]
 
-    def pngs(self) -> None:
+        def draw() -> None:
+            fig = style.figure(one.height, one.half)
+            one.draw(fig)
+            style.finish(fig)
+            self.formats.save(fig, safe_name(one.name))
+        return self._succeeds(one, draw, PICTURES)
+
+    def pictures(self, index: int) -> bool:
+        """Whether the PNG of a figure that is drawn could be written."""
         from report.draw import style
-        while (index := self._next(self.pictured)) is not None:
-            one = self.figures[index]
-            if not self.failed[index]:
-                with self._naming(index, [".png"]):
-                    self.formats.save_png(safe_name(one.name), *style.size(one.height, one.half))
+        one = self.figures[index]
+        return self._succeeds(one, lambda: self.formats.save_png(safe_name(one.name), *style.size(one.height, one.half)), [".png"])
 
-    def undrawn(self) -> dict[str, str]:
-        return {figure.name: UNEXPECTED for figure, failed in zip(self.figures, self.failed) if failed}
-
-    def _next(self, taken) -> int | None:
-        with taken.get_lock():
-            index, taken.value = taken.value, taken.value + 1
-        return index if index < len(self.figures) and not self.all_drawn.broken else None
-
-    @contextmanager
-    def _naming(self, index: int, endings: Sequence[str]) -> Iterator[None]:
+    def _succeeds(self, figure: Figure, work: Callable, endings: Sequence[str]) -> bool:
         """What goes wrong with a figure's values is told with its name and leaves no such files of it, nor of an earlier one."""
-        name = safe_name(self.figures[index].name)
+        name = safe_name(figure.name)
         try:
             with _told(name):
-                yield
+                work()
+            return True
         except UNUSABLE as error:
             say(f"the figure {name} cannot be drawn: {why(error)}")
-            self.failed[index] = True
             for ending in endings:
-                (self.folder / f"{name}{ending}").unlink(missing_ok=True)
+                files.remove(self.folder / f"{name}{ending}")
+            return False
 
 
 @contextmanager

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import prod
 
 from report.claims import data as data_of
 from report.claims import features, said_of
 from report.claims.data import CPU, Data, Machine, Missing
-from report.claims.entries import KINDS, OPEN, Entry
+from report.claims.entries import KINDS, MOST_CASES, OPEN, Entry
 from report.claims.expression import MODEL_CALLS, Call
 from report.claims.model import HERE, Model, Unknown
 from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact, within
@@ -116,14 +117,19 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
             else:
                 found[call], point = data_of.value(asked, machine, entry.experiment, data)
                 used += [(call, point)] if point else []
+        except Fault as error:
+            raise Fault(f"{kind}, column {call.column}: {error}") from None
         except Unknown as error:
             missing.append(str(error))
         except Missing as error:
             missing.append(_remedy(call, str(error), entry, machine))
     if missing:
         return Result(missing=tuple(dict.fromkeys(missing)))
-    value = evaluate(entry.trees[kind], found, case)
-    test = _test(entry, value)
+    try:
+        value = evaluate(entry.trees[kind], found, case)
+        test = _test(entry, value)
+    except Fault as error:
+        raise Fault(f"{kind}: {error}") from None
     return Result(test if entry.rule == "true" else value, test, used=tuple(used))
 
 
@@ -176,6 +182,8 @@ def _cases(entry: Entry, machine: Machine, data: Data) -> list[dict]:
         return list(entry.cases or [{}])
     lists = {name: values if isinstance(values, list) else _there(entry, name, machine, data, values)
              for name, values in entry.cases.items()}
+    if (number := prod(map(len, lists.values()))) > MOST_CASES:
+        raise Fault(f"cases: {number} were measured; at most {MOST_CASES}")
     return [dict(zip(lists, combination)) for combination in product(*lists.values())]
 
 

@@ -6,8 +6,8 @@ Exit codes: 0 done, 2 unknown claim, bad results, or an entry of experiments/cla
 from __future__ import annotations
 
 import json
+import re
 import shutil
-import sys
 import textwrap
 from collections.abc import Sequence
 
@@ -19,6 +19,8 @@ from report.claims.values import Fault
 from report.claims.verdict import ORDER, Finding, bare, counts, stated, threshold
 from report.data.collect import collect
 from report.data.reading import InputError
+from report.faults import say
+from report.plain import plain_lines
 from report.text import sources
 
 OK, BAD = 0, 2
@@ -30,17 +32,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = _chosen(entries.load(), options.ids)
         found = study_claims.findings(collect(options.results or [study_claims.RECORDED], []), chosen)
     except (InputError, Fault) as error:
-        print(f"rung claims: {error}", file=sys.stderr)
+        say(str(error), "rung claims")
         return BAD
     for f in found:
         if f.fault:
-            print(f"rung claims: {entries.FILE}:{_line(f)}: [{f.entry.id}] {f.fault}", file=sys.stderr)
-    print(json.dumps([_as_data(f) for f in found], indent=1) if options.json else _table(found))
+            say(f"{entries.FILE}:{_line(f)}: [{f.entry.id}] {f.fault}", "rung claims")
+    print(json.dumps([_as_data(f) for f in found], indent=1) if options.json else plain_lines(_table(found)))
     return BAD if any(f.fault for f in found) else OK
 
 
 def _line(f: Finding) -> int:
-    return entries.line_of(entries.FILE.read_text(encoding="utf-8"), f.entry.id)
+    """Of the key that the fault begins with, else of the entry."""
+    key = re.match(r"\w*", f.fault)[0]
+    return entries.line_of(entries.FILE.read_text(encoding="utf-8"), f.entry.id, key if key in entries.KEYS else "")
 
 
 def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries.Entry]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from pathlib import Path
 
 from report.claims.expression import KERNEL_CALLS, MODEL_CALLS, Call, SyntaxFault, calls, nearest, parse, words
 from report.claims.model import devices, kernels
 from report.claims.said_of import key, misspelt, named, terms
 from report.data.declaration import FOLDER
-from report.data.reading import InputError, is_number
+from report.data.reading import InputError, is_number, read_toml
 from report.text import sources
 
 FILE, DOCUMENTS = FOLDER / "claims.toml", FOLDER / "documents.toml"
@@ -24,6 +25,9 @@ TEXTS = ("source", "where", "text", "unit", "said_of", "rule", "decides", "exper
 NUMBERS = ("stated", "threshold", "tolerance")
 KEYS = (*TEXTS, *NUMBERS, "cases")
 NEEDED = ("source", "text", "experiment")
+MOST_CASES = 1000
+LONGEST = 300
+"""Letters of a mistake, which may quote a value of any length."""
 OPEN = ("all", "largest")
 """Of a case: the values that were measured."""
 
@@ -85,15 +89,7 @@ def load(path: Path = FILE) -> dict[str, Entry]:
     """All claims by id, in the file's order; InputError for the first mistake. No file: no claims."""
     if not path.is_file():
         return {}
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        raise InputError(path, f"byte {error.start}", "not UTF-8 text") from None
-    except RecursionError:
-        raise InputError(path, "syntax", "nested too deeply") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(path, "syntax", str(error)) from None
+    table, text = read_toml(path), path.read_text(encoding="utf-8")
     return {id_: _entry(_Place(path, text, id_), record) for id_, record in table.items()}
 
 
@@ -114,7 +110,7 @@ class _Place:
 
     def fault(self, key: str, what: str) -> InputError:
         line = line_of(self.text, self.id, key)
-        return InputError(self.path, f"line {line}, [{self.id}]{f' {key}' if key else ''}", what)
+        return InputError(self.path, f"line {line}, [{self.id[:LONGEST]}]{f' {key[:LONGEST]}' if key else ''}", what[:LONGEST])
 
 
 def line_of(text: str, id_: str, key: str = "") -> int:
@@ -152,9 +148,9 @@ def _check_keys(place: _Place, record: dict) -> None:
         if key not in KEYS:
             raise place.fault(key, f"there is no such key{nearest(key, KEYS)}")
         if key in TEXTS and not isinstance(value, str):
-            raise place.fault(key, f"{value!r} is not a text")
+            raise place.fault(key, f"{reprlib.repr(value)} is not a text")
         if key in NUMBERS and not is_number(value):
-            raise place.fault(key, f"{value!r} is not a number")
+            raise place.fault(key, f"{reprlib.repr(value)} is not a number")
     if record.get("tolerance", 0) < 0:
         raise place.fault("tolerance", "negative")
     for key in NEEDED:
@@ -167,7 +163,7 @@ def _check_words(place: _Place, values: dict) -> None:
     known = {"source": sources.documents(), "rule": RULES, "otherwise": OTHERWISE, "experiment": _experiments()}
     for key, names in known.items():
         if key in values and values[key] not in names:
-            raise place.fault(key, f"'{values[key]}' is unknown{nearest(values[key], names)}")
+            raise place.fault(key, f"'{values[key][:LONGEST // 3]}' is unknown{nearest(values[key], names)}")
     if values["rule"] != "true" and not {"stated", "threshold"} & values.keys():
         raise place.fault("rule", f"'{values['rule']}' needs a number in 'stated' or 'threshold'")
     if values["rule"] == "true" and "threshold" in values:
@@ -231,6 +227,9 @@ def _check_cases(place: _Place, made: Entry) -> None:
     tables = made.cases if isinstance(made.cases, list) else [made.cases] if made.cases is not None else []
     if not all(isinstance(t, dict) for t in tables):
         raise place.fault("cases", "neither a table of lists nor a list of tables")
+    number = len(made.cases) if isinstance(made.cases, list) else prod(len(v) for t in tables for v in t.values() if isinstance(v, list))
+    if number > MOST_CASES:
+        raise place.fault("cases", f"{number} cases; at most {MOST_CASES}")
     for name, value in (item for t in tables for item in t.items()):
         is_open = isinstance(made.cases, dict) and value in OPEN
         values = value if isinstance(made.cases, dict) else [value]

@@ -14,9 +14,16 @@ from dataclasses import dataclass
 from dataclasses import field as field_of
 from difflib import get_close_matches
 
-LONGEST, DEEPEST = 1000, 40
+from report.data.reading import is_number
+from report.plain import plain
+
+LONGEST, DEEPEST, MOST_TERMS, LONGEST_NAME = 1000, 40, 100, 200
 KERNEL_CALLS = {"rate", "time", "run", "count", "counters"}
-MODEL_CALLS = {"bound", "occupancy", "device"}
+MODEL_KEYS = {"bound": ("ratio",), "occupancy": ("threads", "registers", "shared"), "device": ()}
+"""What the calculators are asked, with the keys that a question may have: other options, such as --plot, are not for claims."""
+MODEL_CALLS = MODEL_KEYS.keys()
+ASKED = re.compile(r"\w[\w.+/()-]*( [\w(][\w.+/()-]*)*", re.ASCII)
+"""A device or a value that becomes words of a question: no quotes, no line breaks, no option."""
 SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"supports", "fault", "wrong_elements", "launched", "context", "compiles"}
 NEED_FIELD = {"run", "count", "counters", "launched", "supports"} | MODEL_CALLS
 FUNCTIONS = {"floor": 1, "ceil": 1, "min": None, "max": None}
@@ -99,7 +106,7 @@ def words(tree: object) -> set[str]:
 
 def nearest(name: str, known: Iterable[str], least: float = 0.5) -> str:
     """'; did you mean …?', or nothing. least: how alike they have to be, from 0 to 1."""
-    found = get_close_matches(name, list(known), 1, least)
+    found = get_close_matches(name, list(known), 1, least) if len(name) <= LONGEST_NAME else ()
     return f"; did you mean '{found[0]}'?" if found else ""
 
 
@@ -110,7 +117,7 @@ def _parts(tree: object) -> tuple:
 
 class _Parser:
     def __init__(self, text: str):
-        self.text, self.tokens, self.at, self.depth = text, list(_tokens(text)), 0, 0
+        self.text, self.tokens, self.at, self.depth, self.terms = text, list(_tokens(text)), 0, 0, 0
 
     def whole(self) -> object:
         made = self.logic("or")
@@ -152,7 +159,7 @@ class _Parser:
         inner = self.negated if word == "and" else lambda: self.logic("and")
         made = inner()
         while self.take("word", word):
-            made = Binary(word, made, inner())
+            made = self.binary(word, made, inner())
         return made
 
     def negated(self) -> object:
@@ -171,15 +178,22 @@ class _Parser:
     def chain(self, signs: tuple[str, ...], inner) -> object:
         made = inner()
         while sign := self.take("sign", *signs):
-            made = Binary(sign, made, inner())
+            made = self.binary(sign, made, inner())
         return made
+
+    def binary(self, sign: str, left: object, right: object) -> Binary:
+        """One more term: as many as there are, so deep is the tree."""
+        self.terms += 1
+        if self.terms > MOST_TERMS:
+            raise self.fault(f"more than {MOST_TERMS} terms")
+        return Binary(sign, left, right)
 
     def signed(self) -> object:
         return Unary("-", self.single()) if self.take("sign", "-") else self.single()
 
     def single(self) -> object:
-        if (number := self.take("number")) is not None:
-            return Number(float(number))
+        if self.next[0] == "number":
+            return Number(self.number())
         if self.take("sign", "("):
             made = self.logic("or")
             self.need(")")
@@ -196,6 +210,13 @@ class _Parser:
             return self.call(name, column)
         raise SyntaxFault(column, f"there is no function '{name}'")
 
+    def number(self) -> float:
+        value = float(self.next[1])
+        if not is_number(value):
+            raise self.fault("a number from 1e-30 to 1e30 is expected")
+        self.at += 1
+        return value
+
     def function(self, name: str) -> Function:
         arguments = [self.logic("or")]
         while self.take("sign", ","):
@@ -211,23 +232,34 @@ class _Parser:
             raise self.fault(f"{name}() asks for a kernel, as gpu/FAMILY/NAME")
         if kind not in ("kernel", "word", "text"):
             raise self.fault(f"{name}() asks for a name")
+        self.check_asked(name, subject)
         self.at += 1
         keys = []
         while self.take("sign", ","):
-            keys.append(self.key())
+            keys.append(self.key(name))
         self.need(")")
         return Call(name, subject, tuple(keys), self.field(name), column)
 
-    def key(self) -> tuple[str, float | str]:
-        name = self.take("word")
-        if name is None:
+    def key(self, call: str) -> tuple[str, float | str]:
+        kind, name = self.next
+        if kind != "word":
             raise self.fault("a key is expected, as n=4096")
+        if name not in MODEL_KEYS.get(call, (name,)):
+            raise self.fault(f"{call}() takes {', '.join(MODEL_KEYS[call]) or 'no key'}")
+        self.at += 1
         self.need("=")
         kind, value = self.next
         if kind not in ("number", "word", "text"):
             raise self.fault(f"a value of {name} is expected")
+        if kind == "number":
+            return name, self.number()
+        self.check_asked(call, value)
         self.at += 1
-        return name, float(value) if kind == "number" else value
+        return name, value
+
+    def check_asked(self, call: str, text: str) -> None:
+        if call in MODEL_CALLS and not ASKED.fullmatch(text):
+            raise self.fault(f"{call}() asks for words of letters, digits and .+-/()")
 
     def field(self, name: str) -> str:
         parts = []
@@ -248,5 +280,8 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
         if not found:
             at += len(text[at:]) - len(text[at:].lstrip())
             raise SyntaxFault(at + 1, f"{text[at]!r} is not understood")
-        yield found.lastgroup, found.group(found.lastgroup), found.start(found.lastgroup) + 1
+        token, column = found.group(found.lastgroup), found.start(found.lastgroup) + 1
+        if token != plain(token):
+            raise SyntaxFault(column, f"{token!r} has letters that are not shown")
+        yield found.lastgroup, token, column
         at = found.end()

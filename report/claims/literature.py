@@ -13,6 +13,7 @@ from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
 from report.claims.verdict import ANYWHERE, ERRATUM, NOT_SO, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, untested
 from report.data import statistics
+from report.faults import UNUSABLE, why
 from report.text import words
 
 Judge = Callable[[Entry, Machine], tuple[str, str] | None]
@@ -29,8 +30,8 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         try:
             checked[entry.id] = [] if entry.untested or entry.judge else [
                 check(entry, machine, data, model) for machine in _machines(entry, data)]
-        except Fault as error:
-            faults[entry.id] = str(error)
+        except (Fault, *UNUSABLE) as error:
+            faults[entry.id] = _said(error)
     judged = _judged(c for each in checked.values() for c in each)
     made = []
     for entry in entries:
@@ -39,9 +40,14 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         else:
             try:
                 made += _merged([finding(c, judged) for c in checked[entry.id]] or _told(entry, data, judge))
-            except Fault as error:
-                made.append(faulty(entry, str(error)))
+            except (Fault, *UNUSABLE) as error:
+                made.append(faulty(entry, _said(error)))
     return made
+
+
+def _said(error: Exception) -> str:
+    """Of a mistake in the entry what it is; of values that the code does not expect, where they are met."""
+    return str(error) if isinstance(error, Fault) else why(error)
 
 
 def _machines(entry: Entry, data: Data) -> list[Machine]:

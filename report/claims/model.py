@@ -14,15 +14,18 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from report.claims.expression import Call
 from report.claims.said_of import key
 from report.claims.values import Fault
 from report.data.declaration import FOLDER
-from report.data.reading import InputError
+from report.data.reading import InputError, read_json
 from report.faults import print_anything
+from report.files import write
+from report.forks import belong_to
+from report.surroundings import settle
 
 FILE = FOLDER / "model.json"
 ROOT = FOLDER.parent
@@ -84,12 +87,15 @@ def question(call: Call) -> str:
 def load(path: Path = FILE) -> Model:
     """InputError for a file that is not there or broken."""
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-        return Model(table["devices"], table["what"], table["answers"])
-    except OSError as error:
-        raise InputError(path, "file", f"{error.strerror}; {REMEDY}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(path, "syntax", f"{error}; {REMEDY}") from None
+        data = read_json(path)
+    except InputError as error:
+        raise InputError(path, "file", f"{error.what}; {REMEDY}") from None
+    tables = [data.get(key) if isinstance(data, dict) else None for key in ("devices", "what", "answers")]
+    if not all(isinstance(t, dict) and all(isinstance(row, dict) for row in t.values()) for t in tables):
+        raise InputError(path, "file", f"not devices, what and answers, each a table of tables; {REMEDY}")
+    if not all(isinstance(device.get("aliases"), list) for device in tables[0].values()):
+        raise InputError(path, "devices", f"without aliases; {REMEDY}")
+    return Model(*tables)
 
 
 def devices() -> list[str]:
@@ -173,7 +179,8 @@ def _output(arguments: list[str], said: str) -> str:
     if not os.access(program(), os.X_OK):
         return ""
     try:
-        done = subprocess.run([program(), *arguments], input=said, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = subprocess.run([program(), *arguments], input=said, capture_output=True, text=True, errors="replace", timeout=SECONDS,
+                              check=False, preexec_fn=partial(belong_to, os.getpid()))
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode in (0, 1) else ""  # 1: a kernel is refused, all others are listed
@@ -207,10 +214,11 @@ def main() -> int:
     except (Fault, InputError) as error:
         print(f"report.claims.model: {error}", file=sys.stderr)
         return 2
-    FILE.write_text(text, encoding="utf-8")
+    write(FILE, text)
     print(f"{FILE}: {text.count(chr(10)) - 8} lines")
     return 0
 
 
 if __name__ == "__main__":
+    settle("report.claims.model", 2)
     sys.exit(main())

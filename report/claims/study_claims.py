@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry, load
+from report.claims.expression import nearest
 from report.claims.literature import findings as of_data
 from report.claims.values import Fault
 from report.claims.verdict import Finding
@@ -27,6 +28,14 @@ def compilers(study: Study) -> tuple[CompilerFile, ...]:
     return (*study.compilers, *(file for file in stored if file.path.resolve() not in mine))
 
 
+JUDGES = "tuple[str, str] | None"
+"""What a function of an experiment returns that judges claims: a verdict and its reason."""
+
+
+def _is_judge(function: object) -> bool:
+    return str(getattr(function, "__annotations__", {}).get("return")) == JUDGES
+
+
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
     views = {view.name: collecting(view, study.views) for view in study.views}
 
@@ -37,8 +46,11 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
         part = view and (view.gpu or view.cpu)
         if not part or (part.machine.name if part.side == "gpu" else part.machine.label) not in (machine.gpu, machine.label):
             return None
+        judges = {key: value for key, value in vars(module.of(view)).items() if _is_judge(value)}
+        if function not in judges:
+            raise Fault(f"judge: experiments/{name}.py has no judge '{function}'{nearest(function, judges)}")
         try:
-            return getattr(module.of(view), function)(view)
+            return judges[function](view)
         except UNUSABLE as error:
             raise Fault(f"{entry.judge}() cannot judge these results: {why(error)}") from error
     return of_data(entries, Data(study.runs, study.counters, study.hazards, compilers(study), study.wrong_results), judge)

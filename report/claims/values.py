@@ -212,6 +212,8 @@ def compare(left: Value, sign: str, right: Value) -> Comparison:
     if right.number <= 0 and not right.is_measured:
         raise Fault("a measured number is compared with one that is not positive")
     of = divide(left, right)
+    if not math.isfinite(of.number):
+        raise Fault("numbers too far apart to be compared")
     gap = 1.0
     if not of.sign and len(of.over) == len(of.under) == 1 and math.isclose(of.factor, 1.0):
         gap += GAP if of.quotients else GAP_APART
@@ -269,6 +271,13 @@ def add(a: Value, b: Value) -> Value:
 
 def evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
     """The tree's value, with the calls' values and those of the case; Fault where that makes no sense."""
+    made = _evaluate(tree, found, case)
+    if isinstance(made, Value) and not math.isfinite(made.number):
+        raise Fault("a number too large to be told")
+    return made
+
+
+def _evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
     if isinstance(tree, Number):
         return exact(tree.value)
     if isinstance(tree, Word):

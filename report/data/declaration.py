@@ -6,8 +6,9 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from report.data.reading import is_number
+from report.data.reading import is_number, read_toml
 from report.data.records import Reference
+from report.plain import plain_values
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 LAST = 1000.0
@@ -33,7 +34,7 @@ def of(name: str, text: object) -> Declaration:
 
 def _of_file(name: str) -> dict:
     path = FOLDER / f"{name}.toml"
-    return _parsed(path.read_text(encoding="utf-8")) if is_name(name) and path.is_file() else {}
+    return read_toml(path) if is_name(name) and path.is_file() else {}
 
 
 def is_name(name: str) -> bool:
@@ -43,7 +44,7 @@ def is_name(name: str) -> bool:
 
 def _parsed(text: str) -> dict:
     try:
-        return tomllib.loads(text)
+        return plain_values(tomllib.loads(text))
     except (ValueError, RecursionError):  # the one of a number of thousands of digits, too, the other of as many brackets
         return {}
 

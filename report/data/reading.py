@@ -1,13 +1,18 @@
-"""Reading JSON that may be anything, packed by gzip or not: every rejection is one line that says which file, where and what."""
+"""Reading JSON and TOML that may be anything, packed by gzip or not: every rejection is one line that says which file, where and
+what. What is read has no letters that a terminal would obey or that are not shown (report.plain)."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 import zlib
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+
+from report.faults import shortened
+from report.plain import plain, plain_lines, plain_values
 
 ENDINGS = (".json", ".json.gz")
 PACKED = ".gz"
@@ -17,7 +22,9 @@ PIECE = 1 << 20
 """Bytes that are unpacked at once."""
 LONGEST_NAME, LONGEST_TEXT = 300, 1000
 """Letters of a key, and of a text that is shown: longer ones are cut, since setting them takes minutes."""
-WHOLE = ("experiment_toml", "command_line")
+DECLARATION = "experiment_toml"
+"""The key of a text of many lines, which is parsed in its turn."""
+WHOLE = (DECLARATION, "command_line")
 NAMES = ("name", "run_name", "kernel", "experiment", *WHOLE)
 """Keys whose texts stay as they are, to be found again."""
 NO_TYPE = re.compile("[^\u0000-\u052f\u1e00-\u22ff\u2500-\u25ff\ud800-\udfff\ufffd]+")
@@ -39,7 +46,7 @@ class InputError(Exception):
         self.path, self.what = path, f"{where}: {what}"
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.what}"
+        return f"{shortened(str(self.path))}: {self.what}"
 
 
 class Foreign(InputError):
@@ -51,16 +58,11 @@ def read_json(path: Path) -> object:
     try:
         read = _bytes(path)
         _check_sum(path, read)
-        data = json.loads(read.decode("utf-8"), object_pairs_hook=lambda pairs: _table(path, pairs))
-        if b"\\ud" in read or b"\\uD" in read:
-            json.dumps(data, ensure_ascii=False).encode("utf-8")
-        return data
+        return json.loads(read.decode("utf-8"), object_pairs_hook=lambda pairs: _table(path, pairs))
     except OSError as error:
         raise InputError(path, "file", error.strerror or "cannot be read") from None
     except UnicodeDecodeError as error:
         raise InputError(path, f"byte {error.start}", "not UTF-8 text") from None
-    except UnicodeEncodeError:
-        raise InputError(path, "file", "half of a surrogate pair (\\ud800 to \\udfff), which is no letter") from None
     except json.JSONDecodeError as error:
         raise InputError(path, f"line {error.lineno} column {error.colno}",
                          f"truncated or not JSON ({error.msg})") from None
@@ -68,6 +70,20 @@ def read_json(path: Path) -> object:
         raise InputError(path, "file", "nested too deeply") from None
     except ValueError as error:
         raise InputError(path, "file", f"not usable JSON ({error})") from None
+
+
+def read_toml(path: Path) -> dict:
+    """The parsed file; InputError with line and column for anything that is not whole, valid TOML."""
+    try:
+        return plain_values(tomllib.loads(_bytes(path).decode("utf-8")))
+    except OSError as error:
+        raise InputError(path, "file", error.strerror or "cannot be read") from None
+    except UnicodeDecodeError as error:
+        raise InputError(path, f"byte {error.start}", "not UTF-8 text") from None
+    except RecursionError:
+        raise InputError(path, "file", "nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits, too
+        raise InputError(path, "syntax", str(error)) from None
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -127,11 +143,31 @@ def _table(path: Path, pairs: list[tuple[str, object]]) -> dict:
     for key, value in pairs:
         if len(key) > LONGEST_NAME:
             raise InputError(path, f"key {key[:40]!r}…", f"{len(key)} letters; at most {LONGEST_NAME}")
-        if type(value) is str and len(value) > LONGEST_TEXT and key not in WHOLE:
-            made[key] = f"{value[:LONGEST_TEXT]}…"
-        if type(value) is str and not value.isascii() and key not in NAMES:
-            made[key] = NO_TYPE.sub(_spelt, made[key])
-    return made
+        if type(value) is str:
+            made[key] = _shown(key, value)
+        elif type(value) is list:
+            _clean(value)
+    return made if all(map(str.isprintable, made)) else _table(path, [(plain(key), value) for key, value in made.items()])
+
+
+def _clean(values: list) -> None:
+    """The texts of a list, and of lists in it, however deep; its tables are clean by then."""
+    waiting = [values]
+    for one in waiting:
+        for i, value in enumerate(one):
+            if type(value) is str:
+                one[i] = plain(value)
+            elif type(value) is list:
+                waiting.append(value)
+
+
+def _shown(key: str, value: str) -> str:
+    """A text that can be shown: cut where it is too long to be set, letters without a type spelt."""
+    if not value.isprintable():
+        value = plain_lines(value) if key == DECLARATION else plain(value)
+    if len(value) > LONGEST_TEXT and key not in WHOLE:
+        value = f"{value[:LONGEST_TEXT]}…"
+    return value if value.isascii() or key in NAMES else NO_TYPE.sub(_spelt, value)
 
 
 def _spelt(letters: re.Match) -> str:

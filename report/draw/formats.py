@@ -7,11 +7,13 @@ Without typst 0.14, matplotlib writes all three.
 from __future__ import annotations
 
 import io
-import re
 from pathlib import Path
 
 import matplotlib
 from matplotlib.figure import Figure
+
+from report.files import write
+from report.plain import plain_lines
 
 PIXELS = 980
 """Width of a PNG, of the text's width or of half of it."""
@@ -23,7 +25,6 @@ PAGE = """#set document(date: none)
 #set page(width: {0}pt, height: {1}pt, margin: 0pt)
 #image("{2}.svg", width: 100%, height: 100%, fit: "stretch")
 """
-NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 PLAIN = {"pdf": {"CreationDate": None, "Producer": None, "Creator": None}, "svg": {"Date": None, "Creator": None}}
 """Metadata without a date, so that the same figure gives the same bytes."""
 
@@ -36,19 +37,21 @@ class Formats:
         try:
             import typst
             self._compiler = typst.Compiler(root=str(folder), font_paths=[str(FONTS)], ignore_system_fonts=True)
-        except (ImportError, TypeError):  # before 0.14 it takes no page from memory
+        except (ModuleNotFoundError, TypeError):  # before 0.14 it takes no page from memory
             self._compiler = None
 
     def save(self, fig: Figure, name: str) -> None:
         """Writes name.svg and name.pdf; and name.png where save_png() cannot."""
         file = io.StringIO()
         fig.savefig(file, format="svg", metadata=PLAIN["svg"])
-        (self.folder / f"{name}.svg").write_text(NOT_XML.sub("\ufffd", file.getvalue()), encoding="utf-8")
+        write(self.folder / f"{name}.svg", plain_lines(file.getvalue()))
         if self._compiler:
             self._typeset(name, "pdf", *(inches * POINT for inches in fig.get_size_inches()))
         else:
-            fig.savefig(self.folder / f"{name}.pdf", metadata=PLAIN["pdf"])
-            fig.savefig(self.folder / f"{name}.png", dpi=PIXELS / fig.get_size_inches()[0])
+            for kind, options in (("pdf", {"metadata": PLAIN["pdf"]}), ("png", {"dpi": PIXELS / fig.get_size_inches()[0]})):
+                picture = io.BytesIO()
+                fig.savefig(picture, format=kind, **options)
+                write(self.folder / f"{name}.{kind}", picture.getvalue())
 
     def save_png(self, name: str, width: float, height: float) -> None:
         """Writes name.png of a figure of this size (millimetres) from its SVG; nothing without typst."""
@@ -61,4 +64,4 @@ class Formats:
             made = self._compiler.compile(PAGE.format(width, height, name).encode(), format=kind, ppi=DOTS)
         except RuntimeError as error:
             raise ValueError(f"typst: {error}") from None
-        (self.folder / f"{name}.{kind}").write_bytes(made)
+        write(self.folder / f"{name}.{kind}", made)

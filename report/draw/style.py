@@ -48,8 +48,7 @@ RC = {
     "text.parse_math": False, "pdf.fonttype": 42, "svg.hashsalt": "rung", "svg.fonttype": "none",
     "lines.linewidth": 1.1, "lines.markersize": 4.2, "axes.titlelocation": "left", "figure.facecolor": "white",
 }
-matplotlib.rcdefaults()  # not those of a user's matplotlibrc
-matplotlib.rcParams.update(RC)
+matplotlib.rcParams.update({key: value for key, value in matplotlib.rcParamsDefault.items() if key != "backend"} | RC)
 
 HALO = [effects.withStroke(linewidth=2.0, foreground="white")]
 

@@ -13,6 +13,7 @@ from report.claims.entries import Entry
 from report.claims.verdict import ANYWHERE, Finding, bare, stated, threshold
 from report.experiment import Figure, Table
 from report.output import safe_name
+from report.plain import plain
 from report.text import sources, words
 
 ZERO_WIDTH_SPACE = "\u200b"
@@ -31,7 +32,7 @@ NO_BREAK = {" ": " ", "\u00a0": "\u00a0", "\u202f": "\u202f", "\u2009": "\u202f"
 def clean(text: object) -> str:
     """One line of printable characters; units stay whole, long names may break after '/', '_' between letters, ',' and
     every 40 letters."""
-    line = "".join(NO_BREAK.get(c, c if c.isprintable() else " " if c.isspace() else "\ufffd") for c in str(text))
+    line = "".join(NO_BREAK.get(c, " " if c.isspace() else c) for c in plain(str(text)))
     line = re.sub(r"(?<=\w)'(?=\w)", "’", " ".join(part for part in line.split(" ") if part))
     units = {m.end(1) for m in UNIT.finditer(line)}
     made, since = [], 0

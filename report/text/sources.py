@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from functools import cache
 
 from report.data.declaration import FOLDER
+from report.data.reading import read_toml
 from report.data.records import Reference
 
 OTHERS = " and others"
@@ -18,7 +18,7 @@ PARTICLES = ("van", "de", "der", "den", "von")
 def documents() -> dict[str, dict]:
     """All known documents by key; empty where the file is missing."""
     path = FOLDER / "sources.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {k: v for k, v in read_toml(path).items() if isinstance(v, dict)} if path.is_file() else {}
 
 
 def cite(key: str, where: str = "") -> str:

@@ -131,7 +131,7 @@ def file_of(tmp_path, whole="", **keys) -> Path:
     return made
 
 
-@pytest.mark.parametrize("text, what", ((b"[one]\n# \xff\n", "byte 8: not UTF-8"), (b"x = " + b"[" * 100_000, "syntax: nested")))
+@pytest.mark.parametrize("text, what", ((b"[one]\n# \xff\n", "byte 8: not UTF-8"), (b"x = " + b"[" * 100_000, "file: nested")))
 def test_a_claims_file_that_is_no_text(tmp_path, text, what):
     made = tmp_path / "claims.toml"
     made.write_bytes(text)
@@ -214,7 +214,7 @@ def test_an_entry_that_cannot_be_evaluated_ends_with_an_error(tmp_path, monkeypa
     monkeypatch.setattr(entries, "FILE", made)
     monkeypatch.setattr(entries, "load", lambda: load(made))
     assert command.main(["--results", str(RECORDED)]) == command.BAD
-    assert "claims.toml:2: [one] time(gpu/matmul/naive) does not say which" in capsys.readouterr().err
+    assert "claims.toml:6: [one] measured, column 1: time(gpu/matmul/naive) does not say which" in capsys.readouterr().err
 
 
 def test_ends_without_a_word_when_nobody_reads(tmp_path):

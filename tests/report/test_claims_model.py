@@ -34,7 +34,7 @@ def test_an_answer_by_any_name_of_the_device():
         KNOWN.value(parse("occupancy(A).warps"))
 
 
-@pytest.mark.parametrize("text, what", [(None, "No such file"), ("{", "syntax"), ("[]", "syntax"), ("{}", "'devices'")])
+@pytest.mark.parametrize("text, what", [(None, "No such file"), ("{", "truncated"), ("[]", "not devices"), ("{}", "not devices")])
 def test_a_file_of_answers_that_is_broken(tmp_path, text, what):
     if text is not None:
         (tmp_path / "model.json").write_text(text, encoding="utf-8")

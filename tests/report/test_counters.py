@@ -311,3 +311,34 @@ def test_no_number_is_no_value(tmp_path):
 def test_numbers_of_other_languages_are_refused(tmp_path, values, capsys):
     assert merged(tmp_path, *values) == (2, None)
     assert "LC_ALL=C" in capsys.readouterr().err
+
+
+def raw_page(folder, values, units, metrics=(counters.SUMS["dram_bytes_read"], counters.ACHIEVED)):
+    """What ncu writes of one kernel of one point, with these values and units of these metrics."""
+    rows = (("ID", "Kernel Name", "device__attribute_display_name", *metrics), ("", "", "", *units),
+            ("0", counters.MARKER, "GPU X", *values), ("1", "work()", "GPU X", *values))
+    (folder / "ncu.csv").write_text("".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in rows))
+    (folder / "points").write_text("gpu/a/one/n:4\n")
+    return [str(folder / name) for name in ("points", "ncu.csv", "counters.json")]
+
+
+def test_values_in_base_units_are_taken(tmp_path):
+    assert counters.main(raw_page(tmp_path, ("1,234,567", "12.5"), ("byte", "%"))) == 0
+    found = json.loads((tmp_path / "counters.json").read_text())["points"]["gpu/a/one/n:4"]
+    assert (found["dram_bytes_read"], found["occupancy_achieved"]) == (1234567, 0.125)
+
+
+@pytest.mark.parametrize("unit", ("Kbyte", "Mbyte", "Gbyte", "Kinst", "Msector"))
+def test_values_in_other_units_are_refused(tmp_path, capsys, unit):
+    """1.23 Mbyte is a million times as much as 1.23 byte, and has lost its last digits."""
+    assert counters.main(raw_page(tmp_path, ("123", "12.5"), (unit, "%"))) == 2
+    said = capsys.readouterr().err
+    assert f"{counters.SUMS['dram_bytes_read']} is in {unit}" in said and "--print-units base" in said and said.count("\n") == 1
+    assert not (tmp_path / "counters.json").exists()
+
+
+@pytest.mark.parametrize("value", ("1.234,5", "1.234.567", "1 234", "1,5", "1.5", "12,34", "0x10", "-1,2,3", "\x1b[31m1"))
+def test_numbers_that_are_not_written_as_in_english_are_refused(tmp_path, capsys, value):
+    assert counters.main(raw_page(tmp_path, (value, "12.5"), ("byte", "%"))) == 2
+    said = capsys.readouterr().err
+    assert "LC_ALL=C" in said and said.count("\n") == 1 and said.removesuffix("\n").isprintable()

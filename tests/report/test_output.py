@@ -61,7 +61,7 @@ def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, capfd, monkeypat
     assert {p.name for p in (tmp_path / "figures").iterdir()} == {
         ".written", "bad.csv", *(f"{name}.{ending}" for name in "ab" for ending in ("csv", "pdf", "svg", "png"))}
     line = capfd.readouterr().err.removesuffix("\n")
-    assert line.startswith("report: the figure bad cannot be drawn: ValueError: in two lines, ?[31mxxx")
+    assert line.startswith("report: the figure bad cannot be drawn: ValueError: in two lines, \ufffd[31mxxx")
     assert "(test_output.py, line" in line and "\n" not in line and len(line) < 500
 
 
