@@ -160,7 +160,7 @@ def _machines(view: View, made: list[Ladder]) -> list[Table]:
         for i, ladder in enumerate(made):
             for r in (r for r in ladder.rungs if r.point.kernel.name == kernel.name):
                 row |= {f"machine {i}": ladder.part.machine.label, f"value {i}": r.point.value, f"gain {i}": r.below and r.below.value,
-                        f"share {i}": words.share(r.share, digits_only=True), f"share_of_peak {i}": r.share and r.share.value,
+                        f"share {i}": words.share(r.share, digits_only=True), f"share_of_peak {i}": r.share and r.share.told,
                         f"size {i}": r.point.size_text, f"threads {i}": r.point.threads}
         rows.append(row)
     unit = made[0].rungs[0].point.metric.unit

@@ -36,7 +36,7 @@ def _pairs(view: View) -> list[tuple[Point, Point, Ratio]]:
 def _share(view: View, p: Point) -> float | None:
     """Of the GPU's measured arithmetic peak."""
     share = view.gpu.roofs.of_peak(p)
-    return share.value if share else None
+    return share.told if share else None
 
 
 def _processors(view: View) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from math import log2
 
+from report.data.roofs import told
 from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, best_variants, build, judge, numbers, ratio,
                                words)
 from report.data.limits import mean_power
@@ -70,8 +71,8 @@ def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> lis
             share = ladder.part.roofs.of_peak(p)
             rows.append({"type": ladder.type, "format": words.type_name(ladder.type), "size": p.size_text, "n": p.n,
                          "kernel": p.kernel.name, "title": p.kernel.title, "value": p.value, "unit": numbers.unit(p),
-                         "share": words.share(share, digits_only=True), "share_of_peak": share and share.value,
-                         "share_at_clock": share and share.at_clock, "sm_clock_mhz": p.counters.get("sm_clock_mhz"),
+                         "share": words.share(share, digits_only=True), "share_of_peak": share and share.told,
+                         "share_at_clock": share and told(share.at_clock), "sm_clock_mhz": p.counters.get("sm_clock_mhz"),
                          "power_w": mean_power(p),
                          "library": name, **ladders.ratio_row("over", peers[name] if name else None)})
     return rows

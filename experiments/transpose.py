@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from report.data.roofs import Roof
+from report.data.roofs import Roof, told
 from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, numbers, whole_machine,
                                words)
 from report.sections import ladders
@@ -103,7 +103,7 @@ def _row(part: Part, p: Point, requests: list[dict]) -> dict:
     low, high = p.interval or (None, None)
     roof, counts = part.memory(p), _of(requests, p) if part.side == "gpu" else {}
     return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "gbytes_per_s": p.value, "low": low,
-            "high": high, "roof": roof and roof.value, "roof_label": roof and roof.label, "of_roof": roof and p.value / roof.value, "threads": p.threads,
+            "high": high, "roof": roof and roof.value, "roof_label": roof and roof.label, "of_roof": roof and told(p.value / roof.value), "threads": p.threads,
             **{key: counts.get(key) for key, _ in COUNTED}, "run": part.run.path.name}
 
 
@@ -160,7 +160,7 @@ def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) 
     from report.draw import style
     style.row_mark(ax, i, p.value, p.interval, style.SIDE_COLOUR[part.side], p.kernel.is_library)
     texts = [(-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
-             (64, "right", numbers.share(row["of_roof"]) if row["of_roof"] else "", 1)]
+             (64, "right", numbers.share(p.value / row["roof"]) if row["roof"] else "", 1)]
     texts += [(shift, "right", _few(row[key]) if row[key] is not None else "–", 1)
               for key, shift in places.items() if part.side == "gpu"]
     for shift, side, text, x in texts:

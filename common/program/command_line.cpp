@@ -105,7 +105,7 @@ CommandOption& CommandOption::group(const std::string& title) {
 }
 
 Command Command::add_subcommand(const std::string& name, const std::string& help) {
-  return Command(app_->add_subcommand(name, help));
+  return Command(app_->add_subcommand(name, help), may_write_);
 }
 
 namespace {
@@ -153,7 +153,8 @@ void Command::take_any_words() {
 
 std::vector<std::string> Command::remaining() const { return app_->remaining(); }
 
-CommandLine::CommandLine(const std::string& name, const std::string& help) : app_(new CLI::App(help)) {
+CommandLine::CommandLine(const std::string& name, const std::string& help, bool may_write)
+    : app_(new CLI::App(help)), may_write_(may_write) {
   app_->name(name);
   app_->require_subcommand(1);
 }

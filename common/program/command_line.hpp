@@ -32,8 +32,10 @@ class CommandOption {
 /// The program itself or one of its subcommands. Lives as long as the CommandLine.
 class Command {
  public:
-  explicit Command(CLI::App* app) : app_(app) {}
+  explicit Command(CLI::App* app, bool may_write) : app_(app), may_write_(may_write) {}
 
+  /// Whether it may have options that write files: not where its words are others', as those of `rung model`.
+  bool may_write() const { return may_write_; }
   Command add_subcommand(const std::string& name, const std::string& help);
   /// An option "-d,--device" or an argument "KERNEL", or both at once. `value` is a number, a string, a path, a
   /// std::optional or a vector of them, as command_line.cpp lists at its end; it keeps what it has unless one is given.
@@ -52,16 +54,17 @@ class Command {
 
  private:
   CLI::App* app_;
+  bool may_write_;
 };
 
 class CommandLine {
  public:
-  CommandLine(const std::string& name, const std::string& help);
+  CommandLine(const std::string& name, const std::string& help, bool may_write = true);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  Command program() { return Command(app_); }
+  Command program() { return Command(app_, may_write_); }
   /// Runs the command that the words ask for, or prints the help or the version. Throws Error for words that are wrong:
   /// one sentence with the word that is not known and the nearest that is, or the value that an option cannot take.
   void parse(int argc, char** argv);
@@ -70,6 +73,7 @@ class CommandLine {
 
  private:
   CLI::App* app_;
+  bool may_write_;
 };
 
 }  // namespace rung

@@ -15,9 +15,10 @@ namespace {
 
 void print_error(const std::string& text) { fmt::print("{}\n", json_text(nlohmann::json{{"error", text}})); }
 
-/// A parser of its own for each line, so that no option outlives it.
+/// A parser of its own for each line, so that no option outlives it; without options that write files, since the lines
+/// may be others'.
 void answer(const std::string& line) {
-  CommandLine calculators("rung model", "");
+  CommandLine calculators("rung model", "", false);
   add_calculators(calculators.program());
   try {
     calculators.parse(line + " --json");

@@ -259,8 +259,9 @@ void add(Command program) {
                          "Devices of the catalogue, \"local\" for this machine's GPU, or \"list\" "
                          "for the catalogue itself (default: all)");
   command.add_option("--cc", options->compute_capability, "A compute capability, e.g. 9.0").excludes(device);
-  command.add_option("--plot", options->plot,
-                     "Draw occupancy against block size, registers and shared memory into this SVG file");
+  if (command.may_write())
+    command.add_option("--plot", options->plot,
+                       "Draw occupancy against block size, registers and shared memory into this SVG file");
   command.add_flag("--json", options->json, "Print JSON");
   command.callback([options] { run(*options); });
 }

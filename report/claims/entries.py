@@ -197,7 +197,7 @@ def unnamed(source: str) -> str:
 @cache
 def _documents() -> dict[str, dict]:
     """What each document names, by its key; empty where the file is missing."""
-    return tomllib.loads(DOCUMENTS.read_text(encoding="utf-8")) if DOCUMENTS.is_file() else {}
+    return read_toml(DOCUMENTS) if DOCUMENTS.is_file() else {}
 
 
 @cache

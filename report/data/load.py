@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 from report.data import companions, schema, timeline
 from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
@@ -156,14 +157,25 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
         good += [] if reason else [entry]
     if not good:
         return Point(**base, failed="no usable sample")
+    takes = _takes(good) if kernel.is_ceiling and mode != COUNT else [good]
+    medians = [median(map(_seconds, take)) for take in takes] if len(takes) > 1 else []
+    good = takes[medians.index(min(medians))] if medians else good
     base |= dict(counters=_counters(good, name, path, flags), judged=_numbers(good[-1].get("judged")),
                  labels={k: v for k, v in good[-1].items() if isinstance(v, str)})
     if mode == COUNT:
         return Point(**base)
     times = tuple(_seconds(e) for e in good)
     metric = _metric(kernel, problems, good[0])
-    return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summarise(times),
+    return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summarise(times), takes=tuple(medians),
                  timeline=timeline.of(good), turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
+
+
+def _takes(entries: list[dict]) -> list[list[dict]]:
+    """Those that were sampled first, and those that were sampled again, since verified points were above them."""
+    found: dict[int, list[dict]] = {}
+    for entry in entries:
+        found.setdefault(_count(entry, "remeasured") if entry.get("remeasured") else 0, []).append(entry)
+    return [found[key] for key in sorted(found)]
 
 
 def _metric(kernel: Kernel, problems: dict[str, Problem], entry: dict) -> Metric:

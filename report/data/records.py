@@ -120,6 +120,8 @@ class Point:
     """The named data set that was timed."""
     run: str = ""
     """The file that it is from."""
+    takes: tuple[float, ...] = ()
+    """Of a ceiling that was measured again: each median (seconds), in order. Its times are those of the shortest."""
     timeline: tuple[Span, ...] = ()
     """Of one run that is none of the samples, where its kernel tells it."""
 

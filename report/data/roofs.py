@@ -23,8 +23,8 @@ from report.data.records import GFLOPS, SIDES, Machine, Point, Run, SheetFile
 LEVELS = ("L1", "L2", "L3", "DRAM", "SHARED")
 """Levels of memory, as their names stand in the labels of ceilings."""
 ALIASES = {"HBM": "DRAM"}
-BEYOND = 1.1
-"""A value so far above a roof exceeds it, however uncertain both are."""
+BEYOND = 1.05
+"""A value that is further above a roof is no evidence: it or the roof is wrong. Up to here it is as much as the roof."""
 APART = 0.1
 """A run that measured so much less than the roof is marked."""
 SAME_CLOCK = 0.005
@@ -78,6 +78,8 @@ class Roof:
     clock_mhz: float | None = None
     power_w: float | None = None
     readings: tuple[Reading, ...] = ()
+    takes: tuple[float, ...] = ()
+    """What its run measured, first and again, where points were above it; the highest is its value."""
 
     @property
     def measured(self) -> bool:
@@ -129,7 +131,7 @@ def _words(label: str) -> list[str]:
 class Share:
     """A value over a roof, with the interval that the roof's and the value's own give.
 
-    `exceeds`: the value is above the roof by more than both intervals, or far above it: the roof is too low to judge by.
+    `exceeds`: the value is above the roof by more than BEYOND allows, so that no share is given.
     `clock_mhz`: at which a GPU's point ran, and `at_clock` its share of the roof at that clock.
     """
 
@@ -140,6 +142,11 @@ class Share:
     roof: Roof
     clock_mhz: float | None = None
     at_clock: float | None = None
+
+    @property
+    def told(self) -> float | None:
+        """For tables and CSV."""
+        return told(self.value)
 
     @property
     def is_slowed(self) -> bool:
@@ -283,7 +290,12 @@ def share(value: float, around: tuple[float, float] | None, roof: Roof, clock_mh
     known = around and roof.low
     scaled = roof.scaled(clock_mhz)
     return Share(value / roof.value, low / over if known else None, high / under if known else None,
-                 low > over or value > BEYOND * roof.value, roof, clock_mhz, value / scaled if scaled else None)
+                 value > BEYOND * roof.value, roof, clock_mhz, value / scaled if scaled else None)
+
+
+def told(fraction: float | None) -> float | None:
+    """The part of a roof, or None where it is none: with no roof, or above it."""
+    return None if fraction is None or fraction > BEYOND else fraction
 
 
 def of_run(run: Run, side: str) -> list[Roof]:
@@ -305,7 +317,7 @@ def _roof(point: Point, run: Run) -> Roof:
                 point.threads if point.kernel.side == "cpu" else None, *ends,
                 point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
                 machine.label, clock_of(point), point.counters.get("power_w"),
-                (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),))
+                (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),), tuple(map(point.value_at, point.takes)))
 
 
 def best(found: Iterable[Roof]) -> list[Roof]:

@@ -87,7 +87,7 @@ def table(view: View, made: Ladder) -> Table:
         top, asked = part.memory(r.point), requested(r.point)
         share, least = part.roofs.share(r.point, top), (r.point.counters.get("bytes_min") or 0) / r.point.n
         rows.append(row(part, r.point) | ladders.ratio_row("gain", r.below) | {
-            "bound": top.value * least / asked if top and asked else None, "share": share and share.value,
+            "bound": top.value * least / asked if top and asked else None, "share": share and share.told,
             **{k: v for name, x in r.peers.items() for k, v in ladders.ratio_row(f"over {name}", x).items()}})
     columns = (Column("title", "kernel", right=False, wide=True), Column("requested_bytes_per_element", "B/element", numbers.significant),
                Column("bound", "bound", numbers.bandwidth), Column("gbytes_per_s", "reached", numbers.bandwidth),

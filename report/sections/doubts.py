@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from report.data.collect import Study
 from report.data.records import SIDE_NAME
-from report.data.roofs import APART, Roof
+from report.data.roofs import APART, BEYOND, Roof
 from report.data.view import Part
 from report.experiment import numbers, words
 from report.sections import provenance
@@ -31,6 +31,17 @@ def warnings(study: Study) -> list[str]:
             made.append(f"All threads were slower than one in roofs of {_kind(part)}: {words.listed(list(slower), NAMED)}. The machine was busy "
                         "when all were measured.")
     return made
+
+
+def measured_again(study: Study, are_above: bool) -> str:
+    """Of the roofs that a run measured again, since verified points were above them: those that rose by themselves; where none
+    did, that, if points are still above."""
+    again = {(r.label, r.threads, r.run): r for part in study.parts for r in part.roofs.own if r.takes}
+    rose = [f"{r.label}{_threads(r)} ({_amount_of(r.takes[0])} to {_amount(r)}\u00a0{_unit(r)})" for r in again.values()
+            if r.value > BEYOND * r.takes[0]]
+    if rose:
+        return f"Measured again in the same run, these roofs rose by themselves: {words.listed(rose, NAMED)}."
+    return f"{words.counted(len(again), 'roof')} measured again in the same run did not rise." if again and are_above else ""
 
 
 def failed(study: Study) -> list[str]:
@@ -75,7 +86,11 @@ def _unit(roof: Roof) -> str:
 
 
 def _amount(roof: Roof) -> str:
-    return numbers.significant(roof.value)
+    return _amount_of(roof.value)
+
+
+def _amount_of(value: float) -> str:
+    return numbers.significant(value)
 
 
 def _range(roof: Roof) -> str:

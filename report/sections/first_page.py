@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from report.data.collect import Study
-from report.data.records import SIDE_NAME
-from report.data.roofs import Share
+from report.data.records import SIDE_NAME, Point
+from report.data.roofs import BEYOND, Share
 from report.data.view import View
-from report.experiment import Figure, Section, words
+from report.experiment import Figure, Section, numbers, words
 from report.sections import doubts
 from report.sections.contributions import Contribution
 from report.text import sources
@@ -82,11 +82,13 @@ def warnings(study: Study, found: Sequence[Contribution]) -> list[str]:
     refused = dict(item for part in study.parts for item in part.run.refused.items())
     made += [f"{name} was refused and is missing: {why}." for name, why in sorted(refused.items())]
     above = {v.title: _above(v) for v in study.views}
+    again = doubts.measured_again(study, any(above.values()))
     if any(above.values()):
-        places = "; ".join(f"{title} ({words.counted(len(mine), 'point')}, {_names(s.roof.label for s in mine)})"
-                           for title, mine in above.items() if mine)
-        made.append(f"Points above a measured roof: {places}. The machine was busy when the roof was measured, or the roof is "
-                    "no roof; these points are given no share of it.")
+        places = "; ".join(f"{title} ({words.counted(len(mine), 'point')}: {_factors(mine)})" for title, mine in above.items() if mine)
+        made.append(f"Points more than {100 * (BEYOND - 1):.0f}\u00a0% above a measured roof: {places}. The rate or the roof is wrong, so that "
+                    f"these points are no evidence and have no share.{f' {again}' if again else ''}")
+    elif again:
+        made.append(again)
     scattered = {v.title: [r.label for part in v.timed_parts for r in part.roofs.own if r.spread > 2] for v in study.views}
     if any(scattered.values()):
         places = "; ".join(f"{title} ({_names(mine)})" for title, mine in scattered.items() if mine)
@@ -99,6 +101,14 @@ def _names(labels: Iterable[str]) -> str:
     return words.listed(list(dict.fromkeys(labels)))
 
 
-def _above(view: View) -> list[Share]:
-    shares = (part.roofs.of_peak(p) for part in view.timed_parts for p in part.timed() if p.flops)
-    return [share for share in shares if share and share.exceeds]
+def _above(view: View) -> list[tuple[Point, Share]]:
+    shares = ((p, part.roofs.of_peak(p)) for part in view.timed_parts for p in part.timed() if p.flops)
+    return [(p, share) for p, share in shares if share and share.exceeds]
+
+
+def _factors(found: Sequence[tuple[Point, Share]]) -> str:
+    """'naive 3.15× FP32 FMA': of each kernel the largest, the largest first."""
+    most: dict[str, str] = {}
+    for p, share in sorted(found, key=lambda item: (-item[1].value, item[0].name)):
+        most.setdefault(p.kernel.title, f"{p.kernel.title} {numbers.times(share.value)} {share.roof.label}")
+    return words.listed(list(most.values()), 3)

@@ -156,7 +156,7 @@ def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric, roofs: 
 
 def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
-    shares = {f"share of {r.resource}": share.value
+    shares = {f"share of {r.resource}": share.told
               for r in _judging(part, p) if (share := part.roofs.share(p, r))}
     return {"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "mode": p.mode,
             "threads": p.threads if part.side == "cpu" else None, **shares, "metric": p.metric.key, "unit": p.metric.unit, "value": p.value, "low": low, "high": high,

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
-from report.data.roofs import BEYOND, clock_of
+from report.data.roofs import BEYOND, clock_of, told
 from report.data.statistics import SAME
 from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, words
 
@@ -111,11 +111,11 @@ def _row(ladder: Ladder, r) -> dict:
             "mode": p.mode, "threads": p.threads, "value": p.value, "low": ends[0], "high": ends[1], "unit": numbers.unit(p),
             "n": p.summary.n, **ratio_row("gain", r.below),
             **{k: v for name, x in r.peers.items() for k, v in ratio_row(f"over {name}", x).items()},
-            "share_of_peak": r.share and r.share.value, "share_at_clock": r.share and r.share.at_clock,
+            "share_of_peak": r.share and r.share.told, "share_at_clock": r.share and told(r.share.at_clock),
             **state(p), "roof_clock_mhz": r.share and r.share.roof.clock_mhz, "op_per_byte_requested": p.requested_intensity,
             "op_per_byte_dram": ladder.part.dram_intensity(p), "occupancy": p.counters.get("occupancy_theoretical"),
-            **{f"share_{name}": x for name, x in r.use.shares.items()},
-            **{f"share_{name}_at_clock": x for name, x in r.use.at_clock.items()}, "limit": words.limit(r.use),
+            **{f"share_{name}": told(x) for name, x in r.use.shares.items()},
+            **{f"share_{name}_at_clock": told(x) for name, x in r.use.at_clock.items()}, "limit": words.limit(r.use),
             "wait": _wait(r.use.waits), "joules": p.joules,
             "gflop_per_joule": p.flops / p.joules / 1e9 if p.joules and p.flops else None}
 

@@ -106,17 +106,18 @@ def of_memory(found: Share) -> str:
 
 
 def of_roof(found: Share, name: str) -> str:
-    """'76 % of the rate of reading'; above it by no more than the intervals is as much, and by more is said to be more."""
+    """'76 % of the rate of reading'; above it by no more than roofs vary is as much, and by more is said to be more."""
     if found.exceeds or found.value <= 1:
         return f"more than {name}" if found.exceeds else f"{share(found)} of {name}"
-    return f"as much as {name} within the intervals"
+    return f"as much as {name} within {100 * (BEYOND - 1):.0f}\u00a0%"
 
 
 def of_peak(found: Share) -> str:
-    """'93 % of the measured FP32 peak', or that the peak was measured too low."""
+    """'93 % of the measured FP32 peak', or that a rate so far above it is no evidence."""
     name = f"the measured {type_name(found.roof.type)} peak ({numbers.flops(found.roof.value, found.roof.type)})"
     name = name if found.roof.threads != 1 else f"{name} of one thread"
-    return f"{of_roof(found, name)}{', which was therefore measured too low' if found.exceeds else at_clock(found)}"
+    above = f", {numbers.times(found.value)} as much: the rate or the peak is wrong"
+    return f"{of_roof(found, name)}{above if found.exceeds else at_clock(found)}"
 
 
 def of_peak_briefly(found: Share, use: Use) -> str:

@@ -1,5 +1,6 @@
 """Roofs: one for a machine, a resource and a number of threads; a value above its roof is a warning, never 315 %."""
 
+import csv
 import json
 import re
 
@@ -9,7 +10,7 @@ from synthetic import DRAM, PEAK, Run, ladder, write
 from report.cli import main
 from report.data.collect import collect
 from report.data.limits import use
-from report.data.roofs import Roof, Roofs, share
+from report.data.roofs import BEYOND, Roof, Roofs, share
 from report.sections import doubts, first_page
 from report.text import words
 
@@ -198,10 +199,10 @@ def test_roofs_of_other_types_do_not_judge():
 
 @pytest.mark.parametrize("value, around, exceeds, text", (
     (315, (310, 320), True, "above the roof"), (101, (98, 104), False, "100\u00a0%"), (76, (75, 77), False, "76\u00a0%"),
-    (106, None, True, "above the roof")))
+    (106, None, True, "above the roof"), (104, (103.9, 104.1), False, "100\u00a0%"), (106, (50, 200), True, "above the roof")))
 def test_a_share_is_never_above_all(value, around, exceeds, text):
     found = share(value, around, Roof("FMA", 100, False, "fp32", low=97, high=105, n=9))
-    assert found.exceeds == exceeds and words.share(found) == text
+    assert found.exceeds == exceeds and words.share(found) == text and found.told == (None if exceeds else value / 100)
 
 
 def test_an_exceeded_roof_is_a_warning_and_never_a_percentage(tmp_path, plain):
@@ -211,8 +212,8 @@ def test_an_exceeded_roof_is_a_warning_and_never_a_percentage(tmp_path, plain):
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.json").read_text().replace("\u200b", "")
     page = json.loads(text)["page"]
-    assert any("above a measured roof" in w and "1 point, FP32 FMA" in w for w in page["warnings"])
-    assert "measured too low" in text and max(map(float, re.findall(r"([\d.]+)\u00a0%", text))) <= 100
+    assert any("more than 5\u00a0% above a measured roof" in w and "(1 point: wonder 3.15× FP32 FMA)" in w for w in page["warnings"])
+    assert "3.15× as much: the rate or the peak is wrong" in text and "too low" not in text and max(map(float, re.findall(r"([\d.]+)\u00a0%", text))) <= 100
 
 
 def test_an_algorithm_that_does_other_operations_has_no_share_of_a_peak(tmp_path):
@@ -258,4 +259,41 @@ def test_many_experiments_on_a_busy_machine_make_two_warnings(tmp_path):
         run.save(tmp_path)
     study = collect([tmp_path], [])
     above, scattered = first_page.warnings(study, [])
-    assert above.count("1 point, FP32 FMA") == scattered.count("(L2)") == 3
+    assert above.count("(1 point: wonder 3× FP32 FMA)") == scattered.count("(L2)") == 3
+
+
+def measured_again(factor: float, wonder: float = 3.0) -> Run:
+    """A ladder with a kernel above the peak, for which the run measured that again: so many times as much."""
+    run = ladder()
+    run.rate("gpu/matmul/wonder", wonder * PEAK)
+    again = [e | {"remeasured": 1, "real_time": e["real_time"] / factor} for e in run.benchmarks if e["kernel"] == "gpu/ceiling/fp32_fma"]
+    run.benchmarks += again
+    return run
+
+
+@pytest.mark.parametrize("factor, said", ((1.0, "1 roof measured again in the same run did not rise."),
+                                          (0.5, "1 roof measured again in the same run did not rise."),
+                                          (2.0, "these roofs rose by themselves: FP32 FMA (999 to 2000\u00a0GFLOP/s).")))
+def test_what_came_of_measuring_a_roof_again_is_told(tmp_path, factor, said):
+    measured_again(factor).save(tmp_path)
+    study = collect([tmp_path], [])
+    assert study.views[0].gpu.roofs.peak("fp32").value == pytest.approx(max(factor, 1.0) * PEAK, rel=0.01)
+    warnings = [w for w in first_page.warnings(study, []) if "above a measured roof" in w]
+    assert len(warnings) == 1 and warnings[0].endswith(said), warnings
+
+
+def test_a_roof_that_rose_above_its_points_is_told_alone(tmp_path):
+    measured_again(2.0, 1.9).save(tmp_path)
+    warnings = first_page.warnings(collect([tmp_path], []), [])
+    assert len(warnings) == 1 and warnings[0].startswith("Measured again in the same run, these roofs rose by themselves: FP32 FMA")
+
+
+def test_no_table_has_a_share_above_its_roof(tmp_path, plain):
+    run = ladder()
+    run.rate("gpu/matmul/wonder", 212 * PEAK)
+    run.save(tmp_path / "in")
+    assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
+    shares = [(path.name, key, value) for path in (tmp_path / "out").rglob("*.csv") for row in csv.DictReader(path.open())
+              for key, value in row.items() if "share" in key and value]
+    assert shares and [s for s in shares if float(s[2]) > BEYOND] == []
+    assert "212× as much: the rate or the peak is wrong" in (tmp_path / "out" / "report.json").read_text()

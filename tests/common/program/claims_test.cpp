@@ -45,6 +45,21 @@ TEST(Claims, TheModelAnswersEachLineByItself) {
   EXPECT_EQ(answers[4][0]["bounds"].size(), 2u);  // no option outlives its line
 }
 
+/// A question may be of others: as a quoted word that takes in what follows, too.
+TEST(Claims, QuestionsWriteNoFile) {
+  char folder[] = "/tmp/rung_claims_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string in = std::string("cd ") + folder + " && ", plot = "occupancy --device H200 --threads 256 --plot ";
+  for (const std::string file : {"x.svg", "\"x.svg\"", "\"x.svg", "x.svg --"}) {
+    const Ended ended = shell(in + "printf '%s\\n' '" + plot + file + "' | " + RUNG_PROGRAM + " model");
+    EXPECT_NE(ended.output.find("no option '--plot'"), std::string::npos) << ended.output;
+  }
+  EXPECT_EQ(shell(in + "ls").output, "");
+  EXPECT_EQ(shell(in + RUNG_PROGRAM + " " + plot + "x.svg && ls").code, 0);
+  EXPECT_EQ(shell(in + "ls").output, "x.svg\n");
+  shell(std::string("rm -r ") + folder);
+}
+
 /// A stand-in for Python that says what it is given.
 TEST(Claims, TheReportsPythonGetsTheArguments) {
   char folder[] = "/tmp/rung_claims_XXXXXX";
