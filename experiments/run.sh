@@ -17,13 +17,15 @@ done
 install_packages
 build -DRUNG_TESTS=OFF || exit 5
 find_python
+host=$(hostname | tr -c "[:alnum:]._\n-" _)  # a folder of results/, whatever the host is called
+[ "${host#.}" = "$host" ] || host=_$host
 
 code=0
-build/rung run "${names[@]}" --outdir "results/$(hostname)" "${flags[@]}" || code=$?
+build/rung run "${names[@]}" --outdir "results/$host" "${flags[@]}" || code=$?
 if [ $code -eq 0 ] || [ $code -eq 1 ]; then
   say "rendering the report"
-  "$python" -m report "results/$(hostname)" --recorded experiments/recorded --output "results/$(hostname)/report" ||
+  "$python" -m report "results/$host" --recorded experiments/recorded --output "results/$host/report" ||
     { report_code=$?; [ $code -ne 0 ] || code=$report_code; }
-  [ ! -f "results/$(hostname)/report/report.pdf" ] || echo "$top/results/$(hostname)/report/report.pdf"
+  [ ! -f "results/$host/report/report.pdf" ] || echo "$top/results/$host/report/report.pdf"
 fi
 exit $code

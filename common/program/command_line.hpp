@@ -32,7 +32,7 @@ class CommandOption {
 /// The program itself or one of its subcommands. Lives as long as the CommandLine.
 class Command {
  public:
-  explicit Command(CLI::App* app, bool may_write) : app_(app), may_write_(may_write) {}
+  Command(CLI::App* app, bool may_write) : app_(app), may_write_(may_write) {}
 
   /// Whether it may have options that write files: not where its words are others', as those of `rung model`.
   bool may_write() const { return may_write_; }

@@ -36,6 +36,8 @@ from report import cli, counters, document, output  # noqa: E402
 from report.claims import command, entries  # noqa: E402
 from report.data.reading import files_in, plain_name, read_json  # noqa: E402
 from report.draw import formats  # noqa: E402
+from report.plain import plain_lines  # noqa: E402
+from report.text import blocks  # noqa: E402
 
 RECORDED = ROOT / "experiments" / "recorded"
 POINTS, SAMPLES = 8, 2
@@ -305,8 +307,12 @@ def is_safe(name: str) -> bool:
 
 
 def in_output(out: Path) -> list[str]:
-    """What no output has: links and names that do not belong there."""
+    """What no output has: links, names that do not belong there, parts of files, texts that are not shown as they stand."""
     wrong = []
+    for path in (p for p in out.rglob("*") if p.suffix in (".csv", ".svg", ".json", ".part") and p.is_file()):
+        text = path.read_text(encoding="utf-8", errors="replace").replace(blocks.ZERO_WIDTH_SPACE, "")
+        wrong += [f"in its output: part of a file, {path.name!r}"] if path.suffix == ".part" else []
+        wrong += [f"in its output: harmful letters in {path.name!r}"] if plain_lines(text) != text else []
     for at, folders, files in os.walk(out):
         wrong += [f"in its output: {name!r}" for name in (*folders, *files)
                   if os.path.islink(os.path.join(at, name)) or not is_safe(name.lstrip("."))]

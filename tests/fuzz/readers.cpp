@@ -119,12 +119,11 @@ void read_words(std::string_view bytes) {
   if (!words.empty()) attempt([&] { adhoc_experiment({words.front()}, {words.begin() + 1, words.end()}); });
 }
 
-/// A command line of the calculators, as `rung model` takes it; but none that draws, which writes a file.
+/// A command line of the calculators, as `rung model` takes it.
 void read_question(std::string_view bytes) {
   const std::string text(bytes);
-  if (text.find("plot") != std::string::npos) return;
   const Quiet quiet;
-  CommandLine line("rung", "");
+  CommandLine line("rung", "", false);
   add_calculators(line.program());
   attempt([&] { line.parse(text + " --json"); });
 }

@@ -63,6 +63,8 @@ FAULTS = {
     "outside of its output": lambda folder: Path("x").write_text("x") and 0,
     "outside of its output: '": lambda folder: (folder / "in" / "y").write_text("x") and 0,
     "outside of its folder": lambda folder: (folder.parent.parent / "x").write_text("x") and 0,
+    "in its output: harmful": lambda folder: os.makedirs(folder / "out") or (folder / "out" / "x.csv").write_text("\x1b") and 0,
+    "in its output: part": lambda folder: os.makedirs(folder / "out") or (folder / "out" / ".1-2.part").write_text("x") and 0,
     "in its output": lambda folder: os.makedirs(folder / "out") or os.symlink("/", folder / "out" / "x") or 0,
 }
 
