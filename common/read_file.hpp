@@ -1,5 +1,5 @@
-/// Files that others name: what has the name may be a pipe that nobody writes to, a device without an end, or a disk
-/// that fails.
+/// Files that users name: the name may be one of a pipe without a writer, of a device without an end, or of a file on a
+/// disk that fails.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace rung {
 
-/// Whether the descriptor is that of a regular file.
+/// Whether a regular file is open there.
 bool is_regular_file(int descriptor);
 
 /// What follows in a file that is open, up to its end or, if `one_line`, to the first line break, which is included.

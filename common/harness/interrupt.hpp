@@ -22,7 +22,7 @@ bool interrupted();
 /// As the first of these signals does where one waits.
 void interrupt();
 
-/// Of a clock that nobody sets; safe in signal handlers.
+/// Of the monotonic clock. Safe in signal handlers.
 long milliseconds();
 
 }  // namespace rung

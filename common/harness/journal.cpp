@@ -105,7 +105,7 @@ Lock lock(int descriptor) {
   return Lock::busy;
 }
 
-/// Whether the name is still that of the open file.
+/// Whether the open file still has this name.
 bool is_named(int descriptor, const std::filesystem::path& name) {
   struct stat open {
   }, named{};
@@ -122,7 +122,8 @@ Descriptor opened_in_place(const std::filesystem::path& file) {
       ::fcntl(descriptor, F_SETFL, O_WRONLY);
       return descriptor;
     }
-    if (errno != ENXIO || i >= kTenths) output_error(file, errno == ENXIO ? "write, since nobody reads," : "write");
+    if (errno != ENXIO) output_error(file, "write");
+    if (i >= kTenths) throw OutputError("cannot write " + file.string() + ": it is a pipe without a reader");
     ::usleep(100'000);
   }
 }
@@ -158,8 +159,7 @@ Journal::Journal(std::filesystem::path file, const Json& header, Kind kind)
   if (!other.empty())
     throw Error("the run in " + file_.parent_path().string() + " cannot be resumed: " + other +
                 "; start anew without --resume");
-  if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0 || ::lseek(descriptor_, 0, SEEK_END) < 0)
-    output_error(file_, "write");
+  if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) output_error(file_, "write");
   if (whole > 0) return;
   write_line(line_of(header_));
   sync_folder(file_);
@@ -172,7 +172,7 @@ void Journal::open_locked(Kind kind) {
   if (kind != Kind::existing) std::filesystem::create_directories(file_.parent_path(), ignored);
   do {
     const int made = kind == Kind::existing ? 0 : O_CREAT;
-    descriptor_ = Descriptor(::open(file_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | made, 0644));
+    descriptor_ = Descriptor(::open(file_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | made, 0644));
     if (!descriptor_.is_open() && errno == ENOENT && !made) return;
     if (!descriptor_.is_open()) output_error(file_, "write");
     if (!is_regular_file(descriptor_)) throw OutputError(file_.string() + " is no regular file: no journal");
@@ -262,7 +262,7 @@ std::filesystem::path part_of(const std::filesystem::path& file) {
   return file.string() + "." + std::to_string(::getpid()) + std::string(kPart);
 }
 
-/// Opens a file beside `file`, whose folder is made. It is locked, which says that its process lives.
+/// Opens a file in the folder of `file`, which is made. Its lock says that its process lives.
 Descriptor open_part(const std::filesystem::path& file) {
   std::error_code ignored;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);

@@ -52,7 +52,7 @@ class Journal {
   void write_line(const std::string& line);
 
   std::filesystem::path file_;
-  Descriptor descriptor_;  ///< closed: there is nothing to begin or to go on with
+  Descriptor descriptor_;  ///< closed: there is nothing to begin or to resume
   struct stat opened_ {};
   std::string not_locked_;
   Json header_;
@@ -66,7 +66,7 @@ bool holds_points(const Json& record);
 
 /// Replaces the file `named`, or the one that it links to, by `text` in one step: a reader sees the old file or the new
 /// one, whole. What a process that was killed left of such a step is removed. A device or a pipe is written to; a pipe
-/// that nobody has opened for reading within a minute cannot be. Throws OutputError.
+/// that has no reader within a minute cannot be. Throws OutputError.
 void write_file(const std::filesystem::path& named, const std::string& text);
 
 /// The header of a journal; empty if it cannot be read or its line is damaged.

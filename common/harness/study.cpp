@@ -229,7 +229,7 @@ void tally(const std::vector<Json>& records, StudyOutcome& outcome, std::vector<
   });
 }
 
-/// What the process before this one had finished, of which only the end was lost; none if it had not.
+/// The outcome of a study that the process before this one had finished when it was lost; none if it had not.
 std::optional<StudyOutcome> finished_before(const Experiment& experiment, const Supervision& supervision) {
   if (supervision.is_first || !supervision.watch->folder[0]) return {};
   StudyOutcome outcome{.folder = supervision.watch->folder};
@@ -520,7 +520,7 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
 namespace {
 
 /// Whether the journal in this folder is of a run of the experiment: its header says so. Where that is damaged, the
-/// folder's name does, of which "x" and "of-x" end alike.
+/// folder's name does; those of "x" and of "of-x" end alike.
 bool is_run_of(const std::string& experiment, const std::filesystem::path& folder) {
   constexpr std::size_t kStamp = 16;
   if (const Json header = journal_header(folder / kJournal); header.contains("context"))

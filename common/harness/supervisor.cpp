@@ -61,14 +61,19 @@ sigset_t signals(std::initializer_list<int> which) {
   return set;
 }
 
+[[noreturn]] void end(int code) {
+  std::fflush(nullptr);
+  _exit(code);
+}
+
 struct Ended {
   int status = 0;
   bool took_too_long = false;
 };
 
 /// Waits for the child. Kills it when it measures one group for longer than it may, or is still there kGrace after it
-/// said that it ends or was to end. Time counts in whole seconds that this process was awake for, so that a suspended
-/// machine or terminal loses nothing.
+/// said that it ends or was to end; one that cannot be killed, as where a driver hangs, is left alone. Time counts in
+/// whole seconds that this process was awake for, so that a suspended machine or terminal loses nothing.
 Ended wait_for(pid_t process, const Watch& watch) {
   const sigset_t ended = signals({SIGCHLD});
   Ended result;
@@ -85,6 +90,7 @@ Ended wait_for(pid_t process, const Watch& watch) {
     const bool is_late = turn % 2 == 1 && seconds > watch.seconds;
     result.took_too_long = result.took_too_long || (is_late && at_its_end == 0);
     if (is_late || at_its_end >= kGrace) kill(process, SIGKILL);
+    if (at_its_end >= 2 * kGrace) end(watch.told != Watch::kNothing ? watch.told.load() : kInterrupted);
   }
 }
 
@@ -97,7 +103,7 @@ std::vector<pid_t> children() {
   return found;
 }
 
-/// Ends the processes that a kernel started and left: they would go on to measure, and to hold the journal's lock.
+/// Ends the processes that a kernel started and left: they would measure further, and hold the journal's lock.
 void end_leftovers() {
   constexpr int kTries = 100;
   std::vector<pid_t> left;
@@ -115,11 +121,6 @@ std::string how(const Ended& ended, double may_take) {
   const int signal = WTERMSIG(ended.status);
   if (signal == SIGKILL) return "its process was killed (memory was short?)";
   return fmt::format("ended the process: {}", strsignal(signal));
-}
-
-[[noreturn]] void end(int code) {
-  std::fflush(nullptr);
-  _exit(code);
 }
 
 /// A child that was lost before it kept anything more than the one before: as often as kMost in a row, the rest is for
@@ -158,7 +159,7 @@ void strike(const std::vector<std::string>& points, const Ended& ended, bool is_
   for (const std::string& point : points) where[point] = why;
 }
 
-/// Sets down which points the child was lost with. Ends the program where there is nothing to go on with.
+/// Sets down which points the child was lost with. Ends the program where nothing is left to do.
 void learn_from(const Ended& ended, Watch& watch, Supervision& state, Idle& idle) {
   const std::vector<std::string> points = watch.points();
   const int told = watch.told.exchange(Watch::kNothing);

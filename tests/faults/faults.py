@@ -164,6 +164,17 @@ def strike_any(process: subprocess.Popen) -> int:
     return 1 if victims else 0
 
 
+def resume_at_the_end(study: Study, alive: list[subprocess.Popen]) -> list[subprocess.Popen]:
+    """One or two processes that begin with --resume when a run has hardly a point left, or writes its results."""
+    left = random.choice((0, 0, 1, 2, 4))
+    while any(process.poll() is None for process in alive):
+        counts = [sum(len(record["points"]) for record in lines_of(j)) for j in study.folder.glob("*/journal.jsonl")]
+        if counts and max(counts) >= POINTS - left:
+            return [study.start("--resume") for _ in range(random.choice((1, 2)))]
+        time.sleep(0.02)
+    return []
+
+
 def killed(program: Path, undisturbed: Counter, seconds: float, most: float) -> tuple:
     """Studies of which a process is killed again and again. They are resumed by one process or by two at once, also while
     the one before still measures; in the end, whatever is unfinished is finished. The number of kills, of samples lost,
@@ -198,6 +209,10 @@ def killed(program: Path, undisturbed: Counter, seconds: float, most: float) -> 
                 for process in [p for p in alive if p.poll() is not None]:
                     judge(process)
                 alive = [p for p in alive if p.poll() is None] or [study.start("--resume")]
+            if random.random() < 0.5:
+                late = resume_at_the_end(study, alive)
+                more["starts with --resume in a run's last second"] += len(late)
+                alive += late
             for process in alive:
                 judge(process)
             seen.look()

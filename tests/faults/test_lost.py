@@ -1,5 +1,6 @@
 """What ends, starves and misleads a run costs nothing that was measured: each attack that once did."""
 
+import errno
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ QUICK = ("--benchmark_repetitions=2", "--benchmark_min_time=0.0001")
 FEW = ("run", "-k", "cpu/matmul/naive", "-a", "n=8,9", *QUICK)
 SLOW = ("run", "-k", "cpu/matmul/naive", "-a", "n=60,61,62,63", "--benchmark_repetitions=30", "--benchmark_min_time=0.01")
 PATIENCE = 240
+LONG = pytest.mark.long
 pytestmark = pytest.mark.skipif(not (RUNG.exists() and FAULTY.exists() and SHIM.exists()), reason="needs a build with tests")
 
 
@@ -173,7 +175,8 @@ def test_a_kernel_that_heeds_no_signal_is_ended_within_seconds(tmp_path, times):
 
 # ---- Calls that fail ----
 
-@pytest.mark.parametrize("error", (38, 37, 95))  # ENOSYS, ENOLCK, EOPNOTSUPP
+@pytest.mark.parametrize("error", (errno.ENOSYS, pytest.param(errno.ENOLCK, marks=LONG),
+                                   pytest.param(errno.EOPNOTSUPP, marks=LONG)))
 def test_a_file_system_without_locks_is_written_to(tmp_path, error):
     shutil.copytree(killed(tmp_path / "first", *SLOW).parent.parent, tmp_path / "out")
     code, said, complaints = failing("flock:all", *SLOW, "-o", tmp_path / "out", RUNG_ERRNO=error)
@@ -209,6 +212,7 @@ def test_a_picture_that_does_not_fit_leaves_the_old_one(tmp_path):
     assert picture.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["in.pgm"]
 
 
+@LONG
 @pytest.mark.parametrize("kilobytes", (700_000, 900_000, 1_100_000, 1_300_000))
 def test_little_address_space_is_said(kilobytes):
     limited = subprocess.run(["sh", "-c", f"ulimit -v {kilobytes}; exec '{RUNG}' --version"], capture_output=True, text=True,
