@@ -8,7 +8,7 @@ namespace rung {
 
 /// One tile of each operand in shared memory, a thread for each element of the result's tile, or for several of them
 /// where the block is narrower than the tile.
-struct Tile {
+struct SharedTile {
   int width = 0;
   int side = 0;           ///< threads along a side of the block
   int element_bytes = 0;  ///< of both operands
@@ -22,10 +22,10 @@ struct Tile {
 };
 
 /// Throws Error unless 1 <= width <= 4096, and `side`, if it is not 0, divides the width. Side 0: a thread an element.
-Tile make_tile(int width, int element_bytes, int side = 0);
+SharedTile make_tile(int width, int element_bytes, int side = 0);
 
 /// How the tile's block fits an SM. `registers_per_thread` 0: not known.
-Occupancy tile_occupancy(const SmLimits& sm, const Tile& tile, int registers_per_thread = 0);
+Occupancy tile_occupancy(const SmLimits& sm, const SharedTile& tile, int registers_per_thread = 0);
 
 /// The widest tile whose block runs, with threads along a side as tile_side() gives them; 0 if there is none.
 int widest_tile(const SmLimits& sm, int element_bytes, int registers_per_thread, int most_side);

@@ -41,13 +41,13 @@ Type type_of(const std::string& name) {
 
 /// A tile on a device.
 struct Fit {
-  Tile tile;
+  SharedTile tile;
   Occupancy occupancy;
   std::optional<double> gflops;  ///< the roofline's bound; nothing where the device has no such units or it is unknown
 };
 
 Fit fit(const Device& device, int width, const Options& options) {
-  const Tile tile =
+  const SharedTile tile =
       make_tile(width, static_cast<int>(type_bytes(type_of(options.type))), tile_side(width, options.side));
   Fit found{tile, tile_occupancy(sm_limits(device.major, device.minor), tile, options.registers), std::nullopt};
   if (const auto peak = peak_gflops(device, options.type); peak && *peak > 0)

@@ -10,7 +10,7 @@ namespace rung {
 namespace {
 
 TEST(Zhou2015, FirstOrderSizes) {  // 16x16 tiles: 256 threads, 512 loads for 8K operations
-  const Tile tile = make_tile(16, 4);
+  const SharedTile tile = make_tile(16, 4);
   EXPECT_EQ(tile.threads(), 256);
   EXPECT_EQ(tile.loads(), 512);
   EXPECT_EQ(tile.shared_bytes(), 2 * 1024);
@@ -53,7 +53,7 @@ TEST(Blakely, PeakBandwidthsAreWhatCopiesReach) {
 }
 
 TEST(Pmpp3Figure4_15, PhasesOfTilesOf2) {  // four threads load eight elements in a phase and do eight multiply-adds
-  const Tile tile = make_tile(2, 4);
+  const SharedTile tile = make_tile(2, 4);
   EXPECT_EQ(tile.threads(), 4);
   EXPECT_EQ(tile.loads(), 8);
   EXPECT_EQ(tile.multiply_adds(), 8);
