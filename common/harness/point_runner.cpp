@@ -120,7 +120,12 @@ namespace {
 std::string few_threads(const Point& point) {
   if (point.threads <= 1) return "";
   const int given = threads_given(point.threads);
-  if (given >= point.threads) return "";
+  if (given >= point.threads) {
+    const int processors = processors_given(point.threads), wanted = std::min(point.threads, usable_processors());
+    return processors >= wanted ? ""
+                                : fmt::format("{} threads requested, bound to {} of {} processors (OMP_PLACES …)",
+                                              point.threads, processors, usable_processors());
+  }
   const std::string limit = team_limit();
   return fmt::format("{} threads requested, OpenMP gives {}{}", point.threads, given,
                      limit.empty() ? "" : " (" + limit + ")");

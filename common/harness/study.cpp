@@ -21,6 +21,7 @@
 #include <sstream>
 
 #include "common/descriptor.hpp"
+#include "common/harness/environment.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/journal.hpp"
 #include "common/harness/point_runner.hpp"
@@ -100,22 +101,6 @@ Json gpu_facts(const Json& machine) {
   return facts;
 }
 
-/// The variables that decide how the libraries and the kernels compute.
-Json environment() {
-  constexpr const char* kBeginnings[] = {"OMP_",    "GOMP_",          "KMP_",  "OPENBLAS_", "GOTO_",
-                                         "DNNL_",   "ONEDNN_",        "CUDA_", "CUBLAS_",   "NVIDIA_TF32",
-                                         "MALLOC_", "GLIBC_TUNABLES", "LD_"};
-  std::map<std::string, std::string> found;
-  for (char** variable = environ; *variable; ++variable) {
-    const std::string text = *variable;
-    const bool counts = std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
-                                    [&](const char* beginning) { return text.starts_with(beginning); });
-    if (const std::size_t equals = text.find('='); counts && equals != std::string::npos)
-      found[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return found;
-}
-
 /// What must be equal for two runs to be parts of one: the program and its libraries, the experiment, the points and
 /// how each is sampled, the seed, and where they run. `machine`: the context keys of the machine.
 Json identity(const Experiment& experiment, const std::vector<const Point*>& points, const StudyOptions& options,
@@ -136,7 +121,7 @@ Json identity(const Experiment& experiment, const std::vector<const Point*>& poi
           {"gpu", gpu_facts(machine)},
           {"processor", cpu_info().name},
           {"processors", usable_processors()},
-          {"environment", environment()}};
+          {"environment", honoured_environment()}};
 }
 
 std::vector<const Point*> shuffled_points(const Experiment& experiment, const StudyOptions& options) {
@@ -158,6 +143,7 @@ bool is_reserved(const std::string& key, const Json& opening, const Json& machin
 /// Throws Error for a key of the user's own that is reserved.
 Json opening_context(const Experiment& experiment, const StudyOptions& options, const Json& machine) {
   Json context = base_context(options.command_line);
+  context.update(environment_context());
   context["experiment"] = experiment.name;
   context["title"] = experiment.title;
   context["question"] = experiment.question;
@@ -383,6 +369,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<const Point*>& poin
     if (point == by_name.end() || !entries.front().contains("gbytes_per_s")) return;
     std::vector<double> flops, bytes;
     for (const Json& entry : entries) {
+      if (!counts(entry)) continue;
       flops.push_back(entry.value("gflops", 0.0));
       bytes.push_back(entry.value("gbytes_per_s", 0.0));
     }

@@ -1,6 +1,7 @@
 #include "common/machine/cpu_info.hpp"
 
 #include <omp.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -151,6 +152,20 @@ int threads_given(int asked) {
 #pragma omp single
   given = omp_get_num_threads();
   return given;
+}
+
+int processors_given(int asked) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+#pragma omp parallel num_threads(asked)
+  {
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    const bool is_known = sched_getaffinity(0, sizeof own, &own) == 0;
+#pragma omp critical
+    if (is_known) CPU_OR(&all, &all, &own);
+  }
+  return CPU_COUNT(&all) > 0 ? CPU_COUNT(&all) : omp_get_num_procs();
 }
 
 void check_cpu_threads() {

@@ -51,6 +51,10 @@ std::string team_limit();
 /// How many threads OpenMP gives where `asked` are asked for: of a team that is begun to see it.
 int threads_given(int asked);
 
+/// How many processors the threads of such a team may run on together: fewer than threads where OMP_PLACES or
+/// GOMP_CPU_AFFINITY binds several of them to one.
+int processors_given(int asked);
+
 /// Lets OpenMP's parallel regions have `count` threads (0: cpu_threads()), which omp_get_max_threads() then says, until
 /// the end of the block. Those that are there already wait beside a smaller team.
 class UseThreads {

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,9 +15,11 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <stdexcept>
 
+#include "common/harness/environment.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/supervisor.hpp"
 #include "common/machine/cpu_info.hpp"
@@ -43,10 +46,16 @@ struct MemoryToStartWith {
 };
 [[gnu::init_priority(101)]] const MemoryToStartWith memory_to_start_with;
 
+/// The processors that this process was given: OpenMP binds the first thread before main(), and a program that is
+/// started again would take that for all there are.
+cpu_set_t processors_at_start;
+bool knows_processors = false;
+
 /// Libraries that start before main() look for memory until they get some, or crash, where `ulimit -v` gives them none:
 /// OpenBLAS does either. Called before all of them.
 void watch_the_start(int, char**, char**) {
   constexpr unsigned kSeconds = 20;
+  knows_processors = sched_getaffinity(0, sizeof processors_at_start, &processors_at_start) == 0;
   rlimit most{};
   if (getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return;
   for (const int signal : {SIGALRM, SIGSEGV})
@@ -85,14 +94,16 @@ int failure(int code, const std::exception& error) {
   return code;
 }
 
-/// Starts the program again with the right name for the CPU where OpenBLAS, which chooses its code before main(), did
-/// not know it: a peer that is held back is none.
-void help_openblas(char** argv) {
-  const std::string core = better_openblas_core();
-  if (core.empty()) return;
-  if (setenv("OPENBLAS_CORETYPE", core.c_str(), 0) != 0) throw std::bad_alloc();  // else it would start again for ever
-  execv(std::filesystem::read_symlink("/proc/self/exe").c_str(),
-        argv);  // should that fail: with the code it has chosen
+/// Starts the program again where variables have to change before the libraries start
+/// (common/environment.toml), or OpenBLAS, which chooses its code before main(), did not know the CPU: a peer
+/// that is held back is none.
+void choose_environment(int argc, char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "", core = better_openblas_core();
+  std::map<std::string, std::string> further;
+  if (!core.empty()) further["OPENBLAS_CORETYPE"] = core;
+  start_with_own_environment(argv, word == "run" || word == "ceilings", further, [] {
+    if (knows_processors) sched_setaffinity(0, sizeof processors_at_start, &processors_at_start);
+  });
 }
 
 /// Arrays that were freed stay mapped for the next ones (Host::free_bytes() gives them back where memory is short): to
@@ -137,7 +148,7 @@ int run(int argc, char** argv) {
 
 int guarded_run(int argc, char** argv) {
   try {
-    help_openblas(argv);
+    choose_environment(argc, argv);
     return run(argc, argv);
   } catch (const WrongResult& error) {
     return failure(1, error);

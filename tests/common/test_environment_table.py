@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -54,20 +53,11 @@ def rendered(folder, output, env=(), **options):
 
 def test_every_row_says_what_it_does():
     for row in VARIABLES:
-        assert row["program"] in ("honoured", "cleared", "unused") and row["report"] in ("honoured", "cleared", "set", "unused"), row
+        assert row["program"] in ("honoured", "cleared", "option", "unused") and row["report"] in ("honoured", "cleared", "set", "unused"), row
         assert row["why"] and ("value" in row) == (row["report"] == "set"), row
         for name in row.get("example", {}):
             assert surroundings._row(VARIABLES, name) is row, name
     assert len({row["name"] for row in VARIABLES}) == len(VARIABLES)
-
-
-def test_what_results_are_compared_by_is_what_rung_honours():
-    """--resume refuses a run of another environment: of every beginning that the table says is honoured."""
-    source = (ROOT / "common" / "harness" / "study.cpp").read_text(encoding="utf-8")
-    compared = set(re.findall(r'"(\w+)"', re.search(r"kBeginnings\[\] = \{(.*?)\};", source, re.DOTALL)[1]))
-    honoured = {row["name"].rstrip("*") for row in VARIABLES if row["program"] == "honoured"}
-    assert all(any(name.startswith(beginning) for beginning in compared) for name in honoured)
-    assert compared <= honoured
 
 
 @pytest.mark.long
@@ -134,3 +124,36 @@ def test_what_rung_clears_or_does_not_use_changes_nothing(tmp_path, variables):
     assert made.returncode == 0, made.stderr
     context = json.loads(next(p for p in tmp_path.rglob("*.json") if "ceilings" not in p.name).read_text())["context"]
     assert context["cpu_threads"] == len(os.sched_getaffinity(0))
+
+
+# What rung does before its libraries start
+
+SUM = ("run", "-k", "cpu/vector_addition/loop", "-a", "n=1000", "--benchmark_repetitions=1", "--benchmark_min_time=1x", "-o")
+
+
+def context_of(folder, env):
+    done = ended(RUNG, *SUM, folder, env=env)
+    assert done.returncode == 0, done.stderr
+    [file] = [p for p in folder.rglob("*.json") if not p.name.startswith("ceilings")]
+    return json.loads(file.read_text(encoding="utf-8"))["context"]
+
+
+@pytest.mark.skipif(not RUNG.exists(), reason="needs build/rung")
+@pytest.mark.parametrize("treatment", ("honoured", "cleared"))
+def test_results_say_what_was_honoured_and_what_was_cleared(tmp_path, treatment):
+    of = {row["name"]: "7" for row in VARIABLES if row["program"] == treatment and row["name"].startswith(("OMP_D", "OPENBLAS_V", "GOMP_S", "HWLOC_"))}
+    of = {name.replace("*", "OF_TOMORROW"): value for name, value in of.items()}
+    context = context_of(tmp_path, of)
+    if treatment == "honoured":
+        assert context["environment"].items() >= of.items() and not context["environment_cleared"]
+    else:
+        assert context["environment_cleared"] == sorted(of) and not context["environment"].keys() & of
+
+
+@pytest.mark.skipif(not RUNG.exists(), reason="needs build/rung")
+@pytest.mark.parametrize("env, spins, is_own", (({}, "1000", True), ({"GOMP_SPINCOUNT": "5"}, "5", False),
+                                                ({"OMP_WAIT_POLICY": "active"}, None, False)))
+def test_threads_wait_briefly_unless_the_user_says_how(tmp_path, env, spins, is_own):
+    context = context_of(tmp_path, env)
+    assert context["environment"].get("GOMP_SPINCOUNT") == spins
+    assert ("GOMP_SPINCOUNT" in context["environment_set"]) == is_own

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not RUNG.exists(), reason="needs build/rung")
 
 def rung(*arguments, env=(), program=RUNG, seconds=300, **options):
     """The exit code, what was said and the complaints. An endless run is a failure."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("BENCHMARK_", "OMP_", "HWLOC_"))}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("BENCHMARK_", "OMP_", "GOMP_", "HWLOC_", "RUNG_"))}
     done = subprocess.run([str(program), *arguments], capture_output=True, timeout=seconds,
                           env=clean | dict(env), **options)
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
@@ -87,6 +87,17 @@ def test_points_of_more_threads_than_are_given_are_skipped(tmp_path):
 def test_the_number_of_threads_does_not_follow_the_load(tmp_path):
     made = measured(tmp_path, *PRODUCTS, env={"OMP_DYNAMIC": "true", "OMP_NUM_THREADS": "2"})
     assert not [e["error_message"] for e in made["benchmarks"] if e.get("error_occurred")]
+
+
+@pytest.mark.parametrize("env, why", (({"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"}, ""),
+                                      ({"OMP_PLACES": "threads", "OMP_PROC_BIND": "primary"}, "2 threads requested, bound to 1 of")))
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_threads_that_are_bound_have_a_processor_each_or_are_skipped(tmp_path, env, why):
+    """The program starts itself again, from a thread that OpenMP has bound to one processor."""
+    made = measured(tmp_path, "run", "-k", "cpu/matmul/naive", "-a", "n=64", "-a", "threads=2", "--benchmark_repetitions=2", env=env)
+    assert made["context"]["cpu_hardware_threads"] == len(os.sched_getaffinity(0))
+    for entry in made["benchmarks"]:
+        assert why in entry.get("skip_message", "") and bool(why) == entry.get("skipped", False) and "oversubscribed" not in entry
 
 
 # ---- Memory ----
