@@ -1,10 +1,12 @@
 /// The GPU as a target of the harness, through the CUDA runtime.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -171,6 +173,17 @@ class Gpu : public Target {
     rung::mark_point(stream_);
   }
 
+  /// The driver adds records some times a second at most: in between, what it told last.
+  Disturbance disturbance() override {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ > std::chrono::milliseconds(200)) {
+      others_ = nvml_.others_share(static_cast<unsigned>(getpid()));
+      asked_ = now;
+    }
+    Disturbance found;
+    found.device_others = others_;
+    return found;
+  }
   DeviceState state() override { return {.clock_mhz = clock_->mhz(), .throttled = nvml_.throttled()}; }
 
   std::optional<double> energy_j() const override { return energy_j_; }
@@ -220,6 +233,8 @@ class Gpu : public Target {
   int device_;
   bool is_profiled_ = false;
   Nvml nvml_;
+  std::optional<double> others_;  ///< share of the GPU's time that other processes used
+  std::chrono::steady_clock::time_point asked_;
   cudaDeviceProp properties_{};
   int built_for_ = 0;  ///< 90 for compute capability 9.0: older than the GPU where the driver compiled PTX for it
   cudaStream_t stream_ = nullptr;

@@ -4,13 +4,22 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace rung {
 namespace {
 
 constexpr int kSuccess = 0;
+
+/// nvmlProcessUtilizationSample_t
+struct ProcessUse {
+  unsigned process;
+  unsigned long long time;
+  unsigned multiprocessors, memory, encoder, decoder;
+};
 
 }  // namespace
 
@@ -25,6 +34,7 @@ struct Nvml::Library {
   int (*link_generation)(void*, unsigned*) = nullptr;
   int (*link_width)(void*, unsigned*) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
+  int (*process_use)(void*, ProcessUse*, unsigned*, unsigned long long) = nullptr;
 
   template <typename Function>
   void find(Function& function, const char* name) {
@@ -44,6 +54,7 @@ struct Nvml::Library {
     find(link_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
     find(link_width, "nvmlDeviceGetMaxPcieLinkWidth");
     find(driver_version, "nvmlSystemGetDriverVersion");
+    find(process_use, "nvmlDeviceGetProcessUtilization");
     return init && shutdown && init() == kSuccess;
   }
 };
@@ -92,6 +103,21 @@ std::optional<PcieLink> Nvml::pcie_link() const {
   return link.generation > 0 && link.lanes > 0 ? std::optional(link) : std::nullopt;
 }
 
+std::optional<double> Nvml::others_share(unsigned own) {
+  unsigned count = 0;
+  if (!device_ || !library_->process_use) return std::nullopt;
+  library_->process_use(device_, nullptr, &count, seen_);  // says how many records there are
+  std::vector<ProcessUse> records(count);
+  if (count == 0 || library_->process_use(device_, records.data(), &count, seen_) != kSuccess) return std::nullopt;
+  std::vector<std::pair<unsigned, unsigned>> use;
+  for (const ProcessUse& record : records) {
+    if (record.time <= seen_ || use.size() >= count) continue;
+    use.emplace_back(record.process, record.multiprocessors);
+  }
+  for (const ProcessUse& record : records) seen_ = std::max(seen_, record.time);
+  return share_of_others(use, own);
+}
+
 std::string Nvml::driver_version() const {
   char text[96] = {};
   if (!library_ || !library_->driver_version || library_->driver_version(text, sizeof text) != kSuccess) return "";
@@ -104,6 +130,19 @@ double pcie_gbytes_per_s(const PcieLink& link) {
   constexpr double kLane[] = {
       0, 2.5 * 8 / 10, 5.0 * 8 / 10, 8.0 * 128 / 130, 16.0 * 128 / 130, 32.0 * 128 / 130, 64.0 * 236 / 256};
   return link.generation < std::size(kLane) ? kLane[link.generation] / 8 * link.lanes : 0;
+}
+
+std::optional<double> share_of_others(const std::vector<std::pair<unsigned, unsigned>>& use, unsigned own) {
+  std::map<unsigned, std::pair<double, int>> sums;
+  for (const auto& [process, per_cent] : use) {
+    sums[process].first += per_cent;
+    ++sums[process].second;
+  }
+  if (!sums.contains(own)) return std::nullopt;
+  double share = 0;
+  for (const auto& [process, sum] : sums)
+    if (process != own) share += sum.first / sum.second / 100;
+  return share;
 }
 
 std::string throttle_reasons(unsigned long long mask) {

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rung {
 
@@ -34,6 +36,10 @@ class Nvml {
   /// The fastest that the link gets: an idle GPU slows it down. Absent where it is not told, as to some virtual
   /// machines.
   std::optional<PcieLink> pcie_link() const;
+  /// The share of this GPU's time that processes other than `own` used since the last call, or, at the first, since the
+  /// driver's oldest record. Absent where the driver does not tell, or does not know this process by its number (in a
+  /// container it may have another one).
+  std::optional<double> others_share(unsigned own);
   /// The driver's version, e.g. "580.65.06"; empty if it is not told.
   std::string driver_version() const;
 
@@ -41,7 +47,12 @@ class Nvml {
   struct Library;
   Library* library_ = nullptr;
   void* device_ = nullptr;
+  unsigned long long seen_ = 0;  ///< the time of the last record of use, in the driver's microseconds
 };
+
+/// Of (process, per cent of the GPU's time), some records a process: the mean of each process but `own`, added up, as a
+/// share; nothing where `own` has no record.
+std::optional<double> share_of_others(const std::vector<std::pair<unsigned, unsigned>>& use, unsigned own);
 
 /// The reasons in NVML's bit mask, in words, that hold a clock below what the work could have: "power cap, thermal".
 /// Being idle and a user's own clock settings are not among them.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,6 +26,7 @@ class FakeTarget final : public Target {
   std::map<std::string, double> really_takes;  ///< seconds of the wall clock that an interval of that kernel costs
   std::map<std::string, int> fails_after;      ///< timed intervals of that kernel
   bool loses_device = false;                   ///< when a kernel fails
+  std::function<bool(std::size_t)> disturbs;   ///< whether other work disturbs the interval of that number, from 1
   std::vector<std::string> timed, warmed;      ///< the kernels' names in order; warmed: run first after settle()
 
   static Kernel kernel(const std::string& name) {
@@ -60,6 +62,16 @@ class FakeTarget final : public Target {
     return took;
   }
   double resolved_seconds() const override { return 25e-6; }
+  Disturbance disturbance() override {
+    const bool is_one = disturbs && disturbs(timed.size());
+    return {.seconds = 1,
+            .waited = is_one ? 0.5 : 0,
+            .switches = {},
+            .stolen = {},
+            .others = {},
+            .threads = {},
+            .device_others = {}};
+  }
   DeviceState state() override {
     return {.clock_mhz = mhz > 0 ? std::optional(mhz - double(timed.size())) : std::nullopt, .throttled = ""};
   }

@@ -90,6 +90,7 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
   ignore_environment_of_library();
   std::vector<DeviceState> states;
   std::vector<std::optional<double>> energies;
+  std::vector<Disturbance> disturbances;
   std::exception_ptr failure;
   benchmark::RegisterBenchmark(name.c_str(),
                                [&](benchmark::State& state) {
@@ -106,6 +107,7 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
                                      return;
                                    }
                                  }
+                                 disturbances.push_back(target.disturbance());
                                  energies.push_back(target.energy_j());
                                  states.push_back(target.state());
                                })
@@ -120,7 +122,8 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
   for (std::size_t i = 0; i < std::min(states.size(), collector.repetitions.size()); ++i) {
     const auto& run = collector.repetitions[i];
     samples.push_back({run.real_accumulated_time / double(run.iterations),
-                       run.cpu_accumulated_time / double(run.iterations), run.iterations, states[i], energies[i]});
+                       run.cpu_accumulated_time / double(run.iterations), run.iterations, states[i], energies[i],
+                       disturbances[i]});
     if (energies[i]) samples.back().energy_j = *energies[i] / double(run.iterations);
   }
   return samples;
@@ -147,16 +150,18 @@ bool may_stop(std::span<const Sampler> samplers, const std::vector<std::size_t>&
 
 /// Whether the interval of the median quotient, turn by turn, of every two is as narrow as their sweep asks.
 bool know_their_ratios(std::span<const Sampler> samplers, const std::vector<std::size_t>& left) {
-  std::vector<std::vector<double>> seconds;
+  std::vector<std::map<std::size_t, double>> seconds;
   for (const std::size_t which : left) {
     if (samplers[which].ratio_within() == 0 || !samplers[which].has_enough()) return false;
-    seconds.push_back(samplers[which].seconds());
+    seconds.push_back(samplers[which].seconds_by_turn());
   }
   for (std::size_t one = 1; one < left.size(); ++one)
     for (std::size_t other = 0; other < one; ++other) {
       std::vector<double> quotients;
-      for (std::size_t turn = 0; turn < std::min(seconds[one].size(), seconds[other].size()); ++turn)
-        quotients.push_back(seconds[one][turn] / seconds[other][turn]);
+      for (const auto& [turn, mine] : seconds[one])
+        if (const auto others = seconds[other].find(turn); others != seconds[other].end())
+          quotients.push_back(mine / others->second);
+      if (quotients.empty()) return false;
       const Interval interval = interval_within_run(quotients);
       const double wanted = samplers[left[one]].ratio_within();
       if (!((interval.high - interval.low) / 2 <= wanted * median(quotients))) return false;
@@ -184,9 +189,13 @@ bool is_lost(const std::exception_ptr& failure) {
 
 }  // namespace
 
-std::string stop_reason(const std::vector<double>& seconds, double elapsed, const Effort& effort) {
+std::string stop_reason(const std::vector<double>& seconds, int taken, double elapsed, const Effort& effort) {
   const int count = static_cast<int>(seconds.size());
-  if (count < effort.min_samples) return "";
+  if (count < effort.min_samples) {
+    const bool may_go_on =
+        taken < 2 * effort.min_samples || (elapsed < effort.seconds && taken < 2 * effort.max_samples);
+    return count < taken && !may_go_on ? "disturbed" : "";
+  }
   const Interval interval = median_interval(seconds);
   const bool is_narrow = (interval.high - interval.low) / 2 <= effort.target_half_width * median(seconds);
   if (is_narrow && effort.ratio_within == 0) return "converged";
@@ -232,25 +241,36 @@ void Sampler::warm_up(bool is_first_of_all) {
 
 std::vector<double> Sampler::seconds() const {
   std::vector<double> all;
-  for (const Sample& sample : samples_) all.push_back(sample.seconds);
+  for (const auto& [turn, seconds] : seconds_by_turn()) all.push_back(seconds);
+  return all;
+}
+
+std::map<std::size_t, double> Sampler::seconds_by_turn() const {
+  std::map<std::size_t, double> all;
+  for (std::size_t turn = 0; turn < samples_.size(); ++turn)
+    if (!samples_[turn].disturbance.is_one()) all[turn] = samples_[turn].seconds;
   return all;
 }
 
 std::string Sampler::stop_reason() const {
   if (interrupted()) return "interrupted";
-  if (overrides_.repetitions > 0) return has_enough() ? "repetitions given" : "";
-  return rung::stop_reason(seconds(), elapsed_, effort_);
+  const std::size_t undisturbed = seconds().size();
+  if (overrides_.repetitions > 0)
+    return !has_enough() ? "" : 2 * undisturbed < samples_.size() ? "disturbed" : "repetitions given";
+  return rung::stop_reason(seconds(), static_cast<int>(samples_.size()), elapsed_, effort_);
 }
 
 bool Sampler::has_enough() const {
-  return static_cast<int>(samples_.size()) >=
-         (overrides_.repetitions > 0 ? overrides_.repetitions : effort_.min_samples);
+  if (overrides_.repetitions > 0) return static_cast<int>(samples_.size()) >= overrides_.repetitions;
+  return static_cast<int>(seconds().size()) >= effort_.min_samples || stop_reason() == "disturbed";
 }
 
 Measurement Sampler::finish(const std::string& stop_reason) {
   Measurement measurement{.samples = samples_, .stop_reason = stop_reason};
   if (interrupted() || samples_.empty() || mode_ == Mode::cold) return measurement;
-  const double of_one_run = median(seconds());
+  std::vector<double> all;
+  for (const Sample& sample : samples_) all.push_back(sample.seconds);
+  const double of_one_run = median(all);
   const auto has_energy = [](const Sample& sample) { return sample.energy_j.has_value(); };
   if (!std::all_of(samples_.begin(), samples_.end(), has_energy)) measurement.energy = energy_batch(of_one_run);
   measurement.events = target_.events(kernel_, call_, runs_within(kCountedSeconds, of_one_run));

@@ -20,6 +20,7 @@ struct Sample {
   std::int64_t runs = 1;           ///< timed as one interval
   DeviceState state;               ///< during it
   std::optional<double> energy_j;  ///< of one run, where the machine tells it and the interval is long enough
+  Disturbance disturbance;         ///< by other work, during the interval
 };
 
 /// The energy of a row of runs beside the samples, where a sample's interval is too short for the counters.
@@ -32,8 +33,8 @@ struct EnergyBatch {
 
 struct Measurement {
   std::vector<Sample> samples;
-  std::string stop_reason;  ///< converged; ratios converged; noise stable above target; wall budget; repetitions given;
-                            ///< interrupted
+  std::string stop_reason;  ///< converged; ratios converged; noise stable above target; wall budget; disturbed;
+                            ///< repetitions given; interrupted
   std::optional<EnergyBatch> energy;
   std::map<std::string, double> events;  ///< of one run, by key; see Target::events
 };
@@ -45,8 +46,10 @@ struct Overrides {
   std::int64_t runs = 0;   ///< a timed interval has exactly this many runs
 };
 
-/// Why sampling may stop now, or empty to go on. `seconds` are the samples so far, `elapsed` the time spent on them.
-std::string stop_reason(const std::vector<double>& seconds, double elapsed, const Effort& effort);
+/// Why sampling may stop now, or empty to go on. `seconds` are the samples so far but for those that other work
+/// disturbed, `taken` how many there are with these, `elapsed` the time spent on all. Disturbed ones are taken again
+/// while there is time, and until there are twice as many as without them.
+std::string stop_reason(const std::vector<double>& seconds, int taken, double elapsed, const Effort& effort);
 
 /// Takes the samples of one point, a few at a time. All members throw what the target throws.
 class Sampler {
@@ -65,12 +68,13 @@ class Sampler {
   void warm_up(bool is_first_of_all);
   /// Why it may stop now, or empty.
   std::string stop_reason() const;
-  bool has_enough() const;                     ///< the least number of samples
+  bool has_enough() const;                     ///< the least number of samples, or no hope of so many undisturbed ones
   double elapsed() const { return elapsed_; }  ///< seconds spent on samples
   const Effort& effort() const { return effort_; }
   /// Half the interval that the ratio to another point may have; 0 where the number of samples is given.
   double ratio_within() const { return overrides_.repetitions > 0 ? 0 : effort_.ratio_within; }
-  std::vector<double> seconds() const;  ///< of the samples so far
+  std::vector<double> seconds() const;                    ///< of the undisturbed samples so far
+  std::map<std::size_t, double> seconds_by_turn() const;  ///< of the same, by their number among all
 
   /// The samples, and, after them, energy and events where the machine tells them.
   Measurement finish(const std::string& stop_reason);

@@ -39,14 +39,23 @@ std::string rate_text(const Point& point, const std::vector<Json>& entries) {
                        first.value("sectors_per_load_request", 0.0));
   const Metric& metric = point.problem->metric;
   std::vector<double> rates;
-  for (const Json& entry : entries) rates.push_back(entry.value(metric.key, 0.0));
+  double waited = 0, watched = 0;
+  for (const Json& entry : entries) {
+    waited += entry.value("waited_seconds", 0.0);
+    watched += entry.value("watched_seconds", 0.0);
+    if (counts(entry)) rates.push_back(entry.value(metric.key, 0.0));
+  }
   const double middle = median(rates);
   const Interval interval = interval_within_run(rates);
   const auto [scaled, prefix] = with_prefix(middle, metric.unit);
-  const double half_width = 50 * (interval.high - interval.low) / middle;
+  std::string reason = first.value("stop_reason", "");
+  const bool is_disturbed = reason == "disturbed";
+  if (is_disturbed && waited > 0)
+    reason += fmt::format(": its threads waited {:.0f} % of the time for a processor", 100 * waited / watched);
+  const double half_width = is_disturbed ? NAN : 50 * (interval.high - interval.low) / middle;
   return fmt::format("{:>10.1f} {:<10} {}  {:>2} samples, {}", scaled, prefix + metric.unit,
                      std::isnan(half_width) ? std::string("        ") : fmt::format("±{:5.1f} %", half_width),
-                     rates.size(), first.value("stop_reason", ""));
+                     rates.size(), reason);
 }
 
 }  // namespace

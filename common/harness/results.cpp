@@ -66,6 +66,21 @@ void add_state(Json& entry, const DeviceState& state) {
   if (!state.throttled.empty()) entry["throttle_reason"] = state.throttled;
 }
 
+/// What other work did to a sample's interval.
+void add_disturbance(Json& entry, const Disturbance& found) {
+  const auto add = [&](const char* key, const auto& value) {
+    if (value) entry[key] = *value;
+  };
+  add("waited_seconds", found.waited);
+  add("involuntary_switches", found.switches);
+  add("stolen_seconds", found.stolen);
+  add("others_processors", found.others);
+  add("threads_ran", found.threads);
+  add("gpu_others_share", found.device_others);
+  if (found.seconds > 0) entry["watched_seconds"] = found.seconds;
+  if (found.is_one()) entry["disturbed"] = true;
+}
+
 /// Of the interval itself where it was long enough for the counters, else of a row of runs after the samples.
 void add_energy(Json& entry, const Sample& sample, const std::optional<EnergyBatch>& batch) {
   if (sample.energy_j) {
@@ -85,7 +100,7 @@ double best_median(const std::vector<Json>& entries, const std::string& kernel, 
                    int threads) {
   std::map<std::string, std::vector<double>> by_point;
   for (const Json& entry : entries)
-    if (entry.value("kernel", "") == kernel && entry.contains(quantity) &&
+    if (entry.value("kernel", "") == kernel && entry.contains(quantity) && counts(entry) &&
         (threads == 0 || entry.value("threads", 0) == threads))
       by_point[entry["name"].get<std::string>() + std::to_string(entry.value("remeasured", 0))].push_back(
           entry[quantity].get<double>());
@@ -103,6 +118,10 @@ Json timeline_json(const std::vector<Span>& timeline) {
 }
 
 }  // namespace
+
+bool counts(const Json& entry) {
+  return !entry.value("disturbed", false) || entry.value("stop_reason", "") == "disturbed";
+}
 
 Json to_json(const Params& params) {
   Json table = Json::object();
@@ -167,6 +186,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
     add_rates(entry, point, sample.seconds);
     add_state(entry, sample.state);
     add_energy(entry, sample, measurement.energy);
+    add_disturbance(entry, sample.disturbance);
     if (entries.empty() && !facts.timeline.empty()) entry["timeline"] = timeline_json(facts.timeline);
     entries.push_back(std::move(entry));
   }

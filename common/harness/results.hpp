@@ -31,6 +31,9 @@ struct PointFacts {
 /// Sizes or tunables as a table: numbers, or words where the value is one.
 Json to_json(const Params& params);
 /// The keys that every entry of a point begins with: its name, kernel, mode, data set, sizes and tunables.
+/// Whether the sample is one of those that its point is judged by: undisturbed, or of a point that has none such.
+bool counts(const Json& entry);
+
 Json point_entry(const Point& point);
 /// Adds what the kernel's record declares of its requests, if it does.
 void add_declared(Json& entry, const Point& point);

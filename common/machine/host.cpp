@@ -180,8 +180,13 @@ class Host final : public Target {
 
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
     energy_j_.reset();
-    return mode == Mode::hot && !kernel.reset ? time_batch(kernel, call, runs) : time_each(kernel, call, runs, mode);
+    const Look before = Look::now();
+    const double took =
+        mode == Mode::hot && !kernel.reset ? time_batch(kernel, call, runs) : time_each(kernel, call, runs, mode);
+    disturbance_ = Look::now().since(before);
+    return took;
   }
+  Disturbance disturbance() override { return disturbance_; }
 
   /// Reading steady_clock costs some 25 ns; but after the harness's own work between two samples, runs find cold branch
   /// predictors and caches, and AVX-512 code has its full rate only after half a millisecond (a product of N = 64 took
@@ -311,6 +316,7 @@ class Host final : public Target {
   }
 
   bool can_settle_ = true;
+  Disturbance disturbance_;
   Rapl rapl_;
   std::optional<double> energy_j_;
   CpuEvents events_;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "common/machine/disturbance.hpp"
 #include "common/registry.hpp"
 
 namespace rung {
@@ -122,6 +123,8 @@ class Target {
   virtual void run(const Kernel& kernel, const Call& call) = 0;
   /// Seconds that `runs` runs took together, timed as one interval; with Mode::cold each run is timed alone.
   virtual double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) = 0;
+  /// What else the machine did during the last time(); the counters are read outside of the timed interval.
+  virtual Disturbance disturbance() { return {}; }
   /// The shortest interval that the clock resolves to a per mille, in seconds.
   virtual double resolved_seconds() const = 0;
 

@@ -420,6 +420,13 @@ TEST(NoGpu, ThrottlingInWords) {
   EXPECT_NE(throttle_reasons(0x8), "");
 }
 
+TEST(ShareOfOthers, IsKnownWhereTheDriverKnowsThisProcess) {
+  EXPECT_EQ(share_of_others({{7, 50}, {7, 30}, {9, 100}}, 9), 0.4);
+  EXPECT_EQ(share_of_others({{9, 100}}, 9), 0);
+  EXPECT_FALSE(share_of_others({{7, 50}}, 9)) << "its own use would be taken for another one's";
+  EXPECT_FALSE(share_of_others({}, 9));
+}
+
 TEST(NoGpu, NvmlWithoutItsDeviceTellsNothing) {
   const Nvml none("no such bus");
   EXPECT_FALSE(none.power_limit_w());

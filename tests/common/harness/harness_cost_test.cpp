@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
 
 #include "common/harness/measure.hpp"
 #include "common/harness/statistics.hpp"
@@ -40,6 +41,18 @@ TEST(HarnessCost, IsBelowThreePercentForTheLibraries) {
         std::printf("%s n:%d harness / bare = %.4f\n", kernel->name.c_str(), n, harness / bare);
         EXPECT_LE(harness / bare, 1.03) << kernel->name << " n:" << n;
       }
+}
+
+/// What is read of the machine for each sample is read outside of the timed interval.
+TEST(HarnessCost, LooksAtTheMachineAreNotTimed) {
+  const std::unique_ptr<Target> host = open_host();
+  Kernel nothing;
+  nothing.name = "cpu/none/nothing";
+  nothing.run = [](const Call&) {};
+  double least = 1;
+  for (int i = 0; i < 50; ++i) least = std::min(least, host->time(nothing, {}, 1, Mode::hot));
+  EXPECT_LT(least, 2e-6) << "seconds: a look takes longer than this";
+  EXPECT_GT(host->disturbance().seconds, 0);
 }
 
 }  // namespace

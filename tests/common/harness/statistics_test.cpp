@@ -96,12 +96,23 @@ TEST(StopRule, StopsForEachOfItsReasons) {
   const Effort effort{.min_samples = 10, .max_samples = 20, .seconds = 5};
   std::vector<double> calm(10, 1.0), wild;
   for (int i = 0; i < 20; ++i) wild.push_back(i % 2 ? 1.0 : 2.0);
-  EXPECT_EQ(stop_reason({1, 1, 1}, 100, effort), "") << "too few samples, whatever the time";
-  EXPECT_EQ(stop_reason(calm, 0.1, effort), "converged");
-  EXPECT_EQ(stop_reason(wild, 0.1, effort), "noise stable above target");
+  EXPECT_EQ(stop_reason({1, 1, 1}, 3, 100, effort), "") << "too few samples, whatever the time";
+  EXPECT_EQ(stop_reason(calm, 10, 0.1, effort), "converged");
+  EXPECT_EQ(stop_reason(wild, 20, 0.1, effort), "noise stable above target");
   wild.resize(12);
-  EXPECT_EQ(stop_reason(wild, 0.1, effort), "");
-  EXPECT_EQ(stop_reason(wild, 5.1, effort), "wall budget");
+  EXPECT_EQ(stop_reason(wild, 12, 0.1, effort), "");
+  EXPECT_EQ(stop_reason(wild, 12, 5.1, effort), "wall budget");
+}
+
+TEST(StopRule, TakesDisturbedSamplesAgainWithinTheBudget) {
+  const Effort effort{.min_samples = 10, .max_samples = 20, .seconds = 5};
+  const std::vector<double> few(9, 1.0), enough(10, 1.0);
+  EXPECT_EQ(stop_reason(few, 19, 100, effort), "") << "twice the least, however long that takes";
+  EXPECT_EQ(stop_reason(few, 20, 4.9, effort), "");
+  EXPECT_EQ(stop_reason(few, 20, 5.1, effort), "disturbed");
+  EXPECT_EQ(stop_reason(few, 40, 0.1, effort), "disturbed");
+  EXPECT_EQ(stop_reason({}, 40, 0.1, effort), "disturbed");
+  EXPECT_EQ(stop_reason(enough, 40, 0.1, effort), "converged");
 }
 
 }  // namespace
