@@ -18,7 +18,7 @@ from statistics import median
 
 from report.claims.expression import Binary, Call, Function, Number, Unary, Word
 from report.data.records import Point
-from report.data.statistics import FEWEST_FOR_INTERVAL, GAP, GAP_APART, MISS, median_interval, paired
+from report.data.statistics import FEWEST_FOR_INTERVAL, GAP, GAP_APART, MISS, between, median_interval, paired, widened
 
 NEAR = 1e-9
 """Exact numbers that differ by less are equal."""
@@ -88,17 +88,28 @@ class Value:
             return self.number, self.number
         if self.sign:
             ends = [part._ends(miss) for part in self.parts]
-            return None if None in ends else COMBINED[self.sign](ends)
+            return None if None in ends else self._with_runs(COMBINED[self.sign](ends))
         if self.quotients:
             return median_interval(self.quotients, miss)
-        over, under = ([median_interval(p.times, miss) for p in points] for points in (self.over, self.under))
+        over, under = ([_of_point(p, miss) for p in points] for points in (self.over, self.under))
         if None in over or None in under:
             return None
         ends = [self.factor * math.prod(e[i] for e in over) / math.prod(e[1 - i] for e in under) for i in (0, 1)]
-        return min(ends), max(ends)
+        return self._with_runs((min(ends), max(ends)))
+
+    def _with_runs(self, ends: tuple[float, float] | None) -> tuple[float, float] | None:
+        """Wider by the part between runs, where this is what joins numbers of several runs."""
+        joined_before = any(between(*part.points) for part in self.parts if part.points)
+        margin = 0.0 if joined_before else between(*self.points)
+        return widened(ends, margin) if ends and ends[0] > 0 else ends
 
     def scaled(self, factor: float) -> Value:
         return multiply(self, exact(factor))
+
+
+def _of_point(point: Point, miss: float) -> tuple[float, float] | None:
+    """The interval of its median time; of one that other work disturbed, all that it may be."""
+    return point.extremes if point.is_disturbed else median_interval(point.times, miss)
 
 
 def _corners(ends: list) -> tuple[float, float]:

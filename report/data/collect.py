@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from report.data import declaration, roofs
 from report.data.companions import CompilerFile, EmulatorFile, TwinsFile, WrongResults
 from report.data.load import load
 from report.data.reading import PACKED, Foreign, InputError, files_in
-from report.data.records import (COUNT, SIDES, CounterFile, Flag, HazardFile, Machine, Run, SheetFile,
-                                 Source)
+from report.data.records import (COUNT, SIDES, CounterFile, Flag, HazardFile, Machine, Point, Run,
+                                 SheetFile, Source)
 from report.data.roofs import Roofs
+from report.data.statistics import between_runs
 from report.data.view import Companions, Part, View
 from report.forks import UNAVAILABLE, belong_to
 
@@ -25,6 +27,8 @@ COUNTS = "counts"
 LARGE = 4 << 20
 """Bytes of results from which on several processes read them: starting these takes less time than reading."""
 MOST_READERS = 4
+FEWEST_RUNS = 3
+"""Of one build, that tell how much runs differ."""
 PACKING = 12
 """So much smaller are results that gzip has packed."""
 
@@ -82,6 +86,7 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
     live, stored = find(results, output), find(recorded, output)
     if not live.runs:
         raise (live.faults or [InputError(results[0], "search", "no results file of rung in it")])[0]
+    live.runs, stored.runs = _with_differences(live.twins + stored.twins, live.runs, stored.runs)
     names = {run.experiment for run in live.runs}
     if len(names) > 1:
         names |= {run.experiment for run in stored.runs}
@@ -100,6 +105,25 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
                      found.runs, key=lambda r: (r.complete, r.date, str(r.path)), reverse=True)),
                  tuple(live.counters + stored.counters), tuple(live.hazards + stored.hazards),
                  tuple(live.compilers + stored.compilers), _twins(live, stored), tuple(live.wrong_results + stored.wrong_results))
+
+
+def _with_differences(twins: Iterable[TwinsFile], *found: list[Run]) -> list[list[Run]]:
+    """The same runs; their points know by how much runs of their machine differ, where one build was run repeatedly or the
+    machine's twins were."""
+    of_twins = {file.machine: file.between_runs for file in sorted(twins, key=lambda file: file.date)}
+    medians: dict[tuple, dict[tuple, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for run in chain(*found):
+        for p in run.points:
+            if p.is_timed and not p.is_disturbed and run.context.get("git_commit"):
+                key = run.experiment, run.context["git_commit"], p.name
+                medians[p.kernel.side, run.machine(p.kernel.side).id][key][str(run.path)] = p.summary.median
+    known = {machine: between_runs(list(own.values()) for own in series.values() if len(own) >= FEWEST_RUNS)
+             for machine, series in medians.items()}
+    def of(p: Point, run: Run) -> Point:
+        machine = run.machine(p.kernel.side)
+        margin = known.get((machine.side, machine.id)) or of_twins.get(machine.label)
+        return p if margin is None else replace(p, between=margin)
+    return [[replace(run, points=tuple(of(p, run) for p in run.points)) for run in runs] for runs in found]
 
 
 def find(paths: Iterable[Path], output: Path | None = None) -> Found:

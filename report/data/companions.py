@@ -125,6 +125,8 @@ class TwinsFile:
     """Of the machine when the last run began: 1 for each process that would compute."""
     within: dict[str, Tally]
     between: dict[str, Tally]
+    between_runs: float | None = None
+    """By how much (relative) medians of two runs of that machine may differ with nothing else changed, with 95 %."""
 
 
 def load(path: Path, data: dict) -> (SheetFile | CounterFile | HazardFile | WrongResults | CompilerFile | EmulatorFile |
@@ -262,8 +264,11 @@ def _twins_file(path: Path, data: dict) -> TwinsFile:
     turns = data.get("turns")
     if not (isinstance(turns, list) and turns and all(is_number(n) and n >= 1 for n in turns)):
         raise InputError(path, "file.turns", "not numbers of samples")
+    margin = data.get("between_runs")
+    if margin is not None and not (is_number(margin) and 0 <= margin < 10):
+        raise InputError(path, "file.between_runs", "not a relative difference")
     return TwinsFile(path, text(path, data, "machine", "file"), date(path, data, "file"), whole(path, data, "runs", "file"),
-                     tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between)
+                     tuple(map(int, turns)), float(data["ratio_within"]), float(data["load"]), within, between, margin)
 
 
 def _tallies(path: Path, twins: object, name: str) -> dict[str, Tally]:

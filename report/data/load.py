@@ -11,15 +11,17 @@ from statistics import median
 
 from report.data import companions, schema, timeline
 from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
-from report.data.records import (COUNT, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run)
+from report.data.records import (COUNT, DISTURBED, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run)
 from report.data.statistics import summarise
 
 NEWEST = 2
 """The newest schema that this report reads."""
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_instance_index", "threads",
-                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged", "timeline"}
-MEANS = ("sm_clock_mhz", "power_w")
+                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged", "timeline",
+                "waited_seconds", "watched_seconds", "stolen_seconds", "involuntary_switches"}
+LEAST_ALONE = 0.001
+MEANS = ("sm_clock_mhz", "power_w", "others_processors", "gpu_others_share")
 """Counters that each sample has a reading of: the mean is kept."""
 MIDDLES = ("energy_j",)
 """And the median of these."""
@@ -164,10 +166,36 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
                  labels={k: v for k, v in good[-1].items() if isinstance(v, str)})
     if mode == COUNT:
         return Point(**base)
-    times = tuple(_seconds(e) for e in good)
+    disturbed = sum(map(_is_disturbed, good))
+    is_disturbed = str(good[0].get("stop_reason")) == DISTURBED
+    turns = [(_turn(e, i), e) for i, e in enumerate(good) if is_disturbed or not _is_disturbed(e)] or list(enumerate(good))
+    times = tuple(_seconds(e) for _, e in turns)
+    summary = summarise(times)
+    if is_disturbed:
+        summary = replace(summary, low=min(_without_wait(e) for e in good), high=max(times))
     metric = _metric(kernel, problems, good[0])
-    return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summarise(times), takes=tuple(medians),
-                 timeline=timeline.of(good), turns=tuple(_turn(e, i) for i, e in enumerate(good)), batch=max(_count(e, "iterations") for e in good))
+    return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summary, takes=tuple(medians),
+                 timeline=timeline.of(good), turns=tuple(turn for turn, _ in turns), batch=max(_count(e, "iterations") for e in good),
+                 disturbed=disturbed, waited=_waited(good))
+
+
+def _is_disturbed(entry: dict) -> bool:
+    return bool(entry.get("disturbed"))
+
+
+def _share_waited(entry: dict) -> float:
+    waited, watched = entry.get("waited_seconds"), entry.get("watched_seconds")
+    return min(max(waited / watched, 0.0), 1.0) if is_number(waited) and is_number(watched) and watched > 0 else 0.0
+
+
+def _waited(entries: list[dict]) -> float:
+    return sum(map(_share_waited, entries)) / len(entries)
+
+
+def _without_wait(entry: dict) -> float:
+    """The least that a disturbed sample may have taken alone (seconds): threads that wait make others wait, at a barrier or
+    for a lock, so that all but a thousandth may be due to that."""
+    return _seconds(entry) * max(1 - _share_waited(entry), LEAST_ALONE)
 
 
 def _takes(entries: list[dict]) -> list[list[dict]]:

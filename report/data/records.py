@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from report.data.statistics import Summary
+from report.data.statistics import BETWEEN_RUNS, Summary
 from report.data.timeline import Span
 
 RECORDED_FOLDER = ("experiments", "recorded")
 HOT, COLD, COUNT = "hot", "cold", "count"
+DISTURBED = "disturbed"
+"""Why sampling ended where other work left no time for undisturbed samples."""
 SIDES = ("cpu", "gpu")
 SIDE_NAME = {"cpu": "CPU", "gpu": "GPU"}
 SQUARE = {"m", "n", "k"}
@@ -124,6 +126,24 @@ class Point:
     """Of a ceiling that was measured again: each median (seconds), in order. Its times are those of the shortest."""
     timeline: tuple[Span, ...] = ()
     """Of one run that is none of the samples, where its kernel tells it."""
+    disturbed: int = 0
+    """How many samples other work on the machine disturbed: they are left out of `times`, or, where there were too few
+    others, all that there is (`is_disturbed`)."""
+    waited: float = 0.0
+    """The share of its time that its threads waited for a processor, over all samples."""
+    between: float = BETWEEN_RUNS
+    """By how much (relative) medians of two runs of this machine may differ with nothing else changed, with 95 %."""
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether it could not be had undisturbed: its median is no less than the time without the other work."""
+        return self.labels.get("stop_reason") == DISTURBED
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """Least and greatest time; of a disturbed point from what the least may have been without its waits."""
+        least = self.summary.low if self.is_disturbed and self.summary.has_interval else min(self.times)
+        return min(least, min(self.times)), max(self.times)
 
     @property
     def is_timed(self) -> bool:

@@ -20,6 +20,7 @@ from math import exp, log
 from statistics import median
 
 from report.data.records import SQUARE, Kernel, Point, Problem
+from report.data.statistics import between, widened
 from report.data.view import Part, View
 
 Rest = tuple[tuple[str, object], ...]
@@ -92,7 +93,8 @@ class Pair:
     def gain(self, extra: float = 0.0) -> Gain:
         """With `extra` seconds more on the GPU's side."""
         (low, high), (least, most) = self.cpu.ends, self.gpu.ends
-        return Gain(self.cpu.seconds / (self.gpu.seconds + extra), low / (most + extra), high / (least + extra))
+        ends = widened((low / (most + extra), high / (least + extra)), between(self.cpu.point, self.gpu.point))
+        return Gain(self.cpu.seconds / (self.gpu.seconds + extra), *ends)
 
     @property
     def moved(self) -> Gain | None:

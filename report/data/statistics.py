@@ -6,7 +6,7 @@ Times are seconds, costs are operations or bytes. Sources: Hoefler & Belli (SC 2
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist, median, quantiles
@@ -19,6 +19,10 @@ MISS = (1 - LEVEL) / 2
 FEWEST_FOR_INTERVAL = 6
 EXACT_BELOW = 70
 MOST_CORRELATED = 0.9
+BETWEEN_RUNS = 0.05
+"""By how much (relative) medians of two runs may differ, with 95 %, where no runs of the machine were repeated."""
+FEWEST_REPEATED = 5
+"""With fewer degrees of freedom repeated runs do not tell how much runs differ."""
 
 
 def correlation(samples: Sequence[float]) -> float:
@@ -138,6 +142,34 @@ def ratio_interval(numerator: Summary, denominator: Summary, extra: float = 0.0)
     return numerator.low / (denominator.high + extra), numerator.high / (denominator.low + extra)
 
 
+def student(degrees: int, miss: float = MISS) -> float:
+    """The quantile of Student's t that is missed with that probability: the normal score's expansion in 1 / degrees
+    (Abramowitz and Stegun, 26.7.5), a per cent off from five degrees on."""
+    z = score(miss)
+    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
+
+
+def between_runs(series: Iterable[Sequence[float]]) -> float | None:
+    """By how much (relative) the medians of two runs may differ with nothing else changed, with 95 %: from the medians of
+    several runs, one sequence of positive numbers for each thing that was measured. None if they are too few."""
+    logs = [np.log(medians) for medians in series if len(medians) > 1]
+    degrees = sum(len(own) - 1 for own in logs)
+    if degrees < FEWEST_REPEATED:
+        return None
+    variance = sum(float(((own - own.mean()) ** 2).sum()) for own in logs) / degrees
+    return math.expm1(student(degrees) * math.sqrt(2 * variance))
+
+
+def between(*points) -> float:
+    """The part between runs of a comparison of these timed points (relative); 0 where all are of one run."""
+    return max(p.between for p in points) if len({p.run for p in points}) > 1 else 0.0
+
+
+def widened(ends: tuple[float, float] | None, margin: float) -> tuple[float, float] | None:
+    """An interval of a positive quotient with the part between runs."""
+    return ends and (ends[0] / (1 + margin), ends[1] * (1 + margin))
+
+
 @dataclass(frozen=True)
 class Ratio:
     """How many times as fast one code is as another, for the same work.
@@ -189,17 +221,19 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     Where no sample of the one is within GAP_APART of any of the other, the Mann–Whitney U test decides. Nearer samples
     tell nothing where they are of different times. Where both were sampled in turns of the same run, the sign test of the
     quotients turn by turn being beyond GAP decides, which what the machine did to both at once does not touch; the ratio
-    is their median then, else that of the medians. tests/twins/run.sh measures how often this is wrong.
+    is their median then, else that of the medians. Of different runs, samples have to be apart by what runs of the machine
+    differ by as well, and the interval is as much wider. tests/twins/run.sh measures how often this is wrong.
     """
     theirs = [scale * time for time in other.times]
-    is_apart = max(min(own.times) / max(theirs), min(theirs) / max(own.times)) > 1 + GAP_APART
+    (least, most), (low, high), margin = own.extremes, (scale * end for end in other.extremes), between(own, other)
+    is_apart = max(least / high, low / most) > (1 + GAP_APART) * (1 + margin)
     by_rank, least = rank_test(own.times, theirs), _least_of_rank_test(len(own.times), len(theirs))
     if quotients := paired(own, other, scale):
         found = summarise(quotients)
         by_turn = (gap_test(quotients), sign_test([2.0] * len(quotients)))
         return Ratio(found.median, found.low, found.high, True, *((by_rank, least) if is_apart else by_turn),
                      is_apart=is_apart, correlation=correlation(quotients))
-    low, high = ratio_interval(other.summary, own.summary) or (None, None)
+    low, high = widened(ratio_interval(other.summary, own.summary), margin) or (None, None)
     ends = (None, None) if low is None else (scale * low, scale * high)
     return Ratio(scale * other.summary.median / own.summary.median, *ends, False, by_rank, least, is_apart=is_apart)
 

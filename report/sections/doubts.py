@@ -17,7 +17,7 @@ NAMED = 4
 
 def warnings(study: Study) -> list[str]:
     """For the first page: what failed; of each machine the roofs that its runs disagree on, and those that more threads lower."""
-    made = failed(study)
+    made = [*failed(study), *disturbed(study)]
     for part in _machines(study):
         several = [r for r in part.roofs.all if r.measured and len(r.readings) > 1]
         apart = [r for r in several if r.is_apart]
@@ -53,6 +53,18 @@ def failed(study: Study) -> list[str]:
     reasons = list(dict.fromkeys(p.failed for p in points))
     return [f"{words.counted(len(points), 'point')} of {words.counted(len({p.kernel.name for p in points}), 'kernel')} failed and "
             f"{'has' if len(points) == 1 else 'have'} no rate: {words.listed(titles, NAMED)} ({words.listed(reasons, 2)}); all are in the provenance."]
+
+
+def disturbed(study: Study) -> list[str]:
+    """For the first page: points of a busy machine, and samples that were taken again for it."""
+    points = [p for p in provenance.of_runs(study) if p.is_timed]
+    busy = sorted((p for p in points if p.is_disturbed), key=lambda p: (-p.waited, p.name))
+    if not busy:
+        return []
+    titles = list(dict.fromkeys(f"{p.kernel.title} ({SIDE_NAME[p.kernel.side]})" for p in busy))
+    waited = f"; their threads waited for a processor for up to {numbers.percent(busy[0].waited)} of the time" if busy[0].waited else ""
+    return [f"Other work disturbed {words.counted(len(busy), 'point')} of {len(points)}, which are slower than alone by as much as their "
+            f"intervals say{waited}: {words.listed(titles, NAMED)}."]
 
 
 def marked(study: Study) -> list[str]:

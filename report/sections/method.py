@@ -123,7 +123,12 @@ def _coverage(twins: TwinsFile | None) -> str:
             f"taken in turns, {_of(within['same'])} pairs were called different, and {_of(between['same'])} of successive "
             f"runs of one build, where the intervals of {_share(between['intervals'])} are disjoint; 2\u00a0% and 5\u00a0% more "
             f"work was found in {_share(within['two'])} and {_share(within['five'])} of pairs in turns, and in "
-            f"{_share(between['two'])} and {_share(between['five'])} between runs.")
+            f"{_share(between['two'])} and {_share(between['five'])} between runs.{_differ(twins.between_runs)}")
+
+
+def _differ(margin: float | None) -> str:
+    """What comparisons of different runs on that machine allow for."""
+    return "" if margin is None else f" Its runs differ by up to {numbers.percent(margin)}, with 95\u00a0%."
 
 
 def _of(tally: Tally) -> str:

@@ -16,9 +16,12 @@ from synthetic import Run, ladder, write
 
 from report.cli import BAD_INPUT, main
 from report.data import reading
+from report.data.collect import collect
 from report.data.load import Foreign, InputError, load
 from report.data.reading import files_in, plain_name
 from report.data.records import CounterFile, SheetFile
+from report.data.statistics import SAME, SLOWER, judge, ratio
+from report.sections import doubts
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -273,3 +276,40 @@ def test_a_missing_package_costs_the_report_and_no_more(tmp_path):
 def test_fixtures_name_themselves_synthetic():
     for path in FIXTURES.glob("*.json"):
         assert "Synthetic" in json.loads(path.read_text())["context"]["cpu_name"]
+
+
+# A busy machine
+
+
+def busy(folder, reason, disturbed):
+    """A product of which the samples of those numbers were disturbed, and took ten times as long."""
+    run = Run("ratio")
+    for i in range(12):
+        fields = {"disturbed": True, "waited_seconds": 0.9, "watched_seconds": 1.0} if i in disturbed else {
+            "waited_seconds": 0.0, "watched_seconds": 1.0}
+        run.rate("cpu/matmul/naive", 1.0 if i in disturbed else 10.0, count=1, repetition_index=i, stop_reason=reason, **fields)
+    run.save(folder)
+    return load(folder / "ratio.json").points[0]
+
+
+def test_disturbed_samples_do_not_count_where_there_are_others(tmp_path):
+    point = busy(tmp_path, "converged", {2, 5})
+    assert point.disturbed == 2 and len(point.times) == 10 and 2 not in point.turns and 5 not in point.turns
+    assert point.value == pytest.approx(10, rel=0.01) and point.settled and point.waited == pytest.approx(0.15)
+
+
+def test_a_point_that_was_disturbed_throughout_says_how_fast_it_may_be_alone(tmp_path):
+    point = busy(tmp_path, "disturbed", set(range(12)))
+    assert len(point.times) == 12 and point.is_disturbed and not point.settled
+    low, high = point.interval
+    assert point.value == pytest.approx(1, rel=0.01) and low == pytest.approx(1, rel=0.01) and high == pytest.approx(10, rel=0.01)
+    study = collect([tmp_path], [])
+    [warning] = doubts.disturbed(study)
+    assert "1 point of 1" in warning and "naive" in warning and "90" in warning
+    assert doubts.disturbed(collect([ladder().save(tmp_path / "quiet")], [])) == []
+
+
+def test_a_disturbed_point_is_not_significantly_slower(tmp_path):
+    slow, fast = busy(tmp_path / "a", "disturbed", set(range(12))), busy(tmp_path / "b", "converged", set())
+    assert judge({"": ratio(slow, fast)})[""].verdict == SAME
+    assert judge({"": ratio(dataclasses.replace(slow, labels={}), fast)})[""].verdict == SLOWER

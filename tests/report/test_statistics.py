@@ -88,7 +88,7 @@ def test_summary_refuses_what_is_no_time(bad):
 
 
 def point(times, interleaved=True, run="a", turns=None):
-    return SimpleNamespace(times=tuple(times), turns=tuple(turns or range(len(times))), interleaved=interleaved, run=run,
+    return SimpleNamespace(extremes=(min(times), max(times)), between=0.0, times=tuple(times), turns=tuple(turns or range(len(times))), interleaved=interleaved, run=run,
                            summary=stats.summarise(times))
 
 
@@ -127,7 +127,7 @@ def test_holm_rejects_in_steps():
 def test_too_few_samples_are_called_so():
     """Six against six can give p = 0.002 at the least: enough for one comparison, not for thirty."""
     def point(times):
-        return SimpleNamespace(interleaved=False, run=None, times=times, summary=stats.summarise(times))
+        return SimpleNamespace(extremes=(min(times), max(times)), between=0.0, interleaved=False, run=None, times=times, summary=stats.summarise(times))
 
     few, many = ([stats.ratio(point([1.0 + i / 100 for i in range(n)]), point([2.0 + i / 100 for i in range(n)]))] * 30
                  for n in (6, 8))
@@ -215,7 +215,7 @@ def test_a_ratio_is_compared_with_another_number_by_its_scale(tmp_path):
 def stats_point(times):
     """All that ratio() looks at."""
     from types import SimpleNamespace
-    return SimpleNamespace(times=times, summary=stats.summarise(times), interleaved=False, turns=(), run="")
+    return SimpleNamespace(extremes=(min(times), max(times)), between=0.0, times=times, summary=stats.summarise(times), interleaved=False, turns=(), run="")
 
 
 @pytest.mark.parametrize("digits", (1, 6))
@@ -270,3 +270,45 @@ def test_a_surer_interval_of_a_median_is_wider_and_right_as_often_as_it_says():
         assert all(b[0] <= a[0] and a[1] <= b[1] for a, b in zip(ends, ends[1:])) and ends[3][0] < min(samples)
         outside += not ends[1][0] <= 1 <= ends[1][1]
     assert outside <= 20
+
+
+# Between runs
+
+
+def of_run(run, middle, between=0.05):
+    times = tuple(middle * (1 + 0.001 * i) for i in range(-6, 7))
+    return SimpleNamespace(extremes=(min(times), max(times)), between=between, times=times, summary=stats.summarise(times),
+                           interleaved=True, turns=tuple(range(13)), run=run)
+
+
+def test_codes_of_different_runs_differ_by_more_than_runs_do():
+    """Samples that are 4 % apart are significantly different within a run, and between runs only where these differ by less."""
+    def verdict(one, other):
+        return stats.judge({"": stats.ratio(one, other)})[""].verdict
+    near = of_run("b", 1.06)
+    assert verdict(near, of_run("b", 1.0)) == stats.SLOWER
+    assert verdict(near, of_run("a", 1.0)) == stats.SAME
+    assert verdict(of_run("b", 1.12), of_run("a", 1.0)) == stats.SLOWER
+    assert verdict(of_run("b", 1.06, 0.01), of_run("a", 1.0, 0.01)) == stats.SLOWER
+    within, across = stats.ratio(near, of_run("b", 1.0)), stats.ratio(near, of_run("a", 1.0))
+    assert across.low < 1 / 1.06 / 1.05 < 1 / 1.06 * 1.05 < across.high < 1.02 and within.high < 1 / 1.05
+
+
+@pytest.mark.parametrize("runs, things", ((6, 1), (3, 4), (20, 2)))
+def test_how_much_runs_differ_is_learned_from_repeated_ones(runs, things):
+    """The medians of two further runs differ by more in five per cent of cases, and in no more than seven."""
+    random, spread, missed, tries = np.random.default_rng(5), 0.04, 0, 3000
+    for _ in range(tries):
+        margin = stats.between_runs(np.exp(random.normal(0, spread, (things, runs))))
+        one, other = random.normal(0, spread, 2)
+        missed += abs(one - other) > np.log1p(margin)
+    assert 0.03 < missed / tries < 0.07
+
+
+def test_few_runs_tell_nothing_of_how_much_they_differ():
+    assert stats.between_runs([[1.0, 1.1], [2.0], [3.0, 3.1, 3.3]]) is None
+    assert stats.between_runs([]) is None
+    assert stats.between_runs([[1.0] * 6]) == 0
+    from scipy.stats import t
+    for degrees in (5, 10, 100):
+        assert stats.student(degrees) == pytest.approx(t.ppf(0.975, degrees), rel=0.011)
