@@ -200,7 +200,7 @@ std::string stop_reason(const std::vector<double>& seconds, int taken, double el
   const bool is_narrow = (interval.high - interval.low) / 2 <= effort.target_half_width * median(seconds);
   if (is_narrow && effort.ratio_within == 0) return "converged";
   if (elapsed >= effort.seconds) return "wall budget";
-  if (count >= effort.max_samples) return "noise stable above target";
+  if (count >= effort.max_samples || taken >= 2 * effort.max_samples) return "noise stable above target";
   return "";
 }
 

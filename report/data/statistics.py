@@ -240,8 +240,9 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
 
 def paired(own, other, scale: float = 1.0) -> list[float]:
     """Other's time over own time of each turn in which both of one run were sampled (times `scale`); none if there are
-    fewer than FEWEST_TURNS such turns."""
-    if not (own.interleaved and other.interleaved and own.run == other.run):
+    fewer than FEWEST_TURNS such turns, or one was disturbed throughout: other work comes in bursts that last longer than a
+    turn, so that turns are not independent."""
+    if not (own.interleaved and other.interleaved and own.run == other.run) or own.is_disturbed or other.is_disturbed:
         return []
     of_turn = dict(zip(other.turns, other.times))
     quotients = [scale * of_turn[turn] / time for turn, time in zip(own.turns, own.times) if turn in of_turn]

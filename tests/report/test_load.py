@@ -313,3 +313,6 @@ def test_a_disturbed_point_is_not_significantly_slower(tmp_path):
     slow, fast = busy(tmp_path / "a", "disturbed", set(range(12))), busy(tmp_path / "b", "converged", set())
     assert judge({"": ratio(slow, fast)})[""].verdict == SAME
     assert judge({"": ratio(dataclasses.replace(slow, labels={}), fast)})[""].verdict == SLOWER
+    slow, fast = (dataclasses.replace(p, interleaved=True, run="one") for p in (slow, fast))
+    assert judge({"": ratio(slow, fast)})[""].verdict == SAME, "bursts last longer than a turn"
+    assert judge({"": ratio(dataclasses.replace(slow, labels={}), fast)})[""].verdict == SLOWER

@@ -88,7 +88,7 @@ def test_summary_refuses_what_is_no_time(bad):
 
 
 def point(times, interleaved=True, run="a", turns=None):
-    return SimpleNamespace(extremes=(min(times), max(times)), between=0.0, times=tuple(times), turns=tuple(turns or range(len(times))), interleaved=interleaved, run=run,
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=tuple(times), turns=tuple(turns or range(len(times))), interleaved=interleaved, run=run,
                            summary=stats.summarise(times))
 
 
@@ -127,7 +127,7 @@ def test_holm_rejects_in_steps():
 def test_too_few_samples_are_called_so():
     """Six against six can give p = 0.002 at the least: enough for one comparison, not for thirty."""
     def point(times):
-        return SimpleNamespace(extremes=(min(times), max(times)), between=0.0, interleaved=False, run=None, times=times, summary=stats.summarise(times))
+        return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, interleaved=False, run=None, times=times, summary=stats.summarise(times))
 
     few, many = ([stats.ratio(point([1.0 + i / 100 for i in range(n)]), point([2.0 + i / 100 for i in range(n)]))] * 30
                  for n in (6, 8))
@@ -215,7 +215,7 @@ def test_a_ratio_is_compared_with_another_number_by_its_scale(tmp_path):
 def stats_point(times):
     """All that ratio() looks at."""
     from types import SimpleNamespace
-    return SimpleNamespace(extremes=(min(times), max(times)), between=0.0, times=times, summary=stats.summarise(times), interleaved=False, turns=(), run="")
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=times, summary=stats.summarise(times), interleaved=False, turns=(), run="")
 
 
 @pytest.mark.parametrize("digits", (1, 6))
@@ -277,7 +277,7 @@ def test_a_surer_interval_of_a_median_is_wider_and_right_as_often_as_it_says():
 
 def of_run(run, middle, between=0.05):
     times = tuple(middle * (1 + 0.001 * i) for i in range(-6, 7))
-    return SimpleNamespace(extremes=(min(times), max(times)), between=between, times=times, summary=stats.summarise(times),
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=between, times=times, summary=stats.summarise(times),
                            interleaved=True, turns=tuple(range(13)), run=run)
 
 

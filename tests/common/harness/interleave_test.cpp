@@ -97,7 +97,7 @@ TEST(MeasureTogether, DisturbedSamplesAreTakenAgainAndKept) {
 TEST(MeasureTogether, WithoutUndisturbedSamplesNothingConverges) {
   for (const std::size_t together : {1, 3}) {
     ThreeSides three;
-    three.target.disturbs = [](std::size_t interval) { return interval % 5 != 0; };
+    three.target.disturbs = [](std::size_t interval) { return interval % 10 != 0; };
     for (const Together& one : measure_together(std::span(three.samplers).first(together), 1)) {
       EXPECT_EQ(one.measurement.stop_reason, "disturbed");
       EXPECT_LE(one.measurement.samples.size(), 60u + 4);
