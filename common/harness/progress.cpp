@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/harness/results.hpp"
 #include "common/harness/say.hpp"
 #include "common/harness/statistics.hpp"
 
