@@ -5,10 +5,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from report.claims.judgement import Judged, One
+from report.claims.values import Logic, Value, add, compare, divide, exact, of_time
 from report.data.sides import ALWAYS, FROM, NEVER, Gain, Measured, Pair, Sides, Start, fastest, of_views, question, swept, timed_points
-from report.experiment import FAILS, HOLDS, PARTLY, Column, Figure, Part, Section, Table, View, numbers, words
+from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
 from report.sections import comparison
 
+LITTLE = 2
+"""So many times as fast as the CPU is no gain that decides by itself."""
 FEWEST = 3
 """Common sizes from which on it is asked from which of them the GPU wins."""
 
@@ -178,32 +182,42 @@ def _text(c: Crossover, found: Start | None) -> str:
 # Judges of claims
 
 
-def one_to_one(view: View) -> tuple[str, str] | None:
-    """Judges the claim of that name: the copies decide where operations do not grow faster than elements."""
+def one_to_one(view: View) -> Judged | None:
+    """Of the claim of that name: the copies decide where operations do not grow faster than elements."""
     best = _of_families(_crossovers(view))
     flat, steep = (next((c for c in best if c.family == view.settings.get(key) and c.type == "fp32" and c.last(True)), None)
                    for key in ("one_to_one", "growing"))
     if not flat or not steep or len(steep.sizes) < 2:
         return None
-    small, large = (steep.gain(steep.sides.pairs[i], True) for i in (0, -1))
-    there = flat.last(True)
-    holds = [there.is_slower, large.is_faster and large.value > small.value]
-    evidence = (f"With the copies the GPU is {numbers.times(there.value)} as fast in {_name(flat)} of {numbers.binary(flat.volume(flat.sizes[-1]))}, and "
-                f"{numbers.times(small.value)} in {_name(steep)} at N\u00a0=\u00a0{numbers.grouped(steep.sizes[0])}, "
-                f"{numbers.times(large.value)} at N\u00a0=\u00a0{numbers.grouped(steep.sizes[-1])}.")
-    return HOLDS if all(holds) else PARTLY if any(holds) else FAILS, evidence
+    there, small, large = flat.sides.last, steep.sides.pairs[0], steep.sides.last
+    grows = compare(divide(_cpu(large), _moved(steep, large)), ">", divide(_cpu(small), _moved(steep, small)))
+    evidence = (f"With the copies the GPU is {numbers.times(flat.gain(there, True).value)} as fast in {_name(flat)} of {numbers.binary(flat.volume(there.n))}, and "
+                f"{numbers.times(steep.gain(small, True).value)} in {_name(steep)} at N\u00a0=\u00a0{numbers.grouped(small.n)}, "
+                f"{numbers.times(steep.gain(large, True).value)} at N\u00a0=\u00a0{numbers.grouped(large.n)}.")
+    return Judged((One(_name(flat), compare(_moved(flat, there), ">", _cpu(there))),
+                   One(_name(steep), Logic("and", (compare(_moved(steep, large), "<", _cpu(large)), grows)))), evidence)
 
 
-def minimise(view: View) -> tuple[str, str] | None:
-    """Judges the claim of that name, at sizes where the GPU gains little: its time against copies and CPU together."""
-    close = [pair for c in _crossovers(view) if not c.included for pair in c.sides.pairs if pair.copies and pair.gain().value < 2]
+def minimise(view: View) -> Judged | None:
+    """Of the claim of that name, at sizes where the GPU surely gains little: its time against copies and CPU together."""
+    every = [(c, pair) for c in _crossovers(view) if not c.included for pair in c.sides.pairs if pair.copies and pair.gain().low < LITTLE]
+    close = [(c, pair) for c, pair in every if pair.gain().high < LITTLE]
     if not close:
         return None
-    won = [pair for pair in close if pair.gpu.seconds < pair.cpu.seconds + pair.copies]
-    evidence = (f"Of {words.counted(len(close), 'size')} at which the GPU is less than twice as fast as the CPU or slower, it is faster than "
-                f"copies and CPU together at {len(won) if len(won) < len(close) else 'all'}.")
-    share = len(won) / len(close)
-    return HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, evidence
+    cases = tuple(One(_name(c), compare(of_time(pair.gpu.point), "<", add(_cpu(pair), exact(pair.copies))), pair.n) for c, pair in close)
+    evidence = (f"At {words.counted(len(close), 'size')} the GPU is less than {numbers.times(LITTLE)} as fast as the CPU: there its time is compared "
+                f"with that of the copies and the CPU together.")
+    unsure = len(every) - len(close)
+    return Judged(cases, evidence + (f" At {words.counted(unsure, 'further size')} it may be more or less than that." if unsure else ""))
+
+
+def _cpu(pair: Pair) -> Value:
+    return of_time(pair.cpu.point)
+
+
+def _moved(c: Crossover, pair: Pair) -> Value:
+    """The GPU's time with the copies."""
+    return add(of_time(pair.gpu.point), exact(0.0 if c.included else pair.copies))
 
 
 # Figure and tables

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from math import log10, log2
 from statistics import linear_regression
 
+from report.claims.judgement import Judged, One
+from report.claims.values import exact, within
 from report.data.roofs import Share, share
-from report.experiment import (FAILS, HOLDS, Column, Figure, Ladder, Part, Point, Section, Table, View, build, fastest,
+from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, fastest,
                                numbers, whole_machine, words)
 from report.sections import ladders
 
@@ -134,15 +136,16 @@ def _order_words(orders: list[Order]) -> list[str]:
             f"{ends[0]:.0f} to {ends[-1]:.0f}."]
 
 
-def second_order(view: View) -> tuple[str, str] | None:
-    """Judges the claim heat_order, by the errors at halved distances."""
+def second_order(view: View) -> Judged | None:
+    """Of the claim heat_order, by the errors at halved distances."""
     known = [o for part in view.timed_parts for o in _orders(view, part) if o.order is not None]
     if not known:
         return None
     worst = max(known, key=lambda o: abs(o.order - 2))
     kernels = words.counted(len({o.points[0].kernel.name for o in known}), "kernel")
-    return HOLDS if abs(worst.order - 2) <= NEAR else FAILS, (
-        f"Measured from the results of {kernels}, the order farthest from 2 is {worst.order:.3f}.")
+    cases = tuple(One(f"{o.points[0].kernel.name}, r\u00a0=\u00a0{o.points[0].sizes['permille'] / 1000:g}", within(exact(o.order), 2 - NEAR, 2 + NEAR))
+                  for o in known)
+    return Judged(cases, f"Measured from the results of {kernels}, the order farthest from 2 is {worst.order:.3f}.")
 
 
 # Figures

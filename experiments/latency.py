@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
-from report.experiment import FAILS, HOLDS, PARTLY, Column, Figure, Part, Point, Section, Table, View, numbers, words
+from report.claims.judgement import Judged, One
+from report.claims.values import divide, of_rate, within
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
 
 CHASE, CHAINS = "chase", "chains"
 PAGE = 1 << 20
@@ -234,18 +236,17 @@ def _near(curve: Curve) -> list[Point]:
     return [p for p in curve.points[1:] if _rate(p) <= NEAR * _rate(curve.best)]
 
 
-def little(view: View) -> tuple[str, str] | None:
-    """Judges the claim of that name: under way over latency is the rate, while one more does not make the others wait."""
-    curves = [c for part in view.timed_parts for c in _curves(view, part)]
-    errors = [(round(abs(_rate(p) * c.latency / _under_way(p) - 1), 4), p, c) for c in curves for p in _near(c)]
-    if not errors:
+def little(view: View) -> Judged | None:
+    """Of the claim of that name, as far as one more does not make the others wait: the rate over that which the number under
+    way and the latency of one alone give."""
+    near = [(c, p) for part in view.timed_parts for c in _curves(view, part) for p in _near(c)]
+    if not near:
         return None
-    worst = max(errors, key=lambda e: e[0])
-    share = sum(e[0] <= CLOSE for e in errors) / len(errors)
-    return HOLDS if share == 1 else PARTLY if share >= 0.5 else FAILS, (
-                   f"Of {len(errors)} rates up to half of the best ones, {sum(e[0] <= CLOSE for e in errors)} are within {numbers.percent(CLOSE)} of the "
-                   f"number under way over the latency of one; the median is off by {numbers.percent(median(e[0] for e in errors))}, the "
-                   f"worst by {numbers.percent(worst[0])} ({worst[2].title}, {_under_way(worst[1]):.0f} under way).")
+    found = [divide(of_rate(p), of_rate(c.points[0])).scaled(_under_way(c.points[0]) / _under_way(p)) for c, p in near]
+    cases = tuple(One(c.title, within(value, 1 - CLOSE, 1 + CLOSE), _under_way(p), "under way") for (c, p), value in zip(near, found))
+    off = [abs(value.number - 1) for value in found]
+    return Judged(cases, f"Rates up to half of the best ones, within {numbers.percent(CLOSE)} of the number under way over the latency of one alone; the "
+                         f"median is off by {numbers.percent(median(off))}, the worst by {numbers.percent(max(off))}.")
 
 
 # Figures

@@ -2,8 +2,10 @@
 
 import math
 
+from report.claims.judgement import Judged, One
+from report.claims.values import Logic, compare, divide, exact, of_rate
 from report.data.roofs import told
-from report.experiment import (FAILS, HOLDS, Column, Figure, Part, Point, Section, SWEPT, Table, View, fastest,
+from report.experiment import (Column, Figure, Part, Point, Section, SWEPT, Table, View, fastest,
                                numbers, words)
 
 CHAINS, SLICES = "chains", "slices"
@@ -215,44 +217,41 @@ def _team_words(team: dict[str, list[Point]]) -> list[str]:
 # Judges of claims
 
 
-def occupancy(view: View) -> tuple[str, str] | None:
-    """Judges the claim fewer_threads: the fewest warps that keep the best rate of one chain in each thread, with one chain
-    and with most of them."""
+def occupancy(view: View) -> Judged | None:
+    """Of the claim fewer_threads: the fewest warps that keep the best rate of one chain in each thread with most chains keep
+    it surely, and as many with one chain do not."""
     chains = _by_chains(view.gpu) if view.gpu else {}
     if len(chains) < 2:
         return None
     one, most = min(chains), max(chains)
     best = max(chains[one], key=lambda p: p.value)
     kept = {each: next((p for p in chains[each] if p.value >= KEEPS * best.value), None) for each in (one, most)}
-    if kept[most] is None:
-        return FAILS, f"{_reached(view.gpu, best, one)}; {_reached(view.gpu, max(chains[most], key=lambda p: p.value), most)} at most."
-    few, many = (_warps(view.gpu, kept[each]) for each in (most, one))
-    text = f"{_reached(view.gpu, kept[one], one)}, and more warps hardly more; {_reached(view.gpu, kept[most], most)}"
-    why = "" if kept[most].value < best.value / KEEPS else (
+    few = kept[most] or max(chains[most], key=lambda p: p.value)
+    fewer = [p for p in chains[one] if _warps(view.gpu, p) <= _warps(view.gpu, few)]
+    tests = [compare(divide(of_rate(few), of_rate(best)), ">=", exact(KEEPS)), *(compare(divide(of_rate(p), of_rate(best)), "<", exact(KEEPS)) for p in fewer)]
+    text = f"{_reached(view.gpu, kept[one], one)}, and more warps hardly more; {_reached(view.gpu, few, most)}"
+    why = " at most" if not kept[most] else "" if few.value < best.value / KEEPS else (
         ". One chain stays below the roof with any number of warps: its loop holds multiply-adds alone, but each of them reads "
         "three registers afresh; further chains share the two of the coefficients")
-    return HOLDS if few < many else FAILS, f"{words.sentence(text + why)}"
+    return Judged((One("one chain against most of them", Logic("and", tuple(tests))),), words.sentence(text + why))
 
 
 def _reached(part: Part, p: Point, each: float) -> str:
     return f"{_warps(part, p):.0f} warps a multiprocessor with {words.counted(int(each), 'chain')} in each thread reach {numbers.rate(p)}"
 
 
-def blocks(view: View) -> tuple[str, str] | None:
-    """Judges the claim parallelism_blocks: a grid of one block for each multiprocessor against larger ones."""
+def blocks(view: View) -> Judged | None:
+    """Of the claim parallelism_blocks: a grid of one block for each multiprocessor stays behind the best of larger ones."""
     waves = _waves(view, view.gpu) if view.gpu else {}
     sms, points = _sms(view.gpu) if view.gpu else None, {p.sizes["blocks"]: p for p in waves.get(False, ())}
-    exact = points.get(sms)
-    if not exact or len(points) < 2:
+    alone = points.get(sms)
+    if not alone or len(points) < 2:
         return None
-    best, more = max(p.value for p in points.values()), points.get(sms + 1)
-    text = f"{sms:.0f} blocks, one on each multiprocessor, reach {numbers.percent(exact.value / best)} of the best rate"
+    best, more = max(points.values(), key=lambda p: p.value), points.get(sms + 1)
+    text = f"{sms:.0f} blocks, one on each multiprocessor, reach {numbers.percent(alone.value / best.value)} of the best rate"
     if more:
-        text += f"; one more leaves {numbers.percent(more.value / best)}"
-    if exact.value < KEEPS * best:
-        return HOLDS, f"{text}."
-    return FAILS, (f"{text}. Blocks that keep a multiprocessor busy need no others; what counts is that the last "
-                                f"wave is full, or that there are many.")
+        text += f"; one more leaves {numbers.percent(more.value / best.value)}"
+    return Judged((One("a block for each multiprocessor", compare(divide(of_rate(alone), of_rate(best)), "<", exact(KEEPS))),), f"{text}.")
 
 
 # Figures

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from report.claims.verdict import FAILS, HOLDS, Finding
-from report.claims.verdict import IN_PART as PARTLY
+from report.claims.verdict import Finding
 from report.data.ladder import Ladder, Rung, build
 from report.data.limits import Use, use
 from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference
@@ -19,7 +18,7 @@ from report.data.view import Part, View, best_variants, fastest, whole_machine
 from report.text import numbers, sources, words
 
 __all__ = ["COLD", "HOT", "SWEPT", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
-           "Reference", "Rung", "Section", "Span", "Table", "Use", "View", "FAILS", "HOLDS", "PARTLY",
+           "Reference", "Rung", "Section", "Span", "Table", "Use", "View",
            "best_variants", "build", "fastest", "judge", "numbers", "ratio", "sources", "use", "whole_machine", "words"]
 
 

@@ -9,11 +9,11 @@ from math import prod
 
 from report.claims import data as data_of
 from report.claims import features, said_of
-from report.claims.data import CPU, Data, Machine, Missing
+from report.claims.data import CPU, WARM_UP, Data, Machine, Missing
 from report.claims.entries import KINDS, MOST_CASES, OPEN, Entry
 from report.claims.expression import MODEL_CALLS, Call
 from report.claims.model import HERE, Model, Unknown
-from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact, within
+from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact, values, within
 from report.data.records import Point
 
 AT_HOME = "at home"
@@ -127,10 +127,20 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
         return Result(missing=tuple(dict.fromkeys(missing)))
     try:
         value = evaluate(entry.trees[kind], found, case)
+        if unlike := _unlike(value):
+            return Result(missing=(unlike,), used=tuple(used))
         test = _test(entry, value)
     except Fault as error:
         raise Fault(f"{kind}: {error}") from None
-    return Result(test if entry.rule == "true" else value, test, used=tuple(used))
+    left = {id(p) for v in values(value) for p in v.points} - {id(p) for v in values(value) for p in v.decisive}
+    return Result(test if entry.rule == "true" else value, test, used=tuple(one for one in used if id(one[1]) not in left))
+
+
+def _unlike(value: object) -> str:
+    """A comparison's points were all taken after a warm-up, or none of them: what else sets them apart is not what is asked."""
+    points = [p for v in values(value) for p in v.decisive]
+    warm, cold = ([p.name for p in points if WARM_UP in p.counters], [p.name for p in points if WARM_UP not in p.counters])
+    return f"no points that were sampled alike: {warm[0]} after a warm-up, {cold[0]} without one" if warm and cold else ""
 
 
 def _modelled(call: Call, machine: Machine, model: Model, gpu: str) -> float:

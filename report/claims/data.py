@@ -20,6 +20,8 @@ SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "by
 EMULATOR, SKIPPED = "emulator", "skipped"
 CPU = ("cpu/", "cpu_")
 """With these begin kernels of the CPU and its keys of the context."""
+WARM_UP = "warm_up_seconds"
+"""The counter of a point whose kernel ran for so long before its first sample."""
 ERROR, IS_RIGHT = "max_error_ratio", "is_right"
 """The largest error over the allowed one; whether it is no larger."""
 
@@ -135,7 +137,8 @@ def value(call: Call, machine: Machine, experiment: str, data: Data) -> tuple[Va
 
 
 def matching(call: Call, run: Run, data: Data, leave_out: Iterable[str] = ()) -> list[Point]:
-    """The points of a run that a call means; what it leaves out is hot, of the usual data, on all threads."""
+    """The points of a run that a call means; what it leaves out is hot, of the usual data and layout, on all threads, and
+    taken after a warm-up where some were."""
     keys = {k: v for k, v in call.keys if k not in leave_out}
     found = [p for p in data.points(run, call.subject) if _is_asked(call, p) and not _is_oblong(call, p) and all(
         of_key(p, k) == v for k, v in keys.items())]
@@ -144,6 +147,9 @@ def matching(call: Call, run: Run, data: Data, leave_out: Iterable[str] = ()) ->
         found = _preferred(found, lambda p: p.mode == HOT)
     if "data" not in named:
         found = _preferred(found, lambda p: "data:" not in p.name)
+    found = _preferred(found, lambda p: not any(isinstance(v, str) for k, v in p.sizes.items() if k not in named))
+    if call.name in ("rate", "time"):
+        found = _preferred(found, lambda p: WARM_UP in p.counters)
     return whole_machine(found) if call.subject.startswith("cpu/") and "threads" not in named else found
 
 

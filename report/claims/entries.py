@@ -28,6 +28,10 @@ NEEDED = ("source", "text", "experiment")
 MOST_CASES = 1000
 LONGEST = 300
 """Letters of a mistake, which may quote a value of any length."""
+WORDS = {r"\bsubstantially\b": ("at_least", 1.2), r"\bimproves?\b|\beasier\b": ("at_least", 1.1), r"\bmuch (?:quicker|higher|better)\b": ("at_least", 2),
+         r"\bare much smaller\b": ("at_most", 0.5), r"\bnot help much\b": ("at_most", 2), r"\bclose to\b|\bapproaches\b": ("at_least", 0.8),
+         r"\bfar (?:from|below)\b": ("at_most", 0.8)}
+"""Rule and threshold of a claim in whose text such words stand in place of a number; the first that does counts."""
 OPEN = ("all", "largest")
 """Of a case: the values that were measured."""
 
@@ -168,6 +172,9 @@ def _check_words(place: _Place, values: dict) -> None:
         raise place.fault("rule", f"'{values['rule']}' needs a number in 'stated' or 'threshold'")
     if values["rule"] == "true" and "threshold" in values:
         raise place.fault("threshold", f"it needs a rule: {', '.join(RULES[:-1])}")
+    found, needed = next(((m.group(), needed) for word, needed in WORDS.items() if (m := re.search(word, values["text"]))), ("", None))
+    if "threshold" in values and found and (values["rule"], values["threshold"]) != needed:
+        raise place.fault("threshold", f"for '{found}' it is {needed[0]} {needed[1]:g} in all claims")
     if "decides" in values and values["decides"] not in [kind for kind in KINDS if kind in values]:
         raise place.fault("decides", f"'{values['decides']}' is none of the claim's own expressions")
     if hint := misspelt(values.get("said_of", ""), devices()):
@@ -185,6 +192,9 @@ def _check_devices(place: _Place, values: dict) -> None:
     for where, found, allowed in (("text", named(values["text"], devices()), names), ("said_of", terms(values.get("said_of", "")), [*names, *unnamed])):
         if foreign := [name for name in found if name and key(name) not in allowed]:
             raise place.fault(where, f"{DOCUMENTS.name} has no '{foreign[0]}' for {values['source']}")
+    is_rate = re.search(r"\b(?:rate|time)\(", values.get("measured", ""))
+    if (own := document.get("measured_on")) and is_rate and "stated" in values and not values.get("said_of"):
+        raise place.fault("stated", f"{values['source']} measured it: give said_of, of {' or '.join(own)}")
 
 
 def unnamed(source: str) -> str:

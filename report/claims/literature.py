@@ -6,18 +6,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from report.claims.check import Checked, check, sides
+from report.claims.check import check, sides
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry
+from report.claims.judgement import Judged
 from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
-from report.claims.verdict import ANYWHERE, ERRATUM, NOT_SO, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, untested
+from report.claims.verdict import ANYWHERE, ERRATUM, NOT_SO, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, of_judge, untested
 from report.data import statistics
 from report.faults import UNUSABLE, why
 from report.text import words
 
-Judge = Callable[[Entry, Machine], tuple[str, str] | None]
-"""Verdict and reason of a claim that names a function; None where it has no data."""
+Judge = Callable[[Entry, Machine], Judged | None]
+"""The cases of a claim that names a function; None where it has no data."""
 
 
 def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding]:
@@ -25,21 +26,24 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
     machine are judged together."""
     entries = list(entries)
     model = calculators.load()
-    checked, faults = {}, {}
+    checked, told, faults = {}, {}, {}
     for entry in entries:
         try:
             checked[entry.id] = [] if entry.untested or entry.judge else [
                 check(entry, machine, data, model) for machine in _machines(entry, data)]
+            told[entry.id] = _told(entry, data, judge) if entry.judge else []
         except (Fault, *UNUSABLE) as error:
             faults[entry.id] = _said(error)
-    judged = _judged(c for each in checked.values() for c in each)
+    judged = _judged([(c.entry, c.machine, c.comparisons()) for each in checked.values() for c in each] + [
+        (entry, machine, found.comparisons()) for entry in entries for machine, found in told.get(entry.id, ())])
     made = []
     for entry in entries:
         if entry.id in faults:
             made.append(faulty(entry, faults[entry.id]))
         else:
             try:
-                made += _merged([finding(c, judged) for c in checked[entry.id]] or _told(entry, data, judge))
+                made += _merged([finding(c, judged) for c in checked[entry.id]] or [
+                    of_judge(entry, machine, found, judged) for machine, found in told[entry.id]] or [_without(entry)])
             except (Fault, *UNUSABLE) as error:
                 made.append(faulty(entry, _said(error)))
     return made
@@ -55,24 +59,24 @@ def _machines(entry: Entry, data: Data) -> list[Machine]:
     return data.machines(wanted) or [Machine("" if wanted else ANYWHERE)]
 
 
-def _told(entry: Entry, data: Data, judge: Judge) -> list[Finding]:
-    """Of a claim without expressions."""
-    if entry.untested:
-        return [untested(entry, entry.untested)]
-    made = []
-    for machine in (*data.machines({"gpu"}), *data.machines({"cpu"})):
-        if found := judge(entry, machine):
-            made.append(Finding(entry, machine.label, found[0], found[0], found[1], names=(machine.names,)))
-    return made or [untested(entry, f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it")]
+def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged]]:
+    """What the function of a claim says, by machine."""
+    every = ((machine, judge(entry, machine)) for machine in (*data.machines({"gpu"}), *data.machines({"cpu"})))
+    return [(machine, found) for machine, found in every if found]
 
 
-def _judged(checked: Iterable[Checked]) -> Mapping[Comparison, float]:
+def _without(entry: Entry) -> Finding:
+    """Of a claim that nothing decides here."""
+    return untested(entry, entry.untested or f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it")
+
+
+def _judged(checked: Iterable[tuple[Entry, Machine, list[Comparison]]]) -> Mapping[Comparison, float]:
     """With which probability each end of a comparison's interval may miss: all intervals of one experiment on one machine
     hold together with 95 % (Bonferroni), so that whatever is read from them does, of either direction and of equality.
     Holm's steps, which decide more, do not bound conclusions of the wrong direction."""
     families: dict[tuple[str, str], list[Comparison]] = defaultdict(list)
-    for one in checked:
-        families[one.entry.experiment, one.machine.label] += [c for c in one.comparisons() if c.of.is_measured]
+    for entry, machine, found in checked:
+        families[entry.experiment, machine.label] += [c for c in found if c.of.is_measured]
     return {c: statistics.MISS / len(family) for family in families.values() for c in family}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry, load
 from report.claims.expression import nearest
+from report.claims.judgement import Judged
 from report.claims.literature import findings as of_data
 from report.claims.values import Fault
 from report.claims.verdict import Finding
@@ -39,7 +40,7 @@ def _is_judge(function: object) -> bool:
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
     views = {view.name: collecting(view, study.views) for view in study.views}
 
-    def judge(entry: Entry, machine: Machine) -> tuple[str, str] | None:
+    def judge(entry: Entry, machine: Machine) -> Judged | None:
         """By the function that the entry names, of the machine that the experiment's section shows."""
         name, function = entry.judge.split(".")
         view = views.get(name)

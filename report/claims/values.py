@@ -52,6 +52,14 @@ class Value:
         every = (*self.over, *self.under, *(p for part in self.parts for p in part.points))
         return tuple({id(point): point for point in every}.values())
 
+    @cached_property
+    def decisive(self) -> tuple[Point, ...]:
+        """Those that its number is of: of the least or the greatest of several the one that it is."""
+        if self.sign in ("min", "max"):
+            return next(part.decisive for part in self.parts if part.number == self.number)
+        every = (*self.over, *self.under, *(p for part in self.parts for p in part.decisive))
+        return tuple({id(point): point for point in every}.values())
+
     @property
     def is_measured(self) -> bool:
         return bool(self.points)
@@ -64,8 +72,8 @@ class Value:
 
     @property
     def samples(self) -> int:
-        """The fewest that a number in it has."""
-        return len(self.quotients) or min((len(p.times) for p in self.points), default=0)
+        """The fewest that a number has which it is of."""
+        return len(self.quotients) or min((len(p.times) for p in self.decisive), default=0)
 
     @cached_property
     def _measured(self) -> int:
@@ -203,6 +211,11 @@ def comparisons(of: object) -> list[Comparison]:
     if isinstance(of, Comparison):
         return [of]
     return [c for part in of.parts for c in comparisons(part)] if isinstance(of, Logic) else []
+
+
+def values(of: object) -> list[Value]:
+    """The numbers that an expression comes to, or compares."""
+    return [of] if isinstance(of, Value) else [v for c in comparisons(of) for v in (c.left, c.right)]
 
 
 def _holds(left: float, sign: str, right: float, accepted: tuple[float | None, float | None]) -> bool:

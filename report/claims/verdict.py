@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from report.claims.check import AT_HOME, Case, Checked, Result
+from report.claims.data import Machine
 from report.claims.entries import KINDS, OTHERWISE, Entry
+from report.claims.judgement import Judged, named
 from report.claims.model import what_counts
 from report.claims.values import MANY, Comparison, Logic, Value, comparisons
 from report.text import numbers, words
@@ -17,7 +19,8 @@ from report.text import numbers, words
 HOLDS, OF_ITS_OWN, FAILS, ERRATUM = "holds", "holds for what it was said of", *OTHERWISE
 UNDECIDED, UNTESTED = "undecided", "not tested"
 IN_PART = "holds in part"
-"""Some of the cases hold and some do not, or are undecided or not tested; which ones is said in words."""
+"""Some of the cases hold and some do not, or are undecided or not tested. The bare words count such claims: in their place
+`words` says which cases are which."""
 ORDER = (HOLDS, IN_PART, OF_ITS_OWN, FAILS, ERRATUM, UNDECIDED, UNTESTED)
 ANYWHERE = "any"
 """In place of a machine's name where nothing depends on the machine."""
@@ -27,6 +30,8 @@ RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
 """With these begin a unit of parts of a whole, and what a size in bytes counts."""
 MOST_CASES, MOST_VALUES = 6, 3
+PLANTED = ("fault", "launched", "wrong_elements")
+"""What is asked of planted faults."""
 LARGE = 4096
 """From so many bytes on whole kibibytes are told in them."""
 EXACT = 5
@@ -84,6 +89,28 @@ def finding(checked: Checked, judged: Mapping[Comparison, float]) -> Finding:
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
     return Finding(entry, machine, UNTESTED, UNTESTED, words.sentence(why))
+
+
+def of_judge(entry: Entry, machine: Machine, told: Judged, judged: Mapping[Comparison, float]) -> Finding:
+    """Of a claim that a function judges, by the same intervals as all others."""
+    found = [{True: HOLDS, False: entry.otherwise, None: UNDECIDED}[outcome] for outcome in told.outcomes(judged)]
+    why = " ".join(filter(None, (told.evidence, told.left_out, words.sentence(entry.note))))
+    if not found:
+        return Finding(entry, machine.label, UNTESTED, UNTESTED, why, names=(machine.names,))
+    points = dict.fromkeys(p.kernel.name for c in told.comparisons() for p in c.of.decisive)
+    return Finding(entry, machine.label, _overall(found), _counted(found, told), why, names=(machine.names,), kernels=_listed(list(points), MOST_CASES),
+                   cases=tuple({"of": one.of, "n": one.n, "verdict": v} for one, v in zip(told.cases, found)))
+
+
+def _counted(found: Sequence[str], told: Judged) -> str:
+    """'holds for 24 of 32 cases, does not hold here for heat (N = 15 and 31), undecided for 2'."""
+    kinds = sorted(set(found), key=ORDER.index)
+    mine = {kind: [one for one, v in zip(told.cases, found) if v == kind] for kind in kinds}
+    if len(kinds) == 1:
+        return kinds[0]
+    first = f"{kinds[0]} for {len(mine[kinds[0]])} of {words.counted(len(found), 'case')}"
+    return ", ".join([first if kinds[0] == HOLDS else f"{kinds[0]} for {named(mine[kinds[0]])}",
+                      *(f"{kind} for {len(mine[kind]) if kind == UNDECIDED else named(mine[kind])}" for kind in kinds[1:])])
 
 
 def faulty(entry: Entry, what: str) -> Finding:
@@ -289,7 +316,8 @@ def _side(value: Value) -> str:
 
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
     """What is missing or leaves it undecided, then the note, else how the values compare."""
-    first = words.sentence("; ".join(reasons[:1]) + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
+    others = f" ({words.counted(len(reasons) - 1, 'further reason')} like this one)" if len(reasons) > 1 else ""
+    first = words.sentence(f"{''.join(reasons[:1])}{others}")
     if verdict in (UNDECIDED, UNTESTED):
         return first
     return " ".join(filter(None, (first, words.sentence(entry.note)))) or _agreement(entry, verdict, texts)
@@ -342,4 +370,5 @@ def _kernels(checked: Checked) -> str:
                         tunables.setdefault(key, {})[_plain(value)] = None
     texts = {name: ", ".join(f"{key} {_listed(list(values), MOST_VALUES)}" for key, values in tunables.items())
              for name, tunables in taken.items()}
-    return "; ".join(f"{name}{f' ({text})' if text else ''}" for name, text in texts.items())
+    planted = dict.fromkeys(call.subject for kind in KINDS for call in checked.entry.calls(kind) if call.name in PLANTED and not call.subject.endswith("_right"))
+    return "; ".join([*(f"{name}{f' ({text})' if text else ''}" for name, text in texts.items()), *(f"planted fault {name}" for name in planted)])

@@ -15,7 +15,8 @@ from report.claims import model as calculators
 from report.claims.data import Data
 from report.claims.model import Unknown
 from report.claims.said_of import key
-from report.claims.values import Fault
+from report.claims.judgement import Judged, One
+from report.claims.values import Fault, compare, exact
 from report.claims.verdict import ERRATUM, FAILS, HOLDS, IN_PART, OF_ITS_OWN, UNDECIDED, UNTESTED, bare, counts, figure, limit, stated, threshold
 from report.data.collect import find
 from report.data.load import load
@@ -508,9 +509,41 @@ def test_a_refused_point_is_a_fact(tmp_path):
     assert claims(tmp_path, run, measured="run(gpu/matmul/tiled, n=33).skipped")[0].verdict == HOLDS
 
 
+def sampled(**kernels):
+    """Products by kernel: a list of (rate, warm-up, layout)."""
+    run = products({})
+    for name, points in kernels.items():
+        for rate, warm, layout in points:
+            sizes = {"m": 64, "n": 64, "k": 64} | ({"layout": layout} if layout else {})
+            more = {"warm_up_seconds": 0.05} if warm else {}
+            run.time(f"gpu/matmul/{name}", 2 * 64**3 / rate / 1e9, sizes, count=6 if layout else 18, flops_useful=2 * 64**3, bytes_min=12 * 64**2, **more)
+    return run
+
+
+def test_a_ratio_is_of_points_that_were_sampled_alike(tmp_path):
+    """A point without a warm-up, or in another layout than the usual one, is the fastest, and stays out of the ratio."""
+    one = sampled(naive=[(100, True, ""), (120, False, "nn")], tiled=[(166, True, ""), (200, False, "nn"), (180, True, "nt")])
+    found, = claims(tmp_path, one, measured=f"{SPEEDUP.replace(', n=64', '')} > 1.5")
+    assert found.cases[0]["points"] == ["gpu/matmul/tiled/n:64", "gpu/matmul/naive/n:64"] and found.verdict == HOLDS
+    found, = claims(tmp_path, sampled(naive=[(100, True, "")], tiled=[(200, False, "")]), measured=f"{SPEEDUP} > 1.5")
+    assert found.verdict == UNTESTED and "sampled alike: gpu/matmul/naive/n:64 after a warm-up" in found.why
+
+
+def test_of_the_fastest_of_several_the_one_that_it_is_is_named_with_its_samples(tmp_path):
+    run = products({"naive": {64: 100}, "tiled": {64: 100.1}})
+    run.rate("gpu/matmul/top", 50, 64, count=6)
+    found, = claims(tmp_path, run, measured="max(rate(gpu/matmul/top, n=64), rate(gpu/matmul/tiled, n=64)) / rate(gpu/matmul/naive, n=64) > 1.001")
+    assert (found.verdict, found.kernels) == (UNDECIDED, "gpu/matmul/tiled; gpu/matmul/naive") and "interval of 12 samples" in found.why
+
+
+def test_the_planted_faults_are_named(tmp_path):
+    found, = claims(tmp_path, products({"naive": {64: 100}}), counted="fault(race) and not fault(race_right)", measured="launched(race).wrong > 0")
+    assert found.kernels == "planted fault race"
+
+
 def test_a_function_judges(tmp_path):
     run = products({"naive": {64: 100}})
-    found, = claims(tmp_path, run, judged_by=lambda entry, machine: (FAILS, f"{entry.judge} says so."), **{"judge": "ratio.it"})
+    found, = claims(tmp_path, run, judged_by=lambda entry, machine: Judged((One("it", compare(exact(1), ">", exact(2))),), f"{entry.judge} says so."), **{"judge": "ratio.it"})
     assert (found.verdict, found.why, found.machine) == (FAILS, "ratio.it says so.", GPU)
     found, = claims(tmp_path, run, **{"judge": "ratio.it"})
     assert found.verdict == UNTESTED and "rung run ratio" in found.why

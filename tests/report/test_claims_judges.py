@@ -7,41 +7,72 @@ from test_parallelism import parallel
 from test_transfers import both_sides, suite
 
 from report.claims import study_claims
+from report.claims.data import Machine
 from report.claims.entries import load
-from report.claims.verdict import UNTESTED
+from report.claims.judgement import Judged
+from report.claims.verdict import FAILS, HOLDS, IN_PART, UNDECIDED, UNTESTED, of_judge
 from report.data.collect import collect
-from report.experiment import FAILS, HOLDS
 from report.sections import module
 
 
 def judged(folder, run, function):
-    """What experiments/NAME.py's function says of this run of NAME."""
+    """The finding by experiments/NAME.py's function on this run of NAME; None where it has nothing to judge by."""
     run.save(folder)
     view, = collect([folder], []).views
-    return getattr(module.of(view), function)(view)
+    told = getattr(module.of(view), function)(view)
+    assert told is None or isinstance(told, Judged)
+    claim = next(e for e in load().values() if e.judge.endswith(f".{function}"))
+    return told and of_judge(claim, Machine("here"), told, {})
+
+
+def little_gain(gpu, count=12, of_gpu=None):
+    """Sizes at which the GPU takes so many times as long as the CPU, with copies of a tenth of that."""
+    run = Run("crossover", problems={"heat": {"title": "Heat", "metric": {"key": "gbytes_per_s", "unit": "GB/s"}, "size_names": ["n"]}})
+    for side, by_size in (("cpu", dict.fromkeys(gpu, 1.0)), ("gpu", gpu)):
+        kernel = run.kernel(f"{side}/heat/best")
+        for n, factor in by_size.items():
+            times = [1e-3 * factor * f for f in of_gpu] if of_gpu and side == "gpu" and n == max(gpu) else None
+            run.time(kernel, 1e-3 * factor, {"n": n}, times=times, count=count, bytes_min=4 * n, transfer_seconds=1e-4)
+    return run
+
+
+def test_the_intervals_decide_and_what_does_not_hold_is_named(tmp_path):
+    found = judged(tmp_path, little_gain({64: 0.8, 128: 3, 256: 4, 512: 1.1}, of_gpu=[0.7, 1.4] * 6), "minimise")
+    assert (found.verdict, found.words) == (IN_PART, "holds for 1 of 4 cases, does not hold here for heat (N\u00a0=\u00a0128 and 256), undecided for 1")
+    assert found.kernels == "gpu/heat/best and cpu/heat/best" and [c["verdict"] for c in found.cases].count(UNDECIDED) == 1
+
+
+def test_what_has_no_interval_is_left_out_and_counted(tmp_path):
+    run = little_gain({64: 0.8, 128: 0.8})
+    for seconds, side in ((1e-3, "cpu"), (3e-3, "gpu")):
+        run.time(f"{side}/heat/best", seconds, {"n": 256}, count=1, bytes_min=1024, transfer_seconds=1e-4)
+    found = judged(tmp_path, run, "minimise")
+    assert found.verdict == found.words == HOLDS and "1 case without an interval is left out" in found.why
+    found = judged(tmp_path / "few", little_gain({64: 3}, count=1), "minimise")
+    assert found.verdict == UNTESTED and "1 case without an interval" in found.why
 
 
 @pytest.mark.parametrize("off, verdict", [(1.0, HOLDS), (2.0, FAILS)])
 def test_littles_law(tmp_path, off, verdict):
-    found, evidence = judged(tmp_path, latency(off=off), "little")
-    assert found == verdict and "rates up to half of the best ones" in evidence
+    found = judged(tmp_path, latency(off=off), "little")
+    assert found.verdict == verdict and "ates up to half of the best ones" in found.why
 
 
 def test_few_threads_with_several_chains(tmp_path):
-    found, evidence = judged(tmp_path, parallel(), "occupancy")
-    assert found == HOLDS and "2 warps a multiprocessor with 8 chains in each thread reach" in evidence
-    assert judged(tmp_path, parallel(slots=1 / 32, cpu_rate=1), "occupancy")[0] == FAILS
+    found = judged(tmp_path, parallel(), "occupancy")
+    assert found.verdict == HOLDS and "2 warps a multiprocessor with 8 chains in each thread reach" in found.why
+    assert judged(tmp_path, parallel(slots=1 / 32, cpu_rate=1), "occupancy").verdict == FAILS
 
 
 def test_a_block_for_each_multiprocessor(tmp_path):
-    assert judged(tmp_path, parallel(), "blocks")[0] == FAILS
-    found, evidence = judged(tmp_path, parallel(slots=256), "blocks")
-    assert found == HOLDS and evidence.startswith("10 blocks, one on each multiprocessor, reach 50")
-    assert "one more" not in judged(tmp_path, parallel(waves=False), "blocks")[1]
+    assert judged(tmp_path, parallel(), "blocks").verdict == FAILS
+    found = judged(tmp_path, parallel(slots=256), "blocks")
+    assert found.verdict == HOLDS and found.why.startswith("10 blocks, one on each multiprocessor, reach 50")
+    assert "one more" not in judged(tmp_path, parallel(waves=False), "blocks").why
 
 
 def test_copies_that_pay_and_do_not(tmp_path):
-    assert judged(tmp_path, suite(), "one_to_one")[0] == HOLDS and judged(tmp_path, suite(), "minimise")[0] == HOLDS
+    assert judged(tmp_path, suite(), "one_to_one").verdict == HOLDS and judged(tmp_path, suite(), "minimise").verdict == HOLDS
 
 
 def test_nothing_to_judge_by(tmp_path):
@@ -69,4 +100,4 @@ def test_the_order_of_the_heat_equation(tmp_path, power, verdict):
         run.time("gpu/heat/naive", 1e-3, {"n": n, "steps": steps, "permille": 250}, {}, data="sine", cells_per_s=1e9,
                  judged={"sine_error": (1 / (n + 1)) ** power, "rounding_error": 1e-9})
     found = judged(tmp_path, run, "second_order")
-    assert found[0] == verdict and "the order farthest from 2" in found[1]
+    assert found.verdict == verdict and "the order farthest from 2" in found.why

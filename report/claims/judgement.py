@@ -1,0 +1,72 @@
+"""What a function of an experiment says of a claim that no expression says: comparisons by case, never a verdict.
+
+They are decided as those of expressions are: by their intervals, judged together with all others of the experiment. A case
+one of whose numbers has too few samples for an interval is left out and counted; the others are counted by verdict, and
+those that do not hold are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from report.claims.values import Comparison, Logic, comparisons
+from report.text import numbers, words
+
+MOST_SIZES = 3
+
+
+@dataclass(frozen=True)
+class One:
+    """A case: what it is of, `n` where it is one of several sizes, and the comparison that decides it."""
+
+    of: str
+    test: Comparison | Logic
+    n: float | None = None
+    counts: str = ""
+    """What n counts, where it is no size."""
+
+    @property
+    def has_intervals(self) -> bool:
+        return all(not c.of.is_measured or c.of.interval() is not None for c in comparisons(self.test))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Every case, and in words what they are made of."""
+
+    every: tuple[One, ...]
+    evidence: str
+
+    @property
+    def cases(self) -> tuple[One, ...]:
+        return tuple(one for one in self.every if one.has_intervals)
+
+    def comparisons(self) -> list[Comparison]:
+        return [c for one in self.cases for c in comparisons(one.test)]
+
+    def outcomes(self, judged: Mapping[Comparison, float]) -> list[bool | None]:
+        return [one.test.outcome(judged) for one in self.cases]
+
+    @property
+    def left_out(self) -> str:
+        """'14 cases without an interval are left out.'"""
+        n = len(self.every) - len(self.cases)
+        return words.sentence(f"{words.counted(n, 'case')} without an interval {'is' if n == 1 else 'are'} left out") if n else ""
+
+
+def named(cases: list[One]) -> str:
+    """'heat (N = 15, 31 and 63); histogram (N = 1024); loads from memory (16 and 32 under way)'."""
+    sizes: dict[tuple[str, str], list[float]] = {}
+    for one in cases:
+        sizes.setdefault((one.of, one.counts), []).extend([] if one.n is None else [one.n])
+    return "; ".join(f"{of} ({_counting(sorted(set(found)), counts)})" if found else of for (of, counts), found in sizes.items())
+
+
+def _counting(found: list[float], counts: str) -> str:
+    return f"{_sizes(found)} {counts}" if counts else f"N\u00a0=\u00a0{_sizes(found)}"
+
+
+def _sizes(found: list[float]) -> str:
+    return words.joined([numbers.grouped(n) for n in found]) if len(found) <= MOST_SIZES else (
+        f"{len(found)} from {numbers.grouped(found[0])} to {numbers.grouped(found[-1])}")
