@@ -29,12 +29,12 @@ def compilers(study: Study) -> tuple[CompilerFile, ...]:
     return (*study.compilers, *(file for file in stored if file.path.resolve() not in mine))
 
 
-JUDGES = "tuple[str, str] | None"
-"""What a function of an experiment returns that judges claims: a verdict and its reason."""
+JUDGES = (Judged | None, "Judged | None")
+"""What a function of an experiment returns that judges claims, as it stands there or as text: comparisons by case."""
 
 
 def _is_judge(function: object) -> bool:
-    return str(getattr(function, "__annotations__", {}).get("return")) == JUDGES
+    return getattr(function, "__annotations__", {}).get("return") in JUDGES
 
 
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
