@@ -8,6 +8,8 @@
 #include <set>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
+#include "common/system_call.hpp"
 
 namespace rung {
 namespace {
@@ -17,6 +19,7 @@ constexpr std::int64_t kLeadingLimit = 65535;  // with rows this far apart, too
 constexpr std::int64_t kFactorLimit = 8;       // keeps the integers exact: 8 x 64 k is at most 2^24
 constexpr std::size_t kOutputBytes = 4;        // of an element of C, float32 or int32
 constexpr int kFullCompare = 256;              // up to this size every element is compared
+constexpr double kUnitsByNorm = 3;             // of a unit that rounds short sums: by how many the norm may be off
 
 /// A matrix of `rows` rows of `width` elements, `ld` apart, behind `shift` elements.
 struct Layout {
@@ -242,33 +245,48 @@ std::vector<int> sampled_lines(int count, std::uint64_t seed) {
   return {lines.begin(), lines.end()};
 }
 
-/// y = M x in float64.
-template <typename Element>
-std::vector<double> times_vector(const Element* matrix, const Layout& layout, const std::vector<double>& x) {
+/// What a product takes of an element: itself, its size, its square.
+constexpr auto kItself = [](double element) { return element; };
+constexpr auto kSize = [](double element) { return std::abs(element); };
+constexpr auto kSquare = [](double element) { return element * element; };
+
+/// y = M x in float64, where M has `of` each element of the matrix.
+template <typename Element, typename Of = decltype(kItself)>
+std::vector<double> times_vector(const Element* matrix, const Layout& layout, const std::vector<double>& x,
+                                 const Of& of = kItself) {
   std::vector<double> y(layout.rows);
 #pragma omp parallel for
   for (std::int64_t row = 0; row < layout.rows; ++row) {
     const Element* line = matrix + layout.at(row, 0);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t col = 0; col < layout.width; ++col) sum += double(line[col]) * x[col];
+    for (std::int64_t col = 0; col < layout.width; ++col) sum += of(double(line[col])) * x[col];
     y[row] = sum;
   }
   return y;
 }
 
-/// y = M^T x in float64. Each thread adds up columns of its own, row after row.
-std::vector<double> transposed_times_vector(const float* matrix, const Layout& layout, const std::vector<double>& x) {
+/// y = M^T x in float64, likewise. Each thread adds up columns of its own, row after row.
+template <typename Element, typename Of = decltype(kItself)>
+std::vector<double> transposed_times_vector(const Element* matrix, const Layout& layout, const std::vector<double>& x,
+                                            const Of& of = kItself) {
   constexpr std::int64_t kColumns = 512;
   std::vector<double> y(layout.width);
 #pragma omp parallel for
   for (std::int64_t first = 0; first < layout.width; first += kColumns)
     for (std::int64_t row = 0; row < layout.rows; ++row) {
-      const float* line = matrix + layout.at(row, 0);
+      const Element* line = matrix + layout.at(row, 0);
       for (std::int64_t col = first; col < std::min(layout.width, first + kColumns); ++col)
-        y[col] += double(line[col]) * x[row];
+        y[col] += of(double(line[col])) * x[row];
     }
   return y;
+}
+
+/// y = M x, where M is stored by columns or by rows.
+template <typename Element, typename Of = decltype(kItself)>
+std::vector<double> times(bool by_columns, const Element* matrix, const Layout& layout, const std::vector<double>& x,
+                          const Of& of = kItself) {
+  return by_columns ? transposed_times_vector(matrix, layout, x, of) : times_vector(matrix, layout, x, of);
 }
 
 /// The largest |element|.
@@ -358,14 +376,16 @@ class Samples {
       check.beyond = "the norm of the error is " + std::to_string(share) + " times what " +
                      (unit_ > 0 ? "sums of this precision" : "sums in FP32") + " have";
     }
-    check.ratio_by_norm = largest_error > 0 ? largest_error / (slack_ * 0x1p-24 * largest_magnitude_) : 0;
+    check.ratio_by_norm = largest_error > 0 ? largest_error / bound_by_norm() : 0;
     if (!is_exact) check.judged["largest_error"] = largest_relative;
     return check;
   }
 
+  /// What ratio_by_norm is relative to.
+  double bound_by_norm() const { return slack_ * 0x1p-24 * largest_magnitude_; }
+
  private:
   static constexpr std::size_t kNormElements = 64;
-  static constexpr double kUnitsByNorm = 3;
 
   void add_product(const float* a, const float* b) {
     const std::size_t width = cols_.size();
@@ -402,6 +422,100 @@ class Samples {
   double largest_magnitude_ = 0;
 };
 
+/// Every element of a product of reals, at the cost of products with vectors: C x is held against alpha A (B x) +
+/// beta C x, and y C against alpha (y A) B + beta y C, where x and y have random signs that are drawn when the first
+/// kernel has run (Freivalds, 1977). The errors e of a row then add up to at most kSigns |e|_2, whatever they are, but
+/// once in 10^13 (Hoeffding, 1963); |e|_2 has the bound by norm that Samples::judge has, for the row alone, with
+/// || |A||B| || of the row at most the sum of |a_i| times the norm of B's row i. What is not finite is left to Samples.
+class Projections {
+ public:
+  template <typename Output>
+  Projections(const Product& p, const float* a, const float* b, const Output* c, const MatmulInputs& format,
+              double bound_by_norm)
+      : p_(p), slack_(format.slack), unit_(format.unit), bound_by_norm_(bound_by_norm), rows_(p.n, p.m), cols_(p.m, p.n) {
+    if (p.alpha != 0) {
+      add_product(rows_, p.a_by_columns, a, p.a, p.b_by_columns, b, p.b);
+      add_product(cols_, !p.b_by_columns, b, p.b, !p.a_by_columns, a, p.a);
+    }
+    if (p.beta != 0) {
+      add_output(rows_, false, c);
+      add_output(cols_, true, c);
+    }
+  }
+
+  /// Adds to a check what the lines that differ most say.
+  template <typename Output>
+  void judge(const Output* c, Check& check) const {
+    judge(rows_, false, c, check);
+    judge(cols_, true, c, check);
+  }
+
+ private:
+  static constexpr double kSigns = 8;
+
+  /// The lines in one direction: the signs, what they make of each line, and the norms of |alpha||A||B| and |beta||C|.
+  struct Lines {
+    Lines(int across, int count) : signs(across), want(count), product(count), output(count) {
+      const std::uint64_t seed = fresh_bits();
+      for (int i = 0; i < across; ++i) signs[i] = random_bits(seed, i) >> 63 ? 1 : -1;
+    }
+    std::vector<double> signs, want, product, output;
+  };
+
+  /// Lines of the product of `one`, in whose direction they lie, and `other`.
+  void add_product(Lines& lines, bool one_turned, const float* one, const Layout& one_layout, bool other_turned,
+                   const float* other, const Layout& other_layout) {
+    const std::vector<double> want =
+        times(one_turned, one, one_layout, times(other_turned, other, other_layout, lines.signs));
+    const std::vector<double> ones(lines.signs.size(), 1);
+    std::vector<double> norms = times(other_turned, other, other_layout, ones, kSquare);
+    for (double& norm : norms) norm = std::sqrt(norm);
+    const std::vector<double> sizes = times(one_turned, one, one_layout, norms, kSize);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      lines.want[i] += p_.alpha * want[i];
+      lines.product[i] += std::abs(p_.alpha) * sizes[i];
+    }
+  }
+
+  template <typename Output>
+  void add_output(Lines& lines, bool turned, const Output* c) {
+    const std::vector<double> want = times(turned, c, p_.c, lines.signs);
+    const std::vector<double> squares = times(turned, c, p_.c, std::vector<double>(lines.signs.size(), 1), kSquare);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      lines.want[i] += p_.beta * want[i];
+      lines.output[i] += std::abs(p_.beta) * std::sqrt(squares[i]);
+    }
+  }
+
+  template <typename Output>
+  void judge(const Lines& lines, bool turned, const Output* c, Check& check) const {
+    const std::vector<double> got = times(turned, c, p_.c, lines.signs);
+    std::vector<double> squares(got.size());
+    if (unit_ > 0) squares = times(turned, c, p_.c, std::vector<double>(lines.signs.size(), 1), kSquare);
+    const auto name = [&](std::size_t i) { return (turned ? "column " : "row ") + std::to_string(i) + " of C"; };
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      if (!std::isfinite(lines.want[i])) continue;
+      const double error = std::abs(got[i] - lines.want[i]);
+      const double norm = slack_ * 0x1p-24 * (std::sqrt(p_.k + 2.0) * lines.product[i] + 2 * lines.output[i]) +
+                          kUnitsByNorm * unit_ * std::sqrt(squares[i]);
+      if (std::isnan(error) || (error > 0 && norm == 0)) {
+        if (check.failure.empty()) check.failure = name(i) + " is wrong";
+        return;
+      }
+      if (error == 0) continue;
+      const double ratio = error / (kSigns * norm);
+      if (ratio > 1 && check.beyond.empty()) check.beyond = name(i) + " is not the product's";
+      check.max_error_ratio = std::max(check.max_error_ratio, ratio);
+      const double by_norm = error / (kSigns * std::sqrt(double(lines.signs.size())) * bound_by_norm_);
+      check.ratio_by_norm = std::max(check.ratio_by_norm.value_or(0), by_norm);
+    }
+  }
+
+  Product p_;
+  double slack_, unit_, bound_by_norm_;
+  Lines rows_, cols_;
+};
+
 /// Freivalds' check, exact for integers: C x = alpha A (B x) + beta (C x). A wrong element anywhere in a row changes
 /// the row's sum for all but one in 2^20 of the vectors x. The sums are exact: at most 512 k n 2^19, typically far
 /// less, against 2^53. (Numbers up to 128 are 256 times as much, 2^46 typically at the largest sizes.)
@@ -411,9 +525,6 @@ class RowSums {
   RowSums(const Product& p, std::uint64_t seed, const float* a, const float* b, const Output* c)
       : p_(p), x_(p.n), expected_(p.m) {
     for (int i = 0; i < p.n; ++i) x_[i] = double(random_bits(seed, i) >> 44) - 0x1p19;
-    const auto times = [](bool by_columns, const float* matrix, const Layout& layout, const std::vector<double>& x) {
-      return by_columns ? transposed_times_vector(matrix, layout, x) : times_vector(matrix, layout, x);
-    };
     if (p.alpha != 0) add(p.alpha, times(p.a_by_columns, a, p.a, times(p.b_by_columns, b, p.b, x_)));
     if (p.beta != 0) add(p.beta, times_vector(c, p.c, x_));
   }
@@ -457,29 +568,35 @@ const float* as_float(const MatmulInputs& format, const Layout& layout, const vo
   return kept.data();
 }
 
+/// Which elements are compared, and the vectors of the projections, are drawn now, when the first kernel has run.
 template <typename Output>
-Judge judge_of(const Params& sizes, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
+Judge judge_of(const Params& sizes, const MatmulInputs& format, const DataSet& data,
                std::span<const void* const> host) {
   const Product p = product_of(sizes, format.type);
   std::vector<float> wide_a, wide_b;
   const float *a = as_float(format, p.a, host[0], wide_a), *b = as_float(format, p.b, host[1], wide_b);
   const auto* before = static_cast<const Output*>(host[2]);
-  auto samples = std::make_shared<Samples>(p, seed, a, b, before, format);
+  auto samples = std::make_shared<Samples>(p, fresh_bits(), a, b, before, format);
   std::shared_ptr<RowSums> sums;
-  if (data.is_exact) sums = std::make_shared<RowSums>(p, seed + 2, a, b, before);
+  std::shared_ptr<Projections> projections;
+  if (data.is_exact)
+    sums = std::make_shared<RowSums>(p, fresh_bits(), a, b, before);
+  else if (std::max(p.m, p.n) > kFullCompare)
+    projections = std::make_shared<Projections>(p, a, b, before, format, samples->bound_by_norm());
   return [=](std::span<const void* const> outputs) {
     const auto* c = static_cast<const Output*>(outputs[2]);
     Check check = samples->judge(c, data.is_exact);
     if (check.passed() && sums) check.failure = sums->judge(c).failure;
+    if (check.failure.empty() && projections) projections->judge(c, check);
     if (check.failure.empty()) check.failure = gap_failure(p.c, c);
     return check;
   };
 }
 
-Judge reference(const Params& sizes, const MatmulInputs& format, const DataSet& data, std::uint64_t seed,
+Judge reference(const Params& sizes, const MatmulInputs& format, const DataSet& data,
                 std::span<const void* const> host) {
-  return format.output == Type::int32 ? judge_of<std::int32_t>(sizes, format, data, seed, host)
-                                      : judge_of<float>(sizes, format, data, seed, host);
+  return format.output == Type::int32 ? judge_of<std::int32_t>(sizes, format, data, host)
+                                      : judge_of<float>(sizes, format, data, host);
 }
 
 /// One past the last byte of each range is not part of it.
@@ -489,6 +606,8 @@ bool overlaps(const void* x, std::size_t x_bytes, const void* y, std::size_t y_b
 }
 
 const bool added = add_problem(matmul_problem({}));
+/// Of sums of three to nine products of shorter numbers; of Strassen's algorithm, by norm.
+const bool has_wider_bounds = add_widest_bounds("matmul", {.of_each = 4, .by_norm = 20});
 
 }  // namespace
 
@@ -545,8 +664,8 @@ Problem matmul_problem(const MatmulInputs& inputs) {
       .bytes_min = [=](const Params& sizes) { return compulsory_bytes(sizes, type_bytes(type)); },
       .fill = [=](const Params& sizes, const DataSet& data, std::uint64_t seed,
                   std::span<void* const> host) { fill_operands(product_of(sizes, type), inputs, data, seed, host); },
-      .reference = [=](const Params& sizes, const DataSet& data, std::uint64_t seed,
-                       std::span<const void* const> host) { return reference(sizes, inputs, data, seed, host); },
+      .reference = [=](const Params& sizes, const DataSet& data, std::uint64_t,
+                       std::span<const void* const> host) { return reference(sizes, inputs, data, host); },
   };
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "common/problem/trust.hpp"
 #include "common/record_checks.hpp"
 
 namespace rung {
@@ -98,14 +99,60 @@ namespace {
 
 const bool has_problem = add_record_check([](const Kernel& kernel) -> std::string {
   try {
-    problem_of(kernel);
-    return "";
+    return bound_refusal(kernel, problem_of(kernel));
   } catch (const Error& error) {
     return error.what();
   }
 });
 
 }  // namespace
+
+namespace {
+
+std::map<std::string, WidestBounds>& widest_bounds() {
+  static std::map<std::string, WidestBounds> all;
+  return all;
+}
+
+}  // namespace
+
+bool add_widest_bounds(const std::string& family, WidestBounds widest) {
+  widest_bounds()[family] = widest;
+  return true;
+}
+
+std::string bound_refusal(const Kernel& kernel, const Problem& problem) {
+  const auto [factor, by_norm] = kernel.error_bound;
+  const auto found = widest_bounds().find(problem.family);
+  const WidestBounds allowed = found == widest_bounds().end() ? WidestBounds{} : found->second;
+  const double widest = by_norm ? allowed.by_norm : allowed.of_each;
+  if (factor > 0 && factor <= widest) return "";
+  return fmt::format("its error_bound is {:g} times the one of {}{}, which allows {:g} times", factor, words_of(problem),
+                     by_norm ? " by norm" : "", widest);
+}
+
+namespace {
+
+std::map<const Problem*, std::string>& remembered_problems() {
+  static std::map<const Problem*, std::string> all;
+  return all;
+}
+
+/// The bytes of the record itself: names, and which functions it has.
+std::string bytes_of(const Problem& problem) {
+  return {reinterpret_cast<const char*>(&problem), sizeof problem};
+}
+
+}  // namespace
+
+void remember_problems() {
+  for (const Problem* problem : problems()) remembered_problems().try_emplace(problem, bytes_of(*problem));
+}
+
+bool is_as_remembered(const Problem& problem) {
+  const auto found = remembered_problems().find(&problem);
+  return found == remembered_problems().end() || found->second == bytes_of(problem);
+}
 
 std::vector<const Problem*> problems() {
   std::vector<const Problem*> all;

@@ -1,0 +1,27 @@
+/// What of a kernel's record the harness does not take on trust, and whether problems still are what they were.
+#pragma once
+
+#include <string>
+
+#include "common/problem/problem.hpp"
+
+namespace rung {
+
+/// The largest factors that a kernel's record may have on its problem's bounds on errors, of each element and by norm:
+/// what the least accurate known algorithm needs. 0: the problem has no such bound.
+struct WidestBounds {
+  double of_each = 1, by_norm = 0;
+};
+
+/// Of all types of a family of problems; the others allow no wider bound. Returns true, as add_problem() does.
+bool add_widest_bounds(const std::string& family, WidestBounds widest);
+
+/// Why the error_bound of a kernel's record is wider than its problem allows; empty if it is not.
+std::string bound_refusal(const Kernel& kernel, const Problem& problem);
+
+/// Remembers the records of all problems as they are now, before any kernel has run. The first call counts.
+void remember_problems();
+/// Whether the record of a problem is the one that was remembered, or none was.
+bool is_as_remembered(const Problem& problem);
+
+}  // namespace rung
