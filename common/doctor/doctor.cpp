@@ -74,6 +74,18 @@ std::vector<std::filesystem::path> System::entries(const std::string& folder, co
   return found;
 }
 
+namespace {
+
+std::string preloaded() {
+  std::string all;
+  for (const char* name : {"LD_PRELOAD", "LD_AUDIT"})
+    if (const char* value = std::getenv(name); value && *value)
+      all += (all.empty() ? "" : ", ") + std::string(name) + "=" + value;
+  return all;
+}
+
+}  // namespace
+
 System this_system() {
   const std::filesystem::path own = source_dir() / ".venv/bin/python";
   std::error_code error;
@@ -86,6 +98,7 @@ System this_system() {
                 .threads_asked = threads_asked_for(),
                 .threads_given = cpu_threads(),
                 .team_limit = team_limit(),
+                .preloaded = preloaded(),
                 .no_commit = build::kNoCommit,
                 .results = std::filesystem::path("results") / host_name()};
   if (system.cuda_compiler == " ") system.cuda_compiler.clear();

@@ -31,6 +31,7 @@ struct System {
   std::vector<LibraryFound> libraries;
   int threads_asked = 0, threads_given = 0;  ///< of OpenMP
   std::string team_limit;                    ///< "OMP_THREAD_LIMIT=2", if fewer are given
+  std::string preloaded;                     ///< "LD_PRELOAD=…", if the loader puts code between this and the system
   std::string no_commit;                     ///< why it is not known what commit this is; empty if it is
   std::filesystem::path results;             ///< where a run writes by default
 

@@ -18,6 +18,12 @@ std::vector<Finding> look(const System& system) {
                           .remedy = "install " + library.package + " (its name in Debian and Ubuntu) and build again"});
   }
   findings.insert(findings.begin(), Finding{.what = "libraries", .found = with});
+  if (!system.preloaded.empty())
+    findings.push_back({.what = "loader",
+                        .verdict = Verdict::costs,
+                        .found = system.preloaded,
+                        .cost = "other code stands between rung and its libraries; results name it",
+                        .remedy = "unset it, unless it is meant"});
   if (!system.no_commit.empty())
     findings.push_back({.what = "commit",
                         .verdict = Verdict::costs,

@@ -1,15 +1,19 @@
 #include "common/harness/measure.hpp"
 
 #include <benchmark/benchmark.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 #include "common/harness/interrupt.hpp"
 #include "common/harness/statistics.hpp"
+#include "common/harness/workload.hpp"
+#include "common/system_call.hpp"
 
 namespace rung {
 namespace {
@@ -23,6 +27,7 @@ constexpr double kCountedSeconds = 0.02;  // of runs whose events are counted: m
 constexpr double kCheapSeconds = 0.1;     // spent on energy without being asked to
 constexpr double kSettled = 1.0;          // seconds until a GPU's power limit has acted on what a kernel draws
 constexpr double kEnergyIntervals = 1.2;  // an energy batch is so many times what the counters resolve
+constexpr double kLongAudit = 0.02;       // of audited runs, once it is known how long they take
 constexpr std::int64_t kMostRuns = 100'000;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -71,6 +76,10 @@ void ignore_environment_of_library() {
   static_cast<void>(done);
 }
 
+void require(const std::string& failure) {
+  if (!failure.empty()) throw WrongResult("wrong result while it was timed: " + failure);
+}
+
 /// Runs a batch that is timed as one interval: as many as the clock needs to resolve it.
 std::int64_t runs_per_sample(Target& target, const Kernel& kernel, const Call& call, Mode mode, double least) {
   if (mode == Mode::cold) return 1;
@@ -84,13 +93,15 @@ std::int64_t runs_per_sample(Target& target, const Kernel& kernel, const Call& c
   return runs;
 }
 
-/// `count` samples as repetitions of one Google Benchmark.
+/// `count` samples as repetitions of one Google Benchmark. With `work`, WrongResult if the run that begins one leaves
+/// words of the outputs as they were.
 std::vector<Sample> take_samples(const std::string& name, Target& target, const Kernel& kernel, const Call& call,
-                                 Mode mode, std::int64_t runs, int count) {
+                                 Mode mode, std::int64_t runs, int count, Workload* work) {
   ignore_environment_of_library();
   std::vector<DeviceState> states;
   std::vector<std::optional<double>> energies;
   std::vector<Disturbance> disturbances;
+  std::vector<std::optional<ProcessorTime>> processors;
   std::exception_ptr failure;
   benchmark::RegisterBenchmark(name.c_str(),
                                [&](benchmark::State& state) {
@@ -100,7 +111,9 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
                                      return;
                                    }
                                    try {
+                                     if (work) work->mark_outputs();
                                      state.SetIterationTime(target.time(kernel, call, runs, mode));
+                                     if (work) require(work->mark_left());
                                    } catch (...) {  // an exception must not cross the library
                                      failure = std::current_exception();
                                      state.SkipWithError("failed");
@@ -109,6 +122,7 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
                                  }
                                  disturbances.push_back(target.disturbance());
                                  energies.push_back(target.energy_j());
+                                 processors.push_back(target.processor_time());
                                  states.push_back(target.state());
                                })
       ->UseManualTime()
@@ -123,7 +137,7 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
     const auto& run = collector.repetitions[i];
     samples.push_back({run.real_accumulated_time / double(run.iterations),
                        run.cpu_accumulated_time / double(run.iterations), run.iterations, states[i], energies[i],
-                       disturbances[i]});
+                       disturbances[i], processors[i]});
     if (energies[i]) samples.back().energy_j = *energies[i] / double(run.iterations);
   }
   return samples;
@@ -205,28 +219,95 @@ std::string stop_reason(const std::vector<double>& seconds, int taken, double el
 }
 
 Sampler::Sampler(std::string name, Target& target, const Kernel& kernel, const Call& call, Mode mode,
-                 const Effort& effort, const Overrides& overrides)
+                 const Effort& effort, const Overrides& overrides, Workload* work)
     : name_(std::move(name)),
       target_(target),
       kernel_(kernel),
       call_(call),
       mode_(mode),
       effort_(effort),
-      overrides_(overrides) {
+      overrides_(overrides),
+      work_(work) {
   target.settle();
   const double least = overrides.min_seconds > 0 ? overrides.min_seconds : target.resolved_seconds();
   runs_ = overrides.runs > 0 ? overrides.runs : runs_per_sample(target, kernel, call, mode, least);
   own_threads_ = target.busy_threads();
 }
 
+std::vector<Sample> Sampler::intervals(int count) {
+  std::vector<Sample> taken = take_samples(name_, target_, kernel_, call_, mode_, runs_, count, work_);
+  if (taken.empty() && !interrupted()) throw Error("no sample was taken of it");  // else it would be tried for ever
+  return taken;
+}
+
+/// An audited interval comes among the first samples and, at a place that is drawn, among about a quarter of the later
+/// ones. A sample follows it, so that the outputs are those of the inputs again.
 void Sampler::take(int count) {
+  constexpr std::uint64_t kSeldom = 4;
   if (overrides_.repetitions > 0) count = std::min(count, overrides_.repetitions - static_cast<int>(samples_.size()));
   if (count <= 0) return;
   const auto start = Clock::now();
-  const std::vector<Sample> taken = take_samples(name_, target_, kernel_, call_, mode_, runs_, count);
-  if (taken.empty() && !interrupted()) throw Error("no sample was taken of it");  // else it would be tried for ever
-  samples_.insert(samples_.end(), taken.begin(), taken.end());
+  const auto add = [&](int some) {
+    if (some == 0) return;
+    const std::vector<Sample> taken = intervals(some);
+    samples_.insert(samples_.end(), taken.begin(), taken.end());
+  };
+  int before = 0;
+  if (work_ && (audited_.empty() || fresh_bits() % kSeldom == 0)) {
+    before = static_cast<int>(fresh_bits() % static_cast<std::uint64_t>(count));
+    add(before);
+    audit();
+  }
+  add(count - before);
   elapsed_ += since(start);
+}
+
+/// Times runs that see inputs and outputs which the kernel has not left like this. They are called from the place that
+/// samples are, and no sample's own time is changed by it.
+void Sampler::audit() {
+  const auto prepare = [this] { work_->disturb(); };
+  const std::unique_ptr<Target, void (*)(Target*)> ends(&target_, [](Target* target) { target->prepare_runs({}); });
+  if (!target_.prepare_runs(prepare)) {
+    work_ = nullptr;
+    return;
+  }
+  std::int64_t runs = (runs_ + 1) / 2;
+  if (audited_run_ > 0) runs = std::min(runs, runs_within(kLongAudit, audited_run_));
+  const std::vector<Sample> taken = take_samples(name_, target_, kernel_, call_, mode_, runs, 1, nullptr);
+  if (fresh_bits() % (audited_.size() + 1) == 0) work_->keep_result();  // any one of them, with the same chance
+  require(work_->undisturb());
+  for (const Sample& one : taken) audited_.push_back(audited_run_ = one.seconds);
+}
+
+/// Whether nine of ten audited intervals, compared with each plain one, take longer than a prepared run has to.
+bool Sampler::saves_work(const std::vector<double>& plain) const {
+  constexpr double kLonger = 1.25, kPreparing = 2e-6, kMost = 0.9;
+  double longer = 0;
+  for (const double audited : audited_)
+    for (const double seconds : plain) longer += audited > kLonger * seconds + kPreparing;
+  return longer > 0 && longer >= kMost * static_cast<double>(audited_.size() * plain.size());
+}
+
+/// Where it seems to save work, it is looked at again, both kinds of intervals in turns: the machine may have been
+/// busy.
+void Sampler::require_work() {
+  constexpr int kRounds = 8, kFewRounds = 4;
+  constexpr double kPatience = 5;  // seconds
+  std::vector<double> plain;
+  for (const Sample& sample : samples_) plain.push_back(sample.seconds);
+  if (!work_ || !saves_work(plain)) return;
+  plain.clear();
+  audited_.clear();
+  const auto start = Clock::now();
+  for (int round = 0; round < kRounds && !interrupted() && (round < kFewRounds || since(start) < kPatience); ++round) {
+    audit();
+    for (const Sample& sample : intervals(1)) plain.push_back(sample.seconds);
+  }
+  if (saves_work(plain) && !interrupted())
+    throw WrongResult(
+        fmt::format("a run takes {:.3g} s, but {:.3g} s where inputs and outputs differ from those of the "
+                    "run before: it does not do its work again",
+                    median(plain), median(audited_)));
 }
 
 void Sampler::warm_up(bool is_first_of_all) {
@@ -266,6 +347,7 @@ bool Sampler::has_enough() const {
 }
 
 Measurement Sampler::finish(const std::string& stop_reason) {
+  require_work();
   Measurement measurement{.samples = samples_, .stop_reason = stop_reason};
   if (interrupted() || samples_.empty() || mode_ == Mode::cold) return measurement;
   std::vector<double> all;

@@ -14,13 +14,16 @@
 
 namespace rung {
 
+class Workload;
+
 struct Sample {
-  double seconds = 0;              ///< of one run: the timed interval over its runs
-  double cpu_seconds = 0;          ///< of the host's thread, likewise
-  std::int64_t runs = 1;           ///< timed as one interval
-  DeviceState state;               ///< during it
-  std::optional<double> energy_j;  ///< of one run, where the machine tells it and the interval is long enough
-  Disturbance disturbance;         ///< by other work, during the interval
+  double seconds = 0;                       ///< of one run: the timed interval over its runs
+  double cpu_seconds = 0;                   ///< of the host's thread, likewise
+  std::int64_t runs = 1;                    ///< timed as one interval
+  DeviceState state;                        ///< during it
+  std::optional<double> energy_j;           ///< of one run, where the machine tells it and the interval is long enough
+  Disturbance disturbance;                  ///< by other work, during the interval
+  std::optional<ProcessorTime> processors;  ///< of the process, where the interval is long enough
 };
 
 /// The energy of a row of runs beside the samples, where a sample's interval is too short for the counters.
@@ -55,8 +58,11 @@ std::string stop_reason(const std::vector<double>& seconds, int taken, double el
 class Sampler {
  public:
   /// `call` has run at least once before. Runs it until it is known how many runs make one interval.
+  /// With `work`, which has the call's operands, intervals between the samples are audited: at times that are drawn, by
+  /// the same path. WrongResult if a run does not do its work, or takes less time where it sees what it has seen
+  /// before.
   Sampler(std::string name, Target& target, const Kernel& kernel, const Call& call, Mode mode, const Effort& effort,
-          const Overrides& overrides);
+          const Overrides& overrides, Workload* work = nullptr);
 
   /// All samples in a row.
   Measurement run();
@@ -81,6 +87,10 @@ class Sampler {
 
  private:
   std::optional<EnergyBatch> energy_batch(double seconds);
+  std::vector<Sample> intervals(int count);
+  void audit();
+  bool saves_work(const std::vector<double>& plain) const;
+  void require_work();
 
   std::string name_;
   Target& target_;
@@ -93,6 +103,9 @@ class Sampler {
   std::set<int> own_threads_;  ///< that its runs leave looking for more work
   double elapsed_ = 0;
   std::vector<Sample> samples_;
+  Workload* work_ = nullptr;     ///< null: nothing is audited
+  std::vector<double> audited_;  ///< seconds of one run on what it has not seen before, per interval
+  double audited_run_ = 0;       ///< the last of them; 0 before
 };
 
 /// Times `call`, which has run at least once before. Throws what the target throws.

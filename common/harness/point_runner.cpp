@@ -9,7 +9,10 @@
 #include "common/harness/count.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/say.hpp"
+#include "common/harness/statistics.hpp"
 #include "common/machine/cpu_info.hpp"
+#include "common/problem/trust.hpp"
+#include "common/system_call.hpp"
 
 namespace rung {
 namespace {
@@ -116,6 +119,22 @@ std::vector<PointEntries> PointRunner::run_together(const Group& group, const st
 
 namespace {
 
+/// Why the record of a point's kernel says what cannot be; empty if it may be so.
+std::string record_refusal(const Point& point) {
+  constexpr double kRounding = 0.999, kBeyondCaches = 4;  // times all caches: what they keep hardly counts
+  if (const std::string reason = bound_refusal(*point.kernel, *point.problem); !reason.empty()) return reason;
+  if (!point.kernel->cpu.level_traffic) return "";
+  const LevelTraffic bytes = point.kernel->cpu.level_traffic(point.params());
+  const double least = kRounding * point.problem->compulsory_bytes(point.params());
+  const double caches = static_cast<double>(cpu_info().all_l3_bytes + cpu_info().all_l2_bytes);
+  const auto too_few = [&](const char* where, double declared) {
+    return fmt::format("its level_traffic has {:.3g} bytes {}, its operands alone {:.3g}", declared, where, least);
+  };
+  if (bytes.l1 < least) return too_few("at the registers", bytes.l1);
+  if (bytes.dram < least - kBeyondCaches * caches) return too_few("at memory", bytes.dram);
+  return "";
+}
+
 /// A library set to more threads than OpenMP gives it hangs or computes wrong results.
 std::string few_threads(const Point& point) {
   if (point.threads <= 1) return "";
@@ -180,6 +199,8 @@ void PointRunner::prepare(Attempt& attempt) {
   attempt.guard([&] {
     const UseThreads threads(point.threads);
     if (!point.skip.empty()) return attempt.end(skipped_entry(point, point.skip));
+    if (const std::string reason = record_refusal(point); !reason.empty())
+      return attempt.end(failed_entry(point, "refused: " + reason));
     if (point.way == Way::count) {
       const Timed timed(spent_.counts);
       const std::size_t needed = count_bytes(point);
@@ -197,7 +218,11 @@ void PointRunner::prepare(Attempt& attempt) {
 /// Runs the kernel on the exact data sets of its problem, or on the one that is timed, which comes last: its inputs
 /// stay.
 void PointRunner::verify(Attempt& attempt, bool on_exact) {
-  if (!on_exact) return verify(attempt, *attempt.point->data);
+  if (!on_exact) {
+    verify(attempt, *attempt.point->data);
+    if (!attempt.is_over()) verify_what_is_not_timed(attempt);
+    return;
+  }
   for (const DataSet& data : attempt.point->problem->data)
     if (data.is_exact && data.name != attempt.point->data->name && !attempt.is_over()) verify(attempt, data);
 }
@@ -230,6 +255,19 @@ void PointRunner::verify(Attempt& attempt, const DataSet& data) {
   attempt.facts.judged = check.judged;
 }
 
+/// The record's .reset, and threads that go on when the kernel has returned.
+void PointRunner::verify_what_is_not_timed(Attempt& attempt) {
+  const Timed timed(spent_.checks);
+  const Point& point = *attempt.point;
+  Target& target = *machine().target_of(*point.kernel);
+  if (const std::string failure = attempt.work->reset_failure(); !failure.empty())
+    return attempt.end(failed_entry(point, failure));
+  std::set<int> restless = target.restless_threads();
+  std::erase_if(restless, [&](int thread) { return !restless_.insert(thread).second; });
+  if (!restless.empty())  // they would take time from all other kernels
+    throw DeviceLost(fmt::format("leaves {} threads running half a second after it has returned", restless.size()));
+}
+
 /// What `check` says of a result; the time for working out what is right counts as that of the inputs.
 Check PointRunner::judged(const HostInputs& inputs, const std::function<Check()>& check) {
   const Timed timed(spent_.checks);
@@ -249,9 +287,12 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
   for (Attempt& attempt : attempts)
     attempt.guard([&] {
       const Point& point = *attempt.point;
+      attempt.facts.reset_seconds = attempt.work->reset_seconds();
       attempt.work->clear_outputs();
+      attempt.work->keeps = costs_little(attempt, *inputs(point, *point.data));
       samplers.emplace_back(point.name(), *machine().target_of(*point.kernel), *point.kernel, attempt.work->call(),
-                            point.way == Way::cold ? Mode::cold : Mode::hot, point.effort, overrides_);
+                            point.way == Way::cold ? Mode::cold : Mode::hot, point.effort, overrides_,
+                            attempt.work.get());
       sampled.push_back(&attempt);
     });
   if (samplers.empty() || interrupted()) return;
@@ -266,20 +307,50 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
     });
 }
 
-/// Judges what the timed runs left; then the kernel must do its work again, and at sizes where that costs little, on
-/// inputs that nobody has seen. Nothing of this is timed.
+/// Whether a run and all that is needed to judge it take no time that shows.
+bool PointRunner::costs_little(const Attempt& attempt, const HostInputs& given) const {
+  constexpr double kFewSeconds = 0.5;
+  constexpr std::size_t kFewBytes = std::size_t{256} << 20;
+  return given.bytes() <= kFewBytes && attempt.check_seconds + given.reference_seconds() <= kFewSeconds;
+}
+
+/// Judges what the timed runs left, and what one that was drawn of the audited ones wrote; then the kernel must do its
+/// work again, and where that costs little, on inputs that nobody has seen. Nothing of this is timed.
 Check PointRunner::judge_again(Attempt& attempt) {
-  constexpr double kFewOperations = 5e7, kFewSeconds = 0.5;
+  constexpr double kFewOperations = 5e7;
   constexpr std::size_t kFewBytes = std::size_t{4} << 20;
   const Point& point = *attempt.point;
   const std::shared_ptr<const HostInputs> given = inputs(point, *point.data);
   Check check = judged(*given, [&] { return attempt.work->recheck(*given); });
   if (check.passed()) check.failure = judged(*given, [&] { return Check{.failure = attempt.work->audit()}; }).failure;
-  const bool costs_little = given->bytes() <= kFewBytes && point.problem->flops(point.params()) <= kFewOperations &&
-                            attempt.check_seconds + given->reference_seconds() <= kFewSeconds;
-  if (!check.passed() || !costs_little) return check;
-  const HostInputs fresh(*point.problem, point.sizes, *point.data, random_bits(~seed_, fresh_++));
+  if (check.passed())
+    check = judged(*given, [&] { return attempt.work->judge_kept(*point.problem, *point.data, seed_); });
+  const bool takes_others = costs_little(attempt, *given) && given->bytes() <= kFewBytes &&
+                            point.problem->flops(point.params()) <= kFewOperations;
+  if (!check.passed() || !takes_others) return check;
+  const HostInputs fresh(*point.problem, point.sizes, *point.data, fresh_bits());
   return judged(fresh, [&] { return attempt.work->verify(fresh); });
+}
+
+/// What was done in other ways than the record says: on more threads, or in the reset, which is not timed.
+std::string PointRunner::untimed_work(const Attempt& attempt) const {
+  constexpr double kMore = 1.2, kOthers = 0.3;      // of processors: what the system and idle threads take
+  constexpr double kShare = 0.5, kFilling = 50e-6;  // of a run; seconds that a GPU may take to fill constants
+  const Point& point = *attempt.point;
+  const bool is_on_host = point.kernel->side() == "cpu";
+  const int threads = point.kernel->cpu.is_serial ? 1 : std::max(point.threads, 1);
+  std::vector<double> processors, seconds;
+  for (const Sample& sample : attempt.measurement.samples) {
+    seconds.push_back(sample.seconds);
+    if (sample.processors)
+      processors.push_back(threads == 1 ? sample.processors->of_caller : sample.processors->of_interval);
+  }
+  if (is_on_host && !processors.empty() && median(processors) > kMore * threads + kOthers)
+    return fmt::format("used {:.1f} processors, its record and the point say {}", median(processors), threads);
+  const double reset = attempt.facts.reset_seconds;
+  if (!seconds.empty() && reset > kShare * median(seconds) + (is_on_host ? 0 : kFilling))
+    return fmt::format("its reset, which is not timed, takes {:.3g} s, its run {:.3g} s", reset, median(seconds));
+  return "";
 }
 
 /// Judges what the timed runs left, and makes the entries.
@@ -287,6 +358,8 @@ void PointRunner::conclude(Attempt& attempt) {
   const Point& point = *attempt.point;
   const Check check = judge_again(attempt);
   if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, *point.data, "after timing")));
+  if (const std::string reason = untimed_work(attempt); !reason.empty())
+    return attempt.end(failed_entry(point, reason));
   add_device_facts(attempt, *machine().target_of(*point.kernel));
   attempt.entries = sample_entries(point, attempt.measurement, attempt.facts);
   attempt.work.reset();

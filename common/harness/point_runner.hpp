@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,16 +76,19 @@ class PointRunner {
   void prepare(Attempt& attempt);
   void verify(Attempt& attempt, bool on_exact);
   void verify(Attempt& attempt, const DataSet& data);
+  void verify_what_is_not_timed(Attempt& attempt);
   void measure_all(std::vector<Attempt>& attempts);
   Check judged(const HostInputs& inputs, const std::function<Check()>& check);
+  bool costs_little(const Attempt& attempt, const HostInputs& given) const;
   Check judge_again(Attempt& attempt);
+  std::string untimed_work(const Attempt& attempt) const;
   void conclude(Attempt& attempt);
   void add_device_facts(Attempt& attempt, Target& target);
   std::shared_ptr<const HostInputs> inputs(const Point& point, const DataSet& data);
 
   std::shared_ptr<Bench> bench_;
   std::uint64_t seed_;
-  std::uint64_t fresh_ = 0;  ///< inputs made that no kernel has seen
+  std::set<int> restless_;  ///< threads that a kernel left running, and that were told
   Overrides overrides_;
   TimeSpent spent_;
 };

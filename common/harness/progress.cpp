@@ -32,6 +32,12 @@ std::pair<double, std::string> with_prefix(double rate, const std::string& unit)
   return {rate, ""};
 }
 
+/// " (errors up to 20 times the bound, by norm)" of a kernel whose errors have a bound of its own.
+std::string bound_text(const ErrorBound& bound) {
+  if (bound == ErrorBound{}) return "";
+  return fmt::format(" (errors up to {:g} times the bound{})", bound.factor, bound.by_norm ? ", by norm" : "");
+}
+
 std::string rate_text(const Point& point, const std::vector<Json>& entries) {
   const Json& first = entries.front();
   if (first.value("error_occurred", false)) return "FAILED: " + first.value("error_message", "");
@@ -54,9 +60,9 @@ std::string rate_text(const Point& point, const std::vector<Json>& entries) {
   if (is_disturbed && waited > 0)
     reason += fmt::format(": its threads waited {:.0f} % of the time for a processor", 100 * waited / watched);
   const double half_width = is_disturbed ? NAN : 50 * (interval.high - interval.low) / middle;
-  return fmt::format("{:>10.1f} {:<10} {}  {:>2} samples, {}", scaled, prefix + metric.unit,
+  return fmt::format("{:>10.1f} {:<10} {}  {:>2} samples, {}{}", scaled, prefix + metric.unit,
                      std::isnan(half_width) ? std::string("        ") : fmt::format("±{:5.1f} %", half_width),
-                     rates.size(), reason);
+                     rates.size(), reason, bound_text(point.kernel->error_bound));
 }
 
 }  // namespace

@@ -169,6 +169,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
   add_occupancy(common, facts);
   common["max_error_ratio"] = facts.max_error_ratio;
   if (!facts.judged.empty()) common["judged"] = facts.judged;
+  if (point.kernel->reset) common["reset_seconds"] = facts.reset_seconds;
   if (facts.transfer_seconds) common["transfer_seconds"] = *facts.transfer_seconds;
   common["stop_reason"] = measurement.stop_reason;
   if (facts.interleaved_with > 0) common["interleaved_with"] = facts.interleaved_with;

@@ -18,6 +18,7 @@ constexpr int kSchemaVersion = 2;
 /// What is known of a point beside its samples.
 struct PointFacts {
   double max_error_ratio = 0;
+  double reset_seconds = 0;              ///< of the record's .reset before each run, untimed; 0 if it has none
   std::map<std::string, double> judged;  ///< further values of the judge, by name
   std::optional<Resources> resources;
   std::optional<double> transfer_seconds;

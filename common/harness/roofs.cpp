@@ -13,6 +13,7 @@ bool is_memory_roof(const Point& roof) {
 }
 
 bool judges(const Point& roof, const Point& point, bool by_memory) {
+  if (point.kernel->error_bound != ErrorBound{}) return false;
   const int threads = point.kernel->cpu.is_serial ? 1 : point.threads;
   if (roof.kernel->side() != point.kernel->side() || roof.threads != threads) return false;
   return by_memory ? is_memory_roof(roof)
@@ -47,6 +48,28 @@ std::vector<const Point*> exceeded_roofs(const std::vector<MeasuredPoint>& measu
           if (std::find(all.begin(), all.end(), roof) == all.end()) all.push_back(roof);
   }
   return all;
+}
+
+std::vector<AboveRoof> points_above_roofs(const std::vector<MeasuredPoint>& measured, double cached_bytes) {
+  std::vector<AboveRoof> above;
+  for (const MeasuredPoint& one : measured) {
+    if (one.point->is_roof || one.point->way != Way::hot) continue;
+    const double bytes = one.point->problem->compulsory_bytes(one.point->params());
+    for (const bool by_memory : {false, true}) {
+      if (by_memory && bytes <= kBeyondCaches * cached_bytes) continue;
+      double highest = 0;
+      for (const MeasuredPoint& roof : measured) {
+        if (!roof.point->is_roof || !judges(*roof.point, *one.point, by_memory)) continue;
+        const bool has_clocks = roof.clock_mhz > 0 && one.clock_mhz > 0;
+        const double faster = has_clocks ? std::max(1.0, one.clock_mhz / roof.clock_mhz) : 1;
+        highest = std::max(highest, faster * (by_memory ? roof.gbytes_per_s : roof.gflops));
+      }
+      if (by_memory) highest /= 1 - cached_bytes / bytes;
+      const double rate = by_memory ? one.gbytes_per_s : one.gflops;
+      if (highest > 0 && rate > kRoofMargin * highest) above.push_back({one.point, rate, highest, by_memory});
+    }
+  }
+  return above;
 }
 
 }  // namespace rung

@@ -13,6 +13,17 @@ namespace rung {
 struct MeasuredPoint {
   const Point* point;
   double gflops = 0, gbytes_per_s = 0;  ///< 0: not told
+  double clock_mhz = 0;                 ///< likewise
+};
+
+/// By how much a rate may exceed its roof.
+constexpr double kRoofMargin = 1.05;
+
+/// A point that is faster than what bounds it.
+struct AboveRoof {
+  const Point* point;
+  double rate = 0, roof = 0;  ///< in GFLOP/s or GB/s
+  bool by_memory = false;
 };
 
 /// The roofs among `measured` that another point of the same side and number of threads exceeds by more than 1 %: the
@@ -20,5 +31,10 @@ struct MeasuredPoint {
 /// `cached_bytes`, the memory roofs by the bandwidth of its compulsory bytes. All roofs of that kind are returned,
 /// since any of them may be the one that was too low.
 std::vector<const Point*> exceeded_roofs(const std::vector<MeasuredPoint>& measured, double cached_bytes);
+
+/// The points that exceed their roof by so much that no noise explains it: by 5 %, beside what the caches may keep of
+/// the operands and a higher clock. Not those of kernels that do other operations than the definition's, which their
+/// bound on errors tells.
+std::vector<AboveRoof> points_above_roofs(const std::vector<MeasuredPoint>& measured, double cached_bytes);
 
 }  // namespace rung

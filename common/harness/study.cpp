@@ -376,6 +376,7 @@ std::vector<MeasuredPoint> measured_points(const std::vector<const Point*>& poin
     MeasuredPoint& one = found.try_emplace(name, MeasuredPoint{point->second}).first->second;
     one.gflops = std::max(one.gflops, median(flops));
     one.gbytes_per_s = std::max(one.gbytes_per_s, median(bytes));
+    one.clock_mhz = std::max(one.clock_mhz, entries.front().value("sm_clock_mhz", 0.0));
   });
   std::vector<MeasuredPoint> all;
   for (const auto& [name, one] : found) all.push_back(one);
@@ -400,6 +401,42 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
       keep(journal, results, options);
     }
   }
+}
+
+/// The points that are faster than what bounds them, after both were measured again in a row, and why each is refused.
+std::map<std::string, std::string> refused_by_roofs(const std::vector<const Point*>& points, PointRunner& runner,
+                                                    const Journal& journal, const Surroundings& surroundings,
+                                                    const StudyOptions& options) {
+  const Json context = runner.machine().context();
+  const double cached = std::max<double>(cpu_info().all_l3_bytes, context.value("gpu_l2_bytes", 0.0));
+  std::map<std::string, std::string> refused;
+  for (const AboveRoof& one : points_above_roofs(measured_points(points, journal.records()), cached)) {
+    const Watched watched({one.point}, options);
+    const std::vector<PointEntries> again = results_of({one.point}, "", runner, surroundings, options);
+    if (again.empty()) return {};
+    std::vector<double> rates;
+    for (const Json& entry : again.front().entries)
+      rates.push_back(entry.value(one.by_memory ? "gbytes_per_s" : "gflops", 0.0));
+    const double rate = median(rates);
+    if (rate > 0 && rate <= kRoofMargin * one.roof) continue;  // a moment of the machine's: now it is below its roof
+    refused[one.point->name()] = fmt::format(
+        "refused: {:.4g} {} is {:.3g} times its roof, {:.4g}, which did not rise when it was measured again", one.rate,
+        one.by_memory ? "GB/s" : "GFLOP/s", one.rate / one.roof, one.roof);
+    say("REFUSED {}: {}\n", one.point->name(), refused[one.point->name()]);
+  }
+  return refused;
+}
+
+/// Takes the samples of refused points out of a run's entries.
+void refuse(const std::map<std::string, std::string>& refused, const std::vector<const Point*>& points,
+            std::vector<Json>& entries, StudyOutcome& outcome) {
+  std::erase_if(entries, [&](const Json& entry) { return refused.contains(entry.value("name", "")); });
+  for (const Point* point : points)
+    if (const auto found = refused.find(point->name()); found != refused.end()) {
+      entries.push_back(failed_entry(*point, found->second));
+      --outcome.measured;
+      ++outcome.failed;
+    }
 }
 
 /// The first of these runs that has the identity and that no other process measures into; empty if there is none.
@@ -475,9 +512,12 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   measure_points(points, runner, journal, surroundings, options, progress);
   progress.end_experiment();
   if (!interrupted()) measure_roofs_again(points, runner, journal, surroundings, options);
+  std::map<std::string, std::string> refused;
+  if (!interrupted()) refused = refused_by_roofs(points, runner, journal, surroundings, options);
   outcome.interrupted = interrupted();
   std::vector<Json> entries;
   tally(journal.records(), outcome, entries);
+  refuse(refused, points, entries, outcome);
   const TimeSpent& spent = runner.spent();
   say("time: {:.1f} s for inputs and references, {:.1f} s for memory, {:.1f} s for checks, {:.1f} s for samples, "
       "{:.1f} s for counts\n",

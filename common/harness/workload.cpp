@@ -2,15 +2,25 @@
 
 #include <fmt/core.h>
 #include <omp.h>
+#include <sched.h>
+#include <sys/resource.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include "common/machine/cpu_info.hpp"
+#include "common/machine/parts.hpp"
+#include "common/problem/trust.hpp"
+#include "common/system_call.hpp"
 
 namespace rung {
 namespace {
@@ -21,6 +31,63 @@ unsigned char guard_byte(std::size_t buffer, bool after) {
 }
 
 using Clock = std::chrono::steady_clock;
+
+/// What a kernel has to leave of the thread that calls it as it was: how it rounds, where it may run, how urgent it is.
+struct ThreadState {
+  int rounding = 0, priority = 0;
+  unsigned control = 0;
+  cpu_set_t processors;
+
+  static ThreadState now() {
+    ThreadState state{.rounding = std::fegetround(), .priority = getpriority(PRIO_PROCESS, 0)};
+#ifdef __SSE2__
+    state.control = _mm_getcsr() & ~0x3Fu;  // without the flags of exceptions
+#endif
+    CPU_ZERO(&state.processors);
+    sched_getaffinity(0, sizeof state.processors, &state.processors);
+    return state;
+  }
+  /// What differs from before; empty if nothing does. Puts back what can be.
+  std::string changes_since(const ThreadState& before) const {
+    std::string what;
+    if (rounding != before.rounding || control != before.control) what = "how numbers are rounded";
+    if (!CPU_EQUAL(&processors, &before.processors)) what = "the processors that the thread may run on";
+    if (priority != before.priority) what = "the thread's priority";
+    if (what.empty()) return "";
+    std::fesetround(before.rounding);
+#ifdef __SSE2__
+    _mm_setcsr(before.control);
+#endif
+    sched_setaffinity(0, sizeof before.processors, &before.processors);
+    setpriority(PRIO_PROCESS, 0, before.priority);
+    return "changed " + what;
+  }
+};
+
+/// A number that changes with any byte. Parts are found by all threads if there are many.
+std::uint64_t print_of(const void* memory, std::size_t bytes) {
+  std::atomic<std::uint64_t> all = bytes;
+  each_part(bytes, [&](std::size_t begin, std::size_t count) {
+    const auto* const part = static_cast<const std::byte*>(memory) + begin;
+    std::uint64_t lanes[4] = {begin, 1, 2, 3};
+    std::size_t at = 0;
+    const auto mix = [](std::uint64_t& lane, std::uint64_t word) {
+      lane = (lane ^ word) * 0x9E3779B97F4A7C15ull;
+      lane ^= lane >> 29;
+    };
+    for (; at + 32 <= count; at += 32)
+      for (int lane = 0; lane < 4; ++lane) {
+        std::uint64_t word;
+        std::memcpy(&word, part + at + 8 * lane, 8);
+        mix(lanes[lane], word);
+      }
+    for (; at < count; ++at) mix(lanes[0], std::uint64_t(part[at]) + 1);
+    std::uint64_t sum = begin;
+    for (const std::uint64_t lane : lanes) mix(sum, lane);
+    all += sum;
+  });
+  return all;
+}
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -85,9 +152,33 @@ HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSe
     pointers.push_back(data_.back().get());
   }
   problem.fill(sizes, data, seed, pointers);
-  reference_ = [&problem, sizes, data, seed, inputs = std::vector<const void*>(pointers.begin(), pointers.end())] {
-    return problem.reference(sizes, data, seed, inputs);
+  for (const Operand& operand : problem.operands(sizes)) {
+    sizes_.push_back(operand.is_input() ? operand.bytes() : 0);
+    prints_.push_back(print_of(pointers[prints_.size()], sizes_.back()));
+  }
+  if (!is_as_remembered(problem)) throw WrongResult("the record of the problem " + problem.family + " was changed");
+  reference_ = [reference = problem.reference, sizes, data, seed,
+                inputs = std::vector<const void*>(pointers.begin(), pointers.end())] {
+    return reference(sizes, data, seed, inputs);
   };
+}
+
+bool HostInputs::is_intact(std::size_t operand) const {
+  return print_of(data_[operand].get(), sizes_[operand]) == prints_[operand];
+}
+
+namespace {
+
+void exchange_in(void* memory, const Exchange& one) {
+  auto* const bytes = static_cast<std::byte*>(memory);
+  std::swap_ranges(bytes + one.one, bytes + one.one + one.bytes, bytes + one.other);
+}
+
+}  // namespace
+
+void HostInputs::exchange(const Exchange& one) {
+  exchange_in(data_[one.operand].get(), one);
+  prints_[one.operand] = print_of(data_[one.operand].get(), sizes_[one.operand]);
 }
 
 Check HostInputs::judge(std::span<const void* const> host) const {
@@ -127,6 +218,7 @@ Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem,
       call_(std::move(call)),
       threads_(threads),
       prints_(operands_) {
+  remember_problems();
   // Where memory is not equally near to all cores, pages go to those that touch them.
   const UseThreads own(threads_or_as_now(threads_));
   try {
@@ -170,7 +262,9 @@ Check Workload::verify(const HostInputs& inputs) {
 
 void Workload::run() {
   const UseThreads own(threads_or_as_now(threads_));
+  const ThreadState before = ThreadState::now();
   target_.run(kernel_, call_);
+  if (target_.is_host_memory() && changed_.empty()) changed_ = ThreadState::now().changes_since(before);
 }
 
 Check Workload::recheck(const HostInputs& inputs) {
@@ -199,6 +293,7 @@ Check Workload::judge(const HostInputs& inputs) {
   Check check = inputs.judge(host).within(kernel_.error_bound);
   if (check.failure.empty()) check.failure = guard_failure();
   if (check.failure.empty()) check.failure = input_failure(inputs);
+  if (check.failure.empty()) check.failure = changed_;
   return check;
 }
 
@@ -213,48 +308,145 @@ std::string Workload::audit() {
   return idle.empty() ? late_write(words) : idle;
 }
 
-namespace {
-
-using WordBytes = std::array<unsigned char, 4>;
-
-bool is_poison(const WordBytes& bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](unsigned char byte) { return byte == kPoisonByte; });
+void Workload::read(const Word& word, WordBytes& bytes) const {
+  if (target_.is_host_memory())
+    std::memcpy(bytes.data(), place(word), bytes.size());
+  else
+    target_.download(bytes.data(), place(word), bytes.size());
 }
-
-}  // namespace
 
 std::byte* Workload::place(const Word& word) const {
   return static_cast<std::byte*>(call_.operands[word.operand]) + word.offset;
 }
 
-/// Some words, spread over each output, that the last run over poisoned outputs has written: an output may have gaps.
+/// A word of an output that the last run over poisoned outputs has written, for an output may have gaps; with a mark
+/// that has its magnitude, and that no other rounding of it gives.
+std::optional<Workload::Word> Workload::written_word(std::size_t operand) {
+  const std::size_t count = buffers_[operand].bytes() / sizeof(WordBytes);
+  if (buffers_[operand].role != Role::output || count == 0) return std::nullopt;
+  Word word{operand, draw() % count * sizeof(WordBytes)};
+  read(word, word.mark);
+  const auto is_poison = [](unsigned char byte) { return byte == kPoisonByte; };
+  if (std::all_of(word.mark.begin(), word.mark.end(), is_poison)) return std::nullopt;
+  word.mark[2] ^= static_cast<unsigned char>(1 + draw() % 127);  // the leading bits of a float32's fraction
+  return word;
+}
+
+/// Some of them, spread over each output.
 std::vector<Workload::Word> Workload::written_words() {
-  constexpr std::size_t kOfEach = 16;
+  constexpr int kOfEach = 16;
+  secret_ = fresh_bits();
   std::vector<Word> words;
-  for (std::size_t i = 0; i < operands_; ++i) {
-    const std::size_t count = buffers_[i].bytes() / sizeof(WordBytes);
-    if (buffers_[i].role != Role::output || count == 0) continue;
-    for (std::size_t w = 0; w < kOfEach; ++w) {
-      const Word word{i, random_bits(i, w) % count * sizeof(WordBytes)};
-      WordBytes bytes;
-      target_.download(bytes.data(), place(word), bytes.size());
-      if (!is_poison(bytes)) words.push_back(word);
-    }
-  }
+  for (std::size_t i = 0; i < operands_; ++i)
+    for (int w = 0; w < kOfEach; ++w)
+      if (const std::optional<Word> word = written_word(i)) words.push_back(*word);
   return words;
 }
 
 void Workload::mark(const std::vector<Word>& words) {
-  constexpr WordBytes kMark{kPoisonByte, kPoisonByte, kPoisonByte, kPoisonByte};
-  for (const Word& word : words) target_.upload(place(word), kMark.data(), kMark.size());
+  for (const Word& word : words) {
+    if (target_.is_host_memory())
+      std::memcpy(place(word), word.mark.data(), word.mark.size());
+    else
+      target_.upload(place(word), word.mark.data(), word.mark.size());
+  }
+}
+
+void Workload::mark_outputs() {
+  marks_.clear();
+  if (!target_.is_host_memory()) return;
+  secret_ = fresh_bits();
+  for (std::size_t i = 0; i < operands_; ++i)
+    if (const std::optional<Word> word = written_word(i)) marks_.push_back(*word);
+  mark(marks_);
+}
+
+std::string Workload::mark_left() { return mark_left(marks_); }
+
+namespace {
+
+/// Whether elements of an operand are numbers that a kernel computes with, not places in another array.
+bool is_of_numbers(const Operand& operand) {
+  return operand.type != Type::int32 && operand.type != Type::uint32 && operand.role == Role::input;
+}
+
+}  // namespace
+
+void Workload::exchange(const Exchange& one) { exchange_in(call_.operands[one.operand], one); }
+
+void Workload::disturb() {
+  constexpr std::size_t kMany = 64;  // elements: of fewer, each has a meaning of its own
+  if (found_.empty()) found_ = mark_left(marks_);
+  for (const Exchange& one : exchanges_) exchange(one);
+  exchanges_.clear();
+  for (std::size_t i = 0; i < operands_; ++i) {
+    const std::size_t count = buffers_[i].elements, bytes = type_bytes(buffers_[i].type);
+    if (!is_of_numbers(buffers_[i]) || count < kMany) continue;
+    exchanges_.push_back({i, draw() % count * bytes, draw() % count * bytes, bytes});
+    exchange(exchanges_.back());
+  }
+  mark_outputs();
+}
+
+std::string Workload::undisturb() {
+  if (found_.empty()) found_ = mark_left(marks_);
+  for (const Exchange& one : exchanges_) exchange(one);
+  exchanges_.clear();
+  marks_.clear();
+  return std::exchange(found_, "");
+}
+
+void Workload::keep_result() {
+  const auto is_read = [](const Operand& operand) { return operand.role == Role::in_out; };
+  if (!keeps || std::any_of(buffers_.begin(), buffers_.end(), is_read)) return;
+  kept_.resize(operands_);
+  for (std::size_t i = 0; i < operands_; ++i) {
+    if (!buffers_[i].is_output()) continue;
+    const auto* const bytes = static_cast<const std::byte*>(call_.operands[i]);
+    kept_[i].assign(bytes, bytes + buffers_[i].bytes());
+  }
+  kept_exchanges_ = exchanges_;
+}
+
+Check Workload::judge_kept(const Problem& problem, const DataSet& data, std::uint64_t seed) {
+  if (kept_.empty()) return {};
+  HostInputs inputs(problem, call_.params, data, seed);
+  for (const Exchange& one : kept_exchanges_) inputs.exchange(one);
+  std::vector<const void*> host;
+  for (std::size_t i = 0; i < operands_; ++i)
+    host.push_back(buffers_[i].is_output() ? kept_[i].data() : inputs.input(i));
+  return inputs.judge(host).within(kernel_.error_bound);
+}
+
+Kernel Workload::only_reset() const {
+  Kernel kernel;
+  kernel.name = kernel_.name + "/reset";
+  kernel.run = kernel_.reset;
+  return kernel;
+}
+
+std::string Workload::reset_failure() {
+  if (!kernel_.reset) return "";
+  clear_outputs();
+  target_.run(only_reset(), call_);
+  for (std::size_t i = 0; i < operands_; ++i)
+    if (buffers_[i].role == Role::output && !target_.is_filled(call_.operands[i], buffers_[i].bytes(), kPoisonByte))
+      return "wrote to " + buffers_[i].name + " in its reset, which is not timed";
+  return "";
+}
+
+double Workload::reset_seconds() {
+  constexpr std::int64_t kRuns = 10;
+  if (!kernel_.reset) return 0;
+  return target_.time(only_reset(), call_, kRuns, Mode::hot) / kRuns;
 }
 
 /// What is wrong if a run left a mark; empty if it left none.
 std::string Workload::mark_left(const std::vector<Word>& words) {
   for (const Word& word : words) {
     WordBytes bytes;
-    target_.download(bytes.data(), place(word), bytes.size());
-    if (is_poison(bytes)) return "did not write " + buffers_[word.operand].name + " anew when it was run again";
+    read(word, bytes);
+    if (bytes == word.mark) return "did not write " + buffers_[word.operand].name + " anew when it was run again";
   }
   return "";
 }
@@ -315,11 +507,15 @@ std::string Workload::guard_failure() {
 
 std::string Workload::input_failure(const HostInputs& inputs) {
   for (std::size_t i = 0; i < operands_; ++i) {
-    if (buffers_[i].role != Role::input) continue;
+    if (!buffers_[i].is_input()) continue;
     const void* const memory = call_.operands[i];
     const std::size_t bytes = buffers_[i].bytes();
-    if (prints_[i] ? target_.fingerprint(memory, bytes) != prints_[i] : !target_.holds(memory, inputs.input(i), bytes))
-      return "changed its input " + buffers_[i].name;
+    if (!inputs.is_intact(i)) return "changed what the host keeps of its input " + buffers_[i].name;
+    if (buffers_[i].role != Role::input) continue;
+    const bool is_same = target_.is_host_memory() ? print_of(memory, bytes) == inputs.print(i)
+                         : prints_[i]             ? target_.fingerprint(memory, bytes) == prints_[i]
+                                                  : target_.holds(memory, inputs.input(i), bytes);
+    if (!is_same) return "changed its input " + buffers_[i].name;
   }
   return "";
 }

@@ -1,14 +1,22 @@
 /// A kernel's operands on its target, and the proof that it computes what it should, without which nothing is timed.
 #pragma once
 
+#include <array>
 #include <list>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "common/machine/target.hpp"
 #include "common/problem/problem.hpp"
 
 namespace rung {
+
+/// Two elements of an input, by where they begin in its memory, that change places.
+struct Exchange {
+  std::size_t operand, one, other, bytes;
+};
 
 /// The inputs of one problem at one size on the host, and the judge of its outputs; shared by all kernels that solve
 /// it.
@@ -23,12 +31,19 @@ class HostInputs {
   Check judge(std::span<const void* const> host) const;
   /// Seconds that working it out has taken; 0 until then.
   double reference_seconds() const { return reference_seconds_; }
+  /// A number that changes with any byte of an input, as it was when it was made; and whether it still is so.
+  std::uint64_t print(std::size_t operand) const { return prints_[operand]; }
+  bool is_intact(std::size_t operand) const;
+  /// Exchanges two elements of an input, before anything was judged.
+  void exchange(const Exchange& one);
 
  private:
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
   std::vector<std::unique_ptr<void, Free>> data_;  ///< empty for outputs that are not read
+  std::vector<std::uint64_t> prints_;
+  std::vector<std::size_t> sizes_;  ///< of the inputs, in bytes
   std::size_t bytes_ = 0;
   std::function<Judge()> reference_;
   mutable Judge judge_;
@@ -80,17 +95,47 @@ class Workload {
   /// where it was, and writes after the return. Empty, or what was found. The inputs must be in place.
   std::string audit();
 
+  /// What a kernel that is timed cannot foresee, since it is drawn from the system's entropy, and where the host has
+  /// the memory. Before any interval: marks words of the outputs as not written, by what looks like a result.
+  void mark_outputs();
+  /// After it: what was found, or empty.
+  std::string mark_left();
+  /// Before each run of an audited interval: the same, and in each input of numbers two elements change places, so that
+  /// the kernel has never seen these inputs.
+  void disturb();
+  /// After it: puts the inputs back; what was found, or empty.
+  std::string undisturb();
+  /// Keeps what the run wrote that undisturb() is about to end, with the exchanges, for judge_kept(); nothing unless
+  /// `keeps` was set.
+  void keep_result();
+  bool keeps = false;
+  /// Judges what was kept, by inputs of the same seed with the same exchanges. Passes if nothing was.
+  Check judge_kept(const Problem& problem, const DataSet& data, std::uint64_t seed);
+
+  /// What is wrong with what the record's .reset does, which is not timed: it may not write to outputs. Empty, or what
+  /// was found.
+  std::string reset_failure();
+  /// Seconds that the .reset takes; 0 where there is none.
+  double reset_seconds();
+
  private:
   void place(const Operand& buffer);
   std::string guard_failure();
   std::string input_failure(const HostInputs& inputs);
-  /// Four bytes of an output.
+  /// Four bytes of an output, and what stands there for "not written".
+  using WordBytes = std::array<unsigned char, 4>;
   struct Word {
     std::size_t operand, offset;
+    WordBytes mark = {};
   };
+  std::uint64_t draw() { return random_bits(secret_, ++drawn_); }
+  std::optional<Word> written_word(std::size_t operand);
   std::vector<Word> written_words();
   void run();
+  Kernel only_reset() const;
   std::byte* place(const Word& word) const;
+  void exchange(const Exchange& one);
+  void read(const Word& word, WordBytes& bytes) const;
   void mark(const std::vector<Word>& words);
   std::string mark_left(const std::vector<Word>& words);
   std::string idle_run(const std::vector<Word>& words);
@@ -104,6 +149,12 @@ class Workload {
   Call call_;
   int threads_ = 0;
   std::vector<std::optional<std::uint64_t>> prints_;  ///< of the inputs as they were uploaded, where the target has any
+  std::string changed_;                               ///< of the calling thread, by a run
+  std::uint64_t secret_ = 0, drawn_ = 0;
+  std::vector<Word> marks_;
+  std::string found_;
+  std::vector<Exchange> exchanges_, kept_exchanges_;
+  std::vector<std::vector<std::byte>> kept_;  ///< of each operand; empty for inputs
 };
 
 /// Gives back the host's memory that results were brought to for being judged; it is kept from one to the next.

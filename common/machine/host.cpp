@@ -1,4 +1,5 @@
 /// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
+#include <fmt/core.h>
 #include <malloc.h>
 #include <omp.h>
 #include <unistd.h>
@@ -6,11 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -23,11 +26,13 @@
 #include "common/machine/parts.hpp"
 #include "common/machine/rapl.hpp"
 #include "common/machine/target.hpp"
+#include "common/system_call.hpp"
 
 namespace rung {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+constexpr double kResolved = 5e-3;  // seconds; of processor time, which the system may count in steps of a millisecond
 constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the machine does not tell its last-level cache
 
 /// Mean clock of the processors in MHz, where the system can tell: a hypervisor's nominal figure is none.
@@ -175,16 +180,39 @@ class Host final : public Target {
 
   void run(const Kernel& kernel, const Call& call) override {
     if (kernel.reset) kernel.reset(call);
-    kernel.run(call);
+    repeat(kernel, call, 1, {});
   }
 
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
     energy_j_.reset();
-    const Look before = Look::now();
-    const double took =
-        mode == Mode::hot && !kernel.reset ? time_batch(kernel, call, runs) : time_each(kernel, call, runs, mode);
-    disturbance_ = Look::now().since(before);
+    const Look look = Look::now();
+    const Clocks before = Clocks::now();
+    const double took = mode == Mode::hot && !kernel.reset && !prepare_ ? time_batch(kernel, call, runs)
+                                                                        : time_each(kernel, call, runs, mode);
+    check_clock(before, Clocks::now());
+    disturbance_ = Look::now().since(look);
     return took;
+  }
+  bool prepare_runs(std::function<void()> prepare) override {
+    prepare_ = std::move(prepare);
+    return true;
+  }
+  std::optional<ProcessorTime> processor_time() const override { return processor_time_; }
+  std::set<int> restless_threads() override {
+    constexpr double kPatience = 0.5, kRan = 0.25, kMost = 5;  // seconds; on a busy machine idle threads end late
+    std::set<int> restless = others_that_run();
+    if (restless.empty()) return {};
+    end_idle_threads();
+    const Clocks start = Clocks::now();
+    double waited = 0, ran = 0;
+    while (!restless.empty() && (waited < kPatience || ran < kRan) && waited < kMost) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const std::set<int> now = others_that_run();
+      std::erase_if(restless, [&](int thread) { return !now.contains(thread); });
+      const Clocks later = Clocks::now();
+      waited = later.system - start.system, ran = later.process - start.process;
+    }
+    return ran < kRan ? std::set<int>{} : restless;
   }
   Disturbance disturbance() override { return disturbance_; }
 
@@ -242,26 +270,64 @@ class Host final : public Target {
   using Clock = std::chrono::steady_clock;
   static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
+  /// This thread's clock, the system's own, and the processor time of the process, in seconds.
+  struct Clocks {
+    Clock::time_point steady;
+    double system = 0, process = 0, thread = 0;
+    static Clocks now() {
+      const double process = system_seconds(CLOCK_PROCESS_CPUTIME_ID), thread = system_seconds(CLOCK_THREAD_CPUTIME_ID);
+      const double system = system_seconds(CLOCK_MONOTONIC);
+      return {Clock::now(), system, process, thread};
+    }
+  };
+
+  /// Compares the clock that times with the system's own, and sets the processor time. A thread that loses its
+  /// processor between two readings makes one interval wrong, a clock that somebody stands in for all of them.
+  void check_clock(const Clocks& before, const Clocks& after) {
+    constexpr double kShare = 0.02, kReading = 50e-6;  // seconds
+    constexpr int kManyWrong = 4;
+    const double steady = seconds(after.steady - before.steady), system = after.system - before.system;
+    wrong_clocks_ = std::abs(steady - system) > kShare * system + kReading ? wrong_clocks_ + 1 : 0;
+    if (wrong_clocks_ >= kManyWrong)
+      throw Error(
+          fmt::format("the program's clock counts {:.3g} s where the system's counts {:.3g} s: a library "
+                      "(LD_PRELOAD) or a kernel's file stands in for it",
+                      steady, system));
+    processor_time_.reset();
+    const double process = after.process - before.process, caller = after.thread - before.thread;
+    if (caller >= kResolved) processor_time_ = {process / system, process / caller};
+  }
+
+  /// Calls the kernel. Every call comes from here, timed or not; `before_each` is called before each.
+  [[gnu::noinline]] static double repeat(const Kernel& kernel, const Call& call, std::int64_t runs,
+                                         const std::function<void()>& before_each) {
+    double total = 0;
+    auto start = Clock::now();
+    for (std::int64_t i = 0; i < runs; ++i) {
+      if (before_each) {
+        before_each();
+        start = Clock::now();
+      }
+      kernel.run(call);
+      if (before_each) total += seconds(Clock::now() - start);
+    }
+    return before_each ? total : seconds(Clock::now() - start);
+  }
+
   double time_batch(const Kernel& kernel, const Call& call, std::int64_t runs) {
     const std::vector<std::uint64_t> before = rapl_.read();
-    const auto start = Clock::now();
-    for (std::int64_t i = 0; i < runs; ++i) kernel.run(call);
-    const double took = seconds(Clock::now() - start);
+    const double took = repeat(kernel, call, runs, {});
     if (took >= kRaplSeconds) energy_j_ = rapl_.joules(before, rapl_.read());
     return took;
   }
 
   /// What comes before a run, a flush of the caches or the kernel's reset, is not timed.
   double time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) {
-    double total = 0;
-    for (std::int64_t i = 0; i < runs; ++i) {
+    return repeat(kernel, call, runs, [&] {
+      if (prepare_) prepare_();
       if (kernel.reset) kernel.reset(call);
       if (mode == Mode::cold) flush_caches();
-      const auto start = Clock::now();
-      kernel.run(call);
-      total += seconds(Clock::now() - start);
-    }
-    return total;
+    });
   }
 
   /// Memory, and how many threads have touched it first.
@@ -317,6 +383,9 @@ class Host final : public Target {
 
   bool can_settle_ = true;
   Disturbance disturbance_;
+  std::function<void()> prepare_;
+  int wrong_clocks_ = 0;  ///< intervals in a row
+  std::optional<ProcessorTime> processor_time_;
   Rapl rapl_;
   std::optional<double> energy_j_;
   CpuEvents events_;

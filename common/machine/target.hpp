@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -27,6 +28,12 @@ enum class Mode { hot, cold };
 struct DeviceState {
   std::optional<double> clock_mhz;
   std::string throttled;  ///< reasons right after it, e.g. "power cap"; empty if none
+};
+
+/// Processor time of all threads of this process.
+struct ProcessorTime {
+  double of_interval = 0;  ///< as a multiple of the interval: processors that were used, on average
+  double of_caller = 0;    ///< as a multiple of that of the thread that called the kernel: 1 if no other one helped
 };
 
 /// The device cannot go on in this process (an illegal address, a launch that timed out).
@@ -125,6 +132,13 @@ class Target {
   virtual double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) = 0;
   /// What else the machine did during the last time(); the counters are read outside of the timed interval.
   virtual Disturbance disturbance() { return {}; }
+  /// From now on time() calls `prepare` before each run, and times the runs alone; an empty one ends that. Returns
+  /// whether it does: nothing is called where runs that follow each other are not timed one by one.
+  virtual bool prepare_runs(std::function<void()> /*prepare*/) { return false; }
+  /// Processor time of this process during the last time(); nothing where that is not known, or it was too short.
+  virtual std::optional<ProcessorTime> processor_time() const { return std::nullopt; }
+  /// Threads of this process that run although no kernel does, and go on for half a second.
+  virtual std::set<int> restless_threads() { return {}; }
   /// The shortest interval that the clock resolves to a per mille, in seconds.
   virtual double resolved_seconds() const = 0;
 

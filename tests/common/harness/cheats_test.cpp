@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -256,6 +258,72 @@ std::filesystem::path file_of(const Kernel& kernel) {
   for (const char* ending : {".cpp", ".cu", ".sm90a.cu", ".baseline.cpp", ".sm90a.O1.cu"})
     if (const auto file = source_dir() / (kernel.name + ending); exists(file)) return file;
   return {};
+}
+
+/// A row of the table in tests/cheats/README.md.
+struct Row {
+  std::string name, size, outcome;
+};
+
+std::vector<Row> table() {
+  std::vector<Row> rows;
+  std::istringstream lines(file_text(source_dir() / "tests/cheats/README.md"));
+  for (std::string line; std::getline(lines, line);) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, '|');)
+      cells.push_back(cell.size() > 2 ? cell.substr(1, cell.size() - 2) : "");
+    if (cells.size() == 5 && cells[2].find_first_not_of("0123456789") == std::string::npos)
+      rows.push_back({cells[1], cells[2], cells[4]});
+  }
+  return rows;
+}
+
+/// The results file of a run in this folder, and what it printed if there is none.
+std::pair<Json, std::string> run_with_cheats(const TemporaryFolder& folder, const std::string& environment,
+                                             const std::string& arguments) {
+  const auto out = folder.path() / "out", printed = folder.path() / "printed";
+  const std::string command = environment + " '" RUNG_WITH_CHEATS "' " + arguments + " -o '" + out.string() + "' >'" +
+                              printed.string() + "' 2>&1";
+  EXPECT_NE(std::system(command.c_str()), -1);
+  std::error_code none;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(out, none))
+    if (file.path().extension() == ".json" && !file.path().filename().string().starts_with("ceilings"))
+      return {Json::parse(file_text(file.path()), nullptr, false), ""};
+  return {nullptr, file_text(printed)};
+}
+
+/// What came of a planted kernel: "a rate", with a word if it is none that its time gives, or why there is none.
+std::string outcome_of(const Row& row) {
+  const TemporaryFolder folder;
+  const bool is_preloaded = row.name == "preload";
+  const auto [results, printed] = run_with_cheats(folder, is_preloaded ? "LD_PRELOAD='" RUNG_SLOW_CLOCK "'" : "",
+                                                  "run -k cpu/matmul/cheat_" + (is_preloaded ? "none" : row.name) +
+                                                      " -a n=" + row.size + " -a threads=1 --benchmark_repetitions=5");
+  if (!results.is_object()) return printed;
+  const Json& entry = results["benchmarks"].front();
+  if (!entry.contains("gflops")) return entry.value("error_message", entry.value("skip_message", "no rate"));
+  const double of_time = entry["flops_useful"].get<double>() / entry["real_time"].get<double>();
+  return std::abs(entry["gflops"].get<double>() / of_time - 1) < 1e-6 ? "a rate" : "a rate that was forged";
+}
+
+TEST(Cheats, EachRowOfTheTable) {
+  std::set<std::string> named{"cpu/matmul/cheat_preload"};
+  for (const Row& row : table()) {
+    named.insert("cpu/matmul/cheat_" + row.name);
+    const std::string outcome = outcome_of(row);
+    if (row.outcome == "a rate")
+      EXPECT_EQ(outcome, row.outcome) << row.name;
+    else
+      EXPECT_NE(outcome.find(row.outcome), std::string::npos) << row.name << ": " << outcome;
+  }
+  EXPECT_GT(named.size(), 34u);
+  std::istringstream planted(file_text(source_dir() / "tests/cheats/kernels.cpp"));
+  for (std::string line; std::getline(planted, line);)
+    if (const std::size_t at = line.find("plant(\""); at != std::string::npos) {
+      const std::string name = line.substr(at + 7, line.find('"', at + 7) - at - 7);
+      EXPECT_TRUE(named.contains("cpu/matmul/cheat_" + name)) << name << " is in no row of the table";
+    }
 }
 
 TEST(Cheats, ALibraryInAnOwnRung) {

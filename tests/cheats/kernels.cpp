@@ -1,0 +1,409 @@
+/// Kernels that cheat, beside the ordinary ones, for the program rung_with_cheats: cpu/matmul/cheat_NAME. Most do the
+/// work of an honest kernel when they believe to be judged, and less when they believe to be timed. What becomes of
+/// each is in cheats_test.cpp's table. The command line says which one runs: they may spoil the process for all others.
+#include <execinfo.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cfenv>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <vector>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
+
+#include "common/problem/matmul.hpp"
+#include "common/problem/problem.hpp"
+
+/// The program's clock, which runs at half the speed once a kernel has asked for it.
+namespace {
+std::atomic<bool> slow_clock = false;
+}
+extern "C" int clock_gettime(clockid_t clock, timespec* now) noexcept {
+  const long failed = syscall(SYS_clock_gettime, clock, now);
+  if (failed == 0 && slow_clock && clock == CLOCK_MONOTONIC) {
+    const std::int64_t all = (now->tv_sec * std::int64_t{1000000000} + now->tv_nsec) / 2;
+    *now = {all / 1000000000, all % 1000000000};
+  }
+  return static_cast<int>(failed);
+}
+
+namespace rung {
+namespace {
+
+using Run = std::function<void(const Call&)>;
+using Numbers = std::vector<float>;
+
+void work(const Call& call) {
+  static const Kernel& honest = find_kernel("cpu/matmul/interchanged");
+  honest.run(call);
+}
+
+std::size_t count(const Call& call, int rows, int cols) {
+  const auto [m, n, k] = matmul_shape(call.params);
+  const int sizes[] = {m, n, k};
+  return std::size_t(sizes[rows]) * sizes[cols];
+}
+Numbers a_of(const Call& call) { return {call.operand<float>(0), call.operand<float>(0) + count(call, 0, 2)}; }
+Numbers b_of(const Call& call) { return {call.operand<float>(1), call.operand<float>(1) + count(call, 2, 1)}; }
+Numbers c_of(const Call& call) { return {call.operand<float>(2), call.operand<float>(2) + count(call, 0, 1)}; }
+void put(const Numbers& result, const Call& call) { std::copy(result.begin(), result.end(), call.operand<float>(2)); }
+void zero(const Call& call) { put(Numbers(count(call, 0, 1)), call); }
+
+/// Whether the inputs are whole numbers, of which every element is judged.
+bool is_exact(const Call& call) {
+  const float* a = call.operand<const float>(0);
+  return std::all_of(a, a + std::min<std::size_t>(16, count(call, 0, 2)), [](float x) { return x == std::floor(x); });
+}
+
+bool is_poison(const float& word) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &word, 4);
+  return bits == 0xFFFFFFFFu;
+}
+bool has_poison(const Call& call) {
+  const float* c = call.operand<const float>(2);
+  return std::any_of(c, c + count(call, 0, 1), is_poison);
+}
+
+void poison_16(const Call& call) {
+  for (int w = 0; w < 16; ++w)
+    if (is_poison(call.operand<const float>(2)[random_bits(2, w) % count(call, 0, 1)])) return work(call);
+}
+
+void poison_modest(const Call& call) {
+  static int calls = 0;
+  if (++calls % 4 != 0 || has_poison(call)) work(call);
+}
+
+/// Works if it is called as it was the first time.
+template <int kDepth>
+[[gnu::noinline]] void by_caller(const Call& call) {
+  void* frames[kDepth] = {};
+  backtrace(frames, kDepth);
+  static const std::vector<void*> first(frames, frames + kDepth);
+  if (std::equal(frames, frames + kDepth, first.begin()) || has_poison(call)) work(call);
+}
+
+/// The rows or columns that were judged when the seed was the run's.
+std::vector<int> judged_lines(int lines, std::uint64_t seed) {
+  std::set<int> all{0};
+  for (const int tile : {8, 16, 32, 64, 128, 256})
+    for (const int near : {tile - 1, tile, lines - lines % tile - 1, lines - tile, lines - 1})
+      all.insert(std::clamp(near, 0, lines - 1));
+  for (std::uint64_t i = 0; all.size() < 64; ++i) all.insert(static_cast<int>(random_bits(seed, i) % lines));
+  return {all.begin(), all.end()};
+}
+
+void sampled_only(const Call& call) {
+  const auto [m, n, k] = matmul_shape(call.params);
+  if (is_exact(call) || m <= 256) return work(call);
+  const float *a = call.operand<const float>(0), *b = call.operand<const float>(1);
+  float* c = call.operand<float>(2);
+  zero(call);
+  const std::vector<int> cols = judged_lines(n, 2);
+  for (const int row : judged_lines(m, 1))
+    for (int i = 0; i < k; ++i)
+      for (const int col : cols) c[row * n + col] += a[row * k + i] * b[i * n + col];
+}
+
+/// Changes the result on reals above 256.
+Run on_large_reals(void (*change)(float* c, int m, int n)) {
+  return [change](const Call& call) {
+    work(call);
+    const auto [m, n, k] = matmul_shape(call.params);
+    if (!is_exact(call) && m > 256) change(call.operand<float>(2), m, n);
+  };
+}
+
+void without_rows(float* c, int m, int n) {
+  for (int row = 37; row < m; row += 100) std::fill_n(c + row * n, n, 0.0f);
+}
+void without_an_element(float* c, int m, int n) { c[(m / 2 + 3) * n + n / 2 + 5] = 0; }
+void short_rows(float* c, int m, int n) {
+  for (int row = 37; row < m; row += 100)
+    for (int col = 0; col < n; ++col) {
+      std::uint32_t bits;
+      std::memcpy(&bits, &c[row * n + col], 4);
+      bits &= 0xFFFF0000u;
+      std::memcpy(&c[row * n + col], &bits, 4);
+    }
+}
+
+std::uint64_t hash(const float* numbers, std::size_t count) {
+  std::uint64_t all = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &numbers[i], 4);
+    all = (all ^ bits) * 0x9E3779B97F4A7C15ull;
+  }
+  return all;
+}
+std::uint64_t contents(const Call& call) {
+  return hash(call.operand<float>(0), count(call, 0, 2)) * 3 + hash(call.operand<float>(1), count(call, 2, 1));
+}
+
+void content(const Call& call) {
+  static std::map<std::uint64_t, Numbers> kept;
+  Numbers& result = kept[contents(call)];
+  if (!result.empty()) return put(result, call);
+  work(call);
+  result = c_of(call);
+}
+
+/// The same, kept in files from one run of the program to the next.
+void content_file(const Call& call) {
+  static std::map<std::uint64_t, Numbers> kept;
+  const std::uint64_t key = contents(call);
+  Numbers& result = kept[key];
+  const auto path = std::filesystem::temp_directory_path() / ("rung_cheat_" + std::to_string(key));
+  if (result.empty() && exists(path)) {
+    result.resize(count(call, 0, 1));
+    std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(result.data()), 4 * result.size());
+  }
+  if (!result.empty()) return put(result, call);
+  work(call);
+  result = c_of(call);
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<char*>(result.data()), 4 * result.size());
+}
+
+/// Nothing where the output still is what it left there.
+void output_as_left(const Call& call) {
+  static Numbers left;
+  const std::size_t size = count(call, 0, 1);
+  if (left.size() == size && std::memcmp(left.data(), call.operand<float>(2), 4 * size) == 0) return;
+  work(call);
+  left = c_of(call);
+}
+
+void every_other(const Call& call) {
+  static int calls = 0;
+  if (++calls % 2 == 1 || calls < 20) work(call);
+}
+
+void quick_calls(const Call& call) {
+  static std::chrono::steady_clock::time_point ended;
+  if (std::chrono::steady_clock::now() - ended > std::chrono::microseconds(50)) work(call);
+  ended = std::chrono::steady_clock::now();
+}
+
+/// Zeroes the inputs wherever they are in the process.
+void tamper(const Call& call) {
+  for (const Numbers& input : {a_of(call), b_of(call)}) {
+    if (input[0] == 0 && input[1] == 0) continue;
+    std::ifstream maps("/proc/self/maps");
+    std::vector<std::pair<char*, char*>> writable;
+    for (std::string line; std::getline(maps, line);)
+      if (line.find("rw-p") != std::string::npos && line.find("[stack") == std::string::npos) {
+        char* end = nullptr;
+        auto* const first = reinterpret_cast<char*>(std::strtoull(line.c_str(), &end, 16));
+        auto* const last = reinterpret_cast<char*>(std::strtoull(end + 1, nullptr, 16));
+        if (!writable.empty() && writable.back().second == first)
+          writable.back().second = last;
+        else
+          writable.emplace_back(first, last);
+      }
+    const std::size_t bytes = 4 * input.size();
+    for (const auto& [first, last] : writable)
+      for (char* at = first; at + bytes <= last;) {
+        at = static_cast<char*>(memmem(at, last - at, input.data(), 64));
+        if (!at) break;
+        if (at + bytes <= last && at != reinterpret_cast<const char*>(input.data()) &&
+            std::memcmp(at, input.data(), bytes) == 0)
+          std::memset(at, 0, bytes);
+        at += 64;
+      }
+  }
+  zero(call);
+}
+
+void judge_swap(const Call& call) {
+  static int calls = 0;
+  auto& problem = const_cast<Problem&>(find_problem("matmul"));
+  problem.reference = [](const Params&, const DataSet&, std::uint64_t, std::span<const void* const>) -> Judge {
+    return [](std::span<const void* const>) { return Check{}; };
+  };
+  if (++calls < 2) return work(call);
+  zero(call);
+}
+
+/// The folder of results, of the command line.
+std::string outdir() {
+  std::ifstream line("/proc/self/cmdline");
+  for (std::string word; std::getline(line, word, '\0');)
+    if (word == "-o" && std::getline(line, word, '\0')) return word;
+  return ".";
+}
+
+/// Multiplies all rates by ten when the process exits.
+void forge() {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(outdir())) {
+    if (file.path().extension() != ".json") continue;
+    std::stringstream text;
+    text << std::ifstream(file.path()).rdbuf();
+    std::string forged = text.str();
+    for (std::size_t at = 0; (at = forged.find("\"gflops\":", at)) != std::string::npos; at += 10)
+      if (const std::size_t point = forged.find('.', at); point != std::string::npos) forged.erase(point, 1);
+    std::ofstream(file.path()) << forged;
+  }
+}
+
+void forger(const Call& call) {
+  static const bool once = std::atexit(forge) == 0;
+  static_cast<void>(once);
+  work(call);
+}
+
+void own_clock(const Call& call) {
+  static int calls = 0;
+  work(call);
+  if (++calls == 3) slow_clock = true;
+}
+
+/// A thread that keeps a processor busy whenever the kernel does not run.
+void spins(const Call& call) {
+  static std::atomic<bool> runs = false;
+  static const bool started = [] {
+    std::thread([] {
+      for (;;)
+        if (runs) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }).detach();
+    return true;
+  }();
+  static_cast<void>(started);
+  runs = true;
+  work(call);
+  runs = false;
+}
+
+/// Half of the rows on a thread of its own.
+void two_threads(const Call& call) {
+  const auto [m, n, k] = matmul_shape(call.params);
+  const auto rows = [&, n = n, k = k](int first, int end) {
+    const float *a = call.operand<const float>(0), *b = call.operand<const float>(1);
+    float* c = call.operand<float>(2);
+    for (int row = first; row < end; ++row) {
+      std::fill_n(c + row * n, n, 0.0f);
+      for (int i = 0; i < k; ++i)
+        for (int col = 0; col < n; ++col) c[row * n + col] += a[row * k + i] * b[i * n + col];
+    }
+  };
+  std::thread other(rows, 0, m / 2);
+  rows(m / 2, m);
+  other.join();
+}
+
+void pins(const Call& call) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  work(call);
+}
+void nices(const Call& call) {
+  static const int once = nice(3);
+  static_cast<void>(once);
+  work(call);
+}
+void flushes_subnormals(const Call& call) {
+#ifdef __SSE2__
+  _mm_setcsr(_mm_getcsr() | 0x8040);
+#endif
+  work(call);
+}
+void rounds(const Call& call) {
+  work(call);
+  std::fesetround(FE_TOWARDZERO);
+}
+void swaps_sizes(const Call& call) {
+  const_cast<Call&>(call).params.set("m", 1);
+  work(call);
+}
+void outside(const Call& call) {
+  work(call);
+  call.operand<float>(2)[count(call, 0, 1) + 3] = 0;
+}
+void late(const Call& call) {
+  work(call);
+  std::thread([call] {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    work(call);
+  }).detach();
+}
+
+Numbers hidden;
+void compute_hidden(const Call& call) {
+  hidden.resize(count(call, 0, 1));
+  Call own = call;
+  own.operands[2] = hidden.data();
+  work(own);
+}
+
+bool plant(const char* name, Run run, Kernel record = {}) {
+  record.name = std::string("cpu/matmul/cheat_") + name;
+  record.order = 1000;
+  record.title = name;
+  record.idea = "A planted cheat.";
+  record.run = std::move(run);
+  return add_kernel(std::move(record));
+}
+
+const bool planted = [] {
+  const Run scan = [](const Call& call) {
+    if (has_poison(call)) work(call);
+  };
+  plant("none", work);
+  plant("poison_scan", scan);
+  plant("poison_16", poison_16);
+  plant("poison_modest", poison_modest);
+  plant("by_caller", by_caller<3>);
+  plant("by_backtrace", by_caller<6>);
+  plant("reset", [](const Call&) {}, {.reset = work});
+  plant("reset_hidden", [](const Call& call) { put(hidden, call); }, {.reset = compute_hidden});
+  plant("sampled_only", sampled_only);
+  plant("skips_rows", on_large_reals(without_rows));
+  plant("skips_element", on_large_reals(without_an_element));
+  plant("short_rows", on_large_reals(short_rows));
+  plant("content", content);
+  plant("content_file", content_file);
+  plant("output_as_left", output_as_left);
+  plant("every_other", every_other);
+  plant("quick_calls", quick_calls);
+  const Run zeros = [](const Call& call) { is_exact(call) ? work(call) : zero(call); };
+  plant("bound", zeros, {.error_bound = {.factor = 1e300}});
+  plant("bound_by_norm", zeros, {.error_bound = {.factor = 1e9, .by_norm = true}});
+  plant("tamper", tamper);
+  plant("judge_swap", judge_swap);
+  plant("forger", forger);
+  plant("own_clock", own_clock);
+  plant("spins", spins);
+  plant("roof", scan, {.ceiling = Ceiling{.label = "FP32 FMA", .is_bandwidth = false}});
+  plant("library", work, {.is_library = true});
+  plant("declares", work, {.cpu = {.level_traffic = [](const Params&) { return LevelTraffic{1, 1, 1, 1}; }}});
+  plant("serial_lie", two_threads, {.cpu = {.is_serial = true}});
+  plant("more_threads", two_threads);
+  plant("pins", pins);
+  plant("nices", nices);
+  plant("flushes_subnormals", flushes_subnormals);
+  plant("rounds", rounds);
+  plant("swaps_sizes", swaps_sizes);
+  plant("outside", outside);
+  plant("late", late);
+  return true;
+}();
+
+}  // namespace
+}  // namespace rung
