@@ -121,7 +121,7 @@ TEST(Cheats, TheOutputLeftFromBefore) {
   const std::string error = error_of([&](const Call& call) {
     if (++calls <= 2) honest().run(call);  // the two that are judged
   });
-  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+  EXPECT_NE(error.find("wrong result while it was timed"), std::string::npos) << error;
 }
 
 TEST(Cheats, SkippingWorkWhenInputsRepeat) {
@@ -131,7 +131,7 @@ TEST(Cheats, SkippingWorkWhenInputsRepeat) {
     honest().run(call);
     before = contents(call, 0);
   });
-  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+  EXPECT_NE(error.find("wrong result while it was timed"), std::string::npos) << error;
 }
 
 /// Works in the first of several calls that follow each other fast, so that what timed runs leave is right.
@@ -227,7 +227,7 @@ TEST(Cheats, ReadingTheOracle) {
         if (found != leak.answers.end()) put(found->second, call);
       },
       &leak.problem);
-  EXPECT_NE(error.find("wrong result after timing"), std::string::npos) << error;
+  EXPECT_NE(error.find("wrong result while it was timed"), std::string::npos) << error;
 }
 
 /// The library that a kernel's file, or a header of a kernel's folder that it includes, names outside of comments.
@@ -312,10 +312,13 @@ TEST(Cheats, EachRowOfTheTable) {
   for (const Row& row : table()) {
     named.insert("cpu/matmul/cheat_" + row.name);
     const std::string outcome = outcome_of(row);
-    if (row.outcome == "a rate")
-      EXPECT_EQ(outcome, row.outcome) << row.name;
-    else
-      EXPECT_NE(outcome.find(row.outcome), std::string::npos) << row.name << ": " << outcome;
+    bool is_as_told = false;
+    for (std::size_t at = 0, end; at < row.outcome.size(); at = end + 4) {
+      end = std::min(row.outcome.find(" or ", at), row.outcome.size());
+      const std::string words = row.outcome.substr(at, end - at);
+      is_as_told = is_as_told || (words == "a rate" ? outcome == words : outcome.find(words) != std::string::npos);
+    }
+    EXPECT_TRUE(is_as_told) << row.name << " gives '" << outcome << "', not '" << row.outcome << "'";
   }
   EXPECT_GT(named.size(), 34u);
   std::istringstream planted(file_text(source_dir() / "tests/cheats/kernels.cpp"));

@@ -48,6 +48,33 @@ TEST_F(RoofsMeasuredAgain, AreOfMemoryOnlyWhereNoCacheHoldsTheOperands) {
   EXPECT_TRUE(with(small, 10, 21).empty());
 }
 
+using PointsAboveRoofs = Roofs;
+
+TEST_F(PointsAboveRoofs, AreThoseBeyondTheMargin) {
+  const Point two = product(2, 64), large = product(2, 4096);
+  const auto above = [&](const Point& point, double gflops, double gbytes, double clock = 0, double cached = 1e6) {
+    std::vector<MeasuredPoint> all = measured;
+    for (MeasuredPoint& roof : all) roof.clock_mhz = clock > 0 ? 2000 : 0;
+    all.push_back({&point, gflops, gbytes, clock});
+    return points_above_roofs(all, cached).size();
+  };
+  EXPECT_EQ(above(two, 104, 1), 0u) << "within 5 %";
+  EXPECT_EQ(above(two, 106, 1), 1u);
+  EXPECT_EQ(above(two, 106, 1, 2200), 0u) << "at a higher clock than the roof";
+  EXPECT_EQ(above(large, 10, 22), 1u);
+  EXPECT_EQ(above(large, 10, 22, 0, 2e7), 0u) << "the caches may have kept a tenth of it";
+}
+
+TEST_F(PointsAboveRoofs, AreNotThoseThatDoOtherOperations) {
+  Kernel fast = find_kernel("cpu/matmul/fused");
+  fast.error_bound = {.factor = 20, .by_norm = true};
+  Point point = product(2, 64);
+  point.kernel = &fast;
+  std::vector<MeasuredPoint> all = measured;
+  all.push_back({&point, 200, 1});
+  EXPECT_TRUE(points_above_roofs(all, 1e6).empty());
+}
+
 TEST_F(RoofsMeasuredAgain, AreNoneWithoutRoofs) {
   const Point two = product(2, 64);
   EXPECT_TRUE(exceeded_roofs({{&two, 1e6, 1e6}}, 1).empty());

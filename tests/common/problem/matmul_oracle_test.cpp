@@ -144,6 +144,20 @@ TEST(MatmulOracle, FailsOneWrongElementAnywhere) {
   }
 }
 
+/// Which elements are compared is drawn anew for each judge; the projections see the others.
+TEST(MatmulOracle, FailsOneWrongRealAnywhereInALargeProduct) {
+  Case wrong({{"n", 300}}, random_reals());
+  EXPECT_TRUE(wrong.check().passed()) << wrong.check().reason();
+  for (std::size_t i = 0; i < wrong.c.size(); i += 1 + wrong.c.size() / 97) {
+    const float right = wrong.c[i];
+    wrong.c[i] += 0.05f;
+    EXPECT_FALSE(wrong.check().passed()) << "at " << i;
+    wrong.c[i] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_FALSE(wrong.check().passed()) << "NaN at " << i;
+    wrong.c[i] = right;
+  }
+}
+
 TEST(MatmulOracle, FailsNanAndInfinity) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
     for (const DataSet& fill : {integers(), random_reals()}) {
