@@ -223,6 +223,8 @@ int announce_end(int code) {
   return code;
 }
 
+bool is_looked_after() { return own_watch != nullptr; }
+
 Supervision supervise() {
   void* const shared = mmap(nullptr, sizeof(Watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw Error("no memory to share with a child process");

@@ -51,6 +51,9 @@ constexpr int kAnotherProcess = 75;
 /// kernel ended it. Returns the code. Safe in signal handlers.
 int announce_end(int code);
 
+/// Whether this process is a child that measures.
+bool is_looked_after();
+
 /// Returns in a child process that is to measure, again after each child that ended before it said announce_end(): by a
 /// signal, by an exit, or because it took longer than Watch::seconds. The points that were measured then are measured
 /// once more; if a child is lost with them again, or if they took too long, they have failed. In the process that

@@ -127,7 +127,7 @@ StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
     outcome = run_study(experiment, options.study);
   } catch (const DeviceLost& lost) {
     if (!options.study.supervision.watch) throw;
-    say("{}\nthe GPU needs a new process: going on with the next point\n", lost.what());
+    say("{}\nthe others need a new process: going on with the next point\n", lost.what());
     std::fflush(nullptr);
     _exit(announce_end(kAnotherProcess));
   }
@@ -136,7 +136,7 @@ StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
   if (outcome.interrupted) {
     say("interrupted: what was measured is kept; the same command with --resume does the rest\n");
     std::fflush(nullptr);
-    std::exit(announce_end(130));
+    _exit(announce_end(130));
   }
   return outcome;
 }
