@@ -279,12 +279,11 @@ std::vector<Row> table() {
   return rows;
 }
 
-/// The results file of a run in this folder, and what it printed if there is none.
-std::pair<Json, std::string> run_with_cheats(const TemporaryFolder& folder, const std::string& environment,
-                                             const std::string& arguments) {
+/// The results file of a run of `program` in this folder, and what it printed if there is none.
+std::pair<Json, std::string> run_in(const TemporaryFolder& folder, const std::string& program,
+                                    const std::string& arguments) {
   const auto out = folder.path() / "out", printed = folder.path() / "printed";
-  const std::string command = environment + " '" RUNG_WITH_CHEATS "' " + arguments + " -o '" + out.string() + "' >'" +
-                              printed.string() + "' 2>&1";
+  const std::string command = program + " " + arguments + " -o '" + out.string() + "' >'" + printed.string() + "' 2>&1";
   EXPECT_NE(std::system(command.c_str()), -1);
   std::error_code none;
   for (const auto& file : std::filesystem::recursive_directory_iterator(out, none))
@@ -297,9 +296,10 @@ std::pair<Json, std::string> run_with_cheats(const TemporaryFolder& folder, cons
 std::string outcome_of(const Row& row) {
   const TemporaryFolder folder;
   const bool is_preloaded = row.name == "preload";
-  const auto [results, printed] = run_with_cheats(folder, is_preloaded ? "LD_PRELOAD='" RUNG_SLOW_CLOCK "'" : "",
-                                                  "run -k cpu/matmul/cheat_" + (is_preloaded ? "none" : row.name) +
-                                                      " -a n=" + row.size + " -a threads=1 --benchmark_repetitions=5");
+  const auto [results, printed] =
+      run_in(folder, is_preloaded ? "LD_PRELOAD='" RUNG_SLOW_CLOCK "' '" RUNG_PROGRAM "'" : "'" RUNG_WITH_CHEATS "'",
+             "run -k cpu/matmul/" + (is_preloaded ? "interchanged" : "cheat_" + row.name) + " -a n=" + row.size +
+                 " -a threads=1 --benchmark_repetitions=5");
   if (!results.is_object()) return printed;
   const Json& entry = results["benchmarks"].front();
   if (!entry.contains("gflops")) return entry.value("error_message", entry.value("skip_message", "no rate"));
