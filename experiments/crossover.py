@@ -140,10 +140,10 @@ def _finding(asked: Sequence[Crossover]) -> str:
         texts.append(f"With the copies it is not faster at the largest size in {words.listed(never, 6)}.")
     found = sorted(((c, s) for c, s in starts if s.kind == FROM), key=lambda x: x[0].volume(x[1].at))
     if found:
-        first, last = found[0], found[-1]
+        first, last = ([x for x in found if x[0].volume(x[1].at) == end[0].volume(end[1].at)] for end in (found[0], found[-1]))
         among = "With the copies, of those that do not win at every size measured," if any(s.kind == ALWAYS for _, s in starts) else "With the copies"
-        texts.append(f"{among} the smallest start is {_begin(*first)}, the largest {_begin(*last)}." if last is not first else
-                     f"With the copies it starts at {_begin(*first)}.")
+        texts.append(f"{among} the smallest start is {_begins(first)}, the largest {_begins(last)}." if last != first else
+                     f"With the copies it starts at {_begins(first)}.")
     return words.paragraphs(texts)
 
 
@@ -160,6 +160,11 @@ def _count(asked: Sequence[Crossover], copies: bool) -> str:
 def _begin(c: Crossover, found: Start) -> str:
     return (f"{_name(c)}, {numbers.binary(c.volume(found.at))} (N\u00a0=\u00a0{numbers.grouped(found.at)}, not yet "
             f"{numbers.grouped(found.after)})")
+
+
+def _begins(found: Sequence[tuple[Crossover, Start]]) -> str:
+    """Of all that start at so many bytes."""
+    return words.joined([_begin(*x) for x in found])
 
 
 def _answer(asked: Sequence[Crossover]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, judge, numbers, ratio,
-                               whole_machine, words)
+                               times_as_fast, whole_machine, words)
 from report.data.view import order
 
 LENGTH, DEPTH, LAYOUT, ROUNDING, LAUNCHES = "length", "depth", "layout", "rounding", "launches"
@@ -105,11 +105,11 @@ def _array_text(view: View, points: list[Point], ratios: dict[str, Ratio]) -> li
     told = []
     piece, thread, block = _named(here, s["buffer"], PIECE), _named(here, s["by_thread"]), _named(here, s["by_block"])
     if piece and piece[0].name in ratios:
-        told.append(f"each array in one piece takes {words.longer(piece[0], base[0], ratios[piece[0].name], 'that')}")
+        told.append(f"each array in one piece takes {words.longer(ratios[piece[0].name], 'that')}")
     if thread and thread[0].name in ratios:
-        told.append(f"malloc by each thread takes {words.longer(thread[0], piece[0], ratios[thread[0].name], 'such an array in one piece')}" if piece else "")
+        told.append(f"malloc by each thread takes {words.longer(ratios[thread[0].name], 'such an array in one piece')}" if piece else "")
     if block and block[0].name in ratios:
-        told.append(f"malloc once for a block takes {words.longer(block[0], base[0], ratios[block[0].name], 'words side by side')}")
+        told.append(f"malloc once for a block takes {words.longer(ratios[block[0].name], 'words side by side')}")
     told = [x for x in told if x]
     text = (f"On the GPU an array of {_size(base[0], LENGTH):.0f} words for each of {numbers.grouped(base[0].n)} items costs {numbers.seconds(_each(base[0]))} an "
             "item in a buffer that the host has allocated, with words of neighbouring threads side by side")
@@ -123,7 +123,7 @@ def _cpu_array_text(points: list[Point], gpu: Point | None) -> list[str]:
     local = [p for p in here if "malloc" not in p.kernel.name]
     if not heap or not local:
         return []
-    return [f"On the CPU malloc for each of {numbers.grouped(heap[0].n)} items takes {numbers.times(heap[0].summary.median / local[0].summary.median)} "
+    return [f"On the CPU malloc for each of {numbers.grouped(heap[0].n)} items takes {numbers.times(times_as_fast(local[0], heap[0]))} "
             f"as long as an array on the stack, with {words.counted(int(_size(heap[0], LENGTH)), 'word')}."]
 
 
@@ -154,7 +154,7 @@ def _step_text(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> list
         return []
     here = max(base, key=lambda p: (-p.n, _size(p, LAUNCHES)))
     others = [p for p in sorted(_at(steps, here), key=order) if p.name in ratios and _from_kernel(p, view)]
-    told = [f"{numbers.seconds(_step(p))} {p.kernel.title} ({words.longer(p, here, ratios[p.name], 'that')})" for p in others]
+    told = [f"{numbers.seconds(_step(p))} {p.kernel.title} ({words.longer(ratios[p.name], 'that')})" for p in others]
     return [f"Of {_size(here, LAUNCHES):.0f} small steps each takes {words.joined([f'{numbers.seconds(_step(here))} if launched {here.kernel.title}', *told])}."]
 
 

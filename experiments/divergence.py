@@ -1,7 +1,7 @@
 """What divergence shows: the rate of a branch by who takes which way and by what is behind it, and the textbook's function with two
 branches on both sides, by the order of its arguments."""
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, times_as_fast, words
 
 WARP = 32
 ALIKE = 0.95
@@ -125,8 +125,8 @@ def _short(branches: dict) -> list[str]:
     both, select = (_half(branches, kind, alike[-1], LANES) for kind in ("both", "select"))
     lanes = pairs[alike[-1]][0]
     if both and select:
-        text += (f": with {words.counted(int(alike[-1]), 'step')} the branch runs at {numbers.percent(lanes.value / both.value)} of the rate of a kernel that computes both "
-                 f"paths, and at {numbers.percent(lanes.value / select.value)} of that of one without a branch")
+        text += (f": with {words.counted(int(alike[-1]), 'step')} the branch runs at {numbers.percent(times_as_fast(lanes, both))} of the rate of a kernel that computes both "
+                 f"paths, and at {numbers.percent(times_as_fast(lanes, select))} of that of one without a branch")
     return [f"{text}."]
 
 
@@ -136,12 +136,12 @@ def _pointer(branches: dict) -> list[str]:
     pairs = [(_half(branches, "pointer", body, group), _half(branches, "if_else", body, group)) for group in (BLOCKS, LANES)]
     if not all(p for pair in pairs for p in pair):
         return []
-    blocks, lanes = (numbers.percent(pointer.value / branch.value) for pointer, branch in pairs)
+    blocks, lanes = (numbers.percent(times_as_fast(pointer, branch)) for pointer, branch in pairs)
     text = f"Called by pointer, the paths run at {blocks} of the branch’s rate where blocks part, and at {lanes} where lanes do"
     least = min(steps for kind, steps, group, taken in branches if kind == "pointer" and group == BLOCKS and taken == 16)
     short, branch = _half(branches, "pointer", least, BLOCKS), _half(branches, "if_else", least, BLOCKS)
     if branch and least < body:
-        text += f"; with {words.counted(int(least), 'step')} behind the call, at {numbers.percent(short.value / branch.value)} where blocks part"
+        text += f"; with {words.counted(int(least), 'step')} behind the call, at {numbers.percent(times_as_fast(short, branch))} where blocks part"
     return [f"{text}."]
 
 

@@ -9,7 +9,7 @@ from report.claims.judgement import Judged, One
 from report.claims.values import exact, within
 from report.data.roofs import Share, share
 from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, fastest,
-                               numbers, whole_machine, words)
+                               numbers, times_as_fast, whole_machine, words)
 from report.sections import ladders
 
 DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"
@@ -111,7 +111,7 @@ def _finding(ladder: Ladder) -> str:
     if several:
         deep = fastest(several)
         text += f"; {deep.kernel.title}, with {_depth(deep):.0f} steps a pass, reaches {numbers.rate(deep)}"
-        text += f", {numbers.times(deep.value / bound)} that bound" if bound else f", {numbers.times(deep.value / best.value)} as much"
+        text += f", {numbers.times(deep.value / bound)} that bound" if bound else f", {numbers.times(times_as_fast(deep, best))} as much"
     return f"{text}."
 
 

@@ -53,7 +53,7 @@ def section(view: View) -> Section | None:
     curves = [c for part in view.timed_parts for c in _curves(view, part)]
     if not walks and not curves:
         return None
-    texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves)]
+    texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves, walks)]
     figures = [*_latency_figure(view, walks), *_little_figure(view, [c for c in curves if _is_walk(c)], "loads", "load/s"),
                *_little_figure(view, [c for c in curves if not _is_walk(c)], "multiply-adds", "FMA/s")]
     return Section(words.paragraphs(texts) or "Nothing was timed that tells a latency.", figures=figures, tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
@@ -71,7 +71,8 @@ def _is_shared(p: Point) -> bool:
 
 
 def _walks(part: Part) -> dict[str, list[Point]]:
-    """Kernel's title → one walker's points over the working set, nodes in neighbouring lines and in a random order."""
+    """Kernel's title → one walker's points over the working set, nodes in neighbouring lines and in a random order; of walks of
+    several lengths the longest."""
     found: dict[str, dict[float, list[Point]]] = {}
     for p in _loads(part):
         if p.sizes["walkers"] == 1 and p.sizes["stride"] < PAGE and p.data != "sequential":
@@ -115,15 +116,23 @@ def _rate(p: Point) -> float:
 
 
 def _curves(view: View, part: Part) -> list[Curve]:
-    """Of one core or multiprocessor: loads from the last-level cache and from memory, and multiply-adds."""
+    """Of one core or multiprocessor: loads from the last-level cache and from memory, and multiply-adds. The walks of a curve are
+    equally long, since the time of a step depends on that."""
     one = "multiprocessor" if part.side == "gpu" else "core"
     walks = [p for p in _loads(part) if p.data != "sequential" and p.sizes["stride"] < PAGE and not _is_shared(p)]
     swept = {p.sizes["bytes"] for p in walks if p.sizes["walkers"] > 1}
-    groups = {f"{one}, {_level(view, part, n)}": [p for p in walks if p.sizes["bytes"] == n] for n in sorted(swept)}
+    groups = {f"{one}, {_level(view, part, n)}": _of_one_length([p for p in walks if p.sizes["bytes"] == n]) for n in sorted(swept)}
     for p in part.timed(CHAINS):
         if p.value and p.sizes["blocks"] == 1 and (part.side == "gpu" or p.threads == 1):
             groups.setdefault(f"{one} ({p.kernel.title})" if part.side == "cpu" else one, []).append(p)
     return [Curve(part, title, made) for title, points in groups.items() if len(made := _by_number(points)) > 1]
+
+
+def _of_one_length(walks: list[Point]) -> list[Point]:
+    """Those with the number of steps that most numbers of walkers were timed with; the larger one of two."""
+    lengths = {p.sizes["steps"] for p in walks}
+    chosen = max(lengths, key=lambda steps: (len({_under_way(p) for p in walks if p.sizes["steps"] == steps}), steps))
+    return [p for p in walks if p.sizes["steps"] == chosen]
 
 
 def _level(view: View, part: Part, bytes_: float) -> str:
@@ -191,16 +200,19 @@ def _little_words(curves: list[Curve]) -> list[str]:
     return [words.sentence("; ".join(texts))] if texts else []
 
 
-def _share_words(view: View, curves: list[Curve]) -> list[str]:
+def _share_words(view: View, curves: list[Curve], walks: dict[str, dict]) -> list[str]:
     """What each multiprocessor must have under way for its share of the bandwidth of memory."""
     curve = next((c for c in curves if c.part.side == "gpu" and _is_walk(c) and c.title.endswith("memory")), None)
     roof, sms = (view.gpu.dram(curve.points[0].kernel.family), view.gpu.run.context.get("gpu_sm_count")) if curve else (None, None)
     if not roof or not sms:
         return []
-    share = roof.value / sms
+    share, one = roof.value / sms, curve.points[0]
+    longest = _by_bytes(_memory(walks.get("gpu", {}))).get(one.sizes["bytes"], one)
+    longer = (f" ({numbers.seconds(_seconds(longest))} in one of {numbers.grouped(longest.sizes['steps'])})"
+              if longest.sizes["steps"] != one.sizes["steps"] else "")
     return [f"For its share of the bandwidth of memory, {numbers.bandwidth(share)}, each of the {sms} multiprocessors must have "
             f"{numbers.binary(share * 1e9 * curve.latency)} in flight, at the {numbers.seconds(curve.latency)} that one walker waits for a load in "
-            f"{numbers.binary(curve.points[0].sizes['bytes'])}."]
+            f"{numbers.binary(one.sizes['bytes'])}, in a walk of {numbers.grouped(one.sizes['steps'])} steps as those of more walkers are{longer}."]
 
 
 def _order_words(view: View) -> list[str]:

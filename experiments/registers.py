@@ -1,6 +1,6 @@
 """Registers capped: what a thread gets, what it spills, how many stay resident, and how fast the product is."""
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, times_as_fast, words
 
 CAP, USED, SPILLED, OCCUPANCY, BLOCKS, THREADS = ("registers", "registers_per_thread", "local_bytes_per_thread", "occupancy_theoretical",
                                                   "blocks_per_sm", "threads_per_block")
@@ -69,9 +69,9 @@ def _mild(capped: list[Point]) -> list[str]:
     free = [p for p in spilled if p.value >= FREE * whole.value]
     if not free:
         least = min(spilled, key=lambda p: p.counters[SPILLED])
-        return [f"No spill is free: the smallest, of {_bytes(least)}, leaves {numbers.percent(least.value / whole.value)} of the rate without."]
+        return [f"No spill is free: the smallest, of {_bytes(least)}, leaves {numbers.percent(times_as_fast(least, whole))} of the rate without."]
     most = max(free, key=lambda p: p.counters[SPILLED])
-    return [f"A mild spill costs next to nothing: with {_bytes(most)} a thread {numbers.percent(most.value / whole.value)} of the best rate "
+    return [f"A mild spill costs next to nothing: with {_bytes(most)} a thread {numbers.percent(times_as_fast(most, whole))} of the best rate "
             "without any are left."]
 
 
@@ -80,7 +80,7 @@ def _greedy(capped: list[Point], best: Point) -> list[str]:
     own = capped[-1]
     if own.counters[USED] <= best.counters[USED]:
         return []
-    return [f"Left to itself the compiler takes {_said(own)}, which gives {numbers.percent(own.value / best.value)} of the best rate."]
+    return [f"Left to itself the compiler takes {_said(own)}, which gives {numbers.percent(times_as_fast(own, best))} of the best rate."]
 
 
 def _others(view: View, best: Point) -> list[str]:

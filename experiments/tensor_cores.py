@@ -105,7 +105,7 @@ def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder
     points = [p for ladder in made for p, _ in ladder.over if is_wanted(ladder, p)]
     columns = (Column("format", "inputs", right=False), Column("size", "size"), Column("title", "kernel", right=False),
                Column("value", rows[0]["unit"] if rows else "", numbers.significant), Column("share", "of roof"),
-               Column("share_at_clock", "at its clock", lambda v: numbers.percent(min(v, 1.0))), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
+               Column("share_at_clock", "at its clock", numbers.share), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
                Column("power_w", "W", "{:.0f}".format),
                Column("over", "over the library", numbers.times), Column("library", "fastest library", right=False, wide=True))
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]

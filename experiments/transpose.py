@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from report.data.roofs import Roof, told
-from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, numbers, whole_machine,
+from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, numbers, times_as_fast, whole_machine,
                                words)
 from report.sections import ladders
 
@@ -73,7 +73,7 @@ def _finding(ladder: Ladder) -> str:
     text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {_named(best)} with {numbers.rate(best)}"
     text += f", {words.of_memory(share)}" if share else ""
     if best.kernel != first.kernel:
-        text += f" and {numbers.times(best.value / first.value)} the rate of {_named(first)}"
+        text += f" and {numbers.times(times_as_fast(best, first))} the rate of {_named(first)}"
     peer = ladder.best_peer
     over = ladder.fastest.peers.get(peer.point.kernel.title) if peer else None
     return f"{text}{f'; it is {words.speed(over, _named(peer.point))}' if over else ''}."

@@ -18,8 +18,8 @@ NEWEST = 2
 """The newest schema that this report reads."""
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_instance_index", "threads",
-                "iterations", "real_time", "cpu_time", "interleaved_with", "sizes", "tunables", "judged", "timeline",
-                "waited_seconds", "watched_seconds", "stolen_seconds", "involuntary_switches"}
+                "iterations", "real_time", "cpu_time", "interleaved_with", "interleave_group", "sizes", "tunables", "judged",
+                "timeline", "waited_seconds", "watched_seconds", "stolen_seconds", "involuntary_switches"}
 LEAST_ALONE = 0.001
 MEANS = ("sm_clock_mhz", "power_w", "others_processors", "gpu_others_share")
 """Counters that each sample has a reading of: the mean is kept."""
@@ -55,8 +55,8 @@ def _run(path: Path, data: dict, version: object) -> Run:
     problems = _problems(context.get("problems"))
     flags: list[Flag] = []
     groups = _group(path, data.get("benchmarks"), kernels, flags)
-    swept = _swept(groups)
-    points = tuple(_point(name, group, kernels[group[0]["kernel"]], problems, path, flags, name in swept)
+    swept, together = _swept(groups), _in_turns(groups)
+    points = tuple(_point(name, group, kernels[group[0]["kernel"]], problems, path, flags, name in swept, together.get(name, ""))
                    for name, group in groups.items())
     return Run(path, context, kernels, problems, points, tuple(flags))
 
@@ -69,6 +69,25 @@ def _swept(names: Iterable[str]) -> set[str]:
             rest = "/".join(part for part in name.split("/") if not part.startswith(f"{schema.THREADS}:"))
             alike.setdefault(rest, []).append(name)
     return {name for found in alike.values() if len(found) > 1 for name in found}
+
+
+def _in_turns(points: dict[str, list[dict]]) -> dict[str, str]:
+    """The group of each point whose samples were taken in turns with others' ("interleave_group"). Results without that key have
+    the points of a group one after the other, each with the number of the others, alike in what they compute and where."""
+    found: dict[str, str] = {}
+    alike, left, number = None, 0, 0
+    for name, (first, *_) in points.items():
+        others, given = first.get("interleaved_with"), first.get("interleave_group")
+        if not isinstance(others, int) or isinstance(others, bool) or others < 1:
+            continue
+        if isinstance(given, (int, str)) and given != "":
+            found[name] = f"given {given}"
+            continue
+        mine = (others, first["kernel"].split("/")[:2], *(first.get(key) for key in ("sizes", "data", "mode", "threads")))
+        if not left or mine != alike:
+            alike, left, number = mine, others + 1, number + 1
+        found[name], left = f"{number}", left - 1
+    return found
 
 
 def _kernel(path: Path, name: str, record: object) -> Kernel:
@@ -136,14 +155,14 @@ def _group(path: Path, entries: object, kernels: dict[str, Kernel], flags: list[
 
 
 def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Problem], path: Path,
-           flags: list[Flag], swept: bool) -> Point:
+           flags: list[Flag], swept: bool, together: str) -> Point:
     first = group[0]
     mode = str(first.get("mode") or "hot")
     base = dict(name=name, kernel=kernel, mode=mode, sizes=_numbers_or_words(first.get("sizes")),
                 tunables=_numbers_or_words(first.get("tunables")), data=str(first.get("data") or ""),
                 swept_threads=swept,
                 threads=_count(first, "threads"), oversubscribed=bool(first.get("oversubscribed")),
-                interleaved=bool(first.get("interleaved_with")), run=str(path))
+                group=together, run=str(path))
     failed = [e for e in group if e.get("error_occurred")]
     if failed:
         return Point(**base, failed=str(failed[0].get("error_message") or "failed without a message"))

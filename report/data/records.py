@@ -116,8 +116,8 @@ class Point:
     swept_threads: bool = False
     """The same was timed on other numbers of threads."""
     oversubscribed: bool = False
-    interleaved: bool = False
-    """Its samples were taken in turns with those of the other kernels of the same run and size."""
+    group: str = ""
+    """Its samples were taken in turns with those of the points of the same run with the same group; empty for a point alone."""
     data: str = ""
     """The named data set that was timed."""
     run: str = ""
@@ -195,8 +195,10 @@ class Point:
 
     @property
     def identity(self) -> tuple:
-        """What two measurements of the same thing share: kernel, sizes, tunables (not mode, threads)."""
-        return self.kernel.name, self.size_key, tuple(sorted((k, str(v)) for k, v in self.tunables.items()))
+        """What two measurements of the same thing share: all that says what is run. Of one kernel two points may also be alike
+        but for the data set, the mode and the number of threads."""
+        return (self.kernel.name, self.size_key, tuple(sorted((k, str(v)) for k, v in self.tunables.items())),
+                self.counters.get(SWEPT, 0.0))
 
     def value_at(self, seconds: float) -> float | None:
         """The metric's value for a call of so many seconds."""

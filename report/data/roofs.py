@@ -24,7 +24,8 @@ LEVELS = ("L1", "L2", "L3", "DRAM", "SHARED")
 """Levels of memory, as their names stand in the labels of ceilings."""
 ALIASES = {"HBM": "DRAM"}
 BEYOND = 1.05
-"""A value that is further above a roof is no evidence: it or the roof is wrong. Up to here it is as much as the roof."""
+"""A value that is further above a roof is no evidence: it or the roof is wrong. Up to here it is as near to the
+roof as runs of one machine are to each other, and its share is given as it is."""
 APART = 0.1
 """A run that measured so much less than the roof is marked."""
 SAME_CLOCK = 0.005

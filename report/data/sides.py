@@ -26,6 +26,8 @@ from report.data.view import Part, View
 Rest = tuple[tuple[str, object], ...]
 Time = tuple[float, float, float]
 """Seconds: the median, and the ends of its interval."""
+CHOSEN = "Where several experiments measured a kernel, the one whose ladder it is on counts, even if another found it faster."
+"""What every caption of best codes says."""
 ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
 
 

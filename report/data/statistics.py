@@ -219,8 +219,8 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     it with another number than 1).
 
     Where no sample of the one is within GAP_APART of any of the other, the Mann–Whitney U test decides. Nearer samples
-    tell nothing where they are of different times. Where both were sampled in turns of the same run, the sign test of the
-    quotients turn by turn being beyond GAP decides, which what the machine did to both at once does not touch; the ratio
+    tell nothing where they are of different times. Where both were sampled in turns of one group, the sign test of the quotients
+    turn by turn being beyond GAP decides, which what the machine did to both at once does not touch; the ratio
     is their median then, else that of the medians. Of different runs, samples have to be apart by what runs of the machine
     differ by as well, and the interval is as much wider. tests/twins/run.sh measures how often this is wrong.
     """
@@ -238,11 +238,18 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     return Ratio(scale * other.summary.median / own.summary.median, *ends, False, by_rank, least, is_apart=is_apart)
 
 
+def times_as_fast(own, other) -> float:
+    """How many times as fast one timed point is as another, for the same work: what every sentence, table and figure has of two
+    points that may have taken turns."""
+    return ratio(own, other).value
+
+
 def paired(own, other, scale: float = 1.0) -> list[float]:
-    """Other's time over own time of each turn in which both of one run were sampled (times `scale`); none if there are
-    fewer than FEWEST_TURNS such turns, or one was disturbed throughout: other work comes in bursts that last longer than a
-    turn, so that turns are not independent."""
-    if not (own.interleaved and other.interleaved and own.run == other.run) or own.is_disturbed or other.is_disturbed:
+    """Other's time over own time of each turn in which both were sampled (times `scale`); none if they are not of one group
+    of one run, since turns of two groups have nothing but their numbers in common, have fewer than FEWEST_TURNS such turns, or
+    one was disturbed throughout: other work comes in bursts that last longer than a turn, so that turns are not independent."""
+    is_of_one = own.group and (own.run, own.group) == (other.run, other.group)
+    if not is_of_one or own.is_disturbed or other.is_disturbed:
         return []
     of_turn = dict(zip(other.turns, other.times))
     quotients = [scale * of_turn[turn] / time for turn, time in zip(own.turns, own.times) if turn in of_turn]

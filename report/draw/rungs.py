@@ -86,4 +86,4 @@ def _near(rung: Rung) -> str:
     if not rung.use.nearest:
         return "–"
     name, share = rung.use.nearest
-    return f"{name} > 1" if share > BEYOND else f"{name} {min(share, 1.0):.2f}"
+    return f"{name} > 1" if share > BEYOND else f"{name} {share:.2f}"

@@ -3,7 +3,7 @@ largest size with what the requested bytes allow."""
 
 from __future__ import annotations
 
-from report.experiment import Column, Figure, Ladder, Part, Point, Table, View, build, numbers, words
+from report.experiment import Column, Figure, Ladder, Part, Point, Table, View, build, numbers, times_as_fast, words
 from report.sections import ladders
 
 POWERS = {2**k: "2" + str(k).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")) for k in range(10, 34, 3)}
@@ -39,7 +39,7 @@ def finding(made: Ladder) -> str:
     text += "".join(f"; it is {words.speed(r, name)}" for name, r in best.peers.items())
     first = made.own[0].point
     if first is not best.point:
-        text += f", and {numbers.times(best.point.value / first.value)} as fast as {first.kernel.title}"
+        text += f", and {numbers.times(times_as_fast(best.point, first))} as fast as {first.kernel.title}"
     return f"{text}."
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from report.data.collect import Study
-from report.data.sides import ALWAYS, NEVER, Gain, Measured, Pair, Sides, Start, board, of_views, question
+from report.data.sides import ALWAYS, CHOSEN, NEVER, Gain, Measured, Pair, Sides, Start, board, of_views, question
 from report.experiment import Column, Figure, Ladder, Part, Section, Table, numbers, words
 
 TITLE = "The GPU against the CPU"
@@ -130,12 +130,13 @@ def _figures(found: Comparison) -> list[Figure]:
 
 
 def story(parts: Sequence[Part]) -> str:
-    """'Recorded on NVIDIA H200 (3 boards) in a host with Intel Xeon, 16 cores, 2026-11-24 to 2026-11-26.'"""
+    """How the best codes were chosen, and 'Recorded on NVIDIA H200 (3 boards) in a host with Intel Xeon, 16 cores, 2026-11-24 to
+    2026-11-26.'"""
     days, boards = sorted({p.run.day for p in parts}), {board(p) for p in parts}
     cpu, gpu = (next(p.machine.name for p in parts if p.side == side) for side in ("cpu", "gpu"))
     several = f" ({len(boards)} boards)" if len(boards) > 1 else ""
     verb = "recorded" if all(p.recorded for p in parts) else "measured"
-    return words.sentence(f"{verb} on {gpu}{several} in a host with {cpu}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
+    return f"{CHOSEN} " + words.sentence(f"{verb} on {gpu}{several} in a host with {cpu}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
 
 
 def _rates(fig, found: Comparison) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
 from report.data.roofs import BEYOND, clock_of, told
 from report.data.statistics import SAME
-from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, words
+from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, times_as_fast, words
 
 FEW = 5
 """Kernels of a figure that tells kernels apart by colour."""
@@ -166,7 +166,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     single = any(p.threads == 1 for p in points(ladder)) and len({p.threads for p in points(ladder)}) > 1
     low, high = ladder.rungs[0].point, ladder.fastest.point
     peers = ", libraries as open diamonds" if ladder.peers else ""
-    near = (f" Nearest roof: the resource of which the kernel uses the largest share, bold where that limits it (from {LIMITS:g}; the board’s power from {POWER_LIMITS:g})"
+    near = (f" Nearest roof: the resource of which the kernel uses the largest share, bold where that limits it (from {LIMITS:g}); the board’s power from {POWER_LIMITS:g} on where the clock was lowered"
             if any(r.use.nearest for r in ladder.rungs) else "")
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
                f"Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different{near and '.'}{near}"
@@ -245,7 +245,7 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
             for row, r in zip(rows(ladder), ladder.rungs)]
     columns = (Column("rung", "rung", str), Column("title", "kernel", right=False, wide=True),
                Column("value", numbers.unit(ladder.rungs[0].point), numbers.significant), Column("share", "of the roof"),
-               Column("share_at_clock", "at its clock", lambda v: numbers.percent(min(v, 1.0))), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
+               Column("share_at_clock", "at its clock", numbers.share), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
                Column("power_w", "W", "{:.0f}".format), Column("of_power_limit", "of the limit", numbers.percent),
                Column("limit", "limit or nearest roof", right=False))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
@@ -317,7 +317,7 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
             most = max(found.values(), key=lambda p: p.value or 0)
             made.append({"kernel": most.kernel.name, "title": title + "".join(f", {k} {v}" for k, v in rest), "tunable": key,
                          "size": size, "best": most.tunables[key], "rate": numbers.rate(most),
-                         "all": "; ".join(f"{v}: {numbers.percent(p.value / most.value)}" for v, p in sorted(
+                         "all": "; ".join(f"{v}: {numbers.percent(times_as_fast(p, most))}" for v, p in sorted(
                              found.items(), key=lambda item: (isinstance(item[0], str), item[0]))),
                          **{f"value at {v}": p.value for v, p in found.items()}})
     return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best value with its rate, and all "

@@ -6,7 +6,7 @@ from report.data.collect import Study
 from report.data.companions import Tally, TwinsFile
 from report.data.limits import LIMITS, POWER_LIMITS
 from report.data.records import Run
-from report.data.roofs import APART
+from report.data.roofs import APART, BEYOND
 from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
 from report.sections import doubts, repeats
@@ -31,9 +31,9 @@ def method(study: Study) -> list[dict]:
             f"flushed before each. Points run in a shuffled order (seed {words.joined(seeds)}); where kernels are "
             "interleaved, they take their samples in turns, in an order that changes from turn to turn."),
         blocks.paragraph(
-            "Statistics (Hoefler and Belli, 2015). All values in text, tables and figures are medians; upright or level bars are their "
-            "95\u00a0% intervals by ranks within the run. Unsettled, and drawn hollow, are points whose sampling ended before the median, or "
-            "the ratios that it was to go on for, settled. Intervals are given from "
+            "Statistics (Hoefler and Belli, 2015). All values in text, tables and figures are medians, but clocks and power, which are "
+            "means; upright or level bars are their 95\u00a0% intervals by ranks within the run. Unsettled, and drawn hollow, are points "
+            "whose sampling ended before the median, or the ratios that it was to go on for, settled. Intervals are given from "
             f"{FEWEST_FOR_INTERVAL} samples on; no normality is assumed and no sample is dropped. Samples that follow "
             "each other are correlated, and count for as many independent ones as the correlation from one to the next "
             "leaves; where that is fewer than six, the interval is their whole range. An interval tells how steady a "
@@ -43,7 +43,7 @@ def method(study: Study) -> list[dict]:
             "Comparisons. One code is called significantly faster or slower than another only if a two-sided test "
             "rejects equality at 5\u00a0% after Holm’s correction over all comparisons of the experiment. Where no sample of "
             f"the one is within {100 * GAP_APART:g}\u00a0% of any of the other, that is the Mann–Whitney U test. Where samples are "
-            "nearer, the machine may have changed between them, and only codes that were interleaved in the same run for at "
+            "nearer, the machine may have changed between them, and only codes that were interleaved with each other for at "
             f"least {FEWEST_TURNS} turns can differ: by the sign test on the quotients of samples of the same turn, of their "
             f"being more than {100 * GAP:g}\u00a0% from equality, where quotients count for as many as their correlation from turn to "
             "turn, the mean over all comparisons, leaves. The ratio given "
@@ -57,7 +57,8 @@ def method(study: Study) -> list[dict]:
             "and triads with and without streaming stores for a level of memory, of all widths of instructions for the "
             "arithmetic of a data type. The lowest run is given with it, and a run that measured more than "
             f"{100 * APART:g}\u00a0% less is marked. A GPU is its board; what a board has no roof of its own for is judged by "
-            "the best of the other boards of its model, which is said. "
+            "the best of the other boards of its model, which is said. A share above 100\u00a0% is given as it is, up to "
+            f"{100 * BEYOND:.0f}\u00a0%; what is further above its roof has none, since it or the roof is wrong. "
             "What memory binds is judged by the level that holds its operands by the sizes of the caches, and there by the pattern "
             "that writes as large a part of its bytes as the problem does: what only reads by reading, what writes as much as it "
             "reads by a copy, what writes a third by a triad where one was measured, else by reading. "

@@ -126,8 +126,8 @@ def percent(fraction: float) -> str:
 
 
 def share(fraction: float) -> str:
-    """Of a roof: what is above it by no more than both vary is as much."""
-    return percent(min(fraction, 1.0)) if fraction <= BEYOND else f"> 100{NB}%"
+    """Of a roof, as it is: '103 %' is as near to it as runs of one machine are to each other; beyond that it is none."""
+    return percent(fraction) if fraction <= BEYOND else f"> 100{NB}%"
 
 
 def interval(ends: tuple[float, float] | None, text=significant) -> str:

@@ -87,9 +87,7 @@ def share(found: Share | None, digits_only: bool = False) -> str:
     """'76 %' of a roof; 'above' where the value exceeds it, so that the roof is no measure."""
     if found is None:
         return "–"
-    if found.exceeds:
-        return "above the roof" if not digits_only else "> 100\u00a0%"
-    return numbers.percent(min(found.value, 1.0))
+    return "above the roof" if found.exceeds and not digits_only else numbers.share(found.value)
 
 
 def rate_of(roof: Roof) -> str:
@@ -106,10 +104,8 @@ def of_memory(found: Share) -> str:
 
 
 def of_roof(found: Share, name: str) -> str:
-    """'76 % of the rate of reading'; above it by no more than roofs vary is as much, and by more is said to be more."""
-    if found.exceeds or found.value <= 1:
-        return f"more than {name}" if found.exceeds else f"{share(found)} of {name}"
-    return f"as much as {name} within {100 * (BEYOND - 1):.0f}\u00a0%"
+    """'76 % of the rate of reading', or 'more than' that."""
+    return f"more than {name}" if found.exceeds else f"{share(found)} of {name}"
 
 
 def of_peak(found: Share) -> str:
@@ -123,7 +119,7 @@ def of_peak(found: Share) -> str:
 def of_peak_briefly(found: Share, use: Use) -> str:
     """'71 % of 922 TFLOP/s, 97 % at its clock, limited by power'."""
     text = of_roof(found, numbers.flops(found.roof.value, found.roof.type))
-    text += f", {numbers.percent(min(found.at_clock, 1.0))} at its clock" if found.is_slowed and not found.exceeds else ""
+    text += f", {numbers.share(found.at_clock)} at its clock" if found.is_slowed and not found.exceeds else ""
     return f"{text}, {limit(use, digits=False)}" if use.limit == POWER else text
 
 
@@ -131,7 +127,7 @@ def at_clock(found: Share) -> str:
     """', 84 % of it at the clock that it ran at (1740 of 1965 MHz)', where that is another clock than the roof's."""
     if not found.is_slowed or found.exceeds:
         return ""
-    return (f", {numbers.percent(min(found.at_clock, 1.0))} of it at the clock that it ran at ({found.clock_mhz:.0f} of "
+    return (f", {numbers.share(found.at_clock)} of it at the clock that it ran at ({found.clock_mhz:.0f} of "
             f"{found.roof.clock_mhz:.0f}\u00a0MHz)")
 
 
@@ -142,7 +138,7 @@ def limit(use: Use, digits: bool = True) -> str:
     name, part = use.nearest
     if part > BEYOND:
         return f"above the roof of {name} by the counted bytes"
-    amount = (f" ({part:.2f})" if part <= 1 else " (at its roof)") if digits else ""
+    amount = f" ({part:.2f})" if digits else ""
     return f"limited by {name}{amount}" if use.limit else f"nearest roof: {name}{amount}"
 
 
@@ -179,10 +175,10 @@ def speed(ratio: Ratio, other: str) -> str:
     return f"{value} {other}" + (f" ({', '.join(how)})" if how else "") + doubt
 
 
-def longer(one: Point, other: Point, ratio: Ratio, name: str) -> str:
-    """'1.90× as long as that': the quotient of the medians, as times beside it have it; with the ratio's doubt."""
+def longer(ratio: Ratio, name: str) -> str:
+    """'1.90× as long as that', of a code that is so many times as fast; with the ratio's doubt."""
     doubt = f" ({ratio.doubt})" if ratio.doubt else ""
-    return f"{numbers.times(one.summary.median / other.summary.median)} as long as {name}{doubt}"
+    return f"{numbers.times(1 / ratio.value)} as long as {name}{doubt}"
 
 
 def of_all(number: int, every: int, noun: str) -> str:

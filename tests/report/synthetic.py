@@ -52,8 +52,12 @@ class Run:
                 "threads": 4 if kernel.startswith("cpu/") else 1, "time_unit": "ns", "run_type": "iteration"} | fields
 
     def time(self, kernel: str, seconds: float, sizes=512, tunables=None, count: int = 12, times=None, **fields) -> None:
-        """A timed point of so many seconds a call; of a square of 512 unless told."""
+        """A timed point of so many seconds a call; of a square of 512 unless told. Those of one size, data set and number of
+        threads on one side that are interleaved at all are of one group."""
         sizes = {"m": sizes, "n": sizes, "k": sizes} if isinstance(sizes, int) else sizes
+        if "interleaved_with" in fields:
+            alike = kernel.split("/")[0], *sizes.values(), *(fields.get(key, "") for key in ("data", "mode", "threads"))
+            fields = {"interleave_group": " ".join(map(str, alike))} | fields
         for i in range(len(times or ()) or count):
             t = times[i] if times else seconds * (1 + noise(i))
             self.benchmarks.append(self.entry(kernel, sizes, tunables or {}, **{

@@ -7,9 +7,11 @@ from synthetic import Run, ladder
 
 from report import document
 from report.data.collect import collect
+from report.data.limits import ISSUE, POWER, Use
+from report.data.load import MEANS
 from report.data.roofs import Roof, share
 from report.draw.paper import text_width
-from report.sections import comparison, contributions
+from report.sections import comparison, contributions, method
 from report.text.blocks import clean
 
 
@@ -152,3 +154,22 @@ def test_on_a_gpu_a_table_has_both_shares_clock_and_power(tmp_path):
 def test_without_clocks_there_is_no_such_table(tmp_path):
     ladder().save(tmp_path)
     assert not any(getattr(t, "name", "").endswith("speed_of_light") for t in section_of(tmp_path, "matmul_ladder").appendix)
+
+
+def test_the_caption_says_when_power_is_a_roof(tmp_path):
+    """Only where it lowered the clock."""
+    shares = {POWER: 1.01, ISSUE: 0.96}
+    assert Use(shares, {}, is_slowed=False).nearest == (ISSUE, 0.96) and Use(shares, {}).nearest == (POWER, 1.01)
+    run = ladder(gpu_power_limit_w=100.0)
+    for e in run.benchmarks:
+        e.update(power_w=99.0, energy_j=1.0)
+    run.save(tmp_path)
+    [found] = contributions.contributions(collect([tmp_path], []))
+    caption = next(f.caption for f in (found.section.first, *found.section.figures) if f and f.name.endswith("_rungs"))
+    assert "the board’s power from 0.95 on where the clock was lowered" in caption
+
+
+def test_the_method_names_what_is_no_median(tmp_path):
+    ladder().save(tmp_path)
+    text = " ".join(b.get("text", "") for b in method.method(collect([tmp_path], [])))
+    assert MEANS == ("sm_clock_mhz", "power_w") and "medians, but clocks and power, which are means" in text

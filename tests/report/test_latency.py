@@ -125,3 +125,15 @@ def test_what_is_missing_is_left_out(tmp_path, less):
 def test_counts_alone_say_nothing(tmp_path):
     section = section_of(tmp_path, latency(gpu=False, cpu=False))
     assert section is None or not section.figures
+
+
+@pytest.mark.parametrize("steps, ns, said", ((8192, 300, ""), (262144, 450, " (450\u00a0ns in one of 262\u202f144)")))
+def test_a_curve_has_walks_of_one_length(tmp_path, steps, ns, said):
+    """One walker was timed with the length of the many and with another, which gives another latency."""
+    run = latency()
+    sizes = {"bytes": 512 * MIB, "stride": 64, "walkers": 1, "steps": steps}
+    run.time("gpu/chase/global", ns * 1e-9 * steps, sizes, {"each": 1}, data="random", threads=1, sm_clock_mhz=CLOCK, bytes_min=4,
+             loads_per_s=1e9 / ns, name=f"gpu/chase/global/other/steps:{steps}")
+    run.save(tmp_path)
+    section = contributions(collect([tmp_path], []))[0].section
+    assert f"at the 400\u00a0ns that one walker waits for a load in 512\u00a0MiB, in a walk of 65\u202f536 steps as those of more walkers are{said}." in section.finding

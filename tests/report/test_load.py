@@ -11,14 +11,14 @@ import zlib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, recorded
 from synthetic import Run, ladder, write
 
 from report.cli import BAD_INPUT, main
 from report.data import reading
 from report.data.collect import collect
 from report.data.load import Foreign, InputError, load
-from report.data.reading import files_in, plain_name
+from report.data.reading import files_in, plain_name, read_json
 from report.data.records import CounterFile, SheetFile
 from report.data.statistics import SAME, SLOWER, judge, ratio
 from report.sections import doubts
@@ -40,7 +40,7 @@ def test_both_schemas_load_to_the_same_records():
 @pytest.mark.parametrize("version", (1, 2))
 def test_what_a_point_says(version):
     tiled, amx, roof, counted, strided, skipped, failed = load(FIXTURES / f"schema_{version}.json").points
-    assert tiled.n == 256 and tiled.tunables == {"tile": 16} and tiled.summary.n == 6 and tiled.interleaved
+    assert tiled.n == 256 and tiled.tunables == {"tile": 16} and tiled.summary.n == 6 and tiled.group
     assert tiled.value == pytest.approx(33554432 / 1.0015e-3 / 1e9) and tiled.requested_intensity == 4
     assert tiled.title == "tiled (tile 16)" and tiled.batch == 3
     assert (amx.kernel.family, amx.kernel.type, amx.mode, amx.threads) == ("matmul", "bf16", "cold", 4)
@@ -313,6 +313,45 @@ def test_a_disturbed_point_is_not_significantly_slower(tmp_path):
     slow, fast = busy(tmp_path / "a", "disturbed", set(range(12))), busy(tmp_path / "b", "converged", set())
     assert judge({"": ratio(slow, fast)})[""].verdict == SAME
     assert judge({"": ratio(dataclasses.replace(slow, labels={}), fast)})[""].verdict == SLOWER
-    slow, fast = (dataclasses.replace(p, interleaved=True, run="one") for p in (slow, fast))
+    slow, fast = (dataclasses.replace(p, group="1", run="one") for p in (slow, fast))
     assert judge({"": ratio(slow, fast)})[""].verdict == SAME, "bursts last longer than a turn"
     assert judge({"": ratio(dataclasses.replace(slow, labels={}), fast)})[""].verdict == SLOWER
+
+
+# Groups of points that took turns
+
+
+def grouped(tmp_path, names, sizes=(64,), **ids):
+    """The groups of a run's points: (variant, others in turns with it or 0) in the file's order."""
+    run = Run("x")
+    for i, (variant, others) in enumerate(names):
+        run.time(f"gpu/matmul/{variant}", 1e-3, sizes[i % len(sizes)], interleaved_with=others, interleave_group=ids.get(variant))
+    return [p.group for p in load(run.save(tmp_path)).points]
+
+
+def test_groups_follow_each_other_where_results_do_not_name_them(tmp_path):
+    """Of results that say only with how many others a point took turns."""
+    a, b, c, d, e, f, alone = grouped(tmp_path, (("a", 1), ("b", 1), ("c", 2), ("d", 2), ("e", 2), ("f", 1), ("alone", 0)))
+    assert a == b and c == d == e and len({a, c, f}) == 3 and f and alone == ""
+    first, second, third, fourth = grouped(tmp_path, (("a", 1), ("b", 1), ("c", 1), ("d", 1)))
+    assert first == second != third == fourth
+    assert len(set(grouped(tmp_path, (("a", 1), ("b", 1)), sizes=(64, 128)))) == 2
+
+
+def test_a_group_that_is_named_counts(tmp_path):
+    a, b, c, d = grouped(tmp_path, (("a", 1), ("b", 1), ("c", 1), ("d", 1)), a=1, b=2, c=1, d=2)
+    assert a == c != b == d
+
+
+@pytest.mark.parametrize("name", ("prefix_sum", "vector_addition", "math_functions", "matmul_ladder"))
+def test_every_group_of_the_recorded_results_is_whole(name):
+    """It has as many points as each of them says, all with as many samples."""
+    path = recorded("nvidia-h200", name)
+    others = {e["run_name"]: e.get("interleaved_with") for e in read_json(path)["benchmarks"]}
+    groups: dict[str, list] = {}
+    for p in (p for p in load(path).points if p.group):
+        groups.setdefault(p.group, []).append(p)
+    assert len(groups) > 10
+    for some in groups.values():
+        assert {others[p.name] for p in some} == {len(some) - 1} and len({len(p.times) for p in some}) == 1
+        assert len({(p.kernel.side, p.kernel.type, p.size_key, p.data, p.mode, p.threads) for p in some}) == 1

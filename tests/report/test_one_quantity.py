@@ -1,6 +1,8 @@
 """One quantity has one value, whichever section gives it: of the recorded results, over all rows of all figures and tables."""
 
+import sys
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from conftest import RECORDED
@@ -8,7 +10,9 @@ from synthetic import Run, ladder
 
 from report import document
 from report.data.collect import collect
+from report.data.records import Point
 from report.data.sides import question, swept
+from report.data.statistics import paired
 from report.data.view import collecting
 from report.experiment import Figure, Table, numbers
 from report.claims.study_claims import of_study
@@ -85,3 +89,42 @@ def test_a_claim_of_all_experiments_has_the_section_s_numbers(made):
     _, text = module.of(view).one_to_one(view)
     assert numbers.times(row["with_at_largest"]) in text
     assert [f.why for f in of_study(made.study) if f.entry.id == "one_to_one"] == [text]
+
+
+def test_a_kernel_with_less_shared_memory_left_is_another(tmp_path):
+    """A sweep of the occupancy runs the ladder's kernel with shared memory that nobody uses."""
+    ladder().save(tmp_path)
+    again = Run("occupancy")
+    again.rate("gpu/matmul/naive", 30, 256, shared_bytes_added=56320, name="gpu/matmul/naive/n:256/shared:56320")
+    again.rate("gpu/matmul/naive", 99, 256)
+    again.save(tmp_path)
+    [row] = repeats.rows(collect([tmp_path], []))
+    assert row["ratio"] == pytest.approx(100 / 99, rel=0.01)
+
+
+class Valued(float):
+    """A point's value that notes where it is divided by that of a point with which it took turns."""
+
+    def __new__(cls, value, point, where):
+        made = super().__new__(cls, value)
+        made.point, made.where = point, where
+        return made
+
+    def __truediv__(self, other):
+        if isinstance(other, Valued) and self.point is not other.point and paired(self.point, other.point):
+            frame = sys._getframe(1)
+            self.where.add((Path(frame.f_code.co_filename).name, frame.f_lineno))
+        return float(self) / float(other)
+
+
+@pytest.mark.long
+def test_no_section_divides_the_rates_of_codes_that_took_turns(monkeypatch):
+    """Sentences, tables and CSV have the median quotient (`times_as_fast`), as the method says."""
+    real, where = Point.value.fget, set()
+
+    def value(point):
+        found = real(point)
+        return found if found is None else Valued(found, point, where)
+    monkeypatch.setattr(Point, "value", property(value))
+    document.make(collect([RECORDED / "nvidia-h200"], []))
+    assert not where

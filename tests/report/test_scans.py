@@ -133,3 +133,13 @@ def test_copies_of_the_counters_gain_the_more_the_more_values_are_alike(tmp_path
     drawn(section)
 
 
+def test_a_sentence_has_the_ratio_of_its_table(tmp_path):
+    """Of two codes that took turns the median quotient, which is 2, and not the quotient of the medians, which is 3."""
+    run = Run("prefix_sum", problems={"prefix_sum": METRIC | {"size_names": ["n"]}})
+    slow, fast = [2.0] * 7 + [6.0] * 8, [1.0] * 7 + [3.0] * 7 + [2.0]
+    for order, (name, times) in enumerate((("look_back", slow), ("bulk", fast))):
+        run.kernel(f"gpu/prefix_sum/{name}", order=order)
+        run.time(f"gpu/prefix_sum/{name}", 0, {"n": 1024}, times=[t / 1000 for t in times], bytes_min=8192, flops_useful=1024, interleaved_with=1)
+    section = section_of(tmp_path, run)
+    [row] = [r for t in section.tables for r in t.rows if r.get("gain")]
+    assert row["gain"] == 2 and "2× as fast as look back" in section.finding

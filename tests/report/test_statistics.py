@@ -87,8 +87,8 @@ def test_summary_refuses_what_is_no_time(bad):
         stats.summarise(bad)
 
 
-def point(times, interleaved=True, run="a", turns=None):
-    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=tuple(times), turns=tuple(turns or range(len(times))), interleaved=interleaved, run=run,
+def point(times, group="1", run="a", turns=None):
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=tuple(times), turns=tuple(turns or range(len(times))), group=group, run=run,
                            summary=stats.summarise(times))
 
 
@@ -98,7 +98,7 @@ def test_samples_of_one_turn_are_compared_with_each_other():
     found = stats.ratio(point(slow), point([1.02 * t for t in slow]))
     assert found.paired and found.value == pytest.approx(1.02) and found.low == pytest.approx(1.02)
     assert stats.judge({"x": found})["x"].verdict == stats.FASTER
-    for other in (point([1.02 * t for t in slow], interleaved=False), point([1.02 * t for t in slow], run="b")):
+    for other in (point([1.02 * t for t in slow], group=""), point([1.02 * t for t in slow], group="2"), point([1.02 * t for t in slow], run="b")):
         apart = stats.ratio(point(slow), other)
         assert not apart.paired and stats.judge({"x": apart})["x"].verdict == stats.SAME
 
@@ -127,7 +127,7 @@ def test_holm_rejects_in_steps():
 def test_too_few_samples_are_called_so():
     """Six against six can give p = 0.002 at the least: enough for one comparison, not for thirty."""
     def point(times):
-        return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, interleaved=False, run=None, times=times, summary=stats.summarise(times))
+        return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, group="", run=None, times=times, summary=stats.summarise(times))
 
     few, many = ([stats.ratio(point([1.0 + i / 100 for i in range(n)]), point([2.0 + i / 100 for i in range(n)]))] * 30
                  for n in (6, 8))
@@ -215,7 +215,7 @@ def test_a_ratio_is_compared_with_another_number_by_its_scale(tmp_path):
 def stats_point(times):
     """All that ratio() looks at."""
     from types import SimpleNamespace
-    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=times, summary=stats.summarise(times), interleaved=False, turns=(), run="")
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=times, summary=stats.summarise(times), group="", turns=(), run="")
 
 
 @pytest.mark.parametrize("digits", (1, 6))

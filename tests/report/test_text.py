@@ -122,9 +122,9 @@ def test_operations_on_integers_are_no_flop(type_, text):
     assert numbers.flops(1360, type_) == text
 
 
-def test_no_share_of_a_roof_is_above_it():
-    assert [numbers.share(x) for x in (0.72, 1.07, 1.2)] == [f"72{NB}%", f"100{NB}%", f"> 100{NB}%"]
-    assert words.limit(Use({"L1": 1.05}, {})) == "limited by L1 (at its roof)" and words.limit(Use({"L1": 0.85}, {})) == "limited by L1 (0.85)"
+def test_a_share_of_a_roof_is_given_as_it_is():
+    assert [numbers.share(x) for x in (0.72, 1.03, 1.07)] == [f"72{NB}%", f"103{NB}%", f"> 100{NB}%"]
+    assert words.limit(Use({"L1": 1.03}, {})) == "limited by L1 (1.03)" and words.limit(Use({"L1": 0.85}, {})) == "limited by L1 (0.85)"
 
 
 def test_a_tiny_share_has_a_power_of_ten():

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import json
+import re
 import tomllib
 from collections import defaultdict
 
@@ -10,6 +11,7 @@ from synthetic import Run
 
 from report.data import declaration
 from report.data.collect import collect
+from report.data.sides import CHOSEN
 from report.sections.contributions import contributions
 
 RATES = {"pageable": 10.0, "pinned": 50.0, "zero_copy": 45.0}
@@ -309,3 +311,18 @@ def test_where_a_kernel_begins_is_no_start(tmp_path):
     for n in (4**k for k in range(7, 13)):
         run.time("gpu/matmul/large", n * 1e-12, {"n": n}, bytes_min=4 * n, flops_useful=n)
     assert row(section_of(tmp_path, run), "matmul")["without_n"] == 256
+
+
+def test_captions_of_best_codes_say_how_they_were_chosen(tmp_path):
+    section = section_of(tmp_path, suite())
+    assert CHOSEN in section.figures[0].caption
+
+
+def test_all_that_start_at_so_few_bytes_are_named(tmp_path):
+    run = Run("crossover")
+    sizes = [4**k for k in range(3, 13)]
+    for family in ("addition", "sum"):
+        both_sides(run, family, lambda n: n * 1e-8, lambda n: 2e-6 + n * 1e-10, lambda n: 1e-5 + n * 3e-9, sizes, family.title())
+    both_sides(run, "matmul", lambda n: n * 1e-8, lambda n: 2e-5 + n * 1e-10, lambda n: 1e-4 + n * 3e-9, sizes, "Matrix multiplication")
+    text = section_of(tmp_path, run).finding
+    assert re.search(r"the smallest start is (sum|addition), [^,]*, not yet 1024\) and (sum|addition), [^,]*, not yet 1024\), the largest matrix", text)
