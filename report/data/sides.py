@@ -26,7 +26,7 @@ from report.data.view import Part, View
 Rest = tuple[tuple[str, object], ...]
 Time = tuple[float, float, float]
 """Seconds: the median, and the ends of its interval."""
-CHOSEN = "Where several experiments measured a kernel, the one whose ladder it is on counts, even if another found it faster."
+CHOSEN = "Of a kernel that several experiments measured, the one whose ladder it is on counts."
 """What every caption of best codes says."""
 ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
 
