@@ -166,7 +166,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     single = any(p.threads == 1 for p in points(ladder)) and len({p.threads for p in points(ladder)}) > 1
     low, high = ladder.rungs[0].point, ladder.fastest.point
     peers = ", libraries as open diamonds" if ladder.peers else ""
-    near = (f" Nearest roof: the resource of which the kernel uses the largest share, bold where that limits it (from {LIMITS:g}); the board’s power from {POWER_LIMITS:g} on where the clock was lowered"
+    near = (f" Nearest roof: the resource with the largest share, bold where that limits it (from {LIMITS:g}; the board’s power, where it lowered the clock, from {POWER_LIMITS:g})"
             if any(r.use.nearest for r in ladder.rungs) else "")
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
                f"Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different{near and '.'}{near}"

@@ -31,8 +31,8 @@ def method(study: Study) -> list[dict]:
             f"flushed before each. Points run in a shuffled order (seed {words.joined(seeds)}); where kernels are "
             "interleaved, they take their samples in turns, in an order that changes from turn to turn."),
         blocks.paragraph(
-            "Statistics (Hoefler and Belli, 2015). All values in text, tables and figures are medians, but clocks and power, which are "
-            "means; upright or level bars are their 95\u00a0% intervals by ranks within the run. Unsettled, and drawn hollow, are points "
+            "Statistics (Hoefler and Belli, 2015). All values in text, tables and figures are medians, but clocks, power and the load by "
+            "others, which are means; upright or level bars are their 95\u00a0% intervals by ranks within the run. Unsettled, and drawn hollow, are points "
             "whose sampling ended before the median, or the ratios that it was to go on for, settled. Intervals are given from "
             f"{FEWEST_FOR_INTERVAL} samples on; no normality is assumed and no sample is dropped. Samples that follow "
             "each other are correlated, and count for as many independent ones as the correlation from one to the next "

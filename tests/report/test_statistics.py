@@ -278,7 +278,7 @@ def test_a_surer_interval_of_a_median_is_wider_and_right_as_often_as_it_says():
 def of_run(run, middle, between=0.05):
     times = tuple(middle * (1 + 0.001 * i) for i in range(-6, 7))
     return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=between, times=times, summary=stats.summarise(times),
-                           interleaved=True, turns=tuple(range(13)), run=run)
+                           group="1", turns=tuple(range(13)), run=run)
 
 
 def test_codes_of_different_runs_differ_by_more_than_runs_do():
