@@ -260,7 +260,7 @@ def _figure(view: View, best: Sequence[Crossover]) -> Figure:
     caption = ("From which size the GPU is faster than the best code of its host’s CPU, at the sizes that both sides measured; of each problem "
                "and data type the case with most of them. Filled: the call alone; hollow: with the copies. A mark is the smallest size "
                "from which on it is always faster; the bar joins it with the size before; triangles: at every size (left) or at none (right). "
-               f"On the right the speed-up at the largest size, with copies where they are known. {comparison.story(_parts(best))}")
+               f"Right: the speed-up at the largest size, with copies where known. {comparison.story(_parts(best))}")
     return Figure(view.name, [_row(c) for c in best], draw, caption,
                   "Dot plot with a row for each problem: the bytes from which the GPU is faster, with and without copies.",
                   height=ABOVE + BELOW + ROW * len(best))
