@@ -279,6 +279,7 @@ Sweep read_sweep(const toml::table& table) {
   for (const Params& shape : sweep.shapes)
     for (const auto& [name, value] : shape) require_axis(sweep, name, {});
   require_counting(sweep);
+  if (!sweep.interleave) sweep.effort.warm_up = 0;  // before each turn, of which there are none
   if (sweep.effort.ratio_within > 0 && !sweep.interleave)
     throw Error("'ratio_within' needs interleave = true: ratios are of samples taken in turns");
   sweep.effort.max_samples = std::max(sweep.effort.max_samples, sweep.effort.min_samples);

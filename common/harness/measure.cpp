@@ -374,7 +374,8 @@ std::optional<EnergyBatch> Sampler::energy_batch(double seconds) {
 }
 
 Measurement Sampler::run() {
-  effort_.ratio_within = 0;  // to nothing
+  effort_.ratio_within = 0;                // to nothing
+  if (effort_.warm_up > 0) warm_up(true);  // the others of its group are left out: it is measured as beside them
   take(overrides_.repetitions > 0 ? overrides_.repetitions : effort_.min_samples);
   while (stop_reason().empty()) take(kRound);
   return finish(stop_reason());

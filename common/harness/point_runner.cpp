@@ -304,6 +304,7 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
       if (results[i].failure) std::rethrow_exception(results[i].failure);
       sampled[i]->measurement = results[i].measurement;
       sampled[i]->facts.interleaved_with = others;
+      sampled[i]->facts.group = sampled.front()->point->name();
     });
 }
 

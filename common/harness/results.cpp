@@ -173,7 +173,8 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
   if (facts.transfer_seconds) common["transfer_seconds"] = *facts.transfer_seconds;
   common["stop_reason"] = measurement.stop_reason;
   if (facts.interleaved_with > 0) common["interleaved_with"] = facts.interleaved_with;
-  if (facts.interleaved_with > 0 && point.effort.warm_up > 0) common["warm_up_seconds"] = point.effort.warm_up;
+  if (facts.interleaved_with > 0) common["interleave_group"] = facts.group;
+  if (point.effort.warm_up > 0) common["warm_up_seconds"] = point.effort.warm_up;
   if (facts.interleaved_with > 0 && point.effort.ratio_within > 0) common["ratio_within"] = point.effort.ratio_within;
   if (!facts.not_interleaved.empty()) common["not_interleaved"] = facts.not_interleaved;
   for (const auto& [key, value] : measurement.events) common[key] = value;

@@ -26,15 +26,16 @@ struct PointFacts {
   std::optional<Launch> launch;
   std::optional<SmLimits> sm;   ///< of the GPU it ran on
   int interleaved_with = 0;     ///< others whose samples were taken in turns with its own
+  std::string group;            ///< the name of the first of them
   std::string not_interleaved;  ///< why not, where that was asked for
 };
 
 /// Sizes or tunables as a table: numbers, or words where the value is one.
 Json to_json(const Params& params);
-/// The keys that every entry of a point begins with: its name, kernel, mode, data set, sizes and tunables.
 /// Whether the sample is one of those that its point is judged by: undisturbed, or of a point that has none such.
 bool counts(const Json& entry);
 
+/// The keys that every entry of a point begins with: its name, kernel, mode, data set, sizes and tunables.
 Json point_entry(const Point& point);
 /// Adds what the kernel's record declares of its requests, if it does.
 void add_declared(Json& entry, const Point& point);

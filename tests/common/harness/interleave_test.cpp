@@ -274,10 +274,32 @@ TEST(Interleave, TellsHowManyInEveryEntry) {
   for (const auto& [point, entries] : run_group(points))
     for (const Json& entry : entries) {
       EXPECT_EQ(entry.at("interleaved_with"), 1);
+      EXPECT_EQ(entry.at("interleave_group"), points.front().name());
       EXPECT_EQ(entry.at("threads"), 2);
     }
-  for (const auto& [point, entries] : run_group({points.front()}))
+  for (const auto& [point, entries] : run_group({points.front()})) {
     EXPECT_FALSE(entries.front().contains("interleaved_with"));
+    EXPECT_FALSE(entries.front().contains("interleave_group"));
+  }
+}
+
+TEST(Interleave, APointWhoseOthersAreLeftOutIsWarmedUpToo) {
+  Kernel counted = find_kernel("cpu/matmul/naive");
+  int calls = 0;
+  counted.run = [&calls](const Call& call) {
+    ++calls;
+    find_kernel("cpu/matmul/naive").run(call);
+  };
+  const auto calls_with = [&](double warm_up) {
+    std::vector<Point> points = group_of({&counted, &find_kernel("cpu/matmul/eigen")});
+    points.back().skip = "not here";
+    for (Point& point : points) point.effort.warm_up = warm_up;
+    calls = 0;
+    EXPECT_GT(run_group(points).front().entries.front().at("gflops"), 0);
+    return calls;
+  };
+  const int cold = calls_with(0);
+  EXPECT_GT(calls_with(0.05), 2 * cold) << "runs: a second of them before the first sample";
 }
 
 }  // namespace
