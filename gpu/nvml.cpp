@@ -109,12 +109,14 @@ std::optional<double> Nvml::others_share(unsigned own) {
   library_->process_use(device_, nullptr, &count, seen_);  // says how many records there are
   std::vector<ProcessUse> records(count);
   if (count == 0 || library_->process_use(device_, records.data(), &count, seen_) != kSuccess) return std::nullopt;
+  const bool is_first = seen_ == 0;
   std::vector<std::pair<unsigned, unsigned>> use;
   for (const ProcessUse& record : records) {
     if (record.time <= seen_ || use.size() >= count) continue;
     use.emplace_back(record.process, record.multiprocessors);
   }
   for (const ProcessUse& record : records) seen_ = std::max(seen_, record.time);
+  if (is_first) return std::nullopt;
   return share_of_others(use, own);
 }
 

@@ -36,9 +36,9 @@ class Nvml {
   /// The fastest that the link gets: an idle GPU slows it down. Absent where it is not told, as to some virtual
   /// machines.
   std::optional<PcieLink> pcie_link() const;
-  /// The share of this GPU's time that processes other than `own` used since the last call, or, at the first, since the
-  /// driver's oldest record. Absent where the driver does not tell, or does not know this process by its number (in a
-  /// container it may have another one).
+  /// The share of this GPU's time that processes other than `own` used since the last call. Absent at the first one,
+  /// where the driver's records are of earlier processes, where the driver has none, and where it does not have this
+  /// process's number (in a container it may be another one).
   std::optional<double> others_share(unsigned own);
   /// The driver's version, e.g. "580.65.06"; empty if it is not told.
   std::string driver_version() const;
