@@ -108,8 +108,13 @@ class Value:
     def _with_runs(self, ends: tuple[float, float] | None) -> tuple[float, float] | None:
         """Wider by the part between runs, where this is what joins numbers of several runs."""
         joined_before = any(between(*part.points) for part in self.parts if part.points)
-        margin = 0.0 if joined_before else between(*self.points)
+        margin = 0.0 if joined_before else self.between
         return widened(ends, margin) if ends and ends[0] > 0 else ends
+
+    @property
+    def between(self) -> float:
+        """The part between runs (relative), which no more samples narrow."""
+        return between(*self.points) if self.points and not self.quotients else 0.0
 
     def scaled(self, factor: float) -> Value:
         return multiply(self, exact(factor))
@@ -182,9 +187,14 @@ class Comparison:
         found, n = self.of.interval(judged.get(self, MISS)), self.of.samples
         if found is None:
             return max(FEWEST_FOR_INTERVAL - n, 1)
+        margin = 1 + (self.of.between if found[0] > 0 else 0.0)
+        found = found[0] * margin, found[1] / margin  # the samples' part alone
         value = min(max(self.of.number, found[0]), found[1])
         broken = [limit for limit, sign in zip(self.accepted, (1, -1)) if limit is not None and sign * (value - limit) < 0]
         limits = broken or [limit for limit in self.accepted if limit is not None]
+        if any(limit / margin < value < limit * margin for limit in limits):
+            return None
+        limits = [limit * margin if limit <= value else limit / margin for limit in limits]
         half = [((value - found[0] if limit <= value else found[1] - value), abs(value - limit)) for limit in limits]
         if any(distance == 0 for _, distance in half):
             return None

@@ -152,7 +152,9 @@ def _doubt(result: Result, judged: Mapping) -> str:
     more, n = clearest.more(judged), clearest.of.samples
     if clearest.of.interval() is None:
         return f"{words.counted(n, 'sample')} of each {'are' if n > 1 else 'is'} too few: at least {more} more"
-    would = f"about {more} more of each would decide" if more else f"not even {numbers.grouped(MANY)} would decide"
+    would = (f"about {more} more of each would decide" if more else
+             f"runs of this machine differ by up to {numbers.percent(clearest.of.between)}, so both would have to be of one run"
+             if clearest.of.between else f"not even {numbers.grouped(MANY)} would decide")
     return f"the limit lies within the interval of {words.counted(n, 'sample')}: {would}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -133,6 +134,8 @@ class Point:
     """The share of its time that its threads waited for a processor, over all samples."""
     between: float = BETWEEN_RUNS
     """By how much (relative) medians of two runs of this machine may differ with nothing else changed, with 95 %."""
+    elsewhere: Mapping[str, float] = field(default_factory=dict)
+    """Of a roof: by how much (relative) its median differs from that of the same code in other runs of the machine, by run."""
 
     @property
     def is_disturbed(self) -> bool:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 from statistics import NormalDist, median, quantiles
 
 import numpy as np
@@ -161,8 +162,14 @@ def between_runs(series: Iterable[Sequence[float]]) -> float | None:
 
 
 def between(*points) -> float:
-    """The part between runs of a comparison of these timed points (relative); 0 where all are of one run."""
-    return max(p.between for p in points) if len({p.run for p in points}) > 1 else 0.0
+    """The part between runs of a comparison of these timed points (relative); 0 where all are of one run. Where a roof was
+    measured in the other point's run as well, and was about the same there, it is what the two differ by."""
+    return max((_between(a, b) for a, b in combinations(points, 2) if a.run != b.run), default=0.0)
+
+
+def _between(one, other) -> float:
+    known = [p.elsewhere[q.run] for p, q in ((one, other), (other, one)) if q.run in p.elsewhere]
+    return min(*known, max(one.between, other.between)) if known else max(one.between, other.between)
 
 
 def widened(ends: tuple[float, float] | None, margin: float) -> tuple[float, float] | None:

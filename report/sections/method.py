@@ -7,7 +7,7 @@ from report.data.companions import Tally, TwinsFile
 from report.data.limits import LIMITS, POWER_LIMITS
 from report.data.records import Run
 from report.data.roofs import APART, BEYOND
-from report.data.statistics import FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
+from report.data.statistics import BETWEEN_RUNS, FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
 from report.sections import doubts, repeats
 from report.sections.provenance import load_of
@@ -78,7 +78,9 @@ def method(study: Study) -> list[dict]:
             "of all claims of one experiment on one machine hold together with 95\u00a0%: an end misses with 2.5\u00a0% divided by their "
             "number. They are by ranks; where there are too few samples for such ranks, the interval of all samples is widened as the "
             "scores of the normal distribution are. A claim holds if the whole interval lies within what is accepted, does not hold if "
-            "all of it lies outside, and is undecided otherwise. So equality within a tolerance can be shown, as a difference can. "
+            "all of it lies outside, and is undecided otherwise. Where a claim joins numbers of two runs, its interval is wider on "
+            f"both sides by what medians of two runs differ by: {100 * BETWEEN_RUNS:g}\u00a0% where nothing was measured repeatedly, or, of a roof that both "
+            "runs measured, their own difference. More samples do not narrow that part. So equality within a tolerance can be shown, as a difference can. "
             "The number of samples that would decide supposes that an interval narrows as the root of their number. One code is faster "
             f"than another that does the same work if it is so by more than {100 * GAP:g}\u00a0% where both were interleaved, else by "
             f"more than {100 * GAP_APART:g}\u00a0%."),

@@ -365,6 +365,23 @@ def test_a_roof_is_the_best_of_its_board(tmp_path):
     assert (found.verdict, found.measured) == (HOLDS, "50\u00a0%")
 
 
+def test_a_roof_of_the_kernels_own_run_decides(tmp_path):
+    """Numbers of two runs are as far apart as runs are, unless both runs measured the roof and it was the same; and no number
+    of samples is promised for what runs differ by."""
+    def found(own):
+        runs = [Run("ratio", gpu_uuid="GPU-A"), Run("other", gpu_uuid="GPU-A")]
+        for run, peak in zip(runs, (own, 1000)):
+            run.kernel("gpu/fma/fp32", ceiling={"label": "FP32", "is_bandwidth": False})
+            if peak:
+                run.rate("gpu/fma/fp32", peak, 64)
+        runs[0].rate("gpu/matmul/naive", 500, 64)
+        return claims(tmp_path, *runs, threshold=0.51, rule="at_most", unit="share", measured="rate(gpu/matmul/naive) / rate(gpu/fma/fp32)")[0]
+    assert found(999).verdict == HOLDS
+    apart = found(None)
+    assert apart.verdict == UNDECIDED
+    assert "would have to be of one run" in str(apart.reasons if hasattr(apart, "reasons") else apart)
+
+
 def test_the_gpu_at_hand(tmp_path):
     keys = {"stated": 1024, "measured": "occupancy(here).threads"}
     assert claims(tmp_path, products({"naive": {64: 100}}), **keys)[0].verdict == HOLDS

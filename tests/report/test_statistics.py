@@ -88,7 +88,7 @@ def test_summary_refuses_what_is_no_time(bad):
 
 
 def point(times, group="1", run="a", turns=None):
-    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=tuple(times), turns=tuple(turns or range(len(times))), group=group, run=run,
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, elsewhere={}, times=tuple(times), turns=tuple(turns or range(len(times))), group=group, run=run,
                            summary=stats.summarise(times))
 
 
@@ -127,7 +127,7 @@ def test_holm_rejects_in_steps():
 def test_too_few_samples_are_called_so():
     """Six against six can give p = 0.002 at the least: enough for one comparison, not for thirty."""
     def point(times):
-        return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, group="", run=None, times=times, summary=stats.summarise(times))
+        return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, elsewhere={}, group="", run=None, times=times, summary=stats.summarise(times))
 
     few, many = ([stats.ratio(point([1.0 + i / 100 for i in range(n)]), point([2.0 + i / 100 for i in range(n)]))] * 30
                  for n in (6, 8))
@@ -215,7 +215,7 @@ def test_a_ratio_is_compared_with_another_number_by_its_scale(tmp_path):
 def stats_point(times):
     """All that ratio() looks at."""
     from types import SimpleNamespace
-    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, times=times, summary=stats.summarise(times), group="", turns=(), run="")
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, elsewhere={}, times=times, summary=stats.summarise(times), group="", turns=(), run="")
 
 
 @pytest.mark.parametrize("digits", (1, 6))
@@ -277,7 +277,7 @@ def test_a_surer_interval_of_a_median_is_wider_and_right_as_often_as_it_says():
 
 def of_run(run, middle, between=0.05):
     times = tuple(middle * (1 + 0.001 * i) for i in range(-6, 7))
-    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=between, times=times, summary=stats.summarise(times),
+    return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=between, elsewhere={}, times=times, summary=stats.summarise(times),
                            group="1", turns=tuple(range(13)), run=run)
 
 
@@ -292,6 +292,16 @@ def test_codes_of_different_runs_differ_by_more_than_runs_do():
     assert verdict(of_run("b", 1.06, 0.01), of_run("a", 1.0, 0.01)) == stats.SLOWER
     within, across = stats.ratio(near, of_run("b", 1.0)), stats.ratio(near, of_run("a", 1.0))
     assert across.low < 1 / 1.06 / 1.05 < 1 / 1.06 * 1.05 < across.high < 1.02 and within.high < 1 / 1.05
+
+
+def test_a_roof_of_both_runs_says_what_they_differ_by():
+    kernel, roof, far = of_run("a", 2.0), of_run("b", 1.0), of_run("c", 1.0)
+    assert stats.between(kernel, roof) == 0.05 and stats.between(kernel, kernel) == 0
+    roof.elsewhere = {"a": 0.003}
+    assert stats.between(kernel, roof) == stats.between(roof, kernel) == 0.003
+    assert stats.between(kernel, roof, far) == 0.05
+    roof.elsewhere = {"a": 0.4}
+    assert stats.between(kernel, roof) == 0.05
 
 
 @pytest.mark.parametrize("runs, things", ((6, 1), (3, 4), (20, 2)))

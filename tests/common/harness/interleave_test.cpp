@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "common/harness/experiment.hpp"
 #include "common/harness/measure.hpp"
@@ -288,6 +289,7 @@ TEST(Interleave, APointWhoseOthersAreLeftOutIsWarmedUpToo) {
   int calls = 0;
   counted.run = [&calls](const Call& call) {
     ++calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
     find_kernel("cpu/matmul/naive").run(call);
   };
   const auto calls_with = [&](double warm_up) {

@@ -88,7 +88,7 @@ TEST(Threads, AreSetWhileAPointIsMadeAndWhileItRuns) {
     seen.push_back(team);
     naive(call);
   };
-  kernel.cpu.level_traffic = [](const Params&) { return LevelTraffic{.l1 = double(omp_get_max_threads()), .dram = 7}; };
+  kernel.cpu.level_traffic = [](const Params&) { return LevelTraffic{.l1 = 1e6 * omp_get_max_threads(), .dram = 7e6}; };
   Point point = adhoc_experiment({"cpu/matmul/naive"}, {"n=4", "threads=3", "samples=6", "max_samples=6"}).points.at(0);
   point.kernel = &kernel;
   PointRunner runner(0, 1, {});
@@ -100,8 +100,8 @@ TEST(Threads, AreSetWhileAPointIsMadeAndWhileItRuns) {
   const Json& entry = results.at(0).entries.front();
   EXPECT_EQ(entry.at("threads"), 3);
   EXPECT_EQ(entry.contains("oversubscribed"), usable_processors() < 3);
-  EXPECT_EQ(entry.at("bytes_l1_model"), 3);
-  EXPECT_EQ(entry.at("bytes_dram_model"), 7);
+  EXPECT_EQ(entry.at("bytes_l1_model"), 3e6);
+  EXPECT_EQ(entry.at("bytes_dram_model"), 7e6);
 }
 
 /// Sizes that follow from the machine follow from the point's threads.

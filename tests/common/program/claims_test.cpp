@@ -52,7 +52,7 @@ TEST(Claims, QuestionsWriteNoFile) {
   const std::string in = std::string("cd ") + folder + " && ", plot = "occupancy --device H200 --threads 256 --plot ";
   for (const std::string file : {"x.svg", "\"x.svg\"", "\"x.svg", "x.svg --"}) {
     const Ended ended = shell(in + "printf '%s\\n' '" + plot + file + "' | " + RUNG_PROGRAM + " model");
-    EXPECT_NE(ended.output.find("no option '--plot'"), std::string::npos) << ended.output;
+    EXPECT_NE(ended.output.find("has no option '--"), std::string::npos) << ended.output;
   }
   EXPECT_EQ(shell(in + "ls").output, "");
   EXPECT_EQ(shell(in + RUNG_PROGRAM + " " + plot + "x.svg && ls").code, 0);

@@ -244,7 +244,7 @@ TEST(Resume, RefusesWhatDecidesHowAPointIsSampled) {
            {"OMP_NUM_THREADS=2", "-a samples=4", "points are others"},
            {"OMP_NUM_THREADS=2", "-a max_samples=40", "points are others"},
            {"OMP_NUM_THREADS=2", "-a longest_run=9", "points are others"},
-           {"OMP_NUM_THREADS=2", "-a warm_up=0.1", "points are others"},
+           {"OMP_NUM_THREADS=2", "-a warm_up=0.1", "has been rewritten"},
            {"OMP_NUM_THREADS=2", "-a energy=true", "points are others"},
            {"OMP_NUM_THREADS=2", "--device 1", "device was 0 and is 1"}}) {
     const Ended ended = shell(environment + " " TIMEOUT RUNG_PROGRAM + again + more + " 2>&1 >/dev/null");
