@@ -46,7 +46,7 @@ def test_every_document_has_its_claims(known):
 def test_every_claim_names_what_exists(known):
     for e in known.values():
         assert e.source in sources.documents() and (ROOT / "experiments" / f"{e.experiment}.toml").is_file()
-        assert not e.text.endswith("."), e.id
+        assert e.where and not e.text.endswith("."), e.id
         for call in (c for kind in KINDS for c in e.calls(kind) if c.name in KERNEL_CALLS):
             assert not entries.kernels() or call.subject in entries.kernels(), e.id
         if e.judge:
@@ -86,6 +86,24 @@ def test_what_happens_in_a_run_is_not_left_to_the_compiler(known):
     for e in known.values():
         asked = {c.name for kind in KINDS for c in e.calls(kind)}
         assert asked != {"compiles"} or not AT_RUN_TIME.search(e.text) or "it does not even compile" in e.text, e.id
+
+
+OF_ONE_THREAD = re.compile(r"\b(?:each|one) thread (?:computes|writes|performs|moves|loads) one\b", re.IGNORECASE)
+OF_THREADS = re.compile(r"\bthreads_per_block\b|\bblocks \* \d|\bbarriers\b|\bcompiles\(")
+
+
+def test_what_each_thread_does_is_not_told_by_a_sum_over_all_threads(known):
+    """An array that is stored once is stored once by fewer threads, too: the expression has to ask how many there are."""
+    told = [e for e in known.values() if OF_ONE_THREAD.search(e.text)]
+    assert len(told) >= 6
+    for e in told:
+        assert any(OF_THREADS.search(getattr(e, kind)) for kind in e.trees), e.id
+
+
+def test_a_snippet_is_neither_linked_nor_run(known):
+    for e in known.values():
+        if {c.name for kind in KINDS for c in e.calls(kind)} == {"compiles"}:
+            assert not re.search(r"(?<!not )\blinked\b|\band run\b", e.note), e.id
 
 
 def test_whose_limits_a_document_states_without_a_name_is_said_with_the_reason():
