@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from report.data.companions import Emulator, EmulatorFile, EmulatorRate
-from report.data.records import PlantedFault
+from report.data.companions import Emulator, EmulatorFile, EmulatorRate, PlantedFault
 from report.data.view import order
 from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
 

@@ -11,8 +11,8 @@ from report.claims.expression import Call, nearest
 from report.claims.said_of import version
 from report.claims.values import Fault, Value, exact, of_rate, of_time
 from report.data import counted, roofs
-from report.data.companions import CompilerFile, WrongResults
-from report.data.records import COUNT, HOT, SQUARE, CounterFile, HazardFile, Point, Run, Verdict
+from report.data.companions import CompilerFile, CounterFile, HazardFile, Verdict, WrongResults
+from report.data.records import COUNT, HOT, SQUARE, Point, Run
 from report.data.view import whole_machine
 
 SHORT = {"flops": "flops_executed", "bytes_loaded": "bytes_executed_loaded", "bytes_stored": "bytes_executed_stored"}

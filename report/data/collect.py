@@ -13,11 +13,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from report.data import declaration, roofs
-from report.data.companions import CompilerFile, EmulatorFile, TwinsFile, WrongResults
+from report.data.companions import CompilerFile, CounterFile, EmulatorFile, HazardFile, SheetFile, TwinsFile, WrongResults
 from report.data.load import load
 from report.data.reading import PACKED, Foreign, InputError, files_in
-from report.data.records import (COUNT, SIDES, CounterFile, Flag, HazardFile, Machine, Point, Run,
-                                 SheetFile, Source)
+from report.data.records import COUNT, SIDES, Flag, Machine, Point, Run, Source
 from report.data.roofs import Roofs
 from report.data.statistics import between_runs
 from report.data.view import Companions, Part, View

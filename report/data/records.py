@@ -345,64 +345,6 @@ class Run:
 
 
 @dataclass(frozen=True)
-class SheetFile:
-    """Data-sheet ceilings: (label, value, is_bandwidth); from a file in the shape of the Empirical Roofline Toolkit."""
-
-    path: Path
-    machine: str
-    date: str
-    ceilings: tuple[tuple[str, float, bool], ...]
-
-
-@dataclass(frozen=True)
-class CounterFile:
-    """Hardware counters by point name, each a flat table of numbers."""
-
-    path: Path
-    machine: str
-    date: str
-    tool: str
-    points: dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What one tool says of one planted fault; `failed` is why it could not tell, if it could not. `wrong_elements`: how
-    many elements of the result differ from the right twin's, where the fault has inputs for that."""
-
-    found: bool
-    message: str = ""
-    failed: str = ""
-    wrong_elements: int | None = None
-
-
-@dataclass(frozen=True)
-class PlantedFault:
-    """A faulty kernel, or its corrected version, with what was found by each tool that looked at it."""
-
-    verdicts: dict[str, Verdict]
-    what: str = ""
-    is_right: bool = False
-    group: str = ""
-    """What it is about: barriers, bounds, copies …"""
-
-
-@dataclass(frozen=True)
-class HazardFile:
-    """What one program's tools find of the planted faults, by kernel name."""
-
-    path: Path
-    machine: str
-    date: str
-    tool: str
-    kernels: dict[str, PlantedFault]
-
-    @property
-    def tools(self) -> frozenset[str]:
-        return frozenset(name for fault in self.kernels.values() for name in fault.verdicts)
-
-
-@dataclass(frozen=True)
 class Source:
     """A file that was looked at: used, or left out with a reason."""
 

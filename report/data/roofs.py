@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from report.data.records import GFLOPS, SIDES, Machine, Point, Run, SheetFile
+from report.data.companions import SheetFile
+from report.data.records import GFLOPS, SIDES, Machine, Point, Run
 
 LEVELS = ("L1", "L2", "L3", "DRAM", "SHARED")
 """Levels of memory, as their names stand in the labels of ceilings."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from report.data import counted
-from report.data.companions import EmulatorFile, WrongResults
-from report.data.records import (COLD, HOT, HazardFile, Machine, Point, Reference, Run, SIDE_NAME)
+from report.data.companions import EmulatorFile, HazardFile, WrongResults
+from report.data.records import COLD, HOT, Machine, Point, Reference, Run, SIDE_NAME
 from report.data.roofs import Roof, Roofs, holding, written
 
 

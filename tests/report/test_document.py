@@ -432,7 +432,7 @@ def test_without_typst(tmp_path, quick, capsys, monkeypatch):
 
     def without(name, *rest, **more):
         if name.split(".")[0] == "typst":
-            raise ImportError(name)
+            raise ModuleNotFoundError(name)
         return real(name, *rest, **more)
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.delitem(sys.modules, "typst", raising=False)

@@ -19,7 +19,7 @@ from report.data import reading
 from report.data.collect import collect
 from report.data.load import Foreign, InputError, load
 from report.data.reading import files_in, plain_name, read_json
-from report.data.records import CounterFile, SheetFile
+from report.data.companions import CounterFile, SheetFile
 from report.data.statistics import SAME, SLOWER, judge, ratio
 from report.sections import doubts
 
