@@ -88,6 +88,7 @@ TEST(Threads, AreSetWhileAPointIsMadeAndWhileItRuns) {
     seen.push_back(team);
     naive(call);
   };
+  kernel.cpu.is_serial = false;
   kernel.cpu.level_traffic = [](const Params&) { return LevelTraffic{.l1 = 1e6 * omp_get_max_threads(), .dram = 7e6}; };
   Point point = adhoc_experiment({"cpu/matmul/naive"}, {"n=4", "threads=3", "samples=6", "max_samples=6"}).points.at(0);
   point.kernel = &kernel;
@@ -98,6 +99,7 @@ TEST(Threads, AreSetWhileAPointIsMadeAndWhileItRuns) {
   ASSERT_GE(seen.size(), 8u);
   for (const int team : seen) ASSERT_EQ(team, 3);
   const Json& entry = results.at(0).entries.front();
+  ASSERT_TRUE(entry.contains("bytes_l1_model")) << entry;
   EXPECT_EQ(entry.at("threads"), 3);
   EXPECT_EQ(entry.contains("oversubscribed"), usable_processors() < 3);
   EXPECT_EQ(entry.at("bytes_l1_model"), 3e6);
