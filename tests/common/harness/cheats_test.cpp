@@ -131,7 +131,10 @@ TEST(Cheats, SkippingWorkWhenInputsRepeat) {
     honest().run(call);
     before = contents(call, 0);
   });
-  EXPECT_NE(error.find("wrong result while it was timed"), std::string::npos) << error;
+  // Marks see it, or the times of audited runs: whichever comes first.
+  const bool is_seen = error.find("wrong result while it was timed") != std::string::npos ||
+                       error.find("does not do its work again") != std::string::npos;
+  EXPECT_TRUE(is_seen) << error;
 }
 
 /// Works in the first of several calls that follow each other fast, so that what timed runs leave is right.
