@@ -137,6 +137,15 @@ TEST(Cheats, SkippingWorkWhenInputsRepeat) {
   EXPECT_TRUE(is_seen) << error;
 }
 
+/// The judge of a sine knows the sine, so that no audited run of other inputs is held against it.
+TEST(Cheats, AnHonestKernelOnInputsWithAFormula) {
+  const auto points =
+      adhoc_experiment({"cpu/heat/temporal"}, {"n=15", "steps=50", "permille=250", "data=sine", "samples=8"}).points;
+  for (int i = 0; i < 10; ++i)
+    for (const auto& [point, entries] : PointRunner(0, 1, {}).run({&points.at(0)}))
+      EXPECT_FALSE(entries.front().contains("error_message")) << entries.front();
+}
+
 /// Works in the first of several calls that follow each other fast, so that what timed runs leave is right.
 TEST(Cheats, WorkThatDependsOnTheTimeBetweenCalls) {
 #ifdef __SANITIZE_ADDRESS__

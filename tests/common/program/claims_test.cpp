@@ -45,7 +45,7 @@ TEST(Claims, TheModelAnswersEachLineByItself) {
   EXPECT_EQ(answers[4][0]["bounds"].size(), 2u);  // no option outlives its line
 }
 
-/// A question may be of others: as a quoted word that takes in what follows, too.
+/// A question may come from others: a quoted word takes in what follows as well.
 TEST(Claims, QuestionsWriteNoFile) {
   char folder[] = "/tmp/rung_claims_XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
