@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
+#include "build_libraries.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/statistics.hpp"
 #include "common/harness/workload.hpp"
@@ -43,6 +46,17 @@ class Collector : public benchmark::BenchmarkReporter {
   std::vector<Run> repetitions;
 };
 
+/// The library's way to write no seconds at all: since 1.8 a number without "s" costs a warning for each point.
+std::string no_seconds() {
+  for (const build::Library& it : build::kLibraries) {
+    int major = 0, minor = 0;
+    if (std::string_view(it.name) != "Google Benchmark") continue;
+    if (std::sscanf(it.version, "%d.%d", &major, &minor) == 2 && std::pair(major, minor) >= std::pair(1, 8))
+      return "0s";
+  }
+  return "0";
+}
+
 /// Google Benchmark reads flags from the environment (BENCHMARK_LIST_TESTS …), most of them before main(). Those that
 /// rung has are read by command_run.cpp; the library gets none, since how often a point runs is decided here.
 void ignore_environment_of_library() {
@@ -50,7 +64,7 @@ void ignore_environment_of_library() {
     std::string words[] = {"rung",
                            "--benchmark_list_tests=false",
                            "--benchmark_filter=.",
-                           "--benchmark_min_time=0",
+                           "--benchmark_min_time=" + no_seconds(),
                            "--benchmark_min_warmup_time=0",
                            "--benchmark_repetitions=1",
                            "--benchmark_dry_run=false",

@@ -58,15 +58,17 @@ std::vector<AboveRoof> points_above_roofs(const std::vector<MeasuredPoint>& meas
     for (const bool by_memory : {false, true}) {
       if (by_memory && bytes <= kBeyondCaches * cached_bytes) continue;
       double highest = 0;
+      std::vector<const Point*> roofs;
       for (const MeasuredPoint& roof : measured) {
         if (!roof.point->is_roof || !judges(*roof.point, *one.point, by_memory)) continue;
+        roofs.push_back(roof.point);
         const bool has_clocks = roof.clock_mhz > 0 && one.clock_mhz > 0;
         const double faster = has_clocks ? std::max(1.0, one.clock_mhz / roof.clock_mhz) : 1;
         highest = std::max(highest, faster * (by_memory ? roof.gbytes_per_s : roof.gflops));
       }
       if (by_memory) highest /= 1 - cached_bytes / bytes;
       const double rate = by_memory ? one.gbytes_per_s : one.gflops;
-      if (highest > 0 && rate > kRoofMargin * highest) above.push_back({one.point, rate, highest, by_memory});
+      if (highest > 0 && rate > kRoofMargin * highest) above.push_back({one.point, rate, highest, by_memory, roofs});
     }
   }
   return above;

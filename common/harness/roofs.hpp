@@ -24,6 +24,7 @@ struct AboveRoof {
   const Point* point;
   double rate = 0, roof = 0;  ///< in GFLOP/s or GB/s
   bool by_memory = false;
+  std::vector<const Point*> roofs = {};  ///< all that bound it in this way
 };
 
 /// The roofs among `measured` that another point of the same side and number of threads exceeds by more than 1 %: the

@@ -359,40 +359,53 @@ std::vector<const Point*> done_points(const std::vector<const Point*>& points, c
   return done;
 }
 
-/// The median rates of every point that the journal has samples of; of a roof measured again, the highest.
+/// The median rates in a point's entries; none if it has no rate.
+std::optional<MeasuredPoint> measured_point(const Point& point, const Json& entries) {
+  if (!entries.front().contains("gbytes_per_s")) return {};
+  std::vector<double> flops, bytes;
+  for (const Json& entry : entries) {
+    if (!counts(entry)) continue;
+    flops.push_back(entry.value("gflops", 0.0));
+    bytes.push_back(entry.value("gbytes_per_s", 0.0));
+  }
+  return MeasuredPoint{&point, median(flops), median(bytes), entries.front().value("sm_clock_mhz", 0.0)};
+}
+
+/// Of every point that the journal has samples of; of a roof measured again, the highest.
 std::vector<MeasuredPoint> measured_points(const std::vector<const Point*>& points, const std::vector<Json>& records) {
   std::map<std::string, const Point*> by_name;
   for (const Point* point : points) by_name[point->name()] = point;
   std::map<std::string, MeasuredPoint> found;
   each_recorded(records, [&](const std::string& name, const Json& entries) {
     const auto point = by_name.find(name);
-    if (point == by_name.end() || !entries.front().contains("gbytes_per_s")) return;
-    std::vector<double> flops, bytes;
-    for (const Json& entry : entries) {
-      if (!counts(entry)) continue;
-      flops.push_back(entry.value("gflops", 0.0));
-      bytes.push_back(entry.value("gbytes_per_s", 0.0));
-    }
-    MeasuredPoint& one = found.try_emplace(name, MeasuredPoint{point->second}).first->second;
-    one.gflops = std::max(one.gflops, median(flops));
-    one.gbytes_per_s = std::max(one.gbytes_per_s, median(bytes));
-    one.clock_mhz = std::max(one.clock_mhz, entries.front().value("sm_clock_mhz", 0.0));
+    if (point == by_name.end()) return;
+    const auto once = measured_point(*point->second, entries);
+    if (!once) return;
+    MeasuredPoint& one = found.try_emplace(name, *once).first->second;
+    one.gflops = std::max(one.gflops, once->gflops);
+    one.gbytes_per_s = std::max(one.gbytes_per_s, once->gbytes_per_s);
+    one.clock_mhz = std::max(one.clock_mhz, once->clock_mhz);
   });
   std::vector<MeasuredPoint> all;
   for (const auto& [name, one] : found) all.push_back(one);
   return all;
 }
 
+double cached_bytes(PointRunner& runner) {
+  return std::max<double>(cpu_info().all_l3_bytes, runner.machine().context().value("gpu_l2_bytes", 0.0));
+}
+
 /// Measures roofs that verified points exceed again, twice at most.
 void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& runner, Journal& journal,
                          const Surroundings& surroundings, const StudyOptions& options) {
-  const Json context = runner.machine().context();
-  const double cached = std::max<double>(cpu_info().all_l3_bytes, context.value("gpu_l2_bytes", 0.0));
+  const double cached = cached_bytes(runner);
   for (int round = 1; round <= 2; ++round) {
     auto roofs = exceeded_roofs(measured_points(points, journal.records()), cached);
     std::erase_if(roofs, [&](const Point* roof) { return options.supervision.lost.contains(roof->name()); });
     if (roofs.empty() || interrupted()) return;
-    say("{} roofs are lower than what was measured below them (a busy machine?): measuring them again\n", roofs.size());
+    say("measuring {} again: lower than what {} bound{} (a busy machine?)\n",
+        roofs.size() == 1 ? "a roof" : fmt::format("{} roofs", roofs.size()), roofs.size() == 1 ? "it" : "they",
+        roofs.size() == 1 ? "s" : "");
     for (const Point* roof : roofs) {
       const Watched watched({roof}, options);
       std::vector<PointEntries> results = results_of({roof}, "", runner, surroundings, options);
@@ -403,26 +416,44 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
   }
 }
 
-/// The points that are faster than what bounds them, after both were measured again in a row, and why each is refused.
+/// Points measured once more, in turns, or one by one where they were lost together; empty if that was interrupted.
+std::vector<MeasuredPoint> measured_in_turns(const Group& group, PointRunner& runner, const Surroundings& surroundings,
+                                             const StudyOptions& options) {
+  std::vector<MeasuredPoint> measured;
+  for (const Group& turn : without_lost_groups({group}, options.supervision)) {
+    const Watched watched(turn, options);
+    const std::vector<PointEntries> results = results_of(turn, "", runner, surroundings, options);
+    if (results.empty()) return {};
+    for (const auto& [point, entries] : results)
+      if (const auto one = measured_point(*point, entries)) measured.push_back(*one);
+  }
+  return measured;
+}
+
+/// The points that are faster than what bounds them, also when both are measured in turns, and why each is refused. In
+/// turns, since what a machine has for one process changes: the memory that other machines share may be half as fast in
+/// the next minute, for the roof alone.
 std::map<std::string, std::string> refused_by_roofs(const std::vector<const Point*>& points, PointRunner& runner,
                                                     const Journal& journal, const Surroundings& surroundings,
                                                     const StudyOptions& options) {
-  const Json context = runner.machine().context();
-  const double cached = std::max<double>(cpu_info().all_l3_bytes, context.value("gpu_l2_bytes", 0.0));
+  const double cached = cached_bytes(runner);
   std::map<std::string, std::string> refused;
   for (const AboveRoof& one : points_above_roofs(measured_points(points, journal.records()), cached)) {
-    const Watched watched({one.point}, options);
-    const std::vector<PointEntries> again = results_of({one.point}, "", runner, surroundings, options);
-    if (again.empty()) return {};
-    std::vector<double> rates;
-    for (const Json& entry : again.front().entries)
-      rates.push_back(entry.value(one.by_memory ? "gbytes_per_s" : "gflops", 0.0));
-    const double rate = median(rates);
-    if (rate > 0 && rate <= kRoofMargin * one.roof) continue;  // a moment of the machine's: now it is below its roof
-    refused[one.point->name()] = fmt::format(
-        "refused: {:.4g} {} is {:.3g} times its roof, {:.4g}, which did not rise when it was measured again", one.rate,
-        one.by_memory ? "GB/s" : "GFLOP/s", one.rate / one.roof, one.roof);
-    say("REFUSED {}: {}\n", one.point->name(), refused[one.point->name()]);
+    Group group = one.roofs;
+    group.push_back(one.point);
+    std::erase_if(group, [&](const Point* point) { return options.supervision.lost.contains(point->name()); });
+    say("{} is {:.3g} times as fast as its roof: measuring them in turns\n", one.point->name(), one.rate / one.roof);
+    bool is_above = true;
+    for (int round = 1; is_above && round <= 2; ++round) {
+      const std::vector<MeasuredPoint> again = measured_in_turns(group, runner, surroundings, options);
+      if (again.empty()) return {};
+      is_above = again.size() < group.size() || !points_above_roofs(again, cached).empty();
+    }
+    if (!is_above) continue;
+    refused[one.point->name()] =
+        fmt::format("refused: {:.4g} {} is {:.3g} times its roof, {:.4g}, and they were measured in turns as well",
+                    one.rate, one.by_memory ? "GB/s" : "GFLOP/s", one.rate / one.roof, one.roof);
+    say("FAILED {}: {}\n", one.point->name(), refused[one.point->name()]);
   }
   return refused;
 }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -331,6 +332,36 @@ TEST(Program, RecordsHowTurnsWereTaken) {
   }
   EXPECT_GT(turns, 0);
   EXPECT_GT(others, 0);
+}
+
+/// The roof of scalar instructions, for a kernel that has vectors: what is faster than all that bounds it is no rate.
+TEST(Program, RefusesWhatStaysAboveItsRoof) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitized kernel may be slower than the roof";
+#endif
+  TemporaryFolder folder;
+  const std::filesystem::path study = folder.path() / "low.toml";
+  std::ofstream(study) << R"(title = "A roof that is too low"
+question = "Is it refused?"
+[[sweep]]
+role = "roofs"
+kernels = ["cpu/fma/scalar"]
+threads = [1]
+[[sweep]]
+kernels = ["cpu/matmul/fused", "cpu/matmul/naive"]
+n = [256]
+threads = [1]
+)";
+  const Ended ended = rung("run " + study.string() + " -o " + folder.path().string() + kQuick);
+  EXPECT_EQ(ended.code, 1) << ended.output;
+  EXPECT_NE(ended.output.find("times as fast as its roof: measuring them in turns"), std::string::npos) << ended.output;
+  const json results = json::parse(file_text(files(folder.path(), "low.json").at(0)));
+  for (const json& entry : results["benchmarks"]) {
+    const bool is_fused = entry["kernel"] == "cpu/matmul/fused";
+    EXPECT_EQ(entry.contains("gflops"), !is_fused) << entry;
+    const std::string message = entry.value("error_message", "");
+    EXPECT_EQ(message.find("times its roof") != std::string::npos, is_fused) << entry;
+  }
 }
 
 TEST(Program, SaysThatThreadsAreMoreThanProcessors) {
