@@ -2,13 +2,10 @@
 /// registers, where that is a matter of names, and puts them into the tile as four quads of B; the tile is then read
 /// and B written by quads along its rows. Quads of a row of the tile are swizzled, since the eight lanes that shared
 /// memory serves together would else meet in one bank. A thread has 64 bytes in flight, the 1536 of a multiprocessor
-/// 96 KiB. Blocks go down strips of tiles, so that those that run together make up about a square: in row order they
-/// would read whole rows of A and write a few hundred bytes of every row of B. Floor: 8 bytes an element over the rate
-/// of a copy.
+/// 96 KiB. Floor: 8 bytes an element over the rate of a copy.
 #include <algorithm>
 
-#include "common/problem/transpose.hpp"
-#include "gpu/simt/simt.hpp"
+#include "gpu/transpose/strips.hpp"
 
 namespace rung {
 namespace {
@@ -42,16 +39,6 @@ __device__ void store_quad(mem<float>* row, int col, int cols, const float4& qua
   if (col + 3 < cols) row[col + 3] = quad.w;
 }
 
-/// The place of a block's tile: strips of `strip` columns of tiles follow each other, each gone through by rows.
-struct Place {
-  int row, col;
-};
-__device__ inline Place place_of(int block, int strip, int tile_rows, int tile_cols) {
-  const int left = block / (strip * tile_rows) * strip;
-  const int width = min(strip, tile_cols - left), within = block - left * tile_rows;
-  return {within / width, left + within % width};
-}
-
 /// Tile: rows and columns of a block. kReads, kWrites: whether the rows of A and those of B are aligned for quads;
 /// where both are, blocks of 1536 threads together are resident: 2048 would leave too few registers.
 template <int Tile, bool kReads, bool kWrites>
@@ -60,7 +47,7 @@ __global__ void __launch_bounds__(Tile* Tile / 16, kReads&& kWrites ? 24576 / (T
   constexpr int kQuads = Tile / 4;             // of a row of the tile
   __shared__ mem<float4> tile[Tile * kQuads];  // by rows of B, that is columns of A
   const int x = threadIdx.x % kQuads, y = threadIdx.x / kQuads;
-  const Place place = place_of(blockIdx.x, strip, (rows + Tile - 1) / Tile, (cols + Tile - 1) / Tile);
+  const TilePlace place = tile_place(blockIdx.x, strip, (rows + Tile - 1) / Tile, (cols + Tile - 1) / Tile);
   const int first_row = place.row * Tile, first_col = place.col * Tile;
 
   float4 quad[4];  // rows 4 y .. 4 y + 3 of the tile, columns 4 x .. 4 x + 3
