@@ -196,8 +196,9 @@ def _heap_requests(view: View, counts: list[Point]) -> list[str]:
     for p in _named(counts, view.settings["by_thread"]):
         hardware, own = view.counts.counters_of(p), p.counters
         if p.n and REQUESTS.keys() <= hardware.keys() and REQUESTS.keys() <= own.keys():
-            each = [f"{(hardware[key] - own[key]) / p.n:.0f} {name}" for key, name in REQUESTS.items()]
-            return [f"By the hardware’s counters one malloc and its free make {words.joined(each)} requests to global memory on average."]
+            each = [f"{(hardware[key] - own[key]) / p.n:.3g} {name}" for key, name in REQUESTS.items()]
+            return [f"One malloc and its free make {words.joined(each)} requests to global memory on average: those that the hardware’s counters "
+                    "have beyond the kernel’s own, which the emulator counts."]
     return []
 
 

@@ -1,6 +1,5 @@
 """One operation's latency on either side, and how many of them must be under way: Little's law, drawn and tested."""
 
-import math
 from dataclasses import dataclass
 from statistics import median
 
@@ -360,7 +359,7 @@ def _little_table(view: View, curves: list[Curve]) -> list[Table]:
     sector = f"; bytes: of lines of {LINE['cpu']} bytes on the CPU and sectors of {LINE['gpu']} on the GPU"
     columns = (Column("title", "", right=False, wide=True), Column("what", "operations", right=False),
                Column("latency", "latency of one", numbers.seconds), Column("rate", "best rate", lambda v: numbers.si(v, "/s")),
-               Column("needed", "latency × rate", lambda v: f"{math.ceil(v)}"), Column("under_way", "under way at the best", numbers.grouped),
+               Column("needed", "latency × rate", numbers.significant), Column("under_way", "under way at the best", numbers.grouped),
                Column("bytes", "latency × rate, bytes", numbers.binary))
     return [Table(f"{view.name}_little", f"What must be under way: latency times rate{sector}. {story}",
                   [c for c in columns if any(r[c.key] is not None for r in rows)], rows)]

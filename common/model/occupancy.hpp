@@ -1,8 +1,9 @@
 /// Occupancy by arithmetic: how many blocks of a kernel an SM holds at once, and what stops it from holding more.
 ///
-/// Sources: the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; NVIDIA's occupancy
-/// calculator (for the allocation units); checked against the CUDA occupancy API on a GPU (tests/gpu/occupancy_api.cu)
-/// and against cuda_occupancy.h (tests/common/model/model_test.cpp).
+/// Sources: the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and (for the
+/// FP32 units) "Arithmetic Instructions"; NVIDIA's occupancy calculator (for the allocation units); checked against the
+/// CUDA occupancy API on a GPU (tests/gpu/occupancy_api.cu) and against cuda_occupancy.h
+/// (tests/common/model/model_test.cpp).
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ struct SmLimits {
   int shared_per_block_optin = 0;  ///< dynamic, after cudaFuncSetAttribute; the same where there is no opt-in
   int shared_unit = 0;             ///< shared memory is handed out in multiples of this
   int shared_reserved = 0;         ///< taken by CUDA in each block
+  int fp32_units = 0;              ///< of an SM: its "CUDA cores"
 
   int warps_per_sm() const { return threads_per_sm / 32; }
 };

@@ -93,6 +93,7 @@ Json to_json(const Device& d) {
           {"sm",
            {{"threads", sm.threads_per_sm},
             {"blocks", sm.blocks_per_sm},
+            {"fp32_units", sm.fp32_units},
             {"registers", sm.registers_per_sm},
             {"shared_bytes", sm.shared_per_sm},
             {"threads_per_block", sm.threads_per_block},

@@ -21,6 +21,7 @@ AT_HOME = "at home"
 MACHINE_LESS = (9, 0)
 """The compute capability that the emulator counts as and experiments/snippets/compile.py compiles for."""
 PROFILED, RECORDED_AGAIN = "bash experiments/profile.sh", "a new run has it"
+COUNTERS, FIELD = "hardware counters", "field"
 TOLD_BY = {"fault": "bash experiments/record.sh asks the emulator", "launched": "bash experiments/record.sh launches it on a GPU",
            "wrong_elements": "bash experiments/record.sh asks the emulator",
            "compiles": "python3 experiments/snippets/compile.py asks the compilers"}
@@ -159,17 +160,19 @@ def _remedy(call: Call, what: str, entry: Entry, machine: Machine) -> str:
     """What is missing, and what measures it; sizes of which any will do are not named."""
     what = re.sub(rf", \w+=({'|'.join(OPEN)})\b", "", what)
     if call.name == "counters":
-        return f"no {what}: {PROFILED} reads them"
+        of_point = "" if what.startswith((COUNTERS, FIELD)) else f"{COUNTERS} of "
+        return f"no {of_point}{what}: {PROFILED} reads them"
     if call.name == "context":
         return f"no {what}: {RECORDED_AGAIN}"
     if call.name in TOLD_BY:
         return f"no {what}: {TOLD_BY[call.name]}"
     runs = [r for r in machine.runs_of(call.subject) if r.experiment == entry.experiment]
+    lack = what if what.startswith(FIELD) else f"point of {what}"
     if not runs:
-        return f"no point of {what}: rung run {entry.experiment} --full measures it"
+        return f"no {lack}: rung run {entry.experiment} --full measures it"
     if all(r.context.get("study") == "brief" for r in runs):
-        return f"no point of {what} in the brief study: rung run {entry.experiment} --full measures it"
-    return f"no point of {what} in the recorded run of {entry.experiment}: rung run {entry.experiment} --full measures it anew"
+        return f"no {lack} in the brief study: rung run {entry.experiment} --full measures it"
+    return f"no {lack} in the recorded run of {entry.experiment}: rung run {entry.experiment} --full measures it anew"
 
 
 def _test(entry: Entry, value: object) -> Comparison | Logic:

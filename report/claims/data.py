@@ -219,7 +219,7 @@ def _field(call: Call, point: Point, machine: Machine, data: Data) -> float:
         known |= {IS_RIGHT: float(known[ERROR] <= 1)} if ERROR in known else {}
     name = SHORT.get(call.field, call.field) if call.name == "count" else call.field
     if name not in known:
-        raise Missing(f"the field {call.field} of {call}")
+        raise Missing(f"field {call.field} of {call}")
     return float(known[name])
 
 

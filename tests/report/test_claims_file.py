@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import RECORDED, ROOT, recorded
 
-from report.claims import command, entries, study_claims
+from report.claims import command, entries, study_claims, verdict
 from report.claims.entries import KINDS, line_of, load
 from report.claims.expression import KERNEL_CALLS
 from report.claims.said_of import named
@@ -138,6 +138,20 @@ def test_no_claim_raises_on_what_was_recorded(found, known):
     assert not [f.fault for f in found if f.fault]
     assert all(f.why for f in found if f.verdict == UNTESTED)
     assert not [m for f in found for m in f.missing if "field" in m]
+
+
+def test_every_reason_has_a_kind_by_which_further_ones_are_counted(known):
+    """As where only a CPU was measured."""
+    missing = {m for f in study_claims.findings(collect([RECORDED / "amd-epyc-2-cores"], []), known.values()) for m in f.missing}
+    assert missing and not {m for m in missing if verdict._kind_of_reason(m) == verdict.OTHER_REASON}
+
+
+def test_no_whole_number_is_derived_from_a_rate_of_a_data_sheet(known):
+    """Data sheets round rates and clocks: units, blocks and bytes are counted by the catalogue itself."""
+    rates = ("peak_gflops", "boost_mhz", "dram_gbytes_per_s")
+    counted = [e for e in known.values() if e.unit and not e.unit.endswith("/s") and not e.unit.startswith(("share", "times"))]
+    assert len(counted) > 20
+    assert not [e.id for e in counted if any(c.name == "device" and c.field.startswith(rates) for c in e.calls("modelled"))]
 
 
 @built

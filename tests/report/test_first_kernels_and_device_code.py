@@ -177,7 +177,7 @@ def test_what_malloc_itself_asks_memory_for_is_what_the_hardware_counts_beyond_t
     points = {f"count/gpu/work_array/malloc_thread/n:1024/length:{length}": counted for length in (16, 64)}
     (tmp_path / "counters.json").write_text(json.dumps({"tool": "ncu", "machine": GPU, "date": "2026-01-01", "points": points}))
     section = section_of(tmp_path, device_code())
-    assert "one malloc and its free make 27 load, 10 store and 12 atomic requests to global memory on average" in section.finding
+    assert "One malloc and its free make 27 load, 10 store and 12 atomic requests to global memory on average" in section.finding
 
 
 def test_compilers_that_contract_differently_are_told_apart(tmp_path):

@@ -95,6 +95,7 @@ def test_everything_is_told_and_drawn(tmp_path):
     rows = section.tables[0].rows
     cpu = next(r for r in rows if r["title"] == "CPU core, memory")
     assert cpu["needed"] == pytest.approx(12, rel=0.01) and cpu["bytes"] == pytest.approx(12 * 64, rel=0.01)
+    assert next(c for c in section.tables[0].columns if c.key == "needed").text(8.03) == "8.03"  # not rounded up
     gpu = next(r for r in rows if r["title"] == "GPU multiprocessor, memory")
     assert gpu["needed"] == pytest.approx(1024, rel=0.01) and gpu["bytes"] == pytest.approx(1024 * 32, rel=0.01)
 

@@ -177,6 +177,7 @@ TEST(Devices, PeaksFollowFromUnitsAndClock) {
   for (const Device& d : devices()) {
     const double computed = 2e-3 * fp32_units(d.major, d.minor) * d.sm_count * d.boost_mhz;
     EXPECT_NEAR(d.peak_fp32_gflops / computed, 1, 0.01) << d.name << ": " << computed;
+    EXPECT_EQ(sm_limits(d.major, d.minor).fp32_units, fp32_units(d.major, d.minor)) << d.name;
   }
 }
 
