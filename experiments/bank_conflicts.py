@@ -138,7 +138,7 @@ def _prediction(rows: list[dict]) -> str:
     worst, row = max(errors, key=lambda e: e[0])
     padded = ", padded" if row["padding"] else ""
     return (f" The wavefronts that the emulator counts predict the {len(errors)} measured rates with a median error of "
-            f"{numbers.percent(median(e for e, _ in errors))} and of {numbers.percent(worst)} at most (stride "
+            f"{numbers.percent(median(e for e, _ in errors))} of the measured rate and of {numbers.percent(worst)} at most (stride "
             f"{row['stride']:g}, {row['width']:g}-byte accesses{padded}).")
 
 

@@ -139,14 +139,9 @@ def _widths(*found: Iterable[Access]) -> list[float]:
 # Words
 
 
-def _few(sectors: float) -> str:
-    """'4', '20.7'."""
-    return f"{sectors:.3g}"
-
-
 def _bytes(number: float) -> str:
     """'1 byte', '1.5 bytes'."""
-    return f"{_few(number)}\u00a0byte{'' if _few(number) == '1' else 's'}"
+    return f"{numbers.short(number)}\u00a0byte{'' if numbers.short(number) == '1' else 's'}"
 
 
 def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
@@ -159,7 +154,7 @@ def _stride_words(view: View, counts: dict, beyond: dict) -> list[str]:
     errors = [abs(x / p.value - 1) for a, p in beyond.items() if f"/{STRIDED}/" in a.kernel and (x := _predicted(view.gpu, a, counts))]
     if errors:
         text += (f"; the sectors that the emulator counts predict the {len(errors)} rates over strides and offsets with a median error of "
-                 f"{numbers.percent(median(errors))} (at most {numbers.percent(max(errors))})")
+                 f"{numbers.percent(median(errors))} of the measured rate (at most {numbers.percent(max(errors))})")
     others = [max(x / p.value, p.value / x) for a, p in beyond.items() if f"/{STRIDED}/" not in a.kernel and (x := _predicted(view.gpu, a, counts))]
     if errors and others:
         text += f", and the rates of {words.counted(len(others), 'other pattern')} within a factor of {numbers.significant(max(others))}"
@@ -172,8 +167,8 @@ def _counted_words(counts: dict) -> list[str]:
         return []
     most = max(counts[a].sectors for a in lines)
     first = next(a for a in lines if counts[a].sectors == most)
-    return [f"A warp's request for neighbouring {lines[0].width:g}-byte elements takes {_few(counts[lines[0]].sectors)} "
-            f"sectors of {SECTOR}\u00a0bytes, from a stride of {first.stride:g} on {_few(most)} (counted; nothing was timed)."]
+    return [f"A warp's request for neighbouring {lines[0].width:g}-byte elements takes {numbers.short(counts[lines[0]].sectors)} "
+            f"sectors of {SECTOR}\u00a0bytes, from a stride of {first.stride:g} on {numbers.short(most)} (counted; nothing was timed)."]
 
 
 def _slow_down(found: dict, width: float, stride: float) -> float | None:
@@ -221,7 +216,7 @@ def _order_words(view: View, counts: dict, beyond: dict) -> list[str]:
     if local:
         text += f"; shuffled within 4096 neighbours it reaches {numbers.rate(beyond[local])}"
         allowed = _predicted(view.gpu, local, counts)
-        text += (f", more than the {numbers.bandwidth(allowed)} that its {_few(counts[local].sectors)} sectors a request would allow if "
+        text += (f", more than the {numbers.bandwidth(allowed)} that its {numbers.short(counts[local].sectors)} sectors a request would allow if "
                  "memory served them all: caches do" if allowed and beyond[local].value > BEATS * allowed else "")
     return [f"{text}."]
 
@@ -401,7 +396,7 @@ def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
                 ax.plot([r["predicted"]] * 2, [i - 0.42, i + 0.42], color=style.ALERT, linewidth=1.3)
             ax.annotate(shown[i].title, (0, i), xycoords=("axes fraction", "data"), xytext=(-4, 0), textcoords="offset points", ha="right",
                         va="center_baseline", size=style.SMALL)
-            texts = [(_few(r["sectors_per_load_request"]) if r["sectors_per_load_request"] else "–", 32)]
+            texts = [(numbers.short(r["sectors_per_load_request"]) if r["sectors_per_load_request"] else "–", 32)]
             texts += [(numbers.significant(r["gbytes_per_s"]), 70)] if timed else []
             for text, shift in texts:
                 ax.annotate(text, (1, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha="right",
@@ -465,7 +460,7 @@ def _tables(view: View, counts: dict) -> list[Table]:
                               "(counted), bytes moved for each useful one, useful bandwidth, and what these bytes alone would allow. "
                               f"{words.provenance(part, points, hollow=False)}", (
                                   Column("access", "access", right=False, wide=True), Column("n", "N", numbers.grouped),
-                                  Column("sectors_per_load_request", "sectors", _few),
+                                  Column("sectors_per_load_request", "sectors", numbers.short),
                                   Column("moved_per_useful_byte", "moved", numbers.times),
                                   Column("gbytes_per_s", "rate", numbers.bandwidth), Column("predicted", "allowed", numbers.bandwidth)), rows))
     return made

@@ -21,11 +21,6 @@ def section(view: View) -> Section | None:
 # Data
 
 
-def _few(value: float) -> str:
-    """A count: '2', '1.97'."""
-    return f"{round(value, 2):g}"
-
-
 def _reads(view: View) -> list[Point]:
     needed = {"n", "rounds", "rows", "distinct", "chain"}
     return [p for p in view.gpu.timed(view.settings["lookup"]) if needed <= p.sizes.keys() and p.value] if view.gpu else []
@@ -153,7 +148,7 @@ def _choice(solvers: list[Point], ratios: dict[str, Ratio]) -> str:
 def _only_counted(view: View, counted: dict) -> str:
     most = max((d for _, d in counted), default=0)
     kernels = {p.kernel.name: p.kernel for p in view.counts.points} if view.counts else {}
-    told = [f"{_few(counted[name, most])} from {kernels[name].title}" for name in sorted(kernels, key=lambda name: kernels[name].order)
+    told = [f"{numbers.short(counted[name, most])} from {kernels[name].title}" for name in sorted(kernels, key=lambda name: kernels[name].order)
             if (name, most) in counted]
     return (f"Nothing was timed; counted, a request of {most:g} addresses takes so many passes: {words.joined(told)}." if told else
             "Nothing was timed.")
@@ -264,5 +259,5 @@ def _reads_table(view: View, reads: list[Point], counted: dict) -> list[Table]:
                   f"wavefronts of shared memory, lines of the L1. {words.provenance(view.gpu, reads, hollow=False)}", (
                       Column("title", "from", right=False, wide=True), Column("n", "threads", numbers.grouped), Column("chain", "chain", right=False),
                       Column("rows", "rows", lambda v: f"{v:g}"), Column("distinct", "addresses", lambda v: f"{v:g}"),
-                      Column("passes", "passes", _few), Column("seconds_a_read", "a read", numbers.seconds),
+                      Column("passes", "passes", numbers.short), Column("seconds_a_read", "a read", numbers.seconds),
                       Column("value", "rate", lambda v: numbers.quantity(v, unit))), rows)]

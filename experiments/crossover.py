@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from report.claims.judgement import Judged, One
-from report.claims.values import Logic, Value, add, compare, divide, exact, of_time
-from report.data.sides import ALWAYS, FROM, NEVER, Gain, Measured, Pair, Sides, Start, fastest, of_views, question, swept, timed_points
+from report.claims.values import Logic, Value, add, compare, divide, estimated, of_time
+from report.data.sides import ALWAYS, FASTER, FROM, NEVER, NO_COPIES, Gain, Measured, Pair, Sides, Start, fastest, of_views, question, swept, timed_points
 from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
 from report.sections import comparison
 
@@ -209,7 +209,7 @@ def minimise(view: View) -> Judged | None:
     close = [(c, pair) for c, pair in every if pair.gain().high < LITTLE]
     if not close:
         return None
-    cases = tuple(One(_name(c), compare(of_time(pair.gpu.point), "<", add(_cpu(pair), exact(pair.copies))), pair.n) for c, pair in close)
+    cases = tuple(One(_name(c), compare(of_time(pair.gpu.point), "<", add(_cpu(pair), estimated(*pair.moving))), pair.n) for c, pair in close)
     evidence = (f"At {words.counted(len(close), 'size')} the GPU is less than {numbers.times(LITTLE)} as fast as the CPU: there its time is compared "
                 f"with that of the copies and the CPU together.")
     unsure = len(every) - len(close)
@@ -222,7 +222,7 @@ def _cpu(pair: Pair) -> Value:
 
 def _moved(c: Crossover, pair: Pair) -> Value:
     """The GPU's time with the copies."""
-    return add(of_time(pair.gpu.point), exact(0.0 if c.included else pair.copies))
+    return add(of_time(pair.gpu.point), estimated(*(NO_COPIES if c.included else pair.moving)))
 
 
 # Figure and tables
@@ -258,8 +258,8 @@ def _figure(view: View, best: Sequence[Crossover]) -> Figure:
         _draw(fig, best)
 
     caption = ("From which size the GPU is faster than the best code of its host’s CPU, at the sizes that both sides measured; of each problem "
-               "and data type the case with most of them. Filled: the call alone; hollow: with the copies. A mark is the smallest size "
-               "from which on it is always faster; the bar joins it with the size before; triangles: at every size (left) or at none (right). "
+               f"and data type the case with most of them. {FASTER} Filled: the call alone; hollow: with the copies; the bar joins the size with "
+               "the one before; triangles: at every size (left) or at none (right). "
                f"Right: the speed-up at the largest size, with copies where known. {comparison.story(_parts(best))}")
     return Figure(view.name, [_row(c) for c in best], draw, caption,
                   "Dot plot with a row for each problem: the bytes from which the GPU is faster, with and without copies.",
@@ -315,7 +315,7 @@ def _mark(ax, c: Crossover, found: Start | None, y: float, colour: str, ends: tu
 def _table(view: View, asked: Sequence[Crossover]) -> Table:
     rows = [_row(c) for c in sorted(asked, key=lambda c: (c.title, c.type, str(c.sides.rest)))]
     return Table(f"{view.name}_all", "The size N from which the GPU is faster than the best code of its host’s CPU, for each problem, data type and "
-                 f"question with at least {FEWEST} common sizes, and the speed-up and codes at the largest.", (
+                 f"question with at least {FEWEST} common sizes, and the speed-up and codes at the largest. {FASTER}", (
                      Column("problem", "problem", right=False), Column("type", "type", words.type_name, right=False),
                      Column("question", "question", right=False, wide=1), Column("without", "N, call alone"), Column("with", "N, with copies"),
                      Column("largest", "largest N", numbers.grouped),

@@ -25,11 +25,6 @@ def section(view: View) -> Section | None:
 # Data
 
 
-def _few(value: float) -> str:
-    """A count: '2', '1.97'."""
-    return f"{round(value, 2):g}"
-
-
 def _kind(p: Point) -> str:
     return p.kernel.name.rsplit("/", 1)[-1]
 
@@ -59,7 +54,7 @@ def _ways_by_order(view: View) -> str:
     """How many of the function's two ways a warp walks, by the order of the signs, in a sentence."""
     found = {p.data or "random": p.counters["constant_requests"] / -(-p.sizes["n"] // WARP) for p in (view.counts.points if view.counts else ())
              if p.is_counted and p.kernel.family == view.settings["function"] and p.counters.get("constant_requests")}
-    told = words.joined([f"{_few(found[data])} ({data})" for data in DATA if data in found])
+    told = words.joined([f"{numbers.short(found[data])} ({data})" for data in DATA if data in found])
     return f" Of its two paths a warp executes, counted: {told}." if told else ""
 
 
@@ -100,10 +95,10 @@ def _parting(branches: dict, counted: dict) -> list[str]:
     body = _main_body(branches)
     lanes, blocks = _half(branches, "if_else", body, LANES), _half(branches, "if_else", body, BLOCKS)
     ways = counted.get((LANES, 16)), counted.get((BLOCKS, 16))
-    told = f" (a warp executes {_few(ways[0])} paths against {_few(ways[1])}, counted)" if all(ways) else ""
+    told = f" (a warp executes {numbers.short(ways[0])} paths against {numbers.short(ways[1])}, counted)" if all(ways) else ""
     if not lanes or not blocks:
-        return [f"Nothing was timed on a GPU; counted, a warp executes {_few(ways[0])} paths of a branch on which its lanes part and "
-                f"{_few(ways[1])} of one on which blocks part."] if all(ways) else []
+        return [f"Nothing was timed on a GPU; counted, a warp executes {numbers.short(ways[0])} paths of a branch on which its lanes part and "
+                f"{numbers.short(ways[1])} of one on which blocks part."] if all(ways) else []
     text = (f"With {words.counted(int(body), 'step')} behind it, a branch on which blocks part runs at {numbers.rate(blocks)} and one "
             f"on which neighbouring lanes part at {numbers.rate(lanes)}, {numbers.significant(blocks.value / lanes.value)} times slower{told}")
     warps = _half(branches, "if_else", body, WARPS)
@@ -350,7 +345,7 @@ def _ways_table(view: View, branches: dict, counted: dict) -> list[Table]:
                   "Ways: that a warp walks in a round, counted in the source. Predicted: the best rate over the ways"
                   f"{f', with {body:g} steps on either' if timed else ''}. {story}", (
                       Column("group", "neighbours alike", lambda v: f"{v:g}"), Column("taken", "of 32 on the first", lambda v: f"{v:g}"),
-                      Column("ways", "ways, counted", _few), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
+                      Column("ways", "ways, counted", numbers.short), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
                       Column("predicted", "predicted", lambda v: numbers.quantity(v, unit))), rows)]
 
 
@@ -377,4 +372,4 @@ def _machine_code(view: View, branches: dict) -> list[Table]:
                       Column("title", "kernel", right=False, wide=True), Column("body", "steps", lambda v: f"{v:g}"),
                       Column("group", "neighbours alike", lambda v: f"{v:g}"), Column("instructions", "instructions per step", numbers.significant),
                       Column("lanes", "lanes", numbers.significant), Column("lanes_on", "on", numbers.significant),
-                      Column("source", "branches in the source", _few), Column("divergent", "divergent", _few)), rows)]
+                      Column("source", "branches in the source", numbers.short), Column("divergent", "divergent", numbers.short)), rows)]

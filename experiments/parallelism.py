@@ -200,7 +200,7 @@ def _core_words(part: Part | None, core: dict[str, list[Point]]) -> list[str]:
     texts = []
     for title, points in core.items():
         if len(points) > 1 and (enough := _enough(part, points, SATURATES)):
-            gain = max(p.value for p in points) / points[0].value
+            gain = enough.value / points[0].value
             texts.append(f"{words.counted(int(enough.sizes['each']), 'chain')} with {title} code ({numbers.times(gain)} the rate of "
                          f"{int(points[0].sizes['each'])})")
     return [f"One thread of the CPU keeps {numbers.percent(SATURATES)} of its best rate from {words.joined(texts)} on."] if texts else []

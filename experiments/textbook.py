@@ -245,7 +245,7 @@ def _answer(view: View, base: Setting | None) -> list[str]:
 
 def _all_but(share: float) -> str:
     """'98.4 %' of 0.0162."""
-    return f"{100 * (1 - share):.3g}\u00a0%"
+    return f"{numbers.short(100 * (1 - share))}\u00a0%"
 
 
 def _model_here(view: View, modelled: list[Setting]) -> list[str]:
@@ -398,4 +398,4 @@ def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g}"
+    return numbers.short(100 * share)

@@ -62,11 +62,6 @@ def _of(requests: list[dict], p: Point) -> dict:
 # Words
 
 
-def _few(number: float) -> str:
-    """'4', '17.5'."""
-    return f"{number:.3g}"
-
-
 def _finding(ladder: Ladder) -> str:
     part, best, first = ladder.part, ladder.fastest.point, ladder.own[0].point if ladder.own else ladder.rungs[0].point
     share = part.roofs.share(best, part.memory(best))
@@ -92,8 +87,8 @@ def _counted_words(requests: list[dict], made: list[Ladder]) -> list[str]:
     worst = max(known, key=lambda r: r["wavefronts_per_shared_load"])
     scattered = max(requests, key=lambda r: max(r["sectors_per_load_request"] or 0, r["sectors_per_store_request"] or 0))
     most = max(scattered["sectors_per_load_request"] or 0, scattered["sectors_per_store_request"] or 0)
-    return [f"On the GPU (counted; nothing was timed) a request of {scattered['title']} takes up to {_few(most)} sectors, and "
-            f"one to the shared memory of {worst['title']} {_few(worst['wavefronts_per_shared_load'])} wavefronts."]
+    return [f"On the GPU (counted; nothing was timed) a request of {scattered['title']} takes up to {numbers.short(most)} sectors, and "
+            f"one to the shared memory of {worst['title']} {numbers.short(worst['wavefronts_per_shared_load'])} wavefronts."]
 
 
 # Figures and tables
@@ -161,7 +156,7 @@ def _bar(ax, i: int, part: Part, p: Point, row: dict, places: dict[str, float]) 
     style.row_mark(ax, i, p.value, p.interval, style.SIDE_COLOUR[part.side], p.kernel.is_library)
     texts = [(-4, "right", _label(part, p), 0), (34, "right", numbers.significant(p.value), 1),
              (64, "right", numbers.share(p.value / row["roof"]) if row["roof"] else "", 1)]
-    texts += [(shift, "right", _few(row[key]) if row[key] is not None else "–", 1)
+    texts += [(shift, "right", numbers.short(row[key]) if row[key] is not None else "–", 1)
               for key, shift in places.items() if part.side == "gpu"]
     for shift, side, text, x in texts:
         ax.annotate(text, (x, i), xycoords=("axes fraction", "data"), xytext=(shift, 0), textcoords="offset points", ha=side,
@@ -174,10 +169,10 @@ def _table(view: View, requests: list[dict]) -> list[Table]:
     return [Table(f"{view.name}_requests", "What one request of a warp takes, as the emulator counted it at "
                   f"{requests[0]['size']}: sectors of 32 bytes in global memory, wavefronts in shared memory.", (
                       Column("title", "kernel", right=False, wide=True),
-                      Column("sectors_per_load_request", "sectors, load", _few),
-                      Column("sectors_per_store_request", "sectors, store", _few),
-                      Column("wavefronts_per_shared_store", "wavefronts, store", _few),
-                      Column("wavefronts_per_shared_load", "wavefronts, load", _few)), requests)]
+                      Column("sectors_per_load_request", "sectors, load", numbers.short),
+                      Column("sectors_per_store_request", "sectors, store", numbers.short),
+                      Column("wavefronts_per_shared_store", "wavefronts, store", numbers.short),
+                      Column("wavefronts_per_shared_load", "wavefronts, load", numbers.short)), requests)]
 
 
 def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:

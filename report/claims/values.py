@@ -45,6 +45,8 @@ class Value:
     parts: tuple[Value, ...] = ()
     unit: str = ""
     """Of a rate or a time as it was measured; what is made of several has none."""
+    known: tuple[float, float] | None = None
+    """The interval of a number without samples here, which no more of them narrow."""
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -93,7 +95,7 @@ class Value:
 
     def _ends(self, miss: float) -> tuple[float, float] | None:
         if not self.is_measured:
-            return self.number, self.number
+            return self.known or (self.number, self.number)
         if self.sign:
             ends = [part._ends(miss) for part in self.parts]
             return None if None in ends else self._with_runs(COMBINED[self.sign](ends))
@@ -139,6 +141,11 @@ COMBINED = {"+": lambda ends: (sum(e[0] for e in ends), sum(e[1] for e in ends))
 
 def exact(number: float) -> Value:
     return Value(number, number)
+
+
+def estimated(number: float, low: float, high: float) -> Value:
+    """One that other runs give, with its interval."""
+    return replace(exact(number), known=(low, high))
 
 
 def of_time(point: Point) -> Value:

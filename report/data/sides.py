@@ -9,6 +9,9 @@ side that was measured more often.
 From which size on the GPU is faster is asked of the common sizes alone: nothing between two sizes is guessed. There a kernel
 that was left out at one size, but measured at a smaller and at a larger one, counts with its time on the line between these:
 which kernels an experiment lists at a size shall not decide where the GPU begins to win.
+
+A run times each copy once, as the median of three. So a copy's interval is by what the runs of the machine differ by that copied
+the same operands, those of about as many bytes.
 """
 
 from __future__ import annotations
@@ -20,14 +23,19 @@ from math import exp, log
 from statistics import median
 
 from report.data.records import SQUARE, Kernel, Point, Problem
-from report.data.statistics import between, widened
+from report.data.statistics import BETWEEN_RUNS, between, between_runs, widened
 from report.data.view import Part, View
 
 Rest = tuple[tuple[str, object], ...]
 Time = tuple[float, float, float]
 """Seconds: the median, and the ends of its interval."""
+NO_COPIES: Time = (0.0, 0.0, 0.0)
+NEAREST = 12
+"""Copies of operands of about as many bytes, that tell together how much a copy's time differs from run to run."""
 CHOSEN = "Of a kernel that several experiments measured, the one whose ladder it is on counts."
 """What every caption of best codes says."""
+FASTER = "Faster: the whole interval of the speed-up is above 1 from there on."
+"""What every caption says that has a size from which on the GPU is faster."""
 ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
 
 
@@ -77,31 +85,38 @@ class Gain:
 
 @dataclass(frozen=True)
 class Pair:
-    """The fastest point of each side at one size that both measured; `copies`: seconds of the copies there and back, None
+    """The fastest point of each side at one size that both measured; `moving`: the time of the copies there and back, None
     where they were not timed."""
 
     n: float
     cpu: Measured
     gpu: Measured
-    copies: float | None
+    moving: Time | None
     times: tuple[Time, Time]
     """Of the CPU's and of the GPU's best code, kernels left out at this size included."""
 
-    def is_won(self, extra: float = 0.0) -> bool:
-        """Whether the whole intervals say that the GPU is faster, with `extra` seconds more on its side."""
-        cpu, gpu = self.times
-        return cpu[1] > gpu[2] + extra
+    @property
+    def copies(self) -> float | None:
+        """Seconds of the copies there and back."""
+        return self.moving and self.moving[0]
 
-    def gain(self, extra: float = 0.0) -> Gain:
-        """With `extra` seconds more on the GPU's side."""
-        (low, high), (least, most) = self.cpu.ends, self.gpu.ends
-        ends = widened((low / (most + extra), high / (least + extra)), between(self.cpu.point, self.gpu.point))
-        return Gain(self.cpu.seconds / (self.gpu.seconds + extra), *ends)
+    def is_won(self, extra: Time = NO_COPIES) -> bool:
+        """Whether the whole interval of the quotient says that the GPU is faster, with `extra` time on its side."""
+        return self._gain(*self.times, extra).is_faster
+
+    def gain(self, extra: Time = NO_COPIES) -> Gain:
+        """With `extra` time on the GPU's side."""
+        return self._gain((self.cpu.seconds, *self.cpu.ends), (self.gpu.seconds, *self.gpu.ends), extra)
+
+    def _gain(self, cpu: Time, gpu: Time, extra: Time) -> Gain:
+        whole = [a + b for a, b in zip(gpu, extra)]
+        ends = widened((cpu[1] / whole[2], cpu[2] / whole[1]), between(self.cpu.point, self.gpu.point))
+        return Gain(cpu[0] / whole[0], *ends)
 
     @property
     def moved(self) -> Gain | None:
         """With the copies; None where they are unknown."""
-        return None if self.copies is None else self.gain(self.copies)
+        return None if self.moving is None else self.gain(self.moving)
 
     @property
     def bytes(self) -> float | None:
@@ -136,8 +151,8 @@ class Sides:
 
     def start(self, copies: bool) -> Start | None:
         """Without the copies there and back, or with them: at the sizes where these are known, None where they are not."""
-        pairs = [pair for pair in self.pairs if not copies or pair.copies is not None]
-        lost = [i for i, pair in enumerate(pairs) if not pair.is_won(pair.copies if copies else 0.0)]
+        pairs = [pair for pair in self.pairs if not copies or pair.moving is not None]
+        lost = [i for i, pair in enumerate(pairs) if not pair.is_won(pair.moving if copies else NO_COPIES)]
         if not pairs:
             return None
         if not lost:
@@ -155,12 +170,12 @@ def of_views(views: Iterable[View]) -> dict[tuple[str, str, Rest], Sides]:
     """By family, type and question all that both sides of the study's host answered at one common size at least."""
     views = list(views)
     found = {side: _points(views, side) for side in ("cpu", "gpu")}
-    made = {}
+    copied, made = _copied(views), {}
     for key in sorted(found["cpu"].keys() & found["gpu"].keys(), key=str):
         cpu, gpu = (found[side][key] for side in ("cpu", "gpu"))
         common = sorted(cpu.keys() & gpu.keys())
         times = [_best_times(one, common) for one in (cpu, gpu)]
-        pairs = tuple(Pair(n, fastest(cpu[n]), fastest(gpu[n]), _copies(gpu[n]), (times[0][n], times[1][n])) for n in common)
+        pairs = tuple(Pair(n, fastest(cpu[n]), fastest(gpu[n]), _moving(copied, gpu[n]), (times[0][n], times[1][n])) for n in common)
         if pairs:
             family, type_, rest = key
             problem = pairs[-1].gpu.part.run.problems.get(family) or Problem(family, family, pairs[-1].gpu.point.metric)
@@ -231,7 +246,32 @@ def _between(known: Mapping[float, Time], n: float) -> Time | None:
     return tuple(exp(log(a) + part * log(b / a)) for a, b in zip(known[below], known[above]))
 
 
-def _copies(found: Iterable[Measured]) -> float | None:
-    """They depend on the operands alone: the median over the kernels of that size."""
-    known = [m.point.counters["transfer_seconds"] for m in found if m.point.counters.get("transfer_seconds")]
-    return median(known) if known else None
+Operands = tuple[str, str, str]
+
+
+def _operands(point: Point) -> Operands:
+    """What the copies of a point depend on."""
+    return point.kernel.family, point.kernel.type, str(sorted(point.sizes.items()))
+
+
+def _copied(views: Iterable[View]) -> dict[Operands, tuple[float, dict[str, float]]]:
+    """Of all operands that were copied on the study's host: their bytes, at least 1, and the seconds of the copies there and back by run."""
+    found: dict[Operands, tuple[float, dict[str, float]]] = {}
+    for part in (view.host["gpu"] for view in views if "gpu" in view.host):
+        for p in part.points:
+            if p.is_timed and p.counters.get("transfer_seconds"):
+                of_run = found.setdefault(_operands(p), (p.counters.get("bytes_min") or 1.0, {}))[1]
+                of_run.setdefault(str(part.run.path), p.counters["transfer_seconds"])
+    return found
+
+
+def _moving(copied: Mapping[Operands, tuple[float, dict[str, float]]], found: Iterable[Measured]) -> Time | None:
+    """They depend on the operands alone: the median over the runs that copied these, and by how much one run's may differ."""
+    bytes_, of_run = next((copied[operands] for m in found if (operands := _operands(m.point)) in copied), (0.0, {}))
+    if not of_run:
+        return None
+    seconds = median(of_run.values())
+    repeated = sorted((own for own in copied.values() if len(own[1]) > 1), key=lambda own: abs(log(own[0] / bytes_)))
+    margin = between_runs((list(own.values()) for _, own in repeated[:NEAREST]), differing=1)
+    margin = BETWEEN_RUNS if margin is None else margin
+    return seconds, min(seconds / (1 + margin), *of_run.values()), max(seconds * (1 + margin), *of_run.values())

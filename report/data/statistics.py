@@ -150,15 +150,17 @@ def student(degrees: int, miss: float = MISS) -> float:
     return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
 
 
-def between_runs(series: Iterable[Sequence[float]]) -> float | None:
+def between_runs(series: Iterable[Sequence[float]], differing: int = 2) -> float | None:
     """By how much (relative) the medians of two runs may differ with nothing else changed, with 95 %: from the medians of
-    several runs, one sequence of positive numbers for each thing that was measured. None if they are too few."""
+    several runs, one sequence of positive numbers for each thing that was measured. None if they are too few.
+
+    `differing`: 1 for by how much that of one run may differ from what many runs would give."""
     logs = [np.log(medians) for medians in series if len(medians) > 1]
     degrees = sum(len(own) - 1 for own in logs)
     if degrees < FEWEST_REPEATED:
         return None
     variance = sum(float(((own - own.mean()) ** 2).sum()) for own in logs) / degrees
-    return math.expm1(student(degrees) * math.sqrt(2 * variance))
+    return math.expm1(student(degrees) * math.sqrt(differing * variance))
 
 
 def between(*points) -> float:

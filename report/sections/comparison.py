@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from report.data.collect import Study
-from report.data.sides import ALWAYS, CHOSEN, NEVER, Gain, Measured, Pair, Sides, Start, board, of_views, question
+from report.data.sides import ALWAYS, CHOSEN, FASTER, NEVER, Gain, Measured, Pair, Sides, Start, board, of_views, question
 from report.experiment import Column, Figure, Ladder, Part, Section, Table, numbers, words
 
 TITLE = "The GPU against the CPU"
@@ -125,7 +125,7 @@ def _figures(found: Comparison) -> list[Figure]:
                "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
         Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
                f"{what}: how many times as fast the best GPU code is as the best CPU code of its host, with and without the copies; "
-               f"95\u00a0% intervals of these samples. {story(found.sides.parts)}",
+               f"95\u00a0% intervals. {FASTER} {story(found.sides.parts)}",
                "Line plot of the speed-up of the GPU over the CPU by size, with and without transfers.", height=58, half=True)]
 
 

@@ -7,6 +7,7 @@ from report.data.companions import Tally, TwinsFile
 from report.data.limits import LIMITS, POWER_LIMITS
 from report.data.records import Run
 from report.data.roofs import APART, BEYOND
+from report.data.sides import NEAREST
 from report.data.statistics import BETWEEN_RUNS, FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
 from report.experiment import numbers, words
 from report.sections import doubts, repeats
@@ -47,10 +48,14 @@ def method(study: Study) -> list[dict]:
             f"least {FEWEST_TURNS} turns can differ: by the sign test on the quotients of samples of the same turn, of their "
             f"being more than {100 * GAP:g}\u00a0% from equality, where quotients count for as many as their correlation from turn to "
             "turn, the mean over all comparisons, leaves. The ratio given "
-            "is the median quotient of such codes, and the ratio of the medians of others. Other differences are called not "
+            "is the median quotient of such codes, so that it need not be the quotient of the two rates next to it, and the ratio of the "
+            "medians of others. An interval of the ratio of two runs is wider on both sides by what runs of the machine differ by: "
+            f"{100 * BETWEEN_RUNS:g}\u00a0% where nothing was measured repeatedly. Codes that these tests do not tell apart from the "
+            "fastest are named with it. Other differences are called not "
             "significant, whatever their size; "
             "where so many samples could not have shown any difference among so many comparisons, the text says that "
             f"they are too few.{_coverage(study.twins)}"),
+        *_sides(study),
         blocks.paragraph(
             "Roofs (Williams and others, 2009; Yang and others, 2020). A machine has one for each resource and number of "
             "threads: the highest median that any kernel made for it reached in any run of that machine, of reading, copying "
@@ -86,6 +91,20 @@ def method(study: Study) -> list[dict]:
             f"more than {100 * GAP_APART:g}\u00a0%."),
         *_guidelines(study),
     ]
+
+
+def _sides(study: Study) -> list[dict]:
+    """How the GPU is compared with the CPU, where both were timed."""
+    if not any(len(view.host) > 1 for view in study.views):
+        return []
+    return [blocks.paragraph(
+        "The GPU against the CPU. The interval of a speed-up is the quotient of the ends of the intervals of both times. The GPU is "
+        "called faster from a size on if that interval is above 1 there and at all larger sizes that both sides measured; so a speed-up "
+        "above 1 at a smaller size, whose interval has 1 in it, does not count. A kernel that was left out at a size, but measured at a "
+        "smaller and at a larger one, counts there with its time on the line between these. A run times the copies of operands there and "
+        "back three times and keeps the median. Its interval is by what runs of the machine differ by that copied the same operands: "
+        f"the {NEAREST} copies with most similar numbers of bytes that several runs timed tell by how much one of them may differ, with "
+        f"95\u00a0%; {100 * BETWEEN_RUNS:g}\u00a0% where too few were timed repeatedly. With copies, the ends of both intervals are added.")]
 
 
 def _guidelines(study: Study) -> list[dict]:

@@ -13,12 +13,15 @@ PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, 
 SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3}
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 HUGE = 1e12
+EXACT = 1e-9
+"""A value that differs by less from a shorter number is that number."""
 ROUNDS_UP = 0.9995
 """999.6 is written as 1.00 of the next prefix."""
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """The value with so many significant digits: 0.25, 4.0, 1530, 1 530 000; from 10¹² on with a power of ten: 3.93·10¹²."""
+    """The value with so many significant digits, zeros at the end as well: 0.940, 4.00, 1530, 1 530 000; from 10¹² on with a power
+    of ten: 3.93·10¹². A value below 1 that has fewer digits, such as a counted or a stated 0.25, is written as it is."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     rounded = round(value, digits - 1 - math.floor(math.log10(abs(value))))
@@ -27,7 +30,13 @@ def significant(value: float, digits: int = 3) -> str:
         return f"{significant(rounded / 10**power, digits)}·10{str(power).translate(SUPERSCRIPT)}"
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     text = f"{rounded:.{places}f}" if abs(rounded) < 1e4 else grouped(rounded)
-    return text.rstrip("0").rstrip(".") if places > 2 else text
+    is_exact = abs(rounded - value) <= EXACT * abs(value)
+    return text.rstrip("0").rstrip(".") if places > 2 and is_exact else text
+
+
+def short(value: float) -> str:
+    """The same, with whole numbers as they are: '4', '17.5'."""
+    return f"{value:.0f}" if value == 0 or abs(value - round(value)) <= EXACT * abs(value) else significant(value)
 
 
 def si(value: float, unit: str) -> str:
@@ -112,7 +121,7 @@ def joules(value: float) -> str:
 
 def times(ratio: float) -> str:
     """A factor: '1.49×', '161×'."""
-    return f"{ratio:.0f}×" if abs(ratio - round(ratio)) < 1e-9 * ratio else f"{significant(ratio)}×"
+    return f"{short(ratio)}×"
 
 
 def percent(fraction: float) -> str:

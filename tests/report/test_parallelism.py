@@ -74,7 +74,7 @@ def parallel(gpu=True, cpu=True, counts=True, roofs=True, slots=SLOTS, waves=Tru
         for threads, each in ((1, 1), (1, 2), (1, 4), (1, 8), (1, 16), (2, 16), (4, 16)):
             if one and (threads, each) != (1, 4):
                 continue
-            sizes, rate = sizes_of(threads, lanes, each), threads * lanes * cpu_rate / 8 * min(1, each / 8)
+            sizes, rate = sizes_of(threads, lanes, each), threads * lanes * cpu_rate / 8 * {8: 0.97}.get(each, min(1, each / 8))
             run.time(name, 2 * threads * lanes * each * ITERATIONS / rate / 1e9, sizes, threads=threads, data="random",
                      name="/".join([name, *(f"{k}:{v}" for k, v in sizes.items()), f"threads:{threads}"]),
                      flops_useful=2 * threads * lanes * each * ITERATIONS)
@@ -106,7 +106,7 @@ def test_everything_is_told_and_drawn(tmp_path):
     assert "needs 16 warps with 1 chain, 8 warps with 2 chains, 4 warps with 4 chains and 2 warps with 8 chains in each thread." in section.finding
     assert "11 blocks take 2× as long as 10 where one keeps a multiprocessor busy" in section.finding
     assert "21 blocks take 2× as long as 20 where 2 are resident" in section.finding
-    assert "of its best rate from 8 chains with scalar code (8× the rate of 1) and 8 chains with vector" in section.finding
+    assert "of its best rate from 8 chains with scalar code (7.76× the rate of 1) and 8 chains with vector" in section.finding
     assert any("All 4 threads of the CPU reach, over one," in x for x in section.appendix if isinstance(x, str))
     assert {t.name for t in section.appendix if isinstance(t, Table)} == {"parallelism_gpu_points", "parallelism_cpu_points"}
 

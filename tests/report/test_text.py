@@ -25,10 +25,19 @@ def test_quantities_in_any_unit(value, unit, text):
     assert numbers.quantity(value, unit) == text.replace(" ", NB)
 
 
-@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12\u202f300"), (0, "0"),
+@pytest.mark.parametrize("value, text", ((0.25, "0.25"), (0.9401, "0.940"), (0.0201, "0.0201"), (0.02004, "0.0200"), (0.5, "0.5"), (4.0, "4.00"), (0.0123, "0.0123"), (12345, "12\u202f300"), (0, "0"),
                                          (3.928e13, "3.93·10¹³"), (-9.999e12, "-1.00·10¹³"), (999.6e9, "1.00·10¹²"), (999.4e9, "999\u202f000\u202f000\u202f000")))
 def test_significant(value, text):
     assert numbers.significant(value) == text
+
+
+@pytest.mark.parametrize("value, text", ((4.0, "4"), (17.49, "17.5"), (1.9996, "2.00"), (0.5, "0.5"), (0.50004, "0.500"), (0, "0"), (-350.0, "-350")))
+def test_short_numbers_are_whole_where_they_are_exactly(value, text):
+    assert numbers.short(value) == text
+
+
+def test_an_interval_keeps_its_zeros():
+    assert numbers.interval((0.9401, 1.0502)) == f"[0.940,{NB}1.05]" and numbers.times(0.02004) == "0.0200×" and numbers.times(0.5) == "0.5×"
 
 
 @pytest.mark.parametrize("value, text", ((0.714, "71 %"), (0.0312, "3.1 %"), (0.0996, "10 %"), (1.0, "100 %")))
@@ -51,7 +60,7 @@ def test_lists_in_words():
 
 def test_a_speed_with_its_interval_and_its_doubt():
     assert words.speed(Ratio(1.17, 1.16, 1.18, True, 0.001, 1e-4, FASTER), "X") == (
-        f"1.17× as fast as X (median of paired quotients, 95{NB}% interval [1.16,{NB}1.18])")
+        f"1.17× as fast as X (95{NB}% interval [1.16,{NB}1.18])")
     assert words.speed(Ratio(0.02, 0.016, 0.025, False, 0.001, 1e-4, SLOWER), "that") == f"50.0 times slower than that (95{NB}% interval [40.0,{NB}62.5])"
     assert words.speed(Ratio(13.1, None, None, False, None, 1e-4, TOO_FEW), "X") == "13.1× as fast as X (too few samples for a test)"
     assert [words.of_all(n, 2, "point") for n in (0, 2)] == ["0 of 2 points", "both points"] and words.of_all(1, 1, "point") == "the only point"

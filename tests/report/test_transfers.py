@@ -11,7 +11,7 @@ from synthetic import Run
 
 from report.data import declaration
 from report.data.collect import collect
-from report.data.sides import CHOSEN
+from report.data.sides import CHOSEN, of_views
 from report.sections.contributions import contributions
 
 RATES = {"pageable": 10.0, "pinned": 50.0, "zero_copy": 45.0}
@@ -326,3 +326,36 @@ def test_all_that_start_at_so_few_bytes_are_named(tmp_path):
     both_sides(run, "matmul", lambda n: n * 1e-8, lambda n: 2e-5 + n * 1e-10, lambda n: 1e-4 + n * 3e-9, sizes, "Matrix multiplication")
     text = section_of(tmp_path, run).finding
     assert re.search(r"the smallest start is (sum|addition), [^,]*, not yet 1024\) and (sum|addition), [^,]*, not yet 1024\), the largest matrix", text)
+
+
+def sides_of(folder, *runs):
+    for i, run in enumerate(runs):
+        (folder / str(i)).mkdir()
+        run.save(folder / str(i))
+    return {key[0]: sides for key, sides in of_views(collect([folder], []).views).items()}
+
+
+def test_a_copy_is_known_as_well_as_runs_agree_on_it(tmp_path):
+    """One run takes a copy for exact; two that differ by a fifth widen the interval of the speed-up with copies, and no other."""
+    more = Run("vector_addition", problems={"matmul": BYTES | {"title": "Matrix multiplication"}})
+    both_sides(more, "matmul", lambda n: n * 2e-8, lambda n: 4e-6 + n * 2e-10, lambda n: 1.2 * (1e-5 + n * 3e-9), [4**k for k in range(3, 13)])
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    one, two = (sides_of(tmp_path / name, *runs)["matmul"].last for name, runs in (("one", [suite()]), ("two", [suite(), more])))
+    assert one.moving[1:] == pytest.approx((one.copies / 1.05, one.copies * 1.05))
+    assert two.copies == pytest.approx(1.1 * one.copies) and two.moving[2] / two.moving[1] > 1.3
+    assert two.moved.low < two.moved.value / 1.1 and two.gain().low > two.gain().value / 1.1
+
+
+def test_faster_is_what_the_printed_interval_says(tmp_path):
+    """Of two runs the interval is wider: a median that is ahead by less than runs differ by is no start."""
+    sizes, other = (256, 1024, 4096), Run("vector_addition", problems={"matmul": BYTES | {"title": "Matrix multiplication"}})
+    run = Run("crossover")
+    both_sides(run, "matmul", lambda n: 1e-5, lambda n: 2e-5, None, sizes)
+    run.benchmarks = [b for b in run.benchmarks if b["name"].startswith("cpu/")]
+    both_sides(other, "matmul", lambda n: 1e-5, lambda n: 1e-5 / (1.03 if n == 256 else 1.5), None, sizes)
+    other.benchmarks = [b for b in other.benchmarks if b["name"].startswith("gpu/")]
+    found = sides_of(tmp_path, run, other)["matmul"]
+    first = found.pairs[0]
+    assert first.gain().value > 1 > first.gain().low and not first.is_won()
+    assert found.start(False).at == 1024
