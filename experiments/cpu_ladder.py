@@ -50,7 +50,8 @@ def _how(ladder: Ladder) -> str:
     """Where the bytes of each level are from."""
     measured = any(key.endswith("_measured") for p in ladders.points(ladder) for key in p.counters)
     reason = ladder.part.run.context.get("cpu_events_unavailable")
-    return "by hardware events" if measured else "by each kernel’s formula" + (f" (no hardware events: {reason})" if reason else "")
+    how = "by hardware events" if measured else "by each kernel’s formula" + (f" (no hardware events: {reason})" if reason else "")
+    return f"the useful operations, over bytes {how}"
 
 
 # Threads

@@ -7,6 +7,9 @@ from report.experiment import Column, Figure, Part, Point, Section, Table, View,
 ROW, LEFT, RIGHT, ABOVE, BELOW = 4.0, 52.0, 66.0, 5.0, 9.0
 """Millimetres of a line of the figure, and of the room around its axes."""
 WAYS = {"formula": "formula", "counted": "counted", "measured": "GPU counters"}
+BULK = "bulk_loads"
+MEASURED = ("GPU counters: operations over load requests, both by the hardware, at the bytes of a request that the emulator counts; no value "
+            "where bulk copies load, which the counter of requests does not have.")
 AGREES = 0.001
 """Two ratios are equal if they differ by no more than this part: edges of the matrices."""
 
@@ -51,14 +54,13 @@ def _counted(p: Point) -> float:
 
 
 def _measured(part: Part, p: Point) -> float | None:
-    """Operations that the GPU executed over the requests that it served times the bytes of one.
-
-    The hardware counts requests of warps; how many bytes one asks for is as the emulator saw it: 128 for a full warp
-    of 4-byte loads.
-    """
+    """Operations over load requests, both by the hardware, at the bytes of a request that the emulator counts: 128 for a
+    full warp of 4-byte loads. None where bulk copies load: the counter of requests does not have them."""
     seen = part.counters_of(p)
     done, requests, ours = operations(seen), seen.get("load_requests"), _requests(p.counters)
-    return done / (requests * p.counters["bytes_executed_loaded"] / ours) if done and requests and ours else None
+    if not (done and requests and ours) or p.counters.get(BULK):
+        return None
+    return done / (requests * p.counters["bytes_executed_loaded"] / ours)
 
 
 def _requests(counters) -> float:
@@ -105,13 +107,26 @@ def _finding(part: Part, points: list[Point], claimed: list[tuple[Point, float]]
     if declared:
         text += (f"Counted and declared bytes agree to the byte for "
                  f"{words.of_all(right, len(declared), 'point')}")
-    both = [(_counted(p), m) for p in points if (m := _measured(part, p))]
-    same = sum(_equal(a, b) for a, b in both)
-    if both:
-        text += (f"; the hardware counters of the {part.counter_machine} give the "
-                 f"counted ratio for {words.of_all(same, len(both), 'point')} for which they "
-                 "were read")
-    return words.sentence(text)
+    return " ".join(filter(None, (words.sentence(text), *_counters_text(part, points))))
+
+
+def _counters_text(part: Part, points: list[Point]) -> list[str]:
+    """For how many points counters were read, how many of them can be compared, and why not the others."""
+    read = [p for p in points if part.counters_of(p)]
+    both = [(_counted(p), m) for p in read if (m := _measured(part, p))]
+    if not both:
+        return []
+    bulk = [p for p in read if p.counters.get(BULK)]
+    text = f"The hardware counters of the {part.counter_machine} were read for {words.of_all(len(read), len(points), 'point')}. "
+    text += (f"Operations over load requests by them, at the bytes of a request that the emulator counts, are the counted ratio for "
+             f"{words.of_all(sum(_equal(a, b) for a, b in both), len(both), 'point')}{' without bulk copies' if bulk else ''}")
+    if bulk:
+        kernels = list(dict.fromkeys(p.kernel.title for p in bulk))
+        text += (f"; the counter of load requests does not have the bulk copies of {words.counted(len(bulk), 'point')} "
+                 f"({words.joined(kernels)})")
+    if rest := len(read) - len(both) - len(bulk):
+        text += f"; of {words.counted(rest, 'point')} no load request was counted"
+    return [words.sentence(text)]
 
 
 def _claimed(view: View, here: list[Point]) -> list[tuple[Point, float]]:
@@ -132,9 +147,8 @@ def _figure(view: View, here: list[Point]) -> Figure:
     lines = _lines(view.counts, here)
     caption = (f"Operations for each byte that the code loads from global memory, {here[0].size_text}, "
                f"{words.type_name(here[0].kernel.type)}. Formula: useful operations over declared bytes. Counted: executed "
-               "operations over loaded bytes, by running the kernel in the emulator. GPU counters: executed operations "
-               "over load requests times the bytes of one. Sectors: 32-byte sectors per load request of a warp. Dotted: "
-               f"the textbook’s values. Emulator: {view.counts.label}")
+               f"operations over loaded bytes, by running the kernel in the emulator. {MEASURED} Sectors: 32-byte sectors per load request of a "
+               f"warp. Dotted: the textbook’s values. Emulator: {view.counts.label}")
     if any(line["measured"] for line in lines):
         caption += f"; {view.counts.counter_tool} on {view.counts.counter_machine}"
     close = sum(bool(line["formula"] and line["counted"] and abs(line["formula"] / line["counted"] - 1) < 0.01) for line in lines)
@@ -226,7 +240,7 @@ def _padding(points: list[Point]) -> list[str]:
 
 def _table(view: View, points: list[Point]) -> Table:
     return Table(f"{view.name}_points", "Operations per byte, every counted point. As declared: loaded and stored bytes "
-                 "equal those of the kernel’s record. Padding: part of the executed operations that no result needs. "
+                 f"equal those of the kernel’s record. {MEASURED} Padding: part of the executed operations that no result needs. "
                  f"Sectors per request: 4 is the least for 4-byte loads of a full warp. {words.sentence(view.counts.label)}", (
                      Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                      Column("formula", "formula", numbers.significant), Column("counted", "counted", numbers.significant),

@@ -360,9 +360,15 @@ def _figure(view: View, shown: list[Setting]) -> Figure:
         caption += (f"{'Other marks: m' if True in seen else 'M'}odelled, the longest of bytes over memory’s bandwidth, operations over the peak and "
                     "wavefronts of the L1’s data path. ")
     caption += f"Dashed: the textbook’s model, {view.settings['width']} times that part, and 1 from where caches do the tiles’ work. "
-    caption += _provenance(view, shown)
+    caption += f"{_origin(shown)}{_provenance(view, shown)}"
     return Figure(f"{view.name}_factor", [_row(s) for s in shown], draw, caption,
                   "Scatter plot of the factor over the part of the bytes that leave the multiprocessors, with the textbook’s line.", height=66)
+
+
+def _origin(settings: list[Setting]) -> str:
+    """Where the bytes of what was measured are from."""
+    known = any(s.is_measured and any(s.bytes) for s in settings)
+    return "Measured: requested bytes by the kernel’s record, sectors of the L1 and the L2 and DRAM’s bytes by hardware counters. " if known else ""
 
 
 def _provenance(view: View, settings: list[Setting]) -> str:
@@ -390,7 +396,7 @@ def _row(s: Setting) -> dict:
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
     caption = (f"{what}Who serves the requested bytes of the naive and of the tiled kernel, in per cent: merging in a request, L1, L2, DRAM; below 0 where more is "
                "fetched than was asked for. Limits: of the naive and of the tiled kernel. ")
-    caption += _provenance(view, settings)
+    caption += f"{_origin(settings)}{_provenance(view, settings)}"
     return Table(name, caption, (
         Column("setting", "setting", right=False, wide=True), Column("where", "GPU", right=False), Column("factor", "factor", numbers.times),
         *(Column(f"{who}_{level}", f"{who}: {level}" if level == LEVELS[0] else level, _percent) for who in ("naive", "tiled") for level in LEVELS),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from report.claims.expression import Call, nearest
 from report.claims.said_of import version
 from report.claims.values import Fault, Value, exact, of_rate, of_time
-from report.data import counted, roofs
+from report.data import roofs
 from report.data.companions import CompilerFile, CounterFile, HazardFile, Verdict, WrongResults
 from report.data.records import COUNT, HOT, SQUARE, Point, Run
 from report.data.view import whole_machine
@@ -228,7 +228,7 @@ def _counters(point: Point, machine: Machine, data: Data) -> dict[str, float]:
     mine = [c for c in data.counters if c.machine.lower() == machine.gpu.lower()]
     for file in sorted(mine, key=lambda c: (c.date, str(c.path)), reverse=True):
         found = file.points.get(point.name) or file.points.get(f"count/{point.name}")
-        if found and counted.are_of_one_call(found, point.flops):
+        if found:
             return found
     raise Missing(f"hardware counters of {point.name}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from report.data import counted
 from report.data.companions import EmulatorFile, HazardFile, WrongResults
 from report.data.records import COLD, HOT, Machine, Point, Reference, Run, SIDE_NAME
 from report.data.roofs import Roof, Roofs, holding, written
@@ -50,10 +49,10 @@ class Part:
         return sorted((p for p in self.points if p.is_timed and p.kernel.is_ceiling), key=order)
 
     def counters_of(self, point: Point) -> dict[str, float]:
-        """Hardware counters of one call of a point; empty if there are none."""
+        """Hardware counters of one call of a point, over all kernels that it launches: the profiler watches no other
+        (gpu/point_marker.hpp). Empty if none were read."""
         name = "/".join(part for part in point.name.split("/") if not part.startswith("mode:"))
-        found = self.counters.get(point.name) or self.counters.get(name) or {}
-        return found if counted.are_of_one_call(found, point.flops) else {}
+        return self.counters.get(point.name) or self.counters.get(name) or {}
 
     def level(self, point: Point, bytes_: float | None = None) -> str:
         """Of the memory that a point's operands are in from call to call; `bytes_`: if they are more than the compulsory ones."""

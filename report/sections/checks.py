@@ -26,7 +26,8 @@ def table(study: Study) -> Table | None:
         "roof_checks", "Counters over what is known, of kernels whose bytes and operations follow from their code: those that measure "
         "roofs, at the largest size that was counted, and others in one row for each experiment (median and range of the points). "
         f"Bytes loaded and stored are sectors of {SECTOR}\u00a0B, of which an access that is not aligned touches one more; memory sees fewer "
-        "bytes than a kernel stores, since the last ones stay in the cache; shared memory also serves a roof’s own sums; products do more where "
+        f"bytes than a kernel stores, since the last ones stay in the cache; bytes from shared memory are wavefronts of {WAVEFRONT}\u00a0B, "
+        "which also serve a roof’s own sums; products do more where "
         f"tiles reach over the edges{f'. Counted by {tools}' if tools else ''}.", (
             Column("what", "kernel", right=False, wide=True), Column("quantity", "quantity", right=False),
             Column("known", "known", numbers.grouped), Column("counted", "counted", numbers.grouped),

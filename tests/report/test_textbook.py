@@ -59,6 +59,7 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     assert "From DRAM the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
     assert section.answer[0].replace("\u00a0", " ").endswith("merged requests and caches keep 98 % of its requests from DRAM.")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
+    assert all("Measured: requested bytes by the kernel’s record" in x.caption for x in (section.figures[0], section.tables[0]))
 
 
 def test_bytes_that_all_come_from_memory_bring_it_back(tmp_path):
@@ -74,7 +75,7 @@ def test_without_caches_the_model_has_it(tmp_path):
     section = section_of(tmp_path, modelled())
     assert "the model gives 12× on GTX 280 (GT200)" in section.finding
     assert "fetch 75\u00a0% of the naive kernel’s requested bytes" in section.finding
-    assert section.figures[0].rows[0]["naive_limit"] == "memory"
+    assert section.figures[0].rows[0]["naive_limit"] == "memory" and "Measured: requested" not in section.figures[0].caption
 
 
 def test_arithmetic_and_the_data_path_end_the_models_factor(tmp_path):
