@@ -1,5 +1,6 @@
 """What the functions show: speed against error for each implementation, and what the last bits cost."""
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -9,6 +10,12 @@ from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Tabl
 FUNCTION, ULP = "function", "max_ulp"
 ROUNDED = 0.5
 """Units in the last place that a correctly rounded result may be off."""
+POSITIVE, NEGATIVE = ("log", "rsqrt"), 0.498
+"""Functions whose exact result is NaN for every negative argument, and the part of all bit patterns that are such arguments."""
+NEARLY_ALL = 0.995
+"""A smaller part than all is not printed as all."""
+SAME = 0.01
+"""Parts of the arguments that differ by no more are told as one."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,29 @@ class Spot:
 
     @property
     def ulps(self) -> float:
+        """Where the implementation states a bound."""
         return self.error.judged[ULP]
+
+    @property
+    def everywhere(self) -> float:
+        """The largest error where neither the result nor the exact one is NaN; infinite where it is beyond what is recorded."""
+        return self.error.judged.get(f"{ULP}_everywhere", math.inf)
+
+    @property
+    def bounded(self) -> float | None:
+        """The part of the arguments for which the implementation states a bound."""
+        return self.error.judged.get("share_bounded")
+
+    @property
+    def one_nan(self) -> float | None:
+        """The part of the arguments where only the result or only the exact one is NaN."""
+        found = self.error.judged.get("special_mismatches")
+        return None if found is None else found / self.error.sizes["n"]
+
+    @property
+    def is_beyond_domain(self) -> bool:
+        """Whether it returns numbers for the negative arguments of a function that has none there."""
+        return self.function in POSITIVE and (self.one_nan or 0) >= NEGATIVE
 
 
 def section(view: View) -> Section | None:
@@ -81,6 +110,8 @@ def _gains(spots: list[Spot]) -> dict[tuple, tuple[Spot, Spot, Ratio]]:
 
 
 def _ulps(value: float) -> str:
+    if value == math.inf:
+        return f"> 10³⁰{numbers.NB}ULP"
     return f"{numbers.significant(value)}\u00a0ULP" if value < 1e4 else f"{numbers.scientific(value)}\u00a0ULP"
 
 
@@ -96,13 +127,39 @@ def _finding(view: View, spots: list[Spot], gains: dict) -> str:
             continue
         fast, slow, gain = max(mine, key=lambda g: g[2].value)
         text.append(f"On the {side.upper()}, {fast.name} {fast.function} is {words.speed(gain, slow.name)}, at {_ulps(fast.ulps)} "
-                    f"instead of {_ulps(slow.ulps)}.")
+                    f"instead of {_ulps(slow.ulps)} where each states a bound.{_bounded_text(fast, slow)}")
     free = defaultdict(list)
     for s, first, gain in gains.values():
         if s.part.side == "gpu" and s.ulps <= first.ulps and gain.is_significant and gain.value > 1:
-            free[s.name].append(s.function)
-    text += [f"For {words.joined(functions)} the {name} is faster than the library and no less accurate." for name, functions in free.items()]
+            free[s.name].append((s, first))
+    text += [_free_text(name, pairs) for name, pairs in free.items()]
     return " ".join([*text, *_reduction(view)])
+
+
+def _bounded_text(fast: Spot, slow: Spot) -> str:
+    """For how many arguments the bounds are stated, where that is not the same."""
+    if fast.bounded is None or slow.bounded is None or abs(fast.bounded - slow.bounded) <= SAME:
+        return ""
+    return f" {words.sentence(f'{fast.name} does so for {_part(fast.bounded)} of the arguments, {slow.name} for {_part(slow.bounded)}')}"
+
+
+def _free_text(name: str, pairs: list[tuple[Spot, Spot]]) -> str:
+    """What is faster at no larger error: where it states a bound, or for all arguments."""
+    text = (f"For {words.joined([s.function for s, _ in pairs])} the {name} is faster than the library, with no larger error where each states "
+            "a bound.")
+    worse = [s for s, first in pairs if s.everywhere > first.everywhere]
+    nan = [s for s, first in pairs if (s.one_nan or 0) > (first.one_nan or 0)]
+    if worse:
+        text += f" Elsewhere its error is larger: up to {words.joined([f'{_ulps(s.everywhere)} for {s.function}' for s in worse])}."
+    if nan:
+        each = words.joined([f"{_part(s.one_nan)} of the arguments of {s.function}" for s in nan])
+        text += f" For {each} it returns NaN where there is a number, or a number where there is none."
+    return text
+
+
+def _part(share: float) -> str:
+    """In per cent; only all is 100."""
+    return f"> 99.5{numbers.NB}%" if NEARLY_ALL <= share < 1 else numbers.percent(share)
 
 
 def _reduction(view: View) -> list[str]:
@@ -150,7 +207,7 @@ def _row(s: Spot) -> dict:
             "high": high, "max_ulp": s.ulps, "max_ulp_at": judged.get("max_ulp_at"), "max_abs_error": judged.get("max_abs_error"),
             "max_ulp_everywhere": judged.get("max_ulp_everywhere"), "max_ulp_everywhere_at": judged.get("max_ulp_everywhere_at"),
             "share_bounded": judged.get("share_bounded"), "share_not_rounded": judged.get("share_not_rounded"),
-            "special_mismatches": judged.get("special_mismatches"), "arguments": s.error.sizes["n"],
+            "special_mismatches": judged.get("special_mismatches"), "share_one_nan": s.one_nan, "arguments": s.error.sizes["n"],
             "of_bound": s.error.counters.get("max_error_ratio"), "threads": s.speed.threads, "run": s.part.run.path.name}
 
 
@@ -192,7 +249,7 @@ def _pareto(view: View, spots: list[Spot]) -> Figure:
     sides = "Small panels: the GPU, one function each; large panel: the CPU. " if gpu and cpu else ""
     caption = (f"Speed against the largest error in units in the last place (ULP): upwards and to the left is better. {sides}"
                f"{'Numbers: the degree of a polynomial. ' if any(s.speed.tunables.get('degree') for s in gpu) else ''}"
-               f"Dotted: {ROUNDED}\u00a0ULP, correctly rounded. Errors are those where the implementation states a bound. "
+               f"Dotted: {ROUNDED}\u00a0ULP, correctly rounded. Errors are those for arguments for which the implementation states a bound. "
                f"{_provenance(spots)}")
     return Figure(f"{view.name}_pareto", [_row(s) for s in spots], draw, caption,
                   "Panels of speed over error: the faster an implementation, the larger its error.", height=height)
@@ -281,14 +338,22 @@ def _table(view: View, part: Part, spots: list[Spot]) -> Table:
     mine = [s for s in spots if s.part is part]
     arguments = sorted({s.error.sizes["n"] for s in mine})
     caption = (f"Speed and error of every implementation on the {part.side.upper()}. Errors over {numbers.grouped(arguments[-1])} "
-               "arguments, evenly by bit pattern: the largest where the implementation states a bound, and over all; of all results "
-               f"those that are not correctly rounded. {words.provenance(part, [s.speed for s in mine], hollow=False)}")
+               "arguments, evenly by bit pattern. Bound for: the part of them for which the implementation states a bound; largest error and of "
+               "its bound are of these. Anywhere and not rounded are of all arguments where neither the result nor the exact one is NaN: the largest error, "
+               "and the part that is not correctly rounded. NaN: the part of all arguments where only one of the two is NaN; for none of them a bound is stated. "
+               f"{_beyond_domain(mine)}{words.provenance(part, [s.speed for s in mine], hollow=False)}")
     return Table(f"{view.name}_{part.side}", caption, (
         Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
         Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),
-        Column("max_ulp", "largest error", _ulps), Column("max_ulp_everywhere", "anywhere", _ulps),
-        Column("share_not_rounded", "not rounded", numbers.percent), Column("of_bound", "of its bound", numbers.significant),
-    ), [_row(s) for s in mine])
+        Column("share_bounded", "bound for", _part), Column("max_ulp", "largest error", _ulps),
+        Column("of_bound", "of its bound", numbers.significant), Column("anywhere", "anywhere"),
+        Column("share_not_rounded", "not rounded", _part), Column("share_one_nan", "NaN", _part),
+    ), [_row(s) | {"anywhere": _ulps(s.everywhere)} for s in mine])
+
+
+def _beyond_domain(spots: list[Spot]) -> str:
+    found = [f"{s.name} {s.function}" for s in spots if s.is_beyond_domain]
+    return f"{words.joined(found)}: defined for positive arguments only, returns numbers for negative ones. " if found else ""
 
 
 def _slow(view: View, part: Part) -> list[Table]:
