@@ -11,7 +11,7 @@ def section(view: View) -> Section | None:
         return None
     pair = [p for name in s.get("textbook", ()) if (p := ladder.find(name))]
     pair = pair if len(pair) == 2 else []
-    how = f"the useful operations, over bytes by {ladder.part.counter_tool or 'hardware counters'}, 128\u00a0B a wavefront of L1, which serves shared memory, too"
+    how = f"the useful operations, over bytes by {ladder.part.counter_tool or 'hardware counters'}, {words.EMPTY_CACHES}, 128\u00a0B a wavefront of L1, which serves shared memory, too"
     levels = ladders.hierarchy(view.name, ladder, ladders.chosen(ladder, pair), how)
     return Section(
         ladders.finding(ladder),
@@ -35,7 +35,7 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
               if all(p is not r.point for r in ladder.rungs)]
     key = "; ".join(f"{r.number} {r.point.kernel.title}" for r in ladder.own)
     moved = any("DRAM" in m.xs for m in shown)
-    opened = "; open, joined: per byte that DRAM moved (hardware counters)" if moved else ""
+    opened = f"; open, joined: per byte that DRAM moved (hardware counters, {words.EMPTY_CACHES})" if moved else ""
     caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: useful operations per byte "
                f"that the code requests{opened}. Solid: measured roofs; dashed: data sheet; dotted: the textbook’s naive kernel and its 16 × 16 tiles. {key}. "
                f"{words.provenance(ladder.part, ladders.points(ladder), hollow=False)}")

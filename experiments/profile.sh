@@ -60,11 +60,13 @@ mapfile -t points < <(grep -E '^(count/)?gpu/' "$logs/listed")
 [ ${#points[@]} -gt 0 ] || { echo "profile.sh: $experiment has no GPU point $([ $# -eq 3 ] && echo "that matches $3" || echo "to read counters of")" >&2; exit 2; }
 echo "$experiment: ${#points[@]} points"
 
-# Counters of the points that a regular expression names, added to the file.
+# Counters of the points that a regular expression names, added to the file. --cache-control all: every cache is empty before
+# each kernel, so that counters do not depend on what ran before. So the bytes of DRAM are those of a call that finds nothing in
+# the L2, also of points whose timed calls do: the report leaves these out there (Part.counters_of).
 read_counters() {
   local code=0
   rm -f "$logs/csv"
-  ncu --profile-from-start off --clock-control none --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
+  ncu --profile-from-start off --clock-control none --cache-control all --csv --page raw --print-units base --metrics "$(IFS=,; echo "${metrics[*]}")" \
     --log-file "$logs/csv" "$rung" run "$experiment" --full --profile --benchmark_filter="$1" </dev/null >"$logs/points" || code=$?
   [ $code = 0 ] || { echo "profile.sh: ncu ended with code $code:" >&2; tail -qn 2 "$logs/csv" "$logs/points" >&2 || true; }
   "$python" -m report.counters "$logs/points" "$logs/csv" "$2"

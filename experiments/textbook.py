@@ -5,7 +5,7 @@ over the peak. While memory is the longer for both, and all that the tiled kerne
 the width of the tile times the part of the naive kernel's bytes that come from there, too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from report.data.statistics import TOO_FEW
 from report.experiment import (COLD, Column, Figure, Part, Point, Ratio, Section, Table, View, judge, numbers, ratio,
@@ -29,13 +29,14 @@ class Bytes:
     merged: float
     """In the sectors of the warps' requests, or the transactions of half warps: what merging leaves."""
     l1: float
-    dram: float
+    dram: float | None
+    """None where the L2 holds the operands: the counters are those of empty caches."""
 
     @property
-    def shares(self) -> dict[str, float]:
+    def shares(self) -> dict[str, float | None]:
         """Of the requested bytes. Below 0 where more are fetched than were asked for."""
         left = (self.requested, self.merged, self.l1, self.dram, 0.0)
-        return {level: (a - b) / self.requested for level, a, b in zip(LEVELS, left, left[1:])}
+        return {level: None if None in (a, b) else (a - b) / self.requested for level, a, b in zip(LEVELS, left, left[1:])}
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Setting:
     ratio: Ratio | None = None
     """Of measured times; else the factor is the model's."""
     limits: tuple[str, str] = ("", "")
+    is_repeat: bool = False
+    """Whether its counters are those of another setting, which shows them."""
 
     @property
     def is_measured(self) -> bool:
@@ -61,6 +64,10 @@ class Setting:
     @property
     def bytes(self) -> tuple[Bytes | None, Bytes | None]:
         return _bytes(self.part, self.naive), _bytes(self.part, self.tiled)
+
+    @property
+    def knows_dram(self) -> bool:
+        return all(found and found.dram is not None for found in self.bytes)
 
     @property
     def left(self) -> float | None:
@@ -139,14 +146,23 @@ def _measured(view: View) -> list[Setting]:
 def _knowledge(settings: list[Setting]) -> tuple:
     """Most where the bytes of the plain pair are known, then its limits, then at the largest size."""
     base = _base(settings)
-    return (all(base.bytes), all(base.limits), base.naive.n or 0) if base else (False, False, 0)
+    return (all(base.bytes), base.knows_dram, all(base.limits), base.naive.n or 0) if base else (False, False, False, 0)
 
 
 def _timed(part: Part, pairs: list[tuple[Point, Point]]) -> list[Setting]:
     ratios = judge({i: ratio(tiled, naive) for i, (naive, tiled) in enumerate(pairs)})
     made = [Setting(part, naive, tiled, ratios[i].value, ratios[i], tuple(use(part, p).limit or "" for p in (naive, tiled)))
             for i, (naive, tiled) in enumerate(pairs)]
-    return sorted(made, key=lambda s: (s.naive.n or 0, s.is_past_l1, s.naive.name))
+    return sorted(_once(made), key=lambda s: (s.naive.n or 0, s.is_past_l1, s.naive.name))
+
+
+def _once(made: list[Setting]) -> list[Setting]:
+    """Of those with the same counters the one shows them that has DRAM's, the hot one before the cold one."""
+    groups: dict[tuple[str, str], list[Setting]] = {}
+    for s in made:
+        groups.setdefault((s.part.counters_name(s.naive), s.part.counters_name(s.tiled)), []).append(s)
+    shown = [max(group, key=lambda s: (s.knows_dram, s.naive.mode != COLD)) for group in groups.values()]
+    return [replace(s, is_repeat=all(s is not one for one in shown)) for s in made]
 
 
 def _modelled(view: View) -> list[Setting]:
@@ -183,17 +199,17 @@ def _bytes(part: Part, p: Point) -> Bytes | None:
         sectors, fetched = c.get("model_l1_load_sectors"), c.get("model_l2_load_sectors", 0.0)
         return Bytes(requested, SECTOR * sectors, SECTOR * fetched, dram) if sectors else Bytes(requested, dram, dram, dram)
     c, requested = part.counters_of(p), p.counters.get("bytes_declared_loaded")
-    if not requested or not c.get("l1_load_sectors") or c.get("dram_bytes_read") is None:
+    if not requested or not c.get("l1_load_sectors"):
         return None
     merged = SECTOR * c["l1_load_sectors"]
     # All bytes of the L2 include those between its parts: where only these were read, the L1 asked for no more than this.
     fetched = SECTOR * c["l2_load_sectors"] if c.get("l2_load_sectors") else min(c.get("l2_bytes", 0.0), merged)
-    return Bytes(requested, merged, fetched, c["dram_bytes_read"]) if fetched else None
+    return Bytes(requested, merged, fetched, c.get("dram_bytes_read")) if fetched else None
 
 
 def _base(measured: list[Setting]) -> Setting | None:
     """The plain one whose bytes are known, else one with enough samples for a test, at the largest size."""
-    return max((s for s in measured if s.is_plain), key=lambda s: (all(s.bytes), s.ratio.verdict != TOO_FEW, s.naive.n or 0), default=None)
+    return max((s for s in measured if s.is_plain), key=lambda s: (all(s.bytes), s.knows_dram, s.ratio.verdict != TOO_FEW, s.naive.n or 0), default=None)
 
 
 def _telling(settings: list[Setting]) -> list[Setting]:
@@ -212,6 +228,8 @@ def _is_old(s: Setting) -> bool:
 def _served(found: Bytes) -> str:
     """'merging in a warp’s request serves 50 %, L1 44 %, L2 4.1 % and DRAM 1.9 %'."""
     s = found.shares
+    if s["DRAM"] is None:
+        return f"merging in a warp’s request serves {numbers.percent(s['merged'])} and L1 {numbers.percent(s['L1'])}"
     return (f"merging in a warp’s request serves {numbers.percent(s['merged'])}, L1 {numbers.percent(s['L1'])}, "
             f"L2 {numbers.percent(s['L2'])} and DRAM {numbers.percent(s['DRAM'])}")
 
@@ -224,7 +242,7 @@ def _here(view: View, base: Setting | None) -> list[str]:
              f"the naive kernel on {base.device}{doubt}, at {base.naive.size_text}."]
     naive = base.bytes[0]
     if naive:
-        texts.append(f"Of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(base)}.")
+        texts.append(f"By hardware counters ({words.EMPTY_CACHES}), of the naive kernel’s requested bytes {_served(naive)}{_like_tiles(base)}.")
     return texts
 
 
@@ -236,7 +254,7 @@ def _answer(view: View, base: Setting | None) -> list[str]:
     text = (f"On {base.device}, 16 × 16 tiles make the naive {words.type_name(base.naive.kernel.type)} product {numbers.times(base.factor)} as fast at "
             f"{base.naive.size_text}{doubt}, where the textbook’s bound by bandwidth allows {view.settings['width']}×")
     naive, why = base.bytes[0], []
-    if naive:
+    if naive and naive.dram is not None:
         why.append(f"merged requests and caches keep {_all_but(naive.shares['DRAM'])} of its requests from DRAM")
     if base.limits[0] and base.limits[0] == base.limits[1]:
         why.append(f"both kernels are limited by {'the path of L1 and shared memory' if base.limits[0] == 'L1' else base.limits[0]}")
@@ -274,12 +292,12 @@ def _unmerged(view: View, every: list[Setting]) -> list[str]:
 
 def _memory(measured: list[Setting]) -> list[str]:
     """What becomes of the DRAM’s bytes, where counters tell."""
-    known = [(s.naive.n, s.bytes[1].dram / s.bytes[0].dram) for s in measured if s.is_plain and s.naive.n and all(s.bytes)]
+    known = [(s.naive.n, s.bytes[1].dram / s.bytes[0].dram) for s in measured if s.is_plain and s.naive.n and s.knows_dram]
     if not known:
         return []
     each = [f"{numbers.significant(more, 2)}{' times as many bytes as the naive one' if i == 0 else ''} at N\u00a0=\u00a0{n:g}" for i, (n, more) in enumerate(sorted(known))]
     fall = any(more < 1 - NEAR for _, more in known)
-    return [f"From DRAM the tiled kernel reads {words.joined(each)}{'' if fall else ', so that tiles save nothing there'}."]
+    return [f"From DRAM, {words.EMPTY_CACHES}, the tiled kernel reads {words.joined(each)}{'' if fall else ', so that tiles save nothing there'}."]
 
 
 def _slowest(s: Setting) -> str:
@@ -365,10 +383,17 @@ def _figure(view: View, shown: list[Setting]) -> Figure:
                   "Scatter plot of the factor over the part of the bytes that leave the multiprocessors, with the textbook’s line.", height=66)
 
 
-def _origin(settings: list[Setting]) -> str:
-    """Where the bytes of what was measured are from."""
-    known = any(s.is_measured and any(s.bytes) for s in settings)
-    return "Measured: requested bytes by the kernel’s record, sectors of the L1 and the L2 and DRAM’s bytes by hardware counters. " if known else ""
+def _origin(settings: list[Setting], shares: bool = False) -> str:
+    """Where the bytes of what was measured are from; `shares`: of a table of them, also which rows have none."""
+    measured = [s for s in settings if s.is_measured and any(s.bytes)]
+    if not measured:
+        return ""
+    text = (f"Measured: requested bytes by the kernel’s record, sectors of the L1 and the L2 and DRAM’s bytes by hardware counters, {words.EMPTY_CACHES}")
+    if shares and any(s.is_repeat for s in measured):
+        text += "; those of a hot and a cold row are one measurement and shown once"
+    if shares and any(not s.knows_dram and not s.is_repeat for s in measured):
+        text += "; what the L2 and DRAM serve is not given of hot rows whose operands the L2 holds"
+    return f"{text}. "
 
 
 def _provenance(view: View, settings: list[Setting]) -> str:
@@ -389,14 +414,14 @@ def _row(s: Setting) -> dict:
            "naive_gflops": s.naive.gflops if s.is_measured else None, "tiled_gflops": s.tiled.gflops if s.is_measured else None,
            "naive_limit": s.limits[0], "tiled_limit": s.limits[1], "limits": " / ".join(x or "–" for x in dict.fromkeys(s.limits)) if s.has_factor else "–"}
     for who, found in zip(("naive", "tiled"), s.bytes):
-        row |= {f"{who}_{level}": found.shares[level] if found else None for level in LEVELS}
+        row |= {f"{who}_{level}": found.shares[level] if found and not s.is_repeat else None for level in LEVELS}
     return row
 
 
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
     caption = (f"{what}Who serves the requested bytes of the naive and of the tiled kernel, in per cent: merging in a request, L1, L2, DRAM; below 0 where more is "
                "fetched than was asked for. Limits: of the naive and of the tiled kernel. ")
-    caption += f"{_origin(settings)}{_provenance(view, settings)}"
+    caption += f"{_origin(settings, shares=True)}{_provenance(view, settings)}"
     return Table(name, caption, (
         Column("setting", "setting", right=False, wide=True), Column("where", "GPU", right=False), Column("factor", "factor", numbers.times),
         *(Column(f"{who}_{level}", f"{who}: {level}" if level == LEVELS[0] else level, _percent) for who in ("naive", "tiled") for level in LEVELS),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from report.data import counted
 from report.data.companions import EmulatorFile, HazardFile, WrongResults
 from report.data.records import COLD, HOT, Machine, Point, Reference, Run, SIDE_NAME
 from report.data.roofs import Roof, Roofs, holding, written
@@ -50,9 +51,16 @@ class Part:
 
     def counters_of(self, point: Point) -> dict[str, float]:
         """Hardware counters of one call of a point, over all kernels that it launches: the profiler watches no other
-        (gpu/point_marker.hpp). Empty if none were read."""
+        (gpu/point_marker.hpp), and each begins with empty caches. Empty if none were read. Without those of memory where the
+        point's calls follow each other and a cache holds the operands, since they read other bytes then."""
+        found = self.counters.get(self.counters_name(point), {})
+        finds_them = point.is_timed and point.mode != COLD and self.level(point) != "DRAM"
+        return {k: v for k, v in found.items() if k not in counted.OF_MEMORY} if finds_them else found
+
+    def counters_name(self, point: Point) -> str:
+        """Under which the counters of a point were read: points that differ in their mode alone share one measurement."""
         name = "/".join(part for part in point.name.split("/") if not part.startswith("mode:"))
-        return self.counters.get(point.name) or self.counters.get(name) or {}
+        return point.name if self.counters.get(point.name) else name
 
     def level(self, point: Point, bytes_: float | None = None) -> str:
         """Of the memory that a point's operands are in from call to call; `bytes_`: if they are more than the compulsory ones."""

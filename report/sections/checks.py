@@ -28,7 +28,7 @@ def table(study: Study) -> Table | None:
         f"Bytes loaded and stored are sectors of {SECTOR}\u00a0B, of which an access that is not aligned touches one more; memory sees fewer "
         f"bytes than a kernel stores, since the last ones stay in the cache; bytes from shared memory are wavefronts of {WAVEFRONT}\u00a0B, "
         "which also serve a roof’s own sums; products do more where "
-        f"tiles reach over the edges{f'. Counted by {tools}' if tools else ''}.", (
+        f"tiles reach over the edges{f'. Counted by {tools}, {words.EMPTY_CACHES}' if tools else ''}.", (
             Column("what", "kernel", right=False, wide=True), Column("quantity", "quantity", right=False),
             Column("known", "known", numbers.grouped), Column("counted", "counted", numbers.grouped),
             Column("points", "points"), Column("ratio", "counted / known", "{:.3f}".format),
@@ -78,9 +78,9 @@ def _others(study: Study) -> list[dict]:
         c, k, title = part.counters_of(p), p.counters, part.run.context.get("title") or part.run.experiment
         asked = k.get("bytes_declared_loaded", 0) + k.get("bytes_declared_stored", 0)
         if (least := _memory_bytes(part, p)) and asked == least and c.get("dram_bytes") and not k.get("local_bytes_per_thread"):
-            ratios.setdefault((title, "bytes of memory"), {})[p.name] = c["dram_bytes"] / least
+            ratios.setdefault((title, "bytes of memory"), {})[part.counters_name(p)] = c["dram_bytes"] / least
         if p.is_product and p.kernel.type == "fp32" and not p.kernel.is_library and p.flops and counted.operations(c):
-            ratios.setdefault((title, "operations"), {})[p.name] = counted.operations(c) / p.flops
+            ratios.setdefault((title, "operations"), {})[part.counters_name(p)] = counted.operations(c) / p.flops
     return [{"what": title, "quantity": quantity, "points": len(found), "ratio": median(found.values()),
              "range": f"{min(found.values()):.3f} to {max(found.values()):.3f}", "lowest": min(found.values()), "highest": max(found.values())}
             for (title, quantity), found in sorted(ratios.items())]

@@ -272,7 +272,8 @@ def table(stem: str, ladder: Ladder) -> Table:
         Column("wait", "waits", right=False), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
     notes = {"gain": "Gain: over the previous rung.",
-             "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM.",
+             "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM"
+                                     f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES}; not given where the L2 holds the operands)'}.",
              "occupancy": "Occ.: theoretical occupancy.",
              "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
                      "Compute’s terms.",

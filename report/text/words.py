@@ -11,6 +11,8 @@ from report.data.statistics import TOO_FEW, Ratio
 from report.data.view import Part
 from report.text import numbers
 
+EMPTY_CACHES = "caches empty before each kernel"
+"""What every caption and sentence says that has bytes of DRAM by hardware counters."""
 LONG = 520
 """Letters of a paragraph: six lines."""
 TYPES = {"fp32": "FP32", "bf16": "BF16", "fp64": "FP64", "fp16": "FP16", "tf32": "TF32", "fp8": "FP8", "int8": "INT8"}

@@ -29,6 +29,7 @@ NCU = """#!/bin/bash
 [ "$1" = --query-metrics ] && { printf 'lts__t_sectors_srcunit_tex_op_read   Counter  x\\n'; exit; }
 args="$*"
 [[ $args == *srcunit_tex_op_write* ]] && { echo "==ERROR== Failed to find metric" >&2; exit 1; }
+[[ $args == *"--cache-control all"* ]] || { echo "==ERROR== the report says that caches are empty" >&2; exit 1; }
 log=$(sed 's/.*--log-file \\([^ ]*\\).*/\\1/' <<<"$args")
 while [ "$1" != "$RUNG" ]; do shift; done
 echo run >>"$RUNS"

@@ -32,7 +32,7 @@ def counters(folder, run, dram=0.02):
         if b["kernel"] in (NAIVE, TILED):
             naive = requested(NAIVE, b["sizes"]["n"])
             sectors = naive / 2 / 32 if b["kernel"] == NAIVE else naive / 16 / 32
-            points[b["name"]] = {"l1_load_sectors": sectors, "l2_load_sectors": 0.06 * naive / 32, "dram_bytes_read": dram * naive,
+            points[b["name"].removesuffix("/mode:cold")] = {"l1_load_sectors": sectors, "l2_load_sectors": 0.06 * naive / 32, "dram_bytes_read": dram * naive,
                                  "dram_bytes": dram * naive, "ffma": b["sizes"]["n"] ** 3}
     write(folder / "counters.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": points})
 
@@ -56,7 +56,7 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
     assert "6.0 % leave the multiprocessors, where the tiled kernel requests 6.25 %: merging" in text
-    assert "From DRAM the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
+    assert "From DRAM, caches empty before each kernel, the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
     assert section.answer[0].replace("\u00a0", " ").endswith("merged requests and caches keep 98 % of its requests from DRAM.")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
     assert all("Measured: requested bytes by the kernel’s record" in x.caption for x in (section.figures[0], section.tables[0]))
@@ -138,3 +138,30 @@ def test_requests_that_do_not_merge_bring_it_back_by_the_model_unless_a_measured
     assert "the factor comes back, 16" in section_of(tmp_path / "a", modelled(timed((100, 160)), **cached | {"model_device_wavefronts_per_s": 1e15})).finding
     assert "comes back" not in section_of(tmp_path / "b", modelled(timed((100, 160)), **cached)).finding
     assert "comes back" not in section_of(tmp_path / "c", modelled(timed((100, 1600)), **cached | {"model_device_wavefronts_per_s": 1e15})).finding
+
+
+def test_a_hot_rate_stands_next_to_no_bytes_that_the_caches_hold(tmp_path):
+    """The counters are those of empty caches: at a size that the L2 holds, the first reading of the operands says nothing of calls that follow each other."""
+    run = timed((100, 160), run=timed((90, 150), n=512, run=timed((80, 120), n=512, mode="cold", run=timed((90, 140), mode="cold"))))
+    for b in (b for b in run.benchmarks if b["mode"] == "cold"):
+        b["name"] = b["run_name"] = f"{b['name']}/mode:cold"
+    run.context["gpu_l2_bytes"] = 50 * 2**20
+    counters(tmp_path, run)
+    section = section_of(tmp_path, run)
+    assert "reads 1.0 times as many bytes as the naive one at N\u00a0=\u00a04096, so" in section.finding and "N\u00a0=\u00a0512 and" not in section.finding
+    rows = {r["setting"].replace("\u00a0", " "): r for r in section.tables[0].rows}
+    shares = {name: (r["naive_L1"], r["naive_DRAM"]) for name, r in rows.items()}
+    near = pytest.approx
+    assert shares["16 × 16, N = 4096"] == (near(0.44), near(0.02)) and shares["16 × 16, cold, N = 4096"] == (None, None)
+    assert shares["16 × 16, cold, N = 512"] == (near(0.44), near(0.02)) and shares["16 × 16, N = 512"] == (None, None)
+    assert "one measurement and shown once" in section.tables[0].caption and "caches empty before each kernel" in section.tables[0].caption
+
+
+def test_alone_a_hot_setting_keeps_what_does_not_depend_on_the_l2(tmp_path):
+    run = timed((90, 150), n=512)
+    run.context["gpu_l2_bytes"] = 50 * 2**20
+    counters(tmp_path, run)
+    section = section_of(tmp_path, run)
+    row = section.tables[0].rows[0]
+    assert row["naive_L1"] == pytest.approx(0.44) and row["naive_L2"] is None is row["naive_DRAM"] and "DRAM" not in section.finding
+    assert "is not given of hot rows" in section.tables[0].caption

@@ -28,7 +28,7 @@ metrics=$(awk '{print $1}' "$logs/known" | grep -Ex "$(paste -sd'|' <<<"$wanted"
 
 parts=8
 for ((part = 0; part < parts && SECONDS < ${RUNG_SECONDS:-200}; ++part)); do
-  ncu --clock-control none --csv --page raw --print-units base --metrics "$metrics" --log-file "$logs/$part.csv" \
+  ncu --clock-control none --cache-control all --csv --page raw --print-units base --metrics "$metrics" --log-file "$logs/$part.csv" \
     "$logs/patterns" $part $parts </dev/null >"$logs/$part.said" || { tail -n 3 "$logs/$part".* >&2; exit 1; }
   echo "part $((part + 1)) of $parts, $SECONDS s"
 done
