@@ -29,8 +29,8 @@ OK, BAD = 0, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
-        chosen = _chosen(entries.load(), options.ids)
-        found = study_claims.findings(collect(options.results or [study_claims.RECORDED], []), chosen)
+        known = entries.load()
+        found = study_claims.findings_of(collect(options.results or [study_claims.RECORDED], []), known.values(), _chosen(known, options.ids))
     except (InputError, Fault) as error:
         say(str(error), "rung claims")
         return BAD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry, load
@@ -55,6 +55,13 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
         except UNUSABLE as error:
             raise Fault(f"{entry.judge}() cannot judge these results: {why(error)}") from error
     return of_data(entries, Data(study.runs, study.counters, study.hazards, compilers(study), study.wrong_results), judge)
+
+
+def findings_of(study: Study, known: Iterable[Entry], chosen: Sequence[Entry]) -> list[Finding]:
+    """Of the chosen ones of all that are known. The claims of an experiment are judged together, so that one that is asked
+    for alone has the verdict that it has in the report."""
+    ids, experiments = {e.id for e in chosen}, {e.experiment for e in chosen}
+    return [f for f in findings(study, [e for e in known if e.experiment in experiments]) if f.entry.id in ids]
 
 
 def of_study(study: Study) -> list[Finding]:

@@ -254,6 +254,26 @@ def test_the_command_prints_what_was_asked_for(capsys):
     assert {c["source"] for c in told} == {"pmpp3"} and {"verdict", "stated", "missing", "cases"} <= told[0].keys()
 
 
+def alone(known, ids) -> dict:
+    """The verdicts of these claims, each asked for alone of the results that are recorded."""
+    study = collect([RECORDED], [])
+    return {id_: [(f.machine, f.words, f.why) for f in study_claims.findings_of(study, known.values(), [known[id_]])] for id_ in ids}
+
+
+def among_all(found, ids) -> dict:
+    return {id_: [(f.machine, f.words, f.why) for f in found if f.entry.id == id_] for id_ in ids}
+
+
+def test_a_claim_alone_has_the_verdict_that_it_has_among_all(known, found):
+    ids = ("tensor_product_fp8", "tensor_product_int8", "bytes_132", "increasing_efficiency")
+    assert alone(known, ids) == among_all(found, ids)
+
+
+@pytest.mark.long
+def test_every_claim_alone_has_the_verdict_that_it_has_among_all(known, found):
+    assert alone(known, known) == among_all(found, known)
+
+
 def test_what_is_true_of_any_machine_stands_beside_ones_own_results(capsys):
     assert command.main(["global_void", "--results", str(recorded("nvidia-h200", "ratio"))]) == command.OK
     assert "any: holds. measured yes" in capsys.readouterr().out
