@@ -18,6 +18,8 @@ from report.data.records import Point
 
 AT_HOME = "at home"
 """The model with the machine's own GPU in place of the claim's device."""
+OF_A_MACHINE = ("compiled", "measured")
+"""The kinds that may ask a machine."""
 MACHINE_LESS = (9, 0)
 """The compute capability that the emulator counts as and experiments/snippets/compile.py compiles for."""
 PROFILED, RECORDED_AGAIN = "bash experiments/profile.sh", "a new run has it"
@@ -68,7 +70,7 @@ class Checked:
 
 def sides(entry: Entry) -> set[str]:
     """Whose measurements decide: the 'gpu', the 'cpu', both, or neither."""
-    subjects = [c.subject for c in entry.calls("measured")]
+    subjects = [c.subject for kind in OF_A_MACHINE for c in entry.calls(kind) if not data_of.is_the_same_anywhere(c)]
     models = [c for kind in KINDS for c in entry.calls(kind) if c.name in MODEL_CALLS]
     is_gpu = (any(s.startswith(("gpu/", "gpu_")) for s in subjects) or any(c.name == "launched" for c in entry.calls("measured"))
               or any(c.subject == HERE for c in models) or (entry.said_of and models))

@@ -58,10 +58,10 @@ def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries
 
 def _as_data(f: Finding) -> dict:
     e = f.entry
-    return {"id": e.id, "source": e.source, "where": e.where, "text": e.text, "stated": e.stated, "threshold": e.threshold,
+    return {"id": e.id, "source": e.source, "where": e.where, "text_at_hand": e.is_at_hand, "text": e.text, "stated": e.stated, "threshold": e.threshold,
             "unit": e.unit, "rule": e.rule, "tolerance": e.tolerance, "accepted": list(e.accepted) if e.limit is not None else None,
             "said_of": e.said_of, "decides": e.decides, "experiment": e.experiment, "machine": f.machine, "kernels": f.kernels,
-            "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "measured": f.measured, "why": f.why,
+            "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "compiled": f.compiled, "measured": f.measured, "why": f.why,
             "missing": list(f.missing), "cases": list(f.cases)}
 
 
@@ -73,12 +73,12 @@ def _table(found: Sequence[Finding]) -> str:
         if e.source != last[0]:
             lines += ["", sources.cite(e.source), "─" * width]
         if e.id != last[1]:
-            where = ", ".join(x for x in (e.where, f"said of {e.said_of}" if e.said_of else "") if x)
+            where = ", ".join(x for x in (e.place, f"said of {e.said_of}" if e.said_of else "") if x)
             lines += textwrap.wrap(f"{e.id}: {e.text}{f' ({where})' if where else ''}", width)
         last = e.source, e.id
         values = [f"{name} {bare(e, text) if name in KINDS else text}" for name, text in (
             ("stated", stated(e)), ("our threshold", threshold(e)), ("modelled", f.modelled), ("counted", f.counted),
-            ("measured", f.measured), ("by", f.kernels)) if text]
+            ("compiled", f.compiled), ("measured", f.measured), ("by", f.kernels)) if text]
         lines += textwrap.wrap(f"{f.machine or 'no machine'}: {f.words}. {'; '.join(values)}", width, initial_indent="    ",
                                subsequent_indent="      ")
         lines += textwrap.wrap(f.why, width, initial_indent="      ", subsequent_indent="      ")

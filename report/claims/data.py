@@ -22,6 +22,8 @@ CPU = ("cpu/", "cpu_")
 """With these begin kernels of the CPU and its keys of the context."""
 WARM_UP = "warm_up_seconds"
 """The counter of a point whose kernel ran for so long before its first sample."""
+LAUNCHED_WITH = ("blocks", "threads_per_block", "shared_bytes_per_block")
+"""What a kernel is launched with, which is in the fields of its timed points."""
 ERROR, IS_RIGHT = "max_error_ratio", "is_right"
 """The largest error over the allowed one; whether it is no larger."""
 
@@ -107,11 +109,16 @@ def _short(name: str) -> str:
     return re.sub(r"^NVIDIA (?:GeForce |Tesla )?| \d+GB HBM\w+$", "", name)
 
 
+def is_the_same_anywhere(call: Call) -> bool:
+    """Counts are, wherever the emulator ran, and what a kernel is launched with."""
+    return call.name == "count" or (call.name == "run" and call.field in LAUNCHED_WITH)
+
+
 def runs_for(call: Call, machine: Machine, experiment: str, data: Data) -> list[Run]:
-    """Those of the claim's own experiment first. Counts are the same wherever the emulator ran."""
+    """Those of the claim's own experiment first, and of the machine at hand before others where it is the same on any."""
     own = machine.runs_of(call.subject)
     known = {id(run) for run in own}
-    runs = [*own, *(run for run in data.runs if id(run) not in known)] if call.name == "count" else own
+    runs = [*own, *(run for run in data.runs if id(run) not in known)] if is_the_same_anywhere(call) else own
     return sorted(runs, key=lambda run: run.experiment != experiment)
 
 

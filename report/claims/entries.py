@@ -18,7 +18,7 @@ from report.data.reading import InputError, is_number, read_toml
 from report.text import sources
 
 FILE, DOCUMENTS = FOLDER / "claims.toml", FOLDER / "documents.toml"
-KINDS = ("modelled", "counted", "measured")
+KINDS = ("modelled", "counted", "compiled", "measured")
 RULES = ("equals", "at_least", "at_most", "true")
 OTHERWISE = ("does not hold here", "erratum")
 TEXTS = ("source", "where", "text", "unit", "said_of", "rule", "decides", "experiment", "note", "otherwise", "judge", "untested", *KINDS)
@@ -32,6 +32,7 @@ WORDS = {r"\bsubstantially\b": ("at_least", 1.2), r"\bimproves?\b|\beasier\b": (
          r"\bare much smaller\b": ("at_most", 0.5), r"\bnot help much\b": ("at_most", 2), r"\bclose to\b|\bapproaches\b": ("at_least", 0.8),
          r"\bfar (?:from|below)\b": ("at_most", 0.8)}
 """Rule and threshold of a claim in whose text such words stand in place of a number; the first that does counts."""
+NOT_AT_HAND = "text not at hand"
 OPEN = ("all", "largest")
 """Of a case: the values that were measured."""
 
@@ -64,8 +65,20 @@ class Entry:
     note: str = ""
     modelled: str = ""
     counted: str = ""
+    compiled: str = ""
     measured: str = ""
     trees: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether its sentence was compared with the document."""
+        parts = _documents().get(self.source, {}).get("at_hand", ())
+        return parts == "all" or any(self.where.startswith(part) for part in parts)
+
+    @property
+    def place(self) -> str:
+        """Where in the document it is stated, and whether that was at hand."""
+        return self.where if self.is_at_hand else f"{self.where}{'; ' if self.where else ''}{NOT_AT_HAND}"
 
     @property
     def limit(self) -> float | None:
@@ -143,7 +156,7 @@ def _entry(place: _Place, record: object) -> Entry:
     made = Entry(id=place.id, **values, trees=trees)
     _check_cases(place, made)
     if not trees and not made.judge and not made.untested:
-        raise place.fault("", "nothing checks it: give modelled, counted, measured or judge, or say in untested why not")
+        raise place.fault("", "nothing checks it: give modelled, counted, compiled, measured or judge, or say in untested why not")
     return made
 
 

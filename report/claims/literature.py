@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from report.claims.check import check, sides
+from report.claims.check import OF_A_MACHINE, check, sides
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry
 from report.claims.judgement import Judged
@@ -35,7 +35,7 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         except (Fault, *UNUSABLE) as error:
             faults[entry.id] = _said(error)
     judged = _judged([(c.entry, c.machine, c.comparisons()) for each in checked.values() for c in each] + [
-        (entry, machine, found.comparisons()) for entry in entries for machine, found in told.get(entry.id, ())])
+        (entry, machine, found.comparisons()) for entry in entries for machine, found in told.get(entry.id, ()) if found])
     made = []
     for entry in entries:
         if entry.id in faults:
@@ -43,7 +43,8 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         else:
             try:
                 made += _merged([finding(c, judged) for c in checked[entry.id]] or [
-                    of_judge(entry, machine, found, judged) for machine, found in told[entry.id]] or [_without(entry)])
+                    of_judge(entry, machine, found, judged) if found else _without(entry, machine.label) for machine, found in told[entry.id]] or [
+                    _without(entry)])
             except (Fault, *UNUSABLE) as error:
                 made.append(faulty(entry, _said(error)))
     return made
@@ -59,15 +60,15 @@ def _machines(entry: Entry, data: Data) -> list[Machine]:
     return data.machines(wanted) or [Machine("" if wanted else ANYWHERE)]
 
 
-def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged]]:
-    """What the function of a claim says, by machine."""
-    every = ((machine, judge(entry, machine)) for machine in (*data.machines({"gpu"}), *data.machines({"cpu"})))
-    return [(machine, found) for machine, found in every if found]
+def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged | None]]:
+    """What the function of a claim says, by machine: of each GPU, or of the CPU where it says nothing of any."""
+    every = [[(machine, judge(entry, machine)) for machine in data.machines({side})] for side in ("gpu", "cpu")]
+    return next((of_side for of_side in every if any(found for _, found in of_side)), [])
 
 
-def _without(entry: Entry) -> Finding:
-    """Of a claim that nothing decides here."""
-    return untested(entry, entry.untested or f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it")
+def _without(entry: Entry, machine: str = "") -> Finding:
+    """Of a claim that nothing decides there."""
+    return untested(entry, entry.untested or f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it", machine)
 
 
 def _judged(checked: Iterable[tuple[Entry, Machine, list[Comparison]]]) -> Mapping[Comparison, float]:
@@ -81,12 +82,16 @@ def _judged(checked: Iterable[tuple[Entry, Machine, list[Comparison]]]) -> Mappi
 
 
 def _merged(told: list[Finding]) -> list[Finding]:
-    """Machines without data are left out where another has some; those of which the same is said are one."""
-    measured = [f for f in told if any("measured" in case for case in f.cases)]
-    some = measured or [f for f in told if f.verdict != UNTESTED] or [replace(told[0], machine="")]
+    """Machines of which the same is said are one. Those that have measured it come first, then those of which something else
+    decides, then those without data, with what is missing there; where no machine has any, none is named."""
+    def has_data(f: Finding) -> bool:
+        return any(kind in case for case in f.cases for kind in OF_A_MACHINE)
+    some = sorted(told, key=lambda f: (not has_data(f), f.verdict == UNTESTED))
+    if not has_data(some[0]) and some[0].verdict == UNTESTED:
+        some = [replace(told[0], machine="")]
     made: dict[tuple, list[Finding]] = defaultdict(list)
     for f in some:
-        made[f.words, f.why, f.modelled, f.counted, f.measured, f.kernels].append(f)
+        made[f.words, f.why, f.modelled, f.counted, f.compiled, f.measured, f.kernels].append(f)
     return [_joined(alike) for alike in made.values()]
 
 

@@ -11,10 +11,10 @@ from report.claims.judgement import Judged
 from report.claims.literature import findings as of_data
 from report.claims.values import Fault
 from report.claims.verdict import Finding
-from report.data.collect import Study, find
+from report.data.collect import Study, find, views_of
 from report.data.companions import CompilerFile
 from report.data.declaration import FOLDER
-from report.data.view import collecting
+from report.data.view import View, collecting
 from report.faults import UNUSABLE, why
 from report.sections import module
 
@@ -37,15 +37,35 @@ def _is_judge(function: object) -> bool:
     return getattr(function, "__annotations__", {}).get("return") in JUDGES
 
 
+def _is_of(view: View | None, machine: Machine) -> bool:
+    part = view and (view.gpu or view.cpu)
+    return bool(part) and (part.machine.name if part.side == "gpu" else part.machine.label) in (machine.gpu, machine.label)
+
+
+def _is_on_one(view: View, gpu: str) -> bool:
+    """Whether all that the view has was timed on this GPU and its host."""
+    parts = [part for one in (view, *view.suite) for part in (*one.timed_parts, *one.host.values())]
+    return all(part.run.machine("gpu").name == gpu for part in parts)
+
+
 def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
-    views = {view.name: collecting(view, study.views) for view in study.views}
+    shown = {view.name: collecting(view, study.views) for view in study.views}
+    of_gpu: dict[str, dict[str, View]] = {}
+
+    def view_of(name: str, machine: Machine) -> View | None:
+        """The experiment on this machine, whichever its section shows or compares."""
+        if not machine.gpu or (name in shown and _is_on_one(shown[name], machine.gpu)):
+            return shown.get(name)
+        if machine.gpu not in of_gpu:
+            views = views_of(study, machine.gpu)
+            of_gpu[machine.gpu] = {view.name: collecting(view, views) for view in views}
+        return of_gpu[machine.gpu].get(name)
 
     def judge(entry: Entry, machine: Machine) -> Judged | None:
-        """By the function that the entry names, of the machine that the experiment's section shows."""
+        """By the function that the entry names."""
         name, function = entry.judge.split(".")
-        view = views.get(name)
-        part = view and (view.gpu or view.cpu)
-        if not part or (part.machine.name if part.side == "gpu" else part.machine.label) not in (machine.gpu, machine.label):
+        view = view_of(name, machine)
+        if not _is_of(view, machine):
             return None
         judges = {key: value for key, value in vars(module.of(view)).items() if _is_judge(value)}
         if function not in judges:

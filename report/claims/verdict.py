@@ -57,6 +57,7 @@ class Finding:
     why: str
     modelled: str = ""
     counted: str = ""
+    compiled: str = ""
     measured: str = ""
     missing: tuple[str, ...] = ()
     cases: tuple[dict, ...] = ()
@@ -145,7 +146,7 @@ def _of_case(checked: Checked, case: Case, judged: Mapping) -> tuple[str, tuple[
 
 def _elsewhere(checked: Checked, judged: Mapping) -> str:
     """What was measured here is another machine's than the claim was said of."""
-    told = [f"{kind} {text}" for kind in ("counted", "measured") if (
+    told = [f"{kind} {text}" for kind in KINDS[1:] if (
         text := _text(checked.entry, [case.results.get(kind, Result()) for case in checked.cases], judged))]
     where = f" ({checked.machine.label})" if checked.machine.names else ""
     return f"said of: {checked.entry.said_of}{f'; here{where}: ' + ', '.join(told) if told else ''}"
@@ -356,7 +357,7 @@ def _agreement(entry: Entry, verdict: str, texts: dict) -> str:
 
 
 def _judge(entry: Entry, kind: str) -> str:
-    if any(call.name == "compiles" for call in entry.calls(kind)):
+    if kind == "compiled" and any(call.name == "compiles" for call in entry.calls(kind)):
         return "the compiler says so"
     finds_faults = kind == "counted" and any(call.name in ("fault", "wrong_elements") for call in entry.calls(kind))
     return "the emulator reports it" if finds_faults else ""

@@ -106,6 +106,15 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
                  tuple(live.compilers + stored.compilers), _twins(live, stored), tuple(live.wrong_results + stored.wrong_results))
 
 
+def views_of(study: Study, gpu: str) -> list[View]:
+    """The study's experiments as this model of GPU and the CPUs of its hosts show them, whichever their sections show."""
+    mine = Found([run for run in study.runs if run.machine("gpu").name == gpu], counters=list(study.counters),
+                 hazards=list(study.hazards), wrong_results=list(study.wrong_results))
+    names = {run.experiment for run in mine.runs}
+    host, book = _host(names, mine, Found()), _book(mine, Found())
+    return [view for view in (_view(name, mine, Found(), host, book) for name in sorted(names)) if view.parts]
+
+
 def _with_differences(twins: Iterable[TwinsFile], *found: list[Run]) -> list[list[Run]]:
     """The same runs; their points know by how much runs of their machine differ, where one build was run repeatedly or the
     machine's twins were."""

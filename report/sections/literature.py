@@ -27,13 +27,13 @@ def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def of_experiment(found: Sequence[Finding], view: View) -> list[list[Finding]]:
-    """The claims that this experiment decided by counting or measuring, those that do not simply hold first; of the
+    """The claims that this experiment decided by counting, compiling or measuring, those that do not simply hold first; of the
     machines that its section shows, or of all if it shows none of them."""
     names = {part.machine.name if part.side == "gpu" else part.machine.label for part in view.timed_parts}
     mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == view.name]
     mine = [[f for f in group if not f.names or any(of <= names for of in f.names)] or group for group in mine]
     decided = [group for group in mine if group and (
-        group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "measured"})]
+        group[0].entry.judge or group[0].entry.trees.keys() & {"counted", "compiled", "measured"})]
     return sorted(decided, key=lambda group: group[0].verdict == HOLDS)[:MOST]
 
 
@@ -87,12 +87,12 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     several = len({group[0].entry.source for group in groups}) > 1
     whose = "" if several else unnamed(groups[0][0].entry.source)
     rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
-    return Table(f"literature_{number}", f"{title}: what is stated, what the model gives, what the emulator counts and what was "
-                 "measured (median; of several cases the range; yes or no: whether it is as the claim says). Our threshold: a limit or "
+    return Table(f"literature_{number}", f"{title}: what is stated, what the model gives, what the emulator counts, what "
+                 "the compilers say and what was measured (median; of several cases the range; yes or no: whether it is as the claim says). Our threshold: a limit or "
                  f"a tolerance that the document does not state. ‘Any’: it depends on no machine. {whose}".rstrip(), (
                      Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=1.7),
                      Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
-                     Column("counted", "counted", wide=1.2), Column("machine", "machine, kernels", right=False, wide=2.6),
+                     Column("counted", "counted", wide=1.2), Column("compiled", "com-\npiled", wide=1.0), Column("machine", "machine, kernels", right=False, wide=2.6),
                      Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2.3),
                      Column("why", "why", right=False, wide=3.8)), rows, most=len(rows))
 
@@ -101,16 +101,16 @@ def _row(f: Finding, before: Finding | None, several: bool) -> dict:
     """After the same claim on another machine nothing that is the same is repeated."""
     e = f.entry
     said_of = f"said of {e.said_of}" if e.said_of else ""
-    where = "; ".join(filter(None, (sources.cite(e.source, e.where) if several else e.where, said_of)))
+    where = "; ".join(filter(None, (sources.cite(e.source, e.place) if several else e.place, said_of)))
     claim = f"{e.text}{f' ({where})' if where else ''}"
     own = {"claim": claim, "stated": _in_lines(stated(e)), "threshold": _in_lines(threshold(e)),
-           "modelled": bare(e, f.modelled), "counted": bare(e, f.counted)}
+           "modelled": bare(e, f.modelled), "counted": bare(e, f.counted), "compiled": bare(e, f.compiled)}
     own = own if before is None else dict.fromkeys(own, SAME)
     said = f.words.replace(" = ", f"{numbers.NB}={numbers.NB}")
     why = SAME if before is not None and before.why == f.why else f.why
     machine = f"{f.machine}{': ' if f.machine and f.kernels else ''}{f.kernels}"
     return {"id": e.id} | own | {"machine": machine, "measured": bare(e, f.measured), "verdict": said, "why": why, "source": e.source,
-                                 "where": e.where, "said_of": e.said_of}
+                                 "where": e.where, "at_hand": e.is_at_hand, "said_of": e.said_of}
 
 
 def _in_lines(value: str) -> str:

@@ -149,12 +149,12 @@ def verdict(found: Sequence[Finding]) -> dict:
 
 def source(entry: Entry) -> str:
     """Where it is stated, and of what."""
-    return f"{sources.cite(entry.source, entry.where)}{f'; said of {entry.said_of}' if entry.said_of else ''}"
+    return f"{sources.cite(entry.source, entry.place)}{f'; said of {entry.said_of}' if entry.said_of else ''}"
 
 
 def values(found: Finding) -> str:
     """'counted 16×, measured 1.41×'; of a claim without a number 'measured: yes'."""
-    own = (("by the model", found.modelled), ("counted", found.counted), ("measured", found.measured))
+    own = (("by the model", found.modelled), ("counted", found.counted), ("compiled", found.compiled), ("measured", found.measured))
     return ", ".join(f"{name}{':' if found.entry.limit is None else ''} {bare(found.entry, text)}" for name, text in own if text)
 
 

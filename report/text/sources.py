@@ -56,12 +56,13 @@ def _surname(name: str) -> str:
 
 
 def entry(key: str) -> str:
-    """Author, title, edition, publisher or venue, year, address, as in a list of references."""
+    """Author, title with its translation in brackets, edition, publisher or venue, year, address, as in a list of references."""
     e = documents()[key]
     place = [_capital(e.get(key, "")) for key in ("edition", "venue", "publisher")]
     year = str(e.get("year", ""))
     year = "" if any(p.endswith(year) for p in place) else year  # 'SC 2015'
-    parts = [e.get("author"), e.get("title"), *place, year, e.get("url")]
+    title = f"{e.get('title')} [{e['translation']}]" if "translation" in e else e.get("title")
+    parts = [e.get("author"), title, *place, year, e.get("url")]
     return f"{'. '.join(str(p).rstrip('.') for p in parts if p)}."
 
 

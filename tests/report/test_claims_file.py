@@ -11,6 +11,7 @@ import pytest
 from conftest import RECORDED, ROOT, recorded
 
 from report.claims import command, entries, study_claims, verdict
+from report.claims.data import LAUNCHED_WITH, Data
 from report.claims.entries import KINDS, line_of, load
 from report.claims.expression import KERNEL_CALLS
 from report.claims.said_of import named
@@ -52,6 +53,60 @@ def test_every_claim_names_what_exists(known):
         if e.judge:
             name, function = e.judge.split(".")
             assert callable(getattr(module.of(type("View", (), {"name": name, "settings": {}})()), function)), e.id
+
+
+ASKED = {"modelled": {"device", "bound", "occupancy", "supports"}, "counted": {"count", "fault", "wrong_elements", *LAUNCHED_WITH},
+         "compiled": {"compiles", "local_bytes_per_thread", "registers_per_thread"}}
+"""What the kinds ask; of a point of a timed kernel its fields. All else is asked of a machine."""
+
+
+def asked(entry, kind):
+    return {c.field if c.name == "run" else c.name for c in entry.calls(kind)}
+
+
+def test_what_is_called_measured_was_asked_of_a_machine(known):
+    elsewhere = set().union(*ASKED.values())
+    for e in known.values():
+        assert all(asked(e, kind) <= names for kind, names in ASKED.items()), e.id
+        assert "measured" not in e.trees or asked(e, "measured") - elsewhere, f"{e.id}: nothing in it was measured"
+        assert not asked(e, "measured") & {"compiles", "fault", "wrong_elements"}, e.id
+
+
+def test_no_machine_decides_an_erratum(known):
+    assert not [e.id for e in known.values() if e.otherwise == ERRATUM and "measured" in e.trees]
+
+
+def test_a_note_says_nothing_that_is_printed_anyway(found):
+    """Nor what a reader of another year could not tell."""
+    for f in found:
+        number = re.match(r"[\d.\u202f]+", f.at_home)
+        assert not number or not re.search(rf"(?<![\d.]){re.escape(number[0])}(?![\d.])", f.entry.note), f.entry.id
+        assert not re.search(r"\b(?:today|nowadays|as good or better)\b", f.entry.note), f.entry.id
+
+
+def test_every_machine_is_named_or_none(found, known):
+    """A machine that was not measured is not passed over in silence."""
+    gpus = {m.label for m in Data(collect([RECORDED], []).runs).machines({"gpu"})}
+    assert len(gpus) > 1
+    for e in known.values():
+        named_ = {name for f in found if f.entry.id == e.id for name in f.machine.split(", ")}
+        assert not named_ & gpus or gpus <= named_, f"{e.id}: {named_}"
+    assert {f.machine: f.verdict for f in found if f.entry.id == "later_error"} == {"H200": HOLDS, "H100": UNTESTED}
+
+
+def test_a_function_judges_each_machine_by_its_own_results(found):
+    """Of a study of two boards, as it does of one alone."""
+    ids = {f.entry.id for f in found if f.entry.judge}
+    for folder in ("nvidia-h100", "nvidia-h200"):
+        alone_ = study_claims.findings(collect([RECORDED / folder], []), [e for e in load().values() if e.experiment in {"crossover", "parallelism", "latency", "heat"}])
+        for f in (f for f in alone_ if f.entry.id in ids):
+            same = [g for g in found if g.entry.id == f.entry.id and f.machine in g.machine.split(", ")]
+            assert [(g.words, g.why) for g in same] == [(f.words, f.why)], f"{f.entry.id} on {f.machine}"
+
+
+def test_of_which_documents_the_text_was_at_hand(known):
+    assert {e.source for e in known.values() if e.is_at_hand} == set(LEAST) and not known["privatisation"].is_at_hand
+    assert sum(not e.is_at_hand for e in known.values()) == sum(entries.NOT_AT_HAND in e.place for e in known.values()) > 20
 
 
 def test_no_expression_is_arithmetic_alone(known):
