@@ -316,6 +316,27 @@ def test_machines_stand_side_by_side(tmp_path):
     assert found.machine in ("Synthetic A, Synthetic B", "Synthetic B, Synthetic A")
 
 
+def test_a_machine_without_data_is_named_after_those_with_some(tmp_path):
+    one, two = (products(rates, gpu_name=f"Synthetic {name}", gpu_uuid=f"GPU-{name}")
+                for name, rates in (("A", {"naive": {64: 100}}), ("B", {"naive": {64: 100}, "tiled": {64: 300}})))
+    keys = {"stated": 2, "rule": "at_least", "unit": "times", "measured": "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"}
+    first, last = claims(tmp_path, one, two, **keys)
+    assert (first.machine, first.verdict) == ("Synthetic B", HOLDS)
+    assert (last.machine, last.verdict, last.measured) == ("Synthetic A", UNTESTED, "") and "No point of gpu/matmul/tiled" in last.why
+    (tmp_path / "in" / "1.json").unlink()
+    found, = claims(tmp_path, one, **keys)
+    assert (found.machine, found.verdict) == ("", UNTESTED)
+
+
+def test_what_a_kernel_is_launched_with_is_the_same_on_any_machine(tmp_path):
+    run = products({"naive": {64: 100}})
+    run.benchmarks = [b | {"blocks": 16, "local_bytes_per_thread": 8} for b in run.benchmarks]
+    found, = claims(tmp_path, run, stated=16, unit="blocks", counted="run(gpu/matmul/naive, n=64).blocks")
+    assert (found.verdict, found.machine, found.counted) == (HOLDS, "any", "16\u00a0blocks")
+    found, = claims(tmp_path, run, stated=8, unit="B", compiled="run(gpu/matmul/naive, n=64).local_bytes_per_thread")
+    assert (found.verdict, found.machine, found.compiled) == (HOLDS, GPU, "8\u00a0B")
+
+
 def test_a_cpu_is_named_and_no_other_stands_in(tmp_path):
     """A GPU is compared with its own host's CPU; with another one only where that was not timed, and by name."""
     def host(with_cpu):

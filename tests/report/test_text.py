@@ -93,6 +93,7 @@ def test_citations_name_the_document():
     assert sources.cite("", "a place") == "a place"
     assert sources.cite_all([Reference("pmpp", "section 5.1")] * 2) == "Hwu and others, 2022, section 5.1"
     assert sources.listed(["pmpp", "no such key"]) == [sources.entry("pmpp")] and sources.entry("pmpp").endswith("2022.")
+    assert "IF3230 Sistem Paralel dan Terdistribusi – paralel programming model: GPU [Parallel and " in sources.entry("imam2022")
 
 
 def test_surnames_keep_their_particles_and_order_the_references():
