@@ -49,6 +49,7 @@ MODELLED = (
 COLUMNS = {"operations": EXECUTED[:3], "requests": EXECUTED[3:6], "sectors": EXECUTED[6:9], "shared requests": EXECUTED[9:10],
            "shared wavefronts": EXECUTED[10:11], "shared atomics": EXECUTED[11:]}
 """Of the table by kernel."""
+BULK = ("bulk_loads", "bulk_stores")
 COMPILED = {"shared requests", "shared wavefronts"}
 """What the compiler changes by merging loads or keeping values in registers."""
 
@@ -102,6 +103,8 @@ def _counts_text(part: Part | None, pairs: Pairs) -> list[str]:
     text = (f"For {words.of_all(equal, len(pairs), 'point')} of {words.counted(kernels, 'kernel')} the "
             f"emulator counts exactly the operations, requests and sectors of global memory that the {part.counter_machine} "
             f"does{f'; the others are of {words.joined(others)}' if others else ''}.")
+    if bulk := sum(any(p.counters.get(key) for key in BULK) for p, _ in pairs):
+        text += f" Bulk copies, in {words.counted(bulk, 'point')}, are not compared: the counters of requests and sectors do not have them."
     shared = [pair for p, seen in pairs if (pair := _both(_named("shared requests"), p, seen)) and pair[0]]
     fewer = sum(b < a for a, b in shared)
     text += (" It counts what the source says, while the GPU runs what the compiler made of it")

@@ -213,6 +213,13 @@ def test_equal_counts_are_told_and_a_single_difference_is_seen(tmp_path):
     assert table(section, "kernels")[0]["operations"] == "2 of 3"
 
 
+def test_what_the_hardware_does_not_count_is_not_called_equal(tmp_path):
+    run = emulated(tmp_path)
+    assert "Bulk copies" not in section_of(tmp_path, run).finding
+    run.benchmarks[-1]["bulk_loads"] = 4
+    assert "Bulk copies, in 1 point, are not compared: the counters of requests and sectors do not have them." in section_of(tmp_path, run).finding
+
+
 def test_what_the_compiler_merged_is_told_apart(tmp_path):
     section = section_of(tmp_path, emulated(tmp_path, {"shared_load_requests": 7}))
     assert section.finding.startswith("For all 3 points") and "in 1 of 3 points that use shared memory" in section.finding
