@@ -24,7 +24,7 @@ const bool added = add_gpu_kernel({
     .title = "naive",
     .idea = "One thread per pixel, which loads every pixel of its window from global memory.",
     .source = {{"pmpp", "section 3.3"}, {"pmpp3", "figure 4.1"}},
-    .tunables = {{"block", block_shapes()}},
+    .tunables = {{"block", blur_blocks()}},
     .gpu = {.launch = thread_per_pixel,
             .requested =
                 [](const Params& p) {

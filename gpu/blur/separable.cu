@@ -34,7 +34,7 @@ const bool added = add_gpu_kernel({
     .title = "separable",
     .idea = "Sums along the rows in one launch, sums of these down the columns in a second one.",
     .source = {{"mcdonnell1981"}, {"pmpp", "section 3.3"}},
-    .tunables = {{"block", block_shapes()}},
+    .tunables = {{"block", blur_blocks()}},
     .scratch =
         [](const Params& p) {
           return std::vector<Operand>{{.name = "sums along the rows",

@@ -22,16 +22,16 @@ __device__ __forceinline__ int pixels_of(const Window& window) { return window.e
 /// Where a row begins.
 __device__ __forceinline__ std::int64_t row_at(int row, const BlurImage& g) { return std::int64_t{row} * g.cols; }
 
-struct BlockShape {
+struct BlurBlock {
   unsigned cols, rows;
 };
-constexpr BlockShape kBlockShapes[] = {{32, 8}, {64, 4}, {128, 2}, {256, 1}, {16, 16}};
+constexpr BlurBlock kBlurBlocks[] = {{32, 8}, {64, 4}, {128, 2}, {256, 1}, {16, 16}};
 
 /// Blocks of 256 pixels, in words for a tunable; one thread per pixel.
-inline std::vector<Value> block_shapes() { return words({"32x8", "64x4", "128x2", "256x1", "16x16"}); }
+inline std::vector<Value> blur_blocks() { return words({"32x8", "64x4", "128x2", "256x1", "16x16"}); }
 
 inline Launch thread_per_pixel(const Params& p) {
-  const auto [cols, rows] = kBlockShapes[p.at("block")];
+  const auto [cols, rows] = kBlurBlocks[p.at("block")];
   return {{blocks_for(p.at("n"), cols), blocks_for(p.at("m"), rows)}, {cols, rows}};
 }
 

@@ -20,8 +20,9 @@ const bool added = add_gpu_kernel({
     .idea = "One thread for each element, with neighbours in x on neighbouring rows: the indices of the textbook's "
             "uncoalesced example.",
     .source = {{"blakely", "uncoalesced example"}},
-    .tunables = {block_shapes()},
-    .gpu = {.launch = [](const Params& p) { return cover(p, p.at("m"), p.at("n")); }, .requested = matrix_traffic},
+    .tunables = {index_blocks()},
+    .gpu = {.launch = [](const Params& p) { return cover_plane(p, p.at("m"), p.at("n")); },
+            .requested = matrix_traffic},
     .run =
         [](const Call& call) {
           launch(call, index_columns, call.operand<const mem<float>>(0), call.operand<mem<float>>(1),

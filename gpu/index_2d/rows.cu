@@ -19,8 +19,9 @@ const bool added = add_gpu_kernel({
     .title = "x along rows",
     .idea = "One thread for each element, with neighbours in x on neighbouring elements of a row.",
     .source = {{"imam2022", "kernel with 2D indexing"}, {"blakely", "coalesced example"}},
-    .tunables = {block_shapes()},
-    .gpu = {.launch = [](const Params& p) { return cover(p, p.at("n"), p.at("m")); }, .requested = matrix_traffic},
+    .tunables = {index_blocks()},
+    .gpu = {.launch = [](const Params& p) { return cover_plane(p, p.at("n"), p.at("m")); },
+            .requested = matrix_traffic},
     .run =
         [](const Call& call) {
           launch(call, index_rows, call.operand<const mem<float>>(0), call.operand<mem<float>>(1), call.params.at("m"),

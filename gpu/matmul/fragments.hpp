@@ -13,15 +13,15 @@
 namespace rung {
 namespace {
 
-constexpr int kTile = 128;                     // rows and columns of C that a block computes
+constexpr int kFragmentTile = 128;             // rows and columns of C that a block computes
 constexpr int kDepth = 32;                     // steps in k of a tile
 constexpr int kWarpRows = 64, kWarpCols = 32;  // of C that a warp computes
-constexpr int kWarpsAcross = kTile / kWarpCols;
-constexpr int kThreads = kTile / kWarpRows * kWarpsAcross * 32;
-constexpr int kChunk = 8;                         // elements
-constexpr int kChunks = kTile * kDepth / kChunk;  // of a tile of A, or of B
-constexpr int kChunksOfA = kDepth / kChunk;       // in a row of A's tile
-constexpr int kChunksOfB = kTile / kChunk;        // in a row of B's tile
+constexpr int kWarpsAcross = kFragmentTile / kWarpCols;
+constexpr int kFragmentThreads = kFragmentTile / kWarpRows * kWarpsAcross * 32;
+constexpr int kChunk = 8;                                 // elements
+constexpr int kChunks = kFragmentTile * kDepth / kChunk;  // of a tile of A, or of B
+constexpr int kChunksOfA = kDepth / kChunk;               // in a row of A's tile
+constexpr int kChunksOfB = kFragmentTile / kChunk;        // in a row of B's tile
 
 /// A 16-bit number as its bits.
 using Bits16 = std::uint16_t;
@@ -100,8 +100,8 @@ __device__ __forceinline__ void multiply_tiles(Sums& sums, const mem<uint4>* as,
 /// C = alpha sum + beta C, for a lane's elements.
 __device__ __forceinline__ void put_sums(const Gemm16& g, const Sums& sums) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int first_row = blockIdx.y * kTile + warp / kWarpsAcross * kWarpRows + lane / 4;
-  const int first_col = blockIdx.x * kTile + warp % kWarpsAcross * kWarpCols + lane % 4 * 2;
+  const int first_row = blockIdx.y * kFragmentTile + warp / kWarpsAcross * kWarpRows + lane / 4;
+  const int first_col = blockIdx.x * kFragmentTile + warp % kWarpsAcross * kWarpCols + lane % 4 * 2;
 #pragma unroll
   for (int i = 0; i < kWarpRows / 16; ++i)
 #pragma unroll
@@ -122,8 +122,12 @@ __device__ __forceinline__ void put_sums(const Gemm16& g, const Sums& sums) {
       }
 }
 
-inline Launch fragments_launch(const Params& p) { return tiled_launch(p, kTile, kTile, {kThreads}); }
-inline Traffic fragments_traffic(const Params& p) { return tiled_traffic(p, kTile, kTile, sizeof(Bits16)); }
+inline Launch fragments_launch(const Params& p) {
+  return tiled_launch(p, kFragmentTile, kFragmentTile, {kFragmentThreads});
+}
+inline Traffic fragments_traffic(const Params& p) {
+  return tiled_traffic(p, kFragmentTile, kFragmentTile, sizeof(Bits16));
+}
 inline Gemm16 gemm16(const Call& call) { return general<mem<Bits16>, mem<float>, Bits16>(call); }
 
 }  // namespace

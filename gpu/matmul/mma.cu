@@ -8,19 +8,19 @@ namespace rung {
 namespace {
 
 template <Type kType>
-__global__ void __launch_bounds__(kThreads, 2) matmul_mma(Gemm16 g) {
+__global__ void __launch_bounds__(kFragmentThreads, 2) matmul_mma(Gemm16 g) {
   __shared__ __align__(16) mem<uint4> as[kChunks];
   __shared__ __align__(16) mem<uint4> bs[kChunks];
   Sums sums;
   sums.clear();
   for (int k = 0; k < g.k; k += kDepth) {
 #pragma unroll
-    for (int i = 0; i < kChunks / kThreads; ++i) {
-      const int chunk = i * kThreads + threadIdx.x;
+    for (int i = 0; i < kChunks / kFragmentThreads; ++i) {
+      const int chunk = i * kFragmentThreads + threadIdx.x;
       const int a_row = chunk / kChunksOfA, a_chunk = chunk % kChunksOfA;
       const int b_row = chunk / kChunksOfB, b_chunk = chunk % kChunksOfB;
-      as[place_of_a(a_row, a_chunk)] = chunk_at(g.a, blockIdx.y * kTile + a_row, k + a_chunk * kChunk);
-      bs[place_of_b(b_row, b_chunk)] = chunk_at(g.b, k + b_row, blockIdx.x * kTile + b_chunk * kChunk);
+      as[place_of_a(a_row, a_chunk)] = chunk_at(g.a, blockIdx.y * kFragmentTile + a_row, k + a_chunk * kChunk);
+      bs[place_of_b(b_row, b_chunk)] = chunk_at(g.b, k + b_row, blockIdx.x * kFragmentTile + b_chunk * kChunk);
     }
     __syncthreads();  // both tiles are complete
     multiply_tiles<kType>(sums, as, bs);

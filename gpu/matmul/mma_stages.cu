@@ -18,7 +18,7 @@ __device__ __forceinline__ void copy_chunk(mem<uint4>* to, const Matrix<mem<Bits
 }
 
 template <Type kType>
-__global__ void __launch_bounds__(kThreads, 2) matmul_mma_stages(Gemm16 g) {
+__global__ void __launch_bounds__(kFragmentThreads, 2) matmul_mma_stages(Gemm16 g) {
   mem<uint4>* const tiles = dynamic_shared<mem<uint4>>();
   const int steps = (g.k + kDepth - 1) / kDepth;
   const auto load = [&](int step) {
@@ -26,12 +26,13 @@ __global__ void __launch_bounds__(kThreads, 2) matmul_mma_stages(Gemm16 g) {
       mem<uint4>* const as = tiles + step % kStages * 2 * kChunks;
       const int k = step * kDepth;
 #pragma unroll
-      for (int i = 0; i < kChunks / kThreads; ++i) {
-        const int chunk = i * kThreads + threadIdx.x;
+      for (int i = 0; i < kChunks / kFragmentThreads; ++i) {
+        const int chunk = i * kFragmentThreads + threadIdx.x;
         const int a_row = chunk / kChunksOfA, a_chunk = chunk % kChunksOfA;
         const int b_row = chunk / kChunksOfB, b_chunk = chunk % kChunksOfB;
-        copy_chunk(as + place_of_a(a_row, a_chunk), g.a, blockIdx.y * kTile + a_row, k + a_chunk * kChunk);
-        copy_chunk(as + kChunks + place_of_b(b_row, b_chunk), g.b, k + b_row, blockIdx.x * kTile + b_chunk * kChunk);
+        copy_chunk(as + place_of_a(a_row, a_chunk), g.a, blockIdx.y * kFragmentTile + a_row, k + a_chunk * kChunk);
+        copy_chunk(as + kChunks + place_of_b(b_row, b_chunk), g.b, k + b_row,
+                   blockIdx.x * kFragmentTile + b_chunk * kChunk);
       }
     }
     __pipeline_commit();  // also of nothing, so that the groups are counted alike in every step

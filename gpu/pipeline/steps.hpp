@@ -8,13 +8,13 @@
 namespace rung {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kStepThreads = 256;
 
 /// Full multiprocessors have 16 warps for each scheduler, of which 4 cover the latency of a multiply-add: one chain for
 /// each thread keeps the units busy.
 __global__ void take_steps(const mem<float>* x, const mem<float>* coefficients, mem<float>* y, std::int64_t n,
                            int steps) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t i = std::int64_t{blockIdx.x} * kStepThreads + threadIdx.x;
   if (i >= n) return;
   const reg<float> a0 = coefficients[0], b0 = coefficients[1], a1 = coefficients[2], b1 = coefficients[3];
   reg<float> value = x[i];
@@ -26,7 +26,7 @@ __global__ void take_steps(const mem<float>* x, const mem<float>* coefficients, 
   y[i] = value;
 }
 
-inline Launch launch_of(std::int64_t elements) { return {{blocks_for(elements, kThreads)}, {kThreads}}; }
+inline Launch launch_of(std::int64_t elements) { return {{blocks_for(elements, kStepThreads)}, {kStepThreads}}; }
 
 /// Of a thread an element and four coefficients, which the L1 cache serves.
 inline Traffic steps_traffic(const Params& p) {

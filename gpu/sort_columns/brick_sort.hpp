@@ -12,7 +12,7 @@
 namespace rung {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kColumnThreads = 128;
 
 /// An array of the thread's own: in registers if every place is a constant, else in local memory.
 template <int Keys>
@@ -39,7 +39,7 @@ __device__ __forceinline__ void brick_sort(Array& array) {
 /// Sorts the thread's column in `array`. All of it is loaded before anything is compared, by places that are constants.
 template <int Keys, int Unrolled, typename Array>
 __device__ __forceinline__ void sort_column(Array& array, const mem<float>* in, mem<float>* out, std::int64_t n) {
-  const std::int64_t column = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const std::int64_t column = std::int64_t{blockIdx.x} * kColumnThreads + threadIdx.x;
   if (column >= n) return;
 #pragma unroll
   for (int row = 0; row < Keys; ++row) array.put(row, in[row * n + column]);
@@ -48,7 +48,7 @@ __device__ __forceinline__ void sort_column(Array& array, const mem<float>* in, 
   for (int row = 0; row < Keys; ++row) out[row * n + column] = array.get(row);
 }
 
-inline Launch columns_launch(const Params& p) { return {{blocks_for(p.at("n"), kThreads)}, {kThreads}}; }
+inline Launch columns_launch(const Params& p) { return {{blocks_for(p.at("n"), kColumnThreads)}, {kColumnThreads}}; }
 
 inline Traffic columns_traffic(const Params& p) {
   const double bytes = 4.0 * static_cast<double>(p.at("n")) * static_cast<double>(p.at("keys"));

@@ -9,7 +9,7 @@ namespace rung {
 namespace {
 
 template <int Keys>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kColumnThreads)
     sort_in_local_memory(const mem<float>* in, mem<float>* out, std::int64_t n) {
   Automatic<Keys> array;
   sort_column<Keys, 1>(array, in, out, n);

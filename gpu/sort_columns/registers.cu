@@ -8,7 +8,8 @@ namespace rung {
 namespace {
 
 template <int Keys>
-__global__ void __launch_bounds__(kThreads) sort_in_registers(const mem<float>* in, mem<float>* out, std::int64_t n) {
+__global__ void __launch_bounds__(kColumnThreads)
+    sort_in_registers(const mem<float>* in, mem<float>* out, std::int64_t n) {
   Automatic<Keys> array;
   sort_column<Keys, Keys>(array, in, out, n);
 }

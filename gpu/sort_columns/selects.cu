@@ -23,7 +23,8 @@ struct Selected {
 };
 
 template <int Keys>
-__global__ void __launch_bounds__(kThreads) sort_by_selects(const mem<float>* in, mem<float>* out, std::int64_t n) {
+__global__ void __launch_bounds__(kColumnThreads)
+    sort_by_selects(const mem<float>* in, mem<float>* out, std::int64_t n) {
   Selected<Keys> array;
   sort_column<Keys, 1>(array, in, out, n);
 }

@@ -28,11 +28,11 @@ __host__ __device__ constexpr int pitch(int keys) {
 }
 
 template <int Keys, Layout layout>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kColumnThreads)
     sort_in_shared_memory(const mem<float>* in, mem<float>* out, std::int64_t n) {
-  __shared__ mem<float> arrays[kThreads * pitch<layout>(Keys)];
+  __shared__ mem<float> arrays[kColumnThreads * pitch<layout>(Keys)];
   const int t = threadIdx.x;
-  Shared array{arrays + (layout == kByKey ? t : t * pitch<layout>(Keys)), layout == kByKey ? kThreads : 1};
+  Shared array{arrays + (layout == kByKey ? t : t * pitch<layout>(Keys)), layout == kByKey ? kColumnThreads : 1};
   sort_column<Keys, 1>(array, in, out, n);  // no barrier: nobody else uses this thread's array
 }
 

@@ -1,0 +1,143 @@
+/// For C of at most 16 columns: the time is that of reading A once. A warp has a few rows of A and goes along them, 256
+/// elements of each at a time, a lane every 32nd; while it uses them, the next ones are on their way. The rows of B
+/// that belong to them lie in shared memory by columns, and each element read there is used for all rows of the warp.
+/// The lanes' sums are added by shuffles: at each step a lane gives half of its sums away and adds the other half of
+/// its partner's. Rows may begin anywhere. Floor: the bytes of A over the rate of reading from memory.
+#include "gpu/matmul/general.hpp"
+
+namespace rung {
+namespace {
+
+constexpr int kMostCols = 16;
+constexpr int kWarps = 8;
+constexpr int kStep = 256;         // elements of a row of A
+constexpr int kEach = kStep / 32;  // of a lane
+constexpr int kBlockThreads = 32 * kWarps;
+constexpr int kPitch = kStep + 1;  // of a column of B in shared memory: its elements come in across columns
+
+/// Rows of a warp: with more columns more, so that an element of B is read for several multiply-adds.
+template <int Cols>
+constexpr int kRowsFor = Cols > 4 ? 4 : 2;
+
+/// Adds sums[i] over the lanes of the warp. Of Count sums a lane keeps Count / 32, or one of less than 32 with others:
+/// the one whose number is returned, in sums[0] and following.
+template <int Count>
+__device__ __forceinline__ int add_over_lanes(reg<float> (&sums)[Count], int lane) {
+  int kept = Count, first = 0;
+#pragma unroll
+  for (int half = 16; half > 0; half /= 2) {
+    const bool upper = (lane & half) != 0;
+    if (kept > 1) {
+      kept /= 2;
+#pragma unroll
+      for (int i = 0; i < Count / 2; ++i)
+        if (i < kept) {
+          const reg<float> given = upper ? sums[i] : sums[i + kept], mine = upper ? sums[i + kept] : sums[i];
+          sums[i] = mine + __shfl_xor_sync(0xffffffffu, given, half);
+        }
+      if (upper) first += kept;
+    } else {
+      sums[0] = sums[0] + __shfl_xor_sync(0xffffffffu, sums[0], half);
+    }
+  }
+  return first;
+}
+
+/// Cols: of B, as the kernel is compiled; those beyond g.n are zeros.
+template <int Cols>
+__global__ void __launch_bounds__(kBlockThreads) few_cols(General g) {
+  constexpr int kRows = kRowsFor<Cols>, kOfB = (Cols * kStep + kBlockThreads - 1) / kBlockThreads;
+  __shared__ mem<float> b_part[2][Cols * kPitch];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int first_row = (blockIdx.x * kWarps + warp) * kRows;
+
+  reg<float> next_a[kRows][kEach], next_b[kOfB];
+  const auto fetch = [&](int first) {
+#pragma unroll
+    for (int row = 0; row < kRows; ++row)
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) next_a[row][i] = element_at(g.a, first_row + row, first + lane + 32 * i);
+#pragma unroll
+    for (int i = 0; i < kOfB; ++i) {
+      const int at = threadIdx.x + kBlockThreads * i;
+      next_b[i] = element_at(g.b, first + at / Cols, at % Cols);
+    }
+  };
+
+  reg<float> sum[kRows * Cols] = {};
+  if (g.k > 0) fetch(0);
+  for (int first = 0, turn = 0; first < g.k; first += kStep, turn ^= 1) {
+#pragma unroll
+    for (int i = 0; i < kOfB; ++i) {
+      const int at = threadIdx.x + kBlockThreads * i;
+      b_part[turn][at % Cols * kPitch + at / Cols] = next_b[i];
+    }
+    reg<float> a[kRows][kEach];
+#pragma unroll
+    for (int row = 0; row < kRows; ++row)
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) a[row][i] = next_a[row][i];
+    if (first + kStep < g.k) fetch(first + kStep);
+    __syncthreads();  // this part of B is there; the one before the last is no longer read
+#pragma unroll
+    for (int i = 0; i < kEach; ++i)
+#pragma unroll
+      for (int col = 0; col < Cols; ++col) {
+        const reg<float> b = b_part[turn][col * kPitch + 32 * i + lane];
+#pragma unroll
+        for (int row = 0; row < kRows; ++row) sum[row * Cols + col] += a[row][i] * b;
+      }
+  }
+
+  constexpr int kSums = kRows * Cols;
+  const int at = add_over_lanes(sum, lane);
+  constexpr int kLanes = kSums < 32 ? 32 / kSums : 1;  // that have the same sum
+  if (lane % kLanes != 0) return;
+#pragma unroll
+  for (int i = 0; i < (kSums + 31) / 32; ++i) put(g, first_row + (at + i) / Cols, (at + i) % Cols, sum[i]);
+}
+
+/// Calls act(cols) with the number of columns that a call's kernel is compiled for.
+template <typename Act>
+auto with_cols(const Params& p, Act&& act) {
+  const int n = matmul_shape(p).n;
+  if (n == 1) return act(std::integral_constant<int, 1>{});
+  if (n == 2) return act(std::integral_constant<int, 2>{});
+  if (n <= 4) return act(std::integral_constant<int, 4>{});
+  if (n <= 8) return act(std::integral_constant<int, 8>{});
+  return act(std::integral_constant<int, kMostCols>{});
+}
+
+std::int64_t rows_of_block(const Params& p) {
+  return with_cols(p, [](auto cols) { return kWarps * kRowsFor<cols>; });
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/matmul/few_cols",
+    .order = 191,
+    .title = "few columns",
+    .idea =
+        "For at most 16 columns of C: A is read once, along its rows, and each element of B in shared memory is used "
+        "for several rows.",
+    .source = {{"volkov2010"}},
+    .is_general = true,
+    .refuse =
+        [](const Params& p) {
+          return matmul_shape(p).n <= kMostCols ? "" : "n must be at most 16: the kernel is for few columns of C";
+        },
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  return Launch{{blocks_for(matmul_shape(p).m, rows_of_block(p))}, {kBlockThreads}};
+                },
+            .requested = [](const Params& p) { return tiled_traffic(p, rows_of_block(p), kMostCols); },
+        },
+    .run =
+        [](const Call& call) {
+          with_cols(call.params, [&](auto cols) { launch(call, few_cols<cols>, general(call)); });
+        },
+});
+
+}  // namespace
+}  // namespace rung

@@ -1,0 +1,109 @@
+/// For C of at most 16 rows: each element of B is used for so few multiply-adds that the time is that of reading B
+/// once. A tile of 64 or 128 rows would be mostly empty. Here a block has 32 columns of C and its 32 warps share the
+/// depth: a warp reads 32 rows of B, 128 bytes of each, before it uses any, so that a multiprocessor has 128 KiB in
+/// flight; the elements of A that belong to them lie in shared memory, where a warp reads four at a time, the same for
+/// all lanes. The warps' sums are added at the end, always in the same order. Rows may begin anywhere. Floor: the bytes
+/// of B over the rate of reading from memory.
+#include "gpu/matmul/general.hpp"
+
+namespace rung {
+namespace {
+
+constexpr int kMostRows = 16;
+constexpr int kCols = 32;   // of a block: a lane each
+constexpr int kWarps = 32;  // of a block
+
+/// Rows of B that a warp reads before it uses them; with 16 sums for each column there are registers for fewer.
+template <int Rows>
+constexpr int kDepthFor = Rows > 8 ? 16 : 32;
+constexpr std::size_t shared_bytes(int rows) { return sizeof(float) * kWarps * rows * kCols; }  // the sums need most
+
+/// Rows: of A, as the kernel is compiled; those beyond g.m are zeros.
+template <int Rows>
+__global__ void __launch_bounds__(32 * kWarps) few_rows(General g) {
+  constexpr int kDepth = kDepthFor<Rows>;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  mem<float>* shared = dynamic_shared<mem<float>>();
+  mem<float>* part = shared + warp * Rows * kDepth;  // of A: Rows x kDepth
+  const int col = blockIdx.x * kCols + lane;
+  const bool inside = col < g.n;
+
+  reg<float> sum[Rows] = {};
+  for (int first = warp * kDepth; first < g.k; first += kWarps * kDepth) {
+    const int depth = min(kDepth, g.k - first);
+    const mem<float>* b = g.b.at + (first * g.b.ld + col);
+    reg<float> column[kDepth];
+#pragma unroll
+    for (int d = 0; d < kDepth; ++d) {
+      column[d] = 0;
+      if (inside && d < depth) column[d] = b[d * g.b.ld];
+    }
+    __syncwarp();  // the part before has been used
+#pragma unroll
+    for (int i = 0; i < Rows * kDepth / 32 || i == 0; ++i) {
+      const int at = lane + 32 * i;
+      if (at < Rows * kDepth) part[at] = element_at(g.a, at / kDepth, first + at % kDepth);
+    }
+    __syncwarp();  // all of the part is there
+#pragma unroll
+    for (int d = 0; d < kDepth; d += 4)
+#pragma unroll
+      for (int row = 0; row < Rows; ++row) {
+        reg<float> a[4];
+        read_quad(part + (row * kDepth + d), a);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sum[row] += a[e] * column[d + e];
+      }
+  }
+
+  __syncthreads();  // all parts of A have been used: their place is for the sums
+#pragma unroll
+  for (int row = 0; row < Rows; ++row) shared[(row * kWarps + warp) * kCols + lane] = sum[row];
+  __syncthreads();  // all sums are there
+  if (warp >= Rows) return;
+  reg<float> total = 0;
+#pragma unroll
+  for (int i = 0; i < kWarps; ++i) total += shared[(warp * kWarps + i) * kCols + lane];
+  put(g, warp, col, total);
+}
+
+/// Calls act(rows) with the number of rows that a call's kernel is compiled for.
+template <typename Act>
+auto with_rows(const Params& p, Act&& act) {
+  const int m = matmul_shape(p).m;
+  if (m == 1) return act(std::integral_constant<int, 1>{});
+  if (m == 2) return act(std::integral_constant<int, 2>{});
+  if (m <= 4) return act(std::integral_constant<int, 4>{});
+  if (m <= 8) return act(std::integral_constant<int, 8>{});
+  return act(std::integral_constant<int, kMostRows>{});
+}
+
+const bool added = add_gpu_kernel({
+    .name = "gpu/matmul/few_rows",
+    .order = 190,
+    .title = "few rows",
+    .idea = "For at most 16 rows of C: B is read once, 32 rows of it at a time by each warp, and no tile is padded.",
+    .source = {{"volkov2010"}},
+    .is_general = true,
+    .refuse =
+        [](const Params& p) {
+          return matmul_shape(p).m <= kMostRows ? "" : "m must be at most 16: the kernel is for few rows of C";
+        },
+    .gpu =
+        {
+            .launch =
+                [](const Params& p) {
+                  return with_rows(p, [&](auto rows) {
+                    return Launch{{blocks_for(matmul_shape(p).n, kCols)}, {32 * kWarps}, shared_bytes(rows)};
+                  });
+                },
+            .requested = [](const Params& p) { return tiled_traffic(p, kMostRows, kCols); },
+        },
+    .run =
+        [](const Call& call) {
+          with_rows(call.params, [&](auto rows) { launch(call, few_rows<rows>, general(call)); });
+        },
+});
+
+}  // namespace
+}  // namespace rung
