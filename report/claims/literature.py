@@ -43,8 +43,8 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         else:
             try:
                 made += _merged([finding(c, judged) for c in checked[entry.id]] or [
-                    of_judge(entry, machine, found, judged) if found else _without(entry, machine.label) for machine, found in told[entry.id]] or [
-                    _without(entry)])
+                    of_judge(entry, machine, found, judged) if found else _without(entry, machine.label)
+                    for machine, found in told[entry.id]] or [_without(entry)])
             except (Fault, *UNUSABLE) as error:
                 made.append(faulty(entry, _said(error)))
     return made
@@ -68,7 +68,8 @@ def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged 
 
 def _without(entry: Entry, machine: str = "") -> Finding:
     """Of a claim that nothing decides there."""
-    return untested(entry, entry.untested or f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it", machine)
+    why = f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it"
+    return untested(entry, entry.untested or why, machine)
 
 
 def _judged(checked: Iterable[tuple[Entry, Machine, list[Comparison]]]) -> Mapping[Comparison, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from report.claims.entries import unnamed
+from report.claims.entries import NOT_AT_HAND, unnamed
 from report.claims.verdict import ERRATUM, HOLDS, ORDER, UNDECIDED, UNTESTED, Finding, bare, counts, stated, threshold
 from report.data.view import View
 from report.experiment import Column, Table, numbers, words
@@ -18,6 +18,7 @@ MOST = 6
 IN_A_LINE = 11
 """Letters of a stated number with its unit."""
 SAME = "\u00a0"
+UNREAD = f"‘{NOT_AT_HAND.capitalize()}’: the wording is ours."
 FEWEST = 10
 """A document with fewer claims stands in the table of further documents."""
 
@@ -86,15 +87,18 @@ def tables(found: Sequence[Finding]) -> list[Table]:
 def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     several = len({group[0].entry.source for group in groups}) > 1
     whose = "" if several else unnamed(groups[0][0].entry.source)
+    if not all(group[0].entry.is_at_hand for group in groups):
+        whose = f"{whose} {UNREAD}".lstrip()
     rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
-    return Table(f"literature_{number}", f"{title}: what is stated, what the model gives, what the emulator counts, what "
-                 "the compilers say and what was measured (median; of several cases the range; yes or no: whether it is as the claim says). Our threshold: a limit or "
-                 f"a tolerance that the document does not state. ‘Any’: it depends on no machine. {whose}".rstrip(), (
-                     Column("claim", "claim", right=False, wide=4.6), Column("stated", "stated", wide=1.7),
+    return Table(f"literature_{number}", f"{title}: what is stated, and what the model, the emulator, the compilers and the "
+                 "measurements give (median; of several cases the range; yes or no: whether it is so). Our threshold: a limit or a "
+                 f"tolerance that the document does not state. ‘Any’: it depends on no machine. {whose}".rstrip(), (
+                     Column("claim", "claim", right=False, wide=4.4), Column("stated", "stated", wide=1.7),
                      Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
-                     Column("counted", "counted", wide=1.2), Column("compiled", "com-\npiled", wide=1.0), Column("machine", "machine, kernels", right=False, wide=2.6),
+                     Column("counted", "counted", wide=1.5), Column("compiled", "com-\npiled", wide=1.0),
+                     Column("machine", "machine, kernels", right=False, wide=2.6),
                      Column("measured", "measured", wide=1.6), Column("verdict", "verdict", right=False, wide=2.3),
-                     Column("why", "why", right=False, wide=3.8)), rows, most=len(rows))
+                     Column("why", "why", right=False, wide=3.6)), rows, most=len(rows))
 
 
 def _row(f: Finding, before: Finding | None, several: bool) -> dict:
