@@ -1,7 +1,7 @@
 /// The tiled product written on views: a matrix is its extents, its stride (elements from one row to the next) and its
 /// first element, and a tile of it is a view with the same stride. The kernel then names tiles and their elements in
 /// place of sums of indices. The compiler sees through it: expect the speed of gpu/matmul/tiled.
-/// Source: IF3230 Parallel and Distributed Systems (ITB, 2022), "Tiled matrix multiply", after NVIDIA's guide.
+/// Source: IF3230 Sistem Paralel dan Terdistribusi (ITB, 2022), "Tiled matrix multiply", after NVIDIA's guide.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
 
