@@ -15,7 +15,7 @@ POSITIVE, NEGATIVE = ("log", "rsqrt"), 0.498
 NEARLY_ALL = 0.995
 """A smaller part than all is not printed as all."""
 SAME = 0.01
-"""Parts of the arguments that differ by no more are told as one."""
+"""Parts of the arguments that differ by no more are given as one."""
 
 
 @dataclass(frozen=True)

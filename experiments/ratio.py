@@ -77,8 +77,7 @@ def _row(part: Part, p: Point) -> dict:
             "bytes_loaded": c["bytes_executed_loaded"], "bytes_loaded_declared": c.get("bytes_declared_loaded"),
             "bytes_stored": c.get("bytes_executed_stored"), "bytes_stored_declared": c.get("bytes_declared_stored"),
             "as_declared": _as_declared(p), "padding": 1 - useful / c["flops_executed"] if useful else None,
-            "sectors_per_load_request": c.get("sectors_per_load_request"),
-            "sectors_per_store_request": c.get("sectors_per_store_request")}
+            **{key: c.get(key) or None for key in ("sectors_per_load_request", "sectors_per_store_request")}}
 
 
 def _as_declared(p: Point) -> bool | None:

@@ -36,7 +36,7 @@ def test_what_the_counter_of_requests_does_not_have_is_not_given_as_measured(tmp
     run, points = Run("ratio", experiment_toml=DECLARED), {}
     for kernel, bulk in (("naive", 0), ("bulky", 8), ("unread", 0), ("without", 0)):
         run.count(f"gpu/matmul/{kernel}", 64, flops_executed=8 * 64**3, flops_useful=2 * 64**3, bytes_executed_loaded=8192, load_requests=64,
-                  bulk_loads=bulk)
+                  bulk_loads=bulk, sectors_per_load_request=0 if bulk else 4)
         if kernel != "unread":
             points[f"count/gpu/matmul/{kernel}/n:64"] = {"ffma": 4 * 64**3, "load_requests": 64 * (kernel != "without"), "kernels_launched": 1 + bool(bulk)}
     write(tmp_path / "counters.json", {"machine": GPU, "date": "2026-01-01", "tool": "ncu", "points": points})
@@ -48,5 +48,6 @@ def test_what_the_counter_of_requests_does_not_have_is_not_given_as_measured(tmp
         "of 1 point (bulky); of 1 point no load request was counted.")
     measured = {row["kernel"]: row["measured"] for row in section.appendix[-1].rows}
     assert measured == {"gpu/matmul/naive": 8 * 64**3 / 8192, "gpu/matmul/bulky": None, "gpu/matmul/unread": None, "gpu/matmul/without": None}
+    assert {row["sectors_per_load_request"] for row in section.appendix[-1].rows if "bulky" in row["kernel"]} == {None}  # of no request
     for text in (section.figures[0].caption, section.appendix[-1].caption):
         assert "at the bytes of a request that the emulator counts; no value where bulk copies load" in text
