@@ -60,11 +60,12 @@ def _chosen(known: dict[str, entries.Entry], ids: Sequence[str]) -> list[entries
 
 def _as_data(f: Finding) -> dict:
     e = f.entry
-    return {"id": e.id, "source": e.source, "where": e.where, "text_at_hand": e.is_at_hand, "text": e.text, "stated": e.stated,
-            "threshold": e.threshold, "unit": e.unit, "rule": e.rule, "tolerance": e.tolerance, "accepted": list(e.accepted) if e.limit is not None else None,
-            "said_of": e.said_of, "decides": e.decides, "experiment": e.experiment, "machine": f.machine, "kernels": f.kernels,
-            "verdict": f.verdict, "words": f.words, "modelled": f.modelled, "counted": f.counted, "compiled": f.compiled,
-            "measured": f.measured, "why": f.why, "missing": list(f.missing), "cases": list(f.cases)}
+    return {"id": e.id, "source": e.source, "where": e.where, "text_at_hand": e.is_at_hand, "text": e.text,
+            "stated": e.stated, "threshold": e.threshold, "unit": e.unit, "rule": e.rule, "tolerance": e.tolerance,
+            "accepted": list(e.accepted) if e.limit is not None else None, "said_of": e.said_of, "decides": e.decides,
+            "experiment": e.experiment, "machine": f.machine, "kernels": f.kernels, "verdict": f.verdict, "words": f.words,
+            "modelled": f.modelled, "counted": f.counted, "compiled": f.compiled, "measured": f.measured, "why": f.why,
+            "missing": list(f.missing), "cases": list(f.cases)}
 
 
 def _table(found: Sequence[Finding]) -> str:

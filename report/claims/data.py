@@ -115,7 +115,7 @@ def is_the_same_anywhere(call: Call) -> bool:
 
 
 def runs_for(call: Call, machine: Machine, experiment: str, data: Data) -> list[Run]:
-    """Those of the claim's own experiment first, and of the machine at hand before others where it is the same on any."""
+    """Those of the claim's own experiment first; where it is the same on any machine, of the others behind them."""
     own = machine.runs_of(call.subject)
     known = {id(run) for run in own}
     runs = [*own, *(run for run in data.runs if id(run) not in known)] if is_the_same_anywhere(call) else own

@@ -156,7 +156,7 @@ def _entry(place: _Place, record: object) -> Entry:
     made = Entry(id=place.id, **values, trees=trees)
     _check_cases(place, made)
     if not trees and not made.judge and not made.untested:
-        raise place.fault("", "nothing checks it: give modelled, counted, compiled, measured or judge, or say in untested why not")
+        raise place.fault("", f"nothing checks it: give {', '.join(KINDS)} or judge, or say in untested why not")
     return made
 
 

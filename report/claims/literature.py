@@ -35,7 +35,8 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         except (Fault, *UNUSABLE) as error:
             faults[entry.id] = _said(error)
     judged = _judged([(c.entry, c.machine, c.comparisons()) for each in checked.values() for c in each] + [
-        (entry, machine, found.comparisons()) for entry in entries for machine, found in told.get(entry.id, ()) if found])
+        (entry, machine, found.comparisons())
+        for entry in entries for machine, found in told.get(entry.id, ()) if found])
     made = []
     for entry in entries:
         if entry.id in faults:
@@ -83,8 +84,8 @@ def _judged(checked: Iterable[tuple[Entry, Machine, list[Comparison]]]) -> Mappi
 
 
 def _merged(told: list[Finding]) -> list[Finding]:
-    """Machines of which the same is said are one. Those that have measured it come first, then those of which something else
-    decides, then those without data, with what is missing there; where no machine has any, none is named."""
+    """Machines of which the same is said are one. Those that have measured it come first, then those of which something
+    else decides, then those without data, with what is missing there; where no machine has any, none is named."""
     def has_data(f: Finding) -> bool:
         return any(kind in case for case in f.cases for kind in OF_A_MACHINE)
     some = sorted(told, key=lambda f: (not has_data(f), f.verdict == UNTESTED))

@@ -39,7 +39,8 @@ def _is_judge(function: object) -> bool:
 
 def _is_of(view: View | None, machine: Machine) -> bool:
     part = view and (view.gpu or view.cpu)
-    return bool(part) and (part.machine.name if part.side == "gpu" else part.machine.label) in (machine.gpu, machine.label)
+    name = part and (part.machine.name if part.side == "gpu" else part.machine.label)
+    return bool(part) and name in (machine.gpu, machine.label)
 
 
 def _is_on_one(view: View, gpu: str) -> bool:
@@ -78,8 +79,8 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
 
 
 def findings_of(study: Study, known: Iterable[Entry], chosen: Sequence[Entry]) -> list[Finding]:
-    """Of the chosen ones of all that are known. The claims of an experiment are judged together, so that one that is asked
-    for alone has the verdict that it has in the report."""
+    """Of the chosen ones of all that are known. The claims of an experiment are judged together, so that one that is
+    asked for alone has the verdict that it has in the report."""
     ids, experiments = {e.id for e in chosen}, {e.experiment for e in chosen}
     return [f for f in findings(study, [e for e in known if e.experiment in experiments]) if f.entry.id in ids]
 

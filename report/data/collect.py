@@ -107,7 +107,7 @@ def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | No
 
 
 def views_of(study: Study, gpu: str) -> list[View]:
-    """The study's experiments as this model of GPU and the CPUs of its hosts show them, whichever their sections show."""
+    """The study's experiments on this model of GPU and the CPUs of its hosts, whichever their sections show."""
     mine = Found([run for run in study.runs if run.machine("gpu").name == gpu], counters=list(study.counters),
                  hazards=list(study.hazards), wrong_results=list(study.wrong_results))
     names = {run.experiment for run in mine.runs}

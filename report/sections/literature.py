@@ -28,8 +28,8 @@ def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def of_experiment(found: Sequence[Finding], view: View) -> list[list[Finding]]:
-    """The claims that this experiment decided by counting, compiling or measuring, those that do not simply hold first; of the
-    machines that its section shows, or of all if it shows none of them."""
+    """The claims that this experiment decided by counting, compiling or measuring, those that do not simply hold first;
+    of the machines that its section shows, or of all if it shows none of them."""
     names = {part.machine.name if part.side == "gpu" else part.machine.label for part in view.timed_parts}
     mine = [[f for f in group if f.verdict != UNTESTED] for group in by_claim(found) if group[0].entry.experiment == view.name]
     mine = [[f for f in group if not f.names or any(of <= names for of in f.names)] or group for group in mine]
@@ -90,9 +90,9 @@ def _table(number: int, title: str, groups: list[list[Finding]]) -> Table:
     if not all(group[0].entry.is_at_hand for group in groups):
         whose = f"{whose} {UNREAD}".lstrip()
     rows = [_row(f, before, several) for group in groups for f, before in zip(group, [None, *group])]
-    return Table(f"literature_{number}", f"{title}: what is stated, and what the model, the emulator, the compilers and the "
-                 "measurements give (median; of several cases the range; yes or no: whether it is so). Our threshold: a limit or a "
-                 f"tolerance that the document does not state. ‘Any’: it depends on no machine. {whose}".rstrip(), (
+    return Table(f"literature_{number}", f"{title}: what is stated, and what the model, the emulator, the compilers and "
+                 "the measurements give (median; of several cases the range; yes or no: whether it is so). Our threshold: "
+                 f"a limit or a tolerance that the document does not state. ‘Any’: it depends on no machine. {whose}".rstrip(), (
                      Column("claim", "claim", right=False, wide=4.4), Column("stated", "stated", wide=1.7),
                      Column("threshold", "our threshold", wide=1.5), Column("modelled", "model", wide=1.3),
                      Column("counted", "counted", wide=1.5), Column("compiled", "com-\npiled", wide=1.0),

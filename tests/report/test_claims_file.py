@@ -55,7 +55,8 @@ def test_every_claim_names_what_exists(known):
             assert callable(getattr(module.of(type("View", (), {"name": name, "settings": {}})()), function)), e.id
 
 
-ASKED = {"modelled": {"device", "bound", "occupancy", "supports"}, "counted": {"count", "fault", "wrong_elements", *LAUNCHED_WITH},
+ASKED = {"modelled": {"device", "bound", "occupancy", "supports"},
+         "counted": {"count", "fault", "wrong_elements", *LAUNCHED_WITH},
          "compiled": {"compiles", "local_bytes_per_thread", "registers_per_thread"}}
 """What the kinds ask; of a point of a timed kernel its fields. All else is asked of a machine."""
 
@@ -107,7 +108,8 @@ def test_a_function_judges_each_machine_by_its_own_results(found):
 
 def test_of_which_documents_the_text_was_at_hand(known):
     assert {e.source for e in known.values() if e.is_at_hand} == set(LEAST) and not known["privatisation"].is_at_hand
-    assert sum(not e.is_at_hand for e in known.values()) == sum(entries.NOT_AT_HAND in e.place for e in known.values()) > 20
+    assert 20 < sum(not e.is_at_hand for e in known.values()) < 50
+    assert all(e.is_at_hand != (entries.NOT_AT_HAND in e.place) for e in known.values())
 
 
 def test_no_expression_is_arithmetic_alone(known):
@@ -313,7 +315,8 @@ def test_the_command_prints_what_was_asked_for(capsys):
 def alone(known, ids) -> dict:
     """The verdicts of these claims, each asked for alone of the results that are recorded."""
     study = collect([RECORDED], [])
-    return {id_: [(f.machine, f.words, f.why) for f in study_claims.findings_of(study, known.values(), [known[id_]])] for id_ in ids}
+    return {id_: [(f.machine, f.words, f.why) for f in study_claims.findings_of(study, known.values(), [known[id_]])]
+            for id_ in ids}
 
 
 def among_all(found, ids) -> dict:
