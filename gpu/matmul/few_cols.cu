@@ -2,8 +2,9 @@
 /// elements of each at a time, a lane every 32nd; while it uses them, the next ones are on their way. The rows of B
 /// that belong to them lie in shared memory by columns, and each element read there is used for all rows of the warp.
 /// The lanes' sums are added by shuffles: at each step a lane gives half of its sums away and adds the other half of
-/// its partner's. Rows may begin anywhere. Floor: the bytes of A over the rate of reading from memory.
-#include "gpu/matmul/general.hpp"
+/// its partner's. Where C has few rows, several blocks share the depth. Rows may begin anywhere. Floor: the bytes of A
+/// over the rate of reading from memory.
+#include "gpu/matmul/depth_parts.hpp"
 
 namespace rung {
 namespace {
@@ -43,9 +44,9 @@ __device__ __forceinline__ int add_over_lanes(reg<float> (&sums)[Count], int lan
   return first;
 }
 
-/// Cols: of B, as the kernel is compiled; those beyond g.n are zeros.
+/// Cols: of B, as the kernel is compiled; those beyond g.n are zeros. `depth`: elements of k of a block, whole steps.
 template <int Cols>
-__global__ void __launch_bounds__(kBlockThreads) few_cols(General g) {
+__global__ void __launch_bounds__(kBlockThreads) few_cols(General g, int depth, mem<float>* sums) {
   constexpr int kRows = kRowsFor<Cols>, kOfB = (Cols * kStep + kBlockThreads - 1) / kBlockThreads;
   __shared__ mem<float> b_part[2][Cols * kPitch];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -65,8 +66,9 @@ __global__ void __launch_bounds__(kBlockThreads) few_cols(General g) {
   };
 
   reg<float> sum[kRows * Cols] = {};
-  if (g.k > 0) fetch(0);
-  for (int first = 0, turn = 0; first < g.k; first += kStep, turn ^= 1) {
+  const int begin = blockIdx.y * depth, end = min(g.k, begin + depth);
+  if (begin < end) fetch(begin);
+  for (int first = begin, turn = 0; first < end; first += kStep, turn ^= 1) {
 #pragma unroll
     for (int i = 0; i < kOfB; ++i) {
       const int at = threadIdx.x + kBlockThreads * i;
@@ -77,7 +79,7 @@ __global__ void __launch_bounds__(kBlockThreads) few_cols(General g) {
     for (int row = 0; row < kRows; ++row)
 #pragma unroll
       for (int i = 0; i < kEach; ++i) a[row][i] = next_a[row][i];
-    if (first + kStep < g.k) fetch(first + kStep);
+    if (first + kStep < end) fetch(first + kStep);
     __syncthreads();  // this part of B is there; the one before the last is no longer read
 #pragma unroll
     for (int i = 0; i < kEach; ++i)
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(kBlockThreads) few_cols(General g) {
   constexpr int kLanes = kSums < 32 ? 32 / kSums : 1;  // that have the same sum
   if (lane % kLanes != 0) return;
 #pragma unroll
-  for (int i = 0; i < (kSums + 31) / 32; ++i) put(g, first_row + (at + i) / Cols, (at + i) % Cols, sum[i]);
+  for (int i = 0; i < (kSums + 31) / 32; ++i) put_part(g, sums, first_row + (at + i) / Cols, (at + i) % Cols, sum[i]);
 }
 
 /// Calls act(cols) with the number of columns that a call's kernel is compiled for.
@@ -112,6 +114,8 @@ std::int64_t rows_of_block(const Params& p) {
   return with_cols(p, [](auto cols) { return kWarps * kRowsFor<cols>; });
 }
 
+DepthParts parts_of(const Params& p) { return depth_parts(p, blocks_for(matmul_shape(p).m, rows_of_block(p)), kStep); }
+
 const bool added = add_gpu_kernel({
     .name = "gpu/matmul/few_cols",
     .order = 191,
@@ -125,17 +129,22 @@ const bool added = add_gpu_kernel({
         [](const Params& p) {
           return matmul_shape(p).n <= kMostCols ? "" : "n must be at most 16: the kernel is for few columns of C";
         },
+    .scratch = [](const Params& p) { return scratch_for(parts_of(p), p); },
     .gpu =
         {
             .launch =
                 [](const Params& p) {
-                  return Launch{{blocks_for(matmul_shape(p).m, rows_of_block(p))}, {kBlockThreads}};
+                  return Launch{{blocks_for(matmul_shape(p).m, rows_of_block(p)), unsigned(parts_of(p).count)},
+                                {kBlockThreads}};
                 },
-            .requested = [](const Params& p) { return tiled_traffic(p, rows_of_block(p), kMostCols); },
+            .requested =
+                [](const Params& p) {
+                  return with_parts(tiled_traffic(p, rows_of_block(p), kMostCols), parts_of(p), p);
+                },
         },
     .run =
         [](const Call& call) {
-          with_cols(call.params, [&](auto cols) { launch(call, few_cols<cols>, general(call)); });
+          with_cols(call.params, [&](auto cols) { run_parts(call, parts_of(call.params), few_cols<cols>); });
         },
 });
 

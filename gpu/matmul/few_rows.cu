@@ -4,46 +4,51 @@
 /// flight; the elements of A that belong to them lie in shared memory, where a warp reads four at a time, the same for
 /// all lanes. The warps' sums are added at the end, always in the same order. Rows may begin anywhere. Floor: the bytes
 /// of B over the rate of reading from memory.
-#include "gpu/matmul/general.hpp"
+#include "gpu/matmul/depth_parts.hpp"
 
 namespace rung {
 namespace {
 
 constexpr int kMostRows = 16;
-constexpr int kCols = 32;   // of a block: a lane each
-constexpr int kWarps = 32;  // of a block
+constexpr int kLeastDepth = 512;  // of a block
 
-/// Rows of B that a warp reads before it uses them; with 16 sums for each column there are registers for fewer.
+/// With more sums for each column a lane has two columns, so that an element of A is read for two multiply-adds, and
+/// there are registers for half as many warps.
 template <int Rows>
-constexpr int kDepthFor = Rows > 8 ? 16 : 32;
-constexpr std::size_t shared_bytes(int rows) { return sizeof(float) * kWarps * rows * kCols; }  // the sums need most
+struct Few {
+  static constexpr int kEach = Rows > 4 ? 2 : 1;  // columns of a lane, 32 apart
+  static constexpr int kWarps = Rows > 4 ? 16 : 32;
+  static constexpr int kDepth = 32 / kEach;  // rows of B that a warp reads before it uses them
+  static constexpr int kCols = 32 * kEach;   // of a block
+  static constexpr std::size_t kSharedBytes = sizeof(float) * Rows * kWarps * kCols;  // the sums need most
+};
 
-/// Rows: of A, as the kernel is compiled; those beyond g.m are zeros.
+/// Rows: of A, as the kernel is compiled; those beyond g.m are zeros. `depth`: elements of k of a block.
 template <int Rows>
-__global__ void __launch_bounds__(32 * kWarps) few_rows(General g) {
-  constexpr int kDepth = kDepthFor<Rows>;
+__global__ void __launch_bounds__(32 * Few<Rows>::kWarps) few_rows(General g, int depth, mem<float>* sums) {
+  constexpr int kEach = Few<Rows>::kEach, kWarps = Few<Rows>::kWarps, kDepth = Few<Rows>::kDepth;
+  constexpr int kCols = Few<Rows>::kCols;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   mem<float>* shared = dynamic_shared<mem<float>>();
   mem<float>* part = shared + warp * Rows * kDepth;  // of A: Rows x kDepth
-  const int col = blockIdx.x * kCols + lane;
-  const bool inside = col < g.n;
+  const int col = blockIdx.x * kCols + lane, end = min(g.k, (static_cast<int>(blockIdx.y) + 1) * depth);
 
-  reg<float> sum[Rows] = {};
-  for (int first = warp * kDepth; first < g.k; first += kWarps * kDepth) {
-    const int depth = min(kDepth, g.k - first);
+  reg<float> sum[Rows][kEach] = {};
+  for (int first = blockIdx.y * depth + warp * kDepth; first < end; first += kWarps * kDepth) {
+    const int rows = min(kDepth, end - first);
     const mem<float>* b = g.b.at + (first * g.b.ld + col);
-    reg<float> column[kDepth];
+    reg<float> element[kDepth][kEach];
 #pragma unroll
-    for (int d = 0; d < kDepth; ++d) {
-      column[d] = 0;
-      if (inside && d < depth) column[d] = b[d * g.b.ld];
-    }
+    for (int d = 0; d < kDepth; ++d)
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        element[d][e] = 0;
+        if (d < rows && col + 32 * e < g.n) element[d][e] = b[d * g.b.ld + 32 * e];
+      }
     __syncwarp();  // the part before has been used
 #pragma unroll
-    for (int i = 0; i < Rows * kDepth / 32 || i == 0; ++i) {
-      const int at = lane + 32 * i;
-      if (at < Rows * kDepth) part[at] = element_at(g.a, at / kDepth, first + at % kDepth);
-    }
+    for (int at = lane; at < Rows * kDepth; at += 32)
+      part[at] = at % kDepth < rows ? element_at(g.a, at / kDepth, first + at % kDepth) : reg<float>(0);
     __syncwarp();  // all of the part is there
 #pragma unroll
     for (int d = 0; d < kDepth; d += 4)
@@ -52,19 +57,26 @@ __global__ void __launch_bounds__(32 * kWarps) few_rows(General g) {
         reg<float> a[4];
         read_quad(part + (row * kDepth + d), a);
 #pragma unroll
-        for (int e = 0; e < 4; ++e) sum[row] += a[e] * column[d + e];
+        for (int i = 0; i < 4; ++i)
+#pragma unroll
+          for (int e = 0; e < kEach; ++e) sum[row][e] += a[i] * element[d + i][e];
       }
   }
 
   __syncthreads();  // all parts of A have been used: their place is for the sums
 #pragma unroll
-  for (int row = 0; row < Rows; ++row) shared[(row * kWarps + warp) * kCols + lane] = sum[row];
+  for (int row = 0; row < Rows; ++row)
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) shared[(row * kWarps + warp) * kCols + lane + 32 * e] = sum[row][e];
   __syncthreads();  // all sums are there
   if (warp >= Rows) return;
-  reg<float> total = 0;
 #pragma unroll
-  for (int i = 0; i < kWarps; ++i) total += shared[(warp * kWarps + i) * kCols + lane];
-  put(g, warp, col, total);
+  for (int e = 0; e < kEach; ++e) {
+    reg<float> total = 0;
+#pragma unroll
+    for (int i = 0; i < kWarps; ++i) total += shared[(warp * kWarps + i) * kCols + lane + 32 * e];
+    put_part(g, sums, warp, col + 32 * e, total);
+  }
 }
 
 /// Calls act(rows) with the number of rows that a call's kernel is compiled for.
@@ -78,30 +90,46 @@ auto with_rows(const Params& p, Act&& act) {
   return act(std::integral_constant<int, kMostRows>{});
 }
 
+int cols_of_block(const Params& p) {
+  return with_rows(p, [](auto rows) { return Few<rows>::kCols; });
+}
+
+DepthParts parts_of(const Params& p) {
+  return depth_parts(p, blocks_for(matmul_shape(p).n, cols_of_block(p)), kLeastDepth);
+}
+
 const bool added = add_gpu_kernel({
     .name = "gpu/matmul/few_rows",
     .order = 190,
     .title = "few rows",
-    .idea = "For at most 16 rows of C: B is read once, 32 rows of it at a time by each warp, and no tile is padded.",
+    .idea =
+        "For at most 16 rows of C: B is read once, 32 elements of it at a time by each lane, and no tile is padded.",
     .source = {{"volkov2010"}},
     .is_general = true,
     .refuse =
         [](const Params& p) {
           return matmul_shape(p).m <= kMostRows ? "" : "m must be at most 16: the kernel is for few rows of C";
         },
+    .scratch = [](const Params& p) { return scratch_for(parts_of(p), p); },
     .gpu =
         {
             .launch =
                 [](const Params& p) {
                   return with_rows(p, [&](auto rows) {
-                    return Launch{{blocks_for(matmul_shape(p).n, kCols)}, {32 * kWarps}, shared_bytes(rows)};
+                    using Shape = Few<rows>;
+                    return Launch{{blocks_for(matmul_shape(p).n, Shape::kCols), unsigned(parts_of(p).count)},
+                                  {32 * Shape::kWarps},
+                                  Shape::kSharedBytes};
                   });
                 },
-            .requested = [](const Params& p) { return tiled_traffic(p, kMostRows, kCols); },
+            .requested =
+                [](const Params& p) {
+                  return with_parts(tiled_traffic(p, kMostRows, cols_of_block(p)), parts_of(p), p);
+                },
         },
     .run =
         [](const Call& call) {
-          with_rows(call.params, [&](auto rows) { launch(call, few_rows<rows>, general(call)); });
+          with_rows(call.params, [&](auto rows) { run_parts(call, parts_of(call.params), few_rows<rows>); });
         },
 });
 
