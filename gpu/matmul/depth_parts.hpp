@@ -16,9 +16,14 @@ struct DepthParts {
   int depth = 0;  ///< elements of k of each
 };
 
-/// As many parts as give every multiprocessor one of the blocks, if `blocks` have a part each, but none below `step`.
-inline DepthParts depth_parts(const Params& p, std::int64_t blocks, int step) {
+/// What a block reads must be more than this before dividing it gains more than a second launch costs.
+constexpr std::int64_t kBytesOfOneBlock = 300'000;
+
+/// As many parts as give every multiprocessor one of the blocks, if `blocks`, each with `width` rows or columns of the
+/// large matrix, have a part each, but none below `step`.
+inline DepthParts depth_parts(const Params& p, std::int64_t blocks, std::int64_t width, int step) {
   const int k = std::max(1, matmul_shape(p).k), steps = (k + step - 1) / step;
+  if (4 * width * k <= kBytesOfOneBlock) return {1, k};
   const auto wanted = static_cast<int>(std::clamp<std::int64_t>(gpu_facts().sm_count / blocks, 1, steps));
   const int depth = (steps + wanted - 1) / wanted * step;
   return {(k + depth - 1) / depth, depth};

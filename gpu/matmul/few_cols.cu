@@ -114,7 +114,9 @@ std::int64_t rows_of_block(const Params& p) {
   return with_cols(p, [](auto cols) { return kWarps * kRowsFor<cols>; });
 }
 
-DepthParts parts_of(const Params& p) { return depth_parts(p, blocks_for(matmul_shape(p).m, rows_of_block(p)), kStep); }
+DepthParts parts_of(const Params& p) {
+  return depth_parts(p, blocks_for(matmul_shape(p).m, rows_of_block(p)), rows_of_block(p), kStep);
+}
 
 const bool added = add_gpu_kernel({
     .name = "gpu/matmul/few_cols",

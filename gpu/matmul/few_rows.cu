@@ -11,40 +11,33 @@ namespace {
 
 constexpr int kMostRows = 16;
 constexpr int kLeastDepth = 512;  // of a block
+constexpr int kCols = 32;         // of a block: a lane each
+constexpr int kWarps = 32;        // of a block
 
-/// With more sums for each column a lane has two columns, so that an element of A is read for two multiply-adds, and
-/// there are registers for half as many warps.
+/// Rows of B that a warp reads before it uses them; with 16 sums there are registers for fewer.
 template <int Rows>
-struct Few {
-  static constexpr int kEach = Rows > 4 ? 2 : 1;  // columns of a lane, 32 apart
-  static constexpr int kWarps = Rows > 4 ? 16 : 32;
-  static constexpr int kDepth = 32 / kEach;  // rows of B that a warp reads before it uses them
-  static constexpr int kCols = 32 * kEach;   // of a block
-  static constexpr std::size_t kSharedBytes = sizeof(float) * Rows * kWarps * kCols;  // the sums need most
-};
+constexpr int kDepthFor = Rows > 8 ? 16 : 32;
+constexpr std::size_t shared_bytes(int rows) { return sizeof(float) * rows * kWarps * kCols; }  // the sums need most
 
 /// Rows: of A, as the kernel is compiled; those beyond g.m are zeros. `depth`: elements of k of a block.
 template <int Rows>
-__global__ void __launch_bounds__(32 * Few<Rows>::kWarps) few_rows(General g, int depth, mem<float>* sums) {
-  constexpr int kEach = Few<Rows>::kEach, kWarps = Few<Rows>::kWarps, kDepth = Few<Rows>::kDepth;
-  constexpr int kCols = Few<Rows>::kCols;
+__global__ void __launch_bounds__(32 * kWarps) few_rows(General g, int depth, mem<float>* sums) {
+  constexpr int kDepth = kDepthFor<Rows>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   mem<float>* shared = dynamic_shared<mem<float>>();
   mem<float>* part = shared + warp * Rows * kDepth;  // of A: Rows x kDepth
   const int col = blockIdx.x * kCols + lane, end = min(g.k, (static_cast<int>(blockIdx.y) + 1) * depth);
 
-  reg<float> sum[Rows][kEach] = {};
+  reg<float> sum[Rows] = {};
   for (int first = blockIdx.y * depth + warp * kDepth; first < end; first += kWarps * kDepth) {
     const int rows = min(kDepth, end - first);
     const mem<float>* b = g.b.at + (first * g.b.ld + col);
-    reg<float> element[kDepth][kEach];
+    reg<float> element[kDepth];
 #pragma unroll
-    for (int d = 0; d < kDepth; ++d)
-#pragma unroll
-      for (int e = 0; e < kEach; ++e) {
-        element[d][e] = 0;
-        if (d < rows && col + 32 * e < g.n) element[d][e] = b[d * g.b.ld + 32 * e];
-      }
+    for (int d = 0; d < kDepth; ++d) {
+      element[d] = 0;
+      if (d < rows && col < g.n) element[d] = b[d * g.b.ld];
+    }
     __syncwarp();  // the part before has been used
 #pragma unroll
     for (int at = lane; at < Rows * kDepth; at += 32)
@@ -57,26 +50,19 @@ __global__ void __launch_bounds__(32 * Few<Rows>::kWarps) few_rows(General g, in
         reg<float> a[4];
         read_quad(part + (row * kDepth + d), a);
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-#pragma unroll
-          for (int e = 0; e < kEach; ++e) sum[row][e] += a[i] * element[d + i][e];
+        for (int i = 0; i < 4; ++i) sum[row] += a[i] * element[d + i];
       }
   }
 
   __syncthreads();  // all parts of A have been used: their place is for the sums
 #pragma unroll
-  for (int row = 0; row < Rows; ++row)
-#pragma unroll
-    for (int e = 0; e < kEach; ++e) shared[(row * kWarps + warp) * kCols + lane + 32 * e] = sum[row][e];
+  for (int row = 0; row < Rows; ++row) shared[(row * kWarps + warp) * kCols + lane] = sum[row];
   __syncthreads();  // all sums are there
   if (warp >= Rows) return;
+  reg<float> total = 0;
 #pragma unroll
-  for (int e = 0; e < kEach; ++e) {
-    reg<float> total = 0;
-#pragma unroll
-    for (int i = 0; i < kWarps; ++i) total += shared[(warp * kWarps + i) * kCols + lane + 32 * e];
-    put_part(g, sums, warp, col + 32 * e, total);
-  }
+  for (int i = 0; i < kWarps; ++i) total += shared[(warp * kWarps + i) * kCols + lane];
+  put_part(g, sums, warp, col, total);
 }
 
 /// Calls act(rows) with the number of rows that a call's kernel is compiled for.
@@ -90,12 +76,8 @@ auto with_rows(const Params& p, Act&& act) {
   return act(std::integral_constant<int, kMostRows>{});
 }
 
-int cols_of_block(const Params& p) {
-  return with_rows(p, [](auto rows) { return Few<rows>::kCols; });
-}
-
 DepthParts parts_of(const Params& p) {
-  return depth_parts(p, blocks_for(matmul_shape(p).n, cols_of_block(p)), kLeastDepth);
+  return depth_parts(p, blocks_for(matmul_shape(p).n, kCols), kCols, kLeastDepth);
 }
 
 const bool added = add_gpu_kernel({
@@ -116,16 +98,12 @@ const bool added = add_gpu_kernel({
             .launch =
                 [](const Params& p) {
                   return with_rows(p, [&](auto rows) {
-                    using Shape = Few<rows>;
-                    return Launch{{blocks_for(matmul_shape(p).n, Shape::kCols), unsigned(parts_of(p).count)},
-                                  {32 * Shape::kWarps},
-                                  Shape::kSharedBytes};
+                    return Launch{{blocks_for(matmul_shape(p).n, kCols), unsigned(parts_of(p).count)},
+                                  {32 * kWarps},
+                                  shared_bytes(rows)};
                   });
                 },
-            .requested =
-                [](const Params& p) {
-                  return with_parts(tiled_traffic(p, kMostRows, cols_of_block(p)), parts_of(p), p);
-                },
+            .requested = [](const Params& p) { return with_parts(tiled_traffic(p, kMostRows, kCols), parts_of(p), p); },
         },
     .run =
         [](const Call& call) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "common/host_device.hpp"
@@ -170,6 +171,8 @@ void run(const Kernel& base, const Call& call) {
     product.params = block_params(base, call.params);
     for (std::int64_t p = 0; p < products_of(kLevels); ++p) {
       product.operands = {a + p * block.m * block.k, b + p * block.k * block.n, c + p * block.m * block.n};
+      product.operands.insert(product.operands.end(), call.operands.begin() + 6,
+                              call.operands.end());  // base's scratch
       body_of(base)(product);
     }
   }
@@ -186,7 +189,7 @@ bool add_over(const char* base_name, Kernel kernel) {
   kernel.is_general = true;
   kernel.error_bound = kErrorBound;
   kernel.tunables = {{"levels", {{0, "best"}, 1, 2}}};
-  kernel.scratch = [](const Params& p) -> std::vector<Operand> {
+  kernel.scratch = [=](const Params& p) -> std::vector<Operand> {
     const MatmulShape block = block_shape(matmul_shape(p), levels_of(p));
     const auto numbers = [&](const char* name, int rows, int cols) {
       return Operand{.name = name,
@@ -194,8 +197,10 @@ bool add_over(const char* base_name, Kernel kernel) {
                      .type = Type::fp32,
                      .role = Role::scratch};
     };
-    return {numbers("factors of A", block.m, block.k), numbers("factors of B", block.k, block.n),
-            numbers("products", block.m, block.n)};
+    std::vector<Operand> all{numbers("factors of A", block.m, block.k), numbers("factors of B", block.k, block.n),
+                             numbers("products", block.m, block.n)};
+    if (base().scratch) std::ranges::copy(base().scratch(block_params(base(), p)), std::back_inserter(all));
+    return all;
   };
   kernel.gpu.launch = [=](const Params& p) { return base().gpu.launch(block_params(base(), p)); };
   kernel.gpu.requested = [=](const Params& p) { return traffic_of(base(), p); };
