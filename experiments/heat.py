@@ -9,7 +9,7 @@ from report.claims.judgement import Judged, One
 from report.claims.values import exact, within
 from report.data.roofs import Share, share
 from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, fastest,
-                               numbers, times_as_fast, whole_machine, words)
+                               leaders, numbers, times_as_fast, whole_machine, words)
 from report.sections import ladders
 
 DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"
@@ -102,8 +102,8 @@ def _finding(ladder: Ladder) -> str:
     """The best pass of one step beside its bound, and what several steps a pass make of it."""
     part = ladder.part
     several = [r.point for r in ladder.own if r.point.tunables.get(DEPTH)]
-    best = fastest([r.point for r in ladder.own if r.point not in several]) or ladder.fastest.point
-    text = f"{_at(best)} on the {part.side.upper()}, one step a pass reaches {numbers.rate(best)} ({best.kernel.title})"
+    best, *level = leaders([r.point for r in ladder.own if r.point not in several]) or [ladder.fastest.point]
+    text = f"{_at(best)} on the {part.side.upper()}, one step a pass reaches {numbers.rate(best)} ({words.fastest(best.kernel.title, [p.kernel.title for p in level], is_inside=True)})"
     bound = _bound(part, best)
     if found := _share(part, best):
         allowed = f"the {numbers.in_metric(bound, best.metric)} that {words.rate_of(found.roof)} allows"

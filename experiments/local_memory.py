@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, leaders, numbers, ratio, words
 
 KEYS, LAYOUT, LOCAL, USED = "keys", "layout", "local_bytes_per_thread", "registers_per_thread"
 ELEMENT = 4
@@ -42,10 +42,10 @@ def _rates(view: View, timed: list[Point]) -> str:
     if not timed:
         return ""
     points = _longest(timed)
-    best = fastest(points)
+    best, *level = leaders(points)
     places = {place: fastest([p for p in points if _place(p) == place]) for place in sorted(map(_place, points))}
     others = [p for p in places.values() if p is not best]
-    text = f"With an array of {_keys(best):.0f} elements the fastest place is {_place(best)} with {numbers.rate(best)}"
+    text = f"With an array of {_keys(best):.0f} elements the fastest place is {words.fastest(_place(best), map(_place, level))} with {numbers.rate(best)}"
     share = view.gpu.roofs.share(best, view.gpu.memory(best))
     text += f", {words.of_memory(share)}" if share else ""
     if others:

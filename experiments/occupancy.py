@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from report.experiment import SWEPT, Column, Figure, Ladder, Part, Point, Section, Table, View, numbers, words
+from report.sections import ladders
 
 KEEPS = 0.95
 """A kernel keeps its rate if so large a part of its best one is left."""
@@ -79,7 +80,7 @@ def _answer(view: View, swept: dict[str, list[Point]]) -> list[str]:
            f"{numbers.percent(_enough(points))} occupancy"
     for ladder in _ladders(view):
         top = ladder.fastest.point
-        text += f", and the fastest kernel of all, {top.kernel.title}, runs at {numbers.percent(top.counters[OCCUPANCY])}" \
+        text += f", and the fastest kernel of all, {ladders.named(ladder)}, runs at {numbers.percent(top.counters[OCCUPANCY])}" \
             if OCCUPANCY in top.counters else ""
     return [f"{text}."]
 

@@ -1,6 +1,6 @@
 """Registers capped: what a thread gets, what it spills, how many stay resident, and how fast the product is."""
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, times_as_fast, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, leaders, numbers, ratio, times_as_fast, words
 
 CAP, USED, SPILLED, OCCUPANCY, BLOCKS, THREADS = ("registers", "registers_per_thread", "local_bytes_per_thread", "occupancy_theoretical",
                                                   "blocks_per_sm", "threads_per_block")
@@ -49,13 +49,14 @@ def _fullest(capped: list[Point]) -> Point:
 
 
 def _finding(view: View, capped: list[Point]) -> str:
-    best, full = fastest(capped), _fullest(capped)
+    (best, *level), full = leaders(capped), _fullest(capped)
+    said = words.fastest(_said(best), map(_said, level))
     if full.counters[OCCUPANCY] <= best.counters[OCCUPANCY]:
-        text = f"The fastest has the highest occupancy, too: {_said(best)} with {numbers.rate(best)}"
+        text = f"The fastest has the highest occupancy, too: {said} with {numbers.rate(best)}"
     else:
         loss = judge({"": ratio(full, best)})[""]
         why = f", since each thread spills {_bytes(full)}" if full.counters[SPILLED] else ""
-        text = (f"The fastest is not the one with the highest occupancy: {_said(best)} give {numbers.rate(best)}; "
+        text = (f"The fastest is not the one with the highest occupancy: {said} give {numbers.rate(best)}; "
                 f"{_said(full)} are {words.speed(loss, 'that')}{why}")
     return " ".join([f"{text}.", *_mild(capped), *_greedy(capped, best), *_others(view, best)])
 

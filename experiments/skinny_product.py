@@ -1,7 +1,7 @@
 """The skinny product: what each tile in shared memory gains, in the source's bandwidth and in ours."""
 
 from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, best_variants, fastest, judge,
-                               numbers, ratio, whole_machine, words)
+                               leaders, numbers, ratio, whole_machine, words)
 
 GIB = 2**30
 DEPTH = 16
@@ -86,10 +86,10 @@ def _best_text(view: View, points: list[Point], steps: list[Point]) -> list[str]
     """The fastest of all beside memory's roof and the libraries."""
     here = _here(points, steps)
     own, peers = ([p for p in here if p.kernel.is_library == x] for x in (False, True))
-    best, peer = fastest(own), fastest(peers)
+    (best, *level), peer = leaders(own) or [None], fastest(peers)
     if best is None:
         return []
-    text = f"The fastest kernel there is {best.kernel.title} with {numbers.bandwidth(best.gbytes)}"
+    text = f"The fastest kernel there is {words.fastest(best.kernel.title, [p.kernel.title for p in level])} with {numbers.bandwidth(best.gbytes)}"
     share = view.gpu.roofs.share(best, view.gpu.memory(best))
     text += f", {words.of_memory(share)}" if share else ""
     if peer:
@@ -99,10 +99,10 @@ def _best_text(view: View, points: list[Point], steps: list[Point]) -> list[str]
 
 def _cpu_text(view: View, points: list[Point]) -> list[str]:
     largest = max(map(_area, points), default=0)
-    best = fastest([p for p in points if _area(p) == largest])
+    best, *level = leaders([p for p in points if _area(p) == largest]) or [None]
     if best is None:
         return []
-    return [f"On the CPU the fastest at {best.size_text} is {best.kernel.title} with {numbers.bandwidth(best.gbytes)} "
+    return [f"On the CPU the fastest at {best.size_text} is {words.fastest(best.kernel.title, [p.kernel.title for p in level])} with {numbers.bandwidth(best.gbytes)} "
             f"({numbers.rate(best)})."]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from math import log2
 
 from report.data.roofs import told
-from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, best_variants, build, judge, numbers, ratio,
-                               words)
+from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, best_variants, build, judge, leaders,
+                               numbers, ratio, words)
 from report.data.limits import mean_power
 from report.sections import ladders
 
@@ -47,7 +47,7 @@ def _types_text(made: list[Ladder]) -> list[str]:
     told, apart, known = [], [], 0
     for ladder in made:
         best, peer = ladder.fastest, ladder.best_peer
-        text = f"{words.type_name(ladder.type)} {numbers.rate(best.point)}"
+        text = f"{words.type_name(ladder.type)}: {ladders.named(ladder)} with {numbers.rate(best.point)}"
         text += f" ({words.of_peak_briefly(best.share, best.use)})" if best.share else ""
         over = best.peers.get(peer.point.kernel.title) if peer else None
         told.append(text)
@@ -252,9 +252,10 @@ def _accuracy_text(part: Part | None) -> list[str]:
     fast = [p for p in points if p.name in over and _is_as_accurate(p, points, errors)]
     if not fast:
         return []
-    best = max(fast, key=lambda p: (p.n or 0, p.value))
+    size = max(fast, key=lambda p: (p.n or 0, p.value)).size_key
+    best, *level = leaders([p for p in fast if p.size_key == size])
     peer = next(q for q in points if q.kernel.is_library and q.size_key == best.size_key)
-    return [f"Of the kernels of FP32 whose largest error is no larger than {peer.kernel.title}’s, {best.kernel.title} is the fastest at "
+    return [f"Of the kernels of FP32 whose largest error is no larger than {peer.kernel.title}’s, {words.fastest(best.kernel.title, [p.kernel.title for p in level])} is the fastest at "
             f"{best.size_text} with {numbers.rate(best)}, {words.speed(over[best.name], peer.kernel.title)}; its error is "
             f"{numbers.significant(_error(best) / UNIT, 2)}\u00a0units of 2⁻²⁴, the library’s {numbers.significant(_error(peer) / UNIT, 2)}."]
 

@@ -388,11 +388,11 @@ def _origin(settings: list[Setting], shares: bool = False) -> str:
     measured = [s for s in settings if s.is_measured and any(s.bytes)]
     if not measured:
         return ""
-    text = (f"Measured: requested bytes by the kernel’s record, sectors of the L1 and the L2 and DRAM’s bytes by hardware counters, {words.EMPTY_CACHES}")
+    text = (f"Measured: requested bytes by the kernel’s record, all else by hardware counters, {words.EMPTY_CACHES}")
     if shares and any(s.is_repeat for s in measured):
-        text += "; those of a hot and a cold row are one measurement and shown once"
+        text += "; of a hot and a cold row one measurement, shown once"
     if shares and any(not s.knows_dram and not s.is_repeat for s in measured):
-        text += "; what the L2 and DRAM serve is not given of hot rows whose operands the L2 holds"
+        text += "; no L2 and DRAM of hot rows whose operands the L2 holds"
     return f"{text}. "
 
 

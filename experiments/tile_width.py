@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, numbers, ratio, words
+from report.experiment import Column, Figure, Part, Point, Section, Table, View, judge, leaders, numbers, ratio, words
 
 TILE, OCCUPANCY, SHARED, REGISTERS = "tile", "occupancy_theoretical", "shared_bytes_per_block", "registers_per_thread"
 ON = "occupancy_on:", "limiter_on:", "registers_on:"
@@ -71,8 +71,8 @@ def _rates(view: View, timed: list[Point]) -> list[str]:
     points = _of(view, timed, "dynamic")
     if not points:
         return []
-    best, widest = fastest(points), points[-1]
-    text = f"Tiles of {_at(best)} are the fastest of those chosen at run time{_taken(best)}: {numbers.rate(best)}"
+    (best, *level), widest = leaders(points), points[-1]
+    text = f"Tiles of {words.fastest(_at(best), map(_at, level))} are the fastest of those chosen at run time{_taken(best)}: {numbers.rate(best)}"
     if widest is not best:
         loss = judge({"": ratio(widest, best)})[""]
         text += f"; the widest that a block has room for, {_at(widest)}{_taken(widest)}, are {words.speed(loss, 'that')}"

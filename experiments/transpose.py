@@ -65,7 +65,7 @@ def _of(requests: list[dict], p: Point) -> dict:
 def _finding(ladder: Ladder) -> str:
     part, best, first = ladder.part, ladder.fastest.point, ladder.own[0].point if ladder.own else ladder.rungs[0].point
     share = part.roofs.share(best, part.memory(best))
-    text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {_named(best)} with {numbers.rate(best)}"
+    text = f"{ladders.at(ladder)} the fastest transpose on the {part.side.upper()} is {words.fastest(_named(best), [_named(r.point) for r in ladder.level])} with {numbers.rate(best)}"
     text += f", {words.of_memory(share)}" if share else ""
     if best.kernel != first.kernel:
         text += f" and {numbers.times(times_as_fast(best, first))} the rate of {_named(first)}"

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, build, fastest, judge,
-                               numbers, ratio, whole_machine, words)
+                               leaders, numbers, ratio, whole_machine, words)
 from report.sections import ladders
 
 WIDTH, LOADS = "width", "loads"
@@ -41,11 +41,12 @@ def _finding(ladder: Ladder) -> str:
     """The fastest kernel beside memory's roof, where no cache helps, and the slowest one beside it."""
     part = ladder.part
     points = _dram(part, list(ladder.points))
-    best, first = fastest(points), min(points, key=lambda p: p.value, default=None)
+    best, *level = leaders(points) or [None]
+    first = min(points, key=lambda p: p.value, default=None)
     if best is None:
         return ""
     share = part.roofs.share(best, part.memory(best))
-    text = f"With {numbers.grouped(best.n)} elements the fastest kernel on the {part.side.upper()} is {best.title} with {numbers.rate(best)}"
+    text = f"With {numbers.grouped(best.n)} elements the fastest kernel on the {part.side.upper()} is {words.fastest(best.title, [p.title for p in level])} with {numbers.rate(best)}"
     text += f", {words.of_memory(share)}" if share else ""
     low = min(ladder.points, key=lambda p: (p.kernel.order, -(p.n or 0)))
     if low.kernel != best.kernel and low is not first:

@@ -14,12 +14,12 @@ from report.data.limits import Use, use
 from report.data.records import COLD, HOT, SWEPT, Kernel, Point, Reference
 from report.data.statistics import Ratio, judge, ratio, times_as_fast
 from report.data.timeline import Span
-from report.data.view import Part, View, best_variants, fastest, whole_machine
+from report.data.view import Part, View, best_variants, fastest, leaders, whole_machine
 from report.text import numbers, sources, words
 
 __all__ = ["COLD", "HOT", "SWEPT", "Column", "Figure", "Kernel", "Ladder", "Part", "Point", "Ratio",
            "Reference", "Rung", "Section", "Span", "Table", "Use", "View",
-           "best_variants", "build", "fastest", "judge", "numbers", "ratio", "sources", "times_as_fast",
+           "best_variants", "build", "fastest", "judge", "leaders", "numbers", "ratio", "sources", "times_as_fast",
            "use", "whole_machine", "words"]
 
 

@@ -12,7 +12,7 @@ from report.data.limits import Use, use
 from report.data.records import Point, Problem
 from report.data.roofs import Share
 from report.data.statistics import SLOWER, Ratio, judge, ratio
-from report.data.view import Part, best_variants, fastest, whole_machine
+from report.data.view import Part, best_variants, fastest, leaders, whole_machine
 
 MOST = 0.9
 """A size is common if so large a part of the kernels was measured there."""
@@ -71,8 +71,14 @@ class Ladder:
 
     @property
     def fastest(self) -> Rung:
-        """The fastest own rung."""
-        return min(self.own or self.rungs, key=lambda r: r.point.summary.median)
+        """The fastest own rung, by the ladder's tests."""
+        return next((r for r in self.own if r.over_fastest is None), None) or min(self.rungs, key=lambda r: r.point.summary.median)
+
+    @property
+    def level(self) -> list[Rung]:
+        """The own rungs that the tests do not tell apart from the fastest, those of the least medians first."""
+        found = (r for r in self.own if r.over_fastest and r.over_fastest.is_level)
+        return sorted(found, key=lambda r: r.point.summary.median)
 
     @property
     def best_peer(self) -> Rung | None:
@@ -135,7 +141,7 @@ def build(part: Part | None, family: str, type_: str, size: object = None) -> La
 
 def _highest(own: list[Point]) -> Point | None:
     """The highest rung that is not significantly slower than the fastest one: where noise decides, the ladder's order does."""
-    best = fastest(own)
+    best = next(iter(leaders(own)), None)
     found = judge({p.name: ratio(p, best) for p in own if p is not best})
     return next((p for p in reversed(own) if p is best or found[p.name].verdict != SLOWER), None)
 
@@ -166,7 +172,7 @@ def _is_size(point: Point, size: object) -> bool:
 def _ratios(own: list[Point], over: list[Point], every: list[Point]) -> dict[tuple, Ratio]:
     """All comparisons of the ladder, judged together."""
     found = {("below", new.name): ratio(new, old) for old, new in zip(own, own[1:])}
-    best = fastest(own)
+    best = next(iter(leaders(own)), None)
     found |= {("fastest", p.name): ratio(p, best) for p in own if p is not best}
     for point in {p.name: p for p in (*own, *over)}.values():
         for peer in (p for p in every if p.kernel.is_library and p.size_key == point.size_key):

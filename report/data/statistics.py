@@ -208,6 +208,11 @@ class Ratio:
         return self.verdict in (FASTER, SLOWER)
 
     @property
+    def is_level(self) -> bool:
+        """Whether the two cannot be told apart: by a test, or because samples too few for one are near each other."""
+        return not self.is_significant and not (self.verdict == TOO_FEW and self.is_apart)
+
+    @property
     def doubt(self) -> str:
         """What a sentence adds to a ratio that is not significant; empty for one that is."""
         return "" if self.is_significant else TOO_FEW if self.verdict == TOO_FEW else "not a significant difference"

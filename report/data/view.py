@@ -9,6 +9,7 @@ from report.data import counted
 from report.data.companions import EmulatorFile, HazardFile, WrongResults
 from report.data.records import COLD, HOT, Machine, Point, Reference, Run, SIDE_NAME
 from report.data.roofs import Roof, Roofs, holding, written
+from report.data.statistics import FASTER, judge, ratio
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,22 @@ def whole_machine(points: Sequence[Point]) -> list[Point]:
 def fastest(points: Sequence[Point]) -> Point | None:
     """The least time; meaningful among points of one size."""
     return min(points, key=lambda p: (p.summary.median, p.name), default=None)
+
+
+def leaders(points: Sequence[Point]) -> list[Point]:
+    """The fastest of points of one size by the report's tests, and after it those that these do not tell apart from it.
+
+    By the least median; where another took turns with that and is significantly faster turn by turn, by the largest such ratio.
+    """
+    best, tried = fastest(points), set()
+    while best is not None and best.name not in tried:
+        tried.add(best.name)
+        found = judge({i: ratio(p, best) for i, p in enumerate(points) if p is not best})
+        faster = [(r.value, i) for i, r in found.items() if r.verdict == FASTER]
+        if not faster:
+            return [best, *sorted((points[i] for i, r in found.items() if r.is_level), key=lambda p: (p.summary.median, p.name))]
+        best = points[max(faster)[1]]
+    return [best] if best is not None else []
 
 
 def best_variants(points: Sequence[Point]) -> list[Point]:

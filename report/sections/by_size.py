@@ -33,7 +33,7 @@ def finding(made: Ladder) -> str:
     """The fastest kernel, compared with the roof of the memory that holds the array and with the library."""
     best, part = made.fastest, made.part
     share = part.roofs.share(best.point, part.memory(best.point))
-    text = (f"With {numbers.grouped(best.point.n)} elements the fastest kernel on the {part.side.upper()} is {best.point.kernel.title} "
+    text = (f"With {numbers.grouped(best.point.n)} elements the fastest kernel on the {part.side.upper()} is {ladders.named(made)} "
             f"with {numbers.rate(best.point)}")
     text += f", {words.of_memory(share)}" if share else ""
     text += "".join(f"; it is {words.speed(r, name)}" for name, r in best.peers.items())

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from report.data.records import GBYTES, GFLOPS, Metric
 from report.data.roofs import Roof
 from report.data.view import order
-from report.experiment import COLD, HOT, Column, Figure, Part, Point, Section, Table, View, numbers, words
+from report.experiment import COLD, HOT, Column, Figure, Part, Point, Section, Table, View, leaders, numbers, words
 from report.sections import ladders
 
 MOST = 6
@@ -41,7 +41,7 @@ def _finding(part: Part) -> str:
         return ""
     size = max(points, key=lambda p: (p.n or 0, p.name)).size_key
     here = [p for p in points if p.size_key == size]
-    best = min(here, key=lambda p: (p.summary.median, p.name))
+    best, *level = leaders(here)
     varied = _varied(points)
     how = words.joined([_of_axis(best, axis) for axis in varied])
     failed = {p.kernel.name for p in part.points if p.failed and p.size_key == size}
@@ -49,7 +49,7 @@ def _finding(part: Part) -> str:
     shares = [words.of_memory(share) if roof.is_bandwidth else words.of_roof(share, f"{roof.label} ({_rate(roof)})")
               for roof in _judging(part, best) if (share := part.roofs.share(best, roof))]
     return (f"At {best.size_text} the fastest of {words.counted(len({p.kernel.name for p in here}), 'kernel')} on the "
-            f"{part.side.upper()} is {best.title}{f' ({how})' if how else ''} with {numbers.rate(best)}"
+            f"{part.side.upper()} is {words.fastest(best.title, [p.title for p in level])}{f' ({how})' if how else ''} with {numbers.rate(best)}"
             f"{f', {words.joined(shares)}' if shares else ''}{lost}.")
 
 

@@ -43,11 +43,16 @@ def at(ladder: Ladder) -> str:
 def finding(ladder: Ladder) -> str:
     """The fastest rung beside roof and peers, the largest gain, and what limits the lowest and the highest rung."""
     best, own = ladder.fastest, ladder.own
-    text = f"{at(ladder)} in {words.type_name(ladder.type)} the fastest rung is {best.point.kernel.title} with {numbers.rate(best.point)}"
+    text = f"{at(ladder)} in {words.type_name(ladder.type)} the fastest rung is {named(ladder)} with {numbers.rate(best.point)}"
     text += f", {words.of_peak(best.share)}" if best.share else ""
     text += words.power(ladder.part, best.point)
     ratios = [words.speed(r, name) for name, r in best.peers.items()]
     return (text + (f"; it is {words.joined(ratios)}." if ratios else ".") + _largest_gain(own) + _turning_point(own)).strip()
+
+
+def named(ladder: Ladder, is_inside: bool = False) -> str:
+    """The fastest rung with those that the tests do not tell apart from it."""
+    return words.fastest(ladder.fastest.point.kernel.title, [r.point.kernel.title for r in ladder.level], is_inside)
 
 
 def _largest_gain(own: Sequence) -> str:
@@ -70,7 +75,7 @@ def climb(ladder: Ladder, who: str) -> str:
     """For the first page: from where to where, and the best peer. `who`: 'the GPU’s kernels'."""
     best, lowest, peer = ladder.fastest, ladder.own[0].point, ladder.best_peer
     text = (f"{at(ladder)} {who} climb from {numbers.rate(lowest)} ({lowest.kernel.title}) to {numbers.rate(best.point)} "
-            f"({best.point.kernel.title})")
+            f"({named(ladder, is_inside=True)})")
     text += f", {words.of_peak(best.share)}" if best.share else ""
     over = best.peers.get(peer.point.kernel.title) if peer else None
     if not over:
@@ -88,13 +93,8 @@ def missing(ladder: Ladder) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for p in ladder.missing:
         reasons.setdefault(p.skipped or p.failed or "measured at other sizes", []).append(p.kernel.title)
-    texts = [f"{_several(titles)} ({reason})" for reason, titles in reasons.items()]
+    texts = [f"{words.several(titles)} ({reason})" for reason, titles in reasons.items()]
     return [f"Not on the ladder at {ladder.size_text}: {'; '.join(texts)}."]
-
-
-def _several(titles: Sequence[str]) -> str:
-    """Joined by semicolons where a title has a comma of its own."""
-    return "; ".join(titles) if any("," in title for title in titles) else words.joined(titles)
 
 
 # Rows
@@ -273,7 +273,7 @@ def table(stem: str, ladder: Ladder) -> Table:
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
     notes = {"gain": "Gain: over the previous rung.",
              "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM"
-                                     f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES}; not given where the L2 holds the operands)'}.",
+                                     f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES})'}.",
              "occupancy": "Occ.: theoretical occupancy.",
              "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
                      "Compute’s terms.",

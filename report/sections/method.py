@@ -50,8 +50,8 @@ def method(study: Study) -> list[dict]:
             "turn, the mean over all comparisons, leaves. The ratio given "
             "is the median quotient of such codes, so that it need not be the quotient of the two rates next to it, and the ratio of the "
             "medians of others. An interval of the ratio of two runs is wider on both sides by what runs of the machine differ by: "
-            f"{100 * BETWEEN_RUNS:g}\u00a0% where nothing was measured repeatedly. Codes that these tests do not tell apart from the "
-            "fastest are named with it. Other differences are called not "
+            f"{100 * BETWEEN_RUNS:g}\u00a0% where nothing was measured repeatedly. Where an experiment names its fastest code, "
+            "it also names those that these tests do not tell apart from it. Other differences are called not "
             "significant, whatever their size; "
             "where so many samples could not have shown any difference among so many comparisons, the text says that "
             f"they are too few.{_coverage(study.twins)}"),

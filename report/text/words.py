@@ -28,6 +28,22 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     return joined(names) if len(names) <= most else f"{', '.join(names[:most - 1])} and {len(names) - most + 1} more"
 
 
+def several(names: Sequence[str], most: int | None = None) -> str:
+    """Joined by semicolons where a name has a comma of its own; `most`: as in `listed`."""
+    if not any("," in name for name in names):
+        return joined(names) if most is None else listed(names, most)
+    rest = len(names) - (most or len(names))
+    return "; ".join([*names[:len(names) if rest <= 0 else most - 1], *([f"and {rest + 1} more"] if rest > 0 else [])])
+
+
+def fastest(name: str, level: Iterable[str], is_inside: bool = False) -> str:
+    """'stream-K (not significantly faster than top)' of the fastest and the names that the tests do not tell apart from it; of another
+    variant of the same name nothing. `is_inside`: within brackets, 'stream-K, not significantly faster than top'."""
+    others = [other for other in dict.fromkeys(level) if other != name]
+    doubt = f"not significantly faster than {several(others, 4)}"
+    return name if not others else f"{name}, {doubt}" if is_inside else f"{name} ({doubt})"
+
+
 def counted(number: int, noun: str) -> str:
     """'1 kernel', '3 kernels'."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

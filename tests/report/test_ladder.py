@@ -9,7 +9,8 @@ from report.data.collect import collect
 from report.data.ladder import build
 from report.data.limits import use
 from report.data.statistics import FASTER, SAME, SLOWER
-from report.data.view import best_variants, whole_machine
+from report.data.view import best_variants, leaders, whole_machine
+from report.sections import ladders
 from report.text import words
 
 
@@ -219,3 +220,31 @@ def test_an_l1_that_serves_little_but_shared_memory_is_called_so(tmp_path):
     assert Use({"L1": 0.9, "shared memory": 0.87}, {}).nearest == ("shared memory", 0.87)
     assert Use({"L1": 0.7, "shared memory": 0.5}, {}).nearest == ("L1", 0.7)
     assert Use({"L1": 0.82, "shared memory": 0.79}, {}).nearest == ("L1", 0.82)
+
+
+def close(folder, times):
+    """Kernels in turns, each with its seconds of all turns; at the ladder's own size."""
+    run = Run("matmul_ladder")
+    for i, (name, own) in enumerate(times.items()):
+        run.kernel(f"gpu/matmul/{name}", order=i)
+        run.rate(f"gpu/matmul/{name}", 1, times=own, interleaved_with=len(times) - 1)
+    return built(folder, run)
+
+
+def test_a_fastest_rung_that_no_test_tells_apart_is_named_with_its_likes(tmp_path):
+    """Medians differ, turns do not agree on which is faster: an ordering by medians alone would be one of noise."""
+    wave = [1e-3 * (1 + 0.01 * (i % 2)) for i in range(24)]
+    made = close(tmp_path, {"naive": [2e-3 + 1e-6 * i for i in range(24)], "stream": [x * (0.998 if i % 3 else 1.002) for i, x in enumerate(wave)], "top": wave})
+    assert made.fastest.point.kernel.title == "stream" and [r.point.kernel.title for r in made.level] == ["top"]
+    assert "the fastest rung is stream (not significantly faster than top) with" in ladders.finding(made)
+    assert "(stream, not significantly faster than top)" in ladders.climb(made, "kernels")
+    assert [p.kernel.title for p in leaders([r.point for r in made.rungs])] == ["stream", "top"]
+
+
+def test_the_fastest_is_by_the_turns_where_these_decide(tmp_path):
+    """The one that was also sampled later, on a quieter machine, has the lower median, but was slower in every turn that both had."""
+    noise = [1 + 1e-4 * (i * 7 % 11) for i in range(30)]
+    made = close(tmp_path, {"late": [1e-3 * x for x in noise[:14]] + [0.9e-3 * x for x in noise[14:]], "top": [0.97e-3 * x for x in noise[:14]]})
+    late, top = (r.point for r in made.rungs)
+    assert late.summary.median < top.summary.median and made.fastest.point is top and made.level == []
+    assert [p.kernel.title for p in leaders([late, top])] == ["top"] and "the fastest rung is top with" in ladders.finding(made)

@@ -58,6 +58,14 @@ def test_lists_in_words():
     assert words.counted(1, "kernel") == "1 kernel" and words.counted(3, "kernel") == "3 kernels"
 
 
+def test_the_fastest_is_named_with_those_that_tests_do_not_tell_apart():
+    assert words.fastest("top", []) == words.fastest("top", ["top"]) == "top"
+    assert words.fastest("stream-K", ["top", "persistent"]) == "stream-K (not significantly faster than top and persistent)"
+    assert words.fastest("split tail", ["top"], is_inside=True) == "split tail, not significantly faster than top"
+    assert words.fastest("wgmma, top", ["wgmma", "wgmma, clusters"]) == "wgmma, top (not significantly faster than wgmma; wgmma, clusters)"
+    assert words.several(["a, b", *"cdef"], 4) == "a, b; c; d; and 2 more" and words.several(list("abcde"), 4) == "a, b, c and 2 more"
+
+
 def test_a_speed_with_its_interval_and_its_doubt():
     assert words.speed(Ratio(1.17, 1.16, 1.18, True, 0.001, 1e-4, FASTER), "X") == (
         f"1.17× as fast as X (95{NB}% interval [1.16,{NB}1.18])")
