@@ -105,7 +105,7 @@ def _sides(study: Study) -> list[dict]:
         "above 1 at a smaller size, whose interval has 1 in it, does not count. A kernel that was left out at a size, but measured at a "
         "smaller and at a larger one, counts there with its time on the line between these. A run times the copies of operands there and "
         "back three times and keeps the median. Its interval is by what runs of the machine differ by that copied the same operands: "
-        f"the {NEAREST} copies with most similar numbers of bytes that several runs timed tell by how much one of them may differ, with "
+        f"of the copies that several runs timed, the {NEAREST} of most similar size show by how much one of them may differ, with "
         f"95\u00a0%; {100 * BETWEEN_RUNS:g}\u00a0% where too few were timed repeatedly. With copies, the ends of both intervals are added.")]
 
 
