@@ -40,8 +40,10 @@ __global__ void __launch_bounds__(32 * kWarps) few_rows(General g, int depth, me
     }
     __syncwarp();  // the part before has been used
 #pragma unroll
-    for (int at = lane; at < Rows * kDepth; at += 32)
-      part[at] = at % kDepth < rows ? element_at(g.a, at / kDepth, first + at % kDepth) : reg<float>(0);
+    for (int i = 0; i < (Rows * kDepth + 31) / 32; ++i) {
+      const int at = lane + 32 * i, row = at / kDepth, d = at % kDepth;
+      if (at < Rows * kDepth) part[at] = d < rows ? element_at(g.a, row, first + d) : reg<float>(0);
+    }
     __syncwarp();  // all of the part is there
 #pragma unroll
     for (int d = 0; d < kDepth; d += 4)

@@ -11,7 +11,7 @@
 namespace rung {
 namespace {
 
-using Tiles = Choices<64, 128>;
+using Tiles = Choices<64, 32, 128>;
 
 constexpr int kSector = 8;  // elements
 constexpr int kCols = 64;   // of A, rows of B: of a block
