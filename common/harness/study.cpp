@@ -416,9 +416,10 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
   }
 }
 
-/// Points measured once more, in turns, or one by one where they were lost together; empty if that was interrupted.
-std::vector<MeasuredPoint> measured_in_turns(const Group& group, PointRunner& runner, const Surroundings& surroundings,
-                                             const StudyOptions& options) {
+/// Points measured once more, interleaved, or one by one if their process was lost with all of them; empty if
+/// interrupted.
+std::vector<MeasuredPoint> measured_interleaved(const Group& group, PointRunner& runner,
+                                                const Surroundings& surroundings, const StudyOptions& options) {
   std::vector<MeasuredPoint> measured;
   for (const Group& turn : without_lost_groups({group}, options.supervision)) {
     const Watched watched(turn, options);
@@ -430,9 +431,9 @@ std::vector<MeasuredPoint> measured_in_turns(const Group& group, PointRunner& ru
   return measured;
 }
 
-/// The points that are faster than what bounds them, also when both are measured in turns, and why each is refused. In
-/// turns, since what a machine has for one process changes: the memory that other machines share may be half as fast in
-/// the next minute, for the roof alone.
+/// The points that are faster than their roofs, also when point and roofs are measured again, interleaved, and why each
+/// is refused. Interleaved, because the host of a virtual machine may give it half of the memory's bandwidth a minute
+/// later: the roof alone would be measured too low.
 std::map<std::string, std::string> refused_by_roofs(const std::vector<const Point*>& points, PointRunner& runner,
                                                     const Journal& journal, const Surroundings& surroundings,
                                                     const StudyOptions& options) {
@@ -442,17 +443,19 @@ std::map<std::string, std::string> refused_by_roofs(const std::vector<const Poin
     Group group = one.roofs;
     group.push_back(one.point);
     std::erase_if(group, [&](const Point* point) { return options.supervision.lost.contains(point->name()); });
-    say("{} is {:.3g} times as fast as its roof: measuring them in turns\n", one.point->name(), one.rate / one.roof);
+    say("{} is {:.3g} times as fast as its roof: measuring both again, interleaved\n", one.point->name(),
+        one.rate / one.roof);
     bool is_above = true;
     for (int round = 1; is_above && round <= 2; ++round) {
-      const std::vector<MeasuredPoint> again = measured_in_turns(group, runner, surroundings, options);
+      const std::vector<MeasuredPoint> again = measured_interleaved(group, runner, surroundings, options);
       if (again.empty()) return {};
       is_above = again.size() < group.size() || !points_above_roofs(again, cached).empty();
     }
     if (!is_above) continue;
-    refused[one.point->name()] =
-        fmt::format("refused: {:.4g} {} is {:.3g} times its roof, {:.4g}, and they were measured in turns as well",
-                    one.rate, one.by_memory ? "GB/s" : "GFLOP/s", one.rate / one.roof, one.roof);
+    refused[one.point->name()] = fmt::format(
+        "refused: {:.4g} {} is {:.3g} times its roof, {:.4g}, and it stayed above when both were measured again, "
+        "interleaved",
+        one.rate, one.by_memory ? "GB/s" : "GFLOP/s", one.rate / one.roof, one.roof);
     say("FAILED {}: {}\n", one.point->name(), refused[one.point->name()]);
   }
   return refused;

@@ -37,7 +37,7 @@ inline std::vector<Operand> scratch_for(const DepthParts& parts, const Params& p
   return {Operand{.name = "sums of parts", .elements = elements, .role = Role::scratch}};
 }
 
-/// The bytes that parts cost beside those of the product: `moved` becomes that of both launches.
+/// The traffic of both launches, if `moved` is what the product alone moves.
 inline Traffic with_parts(Traffic moved, const DepthParts& parts, const Params& p) {
   if (parts.count == 1) return moved;
   const auto [m, n, k] = matmul_shape(p);

@@ -1,9 +1,9 @@
-/// For C of at most 16 columns: the time is that of reading A once. A warp has a few rows of A and goes along them, 256
-/// elements of each at a time, a lane every 32nd; while it uses them, the next ones are on their way. The rows of B
-/// that belong to them lie in shared memory by columns, and each element read there is used for all rows of the warp.
-/// The lanes' sums are added by shuffles: at each step a lane gives half of its sums away and adds the other half of
-/// its partner's. Where C has few rows, several blocks share the depth. Rows may begin anywhere. Floor: the bytes of A
-/// over the rate of reading from memory.
+/// For a C of at most 16 columns. Reading A from memory takes the time. A warp computes two or four rows of C: it reads
+/// these rows of A in steps of 256 elements, eight for each lane, and loads the next step while it multiplies this one.
+/// The matching rows of B are in shared memory, stored by columns; each element read from there is used for all rows of
+/// the warp. At the end the lanes' sums are added by shuffles: at each step a lane passes half of its sums on and adds
+/// the other half of its partner's. If C has few rows, several blocks divide the depth. Rows may start at any address.
+/// Floor: the bytes of A divided by the bandwidth of reading from memory.
 #include "gpu/matmul/depth_parts.hpp"
 
 namespace rung {

@@ -1,9 +1,10 @@
-/// For C of at most 16 rows: each element of B is used for so few multiply-adds that the time is that of reading B
-/// once. A tile of 64 or 128 rows would be mostly empty. Here a block has 32 columns of C and its 32 warps share the
-/// depth: a warp reads 32 rows of B, 128 bytes of each, before it uses any, so that a multiprocessor has 128 KiB in
-/// flight; the elements of A that belong to them lie in shared memory, where a warp reads four at a time, the same for
-/// all lanes. The warps' sums are added at the end, always in the same order. Rows may begin anywhere. Floor: the bytes
-/// of B over the rate of reading from memory.
+/// For a C of at most 16 rows. Each element of B is used in at most 16 multiply-adds, so reading B from memory takes
+/// the time, and a tile of 64 or 128 rows would be mostly padding. A block computes 32 columns of C, a lane each. Its
+/// 32 warps divide the depth: a warp first loads 16 or 32 rows of B, 128 bytes of each, so that 64 or 128 KiB are in
+/// flight on a multiprocessor, and then multiplies them by the matching elements of A. These are in shared memory; a
+/// warp reads four of them in one access, the same four for all lanes. At the end the warps' sums are added in a fixed
+/// order. If C has few columns, several blocks divide the depth. Rows may start at any address. Floor: the bytes of B
+/// divided by the bandwidth of reading from memory.
 #include "gpu/matmul/depth_parts.hpp"
 
 namespace rung {

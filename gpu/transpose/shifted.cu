@@ -1,9 +1,9 @@
-/// For matrices whose rows begin anywhere. Where the rows of B are no multiple of a sector (32 bytes), tiles with
-/// straight edges write parts of sectors at both ends of each of their rows, which the memory has to put together. Here
-/// each row of B has edges of its own, shifted to the sector before: a block holds up to seven more rows of A than it
-/// writes columns of B, and takes from them what each row of B needs for whole sectors. Only the ends of B's rows are
-/// left, where a sector belongs to two rows. A is read along its rows with four bytes a lane, wherever they begin; what
-/// neighbouring blocks read twice comes from the L2. Floor: 8 bytes an element over the rate of a copy.
+/// For matrices whose rows start at any address. If the length of B's rows is not a multiple of a sector (32 bytes),
+/// the rows of a square tile start and end inside sectors, and two blocks write parts of one sector, which memory has
+/// to merge. Here each row of a tile of B is shifted to the start of its first sector, so that a block writes whole
+/// sectors. For that a block loads up to eight more rows of A than it writes columns of B. Only the sectors that two
+/// rows of B share are still written in parts. A is read along its rows, four bytes per lane; rows that two blocks read
+/// come from the L2 the second time. Floor: 8 bytes per element divided by the bandwidth of a copy.
 #include <algorithm>
 
 #include "gpu/transpose/strips.hpp"
