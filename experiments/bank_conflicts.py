@@ -58,7 +58,7 @@ def _rows(timed: dict[tuple, Point], counted: dict[tuple, float]) -> list[dict]:
 def _row(key: tuple, p: Point | None, wavefronts: float | None, found) -> dict:
     low, high = (p.interval if p else None) or (None, None)
     return {"width": key[0], "padding": key[1], "stride": key[2], "value": p and p.value, "low": low, "high": high,
-            "unit": p and p.metric.unit, "wavefronts_per_request": wavefronts, "predicted": None,
+            **(p.sampled if p else {}), "unit": p and p.metric.unit, "wavefronts_per_request": wavefronts, "predicted": None,
             "over_stride_1": found and found.value, "p": found and found.p, "verdict": found and found.verdict}
 
 

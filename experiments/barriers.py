@@ -142,7 +142,7 @@ def _round_row(view: View, p: Point, ratios: dict) -> dict:
     rounds = p.sizes["rounds"]
     row = {"kernel": p.kernel.name, "title": p.kernel.title, "fence": FENCES.get(_fence(p), _fence(p)), "n": _n(p),
            "block": p.tunables["block"], "rounds": rounds, "round_seconds": _round(p), "low": low and low / rounds,
-           "high": high and high / rounds}
+           "high": high and high / rounds, **p.sampled}
     for kind in ("base", "fence", "block"):
         if r := ratios.get((kind, p.name)):
             row |= {f"over_{kind}": r.value, f"over_{kind}_p": r.p, f"over_{kind}_verdict": r.verdict}

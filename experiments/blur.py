@@ -128,7 +128,7 @@ def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
     bound, roof = _bound(part, p), part.memory(p)
     return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "radius": p.sizes["radius"],
-            "gpixels_per_s": p.value, "low": low, "high": high, "bound": bound, "roof_label": roof and roof.label, "of_bound": p.value / bound if bound else None,
+            "gpixels_per_s": p.value, "low": low, "high": high, **p.sampled, "bound": bound, "roof_label": roof and roof.label, "of_bound": p.value / bound if bound else None,
             "max_error": p.judged.get("max_error"), "threads": p.threads, "joules": p.joules, "run": part.run.path.name}
 
 

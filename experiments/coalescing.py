@@ -244,7 +244,7 @@ def _row(part: Part | None, access: Access, p: Point | None, counts: dict, cache
             "width": access.width, "stride": access.stride, "offset": access.offset, "block": access.block, "data": access.data,
             "sectors_per_load_request": count and count.sectors, "moved_per_useful_byte": count and count.moved,
             "gbytes_per_s": p and p.value, "low": low, "high": high,
-            "predicted": _predicted(part, access, counts, cached) if p else None, "seconds": p and p.summary.median}
+            **(p.sampled if p else {}), "predicted": _predicted(part, access, counts, cached) if p else None, "seconds": p and p.summary.median}
 
 
 def _provenance(part: Part | None, points: Iterable[Point], counts: dict, view: View) -> str:

@@ -159,7 +159,7 @@ def _only_counted(view: View, counted: dict) -> str:
 
 def _row(p: Point) -> dict:
     low, high = p.interval or (None, None)
-    return {"kernel": p.kernel.name, **p.sizes, "value": p.value, "low": low, "high": high, "unit": p.metric.unit,
+    return {"kernel": p.kernel.name, **p.sizes, "value": p.value, "low": low, "high": high, **p.sampled, "unit": p.metric.unit,
             "seconds_a_read": _time(p) if "rounds" in p.sizes else None}
 
 
@@ -236,7 +236,7 @@ def _solver_table(view: View, solvers: list[Point], ratios: dict[str, Ratio]) ->
     rows = []
     for p in sorted(solvers, key=lambda p: (str(p.sizes["method"]), p.kernel.order)):
         found = ratios.get(p.name)
-        rows.append({"method": str(p.sizes["method"]).replace("_", "-"), "title": p.kernel.title, "kernel": p.kernel.name, "value": p.value,
+        rows.append({"method": str(p.sizes["method"]).replace("_", "-"), "title": p.kernel.title, "kernel": p.kernel.name, **p.sampled, "value": p.value,
                      "unit": p.metric.unit, "registers": p.counters.get("registers_per_thread"), "over_base": found and found.value, "p": found and found.p,
                      "verdict": found.verdict if found else ""})
     if not rows:

@@ -119,7 +119,7 @@ def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> list[
     if not any(len(s.points) > 2 for s in scaling):
         return []
     shown, peaks = _shown(ladder, scaling), _peaks(ladder)
-    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "threads": p.threads,
+    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "threads": p.threads, **p.sampled,
              "value": p.value, "unit": p.metric.unit, "speedup": r.value, "speedup low": r.low, "speedup high": r.high,
              "efficiency": r.value / p.threads} for s in scaling for p, r in zip(s.points, s.speedups)]
 

@@ -235,7 +235,7 @@ def _row(p: Point, key: str, ratios: dict[str, Ratio]) -> dict:
     return {"side": p.kernel.side, "kernel": p.kernel.name, "title": _label(p), "n": p.n, key: _size(p, key), "seconds": s.median,
             "seconds_each": _each(p), "low": s.low / p.n if s.has_interval else None, "high": s.high / p.n if s.has_interval else None,
             "ratio": r.value if r else None, "verdict": r.verdict if r else None, "registers": p.counters.get("registers_per_thread"),
-            "local_bytes": p.counters.get("local_bytes_per_thread")}
+            "local_bytes": p.counters.get("local_bytes_per_thread"), **p.sampled}
 
 
 def _lines(view: View, name: str, key: str, by_side: dict[str, list[Point]], label: str, caption: str) -> list[Figure]:

@@ -166,7 +166,7 @@ def _textbook(view: View, function: dict[str, list[Point]]) -> list[str]:
 def _row(p: Point) -> dict:
     low, high = p.interval or (None, None)
     return {"kernel": p.kernel.name, **p.sizes, "data": p.data, "threads": p.threads, "value": p.value, "low": low, "high": high,
-            "unit": p.metric.unit}
+            **p.sampled, "unit": p.metric.unit}
 
 
 def _places(view: View, branches: dict, counted: dict) -> list[Figure]:

@@ -104,7 +104,7 @@ def _row(view: View, p: Point) -> dict:
     low, high = p.interval or (None, None)
     share = _share(view, p) if p.kernel.side == "gpu" else None
     return {"kernel": p.kernel.name, "title": p.title, "n": p.n, "threads": p.counters.get("threads_per_block"), "blocks": p.counters.get("blocks"),
-            "seconds": p.summary.median, "gflops": p.gflops, "low": low, "high": high, "share_of_gpu": share,
+            "seconds": p.summary.median, "gflops": p.gflops, "low": low, "high": high, **p.sampled, "share_of_gpu": share,
             "share_of_one_multiprocessor": share * _processors(view) if share and _processors(view) else None,
             "registers": p.counters.get("registers_per_thread")}
 

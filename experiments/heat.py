@@ -160,7 +160,7 @@ def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
     bound = _bound(part, p)
     return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": _size(p), "gcells_per_s": p.value, "low": low,
-            "high": high, "bound_of_one_step": bound, "of_bound": p.value / bound if bound else None, "threads": p.threads,
+            "high": high, **p.sampled, "bound_of_one_step": bound, "of_bound": p.value / bound if bound else None, "threads": p.threads,
             "joules": p.joules, "run": part.run.path.name}
 
 

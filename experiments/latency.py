@@ -272,7 +272,7 @@ def _latency_row(part: Part, p: Point) -> dict:
     steps = p.sizes["steps"]
     return {"side": _side(part), "title": _place(part, p.kernel.title), "kernel": p.kernel.name, "bytes": p.sizes["bytes"], "stride": p.sizes["stride"],
             "data": p.data, "seconds": _seconds(p), "low": s.low / steps if s.has_interval else None,
-            "high": s.high / steps if s.has_interval else None, "cycles": _cycles(part, p)}
+            "high": s.high / steps if s.has_interval else None, **p.sampled, "cycles": _cycles(part, p)}
 
 
 def _place(part: Part, title: str) -> str:

@@ -140,7 +140,7 @@ def _row(part: Part | None, p: Point, counted: dict) -> dict:
     return {"kernel": p.kernel.name, "title": p.title, "keys": _keys(p), "n": p.sizes["n"], "registers_per_thread": c.get(USED),
             "local_bytes_per_thread": c.get(LOCAL), "shared_bytes_per_block": c.get("shared_bytes_per_block"),
             "occupancy_theoretical": c.get("occupancy_theoretical"), "accesses_per_key": seen and (_accesses(seen) or None),
-            "wavefronts_per_access": seen and _wavefronts(seen), "value": p.value, "low": low, "high": high, "unit": p.metric.unit,
+            "wavefronts_per_access": seen and _wavefronts(seen), "value": p.value, "low": low, "high": high, **p.sampled, "unit": p.metric.unit,
             "run": part.run.path.name if part else None}
 
 

@@ -204,7 +204,7 @@ def _row(s: Spot) -> dict:
     low, high = s.speed.interval or (None, None)
     judged = s.error.judged
     return {"side": s.part.side, "function": s.function, "implementation": s.name, "results_per_s": s.speed.value, "low": low,
-            "high": high, "max_ulp": s.ulps, "max_ulp_at": judged.get("max_ulp_at"), "max_abs_error": judged.get("max_abs_error"),
+            "high": high, **s.speed.sampled, "max_ulp": s.ulps, "max_ulp_at": judged.get("max_ulp_at"), "max_abs_error": judged.get("max_abs_error"),
             "max_ulp_everywhere": judged.get("max_ulp_everywhere"), "max_ulp_everywhere_at": judged.get("max_ulp_everywhere_at"),
             "share_bounded": judged.get("share_bounded"), "share_not_rounded": judged.get("share_not_rounded"),
             "special_mismatches": judged.get("special_mismatches"), "share_one_nan": s.one_nan, "arguments": s.error.sizes["n"],

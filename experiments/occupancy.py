@@ -101,7 +101,7 @@ def _row(part: Part, p: Point) -> dict:
             "shared_bytes_added": c.get(SWEPT, 0), "threads_per_block": c.get("threads_per_block"),
             "registers_per_thread": c.get("registers_per_thread"), "occupancy_theoretical": c[OCCUPANCY],
             "occupancy_achieved": _achieved(part, p), "limiter": p.labels.get("occupancy_limiter"),
-            "value": p.value, "low": low, "high": high, "unit": p.metric.unit, "run": part.run.path.name}
+            "value": p.value, "low": low, "high": high, **p.sampled, "unit": p.metric.unit, "run": part.run.path.name}
 
 
 def _dots(points: list[Point], x) -> list:

@@ -262,7 +262,7 @@ def _row(part: Part, p: Point) -> dict:
     return {"kernel": p.kernel.name, "title": p.title, "mode": p.mode, "blocks": p.sizes.get("blocks"), "block": p.sizes.get("block"),
             "each": p.sizes.get("each"), "cpu_threads": p.threads if part.side == "cpu" else None,
             "shared_bytes_added": p.counters.get(SWEPT, 0), "blocks_per_sm": p.counters.get("blocks_per_sm"),
-            "value": p.value, "low": low, "high": high, "unit": p.metric.unit, "share": None if p.kernel.is_ceiling else told(_share(part, p))}
+            "value": p.value, "low": low, "high": high, **p.sampled, "unit": p.metric.unit, "share": None if p.kernel.is_ceiling else told(_share(part, p))}
 
 
 def _percent_dot(part: Part, p: Point, x: float, top: float | None = None):

@@ -101,7 +101,7 @@ def _row(part: Part, p: Point) -> dict:
     return {"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "cap": p.tunables.get(CAP), "registers_per_thread": c[USED],
             "local_bytes_per_thread": c[SPILLED], "blocks_per_sm": c.get(BLOCKS), "threads_per_block": c.get(THREADS),
             "occupancy_theoretical": c[OCCUPANCY], "occupancy_achieved": part.counters_of(p).get("occupancy_achieved"),
-            "limiter": p.labels.get("occupancy_limiter"), "value": p.value, "low": low, "high": high, "unit": p.metric.unit,
+            "limiter": p.labels.get("occupancy_limiter"), "value": p.value, "low": low, "high": high, **p.sampled, "unit": p.metric.unit,
             "run": part.run.path.name}
 
 

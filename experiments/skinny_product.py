@@ -128,7 +128,7 @@ def _row(part: Part, p: Point) -> dict:
     scale = p.gbytes / p.value if p.value else 1
     return {"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "m": p.sizes.get("m"), "n": p.sizes.get("n"),
             "k": p.sizes.get("k"), "seconds": p.summary.median, "gbytes_per_s": p.gbytes, "low": low and low * scale,
-            "high": high and high * scale, "gib_per_s": _binary(p), "gflops": p.gflops,
+            "high": high and high * scale, **p.sampled, "gib_per_s": _binary(p), "gflops": p.gflops,
             "requested": _requested(p), "dram_gbytes_per_s": _moved(part, p)}
 
 

@@ -70,7 +70,7 @@ def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> lis
             name = max(peers, key=lambda n: -peers[n].value, default=None)
             share = ladder.part.roofs.of_peak(p)
             rows.append({"type": ladder.type, "format": words.type_name(ladder.type), "size": p.size_text, "n": p.n,
-                         "kernel": p.kernel.name, "title": p.kernel.title, "value": p.value, "unit": numbers.unit(p),
+                         "kernel": p.kernel.name, "title": p.kernel.title, "value": p.value, **p.sampled, "unit": numbers.unit(p),
                          "share": words.share(share, digits_only=True), "share_of_peak": share and share.told,
                          "share_at_clock": share and told(share.at_clock), "sm_clock_mhz": p.counters.get("sm_clock_mhz"),
                          "power_w": mean_power(p),
@@ -222,7 +222,7 @@ def _error_figure(view: View, part: Part | None) -> list[Figure]:
         for dot in dots:
             marks.draw(ax, dot, sheet)
         marks.label(ax, dots, sheet)
-    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "value": p.value, "unit": numbers.unit(p),
+    rows = [{"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "value": p.value, **p.sampled, "unit": numbers.unit(p),
              "largest_error": _error(p), "of_inputs": INPUTS.get(p.kernel.type, 0.0), "is_on_front": p in front} for p in shown]
     caption = (f"The price of accuracy at {shown[0].size_text}: rates against the largest error of an element over |A||B|, on random "
                "inputs; for narrower types with the most that rounding two numbers to the type costs. The line joins the kernels that "
@@ -282,7 +282,7 @@ def _error_table(view: View, part: Part | None) -> list[Table]:
     over, errors = _over_library(points), _errors_by_data(part)
     if not points or all(p.kernel.is_library for p in points):
         return []
-    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "value": p.value, "unit": numbers.unit(p),
+    rows = [{"kernel": p.kernel.name, "title": p.title, "size": p.size_text, "value": p.value, **p.sampled, "unit": numbers.unit(p),
              **ladders.ratio_row("over", over.get(p.name)),
              **{column: e / UNIT for data, column in DATA.items() if (e := errors.get((p.kernel.name, p.size_key, data))) is not None}}
             for p in points]

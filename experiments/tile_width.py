@@ -121,7 +121,7 @@ def _row(part: Part, p: Point) -> dict:
     return {"kernel": p.kernel.name, "title": p.title, "tile": p.tunables[TILE], "size": p.size_text, "threads_per_block": c.get("threads_per_block"),
             "shared_bytes_per_block": c.get(SHARED), "registers_per_thread": c.get(REGISTERS), "blocks_per_sm": c.get("blocks_per_sm"),
             "occupancy_theoretical": c.get(OCCUPANCY), "limiter": p.labels.get("occupancy_limiter"), "op_per_byte": p.requested_intensity,
-            "value": p.value, "low": low, "high": high, "unit": p.metric.unit, "run": part.run.path.name}
+            "value": p.value, "low": low, "high": high, **p.sampled, "unit": p.metric.unit, "run": part.run.path.name}
 
 
 def _figure(view: View, timed: list[Point]) -> Figure:

@@ -255,7 +255,7 @@ def _power(bytes_: float) -> str:
 def _copy_row(p: Point) -> dict:
     low, high = p.interval or (None, None)
     return {"kernel": p.kernel.name, "title": p.kernel.title, "variant": p.variant, "direction": p.sizes["direction"],
-            "bytes": ELEMENT * p.n, "gbytes_per_s": p.value, "low": low, "high": high, "seconds": p.summary.median}
+            "bytes": ELEMENT * p.n, "gbytes_per_s": p.value, "low": low, "high": high, **p.sampled, "seconds": p.summary.median}
 
 
 def _copy_table(view: View, part: Part, copies: dict) -> Table:
@@ -293,7 +293,7 @@ def _chunk_figures(view: View, part: Part, points: list[Point]) -> list[Figure]:
     caption = (f"An array of {_size(points[0])} copied in, worked on and copied out in chunks, by their size and the number of streams"
                f"{'; grey: from the stages’ own times on one stream' if bounds else ''}. {words.provenance(part, points)}")
     rows = [{"streams": p.tunables[STREAMS], "chunk_bytes": ELEMENT * p.tunables[CHUNK], "n": p.n, "steps": p.sizes.get(STEPS),
-             "gbytes_per_s": p.value, "seconds": p.summary.median, **{f"{lane} seconds": s for lane, s in stages.items()}} for p in points]
+             "gbytes_per_s": p.value, "seconds": p.summary.median, **p.sampled, **{f"{lane} seconds": s for lane, s in stages.items()}} for p in points]
     figure = Figure(f"{view.name}_chunks", rows, draw, caption, "Line plot of the rate over the size of a chunk, by streams.", height=66, half=True)
     return [figure]
 
@@ -376,7 +376,7 @@ def _work_figure(view: View, works: dict) -> Figure:
     caption = (f"An array of {_size(points[0])} that begins and ends on the host, by the arithmetic for each of its bytes"
                f"{': the GPU’s time includes both copies' if gpu_part else ''}. {story}")
     rows = [{"side": p.kernel.side, "kernel": p.kernel.name, "variant": p.variant, "n": p.n, "steps": p.sizes[STEPS],
-             "flop_per_byte": _intensity(p), "gflops": p.gflops, "gbytes_per_s": p.value, "seconds": p.summary.median} for p in points]
+             "flop_per_byte": _intensity(p), "gflops": p.gflops, "gbytes_per_s": p.value, "seconds": p.summary.median, **p.sampled} for p in points]
     return Figure(f"{view.name}_work", rows, draw, caption, "Line plot of performance over operations per byte, GPU and CPU.", height=66, half=True)
 
 

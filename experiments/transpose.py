@@ -98,7 +98,7 @@ def _row(part: Part, p: Point, requests: list[dict]) -> dict:
     low, high = p.interval or (None, None)
     roof, counts = part.memory(p), _of(requests, p) if part.side == "gpu" else {}
     return {"side": part.side, "kernel": p.kernel.name, "title": p.title, "size": p.size_text, "gbytes_per_s": p.value, "low": low,
-            "high": high, "roof": roof and roof.value, "roof_label": roof and roof.label, "of_roof": roof and told(p.value / roof.value), "threads": p.threads,
+            "high": high, **p.sampled, "roof": roof and roof.value, "roof_label": roof and roof.label, "of_roof": roof and told(p.value / roof.value), "threads": p.threads,
             **{key: counts.get(key) for key, _ in COUNTED}, "run": part.run.path.name}
 
 

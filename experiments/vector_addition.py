@@ -103,7 +103,7 @@ def _best(variants: list[list[Point]]) -> list[Point]:
 def _row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
     return {"kernel": p.kernel.name, "title": p.title, "n": p.n, "bytes": p.counters.get("bytes_min"), "gbytes_per_s": p.value,
-            "low": low, "high": high, "seconds": p.summary.median, "threads": p.threads, "run": part.run.path.name}
+            "low": low, "high": high, **p.sampled, "seconds": p.summary.median, "threads": p.threads, "run": part.run.path.name}
 
 
 def _figure(view: View, part: Part) -> Figure:

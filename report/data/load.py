@@ -21,8 +21,12 @@ NOT_COUNTERS = {"repetitions", "repetition_index", "family_index", "per_family_i
                 "iterations", "real_time", "cpu_time", "interleaved_with", "interleave_group", "sizes", "tunables", "judged",
                 "timeline", "waited_seconds", "watched_seconds", "stolen_seconds", "involuntary_switches"}
 LEAST_ALONE = 0.001
-MEANS = ("sm_clock_mhz", "power_w", "others_processors", "gpu_others_share")
-"""Counters that each sample has a reading of: the mean is kept."""
+WATCHED = ("watched_seconds", "gpu_others_share")
+"""What a sample has where its recorder watched what other work did meanwhile."""
+OTHERS = ("others_processors", "gpu_others_share")
+"""Counters that each sample has a reading of: the mean over all samples is kept."""
+MEANS = ("sm_clock_mhz", "power_w")
+"""The mean over the samples that count."""
 MIDDLES = ("energy_j",)
 """And the median of these."""
 FRACTIONS = ("occupancy_theoretical", "occupancy_achieved")
@@ -179,23 +183,32 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     if not good:
         return Point(**base, failed="no usable sample")
     takes = _takes(good) if kernel.is_ceiling and mode != COUNT else [good]
-    medians = [median(map(_seconds, take)) for take in takes] if len(takes) > 1 else []
+    medians = [median(map(_seconds, _kept(take))) for take in takes] if len(takes) > 1 else []
     good = takes[medians.index(min(medians))] if medians else good
-    base |= dict(counters=_counters(good, name, path, flags), judged=_numbers(good[-1].get("judged")),
+    kept = _kept(good)
+    base |= dict(counters=_counters(good, kept, name, path, flags), judged=_numbers(good[-1].get("judged")),
                  labels={k: v for k, v in good[-1].items() if isinstance(v, str)})
     if mode == COUNT:
         return Point(**base)
     disturbed = sum(map(_is_disturbed, good))
-    is_disturbed = str(good[0].get("stop_reason")) == DISTURBED
-    turns = [(_turn(e, i), e) for i, e in enumerate(good) if is_disturbed or not _is_disturbed(e)] or list(enumerate(good))
-    times = tuple(_seconds(e) for _, e in turns)
+    counted = {id(e) for e in kept}
+    turns = tuple(_turn(e, i) for i, e in enumerate(good) if id(e) in counted)
+    times = tuple(map(_seconds, kept))
     summary = summarise(times)
-    if is_disturbed:
+    if disturbed and len(kept) == len(good):
         summary = replace(summary, low=min(_without_wait(e) for e in good), high=max(times))
     metric = _metric(kernel, problems, good[0])
     return Point(**base, metric=metric, amount=_amount(metric, good[0]), times=times, summary=summary, takes=tuple(medians),
-                 timeline=timeline.of(good), turns=tuple(turn for turn, _ in turns), batch=max(_count(e, "iterations") for e in good),
-                 disturbed=disturbed, waited=_waited(good))
+                 timeline=timeline.of(good), turns=turns, batch=max(_count(e, "iterations") for e in good), disturbed=disturbed,
+                 left_out=len(good) - len(kept), median_of_all=median(map(_seconds, good)), waited=_waited(good),
+                 is_watched=any(key in e for e in good for key in WATCHED))
+
+
+def _kept(entries: list[dict]) -> list[dict]:
+    """The samples that count: those that other work did not disturb; all of them where the point ended as disturbed, or where
+    there are no others."""
+    undisturbed = [e for e in entries if not _is_disturbed(e)]
+    return entries if str(entries[0].get("stop_reason")) == DISTURBED or not undisturbed else undisturbed
 
 
 def _is_disturbed(entry: dict) -> bool:
@@ -287,8 +300,9 @@ def _fault(entry: dict) -> str | None:
     return None
 
 
-def _counters(entries: list[dict], name: str, path: Path, flags: list[Flag]) -> dict[str, float]:
-    """Counters of the first sample; over the samples: worst error, mean clock and power, median energy, any throttling."""
+def _counters(entries: list[dict], kept: list[dict], name: str, path: Path, flags: list[Flag]) -> dict[str, float]:
+    """Counters of the first sample; over all samples: worst error, mean load by others, any throttling; over those that count
+    (`kept`): mean clock and power, median energy."""
     counters: dict[str, float] = {}
     for key, value in entries[0].items():
         if key in NOT_COUNTERS or isinstance(value, (bool, str)) or value is None:
@@ -303,10 +317,10 @@ def _counters(entries: list[dict], name: str, path: Path, flags: list[Flag]) -> 
     errors = [e["max_error_ratio"] for e in entries if is_number(e.get("max_error_ratio"))]
     if errors:
         counters["max_error_ratio"] = max(errors)
-    for key in (*MEANS, *MIDDLES):
-        values = sorted(e[key] for e in entries if is_number(e.get(key)))
+    for key in (*OTHERS, *MEANS, *MIDDLES):
+        values = sorted(e[key] for e in (entries if key in OTHERS else kept) if is_number(e.get(key)))
         if values:
-            counters[key] = sum(values) / len(values) if key in MEANS else float(values[len(values) // 2])
+            counters[key] = float(values[len(values) // 2]) if key in MIDDLES else sum(values) / len(values)
     counters["throttled"] = float(any(e.get("throttled") not in (None, 0, 0.0, False, "", "no", "none")
                                       for e in entries))
     return counters

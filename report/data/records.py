@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from report.data.statistics import BETWEEN_RUNS, Summary
+from report.data.statistics import BETWEEN_RUNS, FEWEST_FOR_INTERVAL, Summary
 from report.data.timeline import Span
 
 RECORDED_FOLDER = ("experiments", "recorded")
@@ -130,6 +130,12 @@ class Point:
     disturbed: int = 0
     """How many samples other work on the machine disturbed: they are left out of `times`, or, where there were too few
     others, all that there is (`is_disturbed`)."""
+    left_out: int = 0
+    """How many of them are left out of `times`."""
+    median_of_all: float | None = None
+    """The median time with those that are left out (seconds)."""
+    is_watched: bool = False
+    """Whether the recorder watched what other work did during the samples; else none could be marked."""
     waited: float = 0.0
     """The share of its time that its threads waited for a processor, over all samples."""
     between: float = BETWEEN_RUNS
@@ -139,8 +145,31 @@ class Point:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether it could not be had undisturbed: its median is no less than the time without the other work."""
-        return self.labels.get("stop_reason") == DISTURBED
+        """Whether it could not be measured undisturbed: its median is no less than the time without the other work."""
+        return self.labels.get("stop_reason") == DISTURBED or (self.disturbed > 0 and not self.left_out)
+
+    @property
+    def moved_by_all(self) -> float:
+        """By how much (relative) the median would be longer, or below 0 shorter, with the samples that are left out."""
+        return self.median_of_all / self.summary.median - 1 if self.left_out else 0.0
+
+    @property
+    def is_out_of_interval_with_all(self) -> bool:
+        """Whether the median would lie outside of the point's interval with the samples that are left out."""
+        return bool(self.left_out and self.summary.has_interval) and not self.summary.low <= self.median_of_all <= self.summary.high
+
+    @property
+    def is_decided_by_leaving_out(self) -> bool:
+        """Whether it matters more which samples count than how these scatter: fewer than half of all are left, fewer than give
+        an interval, or the interval excludes the median of all."""
+        few = len(self.times) < max(FEWEST_FOR_INTERVAL, self.left_out)
+        return bool(self.left_out) and (few or self.is_out_of_interval_with_all)
+
+    @property
+    def sampled(self) -> dict[str, float | None]:
+        """For a row: the samples that count, those left out, the median time of both (seconds)."""
+        return {"samples": len(self.times), "left_out": self.left_out, "median_seconds": self.summary.median,
+                "median_of_all_seconds": self.median_of_all or self.summary.median} if self.is_timed else {}
 
     @property
     def extremes(self) -> tuple[float, float]:
@@ -262,8 +291,9 @@ class Point:
 
     @property
     def settled(self) -> bool:
-        """Whether the harness's stop rule was met, so that the point may be drawn filled."""
-        return self.labels.get("stop_reason", "converged") in ("converged", "ratios converged")
+        """Whether the harness's stop rule was met, and not by which samples are left out, so that the point may be drawn filled."""
+        is_met = self.labels.get("stop_reason", "converged") in ("converged", "ratios converged")
+        return is_met and not self.is_disturbed and not self.is_decided_by_leaving_out
 
 
 def _plain(value: float | str) -> str:

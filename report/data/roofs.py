@@ -82,6 +82,10 @@ class Roof:
     readings: tuple[Reading, ...] = ()
     takes: tuple[float, ...] = ()
     """What its run measured, first and again, where points were above it; the highest is its value."""
+    left_out: int = 0
+    """Samples that other work disturbed."""
+    of_all: float | None = None
+    """The value with these."""
 
     @property
     def measured(self) -> bool:
@@ -319,7 +323,8 @@ def _roof(point: Point, run: Run) -> Roof:
                 point.threads if point.kernel.side == "cpu" else None, *ends,
                 point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
                 machine.label, clock_of(point), point.counters.get("power_w"),
-                (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),), tuple(map(point.value_at, point.takes)))
+                (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),), tuple(map(point.value_at, point.takes)),
+                left_out=point.left_out, of_all=point.value_at(point.median_of_all or s.median))
 
 
 def best(found: Iterable[Roof]) -> list[Roof]:

@@ -1,4 +1,4 @@
-"""Statistics of timing samples: no normality assumed, no sample dropped.
+"""Statistics of timing samples: no normality is assumed, and none is dropped for its value.
 
 Times are seconds, costs are operations or bytes. Sources: Hoefler & Belli (SC 2015), Le Boudec (2010).
 """

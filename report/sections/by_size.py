@@ -49,7 +49,7 @@ def finding(made: Ladder) -> str:
 def row(part: Part, p: Point) -> dict:
     low, high = p.interval or (None, None)
     return {"kernel": p.kernel.name, "title": p.title, "n": p.n, "gbytes_per_s": p.value, "low": low, "high": high,
-            "seconds": p.summary.median, "threads": p.threads, **ladders.state(p), "requested_bytes_per_element": requested(p)}
+            "seconds": p.summary.median, "threads": p.threads, **p.sampled, **ladders.state(p), "requested_bytes_per_element": requested(p)}
 
 
 def figure(view: View, made: Ladder, what: str) -> Figure:

@@ -9,7 +9,7 @@ from report.data.records import SIDE_NAME
 from report.data.roofs import APART, BEYOND, Roof
 from report.data.view import Part
 from report.experiment import numbers, words
-from report.sections import provenance
+from report.sections import provenance, samples
 
 NAMED = 4
 """So many roofs are named on the first page."""
@@ -17,7 +17,7 @@ NAMED = 4
 
 def warnings(study: Study) -> list[str]:
     """For the first page: what failed; of each machine the roofs that its runs disagree on, and those that more threads lower."""
-    made = [*failed(study), *disturbed(study)]
+    made = [*failed(study), *disturbed(study), *samples.warnings(study)]
     for part in _machines(study):
         several = [r for r in part.roofs.all if r.measured and len(r.readings) > 1]
         apart = [r for r in several if r.is_apart]
@@ -56,7 +56,7 @@ def failed(study: Study) -> list[str]:
 
 
 def disturbed(study: Study) -> list[str]:
-    """For the first page: points of a busy machine, and samples that were taken again for it."""
+    """For the first page: points that could not be measured undisturbed."""
     points = [p for p in provenance.of_runs(study) if p.is_timed]
     busy = sorted((p for p in points if p.is_disturbed), key=lambda p: (-p.waited, p.name))
     if not busy:

@@ -160,7 +160,7 @@ def _row(part: Part, p: Point) -> dict:
               for r in _judging(part, p) if (share := part.roofs.share(p, r))}
     return {"kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text, "mode": p.mode,
             "threads": p.threads if part.side == "cpu" else None, **shares, "metric": p.metric.key, "unit": p.metric.unit, "value": p.value, "low": low, "high": high,
-            "n": p.summary.n, "seconds": p.summary.median, **ladders.state(p), **{f"judged_{k}": v for k, v in p.judged.items()}}
+            "n": p.summary.n, "seconds": p.summary.median, **p.sampled, **ladders.state(p), **{f"judged_{k}": v for k, v in p.judged.items()}}
 
 
 def _table(view: View, part: Part) -> Table:

@@ -109,7 +109,7 @@ def _row(ladder: Ladder, r) -> dict:
     p, ends = r.point, r.point.interval or (None, None)
     return {"rung": r.number, "kernel": p.kernel.name, "title": p.title, "type": p.kernel.type, "size": p.size_text,
             "mode": p.mode, "threads": p.threads, "value": p.value, "low": ends[0], "high": ends[1], "unit": numbers.unit(p),
-            "n": p.summary.n, **ratio_row("gain", r.below),
+            "n": p.summary.n, **p.sampled, **ratio_row("gain", r.below),
             **{k: v for name, x in r.peers.items() for k, v in ratio_row(f"over {name}", x).items()},
             "share_of_peak": r.share and r.share.told, "share_at_clock": r.share and told(r.share.at_clock),
             **state(p), "roof_clock_mhz": r.share and r.share.roof.clock_mhz, "op_per_byte_requested": p.requested_intensity,

@@ -10,7 +10,7 @@ from report.data.records import SIDE_NAME
 from report.data.roofs import Roof
 from report.data.view import Part
 from report.experiment import Column, Table, numbers, words
-from report.sections import checks, repeats
+from report.sections import checks, repeats, samples
 from report.text import blocks
 
 
@@ -23,7 +23,7 @@ def section(study: Study) -> tuple[list[dict], list[Table]]:
     reasons = sorted({str(p.run.context["gpu_unavailable"]) for p in study.parts if p.run.context.get("gpu_unavailable")})
     if reasons:
         made.append(blocks.paragraph(f"No GPU was measured with the CPU’s runs ({'; '.join(reasons)})."))
-    return made, [table for table in (*(_roofs(study, side) for side in ("gpu", "cpu")), checks.table(study), *repeats.table(study)) if table]
+    return made, [table for table in (*(_roofs(study, side) for side in ("gpu", "cpu")), checks.table(study), *repeats.table(study), *samples.table(study)) if table]
 
 
 def _machines(study: Study) -> list[Part]:
@@ -61,7 +61,7 @@ def _row(roof: Roof, names: set[str]) -> dict:
             "lowest": roof.lowest if roof.measured else None, "runs_differ": roof.is_apart, "runs": len(roof.readings) or None, "clock_mhz": roof.clock_mhz,
             "power_w": roof.power_w,
             "low": roof.low, "high": roof.high, "minimum": roof.minimum, "maximum": roof.maximum,
-            "n": roof.n or None, "day": roof.day, "file": plain_name(roof.run), "run": roof.run,
+            "n": roof.n or None, "left_out": roof.left_out, "median_of_all": roof.of_all, "day": roof.day, "file": plain_name(roof.run), "run": roof.run,
             "is_bandwidth": roof.is_bandwidth, "unit": "GB/s" if roof.is_bandwidth else "GFLOP/s",
             "judges": words.joined(sorted(names))}
 

@@ -8,7 +8,7 @@ from report.data.limits import LIMITS, POWER_LIMITS
 from report.data.records import Run
 from report.data.roofs import APART, BEYOND
 from report.data.sides import NEAREST
-from report.data.statistics import BETWEEN_RUNS, FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART
+from report.data.statistics import BETWEEN_RUNS, FEWEST_FOR_INTERVAL, FEWEST_TURNS, GAP, GAP_APART, MOST_CORRELATED
 from report.experiment import numbers, words
 from report.sections import doubts, repeats
 from report.sections.provenance import load_of
@@ -27,19 +27,30 @@ def method(study: Study) -> list[dict]:
             "on integers, by a componentwise rounding bound on random reals (Higham, 2002), over outputs poisoned with "
             "NaN and between guard bands. A kernel that fails has no rate."),
         blocks.paragraph(
-            "Timing. One repetition is one sample and every sample is kept; warm-up, allocation and transfers are "
+            "Timing. One repetition is one sample, and the results files have every sample; warm-up, allocation and transfers are "
             "excluded and transfers are given on their own. Hot: calls follow each other; cold: the last-level cache is "
             f"flushed before each. Points run in a shuffled order (seed {words.joined(seeds)}); where kernels are "
             "interleaved, they take their samples in turns, in an order that changes from turn to turn."),
         blocks.paragraph(
             "Statistics (Hoefler and Belli, 2015). All values in text, tables and figures are medians, but clocks, power and the load by "
             "others, which are means; upright or level bars are their 95\u00a0% intervals by ranks within the run. Unsettled, and drawn hollow, are points "
-            "whose sampling ended before the median, or the ratios that it was to go on for, settled. Intervals are given from "
-            f"{FEWEST_FOR_INTERVAL} samples on; no normality is assumed and no sample is dropped. Samples that follow "
-            "each other are correlated, and count for as many independent ones as the correlation from one to the next "
-            "leaves; where that is fewer than six, the interval is their whole range. An interval tells how steady a "
+            "whose sampling ended before the median, or the ratios that it was to go on for, settled, or that other work disturbed too much. Intervals are given from "
+            f"{FEWEST_FOR_INTERVAL} samples on; no normality is assumed and no sample is left out for its value. Samples that follow "
+            f"each other are correlated: n of them count as m = n(1 − r)/(1 + r) independent ones, rounded down, where r, from 0 to {MOST_CORRELATED:g}, is the "
+            "correlation of the ranks of successive samples plus 1/n, since few samples understate it. The interval’s ends are the samples "
+            "whose ranks are those for m independent samples times n/m; "
+            f"where m is less than {FEWEST_FOR_INTERVAL}, the interval is the whole range. An interval tells how steady a "
             "value was within its run. It does not tell what another run gives: placement in memory, the machine’s "
             "other work and its clock differ by more. A rate is the useful work over the median time."),
+        blocks.paragraph(
+            "Disturbed samples. During each sample the harness watches how long threads waited for a processor, what a hypervisor took and, on "
+            "a GPU, the time that other processes used. A sample that this made more than 1 % longer is marked as disturbed, and another one is "
+            "taken. Marked samples are left out of medians, intervals, comparisons and numbers of samples; captions have the number, the CSV files of figures and "
+            "tables have, for each point, the number and the median time with and without them, and tables/samples.csv has those of all points. Where other work "
+            "left too little time for undisturbed samples, all samples count, and the interval reaches down to what the least may have been without the waits. "
+            f"A point is unsettled if fewer than half of its samples or fewer than {FEWEST_FOR_INTERVAL} are left, or if the median of all samples is outside of its "
+            "interval: then the result depends more on which samples count than on how they scatter. The interval is not widened to include that median, since "
+            "a wait makes a sample longer and never shorter, so that the median of all estimates another quantity: the time next to other work."),
         blocks.paragraph(
             "Comparisons. One code is called significantly faster or slower than another only if a two-sided test "
             "rejects equality at 5\u00a0% after Holm’s correction over all comparisons of the experiment. Where no sample of "
@@ -60,7 +71,7 @@ def method(study: Study) -> list[dict]:
             "Roofs (Williams and others, 2009; Yang and others, 2020). A machine has one for each resource and number of "
             "threads: the highest median that any kernel made for it reached in any run of that machine, of reading, copying "
             "and triads with and without streaming stores for a level of memory, of all widths of instructions for the "
-            "arithmetic of a data type. The lowest run is given with it, and a run that measured more than "
+            "arithmetic of a data type; of a roof that a run measured again, since verified points were above it, the faster measurement. The lowest run is given with it, and a run that measured more than "
             f"{100 * APART:g}\u00a0% less is marked. A GPU is its board; what a board has no roof of its own for is judged by "
             "the best of the other boards of its model, which is said. A share above 100\u00a0% is given as it is, up to "
             f"{100 * BEYOND:.0f}\u00a0%; what is further above its roof has none, since it or the roof is wrong. "

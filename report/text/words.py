@@ -83,9 +83,7 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
     if not points:
         return sentence(part.label)
     modes = " and ".join(sorted({p.mode for p in points}))
-    numbers_ = sorted(p.summary.n for p in points)
-    span = f"{numbers_[0]}" if numbers_[0] == numbers_[-1] else f"{numbers_[0]}–{numbers_[-1]}"
-    text = f"{part.label}; {modes} mode; {span} sample{'s' * (numbers_[-1] > 1)}"
+    text = f"{part.label}; {modes} mode; {samples(points)}"
     without = sum(not p.summary.has_interval for p in points)
     if 0 < without < len(points):
         text += f" (no interval for {without} of {len(points)} points: fewer than six samples)"
@@ -93,6 +91,17 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
     throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
     return sentence(text) + _unsettled(unsettled, len(points), hollow) + (
         f" {counted(throttled, 'point')} ran at a throttled clock." if throttled else "")
+
+
+def samples(points: Sequence[Point]) -> str:
+    """'12 samples', '12–21 samples'; '12 of 15 samples (3 disturbed)' where other work disturbed the others and they are left out;
+    '6–12 samples (14 of 204 disturbed and left out)'."""
+    kept, every = ([p.summary.n + added * p.left_out for p in points] for added in (0, 1))
+    least, most, left_out = min(kept), max(kept), sum(p.left_out for p in points)
+    span = f"{least}" if least == most else f"{least}–{most}"
+    if left_out and least == most and len(set(every)) == 1:
+        return f"{span} of {counted(every[0], 'sample')} ({every[0] - least} disturbed)"
+    return f"{span} sample{'s' * (most > 1)}" + (f" ({left_out} of {sum(every)} disturbed and left out)" if left_out else "")
 
 
 def _unsettled(number: int, of: int, hollow: bool) -> str:

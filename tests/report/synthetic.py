@@ -62,7 +62,7 @@ class Run:
             t = times[i] if times else seconds * (1 + noise(i))
             self.benchmarks.append(self.entry(kernel, sizes, tunables or {}, **{
                 "repetition_index": i, "iterations": 1, "real_time": t * 1e9, "cpu_time": t * 1e9,
-                "stop_reason": "converged", "max_error_ratio": 0.1} | fields))
+                "stop_reason": "converged", "max_error_ratio": 0.1, "watched_seconds": t} | fields))
 
     def rate(self, kernel: str, gflops: float, n: int = 512, **fields) -> None:
         """A timed product of n × n matrices."""

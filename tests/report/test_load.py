@@ -9,10 +9,11 @@ import sys
 import tracemalloc
 import zlib
 from pathlib import Path
+from statistics import median
 
 import pytest
 from conftest import ROOT, recorded
-from synthetic import Run, ladder, write
+from synthetic import GPU, Run, ladder, write
 
 from report.cli import BAD_INPUT, main
 from report.data import reading
@@ -21,7 +22,8 @@ from report.data.load import Foreign, InputError, load
 from report.data.reading import files_in, plain_name, read_json
 from report.data.companions import CounterFile, SheetFile
 from report.data.statistics import SAME, SLOWER, judge, ratio
-from report.sections import doubts
+from report.sections import doubts, generic, method, samples
+from report.text import words
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -312,10 +314,85 @@ def test_a_point_that_was_disturbed_throughout_says_how_fast_it_may_be_alone(tmp
 def test_a_disturbed_point_is_not_significantly_slower(tmp_path):
     slow, fast = busy(tmp_path / "a", "disturbed", set(range(12))), busy(tmp_path / "b", "converged", set())
     assert judge({"": ratio(slow, fast)})[""].verdict == SAME
-    assert judge({"": ratio(dataclasses.replace(slow, labels={}), fast)})[""].verdict == SLOWER
+    alone = dataclasses.replace(slow, labels={}, disturbed=0)
+    assert judge({"": ratio(alone, fast)})[""].verdict == SLOWER
     slow, fast = (dataclasses.replace(p, group="1", run="one") for p in (slow, fast))
     assert judge({"": ratio(slow, fast)})[""].verdict == SAME, "bursts last longer than a turn"
-    assert judge({"": ratio(dataclasses.replace(slow, labels={}), fast)})[""].verdict == SLOWER
+    assert judge({"": ratio(dataclasses.replace(slow, labels={}, disturbed=0), fast)})[""].verdict == SLOWER
+
+
+def sampled(folder, kept, left_out):
+    """A product with samples of these times (seconds), of which the second group is marked as disturbed."""
+    run = Run("ratio")
+    for i, t in enumerate((*kept, *left_out)):
+        fields = {"disturbed": True} if i >= len(kept) else {}
+        run.time("cpu/matmul/naive", t, 64, times=[t], repetition_index=i, flops_useful=1e6, watched_seconds=1.0, **fields)
+    run.save(folder)
+    return load(folder / "ratio.json").points[0]
+
+
+STEADY = tuple(1 + 0.001 * (i * 7 % 10) for i in range(10))
+
+
+@pytest.mark.parametrize("kept, left_out, settled", (
+    (STEADY, (), True), (STEADY, (1.5, 1.5), True),
+    (STEADY, (1.5,) * 9, False),
+    (STEADY[:5], (1.5,), False),
+    (STEADY[:6], (1.5,), True),
+    (STEADY[:6], (1.001,) * 7, False)), ids=("none", "few", "median of all outside", "too few left", "enough", "most"))
+def test_a_point_that_leaving_out_decides_is_not_settled(tmp_path, kept, left_out, settled):
+    point = sampled(tmp_path, kept, left_out)
+    assert (len(point.times), point.left_out, point.settled) == (len(kept), len(left_out), settled)
+    assert point.sampled["median_of_all_seconds"] == pytest.approx(median((*kept, *left_out)))
+    assert point.moved_by_all == pytest.approx(median((*kept, *left_out)) / median(kept) - 1)
+
+
+def test_a_point_without_undisturbed_samples_does_not_look_converged(tmp_path):
+    point = sampled(tmp_path, (), STEADY)
+    assert point.left_out == 0 and point.is_disturbed and not point.settled and len(point.times) == 10
+
+
+def test_clock_and_energy_are_of_the_samples_that_count(tmp_path):
+    run = Run("ratio")
+    for i in range(12):
+        run.rate("cpu/matmul/naive", 10.0, count=1, repetition_index=i, energy_j=9.0 if i > 9 else 1.0, sm_clock_mhz=500 if i > 9 else 1000,
+                 others_processors=4.0 if i > 9 else 1.0, disturbed=i > 9)
+    counters = load(run.save(tmp_path)).points[0].counters
+    assert (counters["energy_j"], counters["sm_clock_mhz"], counters["others_processors"]) == (1, 1000, 1.5)
+
+
+def test_the_report_shows_what_leaving_out_does(tmp_path):
+    point = sampled(tmp_path, STEADY, (1.5,) * 9)
+    study = collect([tmp_path], [])
+    [warning] = [text for text in doubts.warnings(study) if "left out" in text]
+    assert "9 of 19 samples of the CPU" in warning and "in 1 of 1 point." in warning and "more than 1\u00a0% in 0 points" in warning
+    assert "outside of its interval in 1" in warning and "it is unsettled" in warning
+    assert words.samples([point]) == "10 of 19 samples (9 disturbed)"
+    other = dataclasses.replace(point, left_out=0)
+    assert words.samples([point, other]) == "10 samples (9 of 29 disturbed and left out)" and words.samples([other]) == "10 samples"
+    [row] = samples.rows(study)
+    assert (row["samples"], row["left_out"], row["settled"], row["out_of_interval"]) == (10, 9, False, True)
+
+
+def test_results_that_were_not_watched_say_so(tmp_path):
+    old = ladder()
+    for entry in old.benchmarks:
+        del entry["watched_seconds"]
+    study = collect([old.save(tmp_path / "old")], [])
+    assert any("were not watched for other work" in text and GPU in text for text in doubts.warnings(study))
+    sampled(tmp_path / "new", STEADY, ())
+    assert not any("watched" in text for text in doubts.warnings(collect([tmp_path / "new"], [])))
+
+
+def test_method_and_csv_files_have_the_rule_of_disturbed_samples(tmp_path):
+    sampled(tmp_path, STEADY, (1.5, 1.5))
+    study = collect([tmp_path], [])
+    text = " ".join(block["text"] for block in method.method(study) if "text" in block)
+    assert "fewer than half of its samples" in text and "left out of medians" in text
+    for wrong in ("every sample is kept", "no sample is dropped"):
+        assert wrong not in text
+    [table] = generic.section(study.views[0]).tables
+    assert [(row["samples"], row["left_out"]) for row in table.rows] == [(10, 2)]
 
 
 # Groups of points that took turns
