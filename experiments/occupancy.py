@@ -59,7 +59,7 @@ def _enough(points: list[Point]) -> float:
 def _finding(swept: dict[str, list[Point]], blocks: dict[str, list[Point]]) -> str:
     text = ""
     if swept:
-        kept = [f"{title} keeps {numbers.percent(KEEPS)} of its best rate down to {numbers.percent(_enough(points))} occupancy"
+        kept = [f"{title} keeps {numbers.percent(KEEPS)} of its best rate down to {numbers.occupancy(_enough(points))} occupancy"
                 for title, points in swept.items()]
         text = f"With fewer resident warps and nothing else changed, {words.joined(kept)}."
     if blocks:
@@ -77,10 +77,10 @@ def _answer(view: View, swept: dict[str, list[Point]]) -> list[str]:
         return []
     title, points = max(swept.items(), key=lambda item: max(p.value for p in item[1]))
     text = f"Occupancy alone does not determine performance: {title} keeps {numbers.percent(KEEPS)} of its rate down to " \
-           f"{numbers.percent(_enough(points))} occupancy"
+           f"{numbers.occupancy(_enough(points))} occupancy"
     for ladder in _ladders(view):
         top = ladder.fastest.point
-        text += f", and the fastest kernel of all, {ladders.named(ladder)}, runs at {numbers.percent(top.counters[OCCUPANCY])}" \
+        text += f", and the fastest kernel of all, {ladders.named(ladder)}, runs at {numbers.occupancy(top.counters[OCCUPANCY])}" \
             if OCCUPANCY in top.counters else ""
     return [f"{text}."]
 
@@ -141,7 +141,7 @@ def _block_figure(view: View, blocks: dict[str, list[Point]]) -> Figure:
         ax = style.axes(fig, 16, 9, 21, 2)
         series = [lines.Series(title, _dots(line, lambda p: p.counters["threads_per_block"])) for title, line in blocks.items()]
         lines.draw(ax, series, "Threads in a block", "Performance", limit=12, unit=points[0].metric.unit)
-    shares = sorted({numbers.percent(p.counters[OCCUPANCY]) for p in points})
+    shares = sorted({numbers.occupancy(p.counters[OCCUPANCY]) for p in points})
     caption = (f"By the number of threads in a block, {points[0].size_text}, at {words.joined(shares)} theoretical "
                f"occupancy. {words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_blocks", [_row(view.gpu, p) for p in points], draw, caption,
@@ -199,6 +199,6 @@ def _table(view: View, points: list[Point]) -> Table:
         Column("title", "kernel", right=False), Column("size", "size"),
         Column("threads_per_block", "threads/block", lambda v: f"{v:.0f}"),
         Column("shared_bytes_added", "shared added", numbers.binary),
-        Column("occupancy_theoretical", "theoretical", numbers.percent),
+        Column("occupancy_theoretical", "theoretical", numbers.occupancy),
         Column("occupancy_achieved", "achieved", numbers.percent), Column("limiter", "limited by", right=False, wide=True),
         Column("value", unit, numbers.significant)), [_row(view.gpu, p) for p in points])

@@ -36,7 +36,7 @@ def _beside(view: View, size_key: tuple) -> list[Point]:
 
 def _said(p: Point) -> str:
     """'96 registers a thread at 25 % occupancy'."""
-    return f"{p.counters[USED]:.0f} registers a thread at {numbers.percent(p.counters[OCCUPANCY])} occupancy"
+    return f"{p.counters[USED]:.0f} registers a thread at {numbers.occupancy(p.counters[OCCUPANCY])} occupancy"
 
 
 def _bytes(p: Point) -> str:
@@ -67,7 +67,7 @@ def _mild(capped: list[Point]) -> list[str]:
     spilled = [p for p in capped if p.counters[SPILLED]]
     if not whole or not spilled:
         return []
-    free = [p for p in spilled if p.value >= FREE * whole.value]
+    free = [p for p in spilled if times_as_fast(p, whole) >= FREE]
     if not free:
         least = min(spilled, key=lambda p: p.counters[SPILLED])
         return [f"No spill is free: the smallest, of {_bytes(least)}, leaves {numbers.percent(times_as_fast(least, whole))} of the rate without."]
@@ -81,7 +81,8 @@ def _greedy(capped: list[Point], best: Point) -> list[str]:
     own = capped[-1]
     if own.counters[USED] <= best.counters[USED]:
         return []
-    return [f"Left to itself the compiler takes {_said(own)}, which gives {numbers.percent(times_as_fast(own, best))} of the best rate."]
+    share = times_as_fast(own, best)
+    return [f"Left to itself the compiler takes {_said(own)}, which {f'gives {numbers.percent(share)} of the best rate' if share < 1 else 'is as fast within noise'}."]
 
 
 def _others(view: View, best: Point) -> list[str]:
@@ -159,6 +160,6 @@ def _table(view: View) -> Table:
     return Table(f"{view.name}_points", f"Registers capped, every point. {words.provenance(view.gpu, points, hollow=False)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "spilled", numbers.binary),
-        Column("blocks_per_sm", "blocks/SM", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "theoretical", numbers.percent),
+        Column("blocks_per_sm", "blocks/SM", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "theoretical", numbers.occupancy),
         Column("occupancy_achieved", "achieved", numbers.percent), Column("value", points[0].metric.unit, numbers.significant)),
         [_row(view.gpu, p) for p in points])

@@ -64,7 +64,7 @@ def _taken(p: Point) -> str:
     """', which take 32 KiB of shared memory a block at 50 % occupancy'."""
     if not {SHARED, OCCUPANCY} <= p.counters.keys():
         return ""
-    return f", which take {numbers.binary(p.counters[SHARED])} of shared memory a block at {numbers.percent(p.counters[OCCUPANCY])} occupancy"
+    return f", which take {numbers.binary(p.counters[SHARED])} of shared memory a block at {numbers.occupancy(p.counters[OCCUPANCY])} occupancy"
 
 
 def _rates(view: View, timed: list[Point]) -> list[str]:
@@ -217,7 +217,7 @@ def _table(view: View, timed: list[Point]) -> Table:
     return Table(f"{view.name}_points", f"Every width that was measured. {words.provenance(view.gpu, points, hollow=False)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("threads_per_block", "threads", lambda v: f"{v:.0f}"), Column("shared_bytes_per_block", "shared memory", numbers.binary),
-        Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "occupancy", numbers.percent),
+        Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "occupancy", numbers.occupancy),
         Column("limiter", "limited by", right=False), Column("op_per_byte", "OP/B", numbers.significant),
         Column("value", points[0].metric.unit, numbers.significant)), [_row(view.gpu, p) for p in points])
 

@@ -34,6 +34,8 @@ PLANTED = ("fault", "launched", "wrong_elements")
 """What is asked of planted faults."""
 LARGE = 4096
 """From so many bytes on whole kibibytes are told in them."""
+WARPS = 64
+"""Of a multiprocessor: occupancies are multiples of one over that."""
 EXACT = 5
 """Digits of stated, modelled and counted numbers."""
 SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "="}
@@ -249,7 +251,8 @@ def figure(value: float, unit: str, digits: int = 3) -> str:
     if unit == "B" and value >= LARGE and value % 1024 == 0:
         return re.sub(rf"\.0+(?={numbers.NB})", "", numbers.binary(value))
     if unit.startswith(SHARE):
-        return f"{numbers.percent(value)}{unit.removeprefix(SHARE)}"
+        text = numbers.occupancy(value) if float(WARPS * value).is_integer() else numbers.percent(value)
+        return f"{text}{unit.removeprefix(SHARE)}"
     if value == round(value):
         text = numbers.grouped(value)
     else:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
 from report.data.roofs import BEYOND, clock_of, told
 from report.data.statistics import SAME
-from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, numbers, times_as_fast, words
+from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, fastest, judge, numbers, ratio, times_as_fast, words
 
 FEW = 5
 """Kernels of a figure that tells kernels apart by colour."""
@@ -268,7 +268,7 @@ def table(stem: str, ladder: Ladder) -> Table:
         Column("value", numbers.unit(ladder.rungs[0].point), numbers.significant), Column("gain", "gain", numbers.times),
         *(Column(f"over {name}", f"over {name}", numbers.times) for name in peers),
         Column("op_per_byte_requested", "OP/B req.", numbers.significant),
-        Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occ.", numbers.percent),
+        Column("op_per_byte_dram", "OP/B DRAM", numbers.significant), Column("occupancy", "occ.", numbers.occupancy),
         Column("wait", "waits", right=False), Column("gflop_per_joule", "GFLOP/J", numbers.significant))
     known = [c for c in columns if any(row.get(c.key) is not None for row in made)]
     notes = {"gain": "Gain: over the previous rung.",
@@ -312,17 +312,38 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
         for key, value in p.tunables.items():
             rest = tuple(sorted((k, str(v)) for k, v in p.tunables.items() if k != key))
             groups[p.kernel.order, p.kernel.title, key, p.size_text, rest][value] = p
+    groups = {key: found for key, found in groups.items() if len(found) > 1}
+    best = {key: fastest_by_turns(list(found.values())) for key, found in groups.items()}
+    over = judge({(key, v): ratio(p, best[key]) for key, found in groups.items() for v, p in found.items() if p is not best[key]})
     made = []
-    for (_, title, key, size, rest), found in sorted(groups.items(), key=lambda item: (item[0][:3], next(iter(item[1].values())).amount or 0)):
-        if len(found) > 1:
-            most = max(found.values(), key=lambda p: p.value or 0)
-            made.append({"kernel": most.kernel.name, "title": title + "".join(f", {k} {v}" for k, v in rest), "tunable": key,
-                         "size": size, "best": most.tunables[key], "rate": numbers.rate(most),
-                         "all": "; ".join(f"{v}: {numbers.percent(times_as_fast(p, most))}" for v, p in sorted(
-                             found.items(), key=lambda item: (isinstance(item[0], str), item[0]))),
-                         **{f"value at {v}": p.value for v, p in found.items()}})
-    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best value with its rate, and all "
-                  f"values with their fraction of it. {words.provenance(ladder.part, timed, hollow=False)}", (
+    for group, found in sorted(groups.items(), key=lambda item: (item[0][:3], next(iter(item[1].values())).amount or 0)):
+        (_, title, key, size, rest), most = group, best[group]
+        found = dict(sorted(found.items(), key=lambda item: (isinstance(item[0], str), item[0])))
+        made.append({"kernel": most.kernel.name, "title": title + "".join(f", {k} {v}" for k, v in rest), "tunable": key,
+                     "size": size, "best": most.tunables[key], "rate": numbers.rate(most),
+                     "all": "; ".join(f"{v}: {_of_best(over.get((group, v)))}" for v in found),
+                     **{f"value at {v}": p.value for v, p in found.items()},
+                     **{k: x for v in found for k, x in ratio_row(f"{v} over the best", over.get((group, v))).items()}})
+    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best value with its rate, and the speed of all, of the best’s. "
+                  "Chosen and compared by the same quotients: turn by turn where they took turns. ≈: not significantly different from the best; "
+                  "a ladder has the variant with the least median time, which may be another of these. "
+                  f"{words.provenance(ladder.part, timed, hollow=False)}", (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),
                       Column("size", "size"), Column("best", "best", str), Column("rate", "rate"),
-                      Column("all", "value: fraction of the best", right=False, wide=True)), made)] if made else []
+                      Column("all", "value: speed, of the best’s", right=False, wide=True)), made)] if made else []
+
+
+def fastest_by_turns(points: Sequence[Point]) -> Point:
+    """The one that none of the others is faster than, by the quotients that tables give; the medians may be in another order.
+    Where each is slower than another one, that to which the way from the least median leads back."""
+    best, seen = fastest(points), set()
+    while best.name not in seen:
+        seen.add(best.name)
+        next_ = max(points, key=lambda p: 1.0 if p is best else times_as_fast(p, best))
+        best = next_ if next_ is not best and times_as_fast(next_, best) > 1 else best
+    return best
+
+
+def _of_best(r: Ratio | None) -> str:
+    """'92 %', '≈ 99 %' where that is not significantly different; '100 %' of the best itself."""
+    return numbers.percent(1.0) if r is None else f"{'' if r.is_significant else f'≈{numbers.NB}'}{numbers.percent(r.value)}"

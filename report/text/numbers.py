@@ -125,13 +125,16 @@ def times(ratio: float) -> str:
 
 
 def percent(fraction: float) -> str:
-    """'71 %', with one digit more below 10 %; tiny ones with a power of ten; sixteenths, such as an occupancy's, as they are."""
+    """'71 %', with one digit more below 10 %; tiny ones with a power of ten."""
     value = 100 * fraction
-    if 0 < value < 100 and float(16 * fraction).is_integer():
-        return f"{value:g}{NB}%"
     if 0 < abs(value) < 1e-3:
         return f"{scientific(value)}{NB}%"
     return f"{value:.0f}{NB}%" if value >= 9.95 else f"{significant(value, 2)}{NB}%"
+
+
+def occupancy(fraction: float) -> str:
+    """Resident over possible warps, a quotient of two small whole numbers: '100 %', '62.5 %', '84.38 %', '66.67 %'."""
+    return f"{round(100 * fraction, 2):g}{NB}%"
 
 
 def share(fraction: float) -> str:

@@ -11,7 +11,8 @@ from report.data.limits import ISSUE, POWER, Use
 from report.data.load import MEANS
 from report.data.roofs import Roof, share
 from report.draw.paper import text_width
-from report.sections import comparison, contributions, method
+from report.experiment import build, times_as_fast
+from report.sections import comparison, contributions, ladders, method
 from report.text.blocks import clean
 
 
@@ -173,3 +174,17 @@ def test_the_method_names_what_is_no_median(tmp_path):
     ladder().save(tmp_path)
     text = " ".join(b.get("text", "") for b in method.method(collect([tmp_path], [])))
     assert MEANS[:2] == ("sm_clock_mhz", "power_w") and "medians, but clocks, power and the load by others, which are means" in text
+
+
+def test_the_best_variant_is_the_one_that_none_is_faster_than(tmp_path):
+    """By the quotients that the table gives: depth 8 has the lesser median, depth 16 is faster in most turns."""
+    run = Run("cpu_ladder")
+    for i, (depth, times) in enumerate(((8, [1.0] * 7 + [1.3] * 6), (16, [0.98] * 6 + [1.01] + [1.28] * 6), (32, [2.0] * 7 + [2.6] * 6))):
+        run.rate("cpu/matmul/top", 1, 512, tunables={"depth": depth}, times=times, interleaved_with=2)
+    part = collect([run.save(tmp_path)], []).views[0].cpu
+    points = {p.tunables["depth"]: p for p in part.timed()}
+    assert points[8].summary.median < points[16].summary.median and times_as_fast(points[16], points[8]) > 1
+    [table] = ladders.variants("x", build(part, "matmul", "fp32", 512))
+    [row] = table.rows
+    assert row["best"] == 16 and row["all"].replace("\u00a0", " ") == "8: ≈ 98 %; 16: 100 %; 32: 49 %"
+    assert "≈: not significantly different" in table.caption and row["8 over the best"] == times_as_fast(points[8], points[16])

@@ -1,6 +1,9 @@
 """Numbers, words, citations and clean text."""
 
+import re
+
 import pytest
+from conftest import ROOT
 from synthetic import ladder
 
 from report.data.collect import collect
@@ -40,9 +43,21 @@ def test_an_interval_keeps_its_zeros():
     assert numbers.interval((0.9401, 1.0502)) == f"[0.940,{NB}1.05]" and numbers.times(0.02004) == "0.0200×" and numbers.times(0.5) == "0.5×"
 
 
-@pytest.mark.parametrize("value, text", ((0.714, "71 %"), (0.0312, "3.1 %"), (0.0996, "10 %"), (1.0, "100 %")))
+@pytest.mark.parametrize("value, text", ((0.714, "71 %"), (0.0312, "3.1 %"), (0.0996, "10 %"), (1.0, "100 %"), (0.1875, "19 %")))
 def test_percent(value, text):
     assert numbers.percent(value) == text.replace(" ", NB)
+
+
+def test_occupancies_of_a_column_have_one_format():
+    texts = [numbers.occupancy(warps / 64).replace(NB, " ") for warps in (54, 60, 52, 36, 32, 64)]
+    assert texts == ["84.38 %", "93.75 %", "81.25 %", "56.25 %", "50 %", "100 %"] and numbers.occupancy(2 / 3) == f"66.67{NB}%"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.py")) + [ROOT / "report/sections/ladders.py"], ids=lambda p: p.stem)
+def test_theoretical_occupancies_are_written_by_one_function(path):
+    for line in path.read_text().splitlines():
+        if 'Column("occupancy_theoretical"' in line or 'Column("occupancy"' in line:
+            assert re.search(r'Column\("occupancy(_theoretical)?", "[a-z.]+", numbers.occupancy', line), line
 
 
 @pytest.mark.parametrize("value, unit, found", ((5e9, "cell/s", (1e9, "Gcell/s")), (20_000.0, "GB/s", (1.0, "GB/s")),
