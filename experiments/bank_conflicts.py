@@ -145,6 +145,10 @@ def _prediction(rows: list[dict]) -> str:
 # Figure and table
 
 
+def _counted_at(view: View) -> str:
+    return words.counted_at(view.counts, {p.kernel.family for p in view.counts.points} if view.counts else (), "bytes", "passes")
+
+
 def _caption(view: View, rows: list[dict], timed: dict[tuple, Point]) -> str:
     text = (f"Shared memory read by the lanes of a warp at a stride (in elements), by bytes per access. "
             f"Circles: {PADDING[0]}; squares: {PADDING[1]}. ")
@@ -152,7 +156,7 @@ def _caption(view: View, rows: list[dict], timed: dict[tuple, Point]) -> str:
         return f"{text}Wavefronts of one request as the emulator counts them; nothing was timed. " + words.sentence(
             view.counts.label)
     dashes = any(r["predicted"] for r in rows)
-    return text + ("Dashes: the best rate of that width over the wavefronts that the emulator counts for a request. "
+    return text + ("Dashes: the best rate of that width over the wavefronts that the emulator counts for a request" + f"{_counted_at(view)}. "
                    if dashes else "") + words.provenance(view.gpu, timed.values())
 
 
@@ -206,8 +210,8 @@ def _panel(ax, rows: list[dict], key: str, factor: float) -> None:
 
 def _table(view: View, rows: list[dict], timed: dict[tuple, Point]) -> Table:
     part: Part = view.gpu if timed else view.counts
-    return Table(f"{view.name}_points", "Shared memory at a stride: every point. Over stride 1: of the same width, without "
-                 f"padding. {words.provenance(part, timed.values())}", (
+    return Table(f"{view.name}_points", "Shared memory at a stride: every point. Wavefronts: counted by the emulator"
+                 f"{_counted_at(view)}; predicted: the best rate of that width over them. Over stride 1: of the same width, without padding. {words.provenance(part, timed.values())}", (
                      Column("width", "bytes per access", lambda v: f"{v:g}"), Column("padding", "padding", lambda v: f"{v:g}"),
                      Column("stride", "stride", lambda v: f"{v:g}"),
                      Column("wavefronts_per_request", "wavefronts per request", numbers.significant),

@@ -241,7 +241,8 @@ def _round_table(view: View, rounds: list[Point], counted: list[Point]) -> list[
     count = (lambda v: f"{v:.0f}" if v == round(v) else numbers.significant(v))
     story = words.provenance(view.gpu, rounds) if rounds else "No round was timed."
     return [Table(f"{view.name}_rounds", "The same exchange between neighbours in several ways. Barriers and shuffles: how "
-                  "often a warp waits per round, counted by the emulator. Round: time of a call over its rounds, by number "
+                  "often a warp waits per round, counted by the emulator"
+                  f"{words.counted_at(view.counts, [view.settings.get('exchange')], 'n', 'rounds')}. Round: time of a call over its rounds, by number "
                   f"of elements; with few of them most of the GPU is idle, and it is the latency of a round. {story}", (
                       Column("title", "kernel", right=False, wide=True), Column("variant", "variant", right=False),
                       *(Column(key, name, count) for key, name in BARRIERS.items()),

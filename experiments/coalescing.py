@@ -254,6 +254,11 @@ def _provenance(part: Part | None, points: Iterable[Point], counts: dict, view: 
     return words.sentence(f"counted; {view.counts.label}") if view.counts else ""
 
 
+def _counted_at(view: View, *families: str) -> str:
+    """The counts' sizes are smaller than those of the rates."""
+    return words.counted_at(view.counts, families, "n")
+
+
 def _strides(view: View, counts: dict, beyond: dict, within: dict) -> list[Figure]:
     """Sectors of a request, and useful bandwidth beyond the L2 and within it, over the stride."""
     panels = [(title, found, cached) for title, found, cached in (
@@ -280,7 +285,7 @@ def _strides(view: View, counts: dict, beyond: dict, within: dict) -> list[Figur
                 ax.legend(loc="lower right", handlelength=1.6, borderaxespad=0.2)
     text = "Every k-th element of an array is read and written side by side, over the stride k, by bytes per element. "
     if panels[0][2] is None:
-        text += f"{'Left: s' if len(panels) > 1 else 'S'}ectors of {SECTOR}\u00a0bytes that a warp's request takes, counted by the emulator. "
+        text += f"{'Left: s' if len(panels) > 1 else 'S'}ectors of {SECTOR}\u00a0bytes that a warp's request takes, counted by the emulator{_counted_at(view, STRIDED)}. "
     if shown:
         text += "Bandwidth: of the useful bytes, those of the elements; dashed: the roof over the sectors’ bytes for each useful one. "
     return [Figure(f"{view.name}_strides", rows, draw, text + _provenance(view.gpu, shown, counts, view),
@@ -368,7 +373,7 @@ def _offsets(view: View, counts: dict, beyond: dict) -> list[Figure]:
             if i == 0:
                 ax.legend(loc="upper right", ncols=3, handletextpad=0.1, columnspacing=0.8, borderaxespad=0)
         ax.set_xlabel("Offset [elements]")
-    text = "A copy whose reads begin so many elements off a boundary, by bytes per element: sectors that a load request takes (counted)"
+    text = "A copy whose reads begin so many elements off a boundary, by bytes per element: sectors that a load request takes (counted" + f"{_counted_at(view, STRIDED)})"
     text += ", and the rate over that of the aligned copy; dashes: by the sectors alone" if beyond in panels else ""
     return [Figure(f"{view.name}_offsets", rows, draw, f"{text}. {_provenance(view.gpu, points, counts, view)}",
                    "Dot plots over the offset: one sector more unless the offset is a multiple of 32 bytes.", height=80, half=True)]
@@ -411,7 +416,7 @@ def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
         ax.xaxis.set_major_formatter(lambda v, _: style.plain(v))
         ax.set_xlabel("Useful bandwidth [GB/s]" if timed else "Sectors per load request")
     text = ("Matrices covered with blocks of threads, x along the rows or down the columns, and lists gathered in several orders"
-            f"{', arrays beyond the L2' if timed else ''}. Sectors: of a load request, counted")
+            f"{', arrays beyond the L2' if timed else ''}. Sectors: of a load request, counted{_counted_at(view, MATRIX, GATHER)}")
     text += "; red: what the sectors alone would allow if all came from memory" if timed and any(r["predicted"] for r in rows) else ""
     return [Figure(f"{view.name}_patterns", rows, draw, f"{text}. {_provenance(view.gpu, [beyond[a] for a in timed], counts, view)}",
                    "Bars of useful bandwidth by block shape and order of the list.", height=height)]
@@ -457,7 +462,7 @@ def _tables(view: View, counts: dict) -> list[Table]:
             rows.append(row if part.side == "gpu" else row | {"predicted": _by_lines(part, p)})
         if rows:
             made.append(Table(f"{view.name}_{part.side}_points", f"Every pattern and size on the {part.side.upper()}: sectors of a load request "
-                              "(counted), bytes moved for each useful one, useful bandwidth, and what these bytes alone would allow. "
+                              f"(counted{_counted_at(view, STRIDED, MATRIX, GATHER)}), bytes moved for each useful one, useful bandwidth, and what these bytes alone would allow. "
                               f"{words.provenance(part, points, hollow=False)}", (
                                   Column("access", "access", right=False, wide=True), Column("n", "N", numbers.grouped),
                                   Column("sectors_per_load_request", "sectors", numbers.short),

@@ -17,7 +17,7 @@ def section(view: View) -> Section | None:
     function = {part.side: points for part in (view.gpu, view.cpu) if part and (points := _function(view, part))}
     if not branches and not counted and not function:
         return None
-    finding = [*_parting(branches, counted), *_short(branches), *_pointer(branches), *_textbook(view, function)]
+    finding = [*_parting(view, branches, counted), *_short(branches), *_pointer(branches), *_textbook(view, function)]
     figures = [*_places(view, branches, counted), *_bodies(view, branches), *_shares(view, function), *_order_figure(view, function)]
     return Section(words.paragraphs(finding) or "Nothing was timed.", figures=figures, tables=_orders(view, function), appendix=[*_ways_table(view, branches, counted), *_machine_code(view, branches)])
 
@@ -46,6 +46,11 @@ def _counted(view: View) -> dict[tuple, float]:
     return found
 
 
+def _counted_at(view: View, which: str) -> str:
+    """' at N = 8192, 4 rounds and 16 steps', which are fewer than those that are timed."""
+    return words.counted_at(view.counts, [view.settings[which]], "n", "rounds", "body").replace(" body", " steps")
+
+
 def _function(view: View, part: Part) -> list[Point]:
     return [p for p in part.timed(view.settings["function"]) if p.value and "n" in p.sizes]
 
@@ -55,7 +60,7 @@ def _ways_by_order(view: View) -> str:
     found = {p.data or "random": p.counters["constant_requests"] / -(-p.sizes["n"] // WARP) for p in (view.counts.points if view.counts else ())
              if p.is_counted and p.kernel.family == view.settings["function"] and p.counters.get("constant_requests")}
     told = words.joined([f"{numbers.short(found[data])} ({data})" for data in DATA if data in found])
-    return f" Of its two paths a warp executes, counted: {told}." if told else ""
+    return f" Of its two paths a warp executes, counted{words.counted_at(view.counts, [view.settings['function']], 'n')}: {told}." if told else ""
 
 
 def _main_body(branches: dict) -> float | None:
@@ -90,12 +95,12 @@ def _of_a_bench(points: list[Point]) -> dict[tuple, dict[str, Point]]:
 # Words
 
 
-def _parting(branches: dict, counted: dict) -> list[str]:
+def _parting(view: View, branches: dict, counted: dict) -> list[str]:
     """Lanes that part against warps or blocks that do."""
     body = _main_body(branches)
     lanes, blocks = _half(branches, "if_else", body, LANES), _half(branches, "if_else", body, BLOCKS)
     ways = counted.get((LANES, 16)), counted.get((BLOCKS, 16))
-    told = f" (a warp executes {numbers.short(ways[0])} paths against {numbers.short(ways[1])}, counted)" if all(ways) else ""
+    told = f" (a warp executes {numbers.short(ways[0])} paths against {numbers.short(ways[1])}, counted{_counted_at(view, 'branches')})" if all(ways) else ""
     if not lanes or not blocks:
         return [f"Nothing was timed on a GPU; counted, a warp executes {numbers.short(ways[0])} paths of a branch on which its lanes part and "
                 f"{numbers.short(ways[1])} of one on which blocks part."] if all(ways) else []
@@ -342,10 +347,11 @@ def _ways_table(view: View, branches: dict, counted: dict) -> list[Table]:
     story = words.provenance(view.gpu, timed.values(), hollow=False) if timed else "Nothing was timed."
     unit = next(iter(timed.values())).metric.unit if timed else ""
     return [Table(f"{view.name}_patterns", "A branch by how many neighbours go the same way, and how many of 32 such groups the first. "
-                  "Ways: that a warp walks in a round, counted in the source. Predicted: the best rate over the ways"
+                  f"Paths: that a warp executes in a round, counted in the source{_counted_at(view, 'branches')}; the rates are at "
+                  f"N\u00a0=\u00a0{numbers.grouped(max((p.sizes['n'] for p in timed.values()), default=0))}. Predicted: the best rate over the paths"
                   f"{f', with {body:g} steps on either' if timed else ''}. {story}", (
                       Column("group", "neighbours alike", lambda v: f"{v:g}"), Column("taken", "of 32 on the first", lambda v: f"{v:g}"),
-                      Column("ways", "ways, counted", numbers.short), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
+                      Column("ways", "paths, counted", numbers.short), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
                       Column("predicted", "predicted", lambda v: numbers.quantity(v, unit))), rows)]
 
 

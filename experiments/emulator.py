@@ -128,7 +128,7 @@ def _model_text(pairs: Pairs) -> list[str]:
             each.append(f"in {name} by {numbers.percent(off[0])}" if len(off) == 1 else
                         f"in {name} by a median of {numbers.percent(median(off))} (at most {numbers.percent(max(off))})")
     where = "at one point" if len(pairs) == 1 else f"over {len(pairs)} points"
-    return [f"Its model of the caches deviates {words.joined(each)}, {where}."] if each else []
+    return [f"Its model of the caches deviates {words.joined(each)}, {where}, each {words.ONE_PROFILE}."] if each else []
 
 
 def _ratio_figure(view: View, pairs: Pairs) -> Figure:
@@ -167,7 +167,8 @@ def _ratio_figure(view: View, pairs: Pairs) -> Figure:
         ax.annotate("equal", (1, -0.6), xycoords=("axes fraction", "data"), xytext=(4, 1), textcoords="offset points",
                     size=style.SMALL, va="bottom", color=style.GREY, annotation_clip=False)
     caption = (f"Counts of the emulator over those of {part.counter_tool} on the {part.counter_machine}; a circle is a point. "
-               f"{'The last rows are the model of the caches, which start empty. ' if any(r['is_model'] for r in rows) else ''}{words.sentence(part.label)}")
+               f"{'The last rows are the model of the caches, which start empty. ' if any(r['is_model'] for r in rows) else ''}"
+               f"{words.profiled(part, view.counts.points) if any(r['is_model'] for r in rows) else ''}{words.sentence(part.label)}")
     equal = sum(r["emulator"] == r["hardware"] for r in rows)
     return Figure(f"{view.name}_counts", rows, draw, caption, f"Dot plot of the emulator’s counts over the hardware’s: {equal} of {len(rows)} are 1.",
                   height=max(34, 14 + 4 * len(titles)), half=True)
@@ -221,7 +222,8 @@ def _model_table(view: View, pairs: Pairs) -> list[Table]:
         return []
     text: dict[str, Callable] = {"L2 sectors (model)": numbers.grouped, "DRAM bytes (model)": numbers.volume}
     return [Table(f"{view.name}_caches", "The emulator’s model of the caches beside the hardware’s counters, caches empty at "
-                  "the start. L1: share of the sectors of loads that hit. L2 sectors: those that loads ask L2 for.", (
+                  "the start. L1: share of the sectors of loads that hit. L2 sectors: those that loads ask L2 for. "
+                  f"{words.profiled(view.counts, [p for p, _ in pairs])}".rstrip(), (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                       Column("l1", "L1, model", numbers.percent), Column("l1 measured", "measured", numbers.percent),
                       *(c for name, how in text.items() for c in (

@@ -399,7 +399,8 @@ def _origin(settings: list[Setting], shares: bool = False) -> str:
 def _provenance(view: View, settings: list[Setting]) -> str:
     timed = [s for s in settings if s.is_measured]
     if timed:
-        return words.provenance(timed[0].part, [p for s in timed for p in (s.naive, s.tiled)], hollow=False)
+        points = [p for s in timed for p in (s.naive, s.tiled)]
+        return words.profiled(timed[0].part, points) + words.provenance(timed[0].part, points, hollow=False)
     return words.sentence(f"modelled; {view.counts.label}")
 
 

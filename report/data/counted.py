@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 OF_MEMORY = ("dram_bytes", "dram_bytes_read", "dram_bytes_written", "l2_load_hits")
 """Counters that depend on what the L2 holds when a kernel begins."""
 OPERATIONS = {"ffma": 2, "fadd": 1, "fmul": 1, "dfma": 2, "dadd": 1, "dmul": 1}
 """Floating-point operations of one executed instruction of a thread, by counter."""
+
+VARYING = ("dram_bytes", "dram_bytes_read", "dram_bytes_written", "l2_bytes", "l2_load_sectors", "l2_load_hits", "l2_store_sectors")
+"""Counters of the L2 and of DRAM: what is in the caches differs from run to run, and with it how much moves. Counts of instructions,
+requests and sectors of the L1 do not."""
+
+
+def apart(profiles: Sequence[Mapping[str, float]]) -> float:
+    """By how much (relative) the counters that vary differ at most between profiles of one launch; 0 of a single one."""
+    known = [[c[key] for c in profiles if c.get(key)] for key in ("dram_bytes", "l2_bytes")]
+    return max((max(values) / min(values) - 1 for values in known if values), default=0.0)
 
 
 def operations(counters: Mapping[str, float]) -> float | None:

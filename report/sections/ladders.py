@@ -171,10 +171,15 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
                f"Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different{near and '.'}{near}"
                f"{'; kernels on one thread are judged by the roofs of one thread' if single else ''}. "
-               f"{_beyond(ladder)}{words.provenance(ladder.part, points(ladder), hollow=False)}")
+               f"{_beyond(ladder)}{_profiled(ladder)}{words.provenance(ladder.part, points(ladder), hollow=False)}")
     return Figure(f"{stem}_rungs", rows(ladder), lambda fig: rungs.draw(fig, ladder), caption,
                   f"Bar chart of {words.counted(len(ladder.rungs), 'kernel')} in the ladder’s order: {low.kernel.title} "
                   f"{numbers.rate(low)} to {high.kernel.title} {numbers.rate(high)}.", height=rungs.height(ladder))
+
+
+def _profiled(ladder: Ladder) -> str:
+    """Where a nearest roof may be the GPU's L2 or DRAM."""
+    return words.profiled(ladder.part, points(ladder)) if any(r.use.nearest for r in ladder.rungs) else ""
 
 
 def _beyond(ladder: Ladder) -> str:
@@ -196,7 +201,7 @@ def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height:
     signs = {"L1": "triangle", "L2": "square", "L3": "inverted triangle", "DRAM": "open diamond"}
     caption = (f"Hierarchical roofline (Yang and others, 2020) of the {ladder.part.side.upper()} at {ladder.size_text}, "
                f"{words.type_name(ladder.type)}, each kernel in its fastest variant: operations per byte of {words.joined([f'{n} ({signs[n]})' for n in names])}, {how}. "
-               f"{words.provenance(ladder.part, shown, hollow=False)}")
+               f"{words.profiled(ladder.part, shown)}{words.provenance(ladder.part, shown, hollow=False)}")
 
     def draw(fig) -> None:
         roofline.draw(style.axes(fig, 16, 9, 1.5, 1), ladder.part.roofs, ladder.type, made, (), "of each level of memory",
@@ -257,7 +262,7 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
     watts = f"Of the limit: of the {limit:g}\u00a0W that the board may draw. " if any(row["of_power_limit"] for row in made) else ""
     watts += words.energy(points(ladder)) if any(row.get("power_w") for row in made) else ""
     return [Table(f"{stem}_speed_of_light", f"Roof, clock and power at {ladder.size_text}, {words.type_name(ladder.type)}. {roof}{watts}"
-                  f"{words.clock_source(ladder.part)}{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)]
+                  f"{_profiled(ladder)}{words.clock_source(ladder.part)}{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)]
 
 
 def table(stem: str, ladder: Ladder) -> Table:
@@ -275,10 +280,11 @@ def table(stem: str, ladder: Ladder) -> Table:
              "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM"
                                      f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES})'}.",
              "occupancy": "Occ.: theoretical occupancy.",
-             "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
+             "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps in one profiled run, in Nsight "
                      "Compute’s terms.",
              "gflop_per_joule": f"GFLOP/J: by the energy counter. {words.energy(points(ladder))}".strip()}
     text = " ".join(notes[c.key] for c in known if c.key in notes)
+    text += f" {words.profiled(ladder.part, points(ladder))}".rstrip() if any(c.key in ("op_per_byte_dram", "wait") for c in known) else ""
     return Table(f"{stem}_rungs", f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}, in numbers. {text} "
                  f"{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)
 
@@ -325,7 +331,7 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
                      **{f"value at {v}": p.value for v, p in found.items()},
                      **{k: x for v in found for k, x in ratio_row(f"{v} over the best", over.get((group, v))).items()}})
     return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best value with its rate, and the speed of all, of the best’s. "
-                  "Chosen and compared by the same quotients: turn by turn where they took turns. ≈: not significantly different from the best; "
+                  "Chosen and compared by the same quotients: turn by turn where they took turns. ≈: not significantly different from the best, or too few samples to tell; "
                   "a ladder has the variant with the least median time, which may be another of these. "
                   f"{words.provenance(ladder.part, timed, hollow=False)}", (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),

@@ -82,8 +82,10 @@ def method(study: Study) -> list[dict]:
             "of a peak. A bound is min(bandwidth × intensity, peak)."),
         blocks.paragraph(
             "Limits. What a kernel uses of a resource is its count over its time "
-            "over the roof; on the GPU, hardware counters are read in runs of their own, in which every cache is empty before each kernel, for "
-            "the hot and the cold mode at once. Where calls follow each other and the L2 holds their operands, those runs read other bytes "
+            "over the roof; on the GPU, hardware counters are read in runs of their own, one for each point, in which every cache is empty before each kernel, for "
+            "the hot and the cold mode at once. Counts of instructions, requests and sectors of the L1 are the same in each such run; bytes of the L2 and of "
+            "DRAM and the states of warps vary, so that numbers that rest on them say that they are of one profiled run each, and by how much runs of "
+            "the same launch differ where it was profiled again. Where calls follow each other and the L2 holds their operands, those runs read other bytes "
             "from DRAM than the timed ones, so that DRAM’s counters are left out there. From a share of "
             f"{LIMITS} on the resource is said to limit the kernel; below, it is only the nearest roof. Shares of a GPU’s roofs are "
             "given twice: of the roof, and of the roof at the clock that the kernel ran at, since arithmetic, instruction issue, the "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from report.data.counted import VARYING, apart
 from report.data.limits import POWER, Use, is_at_power_limit, mean_power
 from report.data.records import Machine, Point
 from report.data.roofs import BEYOND, WRITTEN, Roof, Share
@@ -11,7 +12,7 @@ from report.data.statistics import TOO_FEW, Ratio
 from report.data.view import Part
 from report.text import numbers
 
-EMPTY_CACHES = "caches empty before each kernel"
+EMPTY_CACHES = "one profiled run each, caches empty before each kernel"
 """What every caption and sentence says that has bytes of DRAM by hardware counters."""
 LONG = 520
 """Letters of a paragraph: six lines."""
@@ -102,6 +103,34 @@ def samples(points: Sequence[Point]) -> str:
     if left_out and least == most and len(set(every)) == 1:
         return f"{span} of {counted(every[0], 'sample')} ({every[0] - least} disturbed)"
     return f"{span} sample{'s' * (most > 1)}" + (f" ({left_out} of {sum(every)} disturbed and left out)" if left_out else "")
+
+
+def counted_at(part: Part | None, families: Iterable[str], *names: str, of: str = "") -> str:
+    """' at N = 8192, 16 steps': the sizes of those names at which the emulator counted kernels of these families (of the name `of`), which
+    are smaller than those that are timed; what stands next to rates or times says so."""
+    points = [p for p in (part.points if part else ()) if p.is_counted and p.kernel.family in families and of in p.kernel.name]
+    texts = []
+    for name in names:
+        values = sorted({p.sizes[name] for p in points if isinstance(p.sizes.get(name), (int, float))})
+        if values:
+            ends = " to ".join(numbers.grouped(v) for v in dict.fromkeys((values[0], values[-1])))
+            texts.append(f"N\u00a0=\u00a0{ends}" if name == "n" else f"{ends} {name}")
+    return f" at {joined(texts)}" if texts else ""
+
+
+ONE_PROFILE = "in one profiled run"
+"""What a sentence adds to a number by counters of the L2 or of DRAM."""
+
+
+def profiled(part: Part, points: Iterable[Point]) -> str:
+    """What every caption with counters of the GPU's L2 or DRAM says of them; empty where there are none of these points."""
+    every = [part.profiles(p) for p in {p.name: p for p in points}.values() if p.kernel.side == "gpu"]
+    known = [found for found in every if any(key in c for c in found for key in VARYING)]
+    if not known:
+        return ""
+    again = [found for found in known if len(found) > 1]
+    differ = f", of {counted(len(again), 'point')} profiled again by up to {numbers.percent(max(map(apart, again)))}" if again else ""
+    return f"Counters of L2 and DRAM: of one profiled run of each point; they vary from run to run{differ}. "
 
 
 def _unsettled(number: int, of: int, hollow: bool) -> str:
