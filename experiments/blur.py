@@ -226,7 +226,7 @@ def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
 def _all_rates(view: View, ladder: Ladder) -> list[Table]:
     """Every kernel at every radius, with its share of the bound and its error."""
     points = [p for line in _lines(ladder).values() for p in line]
-    return [Table(f"{view.name}_{ladder.part.side}_radii", f"Rates on the {ladder.part.side.upper()} by radius, their share of the roof of the memory that holds the image, and "
+    return [Table(f"{view.name}_{ladder.part.side}_radii", f"Rates on the {ladder.part.side.upper()} by radius R, their share of the roof of the memory that holds the image, and "
                   f"the largest error over the image’s largest value. {words.provenance(ladder.part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
                       Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
@@ -240,7 +240,7 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
     for p in whole_machine(ladder.part.timed(view.settings["family"])):
         groups[p.kernel.name, p.size_key].append(p)
     points = [p for group in groups.values() if len(group) > 1 for p in sorted(group, key=lambda p: -p.value)]
-    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first. "
+    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first; of the roof: of the memory that holds the image. "
                   f"{words.provenance(ladder.part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("gpixels_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
@@ -255,8 +255,8 @@ def _counted(view: View) -> list[Table]:
     rows = [{"kernel": p.kernel.name, "title": p.title, "radius": p.sizes["radius"], "ratio": _executed(p)} | {
         key: p.counters[counter] / (p.sizes["m"] * p.sizes["n"]) for key, counter in (
             ("flops", "flops_executed"), ("loaded", "bytes_executed_loaded"), ("stored", "bytes_executed_stored"))} for p in points]
-    return [Table(f"{view.name}_counted", f"Operations executed and bytes requested from global memory for a pixel, as the emulator counted them on "
-                  f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels.", (
+    return [Table(f"{view.name}_counted", f"Operations executed and bytes requested from global memory for a pixel, by radius R, as the emulator counted them on "
+                  f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels. OP/B: operations for each byte loaded.", (
                       Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
                       Column("flops", "operations", numbers.significant), Column("loaded", "loaded [B]", numbers.significant),
                       Column("stored", "stored [B]", numbers.significant), Column("ratio", "OP/B", numbers.significant)), rows)]

@@ -131,7 +131,7 @@ def _threads(view: View, part: Part, name: str) -> list[Table]:
              "one text": _text(one[r.label]), "all text": _text(r)}
             for r in _whole(part) if r.label in one and (r.threads or 1) > 1]
     rows.sort(key=lambda row: (row["unit"], -row["all"]))
-    return [Table(f"{name}_threads", f"One thread and all {rows[0]['threads']}, by roof. {words.sentence(part.label)}", (
+    return [Table(f"{name}_threads", f"One thread and all {rows[0]['threads']}, by roof; n: samples. {words.sentence(part.label)}", (
         Column("roof", "roof", right=False, wide=True), Column("one text", "one thread"), Column("one n", "n"),
         Column("all text", f"{rows[0]['threads']} threads"), Column("n", "n"), Column("ratio", "speed-up", numbers.times)),
         rows)] if rows else []

@@ -398,7 +398,8 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
     for p in whole_machine(ladder.part.timed(view.settings["family"])):
         groups[p.kernel.name, p.size_key].append(p)
     points = [p for group in groups.values() if len(group) > 1 for p in sorted(group, key=lambda p: -p.value)]
-    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first. "
+    return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first; bound of one step: "
+                  "memory’s roof, if each step read and wrote each cell once. "
                   f"{words.provenance(ladder.part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("gcells_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),

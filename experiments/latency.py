@@ -374,7 +374,9 @@ def _tables(view: View, walks: dict) -> list[Table]:
                    Column("stride", "stride", numbers.grouped), Column("data", "order", right=False),
                    Column("seconds", "time of a load", numbers.seconds), Column("cycles", "cycles", lambda v: f"{v:.0f}"))
         if rows:
-            made.append(Table(f"{view.name}_{part.side}_walks", f"The time of a load on the {part.side.upper()}: every walk of one walker. "
+            made.append(Table(f"{view.name}_{part.side}_walks", f"The time of a load on the {part.side.upper()}: every walk of one walker. Working "
+                              "set: the bytes walked through, in steps of the stride (bytes), in this order"
+                              f"{'; cycles: at the clock of the samples' if part.side == 'gpu' else ''}. "
                               f"{words.provenance(part, points, hollow=False)}",
                               [c for c in columns if any(r[c.key] is not None for r in rows)], rows))
     return made

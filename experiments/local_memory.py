@@ -150,7 +150,9 @@ def _table(view: View, timed: list[Point], counted: dict) -> Table:
     measured = (Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "local", numbers.binary),
                 Column("occupancy_theoretical", "occupancy", numbers.occupancy), Column("value", "GKey/s", numbers.significant)) if timed else ()
     return Table(f"{view.name}_points", "Every place and length: registers and local memory of a thread by the compiler; accesses to the array "
-                 f"for each key, and wavefronts of a warp’s access, counted{words.counted_at(view.counts, {p.kernel.family for p in counted.values()}, 'n')} in shared memory. {words.provenance(part, timed, hollow=False)}", (
+                 "for each key, and wavefronts of a warp’s access, "
+                 f"counted{words.counted_at(view.counts, {p.kernel.family for p in counted.values()}, 'n')} in shared memory. "
+                 f"{words.provenance(part, timed, hollow=False)}", (
                      Column("title", "place", right=False, wide=True), Column("keys", "elements", lambda v: f"{v:.0f}"),
                      Column("accesses_per_key", "accesses", numbers.significant),
                      Column("wavefronts_per_access", "wavefronts", numbers.significant), *measured), rows)

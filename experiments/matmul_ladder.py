@@ -38,7 +38,7 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
     opened = f"; open, joined: per byte that DRAM moved (hardware counters, {words.EMPTY_CACHES})" if moved else ""
     caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: useful operations per byte "
                f"that the code requests{opened}. Solid: measured roofs; dashed: data sheet; dotted: the textbook’s naive kernel and its 16 × 16 tiles. {key}. "
-               f"{words.profiled(ladder.part, ladders.points(ladder)) if moved else ''}{words.provenance(ladder.part, ladders.points(ladder), hollow=False)}")
+               f"{words.provenance(ladder.part, ladders.points(ladder), hollow=False)}")
 
     def draw(fig) -> None:
         ax = style.axes(fig, 16, 9, 1.5, 1)

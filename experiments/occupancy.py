@@ -195,7 +195,9 @@ def _number(ladder: Ladder, point: Point) -> str:
 
 def _table(view: View, points: list[Point]) -> Table:
     unit = points[0].metric.unit
-    return Table(f"{view.name}_points", f"Occupancy and throughput, every point. {words.provenance(view.gpu, points)}", (
+    return Table(f"{view.name}_points", "Occupancy and throughput, every point. Shared added: unused shared memory of a block that lowers the "
+                  "occupancy; theoretical: by the model, which names what limits it; achieved: by hardware counters. "
+                  f"{words.provenance(view.gpu, points)}", (
         Column("title", "kernel", right=False), Column("size", "size"),
         Column("threads_per_block", "threads/block", lambda v: f"{v:.0f}"),
         Column("shared_bytes_added", "shared added", numbers.binary),

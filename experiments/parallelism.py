@@ -426,6 +426,7 @@ def _tables(view: View) -> list[Table]:
                    Column("unit", "unit", right=False), Column("share", "of the roof", numbers.share))
         known = [c for c in columns if any(r.get(c.key) for r in rows)]
         if rows:
-            made.append(Table(f"{view.name}_{part.side}_points", f"Parallelism on the {part.side.upper()}: every point. "
+            made.append(Table(f"{view.name}_{part.side}_points", f"Parallelism on the {part.side.upper()}: every point. Chains: of dependent operations in each thread"
+                              f"{'; shared added: unused shared memory of a block' if part.side == 'gpu' else ''}; of the roof: for the kernel’s resource and threads. "
                               f"{words.provenance(part, points, hollow=False)}", known, rows))
     return made

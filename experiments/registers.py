@@ -157,7 +157,9 @@ def _panel(ax, name: str, dots: list, level: float) -> None:
 
 def _table(view: View) -> Table:
     points = sorted(_timed(view), key=lambda p: (p.n or 0, p.tunables.get(CAP, 0), p.name))
-    return Table(f"{view.name}_points", f"Registers capped, every point. {words.provenance(view.gpu, points, hollow=False)}", (
+    return Table(f"{view.name}_points", "Registers capped, every point. Registers and spilled local memory: of a thread; blocks/SM: resident on a "
+                  "multiprocessor; theoretical and achieved: the occupancy by the model and by hardware counters. "
+                  f"{words.provenance(view.gpu, points, hollow=False)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "spilled", numbers.binary),
         Column("blocks_per_sm", "blocks/SM", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "theoretical", numbers.occupancy),

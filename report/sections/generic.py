@@ -169,7 +169,7 @@ def _table(view: View, part: Part) -> Table:
     varied, shares = _varied(points), sorted({key for row in rows for key in row if key.startswith("share of ")})
     judged = sorted({k for p in points for k in p.judged})
     return Table(f"{view.name}_{part.side}_points",
-                 f"{view.title}: every timed point. {words.provenance(part, points)}",
+                 f"{view.title}: every timed point; n: samples. {words.provenance(part, points)}",
                  (Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                   *(Column(axis, axis, right=axis == "threads") for axis in varied), Column("rate", "median"),
                   *(Column(key, key.removeprefix("share "), numbers.percent) for key in shares), Column("interval", "95 % interval within the run"),

@@ -48,7 +48,7 @@ def _roofs(study: Study, side: str) -> Table | None:
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows) and (several or c.key != "machine")]
     return Table(
         f"roofs_{side}", f"Roofs of the {SIDE_NAME[side]}, by variant: arithmetic by data type, memory by level and pattern. Of all "
-        "runs of a machine the highest median is its roof for all of them, given with its interval within that run; the lowest run is given with it."
+        "runs of a machine the highest median is its roof for all of them, given with its interval within that run; the lowest run is given with it; n: samples."
         + (" MHz: the multiprocessors’ mean clock." if side == "gpu" else ""), known, rows) if rows else None
 
 

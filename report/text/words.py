@@ -129,8 +129,8 @@ def profiled(part: Part, points: Iterable[Point]) -> str:
     if not known:
         return ""
     again = [found for found in known if len(found) > 1]
-    differ = f", of {counted(len(again), 'point')} profiled again by up to {numbers.percent(max(map(apart, again)))}" if again else ""
-    return f"Counters of L2 and DRAM: of one profiled run of each point; they vary from run to run{differ}. "
+    differ = f"; {counted(len(again), 'point')} profiled again differed by up to {numbers.percent(max(map(apart, again)))}" if again else ""
+    return f"L2 and DRAM: counted in one profiled run each{differ}. "
 
 
 def _unsettled(number: int, of: int, hollow: bool) -> str:

@@ -1,13 +1,17 @@
 """experiments/profile.sh and report/counters.py: hardware counters of many points from few runs of Nsight Compute."""
 
+import dataclasses
 import json
 import os
 import subprocess
 
 import pytest
 from conftest import ROOT
+from synthetic import ladder
 
 from report import counters
+from report.data.collect import collect
+from report.text import words
 
 NAMES = ["count/gpu/a/one/n:4", "count/gpu/a/one/n:5", "gpu/b/two/n:8", "gpu/b/two/n:9"]
 
@@ -343,3 +347,16 @@ def test_numbers_that_are_not_written_as_in_english_are_refused(tmp_path, capsys
     assert counters.main(raw_page(tmp_path, (value, "12.5"), ("byte", "%"))) == 2
     said = capsys.readouterr().err
     assert "LC_ALL=C" in said and said.count("\n") == 1 and said.removesuffix("\n").isprintable()
+
+
+def test_what_varies_says_that_it_is_of_one_profiled_run(tmp_path):
+    """With by how much the profiles of one launch differ, where the timed and the counted point were both profiled."""
+    run = ladder("gpu", sizes=(256,))
+    part = collect([run.save(tmp_path)], []).views[0].gpu
+    naive, tiled = (next(p for p in part.timed() if p.kernel.name.endswith(name)) for name in ("naive", "tiled"))
+    again = dataclasses.replace(part, counters={naive.name: {"dram_bytes": 10.4e9}, f"count/{naive.name}": {"dram_bytes": 8.0e9},
+                                                tiled.name: {"ffma": 5.0}})
+    assert words.profiled(again, [naive, tiled]) == "L2 and DRAM: counted in one profiled run each; 1 point profiled again differed by up to 30\u00a0%. "
+    once = dataclasses.replace(part, counters={naive.name: {"l2_bytes": 1.0}})
+    assert words.profiled(once, [naive, naive]) == "L2 and DRAM: counted in one profiled run each. "
+    assert words.profiled(once, [tiled]) == "" and words.profiled(dataclasses.replace(part, counters={tiled.name: {"ffma": 5.0}}), [tiled]) == ""

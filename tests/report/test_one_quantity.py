@@ -1,5 +1,6 @@
 """One quantity has one value, whichever section gives it: of the recorded results, over all rows of all figures and tables."""
 
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -129,3 +130,49 @@ def test_no_section_divides_the_rates_of_codes_that_took_turns(monkeypatch):
     monkeypatch.setattr(Point, "value", property(value))
     document.make(collect([RECORDED / "nvidia-h200"], []))
     assert not where
+
+
+UNDEFINED_ALONE = {"with stores", "formula", "factor", "n", "R", "shared added", "theoretical", "achieved", "spilled", "padding", "addresses", "rows", "chain",
+                   "chains", "passes", "predicted", "of its bound", "of the bound of one step", "2³⁰ B/s", "loaded", "occ.", "OP/B", "waits", "wavefronts per request",
+                   "paths, counted", "accesses", "working set", "stride"}
+"""Headers of tables that say nothing to who has not read the code: their captions define them."""
+
+
+@pytest.mark.long
+def test_captions_define_what_headers_do_not_say(made):
+    lacking = {(t.name, title) for t in made.tables() for title in (c.title for c in t.columns)
+               if title in UNDEFINED_ALONE and not defines(t.caption, title)}
+    assert not lacking
+
+
+def defines(caption, title):
+    word = {"of the bound of one step": "bound of one step", "wavefronts per request": "wavefronts", "OP/B": "OP/B:", "n": "n: samples", "R": "radius R"}.get(
+        title, title.split(",")[0])
+    return word.lower() in caption.lower()
+
+
+@pytest.mark.long
+def test_counts_next_to_rates_say_at_which_sizes(made):
+    """The emulator executes smaller problems than those that are timed."""
+    names = ("transpose_rates", "local_memory_points", "bank_conflicts_strides", "bank_conflicts_points", "coalescing_strides", "coalescing_offsets",
+             "coalescing_patterns", "coalescing_gpu_points", "constant_memory_reads", "divergence_patterns", "barriers_rounds")
+    captions = {x.name: x.caption for s in made.sections for x in parts_of(s)}
+    for name in names:
+        assert re.search(r"[Cc]ount(ed|s)[^.:;]* at (N\u00a0=\u00a0)?[0-9]", captions[name]), (name, captions[name])
+
+
+@pytest.mark.long
+def test_counters_that_vary_say_that_they_are_of_one_run(made):
+    """Wherever a figure, a table or a claim has bytes of L2 or DRAM."""
+    keys = re.compile(r"dram|l2_|_L2$|_DRAM$|share_L2|share_DRAM|L2 sectors|DRAM bytes")
+    seen = 0
+    for s in made.sections:
+        for x in parts_of(s):
+            shown = [c.key for c in x.columns if keys.search(c.key)] if isinstance(x, Table) else (
+                ["op_per_byte_DRAM"] if x.name.endswith("_hierarchy") else [])
+            if shown and any(r.get(k) is not None for r in x.rows for k in shown) and "cpu" not in x.name and x.name != "skinny_product_counts":
+                seen += 1
+                assert "profiled run" in x.caption, (x.name, shown)
+    assert seen > 4
+    claims = [f for f in made.told if re.search(r"counters\([^)]*\)\.(dram|l2)", f.entry.measured or "")]
+    assert claims and all("one profiled run" in f.entry.note for f in claims)
