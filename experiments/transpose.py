@@ -145,7 +145,7 @@ def _rates(view: View, made: list[Ladder], requests: list[dict]) -> Figure:
     tops = [f"{roof.label} ({numbers.bandwidth(roof.value)})" for x in made if (roof := _roof(x))]
     text = f"The transpose’s kernels in their fastest variants, libraries as open diamonds; dashed: {words.joined(tops) or 'no roof'}. "
     if counted:
-        text += (f"Counted by the emulator{words.counted_at(view.counts, [view.settings['family']], 'n')}: sectors of 32\u00a0bytes for a request to "
+        text += (f"Counted{words.counted_at(view.counts, [view.settings['family']], 'n')}: sectors of 32\u00a0bytes for a request to "
                  "global memory, wavefronts for one to shared memory; a "
                  "request of 4-byte accesses takes at least 4 and 1, of 16-byte ones 16 and 4. ")
     return Figure(f"{view.name}_rates", rows, draw, text + sizes,

@@ -280,7 +280,7 @@ def table(stem: str, ladder: Ladder) -> Table:
              "op_per_byte_requested": "OP/B: useful operations per byte requested by the code and moved by DRAM"
                                      f"{'' if ladder.part.side == 'cpu' else f' ({words.EMPTY_CACHES})'}.",
              "occupancy": "Occ.: theoretical occupancy.",
-             "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps in one profiled run, in Nsight "
+             "wait": "Waits: the state in which most warps wait, with its share of the time of all active warps, in Nsight "
                      "Compute’s terms.",
              "gflop_per_joule": f"GFLOP/J: by the energy counter. {words.energy(points(ladder))}".strip()}
     text = " ".join(notes[c.key] for c in known if c.key in notes)

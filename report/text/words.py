@@ -95,14 +95,14 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
 
 
 def samples(points: Sequence[Point]) -> str:
-    """'12 samples', '12–21 samples'; '12 of 15 samples (3 disturbed)' where other work disturbed the others and they are left out;
-    '6–12 samples (14 of 204 disturbed and left out)'."""
+    """'12 samples', '12–21 samples'; '12 of 15 samples' where other work disturbed the others and they are left out; of several
+    points '6–12 samples (14 of 204 left out)'. The method says which."""
     kept, every = ([p.summary.n + added * p.left_out for p in points] for added in (0, 1))
     least, most, left_out = min(kept), max(kept), sum(p.left_out for p in points)
     span = f"{least}" if least == most else f"{least}–{most}"
     if left_out and least == most and len(set(every)) == 1:
-        return f"{span} of {counted(every[0], 'sample')} ({every[0] - least} disturbed)"
-    return f"{span} sample{'s' * (most > 1)}" + (f" ({left_out} of {sum(every)} disturbed and left out)" if left_out else "")
+        return f"{span} of {counted(every[0], 'sample')}"
+    return f"{span} sample{'s' * (most > 1)}" + (f" ({left_out} of {sum(every)} left out)" if left_out else "")
 
 
 def counted_at(part: Part | None, families: Iterable[str], *names: str, of: str = "") -> str:
@@ -130,7 +130,7 @@ def profiled(part: Part, points: Iterable[Point]) -> str:
         return ""
     again = [found for found in known if len(found) > 1]
     differ = f"; {counted(len(again), 'point')} profiled again differed by up to {numbers.percent(max(map(apart, again)))}" if again else ""
-    return f"L2 and DRAM: counted in one profiled run each{differ}. "
+    return f"Hardware counters: one profiled run each{differ}. "
 
 
 def _unsettled(number: int, of: int, hollow: bool) -> str:
