@@ -193,7 +193,7 @@ def _step_table(view: View, points: list[Point], steps: list[Point], gains: dict
     return [Table(f"{view.name}_steps", f"The product at {here[0].size_text}. 2³⁰ B/s: the source’s formula, which divides by 1024³. GB/s: the same bytes in "
                   f"decimal units, each matrix counted once. DRAM GB/s: what memory moved, by hardware counters ({words.EMPTY_CACHES}), over the time. Loaded: bytes that "
                   "the code loads for each of these. Gain: speed over the first step. Last columns: the source’s values. "
-                  f"{words.profiled(view.gpu, here)}{words.provenance(view.gpu, here, hollow=False)}", known, rows)]
+                  f"{words.provenance(view.gpu, here, hollow=False)}", known, rows)]
 
 
 def _count_table(view: View, counts: dict[str, Point]) -> list[Table]:

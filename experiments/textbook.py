@@ -255,7 +255,7 @@ def _answer(view: View, base: Setting | None) -> list[str]:
             f"{base.naive.size_text}{doubt}, where the textbook’s bound by bandwidth allows {view.settings['width']}×")
     naive, why = base.bytes[0], []
     if naive and naive.dram is not None:
-        why.append(f"merged requests and caches keep {_all_but(naive.shares['DRAM'])} of its requests from DRAM")
+        why.append(f"merged requests and caches keep {_all_but(naive.shares['DRAM'])} of its requests from DRAM ({words.ONE_PROFILE})")
     if base.limits[0] and base.limits[0] == base.limits[1]:
         why.append(f"both kernels are limited by {'the path of L1 and shared memory' if base.limits[0] == 'L1' else base.limits[0]}")
     return [f"{text}{f': {words.joined(why)}' if why else ''}."]
@@ -400,7 +400,7 @@ def _provenance(view: View, settings: list[Setting]) -> str:
     timed = [s for s in settings if s.is_measured]
     if timed:
         points = [p for s in timed for p in (s.naive, s.tiled)]
-        return words.profiled(timed[0].part, points) + words.provenance(timed[0].part, points, hollow=False)
+        return words.provenance(timed[0].part, points, hollow=False)
     return words.sentence(f"modelled; {view.counts.label}")
 
 

@@ -201,7 +201,7 @@ def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height:
     signs = {"L1": "triangle", "L2": "square", "L3": "inverted triangle", "DRAM": "open diamond"}
     caption = (f"Hierarchical roofline (Yang and others, 2020) of the {ladder.part.side.upper()} at {ladder.size_text}, "
                f"{words.type_name(ladder.type)}, each kernel in its fastest variant: operations per byte of {words.joined([f'{n} ({signs[n]})' for n in names])}, {how}. "
-               f"{words.profiled(ladder.part, shown)}{words.provenance(ladder.part, shown, hollow=False)}")
+               f"{words.provenance(ladder.part, shown, hollow=False)}")
 
     def draw(fig) -> None:
         roofline.draw(style.axes(fig, 16, 9, 1.5, 1), ladder.part.roofs, ladder.type, made, (), "of each level of memory",
@@ -284,7 +284,6 @@ def table(stem: str, ladder: Ladder) -> Table:
                      "Compute’s terms.",
              "gflop_per_joule": f"GFLOP/J: by the energy counter. {words.energy(points(ladder))}".strip()}
     text = " ".join(notes[c.key] for c in known if c.key in notes)
-    text += f" {words.profiled(ladder.part, points(ladder))}".rstrip() if any(c.key in ("op_per_byte_dram", "wait") for c in known) else ""
     return Table(f"{stem}_rungs", f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}, in numbers. {text} "
                  f"{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)
 

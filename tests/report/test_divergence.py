@@ -80,7 +80,7 @@ def divergence(cost=ways, gpu=True, cpu=True, counts=True, function=True, overhe
 
 def test_lanes_that_part_halve_the_rate(tmp_path):
     section = section_of(tmp_path, divergence())
-    assert "With 64 steps behind it" in section.finding and "2.00 times slower (a warp executes 2 paths against 1, counted)" in section.finding
+    assert "With 64 steps behind it" in section.finding and "2.00 times slower (a warp executes 2 paths against 1, counted at N" in section.finding
     assert "a body of 4 steps or fewer the pattern makes no difference" in section.finding
     assert "100\u00a0% of the rate of a kernel that computes both paths, and at 50\u00a0%" in section.finding
     assert "on the GPU, evaluated once, sorting makes no difference" in section.finding
