@@ -67,7 +67,7 @@ class Part:
         """The counters of every point that profiled the same launch: the timed one and the counted one may both be there."""
         name = "/".join(part for part in point.name.removeprefix("count/").split("/") if not part.startswith("mode:"))
         names = dict.fromkeys((point.name, name, f"count/{name}"))
-        return [found for key in names if (found := self.counters.get(key)) and counted.are_of_one_call(found, point.flops)]
+        return [found for key in names if (found := self.counters.get(key))]
 
     def level(self, point: Point, bytes_: float | None = None) -> str:
         """Of the memory that a point's operands are in from call to call; `bytes_`: if they are more than the compulsory ones."""

@@ -12,7 +12,7 @@ from report.data.statistics import TOO_FEW, Ratio
 from report.data.view import Part
 from report.text import numbers
 
-EMPTY_CACHES = "one profiled run each, caches empty before each kernel"
+EMPTY_CACHES = "one profiled run, empty caches"
 """What every caption and sentence says that has bytes of DRAM by hardware counters."""
 LONG = 520
 """Letters of a paragraph: six lines."""

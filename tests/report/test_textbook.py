@@ -56,7 +56,7 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
     assert "6.0 % leave the multiprocessors, where the tiled kernel requests 6.2 %: merging" in text
-    assert "From DRAM, one profiled run each, caches empty before each kernel, the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
+    assert "From DRAM, one profiled run, empty caches, the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
     assert section.answer[0].replace("\u00a0", " ").endswith("merged requests and caches keep 98 % of its requests from DRAM (in one profiled run).")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
     assert all("Measured: requested bytes by the kernel’s record" in x.caption for x in (section.figures[0], section.tables[0]))
