@@ -154,7 +154,7 @@ def test_a_hot_rate_stands_next_to_no_bytes_that_the_caches_hold(tmp_path):
     near = pytest.approx
     assert shares["16 × 16, N = 4096"] == (near(0.44), near(0.02)) and shares["16 × 16, cold, N = 4096"] == (None, None)
     assert shares["16 × 16, cold, N = 512"] == (near(0.44), near(0.02)) and shares["16 × 16, N = 512"] == (None, None)
-    assert "one measurement, shown once" in section.tables[0].caption and "caches empty before each kernel" in section.tables[0].caption
+    assert "one measurement, shown once" in section.tables[0].caption and "one profiled run, empty caches" in section.tables[0].caption
 
 
 def test_alone_a_hot_setting_keeps_what_does_not_depend_on_the_l2(tmp_path):
