@@ -89,7 +89,7 @@ def test_lanes_that_part_halve_the_rate(tmp_path):
     assert "evaluated 64 times, sorted arguments are 2×" in section.finding
     assert "4 threads of the CPU sorted arguments are 2×" in section.finding
     assert [r["predicted"] for r in table(section, "patterns") if r["group"] == 1 and r["taken"] == 16] == [pytest.approx(500, rel=0.01)]
-    assert re.search(r"a warp executes, counted at N\u00a0=\u00a0\S+: 1 \(sorted\) and 2 \(random\)\.", next(t.caption for t in section.tables))
+    assert re.search(r"a warp executes, counted at N\u00a0=\u00a0[^:]+: 1 \(sorted\) and 2 \(random\)\.", next(t.caption for t in section.tables))
     assert drawn(section) == ["divergence_places", "divergence_bodies", "divergence_shares", "divergence_orders"]
 
 
