@@ -35,9 +35,9 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
               if all(p is not r.point for r in ladder.rungs)]
     key = "; ".join(f"{r.number} {r.point.kernel.title}" for r in ladder.own)
     moved = any("DRAM" in m.xs for m in shown)
-    opened = f"; open, joined: per byte that DRAM moved (hardware counters, {words.EMPTY_CACHES})" if moved else ""
+    opened = f"; open, joined: per byte moved by DRAM (hardware counters, {words.EMPTY_CACHES})" if moved else ""
     caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: useful operations per byte "
-               f"that the code requests{opened}. Solid: measured roofs; dashed: data sheet; dotted: the textbook’s naive kernel and its 16 × 16 tiles. {key}. "
+               f"that the code requests{opened}. Solid: measured roofs; dashed: data sheet; dotted: the textbook’s naive kernel and 16 × 16 tiles. {key}. "
                f"{words.provenance(ladder.part, ladders.points(ladder), hollow=False)}")
 
     def draw(fig) -> None:

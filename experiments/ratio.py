@@ -239,9 +239,9 @@ def _padding(points: list[Point]) -> list[str]:
 
 def _table(view: View, points: list[Point]) -> Table:
     return Table(f"{view.name}_points", "Operations per byte, every counted point. Formula: useful ones per declared byte; counted: executed ones per "
-                 "byte loaded, with stores: or stored. As declared: loaded and stored bytes "
+                 "byte loaded, with stores: or stored. As declared: bytes "
                  f"equal those of the kernel’s record. {MEASURED} Padding: operations that no result needs. "
-                 f"Sectors per request: 4 is the least for 4-byte loads of a full warp. {words.sentence(view.counts.label)}", (
+                 f"Sectors: 4 are the least of a warp’s 4-byte loads. {words.sentence(view.counts.label)}", (
                      Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                      Column("formula", "formula", numbers.significant), Column("counted", "counted", numbers.significant),
                      Column("measured", "GPU counters", numbers.significant),

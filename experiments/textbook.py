@@ -420,7 +420,7 @@ def _row(s: Setting) -> dict:
 
 
 def _table(view: View, name: str, settings: list[Setting], what: str) -> Table:
-    caption = (f"{what}Who serves the requested bytes of the naive and of the tiled kernel, in per cent: merging in a request, L1, L2, DRAM; below 0 where more is "
+    caption = (f"{what}Who serves the requested bytes of both kernels, in per cent: merging in a request, L1, L2, DRAM; below 0 where more is "
                "fetched than was asked for. Factor: the speed of tiled over naive. Limits: of both. ")
     caption += f"{_origin(settings, shares=True)}{_provenance(view, settings)}"
     return Table(name, caption, (
