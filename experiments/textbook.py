@@ -297,7 +297,7 @@ def _memory(measured: list[Setting]) -> list[str]:
         return []
     each = [f"{numbers.significant(more, 2)}{' times as many bytes as the naive one' if i == 0 else ''} at N\u00a0=\u00a0{n:g}" for i, (n, more) in enumerate(sorted(known))]
     fall = any(more < 1 - NEAR for _, more in known)
-    return [f"From DRAM, {words.EMPTY_CACHES}, the tiled kernel reads {words.joined(each)}{'' if fall else ', so that tiles save nothing there'}."]
+    return [f"From DRAM ({words.EMPTY_CACHES}) the tiled kernel reads {words.joined(each)}{'' if fall else ', so that tiles save nothing there'}."]
 
 
 def _slowest(s: Setting) -> str:
@@ -390,9 +390,9 @@ def _origin(settings: list[Setting], shares: bool = False) -> str:
         return ""
     text = (f"Measured: requested bytes by the kernel’s record, all else by hardware counters, {words.EMPTY_CACHES}")
     if shares and any(s.is_repeat for s in measured):
-        text += "; of a hot and a cold row one measurement, shown once"
+        text += "; hot and cold are one measurement, shown once"
     if shares and any(not s.knows_dram and not s.is_repeat for s in measured):
-        text += "; no L2 and DRAM of hot rows whose operands the L2 holds"
+        text += "; no L2 and DRAM of hot rows that the L2 holds"
     return f"{text}. "
 
 

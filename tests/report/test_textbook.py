@@ -56,7 +56,7 @@ def test_caches_that_serve_take_the_factor(tmp_path):
     assert "promises a factor of 16" in text and "1.60× as fast as the naive kernel" in text
     assert "merging in a warp’s request serves 50 %, L1 44 %, L2 4.0 % and DRAM 2.0 %" in text
     assert "6.0 % leave the multiprocessors, where the tiled kernel requests 6.2 %: merging" in text
-    assert "From DRAM, one profiled run, empty caches, the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
+    assert "From DRAM (one profiled run, empty caches) the tiled kernel reads 1.0 times as many bytes as the naive one at N = 4096, so that tiles save nothing there" in text
     assert section.answer[0].replace("\u00a0", " ").endswith("merged requests and caches keep 98 % of its requests from DRAM (in one profiled run).")
     assert section.figures[0].rows[0]["left"] == pytest.approx(0.06)
     assert all("Measured: requested bytes by the kernel’s record" in x.caption for x in (section.figures[0], section.tables[0]))
@@ -154,7 +154,7 @@ def test_a_hot_rate_stands_next_to_no_bytes_that_the_caches_hold(tmp_path):
     near = pytest.approx
     assert shares["16 × 16, N = 4096"] == (near(0.44), near(0.02)) and shares["16 × 16, cold, N = 4096"] == (None, None)
     assert shares["16 × 16, cold, N = 512"] == (near(0.44), near(0.02)) and shares["16 × 16, N = 512"] == (None, None)
-    assert "one measurement, shown once" in section.tables[0].caption and "one profiled run, empty caches" in section.tables[0].caption
+    assert "hot and cold are one measurement, shown once" in section.tables[0].caption and "one profiled run, empty caches" in section.tables[0].caption
 
 
 def test_alone_a_hot_setting_keeps_what_does_not_depend_on_the_l2(tmp_path):
