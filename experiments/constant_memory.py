@@ -256,7 +256,7 @@ def _reads_table(view: View, reads: list[Point], counted: dict) -> list[Table]:
         return []
     unit = rows[0]["unit"]
     return [Table(f"{view.name}_reads", "Every point of the reads. Chain: whether a read needs the result of the one before; rows: of the table; "
-                  "addresses: distinct ones in a warp; a read: the time of one in each thread. Passes: of a request, counted"
+                  "addresses: distinct ones in a warp. Passes: of a request, counted"
                   f"{words.counted_at(view.counts, [view.settings['lookup']], 'n', 'rows', 'rounds')}: distinct words of constant memory, wavefronts "
                   f"of shared memory, lines of the L1. {words.provenance(view.gpu, reads, hollow=False)}", (
                       Column("title", "from", right=False, wide=True), Column("n", "threads", numbers.grouped), Column("chain", "chain", right=False),

@@ -217,9 +217,7 @@ def _all_table(view: View, part: Part | None, points: list[Point]) -> list[Table
     if not points:
         return []
     rows = [_row(part, p) for p in sorted(points, key=lambda p: (_area(p), p.size_key, p.kernel.order))]
-    return [Table(f"{view.name}_{part.side}_points", f"Every size on the {part.side.upper()}, each kernel in its fastest variant. 2³⁰ B/s: the "
-                  "source’s formula, which divides by 1024³; GB/s: the same bytes in decimal units, each matrix "
-                  "counted once; rate: of operations. "
+    return [Table(f"{view.name}_{part.side}_points", f"Every size on the {part.side.upper()}, each kernel in its fastest variant. 2³⁰ B/s, GB/s: as for the steps. "
                   f"{words.provenance(part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("seconds", "time", numbers.seconds), Column("gib_per_s", "2³⁰ B/s", numbers.significant),

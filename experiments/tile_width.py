@@ -214,8 +214,8 @@ def _cell(ax, x: int, y: int, fit: Fit | None) -> None:
 
 def _table(view: View, timed: list[Point]) -> Table:
     points = sorted(timed, key=lambda p: (p.n or 0, p.tunables[TILE], p.kernel.order))
-    return Table(f"{view.name}_points", "Every width that was measured. Threads and shared memory: of a block; registers: of a thread; limited by: "
-                  "what limits the occupancy by the model; OP/B: useful operations for each byte that the code requests. "
+    return Table(f"{view.name}_points", "Every width that was measured. Threads and shared memory: of a block; registers: of a thread; OP/B: "
+                  "useful operations per byte requested. "
                   f"{words.provenance(view.gpu, points, hollow=False)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("threads_per_block", "threads", lambda v: f"{v:.0f}"), Column("shared_bytes_per_block", "shared memory", numbers.binary),

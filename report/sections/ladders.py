@@ -329,9 +329,9 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
                      "all": "; ".join(f"{v}: {_of_best(over.get((group, v)))}" for v in found),
                      **{f"value at {v}": p.value for v, p in found.items()},
                      **{k: x for v in found for k, x in ratio_row(f"{v} over the best", over.get((group, v))).items()}})
-    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best value with its rate, and the speed of all, of the best’s. "
-                  "Chosen and compared by the same quotients: turn by turn where they took turns. ≈: not significantly different from the best, or too few samples to tell; "
-                  "a ladder has the variant with the least median time, which may be another of these. "
+    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best with its rate, and the speed of all, of the best’s. "
+                  "Chosen and compared by the same quotients, by turns where interleaved. ≈: not significantly different, or too few samples; "
+                  "a ladder has the one of least median, perhaps another of these. "
                   f"{words.provenance(ladder.part, timed, hollow=False)}", (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),
                       Column("size", "size"), Column("best", "best", str), Column("rate", "rate"),

@@ -130,7 +130,7 @@ def profiled(part: Part, points: Iterable[Point]) -> str:
         return ""
     again = [found for found in known if len(found) > 1]
     differ = f"; {counted(len(again), 'point')} profiled again differed by up to {numbers.percent(max(map(apart, again)))}" if again else ""
-    return f"Hardware counters: one profiled run each{differ}. "
+    return f"Counters: one profiled run{differ}. "
 
 
 def _unsettled(number: int, of: int, hollow: bool) -> str:

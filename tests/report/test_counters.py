@@ -356,7 +356,7 @@ def test_what_varies_says_that_it_is_of_one_profiled_run(tmp_path):
     naive, tiled = (next(p for p in part.timed() if p.kernel.name.endswith(name)) for name in ("naive", "tiled"))
     again = dataclasses.replace(part, counters={naive.name: {"dram_bytes": 10.4e9}, f"count/{naive.name}": {"dram_bytes": 8.0e9},
                                                 tiled.name: {"ffma": 5.0}})
-    assert words.profiled(again, [naive, tiled]) == "Hardware counters: one profiled run each; 1 point profiled again differed by up to 30\u00a0%. "
+    assert words.profiled(again, [naive, tiled]) == "Counters: one profiled run; 1 point profiled again differed by up to 30\u00a0%. "
     once = dataclasses.replace(part, counters={naive.name: {"l2_bytes": 1.0}})
-    assert words.profiled(once, [naive, naive]) == "Hardware counters: one profiled run each. "
+    assert words.profiled(once, [naive, naive]) == "Counters: one profiled run. "
     assert words.profiled(once, [tiled]) == "" and words.profiled(dataclasses.replace(part, counters={tiled.name: {"ffma": 5.0}}), [tiled]) == ""
