@@ -339,7 +339,7 @@ def _table(view: View, part: Part, spots: list[Spot]) -> Table:
     arguments = sorted({s.error.sizes["n"] for s in mine})
     caption = (f"Speed and error of every implementation on the {part.side.upper()}. Errors over {numbers.grouped(arguments[-1])} "
                "arguments, evenly by bit pattern. Bound for: the part for which the implementation states a bound; largest error and of its "
-               "bound are of these. Anywhere and not rounded: of all where neither the result nor the exact one is NaN, the largest error and "
+               "bound are of these. Anywhere and not rounded: of all where neither result is NaN, the largest error and "
                "the part not correctly rounded. NaN: the part where only one of the two is NaN; no bound is stated there. "
                f"{_beyond_domain(mine)}{words.provenance(part, [s.speed for s in mine], hollow=False)}")
     return Table(f"{view.name}_{part.side}", caption, (
