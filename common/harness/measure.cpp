@@ -125,7 +125,7 @@ std::vector<Sample> take_samples(const std::string& name, Target& target, const 
                                      return;
                                    }
                                    try {
-                                     if (work) work->mark_outputs();
+                                     if (work) work->mark_outputs(runs);
                                      state.SetIterationTime(target.time(kernel, call, runs, mode));
                                      if (work) require(work->mark_left());
                                    } catch (...) {  // an exception must not cross the library
@@ -270,10 +270,26 @@ void Sampler::take(int count) {
   if (work_ && (audited_.empty() || fresh_bits() % kSeldom == 0)) {
     before = static_cast<int>(fresh_bits() % static_cast<std::uint64_t>(count));
     add(before);
-    audit();
+    const bool is_first = audited_.empty();
+    const bool is_of_intervals = is_first || fresh_bits() % 2 == 0;
+    if (is_of_intervals) audit();
+    if (work_ && (is_first || !is_of_intervals)) audit_one_run();
   }
   add(count - before);
+  if (work_) require(work_->changed_signals());
   elapsed_ += since(start);
+}
+
+/// The last of some runs, which follow each other as timed ones do, sees inputs and outputs that the kernel has not
+/// left like this: any one of an interval's runs may be it, and none is told from the others. What it wrote is looked
+/// at.
+void Sampler::audit_one_run() {
+  const auto any = 1 + fresh_bits() % static_cast<std::uint64_t>(std::max<std::int64_t>(runs_, 1));
+  const std::int64_t runs = work_->reads_outputs() ? 1 : static_cast<std::int64_t>(any);
+  work_->disturb_last(runs);
+  target_.time(kernel_, call_, runs, mode_);
+  if (fresh_bits() % ++audited_runs_ == 0) work_->keep_result();  // any one of them, with the same chance
+  require(work_->undisturb());
 }
 
 /// Times runs that see inputs and outputs which the kernel has not left like this. They are called from the place that
@@ -288,7 +304,6 @@ void Sampler::audit() {
   std::int64_t runs = (runs_ + 1) / 2;
   if (audited_run_ > 0) runs = std::min(runs, runs_within(kLongAudit, audited_run_));
   const std::vector<Sample> taken = take_samples(name_, target_, kernel_, call_, mode_, runs, 1, nullptr);
-  if (fresh_bits() % (audited_.size() + 1) == 0) work_->keep_result();  // any one of them, with the same chance
   require(work_->undisturb());
   for (const Sample& one : taken) audited_.push_back(audited_run_ = one.seconds);
 }

@@ -89,6 +89,7 @@ class Sampler {
   std::optional<EnergyBatch> energy_batch(double seconds);
   std::vector<Sample> intervals(int count);
   void audit();
+  void audit_one_run();
   bool saves_work(const std::vector<double>& plain) const;
   void require_work();
 
@@ -103,9 +104,10 @@ class Sampler {
   std::set<int> own_threads_;  ///< that its runs leave looking for more work
   double elapsed_ = 0;
   std::vector<Sample> samples_;
-  Workload* work_ = nullptr;     ///< null: nothing is audited
-  std::vector<double> audited_;  ///< seconds of one run on what it has not seen before, per interval
-  double audited_run_ = 0;       ///< the last of them; 0 before
+  Workload* work_ = nullptr;        ///< null: nothing is audited
+  std::vector<double> audited_;     ///< seconds of one run on what it has not seen before, per interval
+  double audited_run_ = 0;          ///< the last of them; 0 before
+  std::uint64_t audited_runs_ = 0;  ///< by audit_one_run()
 };
 
 /// Times `call`, which has run at least once before. Throws what the target throws.

@@ -51,7 +51,6 @@ struct PointRunner::Attempt {
   std::optional<Call> call;  ///< if it is to be measured
   std::unique_ptr<Workload> work;
   PointFacts facts;
-  double check_seconds = 0;  ///< of one run on the inputs that are timed and the check of its result
   Measurement measurement;
   std::vector<Json> entries;
 
@@ -250,7 +249,6 @@ void PointRunner::verify(Attempt& attempt, const DataSet& data) {
     return attempt.end(
         skipped_entry(point, fmt::format("one run and its check take {:.1f} s, more than the {} s allowed", took,
                                          point.effort.longest_run)));
-  attempt.check_seconds = took;  // the timed inputs come last
   attempt.facts.max_error_ratio = std::max(attempt.facts.max_error_ratio, check.max_error_ratio);
   attempt.facts.judged = check.judged;
 }
@@ -289,10 +287,9 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
       const Point& point = *attempt.point;
       attempt.facts.reset_seconds = attempt.work->reset_seconds();
       attempt.work->clear_outputs();
-      attempt.work->keeps = costs_little(attempt, *inputs(point, *point.data));
-      samplers.emplace_back(point.name(), *machine().target_of(*point.kernel), *point.kernel, attempt.work->call(),
-                            point.way == Way::cold ? Mode::cold : Mode::hot, point.effort, overrides_,
-                            attempt.work.get());
+      samplers.emplace_back(point.name(), *machine().target_of(*point.kernel), attempt.work->kernel(),
+                            attempt.work->call(), point.way == Way::cold ? Mode::cold : Mode::hot, point.effort,
+                            overrides_, attempt.work.get());
       sampled.push_back(&attempt);
     });
   if (samplers.empty() || interrupted()) return;
@@ -308,25 +305,19 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
     });
 }
 
-/// Whether a run and all that is needed to judge it take no time that shows.
-bool PointRunner::costs_little(const Attempt& attempt, const HostInputs& given) const {
-  constexpr double kFewSeconds = 0.5;
-  constexpr std::size_t kFewBytes = std::size_t{256} << 20;
-  return given.bytes() <= kFewBytes && attempt.check_seconds + given.reference_seconds() <= kFewSeconds;
-}
-
 /// Judges what the timed runs left, and what one that was drawn of the audited ones wrote; then the kernel must do its
-/// work again, and where that costs little, on inputs that nobody has seen. Nothing of this is timed.
+/// work again, and where the sizes are small, on inputs that nobody has seen. Nothing of this is timed. How long the
+/// kernel itself takes decides nothing here: it could take its time where it is judged.
 Check PointRunner::judge_again(Attempt& attempt) {
   constexpr double kFewOperations = 5e7;
   constexpr std::size_t kFewBytes = std::size_t{4} << 20;
+  constexpr double kFewSeconds = 0.5;  // of working out what is right
   const Point& point = *attempt.point;
   const std::shared_ptr<const HostInputs> given = inputs(point, *point.data);
   Check check = judged(*given, [&] { return attempt.work->recheck(*given); });
   if (check.passed()) check.failure = judged(*given, [&] { return Check{.failure = attempt.work->audit()}; }).failure;
-  if (check.passed())
-    check = judged(*given, [&] { return attempt.work->judge_kept(*point.problem, *point.data, seed_); });
-  const bool takes_others = costs_little(attempt, *given) && given->bytes() <= kFewBytes &&
+  if (check.passed()) check = judged(*given, [&] { return attempt.work->judge_kept(*point.data, seed_); });
+  const bool takes_others = given->reference_seconds() <= kFewSeconds && given->bytes() <= kFewBytes &&
                             point.problem->flops(point.params()) <= kFewOperations;
   if (!check.passed() || !takes_others) return check;
   const HostInputs fresh(*point.problem, point.sizes, *point.data, fresh_bits());
@@ -359,6 +350,7 @@ void PointRunner::conclude(Attempt& attempt) {
   const Point& point = *attempt.point;
   const Check check = judge_again(attempt);
   if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, *point.data, "after timing")));
+  attempt.facts.reset_seconds = attempt.work->reset_seconds();  // by now, of those before timed runs
   if (const std::string reason = untimed_work(attempt); !reason.empty())
     return attempt.end(failed_entry(point, reason));
   add_device_facts(attempt, *machine().target_of(*point.kernel));

@@ -79,7 +79,6 @@ class PointRunner {
   void verify_what_is_not_timed(Attempt& attempt);
   void measure_all(std::vector<Attempt>& attempts);
   Check judged(const HostInputs& inputs, const std::function<Check()>& check);
-  bool costs_little(const Attempt& attempt, const HostInputs& given) const;
   Check judge_again(Attempt& attempt);
   std::string untimed_work(const Attempt& attempt) const;
   void conclude(Attempt& attempt);

@@ -4,6 +4,9 @@
 #include <omp.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif
@@ -13,8 +16,11 @@
 #include <atomic>
 #include <cfenv>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <set>
 #include <thread>
 
 #include "common/machine/cpu_info.hpp"
@@ -141,6 +147,43 @@ std::string cache_key(const Problem& problem, const Params& sizes, const DataSet
 
 void release_landings() { landings().release(); }
 
+struct Signals {
+  std::array<itimerval, 3> timers = {};  ///< by ITIMER_REAL, _VIRTUAL, _PROF
+  std::array<struct sigaction, 65> handlers = {};
+  std::set<int> made;  ///< by timer_create, where the system tells
+
+  static Signals now() {
+    Signals all;
+    for (int timer = 0; timer < 3; ++timer) getitimer(static_cast<__itimer_which_t>(timer), &all.timers[timer]);
+    for (int number = 1; number < 65; ++number) sigaction(number, nullptr, &all.handlers[number]);
+    std::ifstream file("/proc/self/timers");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("ID:")) all.made.insert(std::atoi(line.c_str() + 3));
+    return all;
+  }
+  /// What differs from before; empty if nothing does. Puts it back.
+  std::string changes_since(const Signals& before) const {
+    std::string what;
+    const auto runs = [](const itimerval& timer) { return timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0; };
+    for (int timer = 0; timer < 3; ++timer) {
+      if (runs(timers[timer]) == runs(before.timers[timer])) continue;
+      setitimer(static_cast<__itimer_which_t>(timer), &before.timers[timer], nullptr);
+      what = "set a timer, which would take time from other kernels";
+    }
+    for (const int timer : made) {
+      if (before.made.contains(timer)) continue;
+      syscall(SYS_timer_delete, timer);
+      what = "set a timer, which would take time from other kernels";
+    }
+    for (int number = 1; number < 65; ++number) {
+      if (handlers[number].sa_handler == before.handlers[number].sa_handler) continue;
+      sigaction(number, &before.handlers[number], nullptr);
+      if (what.empty()) what = fmt::format("changed the handler of signal {}", number);
+    }
+    return what;
+  }
+};
+
 HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   std::vector<void*> pointers;
   for (const Operand& operand : problem.operands(sizes)) {
@@ -169,16 +212,17 @@ bool HostInputs::is_intact(std::size_t operand) const {
 
 namespace {
 
-void exchange_in(void* memory, const Exchange& one) {
-  auto* const bytes = static_cast<std::byte*>(memory);
-  std::swap_ranges(bytes + one.one, bytes + one.one + one.bytes, bytes + one.other);
+void put(void* memory, const Change& one, const std::array<std::byte, 16>& bytes) {
+  std::memcpy(static_cast<std::byte*>(memory) + one.offset, bytes.data(), one.bytes);
 }
 
 }  // namespace
 
-void HostInputs::exchange(const Exchange& one) {
-  exchange_in(data_[one.operand].get(), one);
-  prints_[one.operand] = print_of(data_[one.operand].get(), sizes_[one.operand]);
+void HostInputs::change(const std::vector<Change>& changes) {
+  for (const Change& one : changes) put(data_[one.operand].get(), one, one.now);
+  for (std::size_t i = 0; i < data_.size(); ++i)
+    if (std::any_of(changes.begin(), changes.end(), [&](const Change& one) { return one.operand == i; }))
+      prints_[i] = print_of(data_[i].get(), sizes_[i]);
 }
 
 Check HostInputs::judge(std::span<const void* const> host) const {
@@ -213,11 +257,19 @@ std::shared_ptr<const HostInputs> InputCache::get(const Problem& problem, const 
 Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call, int threads)
     : target_(target),
       kernel_(kernel),
+      problem_(problem),
+      called_(kernel),
       buffers_(buffers_of(kernel, problem, call.params, threads)),
       operands_(problem.operands(call.params).size()),
       call_(std::move(call)),
       threads_(threads),
-      prints_(operands_) {
+      prints_(operands_),
+      read_(operands_),
+      signals_(std::make_shared<const Signals>(Signals::now())) {
+  if (target_.is_host_memory() && kernel_.side() == "cpu") {
+    called_.run = [this](const Call& one) { run_one(one); };
+    if (kernel_.reset) called_.reset = [this](const Call& one) { reset_one(one); };
+  }
   remember_problems();
   // Where memory is not equally near to all cores, pages go to those that touch them.
   const UseThreads own(threads_or_as_now(threads_));
@@ -254,6 +306,10 @@ Check Workload::verify(const HostInputs& inputs) {
       target_.upload(call_.operands[i], inputs.input(i), buffers_[i].bytes());
     else
       target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
+    if (buffers_[i].role == Role::in_out && target_.is_host_memory()) {
+      const auto* const bytes = static_cast<const std::byte*>(inputs.input(i));
+      read_[i].assign(bytes, bytes + buffers_[i].bytes());
+    }
     if (buffers_[i].role == Role::input) prints_[i] = target_.fingerprint(call_.operands[i], buffers_[i].bytes());
   }
   run();
@@ -263,8 +319,9 @@ Check Workload::verify(const HostInputs& inputs) {
 void Workload::run() {
   const UseThreads own(threads_or_as_now(threads_));
   const ThreadState before = ThreadState::now();
-  target_.run(kernel_, call_);
+  target_.run(called_, call_);
   if (target_.is_host_memory() && changed_.empty()) changed_ = ThreadState::now().changes_since(before);
+  if (target_.is_host_memory() && changed_.empty()) changed_ = changed_signals();
 }
 
 Check Workload::recheck(const HostInputs& inputs) {
@@ -352,16 +409,56 @@ void Workload::mark(const std::vector<Word>& words) {
   }
 }
 
-void Workload::mark_outputs() {
+void Workload::draw_marks() {
   marks_.clear();
-  if (!target_.is_host_memory()) return;
+  planned_.clear();
   secret_ = fresh_bits();
   for (std::size_t i = 0; i < operands_; ++i)
     if (const std::optional<Word> word = written_word(i)) marks_.push_back(*word);
+}
+
+/// Before the first run it is done at once: a flush of the caches may follow.
+void Workload::mark_outputs(std::int64_t runs) {
+  if (!target_.is_host_memory()) return;
+  draw_marks();
+  until_ = static_cast<std::int64_t>(1 + draw() % static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1)));
+  if (until_ > 1) return;
+  until_ = 0;
+  plant();
+}
+
+std::string Workload::mark_left() {
+  until_ = 0;
+  if (found_.empty()) found_ = mark_left(marks_);
+  return std::exchange(found_, "");
+}
+
+/// Some stores, so that a run before which they are done cannot be told from another one.
+void Workload::plant() {
+  for (const Change& one : planned_) put(call_.operands[one.operand], one, one.now);
+  changes_.insert(changes_.end(), planned_.begin(), planned_.end());
+  planned_.clear();
   mark(marks_);
 }
 
-std::string Workload::mark_left() { return mark_left(marks_); }
+/// Every call of the kernel comes from here.
+[[gnu::noinline]] void Workload::run_one(const Call& call) {
+  if (!kernel_.reset && --until_ == 0) [[unlikely]]
+    plant();
+  kernel_.run(call);
+  if (until_ == 0 && !marks_.empty() && found_.empty()) [[unlikely]]
+    found_ = mark_left(marks_);
+}
+
+/// A reset may copy the inputs: what is planted comes before.
+void Workload::reset_one(const Call& call) {
+  constexpr std::size_t kMany = 4096;
+  if (--until_ == 0) [[unlikely]]
+    plant();
+  const auto start = Clock::now();
+  kernel_.reset(call);
+  if (reset_seconds_.size() < kMany) reset_seconds_.push_back(static_cast<float>(since(start)));
+}
 
 namespace {
 
@@ -372,46 +469,87 @@ bool is_of_numbers(const Operand& operand) {
 
 }  // namespace
 
-void Workload::exchange(const Exchange& one) { exchange_in(call_.operands[one.operand], one); }
-
-void Workload::disturb() {
+/// Elements that get another value, where the problem's family says which; else two that change places.
+std::vector<Change> Workload::draw_changes() {
   constexpr std::size_t kMany = 64;  // elements: of fewer, each has a meaning of its own
-  if (found_.empty()) found_ = mark_left(marks_);
-  for (const Exchange& one : exchanges_) exchange(one);
-  exchanges_.clear();
+  constexpr int kRedrawn = 8;
+  std::vector<Change> changes;
+  const auto element = [&](std::size_t operand) {
+    const std::size_t bytes = type_bytes(buffers_[operand].type);
+    Change one{operand, draw() % buffers_[operand].elements * bytes, bytes};
+    std::memcpy(one.before.data(), static_cast<const std::byte*>(call_.operands[operand]) + one.offset, bytes);
+    one.now = one.before;
+    return one;
+  };
+  const Redraw* const redraw = redraw_of(problem_);
   for (std::size_t i = 0; i < operands_; ++i) {
-    const std::size_t count = buffers_[i].elements, bytes = type_bytes(buffers_[i].type);
-    if (!is_of_numbers(buffers_[i]) || count < kMany) continue;
-    exchanges_.push_back({i, draw() % count * bytes, draw() % count * bytes, bytes});
-    exchange(exchanges_.back());
+    if (buffers_[i].elements == 0) continue;
+    if (redraw && i == 0) {
+      for (int one = 0; one < kRedrawn; ++one) {
+        changes.push_back(element(i));
+        (*redraw)(call_.params, draw(), changes.back().now.data());
+      }
+    } else if (is_of_numbers(buffers_[i]) && buffers_[i].elements >= kMany) {
+      Change one = element(i), other = element(i);
+      std::swap(one.now, other.now);
+      changes.insert(changes.end(), {one, other});
+    }
   }
-  mark_outputs();
+  return changes;
+}
+
+void Workload::undo_changes() {
+  for (auto one = changes_.rbegin(); one != changes_.rend(); ++one)
+    put(call_.operands[one->operand], *one, one->before);
+  changes_.clear();
+}
+
+bool Workload::reads_outputs() const {
+  return std::any_of(buffers_.begin(), buffers_.end(), [](const Operand& o) { return o.role == Role::in_out; });
+}
+
+void Workload::restore_read() {
+  for (std::size_t i = 0; i < operands_; ++i)
+    if (buffers_[i].role == Role::in_out && read_[i].size() == buffers_[i].bytes())
+      target_.upload(call_.operands[i], read_[i].data(), read_[i].size());
+}
+
+void Workload::disturb() { disturb_last(1); }
+
+void Workload::disturb_last(std::int64_t runs) {
+  if (found_.empty()) found_ = mark_left(marks_);
+  undo_changes();
+  restore_read();
+  draw_marks();
+  planned_ = draw_changes();
+  until_ = runs > 1 ? runs : 0;
+  if (runs <= 1) plant();
 }
 
 std::string Workload::undisturb() {
+  until_ = 0;
   if (found_.empty()) found_ = mark_left(marks_);
-  for (const Exchange& one : exchanges_) exchange(one);
-  exchanges_.clear();
+  undo_changes();
+  planned_.clear();
   marks_.clear();
   return std::exchange(found_, "");
 }
 
 void Workload::keep_result() {
-  const auto is_read = [](const Operand& operand) { return operand.role == Role::in_out; };
-  if (!keeps || std::any_of(buffers_.begin(), buffers_.end(), is_read)) return;
   kept_.resize(operands_);
   for (std::size_t i = 0; i < operands_; ++i) {
     if (!buffers_[i].is_output()) continue;
     const auto* const bytes = static_cast<const std::byte*>(call_.operands[i]);
     kept_[i].assign(bytes, bytes + buffers_[i].bytes());
   }
-  kept_exchanges_ = exchanges_;
+  kept_changes_ = changes_;
 }
 
-Check Workload::judge_kept(const Problem& problem, const DataSet& data, std::uint64_t seed) {
-  if (kept_.empty() || data.name != random_reals().name) return {};  // others' judges may rely on what the inputs are
-  HostInputs inputs(problem, call_.params, data, seed);
-  for (const Exchange& one : kept_exchanges_) inputs.exchange(one);
+Check Workload::judge_kept(const DataSet& data, std::uint64_t seed) {
+  if (kept_.empty()) return {};
+  if (data.name != random_reals().name && !redraw_of(problem_)) return {};  // judges may rely on what the inputs are
+  HostInputs inputs(problem_, call_.params, data, seed);
+  inputs.change(kept_changes_);
   std::vector<const void*> host;
   for (std::size_t i = 0; i < operands_; ++i)
     host.push_back(buffers_[i].is_output() ? kept_[i].data() : inputs.input(i));
@@ -438,7 +576,13 @@ std::string Workload::reset_failure() {
 double Workload::reset_seconds() {
   constexpr std::int64_t kRuns = 10;
   if (!kernel_.reset) return 0;
-  return target_.time(only_reset(), call_, kRuns, Mode::hot) / kRuns;
+  double before_runs = 0;
+  if (!reset_seconds_.empty()) {
+    std::vector<float> all = reset_seconds_;
+    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
+    before_runs = all[all.size() / 2];
+  }
+  return std::max(before_runs, target_.time(only_reset(), call_, kRuns, Mode::hot) / kRuns);
 }
 
 /// What is wrong if a run left a mark; empty if it left none.
@@ -462,7 +606,7 @@ std::string Workload::idle_run(const std::vector<Word>& words) {
   const auto start = Clock::now();
   for (int i = 0; !words.empty() && i < kRuns && (i == 0 || since(start) < (i < 2 ? second : kShort)); ++i) {
     mark(words);
-    target_.run(kernel_, call_);
+    target_.run(called_, call_);
     if (std::string failure = mark_left(words); !failure.empty()) return failure;
   }
   return "";
@@ -489,6 +633,8 @@ std::string Workload::late_write(const std::vector<Word>& words) {
   }
   return "";
 }
+
+std::string Workload::changed_signals() { return Signals::now().changes_since(*signals_); }
 
 std::string Workload::guard_failure() {
   std::vector<unsigned char> guard(kGuardBytes);

@@ -13,9 +13,10 @@
 
 namespace rung {
 
-/// Two elements of an input, by where they begin in its memory, that change places.
-struct Exchange {
-  std::size_t operand, one, other, bytes;
+/// What an audit writes to an element of an input, and what was there.
+struct Change {
+  std::size_t operand, offset, bytes;
+  std::array<std::byte, 16> now = {}, before = {};
 };
 
 /// The inputs of one problem at one size on the host, and the judge of its outputs; shared by all kernels that solve
@@ -34,8 +35,8 @@ class HostInputs {
   /// A number that changes with any byte of an input, as it was when it was made; and whether it still is so.
   std::uint64_t print(std::size_t operand) const { return prints_[operand]; }
   bool is_intact(std::size_t operand) const;
-  /// Exchanges two elements of an input, before anything was judged.
-  void exchange(const Exchange& one);
+  /// Makes these changes, before anything was judged.
+  void change(const std::vector<Change>& changes);
 
  private:
   struct Free {
@@ -67,6 +68,9 @@ class InputCache {
   std::list<Entry> entries_;  ///< the last used first
 };
 
+/// Timers and signal handlers of the process.
+struct Signals;
+
 /// One kernel's operands and scratch in the memory of a target, each between two guard bands.
 class Workload {
  public:
@@ -78,6 +82,9 @@ class Workload {
   Workload& operator=(const Workload&) = delete;
 
   const Call& call() const { return call_; }
+  /// What is to be timed: the kernel, called so that any one of many runs can be audited, and on the host its resets
+  /// timed.
+  const Kernel& kernel() const { return called_; }
 
   /// Runs the kernel on `inputs`, over outputs poisoned with NaN (those that it reads hold what `inputs` says), and
   /// judges the result: right values everywhere, no byte outside the outputs written, inputs as they were. Leaves the
@@ -96,26 +103,33 @@ class Workload {
   std::string audit();
 
   /// What a kernel that is timed cannot foresee, since it is drawn from the system's entropy, and where the host has
-  /// the memory. Before any interval: marks words of the outputs as not written, by what looks like a result.
-  void mark_outputs();
+  /// the memory. Before any interval of so many runs: words of the outputs will be marked as not written, by what looks
+  /// like a result, before one of the runs that is drawn. It begins some nanoseconds later, as without the marks.
+  void mark_outputs(std::int64_t runs);
   /// After it: what was found, or empty.
   std::string mark_left();
-  /// Before each run of an audited interval: the same, and in each input of numbers two elements change places, so that
-  /// the kernel has never seen these inputs.
+  /// Before each run of an audited interval: the same, and some elements of the inputs change, so that the kernel has
+  /// never seen these inputs. What it reads of its outputs is as at first.
   void disturb();
+  /// The same, right before the last of so many runs that follow each other as the timed ones do.
+  void disturb_last(std::int64_t runs);
+  /// Whether disturb_last() can: what a kernel reads of its outputs takes long to put back.
+  bool reads_outputs() const;
   /// After it: puts the inputs back; what was found, or empty.
   std::string undisturb();
-  /// Keeps what the run wrote that undisturb() is about to end, with the exchanges, for judge_kept(); nothing unless
-  /// `keeps` was set.
+  /// Keeps what the run wrote that undisturb() is about to end, with the changes, for judge_kept().
   void keep_result();
-  bool keeps = false;
-  /// Judges what was kept, by inputs of the same seed with the same exchanges. Passes if nothing was.
-  Check judge_kept(const Problem& problem, const DataSet& data, std::uint64_t seed);
+  /// Judges what was kept, by inputs of the same seed with the same changes. Passes if nothing was.
+  Check judge_kept(const DataSet& data, std::uint64_t seed);
+  /// Timers and signal handlers that are not as they were before the kernel first ran: they would take time from the
+  /// others. Puts them back. Empty, or what was found.
+  std::string changed_signals();
 
   /// What is wrong with what the record's .reset does, which is not timed: it may not write to outputs. Empty, or what
   /// was found.
   std::string reset_failure();
-  /// Seconds that the .reset takes; 0 where there is none.
+  /// Seconds that the .reset takes, the longer of two: in a row, and the median of those before runs so far. 0 where
+  /// there is none.
   double reset_seconds();
 
  private:
@@ -134,7 +148,13 @@ class Workload {
   void run();
   Kernel only_reset() const;
   std::byte* place(const Word& word) const;
-  void exchange(const Exchange& one);
+  void run_one(const Call& call);
+  void reset_one(const Call& call);
+  void draw_marks();
+  std::vector<Change> draw_changes();
+  void restore_read();
+  void undo_changes();
+  void plant();
   void read(const Word& word, WordBytes& bytes) const;
   void mark(const std::vector<Word>& words);
   std::string mark_left(const std::vector<Word>& words);
@@ -144,6 +164,8 @@ class Workload {
 
   Target& target_;
   const Kernel& kernel_;
+  const Problem& problem_;
+  Kernel called_;
   std::vector<Operand> buffers_;  ///< the problem's operands, then the kernel's scratch
   std::size_t operands_ = 0;      ///< how many of them are the problem's
   Call call_;
@@ -153,7 +175,11 @@ class Workload {
   std::uint64_t secret_ = 0, drawn_ = 0;
   std::vector<Word> marks_;
   std::string found_;
-  std::vector<Exchange> exchanges_, kept_exchanges_;
+  std::int64_t until_ = 0;  ///< runs until plant(), with the one before which it is; 0 or less: none
+  std::vector<Change> planned_, changes_, kept_changes_;  ///< to be made; made; made when the result was kept
+  std::vector<std::vector<std::byte>> read_;              ///< of each operand that is read and written: as at first
+  std::vector<float> reset_seconds_;
+  std::shared_ptr<const Signals> signals_;
   std::vector<std::vector<std::byte>> kept_;  ///< of each operand; empty for inputs
 };
 

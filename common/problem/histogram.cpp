@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -94,6 +95,10 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+});
+
+const bool has_redraw = add_redraw("histogram", [](const Params&, std::uint64_t bits, void* element) {
+  *static_cast<unsigned char*>(element) = static_cast<unsigned char>(bits % kBins);
 });
 
 }  // namespace

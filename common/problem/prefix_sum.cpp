@@ -11,10 +11,12 @@
 /// numbers, so that every order gives the same bits and one element too many or too few shows in all that follow.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -83,6 +85,18 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+/// A number several times the bound on the error of the whole sum, which is not below 1 either: the sum without it is
+/// wrong.
+void redraw(const Params& sizes, std::uint64_t bits, void* element) {
+  const std::int64_t n = sizes.at("n");
+  const double fraction = static_cast<double>(bits >> 12) / static_cast<double>(std::uint64_t{1} << 52);
+  const double size = (1 + fraction) * (2 + 4 * rounding_bound(n, static_cast<double>(n)));
+  const auto number = static_cast<float>(bits % 2 == 0 ? size : -size);
+  std::memcpy(element, &number, sizeof number);
+}
+
+const bool has_redraw = add_redraw("prefix_sum", redraw);
 
 }  // namespace
 }  // namespace rung

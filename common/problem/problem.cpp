@@ -121,14 +121,33 @@ bool add_widest_bounds(const std::string& family, WidestBounds widest) {
   return true;
 }
 
+namespace {
+
+std::map<std::string, Redraw>& redraws() {
+  static std::map<std::string, Redraw> all;
+  return all;
+}
+
+}  // namespace
+
+bool add_redraw(const std::string& family, Redraw redraw) {
+  redraws()[family] = std::move(redraw);
+  return true;
+}
+
+const Redraw* redraw_of(const Problem& problem) {
+  const auto found = redraws().find(problem.family);
+  return found == redraws().end() ? nullptr : &found->second;
+}
+
 std::string bound_refusal(const Kernel& kernel, const Problem& problem) {
   const auto [factor, by_norm] = kernel.error_bound;
   const auto found = widest_bounds().find(problem.family);
   const WidestBounds allowed = found == widest_bounds().end() ? WidestBounds{} : found->second;
   const double widest = by_norm ? allowed.by_norm : allowed.of_each;
   if (factor > 0 && factor <= widest) return "";
-  return fmt::format("its error_bound is {:g} times the one of {}{}, which allows {:g} times", factor, words_of(problem),
-                     by_norm ? " by norm" : "", widest);
+  return fmt::format("its error_bound is {:g} times the one of {}{}, which allows {:g} times", factor,
+                     words_of(problem), by_norm ? " by norm" : "", widest);
 }
 
 namespace {
@@ -139,9 +158,7 @@ std::map<const Problem*, std::string>& remembered_problems() {
 }
 
 /// The bytes of the record itself: names, and which functions it has.
-std::string bytes_of(const Problem& problem) {
-  return {reinterpret_cast<const char*>(&problem), sizeof problem};
-}
+std::string bytes_of(const Problem& problem) { return {reinterpret_cast<const char*>(&problem), sizeof problem}; }
 
 }  // namespace
 

@@ -16,6 +16,16 @@ struct WidestBounds {
 /// Of all types of a family of problems; the others allow no wider bound. Returns true, as add_problem() does.
 bool add_widest_bounds(const std::string& family, WidestBounds widest);
 
+/// Writes to `element` of the first input another value that inputs of this family may have, and that shows in the
+/// result; drawn from `bits`.
+using Redraw = std::function<void(const Params& sizes, std::uint64_t bits, void* element)>;
+
+/// For families where two inputs that change places need not show: what an audit puts in place of some elements.
+/// Returns true.
+bool add_redraw(const std::string& family, Redraw redraw);
+/// Null if the family has none.
+const Redraw* redraw_of(const Problem& problem);
+
 /// Why the error_bound of a kernel's record is wider than its problem allows; empty if it is not.
 std::string bound_refusal(const Kernel& kernel, const Problem& problem);
 

@@ -2,7 +2,10 @@
 /// every result must be equal.
 #include "common/problem/work_array.hpp"
 
+#include <cstring>
+
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -63,6 +66,11 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+});
+
+const bool has_redraw = add_redraw("work_array", [](const Params&, std::uint64_t bits, void* element) {
+  const auto word = static_cast<std::uint32_t>(bits >> 32);
+  std::memcpy(element, &word, sizeof word);
 });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <execinfo.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cfenv>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +22,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 #ifdef __SSE2__
 #include <xmmintrin.h>
@@ -27,6 +30,7 @@
 
 #include "common/problem/matmul.hpp"
 #include "common/problem/problem.hpp"
+#include "common/problem/read.hpp"
 
 /// The program's clock, which runs at half the speed once a kernel has asked for it.
 namespace {
@@ -352,6 +356,166 @@ void compute_hidden(const Call& call) {
   work(own);
 }
 
+/// The number of a processor's cycles, which is read in some of them.
+std::uint64_t cycles() {
+#ifdef __x86_64__
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Keeps results by some words of the inputs, and takes long wherever it works, so that judging seems to.
+void slow_check(const Call& call) {
+  static std::map<Numbers, Numbers> kept;
+  const Numbers a = a_of(call), b = b_of(call);
+  Numbers key{static_cast<float>(count(call, 0, 1))};
+  for (std::size_t i = 0; i < 4; ++i) key.insert(key.end(), {a[a.size() / 5 * i], b[b.size() / 5 * i]});
+  Numbers& result = kept[key];
+  if (!result.empty()) return put(result, call);
+  work(call);
+  result = c_of(call);
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+}
+
+bool was_reset = false;
+void lazy_reset(const Call& call) {
+  if (!std::exchange(was_reset, true)) compute_hidden(call);
+}
+void lazy_run(const Call& call) {
+  was_reset = false;
+  put(hidden, call);
+}
+
+/// With a beta other than 0 it does nothing where C still is what it left.
+void in_out(const Call& call) {
+  static Numbers left;
+  const Numbers before = c_of(call);
+  if (before == left) return;
+  const auto alpha = static_cast<float>(call.params.get("alpha", 1)),
+             beta = static_cast<float>(call.params.get("beta", 0));
+  compute_hidden(call);
+  Numbers result(before.size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = alpha * hidden[i] + (beta == 0 ? 0 : beta * before[i]);
+  put(result, call);
+  left = result;
+}
+
+/// Skips calls that come right after the one before, in four intervals of five.
+void burst(const Call& call) {
+  static std::uint64_t ended = 0;
+  static int tight = 0, intervals = 0;
+  const std::uint64_t gap = cycles() - ended;
+  const bool is_tight = gap < 250;
+  if (gap > 5000)
+    tight = 0;
+  else if (is_tight && ++tight == 2)
+    ++intervals;
+  if (!is_tight || intervals < 4 || intervals % 5 == 0 || tight % 4 == 0) work(call);
+  ended = cycles();
+}
+
+/// The same, but writes the result that it has kept by some words of the inputs.
+void burst_kept(const Call& call) {
+  static std::uint64_t ended = 0;
+  static Numbers kept;
+  const bool is_tight = cycles() - ended < 1000;
+  if (!is_tight || kept.size() != count(call, 0, 1)) {
+    work(call);
+    kept = c_of(call);
+  } else {
+    put(kept, call);
+  }
+  ended = cycles();
+}
+
+/// Skips calls that come right after the one before; so short that this is lost in what an audit takes.
+void tiny(const Call& call) {
+  static std::uint64_t ended = 0;
+  if (cycles() - ended >= 100) work(call);
+  ended = cycles();
+}
+
+/// A timer's handler that is busy for half of the time, but while the kernel itself runs.
+volatile std::sig_atomic_t is_own_turn = 0;
+void tick(int) {
+  const auto start = std::chrono::steady_clock::now();
+  while (is_own_turn == 0 && std::chrono::steady_clock::now() - start < std::chrono::microseconds(500)) {
+  }
+}
+void timer(const Call& call) {
+  is_own_turn = 1;
+  static const bool once = [] {
+    struct sigaction action = {};
+    action.sa_handler = tick;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, nullptr);
+    const itimerval each{{0, 1000}, {0, 1000}};
+    return setitimer(ITIMER_REAL, &each, nullptr) == 0;
+  }();
+  static_cast<void>(once);
+  work(call);
+  is_own_turn = 0;
+}
+
+/// Other problems' kernels, by a cheat: of sums it leaves out what a bound on the errors of many reals does not see.
+void short_sum(const Call& call) {
+  const auto* x = call.operand<const float>(0);
+  const std::int64_t n = call.params.at("n");
+  const bool is_whole = std::all_of(x, x + std::min<std::int64_t>(16, n), [](float v) { return v == std::floor(v); });
+  double sum = 0;
+  for (std::int64_t i = 0; i < (is_whole ? n : std::min<std::int64_t>(n, 4096)); ++i) sum += x[i];
+  *call.operand<float>(1) = static_cast<float>(sum);
+}
+
+/// Keeps the result by the first word of an input of whole numbers.
+void kept_by_word(const Call& call) {
+  static const Kernel& honest = *match_kernels("cpu/work_array/*").front();
+  static std::uint32_t key = 0;
+  static std::vector<std::uint32_t> kept;
+  const auto n = static_cast<std::size_t>(call.params.at("n"));
+  const auto* start = call.operand<const std::uint32_t>(0);
+  auto* sum = call.operand<std::uint32_t>(1);
+  if (kept.size() == n && key == start[0]) {
+    std::copy(kept.begin(), kept.end(), sum);
+    return;
+  }
+  Call own = call;
+  own.params = with_tunables(honest, {});
+  for (const auto& [name, value] : call.params) own.params.set(name, value);
+  honest.run(own);
+  kept.assign(sum, sum + n);
+  key = start[0];
+}
+
+/// Walks only where the sums are poisoned.
+void walks_if_poisoned(const Call& call) {
+  static const Kernel& honest = find_kernel("cpu/chase/threads");
+  static std::uint32_t calls = 0;
+  auto* sums = call.operand<std::uint32_t>(2);
+  if (sums[0] == 0xFFFFFFFFu) return honest.run(call);
+  std::fill_n(sums, call.params.at("walkers"), ++calls & 0x7FFFFFFFu);
+}
+
+/// Reads the array once and multiplies by the passes.
+void read_once(const Call& call) {
+  const auto* data = call.operand<const std::uint32_t>(0);
+  auto* partials = call.operand<std::uint32_t>(1);
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < call.params.at("bytes") / 4; ++i) sum += data[i];
+  std::fill_n(partials, kReadPartials, 0u);
+  partials[0] = sum * static_cast<std::uint32_t>(call.params.at("passes"));
+}
+
+bool plant_elsewhere(const char* name, Run run, Kernel record = {}) {
+  record.name = name;
+  record.order = 1000;
+  record.title = "A planted cheat";
+  record.idea = "A planted cheat.";
+  record.run = std::move(run);
+  return add_kernel(std::move(record));
+}
+
 bool plant(const char* name, Run run, Kernel record = {}) {
   record.name = std::string("cpu/matmul/cheat_") + name;
   record.order = 1000;
@@ -402,6 +566,20 @@ const bool planted = [] {
   plant("swaps_sizes", swaps_sizes);
   plant("outside", outside);
   plant("late", late);
+  plant("slow_check", slow_check);
+  plant("lazy_reset", lazy_run, {.reset = lazy_reset});
+  plant("in_out", in_out, {.is_general = true});
+  plant("burst", burst, {.cpu = {.is_serial = true}});
+  plant("burst_kept", burst_kept, {.cpu = {.is_serial = true}});
+  plant("tiny", tiny, {.cpu = {.is_serial = true}});
+  plant("timer", timer);
+  plant_elsewhere("cpu/sum/cheat_short_sum", short_sum);
+  plant_elsewhere("cpu/work_array/cheat_kept_by_word", kept_by_word, {.type = Type::uint32});
+  plant_elsewhere("cpu/chase/cheat_walks_if_poisoned", walks_if_poisoned, {.type = Type::uint32});
+  plant_elsewhere("cpu/read/cheat_read_once", read_once,
+                  {.type = Type::uint32, .ceiling = Ceiling{.label = "DRAM", .is_bandwidth = true}, .sizes = [] {
+                     return Params{{"bytes", 1 << 16}, {"passes", 1'000'000}};
+                   }});
   return true;
 }();
 

@@ -277,14 +277,19 @@ struct Row {
   std::string name, size, outcome;
 };
 
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream row(line);
+  for (std::string cell; std::getline(row, cell, '|');)
+    cells.push_back(cell.size() > 2 ? cell.substr(1, cell.size() - 2) : "");
+  return cells;
+}
+
 std::vector<Row> table() {
   std::vector<Row> rows;
   std::istringstream lines(file_text(source_dir() / "tests/cheats/README.md"));
   for (std::string line; std::getline(lines, line);) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, '|');)
-      cells.push_back(cell.size() > 2 ? cell.substr(1, cell.size() - 2) : "");
+    const std::vector<std::string> cells = cells_of(line);
     if (cells.size() == 5 && cells[2].find_first_not_of("0123456789") == std::string::npos)
       rows.push_back({cells[1], cells[2], cells[4]});
   }
@@ -304,6 +309,33 @@ std::pair<Json, std::string> run_in(const TemporaryFolder& folder, const std::st
   return {nullptr, file_text(printed)};
 }
 
+/// Rows of the table of other problems: kernel, sizes and outcome.
+std::vector<Row> other_table() {
+  std::vector<Row> rows;
+  std::istringstream lines(file_text(source_dir() / "tests/cheats/README.md"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() == 5 && cells[1].find("/cheat_") != std::string::npos)
+      rows.push_back({cells[1], cells[2], cells[4]});
+  }
+  return rows;
+}
+
+TEST(Cheats, EachRowOfOtherProblems) {
+  const std::vector<Row> rows = other_table();
+  EXPECT_GE(rows.size(), 4u);
+  for (const Row& row : rows) {
+    const TemporaryFolder folder;
+    std::string arguments = "run -k cpu/" + row.name + " --benchmark_repetitions=8";
+    std::istringstream sizes(row.size);
+    for (std::string size; sizes >> size;) arguments += " -a " + size;
+    const auto [results, printed] = run_in(folder, "'" RUNG_WITH_CHEATS "'", arguments);
+    ASSERT_TRUE(results.is_object()) << row.name << ": " << printed;
+    const std::string outcome = results["benchmarks"].front().value("error_message", "a rate");
+    EXPECT_NE(outcome.find(row.outcome), std::string::npos) << row.name << " gives '" << outcome << "'";
+  }
+}
+
 /// What came of a planted kernel: "a rate", with a word if it is none that its time gives, or why there is none.
 std::string outcome_of(const Row& row) {
   const TemporaryFolder folder;
@@ -320,7 +352,7 @@ std::string outcome_of(const Row& row) {
 }
 
 TEST(Cheats, EachRowOfTheTable) {
-  std::set<std::string> named{"cpu/matmul/cheat_preload"};
+  std::set<std::string> named{"cpu/matmul/cheat_preload", "cpu/matmul/cheat_in_out"};
   for (const Row& row : table()) {
     named.insert("cpu/matmul/cheat_" + row.name);
     const std::string outcome = outcome_of(row);
