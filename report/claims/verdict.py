@@ -13,6 +13,7 @@ from report.claims.data import Machine
 from report.claims.entries import KINDS, OTHERWISE, Entry
 from report.claims.judgement import Judged, named
 from report.claims.model import what_counts
+from report.claims.reasons import others
 from report.claims.values import MANY, Comparison, Logic, Value, comparisons
 from report.text import numbers, words
 
@@ -39,12 +40,6 @@ WARPS = 64
 EXACT = 5
 """Digits of stated, modelled and counted numbers."""
 SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "="}
-REASONS = (("no point of ", "point", "missing"),
-           ("no hardware counters of ", "point", "without hardware counters"),
-           ("no launches of the planted fault ", "planted fault", "without launches"), ("no planted fault ", "planted fault", "missing"),
-           ("no snippet ", "snippet", "not compiled"), ("no ", "value", "missing"), ("the limit lies within ", "comparison", "undecided"))
-"""How reasons begin, and how several of that kind are counted: '3 points are missing'."""
-OTHER_REASON = ("reason", "of another kind")
 FALSE_SIGNS = {"<": "≥", "<=": ">", ">": "≤", ">=": "<", "==": "≠"}
 
 
@@ -328,25 +323,10 @@ def _side(value: Value) -> str:
 
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
     """What is missing or leaves it undecided, then the note, else how the values compare."""
-    first = words.sentence(f"{''.join(reasons[:1])}{_others(reasons)}")
+    first = words.sentence(f"{''.join(reasons[:1])}{others(reasons)}")
     if verdict in (UNDECIDED, UNTESTED):
         return first
     return " ".join(filter(None, (first, words.sentence(entry.note)))) or _agreement(entry, verdict, texts)
-
-
-def _others(reasons: Sequence[str]) -> str:
-    """' (1 further point is missing)': all reasons but the first, counted by their kind."""
-    kinds = [_kind_of_reason(reason) for reason in reasons]
-    texts = []
-    for kind, number in Counter(kinds[1:]).items():
-        noun, what = kind
-        further = "further " if kind == kinds[0] else ""
-        texts.append(f"{words.counted(number, f'{further}{noun}')} {'is' if number == 1 else 'are'} {what}")
-    return f" ({words.joined(texts)})" if texts else ""
-
-
-def _kind_of_reason(reason: str) -> tuple[str, str]:
-    return next(((noun, what) for begin, noun, what in REASONS if reason.startswith(begin)), OTHER_REASON)
 
 
 def _agreement(entry: Entry, verdict: str, texts: dict) -> str:

@@ -371,9 +371,8 @@ def _highest(found: Iterable[Roof]) -> list[Roof]:
 def identity(run: Run, side: str, recorded: bool | None = None) -> tuple:
     """What two runs of one machine share; `recorded`: whether the run stands in for others, else by where it is."""
     machine, recorded = run.machine(side), run.is_recorded if recorded is None else recorded
-    if machine.id.startswith("GPU-"):
-        return side, machine.id
-    return side, machine.id, recorded, str(run.context.get("gpu_name") or "") if side == "cpu" else ""
+    place = () if machine.id.startswith("GPU-") else (recorded, str(run.context.get("gpu_name") or "") if side == "cpu" else "")
+    return side, machine.id, *place
 
 
 def book(runs: Iterable[tuple[Run, bool]]) -> Book:

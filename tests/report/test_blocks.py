@@ -20,13 +20,13 @@ def test_tall_tables_break(rows, letters, breaks):
     (16, ("A",), "Stated 16. A: measured 5. By copy (block 64). A note."), (16, ("A", "B"), "Stated 16. A: measured 5. B: measured 5. By copy (block 64). A note."),
     (None, ("any",), "Measured: 5. By copy (block 64). A note.")))
 def test_the_evidence_of_a_claim_is_made_of_clauses(stated, machines, evidence):
-    entry = SimpleNamespace(text="It is so", source="pmpp", where="", stated=stated, threshold=None, limit=stated, said_of="", unit="", rule="", tolerance=0, note="a note")
+    entry = SimpleNamespace(text="It is so", source="pmpp", where="", place="", stated=stated, threshold=None, limit=stated, said_of="", unit="", rule="", tolerance=0, note="a note")
     found = [Finding(entry, machine, "holds", "holds", "A note.", measured="5", kernels="copy (block 64)") for machine in machines]
     assert blocks.verdict(found)["evidence"] == evidence
 
 
 def test_what_the_model_gives_for_each_gpu_stands_before_the_note_that_they_share():
-    entry = SimpleNamespace(text="It is so", source="pmpp", where="", stated=16, threshold=None, limit=16, said_of="", unit="", rule="", tolerance=0, note="a note")
+    entry = SimpleNamespace(text="It is so", source="pmpp", where="", place="", stated=16, threshold=None, limit=16, said_of="", unit="", rule="", tolerance=0, note="a note")
     found = [Finding(entry, machine, "holds", "holds", f"For {machine} the model gives 3. A note.") for machine in "AB"]
     assert blocks.verdict(found)["evidence"].endswith("For A the model gives 3. For B the model gives 3. A note.")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import RECORDED, ROOT, recorded
 
-from report.claims import command, entries, study_claims, verdict
+from report.claims import command, entries, reasons, study_claims
 from report.claims.data import LAUNCHED_WITH, Data
 from report.claims.entries import KINDS, line_of, load
 from report.claims.expression import KERNEL_CALLS
@@ -201,7 +201,7 @@ def test_no_claim_raises_on_what_was_recorded(found, known):
 def test_every_reason_has_a_kind_by_which_further_ones_are_counted(known):
     """As where only a CPU was measured."""
     missing = {m for f in study_claims.findings(collect([RECORDED / "amd-epyc-2-cores"], []), known.values()) for m in f.missing}
-    assert missing and not {m for m in missing if verdict._kind_of_reason(m) == verdict.OTHER_REASON}
+    assert missing and not {m for m in missing if reasons._kind_of_reason(m) == reasons.OTHER_REASON}
 
 
 def test_no_whole_number_is_derived_from_a_rate_of_a_data_sheet(known):
