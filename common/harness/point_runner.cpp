@@ -75,7 +75,9 @@ struct PointRunner::Attempt {
 };
 
 PointRunner::PointRunner(std::shared_ptr<Bench> bench, std::uint64_t seed, const Overrides& overrides)
-    : bench_(std::move(bench)), seed_(seed), overrides_(overrides) {}
+    : bench_(std::move(bench)), seed_(seed), overrides_(overrides) {
+  note_threads(nullptr);
+}
 
 std::vector<PointEntries> PointRunner::run(const Group& group, const std::string& not_interleaved) {
   if (group.size() == 1) return run_together(group, not_interleaved);
@@ -107,10 +109,13 @@ std::vector<PointEntries> PointRunner::run_together(const Group& group, const st
     for (Attempt& attempt : attempts) {
       if (interrupted()) return {};
       attempt.guard([&] { verify(attempt, on_exact); });
+      machine().host().restore_process();
+      if (attempt.call) require_rest(*attempt.point, group);
     }
   measure_all(attempts);
   if (interrupted()) return {};
   for (Attempt& attempt : attempts) attempt.guard([&] { conclude(attempt); });
+  note_threads(group.size() == 1 ? group.front() : nullptr);
   std::vector<PointEntries> results;
   for (Attempt& attempt : attempts) results.push_back({attempt.point, std::move(attempt.entries)});
   return results;
@@ -219,7 +224,10 @@ void PointRunner::prepare(Attempt& attempt) {
 void PointRunner::verify(Attempt& attempt, bool on_exact) {
   if (!on_exact) {
     verify(attempt, *attempt.point->data);
-    if (!attempt.is_over()) verify_what_is_not_timed(attempt);
+    if (attempt.is_over()) return;
+    const Timed timed(spent_.checks);
+    if (const std::string failure = attempt.work->reset_failure(); !failure.empty())
+      attempt.end(failed_entry(*attempt.point, failure));
     return;
   }
   for (const DataSet& data : attempt.point->problem->data)
@@ -253,17 +261,25 @@ void PointRunner::verify(Attempt& attempt, const DataSet& data) {
   attempt.facts.judged = check.judged;
 }
 
-/// The record's .reset, and threads that go on when the kernel has returned.
-void PointRunner::verify_what_is_not_timed(Attempt& attempt) {
+/// Threads that were not there before are of this point's kernel.
+void PointRunner::note_threads(const Point* owner) {
+  for (const int thread : machine().host().threads()) threads_.try_emplace(thread, owner);
+}
+
+/// Throws where threads go on although no kernel runs: they would take time from all other kernels. LostPoint if the
+/// kernel that made them is one of the group, which is not always the one that has just run; otherwise DeviceLost,
+/// which costs no point.
+void PointRunner::require_rest(const Point& point, const Group& group) {
   const Timed timed(spent_.checks);
-  const Point& point = *attempt.point;
-  Target& target = *machine().target_of(*point.kernel);
-  if (const std::string failure = attempt.work->reset_failure(); !failure.empty())
-    return attempt.end(failed_entry(point, failure));
-  std::set<int> restless = target.restless_threads();
+  note_threads(&point);
+  std::set<int> restless = machine().target_of(*point.kernel)->restless_threads();
   std::erase_if(restless, [&](int thread) { return !restless_.insert(thread).second; });
-  if (!restless.empty())  // they would take time from all other kernels
-    throw DeviceLost(fmt::format("leaves {} threads running half a second after it has returned", restless.size()));
+  if (restless.empty()) return;
+  const std::string why = fmt::format("leaves {} threads running half a second after it has returned", restless.size());
+  const auto known = threads_.find(*restless.begin());
+  const Point* const owner = known == threads_.end() ? &point : known->second;
+  if (std::ranges::find(group, owner) == group.end()) throw DeviceLost("a kernel that was measured before " + why);
+  throw LostPoint(*owner, why);
 }
 
 /// What `check` says of a result; the time for working out what is right counts as that of the inputs.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -76,7 +77,8 @@ class PointRunner {
   void prepare(Attempt& attempt);
   void verify(Attempt& attempt, bool on_exact);
   void verify(Attempt& attempt, const DataSet& data);
-  void verify_what_is_not_timed(Attempt& attempt);
+  void note_threads(const Point* owner);
+  void require_rest(const Point& point, const Group& group);
   void measure_all(std::vector<Attempt>& attempts);
   Check judged(const HostInputs& inputs, const std::function<Check()>& check);
   Check judge_again(Attempt& attempt);
@@ -87,7 +89,8 @@ class PointRunner {
 
   std::shared_ptr<Bench> bench_;
   std::uint64_t seed_;
-  std::set<int> restless_;  ///< threads that a kernel left running, and that were told
+  std::map<int, const Point*> threads_;  ///< of the process, with whose kernel made them; null: not known
+  std::set<int> restless_;               ///< threads that a kernel left running, and that were told
   Overrides overrides_;
   TimeSpent spent_;
 };

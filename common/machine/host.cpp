@@ -24,6 +24,7 @@
 #include "common/machine/host_memory.hpp"
 #include "common/machine/openblas.hpp"
 #include "common/machine/parts.hpp"
+#include "common/machine/process_settings.hpp"
 #include "common/machine/rapl.hpp"
 #include "common/machine/target.hpp"
 #include "common/system_call.hpp"
@@ -83,20 +84,26 @@ const char* proc_bind_name() {
   }
 }
 
-/// The threads of this process other than the calling one that are on a core or wait for one.
-std::set<int> others_that_run() {
-  const std::string self = std::to_string(gettid());
+/// The threads of this process other than the calling one. Without /proc nothing is known.
+std::set<int> other_threads() {
   std::set<int> others;
-  std::error_code none;  // without /proc nothing is known
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none)) {
-    if (thread.path().filename() == self) continue;
-    std::ifstream file(thread.path() / "stat");  // "4711 (name) R …": a name may hold blanks and parentheses
-    std::string line;
+  std::error_code none;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", none))
+    others.insert(std::atoi(thread.path().filename().c_str()));
+  others.erase(gettid());
+  return others;
+}
+
+/// Those of them that are on a core or wait for one.
+std::set<int> others_that_run() {
+  std::set<int> others = other_threads();
+  std::erase_if(others, [](int thread) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string line;  // "4711 (name) R …": a name may hold blanks and parentheses
     std::getline(file, line);
     const std::size_t name_end = line.rfind(')');
-    if (name_end != std::string::npos && line.compare(name_end, 3, ") R") == 0)
-      others.insert(std::atoi(thread.path().filename().c_str()));
-  }
+    return name_end == std::string::npos || line.compare(name_end, 3, ") R") != 0;
+  });
   return others;
 }
 
@@ -176,20 +183,32 @@ class Host final : public Target {
     }
   }
   std::set<int> busy_threads() const override { return others_that_run(); }
-  void end_idle_threads() override { omp_pause_resource_all(omp_pause_soft); }
+  void end_idle_threads() override {
+    restore_process();  // a thread that ends may need memory and a library
+    omp_pause_resource_all(omp_pause_soft);
+  }
 
   void run(const Kernel& kernel, const Call& call) override {
     if (kernel.reset) kernel.reset(call);
     repeat(kernel, call, 1, {});
+    end_copies();
   }
 
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) override {
     energy_j_.reset();
+    restore_process();
+    const int threads = omp_get_max_threads();
     const Look look = Look::now();
-    const Clocks before = Clocks::now();
-    const double took = mode == Mode::hot && !kernel.reset && !prepare_ ? time_batch(kernel, call, runs)
-                                                                        : time_each(kernel, call, runs, mode);
-    check_clock(before, Clocks::now());
+    const bool counts_each = mode == Mode::cold || kernel.reset;  // a flush and a reset may use all processors
+    Clocks used;
+    const Clocks before = Clocks::at_start();
+    const double took = mode == Mode::hot && !kernel.reset && !prepare_
+                            ? time_batch(kernel, call, runs)
+                            : time_each(kernel, call, runs, mode, counts_each ? &used : nullptr);
+    if (!counts_each) used = Clocks::at_end().since(before);
+    end_copies();
+    omp_set_num_threads(threads);
+    check_clock(used);
     disturbance_ = Look::now().since(look);
     return took;
   }
@@ -198,19 +217,21 @@ class Host final : public Target {
     return true;
   }
   std::optional<ProcessorTime> processor_time() const override { return processor_time_; }
+  void restore_process() override { settings_.restore(); }
+  std::set<int> threads() const override { return other_threads(); }
   std::set<int> restless_threads() override {
     constexpr double kPatience = 0.5, kRan = 0.25, kMost = 5;  // seconds; on a busy machine idle threads end late
     std::set<int> restless = others_that_run();
     if (restless.empty()) return {};
     end_idle_threads();
-    const Clocks start = Clocks::now();
+    const Clocks start = Clocks::at_start();
     double waited = 0, ran = 0;
     while (!restless.empty() && (waited < kPatience || ran < kRan) && waited < kMost) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const std::set<int> now = others_that_run();
       std::erase_if(restless, [&](int thread) { return !now.contains(thread); });
-      const Clocks later = Clocks::now();
-      waited = later.system - start.system, ran = later.process - start.process;
+      const Clocks later = Clocks::at_end().since(start);
+      waited = later.system, ran = later.process;
     }
     return ran < kRan ? std::set<int>{} : restless;
   }
@@ -270,46 +291,64 @@ class Host final : public Target {
   using Clock = std::chrono::steady_clock;
   static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
-  /// This thread's clock, the system's own, and the processor time of the process, in seconds.
+  /// The program's clock, the system's own, and the processor time of the process and of the calling thread, in
+  /// seconds. The time of the process is read within that of the thread: what reading takes counts as the thread's.
   struct Clocks {
-    Clock::time_point steady;
-    double system = 0, process = 0, thread = 0;
-    static Clocks now() {
+    double steady = 0, system = 0, process = 0, thread = 0;
+    static Clocks at_start() {
+      const double thread = system_seconds(CLOCK_THREAD_CPUTIME_ID), process = system_seconds(CLOCK_PROCESS_CPUTIME_ID);
+      const double system = system_seconds(CLOCK_MONOTONIC);
+      return {seconds(Clock::now().time_since_epoch()), system, process, thread};
+    }
+    static Clocks at_end() {
       const double process = system_seconds(CLOCK_PROCESS_CPUTIME_ID), thread = system_seconds(CLOCK_THREAD_CPUTIME_ID);
       const double system = system_seconds(CLOCK_MONOTONIC);
-      return {Clock::now(), system, process, thread};
+      return {seconds(Clock::now().time_since_epoch()), system, process, thread};
+    }
+    Clocks since(const Clocks& start) const {
+      return {steady - start.steady, system - start.system, process - start.process, thread - start.thread};
+    }
+    void add(const Clocks& more) {
+      steady += more.steady, system += more.system, process += more.process, thread += more.thread;
     }
   };
 
   /// Compares the clock that times with the system's own, and sets the processor time. A thread that loses its
   /// processor between two readings makes one interval wrong, a clock that somebody stands in for all of them.
-  void check_clock(const Clocks& before, const Clocks& after) {
+  void check_clock(const Clocks& used) {
     constexpr double kShare = 0.02, kReading = 50e-6;  // seconds
     constexpr int kManyWrong = 4;
-    const double steady = seconds(after.steady - before.steady), system = after.system - before.system;
-    wrong_clocks_ = std::abs(steady - system) > kShare * system + kReading ? wrong_clocks_ + 1 : 0;
+    wrong_clocks_ = std::abs(used.steady - used.system) > kShare * used.system + kReading ? wrong_clocks_ + 1 : 0;
     if (wrong_clocks_ >= kManyWrong)
       throw Error(
           fmt::format("the program's clock counts {:.3g} s where the system's counts {:.3g} s: a library "
                       "(LD_PRELOAD) or a kernel's file stands in for it",
-                      steady, system));
+                      used.steady, used.system));
     processor_time_.reset();
-    const double process = after.process - before.process, caller = after.thread - before.thread;
-    if (caller >= kResolved) processor_time_ = {process / system, process / caller};
+    if (used.thread >= kResolved) processor_time_ = {used.process / used.system, used.process / used.thread};
   }
 
-  /// Calls the kernel. Every call comes from here, timed or not; `before_each` is called before each.
+  /// A process that a kernel has forked off, and in which it returned as well, measures nothing.
+  void end_copies() const {
+    if (getpid() != process_) _exit(0);
+  }
+
+  /// Calls the kernel. Every call comes from here, timed or not; `before_each` is called before each. To `used`, if
+  /// given, is added what the clocks counted during the calls alone.
   [[gnu::noinline]] static double repeat(const Kernel& kernel, const Call& call, std::int64_t runs,
-                                         const std::function<void()>& before_each) {
+                                         const std::function<void()>& before_each, Clocks* used = nullptr) {
     double total = 0;
+    Clocks before;
     auto start = Clock::now();
     for (std::int64_t i = 0; i < runs; ++i) {
       if (before_each) {
         before_each();
+        if (used) before = Clocks::at_start();
         start = Clock::now();
       }
       kernel.run(call);
       if (before_each) total += seconds(Clock::now() - start);
+      if (used) used->add(Clocks::at_end().since(before));
     }
     return before_each ? total : seconds(Clock::now() - start);
   }
@@ -321,13 +360,16 @@ class Host final : public Target {
     return took;
   }
 
-  /// What comes before a run, a flush of the caches or the kernel's reset, is not timed.
-  double time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) {
-    return repeat(kernel, call, runs, [&] {
+  /// What comes before a run, a flush of the caches or the kernel's reset, is not timed. All threads flush: before a
+  /// serial kernel those that look for more work are waited for, whose time would count as its own.
+  double time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode, Clocks* used) {
+    const auto prepare = [&] {
       if (prepare_) prepare_();
       if (kernel.reset) kernel.reset(call);
       if (mode == Mode::cold) flush_caches();
-    });
+      if (mode == Mode::cold && kernel.cpu.is_serial) settle({});
+    };
+    return repeat(kernel, call, runs, prepare, used);
   }
 
   /// Memory, and how many threads have touched it first.
@@ -381,6 +423,8 @@ class Host final : public Target {
     for (std::int64_t line = 0; line < lines; ++line) ++flush_[line * 64];
   }
 
+  const pid_t process_ = getpid();
+  const ProcessSettings settings_ = ProcessSettings::now();
   bool can_settle_ = true;
   Disturbance disturbance_;
   std::function<void()> prepare_;

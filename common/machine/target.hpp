@@ -137,6 +137,10 @@ class Target {
   virtual bool prepare_runs(std::function<void()> /*prepare*/) { return false; }
   /// Processor time of this process during the last time(); nothing where that is not known, or it was too short.
   virtual std::optional<ProcessorTime> processor_time() const { return std::nullopt; }
+  /// Puts back what of the process a kernel may have set, as limits and OpenMP's settings.
+  virtual void restore_process() {}
+  /// All threads of this process, but for the caller.
+  virtual std::set<int> threads() const { return {}; }
   /// Threads of this process that run although no kernel does, and go on for half a second.
   virtual std::set<int> restless_threads() { return {}; }
   /// The shortest interval that the clock resolves to a per mille, in seconds.
