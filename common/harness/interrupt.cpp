@@ -18,7 +18,13 @@ constexpr long kMillisecondsOfOne = 300;  // a terminal signals every process, a
 volatile std::sig_atomic_t asked = 0, waiting = 0;
 volatile long asked_at = 0;
 
-void end_or_remember(int) {
+void end_or_remember(int signal, siginfo_t* info, void*) {
+  if (is_sent_by_kernel(*info)) {  // it ends this process as any other fault of a kernel
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
+  end_begun();  // what ends this process from now on is no fault of the points that are measured
   const long now = milliseconds();
   if (!waiting || (asked && now - asked_at > kMillisecondsOfOne)) _exit(announce_end(kInterrupted));
   if (!asked) asked_at = now;
@@ -28,12 +34,20 @@ void end_or_remember(int) {
 }  // namespace
 
 void catch_interrupts() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(signal, end_or_remember) == SIG_IGN) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle_unless_ignored(signal, end_or_remember);
 }
 
 InterruptsWait::InterruptsWait() { waiting = 1; }
 InterruptsWait::~InterruptsWait() { waiting = 0; }
+
+void handle_unless_ignored(int signal, void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action {};
+  sigaction(signal, nullptr, &action);
+  if (!(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_IGN) return;
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
+  sigaction(signal, &action, nullptr);
+}
 
 bool interrupted() { return asked != 0; }
 

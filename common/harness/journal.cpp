@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 
 #include "common/json_text.hpp"
+#include "common/printable.hpp"
 #include "common/read_file.hpp"
 #include "common/registry.hpp"
 
@@ -105,6 +107,45 @@ Lock lock(int descriptor) {
   return Lock::busy;
 }
 
+/// The other processes in which the file is open, each as "4711 (name)", as far as this user may see that.
+std::vector<std::string> holders(int descriptor) {
+  std::vector<std::string> found;
+  struct stat held {
+  }, open{};
+  std::error_code none;
+  if (::fstat(descriptor, &held) != 0) return found;
+  for (const auto& process : std::filesystem::directory_iterator("/proc", none)) {
+    const std::string number = process.path().filename().string();
+    if (number.find_first_not_of("0123456789") != std::string::npos || number == std::to_string(::getpid())) continue;
+    bool has_it = false;
+    std::error_code gone;
+    for (auto file = std::filesystem::directory_iterator(process.path() / "fd", gone);
+         !gone && !has_it && file != std::filesystem::directory_iterator(); file.increment(gone))
+      has_it = ::stat(file->path().c_str(), &open) == 0 && open.st_dev == held.st_dev && open.st_ino == held.st_ino;
+    if (!has_it) continue;
+    std::string name;
+    std::getline(std::ifstream(process.path() / "comm"), name);
+    found.push_back(number + " (" + printable(name) + ")");
+  }
+  return found;
+}
+
+/// What to do where another process has the lock. A process that a kernel started has it, too, and may outlive the run:
+/// that it is not taken from it is the safe choice, since it may still use what the run measures.
+[[noreturn]] void locked_error(int descriptor, const std::filesystem::path& folder) {
+  std::string text = "another run is measuring into " + folder.string() + "; wait for it to end";
+  const std::vector<std::string> all = holders(descriptor);
+  std::string names, numbers;
+  for (const std::string& one : all) {
+    names += (names.empty() ? "" : ", ") + one;
+    numbers += " " + one.substr(0, one.find(' '));
+  }
+  if (!all.empty())
+    text += std::string(". It is held by process") + (all.size() > 1 ? "es " : " ") + names +
+            "; if that is what a kernel left of a run that was killed, end it: kill" + numbers;
+  throw OutputError(text);
+}
+
 /// Whether the open file still has this name.
 bool is_named(int descriptor, const std::filesystem::path& name) {
   struct stat open {
@@ -177,8 +218,7 @@ void Journal::open_locked(Kind kind) {
     if (!descriptor_.is_open()) output_error(file_, "write");
     if (!is_regular_file(descriptor_)) throw OutputError(file_.string() + " is no regular file: no journal");
     const Lock got = lock(descriptor_);
-    if (got == Lock::busy)
-      throw OutputError("another run is measuring into " + file_.parent_path().string() + "; wait for it to end");
+    if (got == Lock::busy) locked_error(descriptor_, file_.parent_path());
     if (got == Lock::unsupported) not_locked_ = std::strerror(errno);
   } while (!is_named(descriptor_, file_));
   ::fstat(descriptor_, &opened_);

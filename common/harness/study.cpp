@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <omp.h>
 #include <regex.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include <sstream>
 
 #include "common/descriptor.hpp"
+#include "common/harness/begun.hpp"
 #include "common/harness/environment.hpp"
 #include "common/harness/interrupt.hpp"
 #include "common/harness/journal.hpp"
@@ -33,6 +35,7 @@
 #include "common/json_text.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/machine/loaded_libraries.hpp"
+#include "common/machine/process_settings.hpp"
 
 namespace rung {
 namespace {
@@ -240,10 +243,11 @@ void say_oversubscribed(const std::vector<const Point*>& points) {
     say("{} points use more threads than the {} processors that this process may use\n", count, usable_processors());
 }
 
-/// Says what is measured to the process that looks after this one, if there is one.
+/// Says what is measured to the process that looks after this one, if there is one, and to a later run.
 class Watched {
  public:
-  Watched(const Group& group, const StudyOptions& options) : watch_(options.supervision.watch) {
+  Watched(const Group& group, const StudyOptions& options)
+      : watch_(options.supervision.watch), begun_(options.supervision.begun) {
     if (!watch_) return;
     constexpr double kSlower = 10;  // than planned: a busy machine, or memory that is swapped
     std::vector<std::string> names;
@@ -252,9 +256,11 @@ class Watched {
       names.push_back(point->name());
       seconds += kSlower * point->effort.seconds;
     }
+    if (begun_ && !interrupted()) begun_->begin(names, options.supervision);
     watch_->begin(names, seconds);
   }
   ~Watched() {
+    if (begun_) begun_->end();
     if (watch_) watch_->end();
   }
   Watched(const Watched&) = delete;
@@ -262,33 +268,43 @@ class Watched {
 
  private:
   Watch* watch_;
+  std::shared_ptr<const Begun> begun_;
 };
 
-/// What of the process a kernel can change for those after it: the folder that relative names are in, and which files
-/// are open.
+/// What of the process a kernel can change for those after it: its settings, the folder that relative names are in, and
+/// which files are open.
 class Surroundings {
  public:
   explicit Surroundings(const Journal& journal) : journal_(journal) { umask(mask_); }
 
   /// Puts back what can be; false if files were closed, among them the journal, or another has their numbers.
   bool restore() const {
+    if (getpid() != process_) _exit(0);  // a kernel returned in a copy of the process, too
     umask(mask_);
+    omp_set_num_threads(threads_);
+    are_settings_whole_ = settings_.restore();
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
       if (::fcntl(standard, F_GETFD) < 0) return false;
     return journal_.is_open() && (!folder_.is_open() || ::fchdir(folder_) == 0);
   }
+  /// Whether the last restore() put back the settings, too: otherwise another process is to measure what follows.
+  bool are_settings_whole() const { return are_settings_whole_; }
 
  private:
   const Journal& journal_;
   const mode_t mask_ = umask(0);
   const Descriptor folder_{::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  const pid_t process_ = getpid();
+  const int threads_ = omp_get_max_threads();
+  const ProcessSettings settings_ = ProcessSettings::now();
+  mutable bool are_settings_whole_ = true;
 };
 
 /// The groups, but one by one those points with whose group a process was lost.
 std::vector<Group> without_lost_groups(std::vector<Group> groups, const Supervision& supervision) {
   std::vector<Group> parted;
   for (Group& group : groups) {
-    if (!supervision.alone.contains(group.front()->name())) {
+    if (std::ranges::none_of(group, [&](const Point* p) { return supervision.alone.contains(p->name()); })) {
       parted.push_back(std::move(group));
       continue;
     }
@@ -315,9 +331,23 @@ std::vector<PointEntries> results_of(const Group& group, const std::string& not_
   return results;
 }
 
-void keep(Journal& journal, const std::vector<PointEntries>& results, const StudyOptions& options) {
-  journal.append(journal_record(results));
-  if (options.supervision.watch) ++options.supervision.watch->kept;
+/// Where a kernel has lowered a limit for good, another process goes on, also if the limit keeps this one from writing.
+void keep(Journal& journal, const std::vector<PointEntries>& results, const Surroundings& surroundings,
+          const StudyOptions& options) {
+  Watch* const watch = options.supervision.watch;
+  try {
+    journal.append(journal_record(results));
+  } catch (const OutputError&) {
+    if (watch && !surroundings.are_settings_whole()) _exit(1);
+    throw;
+  }
+  if (!watch) return;
+  ++watch->kept;
+  if (surroundings.are_settings_whole()) return;
+  if (options.supervision.begun) options.supervision.begun->end();
+  say("a kernel has lowered a limit of the process: going on in another one\n");
+  std::fflush(nullptr);
+  _exit(announce_end(kAnotherProcess));
 }
 
 void measure_points(const std::vector<const Point*>& points, PointRunner& runner, Journal& journal,
@@ -341,11 +371,12 @@ void measure_points(const std::vector<const Point*>& points, PointRunner& runner
         results = results_of(group, alone == supervision.alone.end() ? "" : "together, one " + alone->second, runner,
                              surroundings, options);
       } catch (const LostPoint& lost) {
-        keep(journal, {{lost.point, {failed_entry(*lost.point, lost.what())}}}, options);
+        surroundings.restore();
+        keep(journal, {{lost.point, {failed_entry(*lost.point, lost.what())}}}, surroundings, options);
         throw;
       }
     if (results.empty()) break;  // interrupted in the middle of it
-    keep(journal, results, options);
+    keep(journal, results, surroundings, options);
     for (const auto& [point, entries] : results) progress.finish(*point, entries);
   }
 }
@@ -411,7 +442,7 @@ void measure_roofs_again(const std::vector<const Point*>& points, PointRunner& r
       std::vector<PointEntries> results = results_of({roof}, "", runner, surroundings, options);
       if (results.empty()) return;
       for (Json& entry : results.front().entries) entry["remeasured"] = round;
-      keep(journal, results, options);
+      keep(journal, results, surroundings, options);
     }
   }
 }
@@ -517,8 +548,9 @@ std::pair<std::filesystem::path, std::unique_ptr<Journal>> opened_run(const Expe
 
 }  // namespace
 
-StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options) {
+StudyOutcome run_study(const Experiment& experiment, const StudyOptions& given) {
   const InterruptsWait waiting;
+  StudyOptions options = given;
   if (const auto finished = finished_before(experiment, options.supervision)) return *finished;
   const std::vector<const Point*> points = shuffled_points(experiment, options);
   if (!options.copy_to.empty()) check_writable(options.copy_to);
@@ -529,7 +561,11 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   const auto [folder, opened] = opened_run(experiment, options, as_read(header));
   Journal& journal = *opened;
   StudyOutcome outcome{.folder = folder};
-  if (options.supervision.watch) options.supervision.watch->set_folder(outcome.folder);
+  if (Supervision& supervision = options.supervision; supervision.watch) {
+    supervision.watch->set_folder(outcome.folder);
+    supervision.begun = std::make_shared<Begun>(outcome.folder);
+    supervision.begun->add_to(supervision, supervision.is_first);
+  }
   drop_foreign(journal, points);
   if (journal.damaged() > 0)
     say("{} lines of {} are damaged or not of this run: what they had is measured again\n", journal.damaged(),
@@ -572,6 +608,7 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options
   context["problems"] = problem_descriptions(experiment.points);
   if (!experiment.refused.empty()) context["refused_kernels"] = experiment.refused;
   write_results(experiment, options, outcome.folder, context, entries);
+  if (context["complete"] && options.supervision.begun) options.supervision.begun->remove();
   if (context["complete"] && ::unlink((outcome.folder / kJournal).c_str()) != 0 && errno != ENOENT)
     say("{} cannot be removed ({}); it is needed no more\n", (outcome.folder / kJournal).string(),
         std::strerror(errno));

@@ -1,5 +1,6 @@
 #include "common/harness/supervisor.hpp"
 
+#include <fcntl.h>
 #include <omp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -29,9 +30,33 @@ constexpr long kApart = 300;  // milliseconds between two signals that are not o
 volatile std::sig_atomic_t child = 0, passed_on = 0;
 volatile long passed_at = 0;
 
-Watch* own_watch = nullptr;  // of this process, if it is a child
+Watch* own_watch = nullptr;    // of this process, if it is a child
+Watch* known_watch = nullptr;  // likewise, or if it looks after one
+pid_t supervisor = 0;          // its process, once there is one
 
-void pass_on(int signal) {
+/// The parent of a process; 0 if it is not known.
+pid_t parent_of(pid_t process) {
+  char name[32] = "/proc/", digits[16], text[512];
+  int count = 0;
+  for (pid_t rest = process; rest > 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
+  char* end = name + std::strlen(name);
+  while (count > 0) *end++ = digits[--count];
+  std::memcpy(end, "/stat", sizeof "/stat");
+  const int descriptor = open(name, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return 0;
+  const ssize_t got = read(descriptor, text, sizeof text - 1);
+  close(descriptor);
+  text[std::max<ssize_t>(got, 0)] = 0;
+  const char* const after = std::strrchr(text, ')');  // "4711 (name) S 4710 …"
+  if (!after || std::strlen(after) < 5) return 0;
+  pid_t parent = 0;
+  for (const char* c = after + 4; *c >= '0' && *c <= '9'; ++c) parent = 10 * parent + (*c - '0');
+  return parent;
+}
+
+void pass_on(int signal, siginfo_t* info, void*) {
+  if (is_sent_by_kernel(*info)) return;
+  end_begun();
   const long now = milliseconds();
   if (passed_on && now - passed_at > kApart) {
     if (child > 0) kill(child, SIGKILL);
@@ -44,14 +69,7 @@ void pass_on(int signal) {
 
 /// Those that the program was started to ignore (nohup) stay ignored, here and in the child.
 void pass_signals_on() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action {};
-    sigaction(signal, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) continue;
-    action.sa_handler = pass_on;
-    action.sa_flags = SA_RESTART;
-    sigaction(signal, &action, nullptr);
-  }
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle_unless_ignored(signal, pass_on);
 }
 
 sigset_t signals(std::initializer_list<int> which) {
@@ -145,20 +163,6 @@ class Idle {
   int times_ = 0, kept_ = 0;
 };
 
-/// What the loss of a child in the midst of these points means for them. A group is measured one by one then. One that
-/// was killed from outside, where memory was short, may be well, and one that crashed may have been hit by a thread
-/// that another kernel left behind: it gets a second try.
-void strike(const std::vector<std::string>& points, const Ended& ended, bool is_killed, double may_take,
-            Supervision& state) {
-  const std::string why = how(ended, may_take), &first = points.front();
-  const bool is_group = points.size() > 1, was_struck = state.struck.contains(first);
-  const bool again = !was_struck && (is_killed || (!is_group && !ended.took_too_long && !state.alone.contains(first)));
-  const std::string others = is_group ? fmt::format(" and {} others", points.size() - 1) : "";
-  say("{}{}: {}; {} in another process\n", first, others, why, again ? "once more" : "going on");
-  auto& where = again ? state.struck : is_group ? state.alone : state.lost;
-  for (const std::string& point : points) where[point] = why;
-}
-
 /// Sets down which points the child was lost with. Ends the program where nothing is left to do.
 void learn_from(const Ended& ended, Watch& watch, Supervision& state, Idle& idle) {
   const std::vector<std::string> points = watch.points();
@@ -174,7 +178,7 @@ void learn_from(const Ended& ended, Watch& watch, Supervision& state, Idle& idle
     idle.count(watch.kept, is_killed, why);
     say("between two points: {}; going on in another process\n", why);
   } else {
-    strike(points, ended, is_killed, watch.seconds, state);
+    strike(points, how(ended, watch.seconds), ended.took_too_long, is_killed, state);
   }
 }
 
@@ -203,11 +207,14 @@ void Watch::end() { ++turns; }
 
 void Watch::finish_experiment(int failed_points) {
   failed = failed_points;
-  folder[0] = 0;
+  folder[0] = begun[0] = 0;
   ++experiment;
 }
 
-void Watch::set_folder(const std::filesystem::path& path) { std::snprintf(folder, sizeof folder, "%s", path.c_str()); }
+void Watch::set_folder(const std::filesystem::path& path) {
+  std::snprintf(folder, sizeof folder, "%s", path.c_str());
+  std::snprintf(begun, sizeof begun, "%s", Begun::file_in(path).c_str());
+}
 
 std::vector<std::string> Watch::points() const {
   std::vector<std::string> found;
@@ -218,6 +225,17 @@ std::vector<std::string> Watch::points() const {
   return found;
 }
 
+void strike(const std::vector<std::string>& points, const std::string& why, bool took_too_long, bool is_killed,
+            Supervision& state) {
+  const std::string& first = points.front();
+  const bool is_group = points.size() > 1, was_struck = state.struck.contains(first);
+  const bool again = !was_struck && (is_killed || (!is_group && !took_too_long && !state.alone.contains(first)));
+  const std::string others = is_group ? fmt::format(" and {} others", points.size() - 1) : "";
+  say("{}{}: {}; {} in another process\n", first, others, why, again ? "once more" : "going on");
+  auto& where = again ? state.struck : is_group ? state.alone : state.lost;
+  for (const std::string& point : points) where[point] = why;
+}
+
 int announce_end(int code) {
   if (own_watch) own_watch->told = code;
   return code;
@@ -225,16 +243,32 @@ int announce_end(int code) {
 
 bool is_looked_after() { return own_watch != nullptr; }
 
+/// All processes below the one that looks after the others were started by kernels, but for the child that measures.
+bool is_sent_by_kernel(const siginfo_t& signal) {
+  if (supervisor == 0 || signal.si_code > 0 || signal.si_pid == 0 || signal.si_pid == supervisor) return false;
+  constexpr int kMost = 64;
+  pid_t process = signal.si_pid;
+  for (int i = 0; i < kMost && process > 1; ++i)
+    if ((process = parent_of(process)) == supervisor) return true;
+  return false;
+}
+
+void end_begun() {
+  if (known_watch) Begun::end(known_watch->begun);
+}
+
 Supervision supervise() {
   void* const shared = mmap(nullptr, sizeof(Watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw Error("no memory to share with a child process");
   Supervision state{.watch = new (shared) Watch};
   Idle idle;
-  const pid_t parent = getpid();
+  const pid_t parent = supervisor = getpid();
+  known_watch = state.watch;
   const bool ends_leftovers = children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   const sigset_t blocked = signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP}), ended = signals({SIGCHLD});
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  std::signal(SIGPIPE, SIG_IGN);  // nothing reads any more what is said: no reason to stop, here or in the child
   for (;;) {
     std::fflush(nullptr);
     const pid_t process = start_process();
@@ -247,11 +281,12 @@ Supervision supervise() {
       say("cannot start a process ({}): measuring in this one, which a kernel that crashes ends\n",
           std::strerror(errno));
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      supervisor = 0;
+      known_watch = nullptr;
       return {};
     }
     if (process == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      std::signal(SIGPIPE, SIG_IGN);  // nobody reads any more what is said: no reason to stop
       if (getppid() != parent) _exit(kInterrupted);
       own_watch = state.watch;
       catch_interrupts();

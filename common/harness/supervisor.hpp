@@ -2,11 +2,16 @@
 /// measured by the next child, into the same folder.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "common/harness/begun.hpp"
 
 namespace rung {
 
@@ -20,6 +25,7 @@ class Watch {
   std::atomic<int> kept{0};         ///< records that have been written to journals
   std::atomic<int> told{kNothing};  ///< the code that the child ends with, once it is at its end
   char folder[4096] = "";           ///< of the run
+  char begun[4096] = "";            ///< the file of Begun in it
 
   static constexpr int kNothing = -1;
 
@@ -42,7 +48,14 @@ struct Supervision {
   std::map<std::string, std::string> struck;  ///< points that a child was lost with once, with how
   std::map<std::string, std::string> lost;    ///< points that a child was lost with again: they have failed
   std::map<std::string, std::string> alone;   ///< points of a group that ended a child, to be measured one by one
+  std::shared_ptr<const Begun> begun;         ///< where that is kept for a later run; null: nowhere
 };
+
+/// What it means for these points that a process was lost while they were measured: `why`. A group is measured one by
+/// one then. One that was killed from outside, where memory was short, may be well, and one that crashed may have been
+/// hit by a thread that another kernel left behind: it gets a second try. Says so.
+void strike(const std::vector<std::string>& points, const std::string& why, bool took_too_long, bool is_killed,
+            Supervision& state);
 
 /// How a child ends that has lost the GPU and wants another process to go on.
 constexpr int kAnotherProcess = 75;
@@ -53,6 +66,11 @@ int announce_end(int code);
 
 /// Whether this process is a child that measures.
 bool is_looked_after();
+
+/// Whether a kernel sent this signal, to its own process or to the one that looks after it. Safe in signal handlers.
+bool is_sent_by_kernel(const siginfo_t& signal);
+/// Sets down that a loss of this process is no fault of the points that are measured. Safe in signal handlers.
+void end_begun();
 
 /// Returns in a child process that is to measure, again after each child that ended before it said announce_end(): by a
 /// signal, by an exit, or because it took longer than Watch::seconds. The points that were measured then are measured

@@ -1,9 +1,14 @@
 /// Kernels that end or block their process, beside the ordinary ones, for the program rung_with_faults. They do their
 /// work otherwise, so that the fault comes in the midst of a study.
+#include <omp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <initializer_list>
 #include <thread>
 
 #include "common/problem/matmul.hpp"
@@ -55,6 +60,81 @@ void leave_the_folder() {
 void close_files() {
   for (int descriptor = 3; descriptor < 100; ++descriptor) close(descriptor);
 }
+
+void leave_a_busy_thread() {
+  static std::atomic<int> turns{0};
+  static const bool begun = [] {
+    std::thread([] {
+      for (;;) turns.fetch_add(1, std::memory_order_relaxed);
+    }).detach();
+    return true;
+  }();
+  static_cast<void>(begun);
+}
+
+void leave_a_helper() {
+  if (fork() > 0) return;
+  prctl(PR_SET_NAME, "helper");
+  for (;;) pause();
+}
+
+/// As where a control group is out of memory and ends as a whole.
+void end_all(int signal) {
+  if (signal == SIGKILL) kill(getppid(), signal);
+  kill(signal == SIGKILL ? getpid() : 0, signal);
+}
+
+void return_twice() {
+  static const bool forked = [] { return fork() >= 0; }();
+  static_cast<void>(forked);
+}
+
+void limit(std::initializer_list<__rlimit_resource> which, bool for_good) {
+  for (const __rlimit_resource one : which) {
+    rlimit now{};
+    getrlimit(one, &now);
+    now.rlim_cur = 1;
+    if (for_good) now.rlim_max = 1;
+    setrlimit(one, &now);
+  }
+}
+
+void limit_all() {
+  limit({RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_MEMLOCK, RLIMIT_CORE}, false);
+}
+
+void limit_for_good() { limit({RLIMIT_NOFILE, RLIMIT_NPROC, RLIMIT_MEMLOCK, RLIMIT_CORE}, true); }
+
+void set_openmp() {
+  omp_set_max_active_levels(0);
+  omp_set_num_threads(1);
+  omp_set_dynamic(1);
+  omp_set_schedule(omp_sched_dynamic, 7);
+  alarm(1);
+}
+
+/// Its fault comes when the work is done.
+bool plant_after(const char* name, const char* title, void (*fault)()) {
+  return add_kernel({.name = std::string("cpu/matmul/") + name,
+                     .order = 1000,
+                     .title = title,
+                     .idea = "A planted fault.",
+                     .cpu = {.is_serial = true},
+                     .run = [fault](const Call& call) {
+                       work(call);
+                       if (matmul_shape(call.params).n >= 16) fault();
+                     }});
+}
+
+const bool planted_after = plant_after("busy", "leaves a thread that runs", leave_a_busy_thread) &&
+                           plant_after("helper", "leaves a process", leave_a_helper) &&
+                           plant_after("kills_all", "kills both processes", [] { end_all(SIGKILL); }) &&
+                           plant_after("terminates_all", "terminates its group", [] { end_all(SIGTERM); }) &&
+                           plant_after("returns_twice", "returns in two processes", return_twice) &&
+                           plant_after("limits", "lowers limits", limit_all) &&
+                           plant_after("limits_for_good", "lowers limits for good", limit_for_good) &&
+                           plant_after("limits_files", "lets no file grow", [] { limit({RLIMIT_FSIZE}, true); }) &&
+                           plant_after("sets_openmp", "sets OpenMP", set_openmp);
 
 const bool planted = plant("hangs", "hangs", [] { std::this_thread::sleep_for(std::chrono::hours(1)); }) &&
                      plant("aborts", "aborts", [] { std::abort(); }) &&

@@ -316,3 +316,126 @@ def test_a_file_that_has_an_experiments_name_is_not_taken_for_it(tmp_path):
 def test_a_seed_is_taken_as_it_is_or_refused(seed):
     code, _, complaints = rung(*FEW, "--benchmark_list_tests", f"--seed={seed}")
     assert code == 2 and seed in complaints, complaints
+
+
+# ---- What a kernel leaves behind ----
+
+NORMAL = ("--benchmark_repetitions=2", "--benchmark_min_time=0.001")
+
+
+def measured(folder):
+    """Whether each point has samples, by kernel and size."""
+    return {(e["kernel"].rpartition("/")[2], e["sizes"]["n"]): "gflops" in e for e in results(folder)["benchmarks"]}
+
+
+def with_faulty(kernel, folder, *more, sizes="8,16,24", **options):
+    return rung("run", "-k", "cpu/matmul/naive", f"cpu/matmul/{kernel}", "-a", f"n={sizes}", *NORMAL, "-o", folder,
+                *more, program=FAULTY, **options)
+
+
+@pytest.mark.parametrize("first", ("busy", "naive"))
+def test_the_kernel_that_left_a_thread_running_fails_and_no_other(tmp_path, first):
+    """In a group all are verified first: the thread runs while others are looked at."""
+    kernels = [f"cpu/matmul/{k}" for k in dict.fromkeys((first, "busy", "naive", "interchanged"))]
+    rung("run", "-k", *kernels, "-a", "n=16,24", "-a", "interleave=true", *NORMAL, "-o", tmp_path, program=FAULTY)
+    found = measured(tmp_path)
+    assert {key for key, has in found.items() if not has} == {("busy", 16), ("busy", 24)}, found
+
+
+@pytest.mark.parametrize("group", ((), ("-a", "interleave=true")))
+def test_a_kernel_that_ends_both_processes_is_struck_when_the_study_is_resumed(tmp_path, group):
+    for resumes in range(8):
+        resume = ["--resume"] if resumes else []
+        code, said, complaints = with_faulty("kills_all", tmp_path, *group, *resume, sizes="8,16")
+        if code != -signal.SIGKILL:
+            break
+    assert code == 1 and 2 <= resumes <= 4, (resumes, said, complaints)
+    assert measured(tmp_path) == {("naive", 8): True, ("naive", 16): True, ("kills_all", 8): True,
+                                  ("kills_all", 16): False}
+    why = [e["error_message"] for e in results(tmp_path)["benchmarks"] if "error_message" in e]
+    assert why == ["the run was killed while it was measured"]
+    assert not list(tmp_path.glob("*/begun.json"))
+
+
+def test_a_run_that_was_killed_twice_and_interrupted_many_times_loses_no_point(tmp_path):
+    """At the same point, but by SIGKILL once alone, or the machine was started in between."""
+    hang = ("run", "-k", "cpu/matmul/naive", "-a", "n=900", "--benchmark_repetitions=40", "-o", tmp_path)
+    begun = lambda: next(iter(tmp_path.glob("*/begun.json")), None)
+    written = lambda: begun().stat().st_mtime_ns if begun() else 0
+    for i, ends in enumerate(("kill", "interrupt twice", "interrupt twice", "other boot", "last")):
+        before = written()
+        process = start(*hang, *(["--resume"] if i else []))
+        wait_for(lambda: written() > before and begun().read_text().startswith("began"))
+        if ends == "interrupt twice":
+            for _ in range(2):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.4)
+        else:
+            process.kill()
+        process.communicate()
+        if ends == "other boot":
+            text = begun().read_text().splitlines()
+            begun().write_text(text[0] + "\n" + json.dumps(json.loads(text[1]) | {"boot": "another"}))
+    assert len(json.loads(begun().read_text().splitlines()[1])["struck"]) == 1
+    assert json.loads(begun().read_text().splitlines()[1])["lost"] == {}
+
+
+def test_a_kernel_that_terminates_its_group_fails_alone(tmp_path):
+    process = subprocess.run([str(FAULTY), "run", "-k", "cpu/matmul/naive", "cpu/matmul/terminates_all", "-a", "n=8,16",
+                              *QUICK, "-o", str(tmp_path)], start_new_session=True, capture_output=True, text=True,
+                             timeout=PATIENCE)
+    assert process.returncode == 1, process.stdout + process.stderr
+    assert {key for key, has in measured(tmp_path).items() if not has} == {("terminates_all", 16)}
+
+
+@pytest.mark.parametrize("text", ("", "began\n", "began\n[]", "began\n{}", "began\n{\"points\":3}",
+                                  "began\n" + "[" * 100_000))
+def test_what_is_no_list_of_begun_points_is_passed_over(tmp_path, text):
+    journal = killed(tmp_path, *SLOW)
+    (journal.parent / "begun.json").write_text(text)
+    code, said, complaints = rung(*SLOW, "-o", tmp_path, "--resume")
+    assert code == 0 and complaints == "", said + complaints
+
+
+@pytest.mark.parametrize("kernel", ("limits", "limits_for_good", "sets_openmp"))
+@pytest.mark.parametrize("group", ((), ("-a", "interleave=true")))
+def test_settings_that_a_kernel_leaves_cost_no_point(tmp_path, kernel, group):
+    code, said, complaints = with_faulty(kernel, tmp_path, *group)
+    assert code == 0 and complaints == "", said + complaints
+    assert all(measured(tmp_path).values()), said
+
+
+def test_a_kernel_that_lets_no_file_grow_fails_alone(tmp_path):
+    code, said, complaints = with_faulty("limits_files", tmp_path)
+    assert code in (0, 1), said + complaints
+    assert all(has for (kernel, n), has in measured(tmp_path).items() if kernel == "naive" or n == 8), said
+
+
+def test_a_kernel_that_returns_in_two_processes_is_measured_in_one(tmp_path):
+    code, said, complaints = with_faulty("returns_twice", tmp_path)
+    assert code == 0 and said.count("returns_twice/n:16") == 1, said + complaints
+    assert all(measured(tmp_path).values()), said
+
+
+def test_a_reader_that_leaves_ends_no_study_with_a_faulty_kernel(tmp_path):
+    command = f"'{FAULTY}' run -k cpu/matmul/naive cpu/matmul/aborts -a n=8,16,24 {' '.join(QUICK)} -o '{tmp_path}'"
+    subprocess.run(f"{command} | head -n 1", shell=True, capture_output=True, timeout=PATIENCE)
+    wait_for(lambda: list(tmp_path.glob("*/adhoc.json")))
+    assert sum(measured(tmp_path).values()) == 4
+
+
+def test_the_process_that_still_holds_a_journal_is_named(tmp_path):
+    process = start("run", "-k", "cpu/matmul/helper", "-a", "n=16,1500", "-o", tmp_path, program=FAULTY)
+    wait_for(lambda: journal_in(tmp_path) and journal_in(tmp_path).read_bytes().count(b"\n") > 1)
+    for one in [process.pid, *map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())]:
+        os.kill(one, signal.SIGKILL)
+    process.wait()
+    helpers = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and (p / "comm").exists()
+               and (p / "comm").read_text() == "helper\n"]
+    try:
+        code, said, complaints = rung("run", "-k", "cpu/matmul/helper", "-a", "n=16,1500", "-o", tmp_path, "--resume",
+                                      program=FAULTY)
+        assert code == 4 and any(f"kill {helper}" in complaints for helper in helpers), complaints
+    finally:
+        for helper in helpers:
+            os.kill(helper, signal.SIGKILL)
