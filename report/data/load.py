@@ -66,10 +66,10 @@ def _run(path: Path, data: dict, version: object) -> Run:
 
 
 def _swept(names: Iterable[str]) -> set[str]:
-    """Those that differ from another one in the number of threads alone."""
+    """Those that differ from another one in the number of the CPU's threads alone; on a GPU "threads" is a tunable."""
     alike: dict[str, list[str]] = {}
     for name in names:
-        if schema.THREADS in schema.name_parts(name):
+        if "/cpu/" in f"/{name}" and schema.THREADS in schema.name_parts(name):
             rest = "/".join(part for part in name.split("/") if not part.startswith(f"{schema.THREADS}:"))
             alike.setdefault(rest, []).append(name)
     return {name for found in alike.values() if len(found) > 1 for name in found}

@@ -318,6 +318,7 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
             rest = tuple(sorted((k, str(v)) for k, v in p.tunables.items() if k != key))
             groups[p.kernel.order, p.kernel.title, key, p.size_text, rest][value] = p
     groups = {key: found for key, found in groups.items() if len(found) > 1}
+    shown = list({p.name: p for found in groups.values() for p in found.values()}.values())
     best = {key: fastest_by_turns(list(found.values())) for key, found in groups.items()}
     over = judge({(key, v): ratio(p, best[key]) for key, found in groups.items() for v, p in found.items() if p is not best[key]})
     made = []
@@ -332,7 +333,7 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
     return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best with its rate, and the speed of all, of the best’s. "
                   "Chosen and compared by the same quotients, by turns where interleaved. ≈: not significantly different, or too few samples; "
                   "a ladder has the one of least median, perhaps another of these. "
-                  f"{words.provenance(ladder.part, timed, hollow=False)}", (
+                  f"{words.provenance(ladder.part, shown, hollow=False)}", (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),
                       Column("size", "size"), Column("best", "best", str), Column("rate", "rate"),
                       Column("all", "value: speed, of the best’s", right=False, wide=True)), made)] if made else []

@@ -60,7 +60,7 @@ def method(study: Study) -> list[dict]:
             f"being more than {100 * GAP:g}\u00a0% from equality, where quotients count for as many as their correlation from turn to "
             "turn, the mean over all comparisons, leaves. The ratio given "
             "is the median quotient of such codes, so that it need not be the quotient of the two rates next to it, and the ratio of the "
-            "medians of others. An interval of the ratio of two runs is wider on both sides by what runs of the machine differ by: "
+            "medians of others; its interval is by the ranks of those quotients, of others the quotient of the ends of both intervals. An interval of the ratio of two runs is wider on both sides by what runs of the machine differ by: "
             f"{100 * BETWEEN_RUNS:g}\u00a0% where nothing was measured repeatedly. Where an experiment names its fastest code, "
             "it also names those that these tests do not tell apart from it. Other differences are called not "
             "significant, whatever their size; "
@@ -87,7 +87,8 @@ def method(study: Study) -> list[dict]:
             "the hot and the cold mode at once. Counts of instructions, requests and sectors of the L1 are the same in each such run; bytes of the L2 and of "
             "DRAM and the states of warps vary, so that numbers that rest on them say that they are of one profiled run each, and by how much runs of "
             "the same launch differ where it was profiled again. Where calls follow each other and the L2 holds their operands, those runs read other bytes "
-            "from DRAM than the timed ones, so that DRAM’s counters are left out there. From a share of "
+            "from DRAM than the timed ones, so that DRAM’s counters are left out there. Who serves requested bytes is by differences: the "
+            "L1 what its sectors hold less what the L2 is asked for, which includes loads past the L1 that are merged. From a share of "
             f"{LIMITS} on the resource is said to limit the kernel; below, it is only the nearest roof. Shares of a GPU’s roofs are "
             "given twice: of the roof, and of the roof at the clock that the kernel ran at, since arithmetic, instruction issue, the "
             "L1 and shared memory slow down with the multiprocessors’ clock; the L2 and DRAM have clocks of their own and are not "
@@ -118,7 +119,8 @@ def _sides(study: Study) -> list[dict]:
         "called faster from a size on if that interval is above 1 there and at all larger sizes that both sides measured; so a speed-up "
         "above 1 at a smaller size, whose interval has 1 in it, does not count. A kernel that was left out at a size, but measured at a "
         "smaller and at a larger one, counts there with its time on the line between these. A run times the copies of operands there and "
-        "back three times and keeps the median. Its interval is by what runs of the machine differ by that copied the same operands: "
+        "back three times and keeps the median; with copies, the time of these is the median over all runs of the machine that timed "
+        "copies of the same operands. Its interval is by what runs of the machine differ by that copied the same operands: "
         f"of the copies that several runs timed, the {NEAREST} of most similar size show by how much one of them may differ, with "
         f"95\u00a0%; {100 * BETWEEN_RUNS:g}\u00a0% where too few were timed repeatedly. With copies, the ends of both intervals are added.")]
 

@@ -51,9 +51,11 @@ def best_of(folder):
             continue
         kernels, samples, first = data["context"].get("kernels", {}), defaultdict(list), {}
         experiment = data["context"]["experiment"]
+        undisturbed = {e["name"] for e in data["benchmarks"] if not e.get("disturbed")}
         for entry in filter(lambda e: counts(e, kernels), data["benchmarks"]):
-            samples[entry["name"]].append(entry["real_time"] * SECONDS[entry["time_unit"]])
             first.setdefault(entry["name"], entry)
+            if not entry.get("disturbed") or entry.get("stop_reason") == "disturbed" or entry["name"] not in undisturbed:
+                samples[entry["name"]].append(entry["real_time"] * SECONDS[entry["time_unit"]])
         for name, times in samples.items():
             entry = first[name]
             ns = {v for k, v in entry["sizes"].items() if k in ("m", "n", "k")}
@@ -89,7 +91,8 @@ def test_every_speed_up_is_that_of_the_raw_samples(machine):
 @pytest.mark.long
 @pytest.mark.parametrize("family, type_", (("heat", "fp32"), ("matmul", "bf16"), ("matmul", "fp32")))
 def test_no_start_hangs_on_one_kernel_at_one_size(family, type_):
-    """Of the recorded H200: whichever kernel is left out at whichever size, if others were measured there."""
+    """Of the recorded H200: whichever kernel is left out at whichever size, if others were measured there and the interval
+    there is not that of about as fast."""
     views = [replace(v, host={side: replace(part, points=tuple(p for p in part.points if p.kernel.family == family and p.kernel.type == type_))
                               for side, part in v.host.items()}) for v in collect([RECORDED / "nvidia-h200"], []).views]
     views = [v for v in views if any(part.points for part in v.host.values())]
@@ -98,8 +101,9 @@ def test_no_start_hangs_on_one_kernel_at_one_size(family, type_):
     assert all(start.at for start in starts)
     points = {(p.kernel.name, p.n) for v in views for part in v.host.values() for p in part.points if question_of(p) == key[2]}
     alone = {(side, n) for side in ("cpu", "gpu") for n in {n for _, n in points} if sum(name.startswith(side) and m == n for name, m in points) == 1}
-    left_out = sorted((name, n) for name, n in points if n and (name[:3], n) not in alone)
-    assert len(left_out) > 15
+    near = {pair.n for pair in whole[1].pairs for gain in (pair.gain(), pair.moved) if gain and gain.low < 1.1 and gain.high > 1 / 1.1}
+    left_out = sorted((name, n) for name, n in points if n and (name[:3], n) not in alone and n not in near)
+    assert len(left_out) > 15 and len(near) <= 3
     for name, n in left_out:
         fewer = [replace(v, host={side: replace(part, points=tuple(p for p in part.points if (p.kernel.name, p.n) != (name, n)))
                                   for side, part in v.host.items()}) for v in views]
