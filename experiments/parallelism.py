@@ -233,6 +233,7 @@ def occupancy(view: View) -> Judged | None:
     why = " at most" if not kept[most] else "" if few.value < best.value / KEEPS else (
         ". One chain stays below the roof with any number of warps: its loop holds multiply-adds alone, but each of them reads "
         "three registers afresh; further chains share the two of the coefficients")
+    text += f" (our threshold: {100 * KEEPS:g}\u00a0% of one chain’s best rate)"
     return Judged((One("one chain against most of them", Logic("and", tuple(tests))),), words.sentence(text + why))
 
 

@@ -1,4 +1,4 @@
-// Device code with overloads, a default parameter, a namespace, a template and a class.
+// Device code with overloads, a default parameter, a namespace, a function template and a class, itself a template.
 namespace shapes {
 
 template <typename Number>
@@ -14,9 +14,14 @@ class Square {
 __device__ int scaled(int area, int factor = 2) { return factor * area; }
 __device__ float scaled(float area) { return 0.5f * area; }
 
+template <typename Number>
+__device__ Number larger(Number one, Number other) {
+  return one < other ? other : one;
+}
+
 }  // namespace shapes
 
 __global__ void areas(int* whole, float* real) {
   *whole = shapes::scaled(shapes::Square<int>(3).area());
-  *real = shapes::scaled(shapes::Square<float>().area());
+  *real = shapes::larger(shapes::scaled(shapes::Square<float>().area()), 1.0f);
 }
