@@ -425,7 +425,7 @@ def test_a_reader_that_leaves_ends_no_study_with_a_faulty_kernel(tmp_path):
 
 
 def test_the_process_that_still_holds_a_journal_is_named(tmp_path):
-    process = start("run", "-k", "cpu/matmul/helper", "-a", "n=16,1500", "-o", tmp_path, program=FAULTY)
+    process = start("run", "-k", "cpu/matmul/helper", "-a", "n=16,700,701", "-o", tmp_path, program=FAULTY)
     wait_for(lambda: journal_in(tmp_path) and journal_in(tmp_path).read_bytes().count(b"\n") > 1)
     for one in [process.pid, *map(int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())]:
         os.kill(one, signal.SIGKILL)
@@ -433,7 +433,7 @@ def test_the_process_that_still_holds_a_journal_is_named(tmp_path):
     helpers = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and (p / "comm").exists()
                and (p / "comm").read_text() == "helper\n"]
     try:
-        code, said, complaints = rung("run", "-k", "cpu/matmul/helper", "-a", "n=16,1500", "-o", tmp_path, "--resume",
+        code, said, complaints = rung("run", "-k", "cpu/matmul/helper", "-a", "n=16,700,701", "-o", tmp_path, "--resume",
                                       program=FAULTY)
         assert code == 4 and any(f"kill {helper}" in complaints for helper in helpers), complaints
     finally:
