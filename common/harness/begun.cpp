@@ -24,7 +24,7 @@ constexpr std::size_t kLength = sizeof kBegan - 1;
 static_assert(sizeof kBegan == sizeof kEnded);
 constexpr std::size_t kMostOfBegun = std::size_t{64} << 20;
 
-/// Of this start of the machine; empty if the system does not tell.
+/// Identifies the present boot of the machine; empty if the system has no such identifier.
 std::string boot() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;

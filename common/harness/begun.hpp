@@ -15,12 +15,12 @@ class Begun {
   /// In the folder of a run.
   explicit Begun(const std::filesystem::path& folder);
 
-  /// Adds what the file has of points that were lost to `state`. `counts_last`: if points had begun and not ended, they
-  /// were lost as well, once more; not where the machine has been started since.
+  /// Adds the lost points that the file lists to `state`. `counts_last`: points that began and did not end count as
+  /// lost once more, unless the machine was rebooted in the meantime.
   void add_to(Supervision& state, bool counts_last) const;
 
-  /// Sets down that these points begin, and what is known of those lost before. Where that cannot be written, nothing
-  /// is: the journal says what is wrong with the disk.
+  /// Records that these points begin, and the points lost before. Errors of writing are ignored here: the journal
+  /// reports a disk that cannot be written.
   void begin(const std::vector<std::string>& points, const Supervision& state) const;
   void end() const;
   void remove() const;

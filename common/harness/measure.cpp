@@ -280,9 +280,8 @@ void Sampler::take(int count) {
   elapsed_ += since(start);
 }
 
-/// The last of some runs, which follow each other as timed ones do, sees inputs and outputs that the kernel has not
-/// left like this: any one of an interval's runs may be it, and none is told from the others. What it wrote is looked
-/// at.
+/// Times a random number of runs back to back, as in a sample, and changes inputs and outputs just before the last one.
+/// A kernel cannot distinguish the audited run from the others. What that run wrote is checked.
 void Sampler::audit_one_run() {
   const auto any = 1 + fresh_bits() % static_cast<std::uint64_t>(std::max<std::int64_t>(runs_, 1));
   const std::int64_t runs = work_->reads_outputs() ? 1 : static_cast<std::int64_t>(any);

@@ -266,7 +266,7 @@ void PointRunner::note_threads(const Point* owner) {
   for (const int thread : machine().host().threads()) threads_.try_emplace(thread, owner);
 }
 
-/// Throws where threads go on although no kernel runs: they would take time from all other kernels. LostPoint if the
+/// Throws if threads still run although no kernel does: they would slow down all other kernels. LostPoint if the
 /// kernel that made them is one of the group, which is not always the one that has just run; otherwise DeviceLost,
 /// which costs no point.
 void PointRunner::require_rest(const Point& point, const Group& group) {
@@ -322,7 +322,7 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
 }
 
 /// Judges what the timed runs left, and what one that was drawn of the audited ones wrote; then the kernel must do its
-/// work again, and where the sizes are small, on inputs that nobody has seen. Nothing of this is timed. How long the
+/// work again, and if the sizes are small, on new inputs. Nothing of this is timed. How long the
 /// kernel itself takes decides nothing here: it could take its time where it is judged.
 Check PointRunner::judge_again(Attempt& attempt) {
   constexpr double kFewOperations = 5e7;
@@ -366,7 +366,7 @@ void PointRunner::conclude(Attempt& attempt) {
   const Point& point = *attempt.point;
   const Check check = judge_again(attempt);
   if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, *point.data, "after timing")));
-  attempt.facts.reset_seconds = attempt.work->reset_seconds();  // by now, of those before timed runs
+  attempt.facts.reset_seconds = attempt.work->reset_seconds();  // the resets before timed runs included
   if (const std::string reason = untimed_work(attempt); !reason.empty())
     return attempt.end(failed_entry(point, reason));
   add_device_facts(attempt, *machine().target_of(*point.kernel));

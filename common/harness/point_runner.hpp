@@ -90,7 +90,7 @@ class PointRunner {
   std::shared_ptr<Bench> bench_;
   std::uint64_t seed_;
   std::map<int, const Point*> threads_;  ///< of the process, with whose kernel made them; null: not known
-  std::set<int> restless_;               ///< threads that a kernel left running, and that were told
+  std::set<int> restless_;               ///< threads that a kernel left running and that were reported
   Overrides overrides_;
   TimeSpent spent_;
 };

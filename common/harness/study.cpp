@@ -331,7 +331,7 @@ std::vector<PointEntries> results_of(const Group& group, const std::string& not_
   return results;
 }
 
-/// Where a kernel has lowered a limit for good, another process goes on, also if the limit keeps this one from writing.
+/// If a kernel has lowered a limit permanently, another process continues, also if this one can no longer write.
 void keep(Journal& journal, const std::vector<PointEntries>& results, const Surroundings& surroundings,
           const StudyOptions& options) {
   Watch* const watch = options.supervision.watch;

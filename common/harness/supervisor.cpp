@@ -243,7 +243,7 @@ int announce_end(int code) {
 
 bool is_looked_after() { return own_watch != nullptr; }
 
-/// All processes below the one that looks after the others were started by kernels, but for the child that measures.
+/// All descendants of the supervisor except the measuring child were started by kernels.
 bool is_sent_by_kernel(const siginfo_t& signal) {
   if (supervisor == 0 || signal.si_code > 0 || signal.si_pid == 0 || signal.si_pid == supervisor) return false;
   constexpr int kMost = 64;
