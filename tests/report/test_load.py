@@ -15,6 +15,7 @@ import pytest
 from conftest import ROOT, recorded
 from synthetic import GPU, Run, ladder, write
 
+from report.data import load as load_module
 from report.cli import BAD_INPUT, main
 from report.data import reading
 from report.data.collect import collect
@@ -432,3 +433,9 @@ def test_every_group_of_the_recorded_results_is_whole(name):
     for some in groups.values():
         assert {others[p.name] for p in some} == {len(some) - 1} and len({len(p.times) for p in some}) == 1
         assert len({(p.kernel.side, p.kernel.type, p.size_key, p.data, p.mode, p.threads) for p in some}) == 1
+
+
+def test_threads_of_a_gpu_are_a_tunable_and_no_sweep_of_the_cpus():
+    names = ["cpu/sum/a/n:1/threads:1", "cpu/sum/a/n:1/threads:2", "gpu/sum/b/threads:128/n:1", "gpu/sum/b/threads:256/n:1",
+             "gpu/sum/b/threads:128/n:1/mode:cold"]
+    assert load_module._swept(names) == set(names[:2])
