@@ -23,6 +23,7 @@ struct SmLimits {
   int threads_per_block = 0, threads_per_sm = 0, blocks_per_sm = 0;
   static constexpr int threads_along_z =
       64;  ///< of a block, on every GPU so far; along x and y as many as in the block
+  static constexpr int blocks_along_y = 65'535;  ///< of a grid, on every GPU so far
   int registers_per_sm = 0, registers_per_block = 0, registers_per_thread = 0;
   int register_unit = 0;            ///< registers are handed out in multiples of this
   bool registers_by_block = false;  ///< to a whole block at once (1.x), or to each warp
@@ -36,6 +37,8 @@ struct SmLimits {
   int fp32_units = 0;              ///< of an SM: its "CUDA cores"
 
   int warps_per_sm() const { return threads_per_sm / 32; }
+  int blocks_along_x() const { return major >= 3 ? 2'147'483'647 : 65'535; }
+  int blocks_along_z() const { return major >= 2 ? 65'535 : 1; }
 };
 
 /// What a block asks for. Shared memory is static and dynamic together, as the kernel asks for it. On 1.x the compiler

@@ -95,6 +95,36 @@ inline LevelTraffic interchanged_traffic(const MatmulShape& shape, const Caches&
 /// a loop over memory. From the code of g++ 12 for AVX2 and AVX-512.
 constexpr int kMostSumsInRegisters = 128;
 
+/// The part of a row of `sums` floats that is loaded and stored, since registers hold only `register_bytes` of it.
+inline double part_in_memory(double sums, double register_bytes) {
+  const double bytes = kFloatBytes * sums;
+  return sums > kMostSumsInRegisters ? 1 : std::max(0.0, bytes - register_bytes) / bytes;
+}
+
+/// Of this machine, less two for the factor and a product.
+inline double bytes_of_sum_registers() {
+  const SimdWidth& simd = simd_width_of(cpu_info().simd);
+  return (simd.registers - 2) * simd.bits / 8;
+}
+
+/// for row (divided among the threads), for strip, for i, for col: a strip's sums in registers as far as there are
+/// enough. Reused from one strip to the next: the row of A; from one row to the next: all of B.
+inline LevelTraffic strips_traffic(const MatmulShape& shape, int strip, double register_bytes = bytes_of_sum_registers(),
+                                   const Caches& caches = machine_caches()) {
+  const Floats f(shape);
+  const double uses = f.m * f.n * f.k, strips = std::ceil(f.n / strip), width = std::min<double>(strip, f.n);
+  const double a = kFloatBytes * f.m * f.k, b = kFloatBytes * f.k * f.n, c = kFloatBytes * f.m * f.n;
+  const double row_of_a = kFloatBytes * f.k, row_of_c = kFloatBytes * f.n, sums = kFloatBytes * strip;
+  const auto beyond = [=](double cache) {
+    if (f.all_bytes() + sums <= cache) return 0.0;
+    const bool keeps_row = row_of_a + kFloatBytes * f.k * width + sums <= cache;
+    const bool keeps_b = b + row_of_a + row_of_c + sums <= cache;
+    return a * (keeps_row ? 1 : strips) + (keeps_b ? 0 : b * f.m) + 2 * c;
+  };
+  return traffic_of(kFloatBytes * uses * (1 + 2 * part_in_memory(strip, register_bytes)) + a * strips + c, caches,
+                    beyond);
+}
+
 /// The interchanged loops on blocks: for top, for left (divided among the threads), for phase, for row, for i, for col.
 /// Of a row of sums, `register_bytes` stay in registers, if it is not too long; the others are loaded and stored.
 /// Reused from one row to the next: the block of B; from one phase to the next: the block of C; from one left to the
@@ -121,20 +151,17 @@ inline LevelTraffic blocked_traffic(const MatmulShape& shape, int block, int thr
     const double of_c = 2 * c * (keeps_c ? 1 : phases);
     return of_a + of_b + of_c;
   };
-  const double in_memory = block > kMostSumsInRegisters ? 1 : std::max(0.0, sums - register_bytes) / sums;
-  const double requested = kFloatBytes * uses * (1 + 2 * in_memory) + a * across + c * (2 * phases - 1);
+  const double requested =
+      kFloatBytes * uses * (1 + 2 * part_in_memory(side, register_bytes)) + a * across + c * (2 * phases - 1);
   return {.l1 = requested,
           .l2 = beyond_shared(caches.l1, 1),
           .l3 = beyond_shared(caches.l2, 1),
           .dram = beyond_shared(caches.l3, threads)};
 }
 
-/// The same for the registers of this machine, less two for the factor and a product, and for as many threads as a
-/// parallel region has.
+/// The same for the registers of this machine, and for as many threads as a parallel region has.
 inline LevelTraffic blocked_traffic(const MatmulShape& shape, int block) {
-  const SimdWidth& simd = simd_width_of(cpu_info().simd);
-  const double register_bytes = (simd.registers - 2) * simd.bits / 8;
-  return blocked_traffic(shape, block, omp_get_max_threads(), register_bytes);
+  return blocked_traffic(shape, block, omp_get_max_threads(), bytes_of_sum_registers());
 }
 
 /// A packed product with the loops of BLIS: for nc columns, for kc of depth (packs kc x nc of B), for mc rows (packs mc

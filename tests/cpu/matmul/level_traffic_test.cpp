@@ -165,6 +165,28 @@ LevelTraffic simulated_interchanged(const MatmulShape& shape, const Caches& cach
   });
 }
 
+/// One thread; the sums of a strip in memory, unless the registers hold them.
+LevelTraffic simulated_strips(const MatmulShape& shape, std::size_t strip, bool sums_in_registers,
+                              const Caches& caches) {
+  const Layout at(shape);
+  return simulated(caches, at.scratch + strip, [&](Memory& memory) {
+    for (std::size_t row = 0; row < at.m; ++row)
+      for (std::size_t left = 0; left < at.n; left += strip) {
+        const std::size_t right = std::min(left + strip, at.n);
+        for (std::size_t i = 0; i < at.k; ++i) {
+          memory.load(at.a + row * at.k + i);
+          for (std::size_t col = left; col < right; ++col) {
+            memory.load(at.b + i * at.n + col);
+            if (sums_in_registers) continue;
+            memory.load(at.scratch + col - left);
+            memory.store(at.scratch + col - left);
+          }
+        }
+        for (std::size_t col = left; col < right; ++col) memory.store(at.c + row * at.n + col);
+      }
+  });
+}
+
 /// One thread; the sums of a row in memory, unless the registers hold them.
 LevelTraffic simulated_blocked(const MatmulShape& shape, std::size_t block, bool sums_in_registers,
                                const Caches& caches) {
@@ -498,6 +520,16 @@ TEST(LevelTraffic, InterchangedAsSimulated) {
       expect_near(interchanged_traffic(shape, caches), simulated_interchanged(shape, caches), 0.1, text(shape, caches));
 }
 
+TEST(LevelTraffic, StripsAsSimulated) {
+  for (const Caches& caches : kMachines)
+    for (const MatmulShape& shape : kShapes)
+      for (const int strip : {16, 32})
+        for (const double register_bytes : {0.0, 512.0})
+          expect_near(strips_traffic(shape, strip, register_bytes, caches),
+                      simulated_strips(shape, static_cast<std::size_t>(strip), register_bytes > 0, caches), 0.15,
+                      text(shape, caches) + ", strip " + std::to_string(strip));
+}
+
 TEST(LevelTraffic, BlockedAsSimulated) {
   for (const Caches& caches : kMachines)
     for (const MatmulShape& shape : kShapes)
@@ -652,7 +684,7 @@ TEST(LevelTraffic, ThreadsFetchForThemselvesWhatTheyShare) {
 TEST(LevelTraffic, WhatFitsACacheStaysThere) {
   const MatmulShape shape{8, 8, 8};
   for (const LevelTraffic& bytes :
-       {naive_traffic(shape), interchanged_traffic(shape), blocked_traffic(shape, 16),
+       {naive_traffic(shape), interchanged_traffic(shape), strips_traffic(shape, 16), blocked_traffic(shape, 16),
         packed_traffic(shape, 8, 8, 8, 8, 8, 1), register_tile_traffic(shape, 6, 16, 256, 64, 1),
         streamed_traffic({4, 8, 8}, 8, 1)}) {
     EXPECT_GT(bytes.l1, 0);
