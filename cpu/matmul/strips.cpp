@@ -1,7 +1,7 @@
-/// The blocked kernel's loops without its blocks: a row of C is summed strip by strip in a local array, and for each row
-/// all of B is read again. What the blocked kernel is faster by is what keeping a block of B in the cache brings; what
-/// this one is faster by than the interchanged loops is the sums in registers. Source: PMPP
-/// 4e, section 5.4, footnote 3 (strip-mining).
+/// The blocked kernel's loops without its blocks: a row of C is summed strip by strip in a local array, and for each
+/// row all of B is read again. What the blocked kernel is faster by is what keeping a block of B in the cache brings;
+/// what this one is faster by than the interchanged loops is the sums in registers. Source: PMPP 4e, section 5.4,
+/// footnote 3 (strip-mining).
 #include <algorithm>
 
 #include "common/problem/matmul.hpp"
