@@ -242,17 +242,19 @@ def _reached(part: Part, p: Point, each: float) -> str:
 
 
 def blocks(view: View) -> Judged | None:
-    """Of the claim parallelism_blocks: a grid of one block for each multiprocessor stays behind the best of larger ones."""
-    waves = _waves(view, view.gpu) if view.gpu else {}
-    sms, points = _sms(view.gpu) if view.gpu else None, {p.sizes["blocks"]: p for p in waves.get(False, ())}
-    alone = points.get(sms)
-    if not alone or len(points) < 2:
-        return None
-    best, more = max(points.values(), key=lambda p: p.value), points.get(sms + 1)
-    text = f"{sms:.0f} blocks, one on each multiprocessor, reach {numbers.percent(alone.value / best.value)} of the best rate"
-    if more:
-        text += f"; one more leaves {numbers.percent(more.value / best.value)}"
-    return Judged((One("a block for each multiprocessor", compare(divide(of_rate(alone), of_rate(best)), "<", exact(KEEPS))),), f"{text}.")
+    """Of the claim parallelism_blocks: a grid of one block for each multiprocessor stays behind the best of larger ones, for blocks
+    that keep a multiprocessor busy and for those of which few are resident."""
+    sms, cases, texts = _sms(view.gpu) if view.gpu else None, [], []
+    for points in (_waves(view, view.gpu) if view.gpu else {}).values():
+        by_blocks = {p.sizes["blocks"]: p for p in points}
+        if not (alone := by_blocks.get(sms)):
+            continue
+        best, more = max(points, key=lambda p: p.value), by_blocks.get(sms + 1)
+        kind = f"{numbers.grouped(alone.sizes['block'])} threads with {words.counted(int(alone.sizes['each']), 'chain')} each"
+        one_more = f", one more {numbers.percent(more.value / best.value)}" if more else ""
+        texts.append(f"{sms:.0f} blocks of {kind}, one on each multiprocessor, reach {numbers.percent(alone.value / best.value)} of the best rate{one_more}")
+        cases.append(One(kind, compare(divide(of_rate(alone), of_rate(best)), "<", exact(KEEPS))))
+    return Judged(tuple(cases), f"{'; '.join(texts)} (our limit: {100 * KEEPS:g}\u00a0%).") if cases else None
 
 
 # Figures

@@ -81,6 +81,9 @@ grep -A1 ': Skipped$' "$logs/cxx" | grep -vE ': Skipped$|^--$|^$' | sort | uniq 
 [ "$all" = 1 ] || echo "left out (--all runs them): ${long//:/ }"
 cat "$logs/report"
 
+# Once more at the end, where logs are read first: the last lines of each failed test in C++.
+grep -hE -B 12 '^\[  FAILED  \] .* ms\)$' "$logs/cxx" || true
+
 # The sum of the numbers that follow a word in a log.
 count() { { grep -oE "$1" "$2" || true; } | { grep -oE '[0-9]+' || true; } | awk '{sum += $1} END {print sum + 0}'; }
 cxx_passed=$(count '\[  PASSED  \] [0-9]+ test' "$logs/cxx"); cxx_failed=$(grep -cE '^\[  FAILED  \] .* ms\)$' "$logs/cxx" || true)

@@ -274,6 +274,7 @@ void Sampler::take(int count) {
     const bool is_of_intervals = is_first || fresh_bits() % 2 == 0;
     if (is_of_intervals) audit();
     if (work_ && (is_first || !is_of_intervals)) audit_one_run();
+    if (work_ && is_first) audit_meanwhile();
   }
   add(count - before);
   if (work_) require(work_->changed_signals());
@@ -289,6 +290,15 @@ void Sampler::audit_one_run() {
   target_.time(kernel_, call_, runs, mode_);
   if (fresh_bits() % ++audited_runs_ == 0) work_->keep_result();  // any one of them, with the same chance
   require(work_->undisturb());
+}
+
+/// Of runs so short that what prepares an audited one is seen in when it begins.
+void Sampler::audit_meanwhile() {
+  constexpr std::int64_t kFew = 64;
+  constexpr int kIntervals = 4;  // since a kernel may do its work in some of them
+  if (mode_ == Mode::cold || runs_ < kFew) return;
+  for (int i = 0; i < kIntervals; ++i)
+    require(work_->mark_meanwhile([this] { target_.time(kernel_, call_, runs_, mode_); }));
 }
 
 /// Times runs that see inputs and outputs which the kernel has not left like this. They are called from the place that

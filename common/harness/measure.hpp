@@ -90,6 +90,7 @@ class Sampler {
   std::vector<Sample> intervals(int count);
   void audit();
   void audit_one_run();
+  void audit_meanwhile();
   bool saves_work(const std::vector<double>& plain) const;
   void require_work();
 

@@ -367,8 +367,9 @@ void PointRunner::conclude(Attempt& attempt) {
   const Check check = judge_again(attempt);
   if (!check.passed()) return attempt.end(failed_entry(point, failure_text(check, *point.data, "after timing")));
   attempt.facts.reset_seconds = attempt.work->reset_seconds();  // the resets before timed runs included
-  if (const std::string reason = untimed_work(attempt); !reason.empty())
-    return attempt.end(failed_entry(point, reason));
+  std::string reason = untimed_work(attempt);
+  if (reason.empty()) reason = attempt.work->passes_failure();
+  if (!reason.empty()) return attempt.end(failed_entry(point, reason));
   add_device_facts(attempt, *machine().target_of(*point.kernel));
   attempt.entries = sample_entries(point, attempt.measurement, attempt.facts);
   attempt.work.reset();

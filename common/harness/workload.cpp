@@ -4,8 +4,6 @@
 #include <omp.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 #ifdef __SSE2__
 #include <xmmintrin.h>
@@ -16,11 +14,8 @@
 #include <atomic>
 #include <cfenv>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <set>
 #include <thread>
 
 #include "common/machine/cpu_info.hpp"
@@ -147,43 +142,6 @@ std::string cache_key(const Problem& problem, const Params& sizes, const DataSet
 
 void release_landings() { landings().release(); }
 
-struct Signals {
-  std::array<itimerval, 3> timers = {};  ///< by ITIMER_REAL, _VIRTUAL, _PROF
-  std::array<struct sigaction, 65> handlers = {};
-  std::set<int> made;  ///< by timer_create, where the system tells
-
-  static Signals now() {
-    Signals all;
-    for (int timer = 0; timer < 3; ++timer) getitimer(static_cast<__itimer_which_t>(timer), &all.timers[timer]);
-    for (int number = 1; number < 65; ++number) sigaction(number, nullptr, &all.handlers[number]);
-    std::ifstream file("/proc/self/timers");
-    for (std::string line; std::getline(file, line);)
-      if (line.starts_with("ID:")) all.made.insert(std::atoi(line.c_str() + 3));
-    return all;
-  }
-  /// What differs from before; empty if nothing does. Puts it back.
-  std::string changes_since(const Signals& before) const {
-    std::string what;
-    const auto runs = [](const itimerval& timer) { return timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0; };
-    for (int timer = 0; timer < 3; ++timer) {
-      if (runs(timers[timer]) == runs(before.timers[timer])) continue;
-      setitimer(static_cast<__itimer_which_t>(timer), &before.timers[timer], nullptr);
-      what = "set a timer, which would take time from other kernels";
-    }
-    for (const int timer : made) {
-      if (before.made.contains(timer)) continue;
-      syscall(SYS_timer_delete, timer);
-      what = "set a timer, which would take time from other kernels";
-    }
-    for (int number = 1; number < 65; ++number) {
-      if (handlers[number].sa_handler == before.handlers[number].sa_handler) continue;
-      sigaction(number, &before.handlers[number], nullptr);
-      if (what.empty()) what = fmt::format("changed the handler of signal {}", number);
-    }
-    return what;
-  }
-};
-
 HostInputs::HostInputs(const Problem& problem, const Params& sizes, const DataSet& data, std::uint64_t seed) {
   std::vector<void*> pointers;
   for (const Operand& operand : problem.operands(sizes)) {
@@ -265,7 +223,7 @@ Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem,
       threads_(threads),
       prints_(operands_),
       read_(operands_),
-      signals_(std::make_shared<const Signals>(Signals::now())) {
+      signals_(Signals::now()) {
   if (target_.is_host_memory() && kernel_.side() == "cpu") {
     called_.run = [this](const Call& one) { run_one(one); };
     if (kernel_.reset) called_.reset = [this](const Call& one) { reset_one(one); };
@@ -354,6 +312,28 @@ Check Workload::judge(const HostInputs& inputs) {
   return check;
 }
 
+std::string Workload::passes_failure() {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;  // passes, which some kernels count in 32 bits
+  constexpr double kGrows = 1.6;
+  constexpr int kDoublings = 6, kTries = 3;  // the time to start a run hides that of few passes
+  const std::int64_t passes = call_.params.get("passes", 1);
+  if (passes < 2 || passes > kMost >> kDoublings) return "";
+  const UseThreads own(threads_or_as_now(threads_));
+  const auto least = [&](std::int64_t number) {
+    Call call = call_;
+    call.params.set("passes", number);
+    double seconds = target_.time(kernel_, call, 1, Mode::hot);
+    for (int i = 1; i < kTries; ++i) seconds = std::min(seconds, target_.time(kernel_, call, 1, Mode::hot));
+    return seconds;
+  };
+  const double once = least(passes);
+  double more = 0;
+  for (int doublings = 1; doublings <= kDoublings; ++doublings)
+    if ((more = least(passes << doublings)) >= kGrows * once) return "";
+  return fmt::format("does not make its passes: {} take {:.3g} s, {} take {:.3g} s", passes, once, passes << kDoublings,
+                     more);
+}
+
 void Workload::clear_outputs() {
   for (std::size_t i = 0; i < operands_; ++i)
     if (buffers_[i].role == Role::output) target_.poison(call_.operands[i], buffers_[i].bytes(), kPoisonByte);
@@ -431,6 +411,37 @@ std::string Workload::mark_left() {
   until_ = 0;
   if (found_.empty()) found_ = mark_left(marks_);
   return std::exchange(found_, "");
+}
+
+/// Again and again words are marked, and two runs later it is seen whether the one that lies between has written them.
+std::string Workload::mark_meanwhile(const std::function<void()>& runs) {
+  constexpr int kRounds = 200;
+  constexpr std::int64_t kNever = std::int64_t{1} << 62, kWhole = 2;  // runs of which one is wholly after the marks
+  if (!target_.is_host_memory() || reads_outputs()) return "";
+  const std::atomic_ref<std::int64_t> left(until_);
+  until_ = kNever;
+  std::atomic<bool> is_over = false;
+  std::string found;
+  std::thread other([&] {
+    const auto passes = [&](std::int64_t number) {
+      for (const std::int64_t from = left; from - left < number && !is_over;)
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+      return !is_over;
+    };
+    for (int round = 0; round < kRounds && found.empty(); ++round) {
+      draw_marks();
+      if (!passes(static_cast<std::int64_t>(draw() % 8))) return;
+      mark(marks_);
+      if (!passes(kWhole)) return;
+      found = mark_left(marks_);
+    }
+  });
+  runs();
+  is_over = true;
+  other.join();
+  until_ = 0;
+  marks_.clear();
+  return found;
 }
 
 /// Some stores, so that a run before which they are done cannot be told from another one.
@@ -634,7 +645,7 @@ std::string Workload::late_write(const std::vector<Word>& words) {
   return "";
 }
 
-std::string Workload::changed_signals() { return Signals::now().changes_since(*signals_); }
+std::string Workload::changed_signals() { return signals_.restore(); }
 
 std::string Workload::guard_failure() {
   std::vector<unsigned char> guard(kGuardBytes);

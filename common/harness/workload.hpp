@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/machine/signals.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/problem.hpp"
 
@@ -68,9 +70,6 @@ class InputCache {
   std::list<Entry> entries_;  ///< the last used first
 };
 
-/// Timers and signal handlers of the process.
-struct Signals;
-
 /// One kernel's operands and scratch in the memory of a target, each between two guard bands.
 class Workload {
  public:
@@ -108,6 +107,9 @@ class Workload {
   void mark_outputs(std::int64_t runs);
   /// After it: what was found, or empty.
   std::string mark_left();
+  /// Whether runs write what another thread marks while they follow each other, so that none of them begins later than
+  /// without it. Outputs may hold marks afterwards. Empty, or what was found.
+  std::string mark_meanwhile(const std::function<void()>& runs);
   /// Before each run of an audited interval: the same, and some elements of the inputs change, so that the kernel has
   /// never seen these inputs. What it reads of its outputs is as at first.
   void disturb();
@@ -121,6 +123,9 @@ class Workload {
   void keep_result();
   /// Judges what was kept, by inputs of the same seed with the same changes. Passes if nothing was.
   Check judge_kept(const DataSet& data, std::uint64_t seed);
+  /// Of sizes with `passes`: whether the time grows with them, since the result of many can be had from one. Empty, or
+  /// what was found.
+  std::string passes_failure();
   /// Timers and signal handlers that are not as they were before the kernel first ran: they would take time from the
   /// others. Puts them back. Empty, or what was found.
   std::string changed_signals();
@@ -179,7 +184,7 @@ class Workload {
   std::vector<Change> planned_, changes_, kept_changes_;  ///< to be made; made; made when the result was kept
   std::vector<std::vector<std::byte>> read_;              ///< of each operand that is read and written: as at first
   std::vector<float> reset_seconds_;
-  std::shared_ptr<const Signals> signals_;
+  Signals signals_;
   std::vector<std::vector<std::byte>> kept_;  ///< of each operand; empty for inputs
 };
 

@@ -2,27 +2,14 @@
 
 #include <omp.h>
 #include <sys/prctl.h>
-#include <sys/time.h>
 
 #include <algorithm>
-#include <csignal>
 
 namespace rung {
 namespace {
 
-constexpr int kHeeded[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
-
 bool are_equal(const rlimit& one, const rlimit& other) {
   return one.rlim_cur == other.rlim_cur && one.rlim_max == other.rlim_max;
-}
-
-void end_timers() {
-  for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
-    itimerval timer{};
-    if (getitimer(which, &timer) != 0 || (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)) continue;
-    const itimerval none{};
-    setitimer(which, &none, nullptr);
-  }
 }
 
 }  // namespace
@@ -37,7 +24,7 @@ ProcessSettings ProcessSettings::now() {
   settings.schedule_ = static_cast<int>(schedule);
   settings.device_ = omp_get_default_device();
   settings.no_huge_pages_ = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0);
-  for (const int signal : kHeeded) sigaction(signal, nullptr, &settings.signals_[signal]);
+  settings.signals_ = Signals::now();
   return settings;
 }
 
@@ -49,9 +36,7 @@ bool ProcessSettings::restore() const {
     omp_set_schedule(static_cast<omp_sched_t>(schedule_), chunk_);
   if (other.device_ != device_) omp_set_default_device(device_);
   if (other.no_huge_pages_ != no_huge_pages_ && no_huge_pages_ >= 0) prctl(PR_SET_THP_DISABLE, no_huge_pages_, 0, 0, 0);
-  for (const auto& [signal, action] : signals_)
-    if (other.signals_.at(signal).sa_handler != action.sa_handler) sigaction(signal, &action, nullptr);
-  end_timers();
+  signals_.restore();
   return restore_limits();
 }
 

@@ -1,20 +1,20 @@
 /// What of the process a kernel can set and leave for the kernels after it.
 #pragma once
 
-#include <signal.h>
 #include <sys/resource.h>
 
 #include <array>
-#include <map>
+
+#include "common/machine/signals.hpp"
 
 namespace rung {
 
-/// The limits of the system on the process, OpenMP's settings but for the number of threads, timers, whether memory may
-/// have huge pages, and what becomes of the signals that this program heeds.
+/// The limits of the system on the process, OpenMP's settings but for the number of threads, whether memory may have
+/// huge pages, timers and signals.
 class ProcessSettings {
  public:
   static ProcessSettings now();
-  /// Puts back what differs, and ends timers. False if a limit cannot be raised again, as where a kernel without rights
+  /// Puts back what differs. False if a limit cannot be raised again, as where a kernel without rights
   /// has lowered the hard one.
   bool restore() const;
 
@@ -23,7 +23,7 @@ class ProcessSettings {
 
   std::array<rlimit, RLIM_NLIMITS> limits_{};
   int levels_ = 0, dynamic_ = 0, schedule_ = 0, chunk_ = 0, device_ = 0, no_huge_pages_ = 0;
-  std::map<int, struct sigaction> signals_;
+  Signals signals_;
 };
 
 }  // namespace rung

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -108,6 +109,8 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+const bool has_redraw = add_redraw("discontinuous", redraw_between(-3, 3));
 
 }  // namespace
 }  // namespace rung

@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -132,6 +133,8 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+const bool has_redraw = add_redraw("gather", redraw_between(-1, 1));
 
 }  // namespace
 }  // namespace rung

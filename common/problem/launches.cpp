@@ -2,6 +2,7 @@
 #include "common/problem/launches.hpp"
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -57,6 +58,8 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+const bool has_redraw = add_redraw("launches", redraw_word);
 
 }  // namespace
 }  // namespace rung

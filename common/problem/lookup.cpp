@@ -2,10 +2,12 @@
 #include "common/problem/lookup.hpp"
 
 #include <bit>
+#include <cstring>
 #include <memory>
 #include <numeric>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -107,6 +109,15 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+});
+
+/// The low bits, by which the walk goes on, stay.
+const bool has_redraw = add_redraw("lookup", [](const Params& sizes, std::uint64_t bits, void* element) {
+  const auto mask = static_cast<std::uint32_t>(sizes.at("rows") - 1);
+  std::uint32_t word;
+  std::memcpy(&word, element, sizeof word);
+  word = (word & mask) | (static_cast<std::uint32_t>(bits >> 32) & ~mask);
+  std::memcpy(element, &word, sizeof word);
 });
 
 }  // namespace

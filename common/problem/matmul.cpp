@@ -432,7 +432,12 @@ class Projections {
   template <typename Output>
   Projections(const Product& p, const float* a, const float* b, const Output* c, const MatmulInputs& format,
               double bound_by_norm)
-      : p_(p), slack_(format.slack), unit_(format.unit), bound_by_norm_(bound_by_norm), rows_(p.n, p.m), cols_(p.m, p.n) {
+      : p_(p),
+        slack_(format.slack),
+        unit_(format.unit),
+        bound_by_norm_(bound_by_norm),
+        rows_(p.n, p.m),
+        cols_(p.m, p.n) {
     if (p.alpha != 0) {
       add_product(rows_, p.a_by_columns, a, p.a, p.b_by_columns, b, p.b);
       add_product(cols_, !p.b_by_columns, b, p.b, !p.a_by_columns, a, p.a);

@@ -7,7 +7,10 @@
 ///           array[n] = n - 1, the number of its left neighbour. No floating-point operations.
 ///
 /// The oracle: whole numbers below 2^31.
+#include <cstring>
+
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -22,10 +25,12 @@ std::vector<Operand> operands(const Params& sizes) {
           {.name = "array", .elements = n + 1, .type = Type::int32, .role = Role::output}};
 }
 
+std::int32_t drawn_number(std::uint64_t bits) { return static_cast<std::int32_t>(bits % 2001) - 1000; }
+
 void fill_inputs(const Params& sizes, const DataSet&, std::uint64_t seed, std::span<void* const> host) {
   auto* in = static_cast<std::int32_t*>(host[0]);
   for (std::int64_t i = 0; i < sizes.at("n"); ++i)
-    in[i] = static_cast<std::int32_t>(random_bits(seed, static_cast<std::uint64_t>(i)) % 2001) - 1000;
+    in[i] = drawn_number(random_bits(seed, static_cast<std::uint64_t>(i)));
 }
 
 Judge reference(const Params& sizes, const DataSet&, std::uint64_t, std::span<const void* const>) {
@@ -52,6 +57,11 @@ const bool added = add_problem({
     .flops = [](const Params&) { return 0.0; },
     .fill = fill_inputs,
     .reference = reference,
+});
+
+const bool has_redraw = add_redraw("neighbours", [](const Params&, std::uint64_t bits, void* element) {
+  const std::int32_t number = drawn_number(bits);
+  std::memcpy(element, &number, sizeof number);
 });
 
 }  // namespace

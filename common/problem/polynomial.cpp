@@ -9,6 +9,7 @@
 
 #include "common/problem/math.hpp"
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -80,6 +81,8 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+const bool has_redraw = add_redraw("polynomial", redraw_between(-std::numbers::pi / 2, std::numbers::pi / 2));
 
 }  // namespace
 }  // namespace rung

@@ -135,6 +135,18 @@ bool add_redraw(const std::string& family, Redraw redraw) {
   return true;
 }
 
+void redraw_word(const Params&, std::uint64_t bits, void* element) {
+  const auto word = static_cast<std::uint32_t>(bits >> 32);
+  std::memcpy(element, &word, sizeof word);
+}
+
+Redraw redraw_between(double low, double high) {
+  return [=](const Params&, std::uint64_t bits, void* element) {
+    const auto number = static_cast<float>(low + (high - low) * static_cast<double>(bits >> 11) * 0x1p-53);
+    std::memcpy(element, &number, sizeof number);
+  };
+}
+
 const Redraw* redraw_of(const Problem& problem) {
   const auto found = redraws().find(problem.family);
   return found == redraws().end() ? nullptr : &found->second;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -66,6 +67,8 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+const bool has_redraw = add_redraw("slices", redraw_word);
 
 }  // namespace
 }  // namespace rung

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -102,6 +103,8 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+const bool has_redraw = add_redraw("solver", redraw_between(0, 0.999));
 
 }  // namespace
 }  // namespace rung

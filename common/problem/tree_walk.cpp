@@ -3,6 +3,7 @@
 #include "common/problem/tree_walk.hpp"
 
 #include "common/problem/problem.hpp"
+#include "common/problem/trust.hpp"
 
 namespace rung {
 namespace {
@@ -71,6 +72,8 @@ const bool added = add_problem({
     .fill = fill_inputs,
     .reference = reference,
 });
+
+const bool has_redraw = add_redraw("tree_walk", redraw_word);
 
 }  // namespace
 }  // namespace rung

@@ -23,6 +23,10 @@ using Redraw = std::function<void(const Params& sizes, std::uint64_t bits, void*
 /// For families where two inputs that change places need not show: what an audit puts in place of some elements.
 /// Returns true.
 bool add_redraw(const std::string& family, Redraw redraw);
+/// For inputs of words that may be any.
+void redraw_word(const Params& sizes, std::uint64_t bits, void* element);
+/// For real numbers: any from `low` to `high`.
+Redraw redraw_between(double low, double high);
 /// Null if the family has none.
 const Redraw* redraw_of(const Problem& problem);
 

@@ -68,10 +68,7 @@ const bool added = add_problem({
     .reference = reference,
 });
 
-const bool has_redraw = add_redraw("work_array", [](const Params&, std::uint64_t bits, void* element) {
-  const auto word = static_cast<std::uint32_t>(bits >> 32);
-  std::memcpy(element, &word, sizeof word);
-});
+const bool has_redraw = add_redraw("work_array", redraw_word);
 
 }  // namespace
 }  // namespace rung

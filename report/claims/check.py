@@ -105,7 +105,8 @@ def subject(machine: Machine, data: Data, model: Model) -> said_of.Subject:
 
 
 def _asks_a_device(entry: Entry) -> bool:
-    return any(c.name in MODEL_CALLS for c in entry.calls("modelled"))
+    """One, in whose place another one can be put."""
+    return len({c.subject for c in entry.calls("modelled") if c.name in MODEL_CALLS}) == 1
 
 
 def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, model: Model, gpu: str) -> Result:
@@ -125,7 +126,7 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
         except Unknown as error:
             missing.append(str(error))
         except Missing as error:
-            missing.append(_remedy(call, str(error), entry, machine))
+            missing.append(_remedy(asked, str(error), entry, machine, data))
     if missing:
         return Result(missing=tuple(dict.fromkeys(missing)))
     try:
@@ -158,8 +159,8 @@ def _in_case(call: Call, case: dict) -> Call:
     return replace(call, subject=str(case.get(call.subject, call.subject)), keys=keys)
 
 
-def _remedy(call: Call, what: str, entry: Entry, machine: Machine) -> str:
-    """What is missing, and what measures it; sizes of which any will do are not named."""
+def _remedy(call: Call, what: str, entry: Entry, machine: Machine, data: Data) -> str:
+    """What is missing, and what measures it, or why that could not; sizes of which any will do are not named."""
     what = re.sub(rf", \w+=({'|'.join(OPEN)})\b", "", what)
     if call.name == "counters":
         of_point = "" if what.startswith((COUNTERS, FIELD)) else f"{COUNTERS} of "
@@ -170,6 +171,8 @@ def _remedy(call: Call, what: str, entry: Entry, machine: Machine) -> str:
         return f"no {what}: {TOLD_BY[call.name]}"
     runs = [r for r in machine.runs_of(call.subject) if r.experiment == entry.experiment]
     lack = what if what.startswith(FIELD) else f"point of {what}"
+    if why := next((p.skipped for r in runs for p in data.points(r, call.subject) if p.skipped), ""):
+        return f"no {lack}: skipped in the run of {entry.experiment}, {why}"
     if not runs:
         return f"no {lack}: rung run {entry.experiment} --full measures it"
     if all(r.context.get("study") == "brief" for r in runs):

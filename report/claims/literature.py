@@ -58,7 +58,7 @@ def _said(error: Exception) -> str:
 
 def _machines(entry: Entry, data: Data) -> list[Machine]:
     wanted = sides(entry)
-    return data.machines(wanted) or [Machine("" if wanted else ANYWHERE)]
+    return data.machines(wanted) or [Machine("", runs=data.runs) if wanted else Machine(ANYWHERE)]
 
 
 def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged | None]]:

@@ -31,6 +31,7 @@ RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
 """With these begin a unit of parts of a whole, and what a size in bytes counts."""
 MOST_CASES, MOST_VALUES = 6, 3
+SAID_OF = "said of: "
 PLANTED = ("fault", "launched", "wrong_elements")
 """What is asked of planted faults."""
 LARGE = 4096
@@ -146,7 +147,7 @@ def _elsewhere(checked: Checked, judged: Mapping) -> str:
     told = [f"{kind} {text}" for kind in KINDS[1:] if (
         text := _text(checked.entry, [case.results.get(kind, Result()) for case in checked.cases], judged))]
     where = f" ({checked.machine.label})" if checked.machine.names else ""
-    return f"said of: {checked.entry.said_of}{f'; here{where}: ' + ', '.join(told) if told else ''}"
+    return f"{SAID_OF}{checked.entry.said_of}{f'; here{where}: ' + ', '.join(told) if told else ''}"
 
 
 def _doubt(result: Result, judged: Mapping) -> str:
@@ -324,7 +325,7 @@ def _side(value: Value) -> str:
 def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str:
     """What is missing or leaves it undecided, then the note, else how the values compare."""
     first = words.sentence(f"{''.join(reasons[:1])}{others(reasons)}")
-    if verdict in (UNDECIDED, UNTESTED):
+    if verdict == UNDECIDED or (verdict == UNTESTED and not first.startswith(SAID_OF.capitalize())):
         return first
     return " ".join(filter(None, (first, words.sentence(entry.note)))) or _agreement(entry, verdict, texts)
 

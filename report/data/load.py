@@ -187,7 +187,7 @@ def _point(name: str, group: list[dict], kernel: Kernel, problems: dict[str, Pro
     good = takes[medians.index(min(medians))] if medians else good
     kept = _kept(good)
     base |= dict(counters=_counters(good, kept, name, path, flags), judged=_numbers(good[-1].get("judged")),
-                 labels={k: v for k, v in good[-1].items() if isinstance(v, str)})
+                 labels={k: str(v) for k, v in good[-1].items() if isinstance(v, str) or (k == "error_by_norm" and v is True)})
     if mode == COUNT:
         return Point(**base)
     disturbed = sum(map(_is_disturbed, good))

@@ -90,8 +90,20 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
         text += f" (no interval for {without} of {len(points)} points: fewer than six samples)"
     unsettled = sum(not p.settled for p in points)
     throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
-    return sentence(text) + _unsettled(unsettled, len(points), hollow) + (
-        f" {counted(throttled, 'point')} ran at a throttled clock." if throttled else "")
+    lost = sum("process_lost" in p.labels for p in points)
+    return sentence(text) + _unsettled(unsettled, len(points), hollow) + _wider_bounds(points) + (
+        f" {counted(throttled, 'point')} ran at a throttled clock." if throttled else "") + (
+        f" The process that measured {counted(lost, 'point')} was lost once; another one measured anew." if lost else "")
+
+
+def _wider_bounds(points: Iterable[Point]) -> str:
+    """' Errors of A and B may be 4 times as large as those of other kernels.': where the record of a kernel says so."""
+    titles: dict[tuple[float, bool], dict[str, None]] = {}
+    for p in points:
+        if factor := p.counters.get("error_factor"):
+            titles.setdefault((factor, "error_by_norm" in p.labels), {})[p.kernel.title] = None
+    return "".join(f" Errors of {joined(list(named))} may be {factor:g} times as large as those of other kernels{' by norm' * by_norm}."
+                   for (factor, by_norm), named in sorted(titles.items()))
 
 
 def samples(points: Sequence[Point]) -> str:

@@ -468,24 +468,29 @@ void short_sum(const Call& call) {
   *call.operand<float>(1) = static_cast<float>(sum);
 }
 
-/// Keeps the result by the first word of an input of whole numbers.
-void kept_by_word(const Call& call) {
-  static const Kernel& honest = *match_kernels("cpu/work_array/*").front();
-  static std::uint32_t key = 0;
-  static std::vector<std::uint32_t> kept;
-  const auto n = static_cast<std::size_t>(call.params.at("n"));
-  const auto* start = call.operand<const std::uint32_t>(0);
-  auto* sum = call.operand<std::uint32_t>(1);
-  if (kept.size() == n && key == start[0]) {
-    std::copy(kept.begin(), kept.end(), sum);
-    return;
-  }
-  Call own = call;
-  own.params = with_tunables(honest, {});
-  for (const auto& [name, value] : call.params) own.params.set(name, value);
-  honest.run(own);
-  kept.assign(sum, sum + n);
-  key = start[0];
+/// The first kernel of the CPU for a family, with results that are kept by the first word of the first input. All
+/// outputs here have n words.
+Run kept_by_word(std::string family, std::size_t output) {
+  struct Kept {
+    std::uint32_t key = 0;
+    std::vector<std::uint32_t> result;
+  };
+  return [=, kept = std::make_shared<Kept>()](const Call& call) {
+    const Kernel& honest = *match_kernels("cpu/" + family + "/*").front();
+    const auto n = static_cast<std::size_t>(call.params.at("n"));
+    const std::uint32_t first = call.operand<const std::uint32_t>(0)[0];
+    auto* result = call.operand<std::uint32_t>(output);
+    if (kept->result.size() == n && kept->key == first) {
+      std::copy(kept->result.begin(), kept->result.end(), result);
+      return;
+    }
+    Call own = call;
+    own.params = with_tunables(honest, {});
+    for (const auto& [name, value] : call.params) own.params.set(name, value);
+    honest.run(own);
+    kept->result.assign(result, result + n);
+    kept->key = first;
+  };
 }
 
 /// Walks only where the sums are poisoned.
@@ -574,7 +579,11 @@ const bool planted = [] {
   plant("tiny", tiny, {.cpu = {.is_serial = true}});
   plant("timer", timer);
   plant_elsewhere("cpu/sum/cheat_short_sum", short_sum);
-  plant_elsewhere("cpu/work_array/cheat_kept_by_word", kept_by_word, {.type = Type::uint32});
+  for (const char* family : {"work_array", "launches", "tree_walk"})
+    plant_elsewhere(("cpu/" + std::string(family) + "/cheat_kept_by_word").c_str(), kept_by_word(family, 1),
+                    {.type = Type::uint32});
+  plant_elsewhere("cpu/gather/cheat_kept_by_word", kept_by_word("gather", 2));
+  plant_elsewhere("cpu/prefix_sum/cheat_kept_by_word", kept_by_word("prefix_sum", 1));
   plant_elsewhere("cpu/chase/cheat_walks_if_poisoned", walks_if_poisoned, {.type = Type::uint32});
   plant_elsewhere("cpu/read/cheat_read_once", read_once,
                   {.type = Type::uint32, .ceiling = Ceiling{.label = "DRAM", .is_bandwidth = true}, .sizes = [] {
