@@ -276,8 +276,11 @@ def _fault_table(view: View) -> list[Table]:
         faults[name] = {"fault": name, "what": what, "emulator": seen.get("emulator"),
                         "sanitizer": words.joined(others) if any(t != "emulator" for t in seen) else None, "wrong": outcome.wrong, "outcome": _outcome(outcome)}
     rows = list(faults.values())
-    return [Table(f"{view.name}_faults", f"The planted faults, each launched {numbers.grouped(file.launches)} times without any tool: results that differ "
-                  f"from those of the corrected kernel, or what happened instead. A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
+    left = sorted({name for hazards in view.companions.hazards for name in hazards.kernels if name not in file.outcomes and not hazards.kernels[name].is_right})
+    without = f" Not launched, since they never end: {words.listed([name.replace('_', ' ') for name in left], 4)}." if left else ""
+    return [Table(f"{view.name}_faults", f"{len(rows)} planted faults, each launched {numbers.grouped(file.launches)} times without any tool: launches whose results differ "
+                  "from those of the corrected kernel, or what happened instead. Other elements: no launch stored the elements that the corrected kernel "
+                  f"stores, so that all are wrong.{without} A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
                   "as in the emulator’s own section.", (
                       Column("what", "fault", right=False, wide=True), Column("emulator", "emulator", lambda v: "found" if v else "–", right=False),
                       Column("sanitizer", "compute-sanitizer", lambda v: v or "–", right=False),
@@ -287,5 +290,5 @@ def _fault_table(view: View) -> list[Table]:
 def _outcome(outcome) -> str:
     """'611', 'never ends', 'cudaErrorIllegalAddress', else why results were not counted."""
     if outcome.wrong is not None:
-        return numbers.grouped(outcome.wrong)
+        return numbers.grouped(outcome.wrong) + (" (other elements)" if outcome.failed else "")
     return "never ends" if outcome.hangs else outcome.error or outcome.failed.replace("right twin", "corrected kernel")

@@ -462,10 +462,11 @@ def _tables(view: View, counts: dict) -> list[Table]:
             rows.append(row if part.side == "gpu" else row | {"predicted": _by_lines(part, p)})
         if rows:
             made.append(Table(f"{view.name}_{part.side}_points", f"Every pattern and size on the {part.side.upper()}: sectors of a load request "
-                              f"(counted{_counted_at(view, STRIDED, MATRIX, GATHER)}), bytes moved for each useful one, useful bandwidth, and what these bytes alone would allow. "
+                              f"(counted{_counted_at(view, STRIDED, MATRIX, GATHER)}), bytes of the sectors requested for each useful one, useful bandwidth, and what it would be if memory moved all of these, which "
+                              f"caches that serve a sector twice exceed. "
                               f"{words.provenance(part, points, hollow=False)}", (
                                   Column("access", "access", right=False, wide=True), Column("n", "N", numbers.grouped),
                                   Column("sectors_per_load_request", "sectors", numbers.short),
-                                  Column("moved_per_useful_byte", "moved", numbers.times),
+                                  Column("moved_per_useful_byte", "requested", numbers.times),
                                   Column("gbytes_per_s", "rate", numbers.bandwidth), Column("predicted", "allowed", numbers.bandwidth)), rows))
     return made

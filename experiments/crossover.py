@@ -82,10 +82,11 @@ def _unpaired(view: View) -> Section | None:
     rows = [{"problem": m.part.run.problems[family].title if family in m.part.run.problems else family, "type": type_, "question": _question(rest),
              "largest": swept(m.point), "kernel": m.point.title, "seconds": m.seconds}
             for (family, type_, rest), m in sorted(largest.items(), key=str)]
-    missing = "GPU" if side == "cpu" else "CPU"
+    missing, points = "GPU" if side == "cpu" else "CPU", [m.point for m in largest.values()]
     return Section(f"No host was measured on both sides, so it cannot be said from which size the GPU is faster. The table has the "
                    f"{side.upper()}’s times of {words.counted(len(rows), 'case')}, which a {missing} would have to beat.",
-                   tables=[Table(f"{view.name}_{side}", f"The fastest kernel on the {side.upper()} for each problem at the largest size measured.", (
+                   tables=[Table(f"{view.name}_{side}", f"The fastest kernel on the {side.upper()} for each problem at the largest size measured, of several runs: {words.samples(points)}, "
+                                 f"{sum(not p.settled for p in points)} of {words.counted(len(points), 'point')} unsettled.", (
                        Column("problem", "problem", right=False, wide=True), Column("type", "type", words.type_name, right=False),
                        Column("question", "question", right=False), Column("largest", "largest N", numbers.grouped),
                        Column("kernel", "fastest", right=False), Column("seconds", "time", numbers.seconds)), rows)])

@@ -50,8 +50,8 @@ def _block_text(view: View, block: list[Point]) -> list[str]:
     if not block:
         return []
     last, many = block[-1], _processors(view)
-    text = (f"The largest product that one block computed, {last.n:.0f}\u00a0×\u00a0{last.n:.0f}, takes {numbers.seconds(last.summary.median)}: "
-            f"{numbers.rate(last)}")
+    text = (f"The largest product that one block computed, {last.n:.0f}\u00a0×\u00a0{last.n:.0f}, takes {numbers.seconds(last.summary.median)} "
+            f"with its launch{'' if last.settled else ' (unsettled)'}: {numbers.rate(last)}")
     share = _share(view, last)
     if share and many:
         text += f", {numbers.percent(share * many)} of the peak of one multiprocessor, while {many - 1} others have nothing to do"

@@ -194,13 +194,14 @@ def _number(ladder: Ladder, point: Point) -> str:
 
 
 def _table(view: View, points: list[Point]) -> Table:
-    unit = points[0].metric.unit
+    unit, rows = points[0].metric.unit, [_row(view.gpu, p) for p in points]
+    is_read = any(r["occupancy_achieved"] is not None for r in rows)
     return Table(f"{view.name}_points", "Occupancy and throughput, every point. Shared added: unused shared memory of a block that lowers the "
-                  "occupancy; theoretical: by the model, which names what limits it; achieved: by hardware counters. "
+                  f"occupancy; theoretical: by the model, which names what limits it{'; achieved: by hardware counters' if is_read else ', since no hardware counters of these points were read'}. "
                   f"{words.provenance(view.gpu, points)}", (
         Column("title", "kernel", right=False), Column("size", "size"),
         Column("threads_per_block", "threads/block", lambda v: f"{v:.0f}"),
         Column("shared_bytes_added", "shared added", numbers.binary),
         Column("occupancy_theoretical", "theoretical", numbers.occupancy),
-        Column("occupancy_achieved", "achieved", numbers.percent), Column("limiter", "limited by", right=False, wide=True),
-        Column("value", unit, numbers.significant)), [_row(view.gpu, p) for p in points])
+        *([Column("occupancy_achieved", "achieved", numbers.percent)] if is_read else []),
+        Column("limiter", "limited by", right=False, wide=True), Column("value", unit, numbers.significant)), rows)

@@ -237,11 +237,16 @@ def _padding(points: list[Point]) -> list[str]:
             "useful, so that the counted ratio exceeds the formula’s."]
 
 
+def _read_by(part: Part) -> str:
+    """Whose counters stand next to the emulator's counts."""
+    return f" {words.sentence(f'GPU counters by {part.counter_tool} on {part.counter_machine}')}" if part.counter_tool else ""
+
+
 def _table(view: View, points: list[Point]) -> Table:
     return Table(f"{view.name}_points", "Operations per byte, every counted point. Formula: useful ones per declared byte; counted: executed ones per "
                  "byte loaded, with stores: or stored. As declared: bytes "
                  f"equal those of the kernel’s record. {MEASURED} Padding: operations that no result needs. "
-                 f"Sectors: 4 are the least of a warp’s 4-byte loads. {words.sentence(view.counts.label)}", (
+                 f"Sectors: 4 are the least of 4-byte loads whose addresses all differ within a warp. {words.sentence(view.counts.label)}{_read_by(view.counts)}", (
                      Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                      Column("formula", "formula", numbers.significant), Column("counted", "counted", numbers.significant),
                      Column("measured", "GPU counters", numbers.significant),

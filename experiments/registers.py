@@ -157,11 +157,13 @@ def _panel(ax, name: str, dots: list, level: float) -> None:
 
 def _table(view: View) -> Table:
     points = sorted(_timed(view), key=lambda p: (p.n or 0, p.tunables.get(CAP, 0), p.name))
+    rows = [_row(view.gpu, p) for p in points]
+    is_read = any(r["occupancy_achieved"] is not None for r in rows)
     return Table(f"{view.name}_points", "Registers capped, every point. Registers and spilled local memory: of a thread; blocks/SM: resident on a "
-                  "multiprocessor; theoretical and achieved: the occupancy by the model and by hardware counters. "
+                  f"multiprocessor; theoretical{' and achieved: the occupancy by the model and by hardware counters' if is_read else ': the occupancy by the model'}. "
                   f"{words.provenance(view.gpu, points, hollow=False)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
         Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "spilled", numbers.binary),
         Column("blocks_per_sm", "blocks/SM", lambda v: f"{v:.0f}"), Column("occupancy_theoretical", "theoretical", numbers.occupancy),
-        Column("occupancy_achieved", "achieved", numbers.percent), Column("value", points[0].metric.unit, numbers.significant)),
-        [_row(view.gpu, p) for p in points])
+        *([Column("occupancy_achieved", "achieved", numbers.percent)] if is_read else []),
+        Column("value", points[0].metric.unit, numbers.significant)), rows)

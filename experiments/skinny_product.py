@@ -190,8 +190,9 @@ def _step_table(view: View, points: list[Point], steps: list[Point], gains: dict
                Column("requested", "loaded", numbers.significant), Column("gain", "gain", numbers.times),
                *(Column(e["gpu"], e["gpu"], numbers.significant) for e in published)]
     known = [c for c in columns if any(r.get(c.key) is not None for r in rows)]
+    moved = f"DRAM GB/s: what memory moved, by hardware counters ({words.EMPTY_CACHES}), over the time. " if any(c.key == "dram_gbytes_per_s" for c in known) else ""
     return [Table(f"{view.name}_steps", f"The product at {here[0].size_text}. 2³⁰ B/s: the source’s formula, which divides by 1024³. GB/s: the same bytes in "
-                  f"decimal units, each matrix counted once. DRAM GB/s: what memory moved, by hardware counters ({words.EMPTY_CACHES}), over the time. Loaded: bytes that "
+                  f"decimal units, each matrix counted once. {moved}Loaded: bytes that "
                   "the code loads for each of these. Gain: speed over the first step. Last columns: the source’s values. "
                   f"{words.provenance(view.gpu, here, hollow=False)}", known, rows)]
 

@@ -84,8 +84,8 @@ class Roof:
     """What its run measured, first and again, where points were above it; the highest is its value."""
     left_out: int = 0
     """Samples that other work disturbed."""
-    of_all: float | None = None
-    """The value with these."""
+    of_all: float | None = None  # the value with these
+    settled: bool = True
 
     @property
     def measured(self) -> bool:
@@ -324,7 +324,7 @@ def _roof(point: Point, run: Run) -> Roof:
                 point.value_at(max(point.times)), point.value_at(s.minimum), s.n, run.day, str(run.path), point.kernel.name,
                 machine.label, clock_of(point), point.counters.get("power_w"),
                 (Reading(point.value, run.experiment, run.day, str(run.path), machine.label),), tuple(map(point.value_at, point.takes)),
-                left_out=point.left_out, of_all=point.value_at(point.median_of_all or s.median))
+                left_out=point.left_out, of_all=point.value_at(point.median_of_all or s.median), settled=point.settled)
 
 
 def best(found: Iterable[Roof]) -> list[Roof]:

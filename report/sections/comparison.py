@@ -161,7 +161,8 @@ def _speed_up_lines(fig, found: Comparison) -> None:
 
 def _table(found: Comparison) -> Table:
     cpu, gpu = found.last.cpu.point.metric.unit, found.last.gpu.point.metric.unit
-    return Table(_stem(found), f"The GPU against the CPU of its host by size: best codes, {words.type_name(found.sides.type)}.", (
+    return Table(_stem(found), f"The GPU against the CPU of its host by size: best codes, {words.type_name(found.sides.type)}; "
+                 f"{words.samples([m.point for s in found.sizes for m in (s.cpu, s.gpu)])}.", (
         Column("size", "size", right=False), Column("cpu", "CPU code", right=False, wide=True),
         Column("cpu_value", "CPU", lambda v: numbers.quantity(v, cpu)),
         Column("gpu", "GPU code", right=False, wide=True),

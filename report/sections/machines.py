@@ -42,13 +42,13 @@ def _roofs(study: Study, side: str) -> Table | None:
     rows.sort(key=lambda r: (r["machine"], -(r["threads"] or 0), r["is_bandwidth"], -r["value"], r["label"]))
     columns = (Column("label", "roof", right=False), Column("machine", "machine", right=False), Column("threads", "threads"),
                Column("median", "best run"), Column("interval", "95\u00a0% interval"), Column("least", "lowest run"),
-               Column("runs", "runs"), Column("clock_mhz", "MHz", "{:.0f}".format), Column("n", "n"), Column("day", "date", right=False),
+               Column("runs", "runs"), Column("clock_mhz", "MHz", "{:.0f}".format), Column("samples", "n"), Column("day", "date", right=False),
                Column("file", "run", right=False, wide=True))
     several = len({row["machine"] for row in rows if row["machine"]}) > 1
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows) and (several or c.key != "machine")]
     return Table(
         f"roofs_{side}", f"Roofs of the {SIDE_NAME[side]}, by variant: arithmetic by data type, memory by level and pattern. Of all "
-        "runs of a machine the highest median is its roof for all of them, given with its interval within that run; the lowest run is given with it; n: samples."
+        "runs of a machine the highest median is its roof for all of them, given with its interval within that run; the lowest run is given with it; n: samples, *: unsettled."
         + (" MHz: the multiprocessors’ mean clock." if side == "gpu" else ""), known, rows) if rows else None
 
 
@@ -61,7 +61,7 @@ def _row(roof: Roof, names: set[str]) -> dict:
             "lowest": roof.lowest if roof.measured else None, "runs_differ": roof.is_apart, "runs": len(roof.readings) or None, "clock_mhz": roof.clock_mhz,
             "power_w": roof.power_w,
             "low": roof.low, "high": roof.high, "minimum": roof.minimum, "maximum": roof.maximum,
-            "n": roof.n or None, "left_out": roof.left_out, "median_of_all": roof.of_all, "day": roof.day, "file": plain_name(roof.run), "run": roof.run,
+            "n": roof.n or None, "samples": roof.n and f"{roof.n}{'' if roof.settled else '*'}" or None, "settled": roof.settled, "left_out": roof.left_out, "median_of_all": roof.of_all, "day": roof.day, "file": plain_name(roof.run), "run": roof.run,
             "is_bandwidth": roof.is_bandwidth, "unit": "GB/s" if roof.is_bandwidth else "GFLOP/s",
             "judges": words.joined(sorted(names))}
 

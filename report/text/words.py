@@ -159,11 +159,13 @@ def share(found: Share | None, digits_only: bool = False) -> str:
 
 
 def rate_of(roof: Roof) -> str:
-    """'the rate of a copy in DRAM (4.08 TB/s)', with what its label says of its stores, and of one thread where it is."""
+    """'the rate of a copy in DRAM (4.08 TB/s)', with what its label says of its stores, of one thread where it is, and the lowest
+    run where runs differ much."""
     pattern = {WRITTEN["COPY"]: "a copy in", WRITTEN["TRIAD"]: "a triad in"}.get(roof.written, "reading from")
     how = " with streaming stores" if "streaming" in roof.label else ""
     one = " by one thread" if roof.threads == 1 else ""
-    return f"the rate of {pattern} {roof.level.replace('SHARED', 'shared memory')}{how}{one} ({numbers.bandwidth(roof.value)})"
+    apart = f", the highest of runs from {numbers.bandwidth(roof.lowest)} on" if roof.is_apart else ""
+    return f"the rate of {pattern} {roof.level.replace('SHARED', 'shared memory')}{how}{one} ({numbers.bandwidth(roof.value)}{apart})"
 
 
 def of_memory(found: Share) -> str:

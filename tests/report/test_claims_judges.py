@@ -65,9 +65,10 @@ def test_few_threads_with_several_chains(tmp_path):
 
 
 def test_a_block_for_each_multiprocessor(tmp_path):
-    assert judged(tmp_path, parallel(), "blocks").verdict == FAILS
+    both = judged(tmp_path, parallel(), "blocks")  # blocks that keep a multiprocessor busy, and those of which two are resident
+    assert both.verdict == IN_PART and both.why.count("one on each multiprocessor") == 2
     found = judged(tmp_path, parallel(slots=256), "blocks")
-    assert found.verdict == HOLDS and found.why.startswith("10 blocks, one on each multiprocessor, reach 50")
+    assert found.verdict == HOLDS and "one on each multiprocessor, reach 50" in found.why
     assert "one more" not in judged(tmp_path, parallel(waves=False), "blocks").why
 
 
