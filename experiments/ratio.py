@@ -9,7 +9,7 @@ ROW, LEFT, RIGHT, ABOVE, BELOW = 4.0, 52.0, 66.0, 5.0, 9.0
 WAYS = {"formula": "formula", "counted": "counted", "measured": "GPU counters"}
 BULK = "bulk_loads"
 MEASURED = ("GPU counters: operations over load requests, both by the hardware, at the bytes of a request that the emulator counts; no value "
-            "where bulk copies load, which the counter of requests does not have.")
+            "where bulk copies load.")
 AGREES = 0.001
 """Two ratios are equal if they differ by no more than this part: edges of the matrices."""
 
@@ -239,14 +239,14 @@ def _padding(points: list[Point]) -> list[str]:
 
 def _read_by(part: Part) -> str:
     """Whose counters stand next to the emulator's counts."""
-    return f" {words.sentence(f'GPU counters by {part.counter_tool} on {part.counter_machine}')}" if part.counter_tool else ""
+    return f"; counters by {part.counter_tool} on {part.counter_machine}" if part.counter_tool else ""
 
 
 def _table(view: View, points: list[Point]) -> Table:
     return Table(f"{view.name}_points", "Operations per byte, every counted point. Formula: useful ones per declared byte; counted: executed ones per "
                  "byte loaded, with stores: or stored. As declared: bytes "
                  f"equal those of the kernel’s record. {MEASURED} Padding: operations that no result needs. "
-                 f"Sectors: 4 are the least of 4-byte loads whose addresses all differ within a warp. {words.sentence(view.counts.label)}{_read_by(view.counts)}", (
+                 f"Sectors: 4 are the least of 4-byte loads by lanes that read different elements. {words.sentence(view.counts.label + _read_by(view.counts))}", (
                      Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                      Column("formula", "formula", numbers.significant), Column("counted", "counted", numbers.significant),
                      Column("measured", "GPU counters", numbers.significant),

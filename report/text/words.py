@@ -97,13 +97,13 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
 
 
 def _wider_bounds(points: Iterable[Point]) -> str:
-    """' Errors of A and B may be 4 times as large as those of other kernels.': where the record of a kernel says so."""
+    """' Bounds on errors: 4 × that of others for A and B, 20 × by norm for C.': where the record of a kernel says so."""
     titles: dict[tuple[float, bool], dict[str, None]] = {}
     for p in points:
         if factor := p.counters.get("error_factor"):
-            titles.setdefault((factor, "error_by_norm" in p.labels), {})[p.kernel.title] = None
-    return "".join(f" Errors of {joined(list(named))} may be {factor:g} times as large as those of other kernels{' by norm' * by_norm}."
-                   for (factor, by_norm), named in sorted(titles.items()))
+            titles.setdefault(("error_by_norm" in p.labels, factor), {})[p.kernel.title] = None
+    told = [f"{factor:g}\u00a0×{' by norm' * by_norm} for {joined(list(named))}" for (by_norm, factor), named in sorted(titles.items())]
+    return f" Bounds on errors beside those of others: {several(told)}." if told else ""
 
 
 def samples(points: Sequence[Point]) -> str:

@@ -104,12 +104,11 @@ def test_every_caption_says_where_when_how_and_how_often(tmp_path):
 
 def test_every_caption_names_wider_bounds_of_errors_and_lost_processes(tmp_path):
     run = ladder()
-    assert "Errors" not in words.provenance(*_timed(run, tmp_path / "plain"))
+    assert "Bounds" not in words.provenance(*_timed(run, tmp_path / "plain"))
     run.rate("gpu/matmul/parts", 10, error_factor=4.0, error_by_norm=False)
     run.rate("gpu/matmul/fewer", 10, error_factor=20.0, error_by_norm=True, process_lost="it ended")
     text = words.provenance(*_timed(run, tmp_path / "wider"))
-    assert "may be 4 times as large as those of other kernels. Errors of" in text
-    assert "may be 20 times as large as those of other kernels by norm." in text
+    assert "Bounds on errors beside those of others: 4\u00a0× for " in text and "20\u00a0× by norm for " in text
     assert "The process that measured 1 point was lost once; another one measured anew." in text
 
 
