@@ -8,7 +8,7 @@ ROW, LEFT, RIGHT, ABOVE, BELOW = 4.0, 52.0, 66.0, 5.0, 9.0
 """Millimetres of a line of the figure, and of the room around its axes."""
 WAYS = {"formula": "formula", "counted": "counted", "measured": "GPU counters"}
 BULK = "bulk_loads"
-MEASURED = ("GPU counters: operations over load requests, both by the hardware, at the bytes of a request that the emulator counts; no value "
+MEASURED = ("GPU counters: operations over load requests, both by the hardware, at the bytes of a request that the emulator counts; not "
             "where bulk copies load.")
 AGREES = 0.001
 """Two ratios are equal if they differ by no more than this part: edges of the matrices."""
@@ -243,7 +243,7 @@ def _read_by(part: Part) -> str:
 
 
 def _table(view: View, points: list[Point]) -> Table:
-    return Table(f"{view.name}_points", "Operations per byte, every counted point. Formula: useful ones per declared byte; counted: executed ones per "
+    return Table(f"{view.name}_points", "Operations per byte. Formula: useful ones per declared byte; counted: executed ones per "
                  "byte loaded, with stores: or stored. As declared: bytes "
                  f"equal those of the kernel’s record. {MEASURED} Padding: operations that no result needs. "
                  f"Sectors: 4 are the least of 4-byte loads by lanes that read different elements. {words.sentence(view.counts.label + _read_by(view.counts))}", (
