@@ -361,7 +361,7 @@ def _slow(view: View, part: Part) -> list[Table]:
     rows = [{"function": p.sizes[FUNCTION], "implementation": _name(p), "data": p.data, "results_per_s": p.value,
              "usual": usual.value, "ratio": usual.value / p.value, "run": part.run.path.name} for usual, p in pairs]
     return [Table(f"{view.name}_{part.side}_arguments", f"Arguments out of the ordinary, on the {part.side.upper()}: how many times "
-                  f"as long a result takes as of ordinary ones. {words.provenance(part, {id(p): p for pair in pairs for p in pair}.values(), hollow=False)}", (
+                  f"as long a result takes. {words.provenance(part, {id(p): p for pair in pairs for p in pair}.values(), hollow=False)}", (
                       Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
                       Column("data", "arguments", right=False),
                       Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),

@@ -330,9 +330,9 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
                      "all": "; ".join(f"{v}: {_of_best(over.get((group, v)))}" for v in found),
                      **{f"value at {v}": p.value for v, p in found.items()},
                      **{k: x for v in found for k, x in ratio_row(f"{v} over the best", over.get((group, v))).items()}})
-    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best with its rate, and the speed of all, of the best’s. "
-                  "Chosen and compared by the same quotients, by turns where interleaved. ≈: not significantly different, or too few samples; "
-                  "a ladder has the one of least median, perhaps another of these. Points of sweeps over numbers of threads are left out. "
+    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best with its rate, and the speed of all, of the best’s, "
+                  "by turns where interleaved; without sweeps over threads. ≈: not significantly different, or too few samples; "
+                  "a ladder has the one of least median, perhaps another. "
                   f"{words.provenance(ladder.part, shown, hollow=False)}", (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),
                       Column("size", "size"), Column("best", "best", str), Column("rate", "rate"),
