@@ -148,7 +148,7 @@ def profiled(part: Part, points: Iterable[Point]) -> str:
 def _unsettled(number: int, of: int, hollow: bool) -> str:
     if not number:
         return ""
-    return " Hollow: unsettled." if hollow else f" {number} of {counted(of, 'point')} unsettled."
+    return " Hollow: unsettled." if hollow else f" {number} of {of} unsettled."
 
 
 def share(found: Share | None, digits_only: bool = False) -> str:
