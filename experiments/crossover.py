@@ -75,7 +75,7 @@ def _unpaired(view: View) -> Section | None:
         return None
     largest: dict[tuple, Measured] = {}
     for p in (p for one in view.suite or (view,) if (part := getattr(one, side)) for p in timed_points(part)):
-        if (n := swept(p)) and p.kernel.family not in view.settings.get("left_out", ()):
+        if (n := swept(p)) and p.kernel.family not in view.settings.get("left_out", ()) and "none" not in p.sizes.values():
             key, mine = (p.kernel.family, p.kernel.type, question(p)), Measured(part, p)
             known = largest.get(key, mine)
             largest[key] = fastest([known, mine]) if n == swept(known.point) else max(known, mine, key=lambda m: swept(m.point))

@@ -136,10 +136,11 @@ def _figure(view: View, block: list[Point], grid: list[Point], cores: list[Point
                 ax.axhline(value / scale, color=style.GREY, linewidth=0.8, zorder=1)
                 ax.annotate(f"{name}, {numbers.flops(value)}", (left, value / scale), xytext=(3, 2.5), textcoords="offset points",
                             size=style.SMALL, color=style.GREY)
+    who = [name for name, some in (("one block", block), ("a block for each tile", grid), ("one core of the CPU", cores)) if some]
     stories = [words.provenance(x, [p for p in points if p.kernel.side == x.side]) for x in view.timed_parts
                if any(p.kernel.side == x.side for p in points)]
     return [Figure(f"{view.name}_{part.side}", [_row(view, p) for p in points], draw,
-                   f"Rate of a product of N\u00a0×\u00a0N matrices by one block, by a block for each tile, and by one core of the CPU. {' '.join(stories)}",
+                   f"Rate of a product of N\u00a0×\u00a0N matrices by {words.joined(who)}. {' '.join(stories)}",
                    f"Line plot of the rate over N for {words.listed(list(series))}.", height=70)]
 
 

@@ -149,7 +149,7 @@ def _table(view: View, timed: list[Point], counted: dict) -> Table:
     rows = [_row(part, p, counted) for p in sorted(points, key=lambda p: (_keys(p), p.sizes["n"], p.kernel.order, p.variant))]
     measured = (Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "local", numbers.binary),
                 Column("occupancy_theoretical", "occupancy", numbers.occupancy), Column("value", "GKey/s", numbers.significant)) if timed else ()
-    return Table(f"{view.name}_points", "Every place and length: registers and local memory of a thread by the compiler; accesses to the array "
+    return Table(f"{view.name}_points", f"Every place and length: {'registers and local memory of a thread by the compiler; ' if measured else ''}accesses to the array "
                  "for each key, and wavefronts of a warp’s access, "
                  f"counted{words.counted_at(view.counts, {p.kernel.family for p in counted.values()}, 'n')} in shared memory. "
                  f"{words.provenance(part, timed, hollow=False)}", (

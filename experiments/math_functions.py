@@ -358,10 +358,13 @@ def _beyond_domain(spots: list[Spot]) -> str:
 
 def _slow(view: View, part: Part) -> list[Table]:
     pairs = list(_by_data(view, part))
+    names = {p.name for pair in pairs for p in pair}
+    ordinary, others = ("/".join(sorted({f"{p.sizes.get('passes', 1):.0f}" for p in side})) for side in zip(*pairs)) if pairs else ("", "")
+    passes = f"Ordinary ones in calls of {ordinary} passes, these of {others}, of which the fixed cost of a call is a larger part. " if ordinary != others else ""
     rows = [{"function": p.sizes[FUNCTION], "implementation": _name(p), "data": p.data, "results_per_s": p.value,
              "usual": usual.value, "ratio": usual.value / p.value, "run": part.run.path.name} for usual, p in pairs]
     return [Table(f"{view.name}_{part.side}_arguments", f"Arguments out of the ordinary, on the {part.side.upper()}: how many times "
-                  f"as long a result takes. {words.provenance(part, {id(p): p for pair in pairs for p in pair}.values(), hollow=False)}", (
+                  f"as long a result takes. {passes}{words.provenance(part, [p for p in part.timed() if p.name in names], hollow=False)}", (
                       Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
                       Column("data", "arguments", right=False),
                       Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),

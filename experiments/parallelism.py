@@ -250,9 +250,11 @@ def blocks(view: View) -> Judged | None:
         if not (alone := by_blocks.get(sms)):
             continue
         best, more = max(points, key=lambda p: p.value), by_blocks.get(sms + 1)
+        unused = alone.counters.get(SWEPT)
         kind = f"{numbers.grouped(alone.sizes['block'])} threads with {words.counted(int(alone.sizes['each']), 'chain')} each"
+        kind += f" and {numbers.binary(unused)} of unused shared memory, so that {alone.counters.get('blocks_per_sm', 0):.0f} are resident" if unused else ""
         one_more = f", one more {numbers.percent(more.value / best.value)}" if more else ""
-        texts.append(f"{sms:.0f} blocks of {kind}, one on each multiprocessor, reach {numbers.percent(alone.value / best.value)} of the best rate{one_more}")
+        texts.append(f"{sms:.0f} blocks of {kind}, one on each multiprocessor, reach {numbers.percent(alone.value / best.value)} of the best rate by any number of these{one_more}")
         cases.append(One(kind, compare(divide(of_rate(alone), of_rate(best)), "<", exact(KEEPS))))
     return Judged(tuple(cases), f"{'; '.join(texts)} (our limit: {100 * KEEPS:g}\u00a0%).") if cases else None
 

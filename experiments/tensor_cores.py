@@ -63,7 +63,7 @@ def _types_text(made: list[Ladder]) -> list[str]:
 
 
 def _rows(made: list[Ladder], is_wanted: Callable[[Ladder, Point], bool]) -> list[dict]:
-    """The top rung of each type at each size that is wanted, beside the fastest library."""
+    """The top rung of each type at each size that is wanted, beside the library over which its quotient is least."""
     rows = []
     for ladder in made:
         for p, peers in ((p, peers) for p, peers in ladder.over if is_wanted(ladder, p)):
@@ -89,9 +89,9 @@ def _is_of_layout(ladder: Ladder, point: Point) -> bool:
 
 def _table(view: View, made: list[Ladder]) -> list[Table]:
     return _beside_libraries(f"{view.name}_types", made, _is_of_size,
-                             "For each type of the inputs the best rung (none is significantly faster at the ladder’s size) by size, "
-                             "beside the measured roof of that type, the same roof at the clock that the rung ran at, and the fastest "
-                             "library in the same order of the operands. W: the board’s mean power. INT8: operations on integers, GOP/s.")
+                             "For each type of the inputs the ladder’s rung by size, than which none is significantly faster at the ladder’s size, "
+                             "beside the measured roof of that type, the same roof at the clock that the rung ran at, and the "
+                             "library in the same order of the operands over which its quotient is least. W: the board’s mean power. INT8: operations on integers, GOP/s.")
 
 
 def _layouts_table(view: View, made: list[Ladder]) -> list[Table]:
@@ -107,7 +107,7 @@ def _beside_libraries(name: str, made: list[Ladder], is_wanted: Callable[[Ladder
                Column("value", rows[0]["unit"] if rows else "", numbers.significant), Column("share", "of roof"),
                Column("share_at_clock", "at its clock", numbers.share), Column("sm_clock_mhz", "MHz", "{:.0f}".format),
                Column("power_w", "W", "{:.0f}".format),
-               Column("over", "over the library", numbers.times), Column("library", "fastest library", right=False, wide=True))
+               Column("over", "over the library", numbers.times), Column("library", "library", right=False, wide=True))
     known = [c for c in columns if any(row.get(c.key) is not None for row in rows)]
     watts = words.energy(points) if any(row["power_w"] for row in rows) else ""
     return [Table(name, f"{caption} {watts}{words.provenance(made[0].part, points, hollow=False)}", known, rows)] if rows else []

@@ -162,6 +162,8 @@ def _in_case(call: Call, case: dict) -> Call:
 def _remedy(call: Call, what: str, entry: Entry, machine: Machine, data: Data) -> str:
     """What is missing, and what measures it, or why that could not; sizes of which any will do are not named."""
     what = re.sub(rf", \w+=({'|'.join(OPEN)})\b", "", what)
+    if why := _without_gpu(call, data):
+        return f"no GPU was there ({why})"
     if call.name == "counters":
         of_point = "" if what.startswith((COUNTERS, FIELD)) else f"{COUNTERS} of "
         return f"no {of_point}{what}: {PROFILED} reads them"
@@ -171,13 +173,18 @@ def _remedy(call: Call, what: str, entry: Entry, machine: Machine, data: Data) -
         return f"no {what}: {TOLD_BY[call.name]}"
     runs = [r for r in machine.runs_of(call.subject) if r.experiment == entry.experiment]
     lack = what if what.startswith(FIELD) else f"point of {what}"
-    if why := next((p.skipped for r in runs for p in data.points(r, call.subject) if p.skipped), ""):
-        return f"no {lack}: skipped in the run of {entry.experiment}, {why}"
     if not runs:
         return f"no {lack}: rung run {entry.experiment} --full measures it"
     if all(r.context.get("study") == "brief" for r in runs):
         return f"no {lack} in the brief study: rung run {entry.experiment} --full measures it"
     return f"no {lack} in the recorded run of {entry.experiment}: rung run {entry.experiment} --full measures it anew"
+
+
+def _without_gpu(call: Call, data: Data) -> str:
+    """Why no run had a GPU, of what only a GPU gives."""
+    is_of_gpu = call.name in ("counters", "launched") or (call.name != "count" and call.subject.startswith(("gpu/", "gpu_")))
+    whys = [r.context.get("gpu_unavailable") for r in data.runs]
+    return str(whys[0]) if is_of_gpu and whys and all(whys) else ""
 
 
 def _test(entry: Entry, value: object) -> Comparison | Logic:

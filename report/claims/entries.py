@@ -21,7 +21,7 @@ FILE, DOCUMENTS = FOLDER / "claims.toml", FOLDER / "documents.toml"
 KINDS = ("modelled", "counted", "compiled", "measured")
 RULES = ("equals", "at_least", "at_most", "true")
 OTHERWISE = ("does not hold here", "erratum")
-TEXTS = ("source", "where", "text", "unit", "said_of", "rule", "decides", "experiment", "note", "otherwise", "judge", "untested", *KINDS)
+TEXTS = ("source", "where", "text", "unit", "said_of", "rule", "decides", "experiment", "note", "here", "otherwise", "judge", "untested", *KINDS)
 NUMBERS = ("stated", "threshold", "tolerance")
 KEYS = (*TEXTS, *NUMBERS, "cases")
 NEEDED = ("source", "text", "experiment")
@@ -63,6 +63,8 @@ class Entry:
     untested: str = ""
     otherwise: str = OTHERWISE[0]
     note: str = ""
+    here: str = ""
+    """A further note, where something was measured."""
     modelled: str = ""
     counted: str = ""
     compiled: str = ""

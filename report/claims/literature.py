@@ -44,8 +44,8 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
         else:
             try:
                 made += _merged([finding(c, judged) for c in checked[entry.id]] or [
-                    of_judge(entry, machine, found, judged) if found else _without(entry, machine.label)
-                    for machine, found in told[entry.id]] or [_without(entry)])
+                    of_judge(entry, machine, found, judged) if found else _without(entry, data, machine.label)
+                    for machine, found in told[entry.id]] or [_without(entry, data)])
             except (Fault, *UNUSABLE) as error:
                 made.append(faulty(entry, _said(error)))
     return made
@@ -67,9 +67,10 @@ def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged 
     return next((of_side for of_side in every if any(found for _, found in of_side)), [])
 
 
-def _without(entry: Entry, machine: str = "") -> Finding:
+def _without(entry: Entry, data: Data, machine: str = "") -> Finding:
     """Of a claim that nothing decides there."""
-    why = f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it"
+    whys = [r.context.get("gpu_unavailable") for r in data.runs]
+    why = f"no GPU was there ({whys[0]})" if whys and all(whys) else f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it"
     return untested(entry, entry.untested or why, machine)
 
 

@@ -327,7 +327,8 @@ def _why(entry: Entry, verdict: str, reasons: Sequence[str], texts: dict) -> str
     first = words.sentence(f"{''.join(reasons[:1])}{others(reasons)}")
     if verdict == UNDECIDED or (verdict == UNTESTED and not first.startswith(SAID_OF.capitalize())):
         return first
-    return " ".join(filter(None, (first, words.sentence(entry.note)))) or _agreement(entry, verdict, texts)
+    here = f"here {entry.here}" if entry.here and texts["measured"] else ""
+    return " ".join(filter(None, (first, words.sentence(entry.note), words.sentence(here)))) or _agreement(entry, verdict, texts)
 
 
 def _agreement(entry: Entry, verdict: str, texts: dict) -> str:

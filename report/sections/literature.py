@@ -53,8 +53,8 @@ def summary(found: Sequence[Finding]) -> tuple[str, Table] | None:
             "measured here cannot fail here: it holds for what it was said of if the model of that device gives the same, and is "
             "not tested otherwise. The appendix has every claim, with the machine and the kernels that decide it.")
     return text, Table("literature", "Claims by document and verdict; where several machines were measured, of the first. In "
-                       "part: for some sizes or settings, which the tables of the appendix name. Erratum: what fails does not "
-                       "depend on a machine. Undecided: measured, but not closely enough.", (
+                       "part: for some sizes or settings, which the tables of the appendix name. Does not hold here: not so on "
+                       "these machines, by these compilers or by the emulator of today’s GPUs. Erratum: so nowhere. Undecided: measured, but not closely enough.", (
                            Column("document", "document", right=False, wide=True), Column("claims", "claims"),
                            *(Column(v, v) for v in ORDER)), rows)
 

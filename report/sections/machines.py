@@ -106,7 +106,7 @@ def _gpu_rows(c: dict) -> list[tuple[str, object]]:
     width, l2, memory = (_number(c, f"gpu_{k}") for k in ("mem_bus_width_bits", "l2_bytes", "memory_bytes"))
     capability = f"{c.get('gpu_compute_capability_major', '?')}.{c.get('gpu_compute_capability_minor', '?')}"
     return [("multiprocessors", c.get("gpu_sm_count")), ("compute capability", capability),
-            ("clock (maximum)", f"{clock / 1e3:.0f}\u00a0MHz" if clock else None),
+            ("clock (maximum by the driver)", f"{clock / 1e3:.0f}\u00a0MHz" if clock else None),
             ("memory", numbers.binary(memory) if memory else None),
             ("memory bus", f"{width:.0f}\u00a0bits, {memory_clock / 1e3:.0f}\u00a0MHz" if width and memory_clock
              else None),

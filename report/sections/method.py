@@ -50,7 +50,8 @@ def method(study: Study) -> list[dict]:
             "left too little time for undisturbed samples, all samples count, and the interval reaches down to what the least may have been without the waits. "
             f"A point is unsettled if fewer than half of its samples or fewer than {FEWEST_FOR_INTERVAL} are left, or if the median of all samples is outside of its "
             "interval: then the result depends more on which samples count than on how they scatter. The interval is not widened to include that median, since "
-            "a wait makes a sample longer and never shorter, so that the median of all estimates another quantity: the time next to other work."),
+            "a wait makes a sample longer and never shorter, so that the median of all estimates another quantity: the time next to other work. "
+            "Throttled: the driver said that it had lowered the clock, as at the limit of power."),
         blocks.paragraph(
             "Comparisons. One code is called significantly faster or slower than another only if a two-sided test "
             "rejects equality at 5\u00a0% after Holm’s correction over all comparisons of the experiment. Where no sample of "

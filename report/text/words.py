@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from report.data.counted import VARYING, apart
@@ -62,8 +63,9 @@ def paragraphs(texts: Iterable[str]) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
+    """With a capital, unless it begins with a name of code, and a full stop."""
+    is_code = re.match(r"\w*[(_]|\w+[A-Z]", text)
+    return f"{text[:1] if is_code else text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}" if text else ""
 
 
 def type_name(type_: str) -> str:
@@ -92,7 +94,7 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
     throttled = sum(p.counters.get("throttled", 0) > 0 for p in points)
     lost = sum("process_lost" in p.labels for p in points)
     return sentence(text) + _unsettled(unsettled, len(points), hollow) + _wider_bounds(points) + (
-        f" {counted(throttled, 'point')} ran at a throttled clock." if throttled else "") + (
+        f" {throttled} throttled." if throttled else "") + (
         f" The process that measured {counted(lost, 'point')} was lost once; another one measured anew." if lost else "")
 
 
@@ -217,7 +219,7 @@ def energy(points: Iterable[Point]) -> str:
     known = [p for p in points if p.joules or p.counters.get("power_w")]
     if apart := sum("energy_runs" in p.counters for p in known):
         some = "" if apart == len(known) else f" of {of_all(apart, len(known), 'point')}"
-        return f"Power and energy{some} are of runs of their own after the samples, at perhaps lower clocks. "
+        return f"Power and energy{some} are of runs of their own, at other clocks. "
     return "Power was read right after the samples. " if known and not any(p.joules for p in known) else ""
 
 

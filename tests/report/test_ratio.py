@@ -50,4 +50,4 @@ def test_what_the_counter_of_requests_does_not_have_is_not_given_as_measured(tmp
     assert measured == {"gpu/matmul/naive": 8 * 64**3 / 8192, "gpu/matmul/bulky": None, "gpu/matmul/unread": None, "gpu/matmul/without": None}
     assert {row["sectors_per_load_request"] for row in section.appendix[-1].rows if "bulky" in row["kernel"]} == {None}  # of no request
     for text in (section.figures[0].caption, section.appendix[-1].caption):
-        assert "at the bytes of a request that the emulator counts; no value where bulk copies load" in text
+        assert "at the bytes of a request that the emulator counts; not where bulk copies load" in text

@@ -99,7 +99,7 @@ def test_every_caption_says_where_when_how_and_how_often(tmp_path):
     text = words.provenance(part, part.timed())
     assert text.startswith("Measured on Synthetic GPU (board 1234), 2026-02-03; hot mode; 3–12 samples")
     assert "no interval for 1 of 10 points: fewer than six samples" in text
-    assert "Hollow: unsettled." in text and "1 point ran at a throttled clock." in text
+    assert "Hollow: unsettled." in text and "1 throttled." in text
 
 
 def test_every_caption_names_wider_bounds_of_errors_and_lost_processes(tmp_path):
