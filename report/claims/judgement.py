@@ -1,8 +1,8 @@
 """What a function of an experiment says of a claim that no expression says: comparisons by case, never a verdict.
 
 They are decided as those of expressions are: by their intervals, judged together with all others of the experiment. A case
-one of whose numbers has too few samples for an interval is left out and counted; the others are counted by verdict, and
-those that do not hold are named.
+one of whose numbers has too few samples for an interval is undecided. All are counted by verdict, and those that do not hold
+are named.
 """
 
 from __future__ import annotations
@@ -35,24 +35,23 @@ class One:
 class Judged:
     """Every case, and in words what they are made of."""
 
-    every: tuple[One, ...]
+    cases: tuple[One, ...]
     evidence: str
 
-    @property
-    def cases(self) -> tuple[One, ...]:
-        return tuple(one for one in self.every if one.has_intervals)
-
     def comparisons(self) -> list[Comparison]:
-        return [c for one in self.cases for c in comparisons(one.test)]
+        """Those that can be decided."""
+        return [c for one in self.cases if one.has_intervals for c in comparisons(one.test)]
 
     def outcomes(self, judged: Mapping[Comparison, float]) -> list[bool | None]:
-        return [one.test.outcome(judged) for one in self.cases]
+        return [one.test.outcome(judged) if one.has_intervals else None for one in self.cases]
 
     @property
-    def left_out(self) -> str:
-        """'14 cases without an interval are left out.'"""
-        n = len(self.every) - len(self.cases)
-        return words.sentence(f"{words.counted(n, 'case')} without an interval {'is' if n == 1 else 'are'} left out") if n else ""
+    def without_interval(self) -> str:
+        """'14 cases have too few samples for an interval; the medians of 8 are against it.'"""
+        few = [one for one in self.cases if not one.has_intervals]
+        against = sum(not all(c.is_so_by_medians for c in comparisons(one.test)) for one in few)
+        text = f"{words.counted(len(few), 'case')} {'has' if len(few) == 1 else 'have'} too few samples for an interval"
+        return words.sentence(f"{text}; the medians of {against} are against it" if against else text) if few else ""
 
 
 def named(cases: list[One]) -> str:

@@ -12,7 +12,7 @@ from report.claims.entries import Entry
 from report.claims.judgement import Judged
 from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
-from report.claims.verdict import ANYWHERE, ERRATUM, NOT_SO, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, of_judge, untested
+from report.claims.verdict import ANYWHERE, ERRATUM, OF_ITS_OWN, UNDECIDED, UNTESTED, Finding, faulty, finding, of_judge, untested
 from report.data import statistics
 from report.faults import UNUSABLE, why
 from report.text import words
@@ -95,7 +95,8 @@ def _merged(told: list[Finding]) -> list[Finding]:
     made: dict[tuple, list[Finding]] = defaultdict(list)
     for f in some:
         made[f.words, f.why, f.modelled, f.counted, f.compiled, f.measured, f.kernels].append(f)
-    return [_joined(alike) for alike in made.values()]
+    rows = [_joined(alike) for alike in made.values()]
+    return [r for r in rows if r.machine != ANYWHERE or all(r.verdict != other.verdict for other in rows if other is not r)]
 
 
 def _joined(alike: list[Finding]) -> Finding:
@@ -104,9 +105,10 @@ def _joined(alike: list[Finding]) -> Finding:
     homes = list(dict.fromkeys(f.at_home for f in alike if f.at_home))
     said = [home if len(homes) == 1 else f"{home} ({', '.join(f.machine for f in alike if f.at_home == home)})" for home in homes]
     where = "the GPUs here" if len(homes) > 1 else words.joined(machines)
-    first = "" if not said else f"By the model it is not so for {where}. " if homes == [NOT_SO] else f"For {where} the model gives {words.joined(said)}. "
+    first = f"For {where} the model gives {words.joined(said)}. " if said else ""
     one = alike[0]
-    depends = one.measured or (one.verdict not in (OF_ITS_OWN, ERRATUM) and (one.machine or one.verdict == UNTESTED))
+    is_of_any = (one.counted or one.compiled) and one.verdict not in (UNDECIDED, UNTESTED)
+    depends = one.measured or (not is_of_any and one.verdict not in (OF_ITS_OWN, ERRATUM) and (one.machine or one.verdict == UNTESTED))
     label = ("; " if any("," in m for m in machines) else ", ").join(machines) if depends else ANYWHERE
     names = tuple(dict.fromkeys(name for f in alike for name in f.names)) if depends else ()
     return replace(one, machine=label, names=names, why=f"{first}{one.why}".strip())

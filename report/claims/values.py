@@ -44,7 +44,7 @@ class Value:
     sign: str = ""
     parts: tuple[Value, ...] = ()
     unit: str = ""
-    """Of a rate or a time as it was measured; what is made of several has none."""
+    """Of a rate or a time as it was measured, and of the least or the greatest of several; what else is made of them has none."""
     known: tuple[float, float] | None = None
     """The interval of a number without samples here, which no more of them narrow."""
 
@@ -187,6 +187,10 @@ class Comparison:
             return True
         is_outside = (low is not None and found[1] < low) or (high is not None and found[0] > high)
         return False if is_outside else None
+
+    @property
+    def is_so_by_medians(self) -> bool:
+        return bool(_holds(self.left.number, self.sign, self.right.number, self.accepted))
 
     def more(self, judged: Mapping[Comparison, float]) -> int | None:
         """How many more samples of each would decide, if the interval narrows as the root of their number; None: too many
@@ -355,7 +359,8 @@ def as_logic(of: object) -> object:
 def _function(name: str, parts: list[Value]) -> Value:
     if name in ("min", "max"):
         number = (min if name == "min" else max)(v.number for v in parts)
-        return Value(number, sign=name, parts=tuple(parts)) if any(v.is_measured for v in parts) else exact(number)
+        unit = parts[0].unit if len({v.unit for v in parts}) == 1 else ""
+        return Value(number, sign=name, parts=tuple(parts), unit=unit) if any(v.is_measured for v in parts) else exact(number)
     if parts[0].is_measured:
         raise Fault(f"{name}() of a measured number")
     return exact(float({"floor": math.floor, "ceil": math.ceil}[name](parts[0].number)))

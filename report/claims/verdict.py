@@ -25,8 +25,6 @@ IN_PART = "holds in part"
 ORDER = (HOLDS, IN_PART, OF_ITS_OWN, FAILS, ERRATUM, UNDECIDED, UNTESTED)
 ANYWHERE = "any"
 """In place of a machine's name where nothing depends on the machine."""
-NOT_SO = "not so"
-"""What the model gives for the GPU at hand, of a claim without a number."""
 RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
 """With these begin a unit of parts of a whole, and what a size in bytes counts."""
@@ -86,10 +84,10 @@ def finding(checked: Checked, judged: Mapping[Comparison, float]) -> Finding:
     texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases], judged) for kind in KINDS}
     missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
     home = [case.results.get(AT_HOME, Result()) for case in checked.cases]
-    differs = verdict == OF_ITS_OWN and any(r.test and r.test.outcome(judged) is False for r in home)
+    differs = verdict == OF_ITS_OWN and entry.limit is not None and any(r.test and r.test.outcome(judged) is False for r in home)
     return Finding(entry, checked.machine.label, verdict, said, _why(entry, verdict, reasons, texts), **texts, missing=missing,
                    cases=tuple(_as_data(case, verdict, judged) for case, verdict in zip(checked.cases, found)),
-                   at_home=(_text(entry, home, judged) if entry.limit is not None else NOT_SO) if differs else "", kernels=_kernels(checked), names=(checked.machine.names,))
+                   at_home=_text(entry, home, judged) if differs else "", kernels=_kernels(checked), names=(checked.machine.names,))
 
 
 def untested(entry: Entry, why: str, machine: str = "") -> Finding:
@@ -99,7 +97,7 @@ def untested(entry: Entry, why: str, machine: str = "") -> Finding:
 def of_judge(entry: Entry, machine: Machine, told: Judged, judged: Mapping[Comparison, float]) -> Finding:
     """Of a claim that a function judges, by the same intervals as all others."""
     found = [{True: HOLDS, False: entry.otherwise, None: UNDECIDED}[outcome] for outcome in told.outcomes(judged)]
-    why = " ".join(filter(None, (told.evidence, told.left_out, words.sentence(entry.note))))
+    why = " ".join(filter(None, (told.evidence, told.without_interval, words.sentence(entry.note))))
     if not found:
         return Finding(entry, machine.label, UNTESTED, UNTESTED, why, names=(machine.names,))
     points = dict.fromkeys(p.kernel.name for c in told.comparisons() for p in c.of.decisive)

@@ -255,20 +255,20 @@ const bool mixed = add_faulty({.name = "atomic_and_plain_read",
                                .right = on_buffers(running_total<false>)});
 
 constexpr int kWidth = 4, kTileWidth = 2;
-constexpr std::size_t kMatrix = kWidth * kWidth * sizeof(int);
+constexpr std::size_t kMatrix = kWidth * kWidth * sizeof(float);
 
 /// Source: Zhou, "Matrix Multiply": the kernel, and its launch, which passes the width of a tile for the matrix's.
-__global__ void product_of_width(const mem<int>* a, const mem<int>* b, mem<int>* c, int width) {
+__global__ void product_of_width(const mem<float>* a, const mem<float>* b, mem<float>* c, int width) {
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   const int col = blockIdx.x * blockDim.x + threadIdx.x;
-  int sum = 0;
+  float sum = 0;
   for (int k = 0; k < width; ++k) sum += a[row * width + k] * b[k * width + col];
   c[row * width + col] = sum;
 }
 template <int kPassed>
 void multiply_with_width(const Call& call) {
-  launch(call, product_of_width, call.operand<const mem<int>>(0), call.operand<const mem<int>>(1),
-         call.operand<mem<int>>(2), kPassed);
+  launch(call, product_of_width, call.operand<const mem<float>>(0), call.operand<const mem<float>>(1),
+         call.operand<mem<float>>(2), kPassed);
 }
 
 const bool passed_tile_width =
