@@ -261,7 +261,7 @@ constexpr std::size_t kMatrix = kWidth * kWidth * sizeof(float);
 __global__ void product_of_width(const mem<float>* a, const mem<float>* b, mem<float>* c, int width) {
   const int row = blockIdx.y * blockDim.y + threadIdx.y;
   const int col = blockIdx.x * blockDim.x + threadIdx.x;
-  float sum = 0;
+  reg<float> sum = 0;
   for (int k = 0; k < width; ++k) sum += a[row * width + k] * b[k * width + col];
   c[row * width + col] = sum;
 }
