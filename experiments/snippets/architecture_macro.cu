@@ -1,4 +1,5 @@
 // options: -Xcompiler=-Werror
+// ptx: 90;
 // A function of both sides with a path for each, chosen by __CUDA_ARCH__. What the host calls is defined where the macro is
 // not, so that the host's compiler refuses the file if the macro is defined for it.
 __host__ __device__ int path() {

@@ -12,7 +12,7 @@ from report.claims.entries import Entry
 from report.claims.judgement import Judged
 from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
-from report.claims.verdict import ANYWHERE, ERRATUM, OF_ITS_OWN, UNDECIDED, UNTESTED, Finding, faulty, finding, of_judge, untested
+from report.claims.verdict import ANYWHERE, ERRATUM, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, of_judge, untested
 from report.data import statistics
 from report.faults import UNUSABLE, why
 from report.text import words
@@ -95,8 +95,7 @@ def _merged(told: list[Finding]) -> list[Finding]:
     made: dict[tuple, list[Finding]] = defaultdict(list)
     for f in some:
         made[f.words, f.why, f.modelled, f.counted, f.compiled, f.measured, f.kernels].append(f)
-    rows = [_joined(alike) for alike in made.values()]
-    return [r for r in rows if r.machine != ANYWHERE or all(r.verdict != other.verdict for other in rows if other is not r)]
+    return [_joined(alike) for alike in made.values()]
 
 
 def _joined(alike: list[Finding]) -> Finding:
@@ -107,8 +106,7 @@ def _joined(alike: list[Finding]) -> Finding:
     where = "the GPUs here" if len(homes) > 1 else words.joined(machines)
     first = f"For {where} the model gives {words.joined(said)}. " if said else ""
     one = alike[0]
-    is_of_any = (one.counted or one.compiled) and one.verdict not in (UNDECIDED, UNTESTED)
-    depends = one.measured or (not is_of_any and one.verdict not in (OF_ITS_OWN, ERRATUM) and (one.machine or one.verdict == UNTESTED))
+    depends = one.measured or (one.verdict not in (OF_ITS_OWN, ERRATUM) and (one.machine or one.verdict == UNTESTED))
     label = ("; " if any("," in m for m in machines) else ", ").join(machines) if depends else ANYWHERE
     names = tuple(dict.fromkeys(name for f in alike for name in f.names)) if depends else ()
     return replace(one, machine=label, names=names, why=f"{first}{one.why}".strip())

@@ -80,7 +80,7 @@ def finding(checked: Checked, judged: Mapping[Comparison, float]) -> Finding:
     if verdict == UNTESTED and not checked.applies:
         told = [(v, (_elsewhere(checked, judged), *reasons)) for v, reasons in told]
     said = _in_words(verdict, found, [case.of for case in checked.cases], _what(entry))
-    reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons))
+    reasons = tuple(dict.fromkeys(r for _, reasons in told for r in reasons)) or _without(checked)
     texts = {kind: _text(entry, [case.results.get(kind, Result()) for case in checked.cases], judged) for kind in KINDS}
     missing = tuple(dict.fromkeys(m for case in checked.cases for r in case.results.values() for m in r.missing))
     home = [case.results.get(AT_HOME, Result()) for case in checked.cases]
@@ -138,6 +138,11 @@ def _of_case(checked: Checked, case: Case, judged: Mapping) -> tuple[str, tuple[
     if open_:
         return UNDECIDED, tuple(_doubt(case.results[kind], judged) for kind in open_)
     return HOLDS if checked.applies else OF_ITS_OWN, ()
+
+
+def _without(checked: Checked) -> tuple[str, ...]:
+    """What decides as well, but is missing where something else has decided already."""
+    return tuple(dict.fromkeys(m for case in checked.cases for kind in checked.deciding if kind in case.results for m in case.results[kind].missing))
 
 
 def _elsewhere(checked: Checked, judged: Mapping) -> str:
