@@ -76,6 +76,8 @@ std::string incomplete(const Kernel& kernel) {
   if (!kernel.gpu.launch && !kernel.is_library) return "it has no .gpu.launch: the shape of its launch";
   if (!kernel.gpu.requested && kernel.gpu.emulate)
     return "it has no .gpu.requested: the bytes that its code loads and stores, against which the emulator's are held";
+  if (!kernel.run && !kernel.gpu.emulate && kernel.gpu.not_emulated.empty() && !kernel.is_library)
+    return "it has no .run";
   return "";
 }
 

@@ -3,7 +3,7 @@
 #   bash experiments/record.sh MACHINE [EXPERIMENT…] [-- FLAGS OF rung run]
 # The full study of every experiment, or of those named; with ncu, hardware counters of their points; what the emulator
 # says of the planted faults and, with compute-sanitizer, what that says; with nvcc, which snippets compile. A file is
-# replaced when its part is done: after an interruption, name the experiments that are missing. What is larger than 100 kB
+# replaced when its part is done: after an interruption, name the experiments that are missing. What is larger than 48 KiB
 # is packed by gzip, to the same bytes wherever it is done. For the GPU's side alone: -- --benchmark_filter=gpu/
 # Builds nothing but the planted faults: `bash tests/run.sh` does. Commit first, since the results carry the commit.
 # Exit codes: those of `rung run`; 2 wrong usage.
@@ -23,7 +23,7 @@ if [ ${#names[@]} -eq 0 ]; then
   for file in experiments/*.toml; do grep -q '^question' "$file" && names+=("$(basename "$file" .toml)"); done
 fi
 mkdir -p "$target"
-pack() { find "$target" -name '*.json' -size +100k -exec gzip -9nf {} +; }
+pack() { find "$target" -name '*.json' -size +48k -exec gzip -9nf {} +; }
 
 code=0
 for name in "${names[@]}"; do

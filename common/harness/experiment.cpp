@@ -286,19 +286,34 @@ Sweep read_sweep(const toml::table& table) {
   return sweep;
 }
 
-/// Refuses a kind of experiment that the report does not know.
-void check_report(const toml::table& report) {
-  const std::vector<std::string> kinds{"sweep", "ladder", "counts", "ceilings", "pareto"};
-  const toml::node* kind = report.get("kind");
-  if (!kind) return;
-  const std::string word = kind->value_or(std::string());
-  if (std::find(kinds.begin(), kinds.end(), word) == kinds.end())
-    throw Error(fmt::format("[report] kind = '{}' is not one of {} (line {}){}", word, fmt::join(kinds, ", "),
-                            kind->source().begin.line, did_you_mean(word, kinds)));
+/// Refuses what the report does not know, which it would pass over: a kind of experiment, a family or a type, and, but
+/// where the experiment has a section of its own, another key.
+void check_report(const toml::table& report, bool has_own_section) {
+  std::vector<std::string> families, types;
+  for (const Problem* problem : problems()) {
+    families.push_back(problem->family);
+    types.emplace_back(type_name(problem->type));
+  }
+  const std::map<std::string, std::vector<std::string>> words{
+      {"kind", {"sweep", "ladder", "counts", "ceilings", "pareto"}}, {"family", families}, {"type", types}};
+  const std::vector<std::string> keys{"kind", "family", "type", "size", "beside", "collects", "joins"};
+  for (const auto& [key, node] : report) {
+    const std::string name(key.str());
+    const auto line = node.source().begin.line;
+    if (!has_own_section && std::find(keys.begin(), keys.end(), name) == keys.end())
+      throw Error(fmt::format("[report] has no key '{}' (line {}){}", name, line, did_you_mean(name, keys)));
+    const auto known = words.find(name);
+    if (known == words.end()) continue;
+    const std::set<std::string> all(known->second.begin(), known->second.end());
+    const std::string word = node.value_or(std::string());
+    if (!all.contains(word))
+      throw Error(fmt::format("[report] {} = '{}' is not one of {} (line {}){}", name, word, fmt::join(all, ", "), line,
+                              did_you_mean(word, known->second)));
+  }
 }
 
 /// Refuses keys that an experiment does not have, and types that its texts do not have.
-void read_head(const toml::table& table, Experiment& experiment) {
+void read_head(const toml::table& table, bool has_own_section, Experiment& experiment) {
   const std::vector<std::string> known{"title", "question", "source", "chapter", "report", "brief", "sweep"};
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
@@ -313,15 +328,15 @@ void read_head(const toml::table& table, Experiment& experiment) {
     if (name == "chapter" && !node.is_integer()) wrong_type(name, "a whole number");
     if (name == "report") {
       if (!node.is_table()) wrong_type(name, "a table, [report]");
-      check_report(*node.as_table());
+      check_report(*node.as_table(), has_own_section);
     }
     if (name == "source") citations(name, node);
   }
 }
 
-Experiment read_experiment(const toml::table& table, Scale scale) {
+Experiment read_experiment(const toml::table& table, Scale scale, bool has_own_section) {
   Experiment experiment{.scale = scale};
-  read_head(table, experiment);
+  read_head(table, has_own_section, experiment);
   const toml::array* sweeps = table["sweep"].as_array();
   if (!sweeps) throw Error("there is no [[sweep]]");
   std::set<std::string> names;
@@ -428,7 +443,8 @@ Experiment load_experiment(const std::filesystem::path& file, Scale scale) {
 Experiment parse_experiment(const std::string& text, const std::filesystem::path& file, Scale scale) {
   try {
     refuse_long_keys(text);
-    Experiment experiment = read_experiment(toml::parse(text, file.string()), scale);
+    const bool has_own_section = std::filesystem::exists(std::filesystem::path(file).replace_extension(".py"));
+    Experiment experiment = read_experiment(toml::parse(text, file.string()), scale, has_own_section);
     experiment.name = file.stem().string();
     if (experiment.name != printable(experiment.name)) throw Error("the file's name has control characters");
     experiment.text = text;
@@ -479,7 +495,7 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
     throw Error(fmt::format("--axis and --kernels have more than {} letters", kMostLetters));
   refuse_long_keys(text);
   try {
-    Experiment experiment = read_experiment(toml::parse(text), Scale::full);
+    Experiment experiment = read_experiment(toml::parse(text), Scale::full, false);
     experiment.name = "adhoc";
     experiment.text = text;
     return experiment;

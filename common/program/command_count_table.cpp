@@ -145,10 +145,14 @@ void print_table(const Point& point, const CountedRun& counted, const EmulatorOp
   print_if_any("tensor-core multiply-add", n.tensor.fmas, "2 operations each, of a warp's matrix instructions");
   print_if_any("wgmma instructions", n.bulk.products, "one for each warp");
   const bool exact = static_cast<double>(n.flops()) == useful;
-  print_row("together", n.flops(), "flop",
-            n.flops() == 0 ? ""
-            : exact        ? "all useful"
-                           : fmt::format("useful: {:.0f}", useful));
+  const bool has_fewer = static_cast<double>(n.flops()) < useful;  // as of an algorithm that needs fewer
+  print_row(
+      "together", n.flops(), "flop",
+      n.flops() == 0 && !has_fewer ? ""
+      : exact                      ? "all useful"
+      : has_fewer
+          ? fmt::format("FEWER than the {:.0f} useful ones: is a result in a plain variable, not a reg<T>?", useful)
+          : fmt::format("useful: {:.0f}", useful));
   print_memory(n, declared);
   print_shared_memory(n);
   print_warps(n);

@@ -7,6 +7,15 @@
 
 #include "gpu/simt/emulator_value.hpp"
 
+#ifndef __clang__
+/// Calls of these in kernels' files are checked as accesses by plain types are (common/emulator/plain_access.cpp).
+extern "C" {
+void* memcpy(void* to, const void* from, std::size_t bytes) noexcept __asm__("rung_traced_memcpy");
+void* memmove(void* to, const void* from, std::size_t bytes) noexcept __asm__("rung_traced_memmove");
+void* memset(void* to, int byte, std::size_t bytes) noexcept __asm__("rung_traced_memset");
+}
+#endif
+
 /// Device functions are inlined into the kernel; else the accesses of two calls would have the same return addresses.
 #define RUNG_KERNEL __attribute__((flatten))
 

@@ -95,7 +95,8 @@ def method(study: Study) -> list[dict]:
             "L1 and shared memory slow down with the multiprocessors’ clock; the L2 and DRAM have clocks of their own and are not "
             f"scaled. The board’s power is a roof, too: from {POWER_LIMITS} of its limit on, a kernel whose samples ran at a lowered clock is "
             "said to be limited by power. "
-            "Power and energy are given from energy counters only."),
+            "Power and energy are given from energy counters only. A GPU’s moves in steps of many milliseconds, longer than most samples, so that of short "
+            "ones they are of runs of their own after the samples, whose clock may be another one."),
         blocks.paragraph(
             "Claims. A measured number is compared with what a source states, or with a limit of ours, by its interval. The intervals "
             "of all claims of one experiment on one machine hold together with 95\u00a0%: an end misses with 2.5\u00a0% divided by their "

@@ -50,6 +50,16 @@ __global__ void plain_shared_number(const mem<float>* x, mem<float>* y) {
   y[threadIdx.x] = total;
 }
 
+constexpr int kCopyLine = __LINE__ + 3;
+__global__ void copy_to_shared_array(const mem<float>* x, mem<float>* y, int bytes) {
+  __shared__ float tile[kThreads];
+  memcpy(tile, &threadIdx, bytes);
+  y[threadIdx.x] = x[threadIdx.x];
+}
+
+constexpr int kFillLine = __LINE__ + 1;
+__global__ void fill_by_bytes(mem<float>* y, int bytes) { std::memset(static_cast<void*>(y), 0, bytes); }
+
 constexpr int kReadLine = __LINE__ + 5;
 __global__ void cast_of_shared_array(const mem<float>* x, mem<float>* y) {
   __shared__ mem<float> tile[kThreads];
@@ -138,6 +148,17 @@ TEST_F(PlainAccess, ToSharedMemoryIsFound) {
   expect_found(all + "dynamic shared memory[0], " + first_access("write of 4 bytes", kDynamicLine) +
                    "write dynamic_shared<mem<T>>()",
                plain_dynamic_array, x.on_device(), y.on_device());
+}
+
+TEST_F(PlainAccess, BySizesKnownAtRunTimeIsFound) {
+#ifdef __clang__
+  GTEST_SKIP() << "clang gives memcpy no other name";
+#endif
+  expect_found("access without mem<>: tile[0], " + first_access("write of 12 bytes", kCopyLine) +
+                   "declare it as __shared__ mem<T> tile",
+               copy_to_shared_array, x.on_device(), y.on_device(), 12);
+  EXPECT_NE(checked(fill_by_bytes, y.on_device(), 64).find("[0], " + first_access("write of 64 bytes", kFillLine)),
+            std::string::npos);
 }
 
 TEST_F(PlainAccess, ToGlobalMemoryIsFound) {

@@ -109,6 +109,7 @@ TEST(MistakenRecords, AreRefusedByNameAndTheOthersWork) {
            {"cpu/transpose/tunable", "its tunable 'tile' has no values"},
            {"gpu/transpose/no_launch", "it has no .gpu.launch"},
            {"gpu/transpose/no_requested", "it has no .gpu.requested"},
+           {"gpu/transpose/does_nothing", "it has no .run"},
        }) {
     const std::size_t line = listed.output.find(std::string(name) + " ");
     ASSERT_NE(line, std::string::npos) << name << ":\n" << listed.output;

@@ -173,6 +173,10 @@ bool add_mistakes() {
   Kernel no_requested = mistaken("gpu/transpose/no_requested");
   no_requested.gpu.launch = [](const Params&) { return Launch{}; };
   no_requested.gpu.emulate = [](const Call&) {};
+  Kernel does_nothing = mistaken("gpu/transpose/does_nothing");
+  does_nothing.gpu.launch = no_requested.gpu.launch;
+  does_nothing.run = {};
+  add_kernel(does_nothing);
   return add_kernel(no_requested);
 }
 

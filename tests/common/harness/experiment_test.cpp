@@ -113,6 +113,26 @@ TEST(Experiment, RefusesCachesThatCannotBeModelled) {
     EXPECT_NE(error_of(counted_sweep(lines)).find(word), std::string::npos) << lines << error_of(counted_sweep(lines));
 }
 
+/// The report would pass over them in silence.
+TEST(Experiment, RefusesWordsThatTheReportDoesNotKnow) {
+  const auto error = [](const std::string& report) {
+    try {
+      parse_experiment(
+          "title = 't'\nquestion = 'q'\n[report]\n" + report + "\n[[sweep]]\nkernels = ['cpu/matmul/naive']\nn = [8]\n",
+          "own.toml", Scale::full);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error("kind = 'ladder'\nfamily = 'matmul'\ntype = 'fp32'\nsize = 8"), "");
+  EXPECT_NE(error("family = 'matmull'").find("did you mean 'matmul'"), std::string::npos)
+      << error("family = 'matmull'");
+  EXPECT_NE(error("type = 'fp33'").find("'fp33' is not one of"), std::string::npos);
+  EXPECT_NE(error("knd = 'ladder'").find("did you mean 'kind'"), std::string::npos);
+  EXPECT_NE(error("family = 3").find("is not one of"), std::string::npos);
+}
+
 /// What the emulator can run is counted, so that the report can set it beside the hardware's counters.
 TEST(Experiment, EveryEmulatedKernelIsCountedInSomeExperiment) {
   std::set<std::string> counted;
