@@ -162,6 +162,9 @@ class Workload {
   void plant();
   void read(const Word& word, WordBytes& bytes) const;
   void mark(const std::vector<Word>& words);
+  bool stands(const Word& word) const;
+  std::string not_written(const Word& word) const;
+  bool is_right_by_chance(const Word& word);
   std::string mark_left(const std::vector<Word>& words);
   std::string idle_run(const std::vector<Word>& words);
   std::string late_write(const std::vector<Word>& words);
