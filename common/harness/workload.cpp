@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "common/machine/cpu_info.hpp"
@@ -423,24 +424,34 @@ std::string Workload::mark_meanwhile(const std::function<void()>& runs) {
   until_ = kNever;
   std::atomic<bool> is_over = false;
   std::string found;
-  std::thread other([&] {
-    const auto passes = [&](std::int64_t number) {
-      for (const std::int64_t from = left; from - left < number && !is_over;)
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-      return !is_over;
-    };
-    for (int round = 0; round < kRounds && found.empty(); ++round) {
-      draw_marks();
-      if (!passes(static_cast<std::int64_t>(draw() % 8))) return;
-      mark(marks_);
-      std::atomic_thread_fence(std::memory_order_seq_cst);  // no run is counted before all threads see the marks
-      if (!passes(kWhole)) return;
-      std::atomic_thread_fence(std::memory_order_seq_cst);
-      // Inputs stay, so that no mark is right by chance; the kernel cannot be run here, beside its other runs.
-      for (const Word& word : marks_)
-        if (stands(word)) found = not_written(word);
-    }
-  });
+  std::jthread other;
+  struct EndsIt {
+    std::atomic<bool>& is_over;
+    ~EndsIt() { is_over = true; }
+  } const ends_it{is_over};  // before the thread is waited for, also where a run throws
+  try {
+    other = std::jthread([&] {
+      const auto passes = [&](std::int64_t number) {
+        for (const std::int64_t from = left; from - left < number && !is_over;)
+          std::atomic_signal_fence(std::memory_order_seq_cst);
+        return !is_over;
+      };
+      for (int round = 0; round < kRounds && found.empty(); ++round) {
+        draw_marks();
+        if (!passes(static_cast<std::int64_t>(draw() % 8))) return;
+        mark(marks_);
+        std::atomic_thread_fence(std::memory_order_seq_cst);  // no run is counted before all threads see the marks
+        if (!passes(kWhole)) return;
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        // Inputs stay, so that no mark is right by chance; the kernel cannot be run here, beside its other runs.
+        for (const Word& word : marks_)
+          if (stands(word)) found = not_written(word);
+      }
+    });
+  } catch (const std::system_error&) {  // there may be no further one
+    until_ = 0;
+    return "";
+  }
   runs();
   is_over = true;
   other.join();

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.skipif(not (RUNG.exists() and FAULTY.exists() and SHIM.
 
 def start(*arguments, program=RUNG, **environment):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("BENCHMARK_")}
-    return subprocess.Popen([str(program), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    heeds = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # which jobs in the background ignore
+    return subprocess.Popen([str(program), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds,
                             env=clean | {"OMP_WAIT_POLICY": "passive"} | {k: str(v) for k, v in environment.items()})
 
 
