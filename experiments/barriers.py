@@ -276,8 +276,9 @@ def _fault_table(view: View) -> list[Table]:
         faults[name] = {"fault": name, "what": what, "emulator": seen.get("emulator"),
                         "sanitizer": words.joined(others) if any(t != "emulator" for t in seen) else None, "wrong": outcome.wrong, "outcome": _outcome(outcome)}
     rows = list(faults.values())
-    left = sorted({name for hazards in view.companions.hazards for name in hazards.kernels if name not in file.outcomes and not (hazards.kernels[name].is_right or name.endswith("_right"))})
-    without = f" Not launched: {words.listed([name.replace('_', ' ') for name in left], 4)}." if left else ""
+    right = {name for hazards in view.companions.hazards for name, fault in hazards.kernels.items() if fault.is_right}
+    left = sorted({name for hazards in view.companions.hazards for name in hazards.kernels} - right - set(file.outcomes))
+    without = f" Without a count here: {words.listed([name.replace('_', ' ') for name in left], 4)}." if left else ""
     return [Table(f"{view.name}_faults", f"{len(rows)} planted faults, each launched {numbers.grouped(file.launches)} times without any tool: launches whose results differ "
                   "from those of the corrected kernel, or what happened instead. Other elements: no launch stored the elements that the corrected kernel "
                   f"stores, so that all are wrong.{without} A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "

@@ -443,7 +443,7 @@ std::string Workload::mark_meanwhile(const std::function<void()>& runs) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // no run is counted before all threads see the marks
         if (!passes(kWhole)) return;
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        // Inputs stay, so that no mark is right by chance; the kernel cannot be run here, beside its other runs.
+        // Inputs stay, so that no mark is right by chance; the kernel cannot be run here while it runs there.
         for (const Word& word : marks_)
           if (stands(word)) found = not_written(word);
       }

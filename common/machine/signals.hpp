@@ -19,7 +19,7 @@ class Signals {
  private:
   std::array<itimerval, 3> timers_ = {};  ///< by ITIMER_REAL, _VIRTUAL, _PROF
   std::array<struct sigaction, 65> handlers_ = {};
-  std::set<int> made_;  ///< by timer_create, where the system tells
+  std::set<int> made_;  ///< by timer_create, where the system lists them
 };
 
 }  // namespace rung

@@ -111,7 +111,7 @@ const bool added = add_problem({
     .reference = reference,
 });
 
-/// The low bits, by which the walk goes on, stay.
+/// The low bits, which name the next row, stay.
 const bool has_redraw = add_redraw("lookup", [](const Params& sizes, std::uint64_t bits, void* element) {
   const auto mask = static_cast<std::uint32_t>(sizes.at("rows") - 1);
   std::uint32_t word;

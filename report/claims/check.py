@@ -162,8 +162,8 @@ def _in_case(call: Call, case: dict) -> Call:
 def _remedy(call: Call, what: str, entry: Entry, machine: Machine, data: Data) -> str:
     """What is missing, and what measures it, or why that could not; sizes of which any will do are not named."""
     what = re.sub(rf", \w+=({'|'.join(OPEN)})\b", "", what)
-    if why := _without_gpu(call, data):
-        return f"no GPU was there ({why})"
+    if data.without_gpu and _is_of_a_gpu(call):
+        return data.without_gpu
     if call.name == "counters":
         of_point = "" if what.startswith((COUNTERS, FIELD)) else f"{COUNTERS} of "
         return f"no {of_point}{what}: {PROFILED} reads them"
@@ -180,11 +180,9 @@ def _remedy(call: Call, what: str, entry: Entry, machine: Machine, data: Data) -
     return f"no {lack} in the recorded run of {entry.experiment}: rung run {entry.experiment} --full measures it anew"
 
 
-def _without_gpu(call: Call, data: Data) -> str:
-    """Why no run had a GPU, of what only a GPU gives."""
-    is_of_gpu = call.name in ("counters", "launched") or (call.name != "count" and call.subject.startswith(("gpu/", "gpu_")))
-    whys = [r.context.get("gpu_unavailable") for r in data.runs]
-    return str(whys[0]) if is_of_gpu and whys and all(whys) else ""
+def _is_of_a_gpu(call: Call) -> bool:
+    """Whether only a GPU gives it."""
+    return call.name in ("counters", "launched") or (call.name != "count" and call.subject.startswith(("gpu/", "gpu_")))
 
 
 def _test(entry: Entry, value: object) -> Comparison | Logic:

@@ -78,6 +78,12 @@ class Data:
         pairs = [[_together(gpu, cpu) for cpu in self.machines({"cpu"})] for gpu in self.machines({"gpu"})] if sides else []
         return [pair for of_one in pairs for pair in [p for p in of_one if _is_of(p, p.cpu_runs[0])] or of_one]
 
+    @property
+    def without_gpu(self) -> str:
+        """'no GPU was there (why)' where no run had one."""
+        whys = [run.context.get("gpu_unavailable") for run in self.runs]
+        return f"no GPU was there ({whys[0]})" if whys and all(whys) else ""
+
     def cuda(self) -> tuple[int, ...] | None:
         """The version of the newest CUDA compiler that was asked."""
         found = [version(name.removeprefix("nvcc")) for file in self.compilers for name in file.compilers if name.startswith("nvcc")]

@@ -69,8 +69,7 @@ def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged 
 
 def _without(entry: Entry, data: Data, machine: str = "") -> Finding:
     """Of a claim that nothing decides there."""
-    whys = [r.context.get("gpu_unavailable") for r in data.runs]
-    why = f"no GPU was there ({whys[0]})" if whys and all(whys) else f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it"
+    why = data.without_gpu or f"nothing to judge it by was measured: rung run {entry.experiment} --full measures it"
     return untested(entry, entry.untested or why, machine)
 
 
