@@ -33,7 +33,7 @@ std::pair<double, double> arguments(MathFunction f, const std::string& set, doub
     case MathFunction::exp:
       return {pick(between(-10, 10, u), between(-80, 80, u), between(-103, -88, u)), 0};
     case MathFunction::exp2:
-      return {pick(between(-10, 10, u), between(-120, 120, u), between(-149, -126.5, u)), 0};
+      return {pick(between(-10, 10, u), between(-110, 110, u), between(-149, -126.5, u)), 0};
     case MathFunction::log:
     case MathFunction::rsqrt:
       return {std::exp2(pick(between(-10, 10, u), between(-126, 127, u), between(-149, -127, u))), 0};
@@ -47,10 +47,10 @@ std::pair<double, double> arguments(MathFunction f, const std::string& set, doub
       return {std::exp2(pick(between(-2, 2, u), between(-8, 8, u), between(-149, -127, u))),
               pick(between(-4, 4, v), between(-12, 12, v), v)};
     case MathFunction::reciprocal:
-      return {signed_power(pick(between(-4, 4, u), between(-120, 120, u), between(126.1, 127.9, u)), bits), 0};
+      return {signed_power(pick(between(-4, 4, u), between(-110, 110, u), between(126.1, 127.9, u)), bits), 0};
     case MathFunction::divide:
-      return {signed_power(pick(between(-4, 4, u), between(-60, 60, u), between(-126, -100, u)), bits),
-              signed_power(pick(between(-4, 4, v), between(-60, 60, v), between(27, 40, v)), bits >> 1)};
+      return {signed_power(pick(between(-4, 4, u), between(-55, 55, u), between(-126, -100, u)), bits),
+              signed_power(pick(between(-4, 4, v), between(-55, 55, v), between(27, 40, v)), bits >> 1)};
     case MathFunction::none:
       break;
   }

@@ -55,6 +55,23 @@ TEST(MathOracle, PassesWhatIsRight) {
   }
 }
 
+template <MathFunction... kFunction>
+void expect_finite_totals(std::integer_sequence<MathFunction, kFunction...>) {
+  (
+      [] {
+        const Totals<kFunction> totals(1024, 1024, "large");
+        for (std::size_t i = 0; i < totals.total.size(); ++i)
+          ASSERT_TRUE(std::isfinite(totals.total[i])) << kMathFunctions[int(kFunction)] << " of " << totals.x[i];
+      }(),
+      ...);
+}
+
+TEST(MathOracle, LargeArgumentsAreAddedUpWithoutOverflow) {
+  using enum MathFunction;
+  expect_finite_totals(
+      std::integer_sequence<MathFunction, exp, exp2, log, sin, cos, tan, pow, rsqrt, reciprocal, divide>{});
+}
+
 TEST(MathOracle, TellsTheUlpsOfOnePass) {
   Totals<MathFunction::log> right(1, 1);
   EXPECT_LE(right.check().judged.at("max_ulp"), 0.5001);
