@@ -204,6 +204,13 @@ std::vector<std::size_t> shuffled(std::vector<std::size_t> order, std::uint64_t 
   return order;
 }
 
+/// Each permutation with the same chance, where all may exchange.
+void exchange_memory(std::span<Sampler> samplers, const std::vector<std::size_t>& left) {
+  for (std::size_t i = left.size(); i > 1; --i)
+    if (const std::size_t other = fresh_bits() % i; other != i - 1)
+      samplers[left[i - 1]].exchange_memory(samplers[left[other]]);
+}
+
 bool is_lost(const std::exception_ptr& failure) {
   if (!failure) return false;
   try {
@@ -359,6 +366,17 @@ void Sampler::warm_up(bool is_first_of_all) {
   while (since(start) < least);
 }
 
+void Sampler::require_intact() {
+  if (work_) require(work_->exchange_failure());
+}
+
+void Sampler::exchange_memory(Sampler& other) {
+  if (!work_ || !other.work_) return;
+  work_->exchange_memory(*other.work_);
+  call_.operands = work_->call().operands;
+  other.call_.operands = other.work_->call().operands;
+}
+
 std::vector<double> Sampler::seconds() const {
   std::vector<double> all;
   for (const auto& [turn, seconds] : seconds_by_turn()) all.push_back(seconds);
@@ -443,7 +461,13 @@ std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_
   std::iota(left.begin(), left.end(), 0);
   bool ratios_converged = false, has_begun = false;
   std::uint64_t next_look = 0;
+  const auto leave_failed = [&] {
+    std::erase_if(left, [&](std::size_t which) { return results[which].failure != nullptr; });
+  };
   for (std::uint64_t round = 0; !left.empty() && !ratios_converged && !may_stop(samplers, left); ++round) {
+    for (const std::size_t which : left) guarded(which, [](Sampler& sampler) { sampler.require_intact(); });
+    leave_failed();
+    exchange_memory(samplers, left);
     for (const std::size_t which : shuffled(left, seed, round)) {
       guarded(which, [&](Sampler& sampler) {
         sampler.warm_up(!std::exchange(has_begun, true));
@@ -451,7 +475,7 @@ std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_
       });
       if (is_lost(results[which].failure)) return results;
     }
-    std::erase_if(left, [&](std::size_t which) { return results[which].failure != nullptr; });
+    leave_failed();
     if (round < next_look) continue;
     ratios_converged = know_their_ratios(samplers, left);
     next_look = round + 1 + round / 10;  // rarely, so that no lucky moment ends it

@@ -72,6 +72,10 @@ class Sampler {
   /// data into the caches and set the clock of a GPU at its power limit: not of one so long that it does not notice,
   /// and not of cold ones. The first turn of a sweep with a warm-up is warmed up until the power limit acts.
   void warm_up(bool is_first_of_all);
+  /// Exchanges the operands' memory with another that computes the same, as Workload does. WrongResult by the first if
+  /// a run has changed what it may not.
+  void require_intact();
+  void exchange_memory(Sampler& other);
   /// Why it may stop now, or empty.
   std::string stop_reason() const;
   bool has_enough() const;                     ///< the least number of samples, or no hope of so many undisturbed ones
@@ -123,9 +127,9 @@ struct Together {
 
 /// Takes the samples of all in turns, a few of each in every round, in an order that `seed` shuffles from round to
 /// round, until each may stop, all ratios are known as well as the sweep asks, or the time of all is spent: a slow
-/// second of the machine meets them all. All get as many
-/// samples, those with one index in the same round. One that fails leaves, the others go on; DeviceLost ends all, and
-/// is then the failure of the one that met it alone. A single point is measured as measure() does.
+/// second of the machine meets them all. Before each round those that may exchange their memory do so, at random. All
+/// get as many samples, those with one index in the same round. One that fails leaves, the others go on; DeviceLost
+/// ends all, and is then the failure of the one that met it alone. A single point is measured as measure() does.
 std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_t seed);
 
 }  // namespace rung

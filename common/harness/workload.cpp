@@ -269,7 +269,9 @@ Check Workload::verify(const HostInputs& inputs) {
       const auto* const bytes = static_cast<const std::byte*>(inputs.input(i));
       read_[i].assign(bytes, bytes + buffers_[i].bytes());
     }
-    if (buffers_[i].role == Role::input) prints_[i] = target_.fingerprint(call_.operands[i], buffers_[i].bytes());
+    if (buffers_[i].role == Role::input)
+      prints_[i] =
+          target_.is_host_memory() ? inputs.print(i) : target_.fingerprint(call_.operands[i], buffers_[i].bytes());
   }
   run();
   return judge(inputs);
@@ -281,6 +283,33 @@ void Workload::run() {
   target_.run(called_, call_);
   if (target_.is_host_memory() && changed_.empty()) changed_ = ThreadState::now().changes_since(before);
   if (target_.is_host_memory() && changed_.empty()) changed_ = changed_signals();
+}
+
+bool Workload::may_exchange() const {
+  constexpr std::size_t kMost = std::size_t{64} << 20;  // of more, caches hold little, wherever it lies
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < operands_; ++i) bytes += buffers_[i].bytes();
+  return target_.is_host_memory() && kernel_.side() == "cpu" && bytes <= kMost;
+}
+
+std::string Workload::exchange_failure() {
+  if (!may_exchange()) return "";
+  for (std::size_t i = 0; i < operands_; ++i)
+    if (buffers_[i].role == Role::input && print_of(call_.operands[i], buffers_[i].bytes()) != prints_[i])
+      return "changed its input " + buffers_[i].name;
+  return guard_failure();
+}
+
+void Workload::exchange_memory(Workload& other) {
+  const auto is_alike = [](const Operand& one, const Operand& two) {
+    return one.role == two.role && one.bytes() == two.bytes();
+  };
+  if (!may_exchange() || !other.may_exchange() || &problem_ != &other.problem_ || threads_ != other.threads_ ||
+      prints_ != other.prints_)
+    return;
+  for (std::size_t i = 0; i < std::min(operands_, other.operands_); ++i)
+    if (buffers_[i].role != Role::in_out && is_alike(buffers_[i], other.buffers_[i]))
+      std::swap(call_.operands[i], other.call_.operands[i]);
 }
 
 Check Workload::recheck(const HostInputs& inputs) {

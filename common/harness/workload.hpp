@@ -126,6 +126,13 @@ class Workload {
   /// Of sizes with `passes`: whether the time grows with them, since the result of many can be had from one. Empty, or
   /// what was found.
   std::string passes_failure();
+  /// Exchanges operands with `other`, so that both are measured on the same memory in turns: equal codes may differ by
+  /// several per cent because of where their operands lie. Those that hold the same or are written only; none where the
+  /// two are not alike or are large, nor on a GPU, where kernels may have prepared themselves for addresses.
+  void exchange_memory(Workload& other);
+  /// Before that: whether an input was changed, or something was written outside the operands. Empty, or what was
+  /// found.
+  std::string exchange_failure();
   /// Timers and signal handlers that are not as they were before the kernel first ran: they would take time from the
   /// others. Puts them back. Empty, or what was found.
   std::string changed_signals();
@@ -141,6 +148,7 @@ class Workload {
   void place(const Operand& buffer);
   std::string guard_failure();
   std::string input_failure(const HostInputs& inputs);
+  bool may_exchange() const;
   /// Four bytes of an output, and what stands there for "not written".
   using WordBytes = std::array<unsigned char, 4>;
   struct Word {

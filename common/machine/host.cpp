@@ -198,6 +198,7 @@ class Host final : public Target {
     energy_j_.reset();
     restore_process();
     const int threads = omp_get_max_threads();
+    const BothClocks start = BothClocks::now();
     const Look look = Look::now();
     const bool counts_each = mode == Mode::cold || kernel.reset;  // a flush and a reset may use all processors
     Clocks used;
@@ -208,7 +209,8 @@ class Host final : public Target {
     if (!counts_each) used = Clocks::at_end().since(before);
     end_copies();
     omp_set_num_threads(threads);
-    check_clock(used);
+    set_processor_time(used);
+    check_clock(start);
     disturbance_ = Look::now().since(look);
     return took;
   }
@@ -291,39 +293,60 @@ class Host final : public Target {
   using Clock = std::chrono::steady_clock;
   static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
-  /// The program's clock, the system's own, and the processor time of the process and of the calling thread, in
-  /// seconds. The time of the process is read within that of the thread: what reading takes counts as the thread's.
+  /// The system's clock, and the processor time of the process and of the calling thread, in seconds. The time of the
+  /// process is read within that of the thread: what reading takes counts as the thread's.
   struct Clocks {
-    double steady = 0, system = 0, process = 0, thread = 0;
+    double system = 0, process = 0, thread = 0;
     static Clocks at_start() {
       const double thread = system_seconds(CLOCK_THREAD_CPUTIME_ID), process = system_seconds(CLOCK_PROCESS_CPUTIME_ID);
-      const double system = system_seconds(CLOCK_MONOTONIC);
-      return {seconds(Clock::now().time_since_epoch()), system, process, thread};
+      return {system_seconds(CLOCK_MONOTONIC), process, thread};
     }
     static Clocks at_end() {
       const double process = system_seconds(CLOCK_PROCESS_CPUTIME_ID), thread = system_seconds(CLOCK_THREAD_CPUTIME_ID);
-      const double system = system_seconds(CLOCK_MONOTONIC);
-      return {seconds(Clock::now().time_since_epoch()), system, process, thread};
+      return {system_seconds(CLOCK_MONOTONIC), process, thread};
     }
     Clocks since(const Clocks& start) const {
-      return {steady - start.steady, system - start.system, process - start.process, thread - start.thread};
+      return {system - start.system, process - start.process, thread - start.thread};
     }
-    void add(const Clocks& more) {
-      steady += more.steady, system += more.system, process += more.process, thread += more.thread;
+    void add(const Clocks& more) { system += more.system, process += more.process, thread += more.thread; }
+  };
+
+  /// The program's clock, read between two readings of the system's own, in seconds: of a few tries the one in which
+  /// the thread kept its processor.
+  struct BothClocks {
+    double steady = 0, before = 0, after = 0;
+    static BothClocks now() {
+      constexpr int kTries = 5;
+      constexpr double kShort = 5e-6;
+      BothClocks best;
+      for (int i = 0; i < kTries; ++i) {
+        BothClocks one;
+        one.before = system_seconds(CLOCK_MONOTONIC);
+        one.steady = seconds(Clock::now().time_since_epoch());
+        one.after = system_seconds(CLOCK_MONOTONIC);
+        if (i == 0 || one.after - one.before < best.after - best.before) best = one;
+        if (best.after - best.before < kShort) break;
+      }
+      return best;
     }
   };
 
-  /// Compares the clock that times with the system's own, and sets the processor time. A thread that loses its
-  /// processor between two readings makes one interval wrong, a clock that somebody stands in for all of them.
-  void check_clock(const Clocks& used) {
+  /// Compares the clock that times with the system's own.
+  void check_clock(const BothClocks& start) {
     constexpr double kShare = 0.02, kReading = 50e-6;  // seconds
     constexpr int kManyWrong = 4;
-    wrong_clocks_ = std::abs(used.steady - used.system) > kShare * used.system + kReading ? wrong_clocks_ + 1 : 0;
+    const BothClocks end = BothClocks::now();
+    const double steady = end.steady - start.steady, least = end.before - start.after, most = end.after - start.before;
+    const double margin = kShare * most + kReading;
+    wrong_clocks_ = steady < least - margin || steady > most + margin ? wrong_clocks_ + 1 : 0;
     if (wrong_clocks_ >= kManyWrong)
       throw Error(
           fmt::format("the program's clock counts {:.3g} s where the system's counts {:.3g} s: a library "
                       "(LD_PRELOAD) or a kernel's file stands in for it",
-                      used.steady, used.system));
+                      steady, most));
+  }
+
+  void set_processor_time(const Clocks& used) {
     processor_time_.reset();
     if (used.thread >= kResolved) processor_time_ = {used.process / used.system, used.process / used.thread};
   }

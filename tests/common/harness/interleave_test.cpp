@@ -251,6 +251,44 @@ TEST(Interleave, AFailureOfOneKernelIsItsOwn) {
   }
 }
 
+TEST(Interleave, AllAreMeasuredOnTheMemoryOfAll) {
+  std::map<std::string, std::set<const void*>> inputs, outputs;
+  const auto looks = [&](const std::string& name) {
+    Kernel kernel = find_kernel("cpu/matmul/naive");
+    kernel.run = [&, name](const Call& call) {
+      inputs[name].insert(call.operand<float>(0));
+      outputs[name].insert(call.operand<float>(2));
+      find_kernel("cpu/matmul/naive").run(call);
+    };
+    return kernel;
+  };
+  const Kernel one = looks("one"), other = looks("other");
+  std::vector<Point> points = group_of({&one, &find_kernel("cpu/matmul/eigen"), &other});
+  for (Point& point : points) point.effort.min_samples = point.effort.max_samples = 60;
+  for (const auto& [point, entries] : run_group(points)) EXPECT_GT(entries.front().at("gflops"), 0);
+  EXPECT_EQ(inputs["one"].size(), 3u);
+  EXPECT_EQ(inputs["one"], inputs["other"]);
+  EXPECT_EQ(outputs["one"].size(), 3u);
+  EXPECT_EQ(outputs["one"], outputs["other"]);
+}
+
+TEST(Interleave, AChangedInputIsTheFaultOfWhoeverChangedIt) {
+  constexpr int kLate = 500;  // long after it was verified
+  Kernel changes = find_kernel("cpu/matmul/naive");
+  int calls = 0;
+  changes.run = [&calls](const Call& call) {
+    find_kernel("cpu/matmul/naive").run(call);
+    if (++calls == kLate) call.operand<float>(0)[0] += 1;
+  };
+  std::vector<Point> points = group_of({&find_kernel("cpu/matmul/naive"), &changes, &find_kernel("cpu/matmul/eigen")});
+  for (Point& point : points) point.effort.min_samples = point.effort.max_samples = 60;
+  const auto results = run_group(points);
+  const auto message = [&](std::size_t i) { return results[i].entries.front().value("error_message", ""); };
+  EXPECT_GE(calls, kLate);
+  EXPECT_NE(message(1), "");
+  for (const std::size_t good : {0, 2}) EXPECT_EQ(message(good), "");
+}
+
 TEST(Interleave, WhatDoesNotFitTogetherIsMeasuredOneByOne) {
   std::vector<Point> points = group_of({&find_kernel("cpu/matmul/naive"), &find_kernel("cpu/matmul/eigen")});
   const auto free = static_cast<std::int64_t>(open_host()->free_bytes());

@@ -27,7 +27,7 @@ const bool same_element = add_faulty({.name = "blocks_store_same_element",
 template <bool kRight>
 __global__ void winner(mem<int>* out) {
   const int t = threadIdx.x;
-  if (!kRight || t == 0) out[blockIdx.x] = t;
+  if (!kRight || t == 0) out[blockIdx.x] = t + 1;
 }
 
 const bool same_thread_element = add_faulty({.name = "threads_store_same_element",
@@ -213,16 +213,16 @@ const bool neighbour_block = add_faulty({.name = "reads_neighbour_block",
                                          .right = shift_in_two_launches});
 
 /// In place: a block replaces the elements whose old values its neighbour still needs.
-template <bool kInPlace>
+template <bool kFirst, bool kSecond>
 __global__ void shift_left(mem<int>* in, mem<int>* out) {
   const int i = blockIdx.x * kThreads + threadIdx.x;
-  const int next = i + 1 < kSize ? static_cast<int>(in[i + 1]) : 0;
+  if constexpr (kFirst) out[i] = i + 1 < kSize ? static_cast<int>(in[i + 1]) : 0;
   __syncthreads();
-  if constexpr (kInPlace) {
-    in[i] = next;
-  } else {
-    out[i] = next;
-  }
+  if constexpr (kSecond) in[i] = out[i];
+}
+void shift_left_in_two_launches(const Call& call) {
+  on_buffers(shift_left<true, false>)(call);
+  on_buffers(shift_left<false, true>)(call);
 }
 
 const bool in_place = add_faulty({.name = "in_place_across_blocks",
@@ -231,8 +231,8 @@ const bool in_place = add_faulty({.name = "in_place_across_blocks",
                                   .buffer = "in",
                                   .launch = kGrid,
                                   .buffers = {{"in", kBytes}, {"out", kBytes}},
-                                  .run = on_buffers(shift_left<true>),
-                                  .right = on_buffers(shift_left<false>)});
+                                  .run = on_buffers(shift_left<true, true>),
+                                  .right = shift_left_in_two_launches});
 
 template <bool kRead>
 __global__ void running_total(const mem<int>* in, mem<int>* total, mem<int>* out) {

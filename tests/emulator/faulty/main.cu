@@ -118,12 +118,15 @@ void count_wrong(const Faulty& faulty, int launches) {
   const std::vector<Words> changes = changed(bench.before(), right);
   if (std::all_of(changes.begin(), changes.end(), none)) return void(std::puts("the right twin changes nothing"));
   int wrong = 0;
-  bool same_elements = false;
+  bool same_elements = false, other_buffer = false;
   for (int i = 0; i < launches; ++i) {
     const std::vector<Words> result = bench.after(faulty.run);
+    const std::vector<Words> its = changed(bench.before(), result);
     wrong += result != right;
-    same_elements |= changed(bench.before(), result) == changes;
+    same_elements |= its == changes;
+    for (std::size_t b = 0; b < its.size(); ++b) other_buffer |= none(changes[b]) && !none(its[b]);
   }
+  if (other_buffer) return void(std::puts("stores into another buffer than its right twin"));
   if (!same_elements) return void(std::puts("stores other elements than its right twin"));
   std::printf("%d\n", wrong);
 }
