@@ -73,9 +73,10 @@ class Found:
     faults: list[InputError] = field(default_factory=list)
 
     @cached_property
-    def gpus(self) -> Counter[str]:
-        """Models of GPUs with the number of experiments that were timed on them."""
-        return Counter(name for name, _ in {(r.machine("gpu").name, r.experiment) for r in self.runs if r.times("gpu")})
+    def gpus(self) -> tuple[str, ...]:
+        """Models of GPUs, that with most experiments last: the one that every section shows, if it was measured there."""
+        number = Counter(name for name, _ in {(r.machine("gpu").name, r.experiment) for r in self.runs if r.times("gpu")})
+        return tuple(sorted(number, key=lambda name: (number[name], name)))
 
 
 def collect(results: Iterable[Path], recorded: Iterable[Path], output: Path | None = None) -> Study:
@@ -192,8 +193,14 @@ def _host(names: Iterable[str], live: Found, stored: Found) -> tuple[str, str] |
         number = Counter(host for host, _, _ in timed)
         both = [host for host in number if {side for other, side, _ in timed if other == host} == set(SIDES)]
         if both:
-            return max(both, key=lambda host: (number[host], host))
+            return max(both, key=lambda host: (_rank(host[1], live, stored), number[host], host))
     return None
+
+
+def _rank(gpu: str, live: Found, stored: Found) -> int:
+    """Of a model of GPU among all, the higher the more it is preferred: one order for the whole report."""
+    models = live.gpus or stored.gpus
+    return models.index(gpu) if gpu in models else -1
 
 
 def _host_of(run: Run) -> tuple[str, str] | None:
@@ -230,13 +237,12 @@ def _view(name: str, live: Found, stored: Found, host: tuple[str, str] | None, b
 
 
 def _parts(name: str, side: str, live: Found, stored: Found, book: roofs.Book) -> list[Part]:
-    """One for each machine, the newest live run's first. Of a GPU that one only: what runs on several boards is told
-    of one of them, and of recorded GPUs of the live one's model or else of the one with most experiments."""
+    """One for each machine, the newest live run's first. Of a GPU that one only: a section shows one board, and of recorded
+    GPUs, and of the CPUs of their hosts, the live one's model or else the one with most experiments."""
     made: dict[str, Part] = {}
     for found, is_stored in ((live, False), (stored, True)):
         runs = [r for r in found.runs if r.experiment == name and (r.counts if side == COUNTS else r.times(side))]
-        models = live.gpus or stored.gpus
-        for run in sorted(runs, key=lambda r: (side == "gpu" and models[r.machine(side).name], r.complete, r.date, str(r.path)),
+        for run in sorted(runs, key=lambda r: (_rank(r.machine("gpu").name, live, stored), r.complete, r.date, str(r.path)),
                           reverse=True):
             machine = run.machine("cpu" if side == COUNTS else side)
             if machine.id not in made and (side == "cpu" or not made):
@@ -247,8 +253,7 @@ def _parts(name: str, side: str, live: Found, stored: Found, book: roofs.Book) -
 def _part(run: Run, side: str, recorded: bool, live: Found, stored: Found, book: roofs.Book) -> Part:
     if side == COUNTS:
         part = Part("cpu", run, tuple(p for p in run.points if p.mode == COUNT), recorded)
-        models = live.gpus or stored.gpus
-        shown = max(models, key=lambda name: (models[name], name), default="")  # whose times stand next to the counts
+        shown = next(reversed(live.gpus or stored.gpus), "")  # whose times stand next to the counts
         alike = (machine for machine in (run.machine("gpu"), Machine("gpu", shown, shown), None) if machine is None or machine.name)
         return _with(part, next((file for machine in alike if (file := _counters(machine, live, stored))), None))
     points = tuple(p for p in run.points if p.kernel.side == side and p.mode != COUNT)

@@ -1,8 +1,9 @@
-"""The best code of each side at each size, on one kind of host: what every comparison of a GPU with a CPU rests on.
+"""The best code of each side at each size, on one host: what every comparison of a GPU with a CPU rests on.
 
-A kind of host is a model of CPU with its number of cores and the model of GPU that is in it. A GPU is compared with no other
-CPU than that of its own host, and no kernel counts whose record allows it a larger error than the usual algorithm's. The best is taken over all experiments and, where several boards of one model were measured,
-over all of them; each point keeps its run, which says the board. Where several experiments measured the same thing, that
+A kind of host is a model of CPU with its number of cores and the model of GPU that is in it. Where several hosts of that kind
+were measured, both codes of a comparison are from one of them, which the board of its GPU names. At each size it is the host
+whose two codes come nearest to the best ones of all hosts. No kernel counts whose record allows it a larger error than the
+usual algorithm's. The best is taken over all experiments on that host. Where several of them measured the same thing, that
 whose ladder it is on counts, so that its value is the same in every section; taking the fastest of the runs would favour the
 side that was measured more often.
 
@@ -27,6 +28,8 @@ from report.data.statistics import BETWEEN_RUNS, between, between_runs, widened
 from report.data.view import Part, View
 
 Rest = tuple[tuple[str, object], ...]
+Copies = dict[tuple[str, str, str, str], tuple[float, dict[str, float]]]
+"""Of operands, by host: their bytes, and the seconds of their copies there and back by run."""
 Time = tuple[float, float, float]
 """Seconds: the median, and the ends of its interval."""
 NO_COPIES: Time = (0.0, 0.0, 0.0)
@@ -60,6 +63,9 @@ class Measured:
         """Of its time: the 95 % interval of the median within the run; below six samples the least and the greatest."""
         s = self.point.summary
         return (s.low, s.high) if s.has_interval else (min(self.point.times), max(self.point.times))
+
+
+BySize = Mapping[float, list[Measured]]
 
 
 @dataclass(frozen=True)
@@ -172,15 +178,26 @@ def of_views(views: Iterable[View]) -> dict[tuple[str, str, Rest], Sides]:
     found = {side: _points(views, side) for side in ("cpu", "gpu")}
     copied, made = _copied(views), {}
     for key in sorted(found["cpu"].keys() & found["gpu"].keys(), key=str):
-        cpu, gpu = (found[side][key] for side in ("cpu", "gpu"))
-        common = sorted(cpu.keys() & gpu.keys())
-        times = [_best_times(one, common) for one in (cpu, gpu)]
-        pairs = tuple(Pair(n, fastest(cpu[n]), fastest(gpu[n]), _moving(copied, gpu[n]), (times[0][n], times[1][n])) for n in common)
+        pairs = _pairs(found["cpu"][key], found["gpu"][key], copied)
         if pairs:
             family, type_, rest = key
             problem = pairs[-1].gpu.part.run.problems.get(family) or Problem(family, family, pairs[-1].gpu.point.metric)
             made[key] = Sides(problem, type_, rest, pairs)
     return made
+
+
+def _pairs(cpu: BySize, gpu: BySize, copied: Copies) -> tuple[Pair, ...]:
+    """At each size that some host measured on both sides."""
+    made: dict[float, list[tuple[float, str, Pair]]] = defaultdict(list)
+    for host in sorted({m.board for some in gpu.values() for m in some}):
+        own = [{n: mine for n, some in side.items() if (mine := [m for m in some if m.board == host])} for side in (cpu, gpu)]
+        common = sorted(own[0].keys() & own[1].keys())
+        times = [_best_times(side, common) for side in own]
+        for n in common:
+            pair = Pair(n, fastest(own[0][n]), fastest(own[1][n]), _moving(copied, own[1][n]), (times[0][n], times[1][n]))
+            behind = pair.cpu.seconds / fastest(cpu[n]).seconds * (pair.gpu.seconds / fastest(gpu[n]).seconds)
+            made[n].append((behind, host, pair))
+    return tuple(min(made[n], key=lambda one: one[:2])[2] for n in sorted(made))
 
 
 def board(part: Part) -> str:
@@ -211,11 +228,11 @@ def timed_points(part: Part) -> list[Point]:
 
 def _points(views: Sequence[View], side: str) -> dict[tuple, dict[float, list[Measured]]]:
     found: dict[tuple, dict[float, list[Measured]]] = defaultdict(lambda: defaultdict(list))
-    owned = {(p.identity, p.threads, p.data) for view in views if side in view.host for p in timed_points(view.host[side])
-             if _is_of(view, p.kernel)}
+    owned = {(p.identity, p.threads, p.data, board(view.host[side])) for view in views if side in view.host
+             for p in timed_points(view.host[side]) if _is_of(view, p.kernel)}
     for view in (view for view in views if side in view.host):
         for p in timed_points(view.host[side]):
-            is_elsewhere = (p.identity, p.threads, p.data) in owned and not _is_of(view, p.kernel)
+            is_elsewhere = (p.identity, p.threads, p.data, board(view.host[side])) in owned and not _is_of(view, p.kernel)
             if (n := swept(p)) and not p.counters.get("error_factor") and not is_elsewhere:
                 found[p.kernel.family, p.kernel.type, question(p)][n].append(Measured(view.host[side], p))
     return found
@@ -246,28 +263,25 @@ def _between(known: Mapping[float, Time], n: float) -> Time | None:
     return tuple(exp(log(a) + part * log(b / a)) for a, b in zip(known[below], known[above]))
 
 
-Operands = tuple[str, str, str]
+def _operands(part: Part, point: Point) -> tuple[str, str, str, str]:
+    """What the copies of a point depend on, its host included."""
+    return board(part), point.kernel.family, point.kernel.type, str(sorted(point.sizes.items()))
 
 
-def _operands(point: Point) -> Operands:
-    """What the copies of a point depend on."""
-    return point.kernel.family, point.kernel.type, str(sorted(point.sizes.items()))
-
-
-def _copied(views: Iterable[View]) -> dict[Operands, tuple[float, dict[str, float]]]:
-    """Of all operands that were copied on the study's host: their bytes, at least 1, and the seconds of the copies there and back by run."""
-    found: dict[Operands, tuple[float, dict[str, float]]] = {}
+def _copied(views: Iterable[View]) -> Copies:
+    """Of all operands that were copied on hosts of the study's kind: their bytes, at least 1, and the seconds of the copies there and back by run."""
+    found: Copies = {}
     for part in (view.host["gpu"] for view in views if "gpu" in view.host):
         for p in part.points:
             if p.is_timed and p.counters.get("transfer_seconds"):
-                of_run = found.setdefault(_operands(p), (p.counters.get("bytes_min") or 1.0, {}))[1]
+                of_run = found.setdefault(_operands(part, p), (p.counters.get("bytes_min") or 1.0, {}))[1]
                 of_run.setdefault(str(part.run.path), p.counters["transfer_seconds"])
     return found
 
 
-def _moving(copied: Mapping[Operands, tuple[float, dict[str, float]]], found: Iterable[Measured]) -> Time | None:
+def _moving(copied: Copies, found: Iterable[Measured]) -> Time | None:
     """They depend on the operands alone: the median over the runs that copied these, and by how much one run's may differ."""
-    bytes_, of_run = next((copied[operands] for m in found if (operands := _operands(m.point)) in copied), (0.0, {}))
+    bytes_, of_run = next((copied[operands] for m in found if (operands := _operands(m.part, m.point)) in copied), (0.0, {}))
     if not of_run:
         return None
     seconds = median(of_run.values())

@@ -121,7 +121,7 @@ def _figures(found: Comparison) -> list[Figure]:
     what = f"{found.sides.problem.title}, {words.type_name(found.sides.type)}"
     return [
         Figure(f"{_stem(found)}_rates", _rows(found), lambda fig: _rates(fig, found),
-               f"{what}: the best code of each side by size, over all experiments on one kind of host. {story(found.sides.parts)}",
+               f"{what}: the best code of each side by size, over all experiments on one host. {story(found.sides.parts)}",
                "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
         Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
                f"{what}: how many times as fast the best GPU code is as the best CPU code of its host, with and without the copies; "
@@ -130,11 +130,11 @@ def _figures(found: Comparison) -> list[Figure]:
 
 
 def story(parts: Sequence[Part]) -> str:
-    """How the best codes were chosen, and 'Recorded on NVIDIA H200 (3 boards) in a host with Intel Xeon, 16 cores, 2026-11-24 to
+    """How the best codes were chosen, and 'Recorded on NVIDIA H200 (3 boards, each size on one of them) in a host with Intel Xeon, 16 cores, 2026-11-24 to
     2026-11-26.'"""
     days, boards = sorted({p.run.day for p in parts}), {board(p) for p in parts}
     cpu, gpu = (next(p.machine.name for p in parts if p.side == side) for side in ("cpu", "gpu"))
-    several = f" ({len(boards)} boards)" if len(boards) > 1 else ""
+    several = f" ({len(boards)} boards, each size on one of them)" if len(boards) > 1 else ""
     verb = "recorded" if all(p.recorded for p in parts) else "measured"
     return f"{CHOSEN} " + words.sentence(f"{verb} on {gpu}{several} in a host with {cpu}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
 

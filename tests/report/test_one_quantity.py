@@ -12,7 +12,7 @@ from synthetic import Run, ladder
 from report import document
 from report.data.collect import collect
 from report.data.records import Point
-from report.data.sides import question, swept
+from report.data.sides import board, question, swept
 from report.data.statistics import paired
 from report.data.view import collecting
 from report.experiment import Figure, Table, numbers
@@ -31,7 +31,8 @@ def parts_of(section):
 
 @pytest.mark.long
 def test_the_sides_compared_have_the_values_of_their_ladders(made):
-    """Each time of the GPU against the CPU is what the experiment with that kernel's ladder says, where it measured that."""
+    """Each time of the GPU against the CPU is what the experiment with that kernel's ladder says, where it measured that on
+    the same host."""
     known = defaultdict(set)
     for c in made.found:
         s = c.view.settings
@@ -39,12 +40,12 @@ def test_the_sides_compared_have_the_values_of_their_ladders(made):
         for part in c.view.timed_parts if s.get("type") else ():
             for p in (p for p in part.timed(s["family"]) if p.kernel.type in types):
                 threads = p.threads if part.side == "cpu" else None
-                known[p.kernel.name, p.title, swept(p), threads, ", ".join(f"{k} {v}" for k, v in question(p))].add(p.summary.median)
+                known[board(part), p.kernel.name, p.title, swept(p), threads, ", ".join(f"{k} {v}" for k, v in question(p))].add(p.summary.median)
     sizes = next(t for c in made.found if c.view.name == "crossover" for t in parts_of(c.section) if t.name == "crossover_sizes").rows
     checked = 0
     for r in sizes:
         for side in ("cpu", "gpu"):
-            mine = known.get((r[f"{side}_kernel"], r[side], r["n"], r["cpu_threads"] if side == "cpu" else None, r["question"]))
+            mine = known.get((r[f"{side}_board"], r[f"{side}_kernel"], r[side], r["n"], r["cpu_threads"] if side == "cpu" else None, r["question"]))
             if mine:
                 checked += 1
                 assert r[f"{side}_seconds"] in mine, (r["family"], r["n"], side)

@@ -1,0 +1,88 @@
+"""The README and docs/: their commands run, their output is what the program prints, their links lead somewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from report import readme
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROGRAM = ROOT / "build" / "rung"
+MAY_FAIL = {"doctor": {0, 1}, "--resume": {2}}
+"""A machine may lack something; here, no run waits to be resumed."""
+LONG = ("'gpu/matmul/*'", "--n 1000000")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def commands(word: str) -> list[str]:
+    lines = [line for page in PAGES for block in blocks(page, "sh") for line in block.splitlines()]
+    return sorted({re.sub(r"\s+#.*", "", line) for line in lines if word in line})
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 110
+
+
+def test_the_ladder_of_the_readme_is_that_of_the_recorded_results():
+    assert readme.BEGIN + readme.table() + readme.END in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+def test_the_output_in_the_readme_is_printed():
+    [wanted] = blocks(ROOT / "README.md", "")
+    out = subprocess.run([PROGRAM, "count", "gpu/matmul/naive", "--n", "64"], capture_output=True, text=True, check=True).stdout
+    printed = out.splitlines()
+    for line in wanted.splitlines():
+        assert line in printed
+
+
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+@pytest.mark.parametrize("command", [
+    pytest.param(one, marks=[pytest.mark.long] if any(word in one for word in LONG) else []) for one in commands("build/rung")])
+def test_a_command_runs(command, tmp_path):
+    """Where it measures, as a dry run: what it would measure is listed."""
+    (tmp_path / "build").symlink_to(ROOT / "build")
+    (tmp_path / "in.ppm").write_bytes(b"P6 20 20 255\n" + bytes(1200))
+    env = os.environ | ({"BENCHMARK_DRY_RUN": "true"} if re.search(r"rung (run|ceilings)", command) else {})
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    wanted = next((codes for word, codes in MAY_FAIL.items() if word in command), {0})
+    assert done.returncode in wanted, f"{command}: {done.stdout[-500:]} {done.stderr[-500:]}"
+
+
+def test_the_scripts_that_commands_name_are_there():
+    named = {word for line in commands("") for word in re.findall(r"[\w/.]+\.(?:sh|py|cmake|def|yml)\b", line)}
+    assert len(named) >= 4
+    for name in named:
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_paths_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert "://" in link or (page.parent / link).exists(), link
+    for path in re.findall(r"`((?:common|cpu|gpu|experiments|report|tests|docs)/[\w/.-]*)`", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for page in PAGES[1:]:
+        assert page.stem == "index" or f"\n{page.stem}\n" in index, page
+
+
+@pytest.mark.long
+def test_the_site_is_built_without_warnings(tmp_path):
+    pytest.importorskip("sphinx")
+    done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", ROOT / "docs", tmp_path],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "roofs" in (tmp_path / "method.html").read_text(encoding="utf-8")
+    assert not re.search(r'(?:src|href)="https?://[^"]+\.(?:js|css)', (tmp_path / "method.html").read_text(encoding="utf-8"))
