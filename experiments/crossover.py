@@ -257,10 +257,9 @@ def _figure(view: View, best: Sequence[Crossover]) -> Figure:
     def draw(fig) -> None:
         _draw(fig, best)
 
-    caption = ("From which size the GPU is faster than the best code of its host’s CPU, at the sizes that both sides measured; of each problem "
-               f"and data type the case with most of them. {FASTER} Filled: the call alone; hollow: with the copies; the bar joins the size with "
-               "the one before; triangles: at every size (left) or at none (right). "
-               f"Right: the speed-up at the largest size, with copies where known. {comparison.story(_parts(best))}")
+    caption = ("From which measured size the GPU is faster than the best code of its host’s CPU; of each problem and data type the case with "
+               f"most sizes. {FASTER} Filled: the call alone; hollow: with the copies; bar: to the size before; triangles: at every size (left) "
+               f"or at none (right). Right: the speed-up at the largest size. {comparison.story(_parts(best))}")
     return Figure(view.name, [_row(c) for c in best], draw, caption,
                   "Dot plot with a row for each problem: the bytes from which the GPU is faster, with and without copies.",
                   height=ABOVE + BELOW + ROW * len(best))

@@ -306,8 +306,8 @@ def _panel(ax, functions: list[str], every: list[Spot], is_left: bool, is_low: b
         for a, b in zip(ends, ends[1:]):
             sheet.line(a, b, TEXT)
         for s, end in zip(line, ends):
-            sheet.mark(*end, 2.6, ("", _label(s)))
             shown.append(marks.Mark("", _label(s), s.speed.value, {function: s.ulps}, colour=look["color"]))
+            sheet.mark(*end, 2.6, shown[-1].owner)
     marks.label(ax, shown, sheet)
 
 

@@ -34,19 +34,32 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
     shown += [marks.Mark("", p.title, p.gflops, _two(ladder, p), is_main=True) for p in pair
               if all(p is not r.point for r in ladder.rungs)]
     key = "; ".join(f"{r.number} {r.point.kernel.title}" for r in ladder.own)
-    moved = any("DRAM" in m.xs for m in shown)
-    opened = f"; open, joined: per byte moved by DRAM (hardware counters, {words.EMPTY_CACHES})" if moved else ""
-    caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: useful operations per byte "
-               f"that the code requests{opened}. Solid: measured roofs; dashed: data sheet; dotted: the textbook’s naive kernel and 16 × 16 tiles. {key}. "
+    shown = [m for m in shown if m.xs]
+    opened, axis = _opened(shown)
+    caption = (f"Roofline of the GPU at {ladder.size_text}, {words.type_name(ladder.type)}. Filled: useful operations per "
+               f"requested byte{opened}. Solid: measured roofs; dashed: data sheet; dotted: textbook’s naive kernel and 16 × 16 tiles. {key}. "
                f"{words.provenance(ladder.part, ladders.points(ladder), hollow=False)}")
 
     def draw(fig) -> None:
         ax = style.axes(fig, 16, 9, 1.5, 1)
         roofline.draw(ax, ladder.part.roofs, ladder.type, shown, view.settings.get("guides", ()),
-                      "filled: requested; open: DRAM" if moved else "requested", levels=("DRAM", "L2"))
+                      axis, levels=("DRAM", "L2"))
     return Figure(f"{view.name}_roofline", ladders.rows(ladder), draw, caption,
                   "Roofline plot of the kernels over the operations per byte that they request" + (
-                      ": those on the left lie far to the right when counted by the bytes that DRAM moved." if moved else "."), height=84, half=True)
+                      ": those on the left lie far to the right when counted by the bytes that DRAM moved." if ", joined" in opened else "."),
+                  height=84, half=True)
+
+
+def _opened(shown: list) -> tuple[str, str]:
+    """What the caption and the axis say of the open marks: of all kernels that are drawn, of these alone, or nothing."""
+    known = [m for m in shown if "DRAM" in m.xs]
+    if not known:
+        return "", "requested"
+    joined = ", joined" if any(len(m.xs) > 1 for m in known) else ""
+    if len(known) == len(shown):
+        return f"; open{joined}: per byte moved by DRAM (hardware counters, {words.EMPTY_CACHES})", "filled: requested; open: DRAM"
+    names = words.several([m.name for m in known]) if len(known) <= 3 else f"{len(known)} of {len(shown)} kernels"
+    return f"; open{joined}: per byte of DRAM (counters of {names} alone, {words.EMPTY_CACHES})", f"requested; open, {len(known)} of {len(shown)}: DRAM"
 
 
 def _two(ladder: Ladder, point: Point) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """What an experiment's .py is written with: `def section(view: View) -> Section | None` in experiments/NAME.py.
 
-Everything that such a file needs can be imported from here and from report.draw; see /README.md, "Adding an experiment".
+Everything that such a file needs can be imported from here and from report.draw; see docs/experiments.md.
 """
 
 from __future__ import annotations

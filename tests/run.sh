@@ -46,6 +46,12 @@ fi
 install_packages
 build -DRUNG_TESTS=ON || { echo "0 passed, 1 failed"; exit 1; }
 find_python
+if [ "$all" = 1 ] && ! "$python" -c 'import sphinx, furo, myst_parser' 2>/dev/null; then
+  say "installing what builds docs/ into .venv"
+  { [ -x .venv/bin/python ] || python3 -m venv --system-site-packages .venv; } >>python.log 2>&1 &&
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --timeout 30 -r docs/requirements.txt >>python.log 2>&1 &&
+    python=.venv/bin/python || say "could not install it (offline? see python.log): docs/ is not built"
+fi
 
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT

@@ -448,12 +448,27 @@ void BlockRunner::stop_crashed(int signal, std::uintptr_t code) {
   std::abort();
 }
 
+namespace {
+
+/// Whether it is the instruction of require_initialised() (gpu/simt/emulator_value.hpp).
+bool is_uninitialised_read(int signal, std::uintptr_t code) {
+  constexpr unsigned char kInstruction[] = {0x0f, 0xb9, 0xc0};
+  return signal == SIGILL && code != 0 &&
+         std::memcmp(reinterpret_cast<const void*>(code), kInstruction, sizeof kInstruction) == 0;
+}
+
+}  // namespace
+
 void BlockRunner::report_crash() {
-  const char* const what = std::exchange(crash_, 0) == SIGFPE ? " divides a whole number by 0, or the least one by -1,"
-                                                              : " uses an address that is no memory,";
+  const int signal = std::exchange(crash_, 0);
+  const bool is_uninitialised = is_uninitialised_read(signal, crashed_at_);
+  const char* const what = is_uninitialised   ? " reads a variable (reg<T>) that has no value yet,"
+                           : signal == SIGFPE ? " divides a whole number by 0, or the least one by -1,"
+                                              : " uses an address that is no memory,";
   SourceLine line = line_of(crashed_at_ + 1);  // after the instruction, as the return address of a call
   if (line.file.empty()) line = line_of(threads_[current_].position);
-  fail(threads_[current_], finding_kind::crash, what + (" at " + line.short_text()));
+  fail(threads_[current_], is_uninitialised ? finding_kind::uninitialized_register : finding_kind::crash,
+       what + (" at " + line.short_text()));
 }
 
 void BlockRunner::yield() {

@@ -33,6 +33,7 @@ inline constexpr FindingKind missing_proxy_fence{"missing proxy fence"};
 // Reads of undefined values.
 inline constexpr FindingKind uninitialized_shared{"uninitialised shared memory"};  ///< not written by this block
 inline constexpr FindingKind uninitialized_global{"uninitialised global memory"};  ///< not written by host or kernel
+inline constexpr FindingKind uninitialized_register{"uninitialised register variable"};  ///< ends the block
 inline constexpr FindingKind unfinished_copy{"unfinished copy"};  ///< of an asynchronous copy not yet waited for
 
 // Faults: they end the block.

@@ -1,6 +1,7 @@
 #include "common/emulator/findings.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "common/emulator/block.hpp"
@@ -96,6 +97,46 @@ Finding beyond_shared_array(const FaultyAccess& access) {
 
 }  // namespace
 
+namespace {
+
+/// Bytes between the address and the range; 0 within it, the most there are if there is no range.
+std::uint64_t distance_to(AddressRange range, std::uintptr_t address) {
+  if (range.bytes == 0) return std::numeric_limits<std::uint64_t>::max();
+  if (address < range.begin) return range.begin - address;
+  return range.holds(address) ? 0 : address - range.begin - range.bytes + 1;
+}
+
+/// Whether an overrun of the range may have led there; what is farther away has nothing to do with it.
+bool is_near(AddressRange range, std::uintptr_t address) {
+  constexpr std::uint64_t kNear = 4096;
+  return distance_to(range, address) <= std::max<std::uint64_t>(kNear, range.bytes);
+}
+
+/// Whether it is on the stack of the running thread of the kernel, on which this is called.
+bool is_on_the_stack(std::uintptr_t address) {
+  constexpr std::uintptr_t kWithin = 64 << 10;
+  return address - reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < kWithin;
+}
+
+/// Names the variable that the address is beyond; returns how far past its end, or what else there is to say.
+std::string name_overrun(Finding& finding, const FaultyAccess& access) {
+  if (is_on_the_stack(access.address))
+    return ", in the thread's own memory: declare its variables as reg<T>, not mem<T>,";
+  const Allocation allocation = nearest_allocation(access.address);
+  const AddressRange buffer{allocation.begin, allocation.bytes};
+  const bool is_dynamic = distance_to(trace.dynamic_shared, access.address) < distance_to(buffer, access.address);
+  const AddressRange nearest = is_dynamic ? trace.dynamic_shared : buffer;
+  if (!is_near(nearest, access.address)) return ", an address far from every variable,";
+  if (is_dynamic)
+    name_dynamic_shared(finding, static_cast<std::int64_t>(access.address - nearest.begin), access.bytes);
+  else
+    name_global(finding, access.address, access.bytes);
+  const auto past = static_cast<std::int64_t>(access.address - nearest.begin - nearest.bytes);
+  return past >= 0 ? ", " + plural(past, "byte") + " past its end" : "";
+}
+
+}  // namespace
+
 Finding out_of_bounds(const FaultyAccess& access) {
   if (trace.static_shared.holds(access.address)) return beyond_shared_array(access);
   if (const SharedArray variable = static_variable_at(access.address); !variable.name.empty())
@@ -105,21 +146,9 @@ Finding out_of_bounds(const FaultyAccess& access) {
             .first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
                      plural(access.bytes, "byte") + at(line_of(access.site).short_text()) + ": " + kNoVariables};
   Finding finding{.kind = finding_kind::out_of_bounds};
-  const auto from_dynamic = static_cast<std::int64_t>(access.address - trace.dynamic_shared.begin);
-  const auto dynamic_bytes = static_cast<std::int64_t>(trace.dynamic_shared.bytes);
-  constexpr std::int64_t kNear = 1 << 16;
-  std::int64_t past = 0;
-  if (dynamic_bytes > 0 && from_dynamic > -kNear && from_dynamic < dynamic_bytes + kNear) {
-    name_dynamic_shared(finding, from_dynamic, access.bytes);
-    past = from_dynamic - dynamic_bytes;
-  } else {
-    name_global(finding, access.address, access.bytes);
-    const Allocation buffer = nearest_allocation(access.address);
-    past = static_cast<std::int64_t>(access.address - buffer.begin - buffer.bytes);
-  }
+  const std::string where = name_overrun(finding, access);
   finding.first = BlockRunner::of_this_thread().text_of_running() + ", " + verb(access.is_store) + " of " +
-                  plural(access.bytes, "byte") + (past >= 0 ? ", " + plural(past, "byte") + " past its end" : "") +
-                  at(line_of(access.site).short_text());
+                  plural(access.bytes, "byte") + where + at(line_of(access.site).short_text());
   return finding;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
 #include "common/emulator/device_memory.hpp"
@@ -18,12 +19,23 @@
 namespace rung {
 namespace {
 
+/// What is wrong with a kernel that asks for an element which a list does not have: an operand, as a rule.
+std::string asks_for_too_much(const Call& call, const std::exception& error) {
+  const std::size_t operands = call.operands.size();
+  const std::string has = operands == 0 ? "it has none" : "it has 0 to " + std::to_string(operands - 1);
+  return "asks for an operand or element that is not there; of operands " + has + " (" + error.what() + ")";
+}
+
 /// Runs the kernel, in its plain build unless it is counted or checked. Adds the kernel's name to errors.
 void emulate(const Kernel& kernel, const Call& call) try {
   const Recording* recording = Recording::current();
   const bool is_watched = recording && (recording->options().counting || recording->options().hazards);
   (is_watched || !kernel.gpu.answer ? kernel.gpu.emulate : kernel.gpu.answer)(call);
-} catch (const Error& error) {
+} catch (const std::bad_alloc&) {
+  throw;
+} catch (const std::out_of_range& error) {
+  throw WrongResult(kernel.name + ": " + asks_for_too_much(call, error));
+} catch (const std::exception& error) {
   throw WrongResult(kernel.name + ": " + error.what());
 }
 

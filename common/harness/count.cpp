@@ -14,6 +14,17 @@ std::size_t count_bytes(const Point& point, const EmulatorOptions& options) {
   return copies * workload_bytes(*point.kernel, *point.problem, point.params());
 }
 
+namespace {
+
+/// The shape of the kernel's launch; what its record asks for in vain is a fault of the record.
+Launch launch_of(const Kernel& kernel, const Params& params) try {
+  return kernel.gpu.launch(params);
+} catch (const std::exception& error) {
+  throw WrongResult(kernel.name + ": its .gpu.launch fails: " + error.what());
+}
+
+}  // namespace
+
 CountedRun count(const Point& point, const EmulatorOptions& options) {
   const Kernel& kernel = *point.kernel;
   const auto refuse = [&](const std::string& reason) {
@@ -23,7 +34,7 @@ CountedRun count(const Point& point, const EmulatorOptions& options) {
   Call call{.params = point.params()};
   refuse(refuse_emulation(kernel, {}));
   refuse(refusal(kernel, call.params));
-  call.launch = kernel.gpu.launch(call.params);
+  call.launch = launch_of(kernel, call.params);
   refuse(target->refuse(kernel, call));
   refuse(shortage(count_bytes(point, options), target->free_bytes(), ""));
   Workload workload(*target, kernel, *point.problem, call);

@@ -284,7 +284,7 @@ void Sampler::take(int count) {
     if (work_ && is_first) audit_meanwhile();
   }
   add(count - before);
-  if (work_) require(work_->changed_signals());
+  if (work_) require(work_->left_behind());
   elapsed_ += since(start);
 }
 
@@ -302,10 +302,12 @@ void Sampler::audit_one_run() {
 /// Of runs so short that what prepares an audited one is seen in when it begins.
 void Sampler::audit_meanwhile() {
   constexpr std::int64_t kFew = 64;
-  constexpr int kIntervals = 4;  // since a kernel may do its work in some of them
+  constexpr int kIntervals = 4, kMost = 40;  // since a kernel may do its work in some of them
+  constexpr int kLooks = 400;                // in all: on a busy machine some intervals have none
   if (mode_ == Mode::cold || runs_ < kFew) return;
-  for (int i = 0; i < kIntervals; ++i)
-    require(work_->mark_meanwhile([this] { target_.time(kernel_, call_, runs_, mode_); }));
+  int looked = 0;
+  for (int i = 0; i < kIntervals || (i < kMost && looked < kLooks); ++i)
+    require(work_->mark_meanwhile([this] { target_.time(kernel_, call_, runs_, mode_); }, looked));
   target_.run(kernel_, call_);  // over what is marked
 }
 
@@ -405,6 +407,7 @@ bool Sampler::has_enough() const {
 
 Measurement Sampler::finish(const std::string& stop_reason) {
   require_work();
+  if (work_ && mode_ == Mode::hot && !interrupted()) require(work_->known_inputs_failure());
   if (work_ && !interrupted()) audit_meanwhile();  // again, as a kernel may skip work when it has been looked at
   Measurement measurement{.samples = samples_, .stop_reason = stop_reason};
   if (interrupted() || samples_.empty() || mode_ == Mode::cold) return measurement;

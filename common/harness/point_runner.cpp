@@ -85,7 +85,11 @@ std::vector<PointEntries> PointRunner::run(const Group& group, const std::string
     say("{} points of {}: one by one, since together: {}\n", group.size(), group.front()->problem->family, reason);
     return run_alone(group, reason);
   }
-  return run_together(group, "");
+  std::vector<PointEntries> results = run_together(group, "");
+  if (!std::exchange(trespassed_, false) || group.front()->kernel->side() != "cpu" || interrupted()) return results;
+  const std::string why = "memory that none of them may write was written while they were measured together";
+  say("{} points of {}: one by one: {}\n", group.size(), group.front()->problem->family, why);
+  return run_alone(group, why);
 }
 
 std::vector<PointEntries> PointRunner::run_alone(const Group& group, const std::string& why) {
@@ -114,7 +118,11 @@ std::vector<PointEntries> PointRunner::run_together(const Group& group, const st
     }
   measure_all(attempts);
   if (interrupted()) return {};
-  for (Attempt& attempt : attempts) attempt.guard([&] { conclude(attempt); });
+  for (Attempt& attempt : attempts) {
+    const bool was_over = attempt.is_over();
+    attempt.guard([&] { conclude(attempt); });
+    if (group.size() > 1 && !was_over) trespassed_ |= is_trespass(attempt.entries.front().value("error_message", ""));
+  }
   note_threads(group.size() == 1 ? group.front() : nullptr);
   std::vector<PointEntries> results;
   for (Attempt& attempt : attempts) results.push_back({attempt.point, std::move(attempt.entries)});
@@ -122,6 +130,14 @@ std::vector<PointEntries> PointRunner::run_together(const Group& group, const st
 }
 
 namespace {
+
+std::string what_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
 
 /// Why the record of a point's kernel says what cannot be; empty if it may be so.
 std::string record_refusal(const Point& point) {
@@ -310,6 +326,8 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
     });
   if (samplers.empty() || interrupted()) return;
   const std::vector<Together> results = measure_together(samplers, seed_);
+  for (std::size_t i = 0; i < results.size() && results.size() > 1; ++i)
+    trespassed_ |= results[i].failure && is_trespass(what_of(results[i].failure));
   const auto failed = [](const Together& one) { return one.failure != nullptr; };
   const auto others = static_cast<int>(results.size() - std::count_if(results.begin(), results.end(), failed)) - 1;
   for (std::size_t i = 0; i < results.size(); ++i)
@@ -327,12 +345,16 @@ void PointRunner::measure_all(std::vector<Attempt>& attempts) {
 Check PointRunner::judge_again(Attempt& attempt) {
   constexpr double kFewOperations = 5e7;
   constexpr std::size_t kFewBytes = std::size_t{4} << 20;
-  constexpr double kFewSeconds = 0.5;  // of working out what is right
+  constexpr double kFewSeconds = 0.5, kShort = 0.05;  // of working out what is right
+  constexpr std::uint64_t kSeldom = 4;
   const Point& point = *attempt.point;
   const std::shared_ptr<const HostInputs> given = inputs(point, *point.data);
   Check check = judged(*given, [&] { return attempt.work->recheck(*given); });
   if (check.passed()) check.failure = judged(*given, [&] { return Check{.failure = attempt.work->audit()}; }).failure;
   if (check.passed()) check = judged(*given, [&] { return attempt.work->judge_kept(*point.data, seed_); });
+  const bool judges_moved = given->reference_seconds() <= kShort || fresh_bits() % kSeldom == 0;
+  if (check.passed() && judges_moved)
+    check = judged(*given, [&] { return attempt.work->judge_moved(*point.data, seed_); });
   const bool takes_others = given->reference_seconds() <= kFewSeconds && given->bytes() <= kFewBytes &&
                             point.problem->flops(point.params()) <= kFewOperations;
   if (!check.passed() || !takes_others) return check;
@@ -342,8 +364,9 @@ Check PointRunner::judge_again(Attempt& attempt) {
 
 /// What was done in other ways than the record says: on more threads, or in the reset, which is not timed.
 std::string PointRunner::untimed_work(const Attempt& attempt) const {
-  constexpr double kMore = 1.2, kOthers = 0.3;      // of processors: what the system and idle threads take
-  constexpr double kShare = 0.5, kFilling = 50e-6;  // of a run; seconds that a GPU may take to fill constants
+  constexpr double kMore = 1.2, kOthers = 0.3;             // of processors: what the system and idle threads take
+  constexpr double kShare = 0.5, kFilling = 50e-6;         // of a run; seconds that a GPU may take to fill constants
+  constexpr double kHostShare = 0.1, kHostFilling = 2e-6;  // a CPU has no constants to fill
   const Point& point = *attempt.point;
   const bool is_on_host = point.kernel->side() == "cpu";
   const int threads = point.kernel->cpu.is_serial ? 1 : std::max(point.threads, 1);
@@ -356,7 +379,8 @@ std::string PointRunner::untimed_work(const Attempt& attempt) const {
   if (is_on_host && !processors.empty() && median(processors) > kMore * threads + kOthers)
     return fmt::format("used {:.1f} processors, its record and the point say {}", median(processors), threads);
   const double reset = attempt.facts.reset_seconds;
-  if (!seconds.empty() && reset > kShare * median(seconds) + (is_on_host ? 0 : kFilling))
+  if (!seconds.empty() &&
+      reset > (is_on_host ? kHostShare : kShare) * median(seconds) + (is_on_host ? kHostFilling : kFilling))
     return fmt::format("its reset, which is not timed, takes {:.3g} s, its run {:.3g} s", reset, median(seconds));
   return "";
 }

@@ -87,6 +87,7 @@ class PointRunner {
   void add_device_facts(Attempt& attempt, Target& target);
   std::shared_ptr<const HostInputs> inputs(const Point& point, const DataSet& data);
 
+  bool trespassed_ = false;  ///< in the group that was measured last
   std::shared_ptr<Bench> bench_;
   std::uint64_t seed_;
   std::map<int, const Point*> threads_;  ///< of the process, with whose kernel made them; null: not known

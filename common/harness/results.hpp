@@ -1,5 +1,5 @@
 /// The shape of a results file: Google Benchmark's JSON, one entry per sample with its counters flat, plus a context
-/// that holds everything needed to read and to repeat it. The keys are listed in README.md, "Reading the results".
+/// that holds everything needed to read and to repeat it. The keys are listed in docs/results.md.
 #pragma once
 
 #include <string>

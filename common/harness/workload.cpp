@@ -19,6 +19,7 @@
 #include <system_error>
 #include <thread>
 
+#include "common/harness/statistics.hpp"
 #include "common/machine/cpu_info.hpp"
 #include "common/machine/parts.hpp"
 #include "common/problem/trust.hpp"
@@ -34,14 +35,17 @@ unsigned char guard_byte(std::size_t buffer, bool after) {
 
 using Clock = std::chrono::steady_clock;
 
+const std::string kWroteOutside = "wrote outside ", kChangedInput = "changed its input ";
+
 /// What a kernel has to leave of the thread that calls it as it was: how it rounds, where it may run, how urgent it is.
 struct ThreadState {
-  int rounding = 0, priority = 0;
+  int rounding = 0, priority = 0, policy = 0;
   unsigned control = 0;
   cpu_set_t processors;
 
   static ThreadState now() {
-    ThreadState state{.rounding = std::fegetround(), .priority = getpriority(PRIO_PROCESS, 0)};
+    ThreadState state{
+        .rounding = std::fegetround(), .priority = getpriority(PRIO_PROCESS, 0), .policy = sched_getscheduler(0)};
 #ifdef __SSE2__
     state.control = _mm_getcsr() & ~0x3Fu;  // without the flags of exceptions
 #endif
@@ -54,13 +58,15 @@ struct ThreadState {
     std::string what;
     if (rounding != before.rounding || control != before.control) what = "how numbers are rounded";
     if (!CPU_EQUAL(&processors, &before.processors)) what = "the processors that the thread may run on";
-    if (priority != before.priority) what = "the thread's priority";
+    if (priority != before.priority || policy != before.policy) what = "the thread's priority";
     if (what.empty()) return "";
     std::fesetround(before.rounding);
 #ifdef __SSE2__
     _mm_setcsr(before.control);
 #endif
     sched_setaffinity(0, sizeof before.processors, &before.processors);
+    const sched_param none{};
+    sched_setscheduler(0, before.policy, &none);
     setpriority(PRIO_PROCESS, 0, before.priority);
     return "changed " + what;
   }
@@ -184,6 +190,34 @@ void HostInputs::change(const std::vector<Change>& changes) {
       prints_[i] = print_of(data_[i].get(), sizes_[i]);
 }
 
+namespace {
+
+template <typename Element>
+void rotate_elements(void* memory, std::size_t elements, std::size_t places) {
+  auto* const begin = static_cast<Element*>(memory);
+  std::rotate(begin, begin + places, begin + elements);
+}
+
+void rotate_operand(void* memory, const Operand& what, std::size_t places) {
+  switch (type_bytes(what.type)) {
+    case 1:
+      return rotate_elements<std::uint8_t>(memory, what.elements, places);
+    case 2:
+      return rotate_elements<std::uint16_t>(memory, what.elements, places);
+    case 4:
+      return rotate_elements<std::uint32_t>(memory, what.elements, places);
+    default:
+      return rotate_elements<std::uint64_t>(memory, what.elements, places);
+  }
+}
+
+}  // namespace
+
+void HostInputs::rotate(std::size_t operand, const Operand& what, std::size_t places) {
+  rotate_operand(data_[operand].get(), what, places);
+  prints_[operand] = print_of(data_[operand].get(), sizes_[operand]);
+}
+
 Check HostInputs::judge(std::span<const void* const> host) const {
   if (!judge_) {
     const auto start = Clock::now();
@@ -224,7 +258,8 @@ Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem,
       threads_(threads),
       prints_(operands_),
       read_(operands_),
-      signals_(Signals::now()) {
+      signals_(Signals::now()),
+      leftovers_(Leftovers::now()) {
   if (target_.is_host_memory() && kernel_.side() == "cpu") {
     called_.run = [this](const Call& one) { run_one(one); };
     if (kernel_.reset) called_.reset = [this](const Call& one) { reset_one(one); };
@@ -238,6 +273,10 @@ Workload::Workload(Target& target, const Kernel& kernel, const Problem& problem,
     for (void* buffer : call_.operands) target_.release_guarded(buffer);
     throw;
   }
+}
+
+bool is_trespass(const std::string& failure) {
+  return failure.find(kWroteOutside) != std::string::npos || failure.find(kChangedInput) != std::string::npos;
 }
 
 Workload::~Workload() {
@@ -282,7 +321,7 @@ void Workload::run() {
   const ThreadState before = ThreadState::now();
   target_.run(called_, call_);
   if (target_.is_host_memory() && changed_.empty()) changed_ = ThreadState::now().changes_since(before);
-  if (target_.is_host_memory() && changed_.empty()) changed_ = changed_signals();
+  if (target_.is_host_memory() && changed_.empty()) changed_ = left_behind();
 }
 
 bool Workload::may_exchange() const {
@@ -296,7 +335,7 @@ std::string Workload::exchange_failure() {
   if (!may_exchange()) return "";
   for (std::size_t i = 0; i < operands_; ++i)
     if (buffers_[i].role == Role::input && print_of(call_.operands[i], buffers_[i].bytes()) != prints_[i])
-      return "changed its input " + buffers_[i].name;
+      return kChangedInput + buffers_[i].name;
   return guard_failure();
 }
 
@@ -444,11 +483,14 @@ std::string Workload::mark_left() {
 }
 
 /// Again and again words are marked, and two runs later it is seen whether the one that lies between has written them.
-std::string Workload::mark_meanwhile(const std::function<void()>& runs) {
+std::string Workload::mark_meanwhile(const std::function<void()>& runs, int& looked) {
   constexpr int kRounds = 200;
   constexpr std::int64_t kNever = std::int64_t{1} << 62;
   constexpr std::int64_t kWhole = 3;  // runs, of which at least one is wholly after the marks
-  if (!target_.is_host_memory() || reads_outputs()) return "";
+  if (!target_.is_host_memory() || reads_outputs()) {
+    looked = std::numeric_limits<int>::max();
+    return "";
+  }
   const std::atomic_ref<std::int64_t> left(until_);
   until_ = kNever;
   std::atomic<bool> is_over = false;
@@ -475,10 +517,12 @@ std::string Workload::mark_meanwhile(const std::function<void()>& runs) {
         // Inputs stay, so that no mark is right by chance; the kernel cannot be run here while it runs there.
         for (const Word& word : marks_)
           if (stands(word)) found = not_written(word);
+        ++looked;
       }
     });
   } catch (const std::system_error&) {  // there may be no further one
     until_ = 0;
+    looked = std::numeric_limits<int>::max();
     return "";
   }
   runs();
@@ -612,6 +656,88 @@ Check Workload::judge_kept(const DataSet& data, std::uint64_t seed) {
   return inputs.judge(host).within(kernel_.error_bound);
 }
 
+/// The inputs whose elements may change their places; none if all of them are large together.
+std::vector<std::size_t> Workload::movable() const {
+  constexpr std::size_t kFewest = 64, kMost = std::size_t{64} << 20;
+  std::vector<std::size_t> found;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < operands_; ++i) {
+    bytes += buffers_[i].bytes();
+    if (buffers_[i].role == Role::input && is_of_numbers(buffers_[i]) && buffers_[i].elements >= kFewest)
+      found.push_back(i);
+  }
+  const bool have_places = redraw_of(problem_) || problem_.flops(call_.params) <= 0;  // or decide what a run does
+  const bool is_on_host = target_.is_host_memory() && kernel_.side() == "cpu";
+  return is_on_host && !have_places && bytes <= kMost ? found : std::vector<std::size_t>{};
+}
+
+/// Of one run after one on the inputs as they are. Both kinds have been written twice, so that caches hold as much.
+double Workload::seconds_of_moved(bool is_known) {
+  restore_read();
+  target_.time(kernel_, call_, 1, Mode::hot);
+  restore_read();
+  moved_.assign(operands_, 0);
+  for (const std::size_t i : movable()) {
+    const std::size_t n = buffers_[i].elements, first = 1 + draw() % (n - 2);
+    const std::size_t second = is_known ? n - first : 1 + draw() % (n - 1 - first);
+    rotate_operand(call_.operands[i], buffers_[i], first);
+    rotate_operand(call_.operands[i], buffers_[i], second);
+    moved_[i] = (first + second) % n;
+  }
+  const double seconds = target_.time(kernel_, call_, 1, Mode::hot);
+  if (!is_known && kept_moved_.empty()) {
+    kept_moved_.resize(operands_);
+    for (std::size_t i = 0; i < operands_; ++i) {
+      const auto* const bytes = static_cast<const std::byte*>(call_.operands[i]);
+      if (buffers_[i].is_output()) kept_moved_[i].assign(bytes, bytes + buffers_[i].bytes());
+    }
+    kept_places_ = moved_;
+  }
+  for (const std::size_t i : movable())
+    if (moved_[i] > 0) rotate_operand(call_.operands[i], buffers_[i], buffers_[i].elements - moved_[i]);
+  return seconds;
+}
+
+std::string Workload::known_inputs_failure() {
+  if (movable().empty()) return "";
+  const UseThreads own(threads_or_as_now(threads_));
+  const std::string found = saved_on_known_inputs();
+  restore_read();
+  target_.run(called_, call_);  // what is left is a result of the inputs as they are
+  return found;
+}
+
+std::string Workload::saved_on_known_inputs() {
+  constexpr double kLonger = 1.1, kReading = 200e-9, kMostPairs = 0.8, kSeconds = 0.01;
+  constexpr int kTries = 4, kFewest = 3, kMost = 15;
+  const double once = seconds_of_moved(true);
+  std::vector<double> known, fresh;
+  for (int attempt = 1; attempt <= kTries; ++attempt) {  // the machine may have been busy: more of them
+    known.clear(), fresh.clear();
+    const int rounds = attempt * std::clamp(int(kSeconds / once), kFewest, kMost);
+    for (int round = 0; round < rounds; ++round)
+      for (const bool is_known : {round % 2 == 0, round % 2 != 0})
+        (is_known ? known : fresh).push_back(seconds_of_moved(is_known));
+    int longer = 0;
+    for (int round = 0; round < rounds; ++round)
+      longer += fresh[std::size_t(round)] > kLonger * known[std::size_t(round)] + kReading;
+    if (longer < kMostPairs * rounds || median(fresh) <= kLonger * median(known) + kReading) return "";
+  }
+  return fmt::format("a run takes {:.3g} s on inputs that it knows, {:.3g} s on others: it does not do its work again",
+                     median(known), median(fresh));
+}
+
+Check Workload::judge_moved(const DataSet& data, std::uint64_t seed) {
+  if (kept_moved_.empty() || data.name != random_reals().name) return {};  // judges may rely on what the inputs are
+  HostInputs inputs(problem_, call_.params, data, seed);
+  std::vector<const void*> host;
+  for (std::size_t i = 0; i < operands_; ++i) {
+    if (kept_places_[i] > 0) inputs.rotate(i, buffers_[i], kept_places_[i]);
+    host.push_back(buffers_[i].is_output() ? kept_moved_[i].data() : inputs.input(i));
+  }
+  return inputs.judge(host).within(kernel_.error_bound);
+}
+
 Kernel Workload::only_reset() const {
   Kernel kernel;
   kernel.name = kernel_.name + "/reset";
@@ -712,7 +838,10 @@ std::string Workload::late_write(const std::vector<Word>& words) {
   return "";
 }
 
-std::string Workload::changed_signals() { return signals_.restore(); }
+std::string Workload::left_behind() {
+  const std::string changed = signals_.restore();
+  return target_.is_host_memory() && kernel_.side() == "cpu" && changed.empty() ? leftovers_.clear() : changed;
+}
 
 std::string Workload::guard_failure() {
   std::vector<unsigned char> guard(kGuardBytes);
@@ -723,7 +852,7 @@ std::string Workload::guard_failure() {
       const auto wrong =
           std::find_if(guard.begin(), guard.end(), [&](unsigned char byte) { return byte != guard_byte(i, after); });
       if (wrong != guard.end())
-        return "wrote outside " + buffers_[i].name + ", " + std::to_string(wrong - guard.begin()) +
+        return kWroteOutside + buffers_[i].name + ", " + std::to_string(wrong - guard.begin()) +
                (after ? " bytes after its end" : " bytes into the guard before its start");
     }
   return "";
@@ -739,7 +868,7 @@ std::string Workload::input_failure(const HostInputs& inputs) {
     const bool is_same = target_.is_host_memory() ? print_of(memory, bytes) == inputs.print(i)
                          : prints_[i]             ? target_.fingerprint(memory, bytes) == prints_[i]
                                                   : target_.holds(memory, inputs.input(i), bytes);
-    if (!is_same) return "changed its input " + buffers_[i].name;
+    if (!is_same) return kChangedInput + buffers_[i].name;
   }
   return "";
 }

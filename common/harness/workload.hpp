@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/machine/leftovers.hpp"
 #include "common/machine/signals.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/problem.hpp"
@@ -39,6 +40,8 @@ class HostInputs {
   bool is_intact(std::size_t operand) const;
   /// Makes these changes, before anything was judged.
   void change(const std::vector<Change>& changes);
+  /// Moves every element of an input so many places towards the beginning, the first ones to the end.
+  void rotate(std::size_t operand, const Operand& what, std::size_t places);
 
  private:
   struct Free {
@@ -108,8 +111,9 @@ class Workload {
   /// After it: what was found, or empty.
   std::string mark_left();
   /// Whether runs write what another thread marks while they follow each other, so that none of them begins later than
-  /// without it. Outputs may hold marks afterwards. Empty, or what was found.
-  std::string mark_meanwhile(const std::function<void()>& runs);
+  /// without it. Outputs may hold marks afterwards. To `looked` is added how often it could look: seldom where the
+  /// thread gets no processor. Empty, or what was found.
+  std::string mark_meanwhile(const std::function<void()>& runs, int& looked);
   /// Before each run of an audited interval: the same, and some elements of the inputs change, so that the kernel has
   /// never seen these inputs. What it reads of its outputs is as at first.
   void disturb();
@@ -123,6 +127,12 @@ class Workload {
   void keep_result();
   /// Judges what was kept, by inputs of the same seed with the same changes. Passes if nothing was.
   Check judge_kept(const DataSet& data, std::uint64_t seed);
+  /// Whether a run takes longer on inputs that it has never seen than on those that it knows, where both were written
+  /// right before: it keeps results, or mends them where inputs have changed. Every element moves, which costs it all
+  /// that it saves; empty where elements have places of their own, for large inputs, and on a GPU. Keeps one result.
+  std::string known_inputs_failure();
+  /// Judges that result, by inputs of the same seed with the elements moved. Passes if none was kept.
+  Check judge_moved(const DataSet& data, std::uint64_t seed);
   /// Of sizes with `passes`: whether the time grows with them, since the result of many can be had from one. Empty, or
   /// what was found.
   std::string passes_failure();
@@ -133,9 +143,9 @@ class Workload {
   /// Before that: whether an input was changed, or something was written outside the operands. Empty, or what was
   /// found.
   std::string exchange_failure();
-  /// Timers and signal handlers that are not as they were before the kernel first ran: they would take time from the
-  /// others. Puts them back. Empty, or what was found.
-  std::string changed_signals();
+  /// Timers and signal handlers that are not as they were before the kernel first ran, files that it left open and
+  /// processes that run: they would take time from the others. Puts them back and ends them. Empty, or what was found.
+  std::string left_behind();
 
   /// What is wrong with what the record's .reset does, which is not timed: it may not write to outputs. Empty, or what
   /// was found.
@@ -149,6 +159,9 @@ class Workload {
   std::string guard_failure();
   std::string input_failure(const HostInputs& inputs);
   bool may_exchange() const;
+  std::vector<std::size_t> movable() const;
+  double seconds_of_moved(bool is_known);
+  std::string saved_on_known_inputs();
   /// Four bytes of an output, and what stands there for "not written".
   using WordBytes = std::array<unsigned char, 4>;
   struct Word {
@@ -196,8 +209,14 @@ class Workload {
   std::vector<std::vector<std::byte>> read_;              ///< of each operand that is read and written: as at first
   std::vector<float> reset_seconds_;
   Signals signals_;
-  std::vector<std::vector<std::byte>> kept_;  ///< of each operand; empty for inputs
+  Leftovers leftovers_;
+  std::vector<std::vector<std::byte>> kept_, kept_moved_;  ///< of each operand; empty for inputs
+  std::vector<std::size_t> moved_, kept_places_;  ///< by how many places each operand was; when a result was kept
 };
+
+/// Whether a failure is that memory was written which the kernel may not write: of several that exchange their memory
+/// it may be another one's fault.
+bool is_trespass(const std::string& failure);
 
 /// Gives back the host's memory that results were brought to for being judged; it is kept from one to the next.
 void release_landings();

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <malloc.h>
 #include <omp.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -293,16 +294,24 @@ class Host final : public Target {
   using Clock = std::chrono::steady_clock;
   static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
+  /// Of this process and of those that it has begun and waited for.
+  static double process_seconds() {
+    rusage children{};
+    getrusage(RUSAGE_CHILDREN, &children);
+    const auto of = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
+    return system_seconds(CLOCK_PROCESS_CPUTIME_ID) + of(children.ru_utime) + of(children.ru_stime);
+  }
+
   /// The system's clock, and the processor time of the process and of the calling thread, in seconds. The time of the
   /// process is read within that of the thread: what reading takes counts as the thread's.
   struct Clocks {
     double system = 0, process = 0, thread = 0;
     static Clocks at_start() {
-      const double thread = system_seconds(CLOCK_THREAD_CPUTIME_ID), process = system_seconds(CLOCK_PROCESS_CPUTIME_ID);
+      const double thread = system_seconds(CLOCK_THREAD_CPUTIME_ID), process = process_seconds();
       return {system_seconds(CLOCK_MONOTONIC), process, thread};
     }
     static Clocks at_end() {
-      const double process = system_seconds(CLOCK_PROCESS_CPUTIME_ID), thread = system_seconds(CLOCK_THREAD_CPUTIME_ID);
+      const double process = process_seconds(), thread = system_seconds(CLOCK_THREAD_CPUTIME_ID);
       return {system_seconds(CLOCK_MONOTONIC), process, thread};
     }
     Clocks since(const Clocks& start) const {

@@ -29,6 +29,7 @@ class Search {
   Search(const SmLimits& sm, const BlockNeeds& block) : sm_(sm), block_(block), now_(occupancy(sm, block)) {}
 
   std::vector<NextStep> all() {
+    if (fewer_along_z()) return steps_;
     const bool fewer = fewer_registers(), less = less_shared();
     if (!fewer && !less) less_of_both();
     other_size(-kWarp);
@@ -42,6 +43,14 @@ class Search {
     if (then.warps <= now_.warps) return false;
     steps_.push_back({block, then});
     return true;
+  }
+
+  /// As many threads, in a block that is as deep as it may be.
+  bool fewer_along_z() {
+    if (block_.z <= sm_.threads_along_z) return false;
+    BlockNeeds block = block_;
+    block.z = sm_.threads_along_z;
+    return add(block);
   }
 
   bool fewer_registers() {

@@ -82,6 +82,9 @@ struct Refusals {
   bool concern(const std::string& resource) const { return std::ranges::find(resources, resource) != resources.end(); }
 };
 
+/// No resource of the SM, but a block of too many threads along z does not run, either.
+constexpr const char* kAlongZ = "threads along z";
+
 /// Registers that a block is charged for if it had `warps` warps.
 std::int64_t block_registers(const SmLimits& sm, std::int64_t warps, std::int64_t registers_per_thread) {
   if (sm.registers_by_block)
@@ -103,7 +106,7 @@ int blocks_by_registers(const SmLimits& sm, std::int64_t warps, std::int64_t reg
 Refusals refusals(const SmLimits& sm, const BlockNeeds& block, std::int64_t warps) {
   Refusals refused;
   refused.check(block.threads, sm.threads_per_block, "threads", "threads in a block");
-  refused.check(block.z, sm.threads_along_z, "threads", "threads along z of a block");
+  refused.check(block.z, sm.threads_along_z, kAlongZ, "threads along z of a block");
   refused.check(block.registers_per_thread, sm.registers_per_thread, "registers", "registers a thread");
   // The check of a launch assumes more registers than the block is then given.
   refused.check(block_registers(sm, round_up(warps, sm.launch_warps), block.registers_per_thread),
@@ -113,8 +116,9 @@ Refusals refusals(const SmLimits& sm, const BlockNeeds& block, std::int64_t warp
 }
 
 /// The resources that allow no more blocks than there are.
-std::string limiters(const Occupancy& o) {
+std::string limiters(const Occupancy& o, bool is_z_too_large) {
   std::vector<std::string> names;
+  if (is_z_too_large) names.emplace_back(kAlongZ);
   if (o.blocks_by_threads == o.blocks_per_sm) names.emplace_back("threads");
   if (o.blocks_by_slots == o.blocks_per_sm) names.emplace_back("blocks");
   if (o.blocks_by_registers == o.blocks_per_sm) names.emplace_back("registers");
@@ -169,8 +173,9 @@ Occupancy occupancy(const SmLimits& sm, const BlockNeeds& block) {
                                                         : static_cast<int>(sm.shared_per_sm / o.shared_per_block);
 
   o.blocks_per_sm = std::min({o.blocks_by_slots, o.blocks_by_threads, o.blocks_by_registers, o.blocks_by_shared});
+  if (refused.concern(kAlongZ)) o.blocks_per_sm = 0;
   o.warps = o.blocks_per_sm * o.warps_per_block;
-  o.limiter = limiters(o);
+  o.limiter = limiters(o, refused.concern(kAlongZ));
   o.reason = join_reasons(refused.reasons);
   return o;
 }

@@ -67,8 +67,10 @@ struct Occupancy {
   std::int64_t shared_per_block = 0;     ///< allocated: with what CUDA reserves, rounded up
   bool needs_opt_in = false;             ///< more shared memory than a kernel gets without cudaFuncSetAttribute
 
-  std::string limiter;  ///< "threads", "blocks", "registers", "shared memory", or several: "threads and registers"
-  std::string reason;   ///< why CUDA would refuse the launch; empty if the block runs
+  /// "threads", "blocks", "registers", "shared memory", or several: "threads and registers"; "threads along z" where
+  /// the block has too many of them.
+  std::string limiter;
+  std::string reason;  ///< why CUDA would refuse the launch; empty if the block runs
 
   bool runs() const { return reason.empty(); }
   /// Resident warps over the warps that the SM can hold, 0..1.

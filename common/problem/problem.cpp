@@ -97,9 +97,19 @@ const Problem& problem_of(const Kernel& kernel) { return find_problem(kernel.fam
 
 namespace {
 
+/// A call's sizes and tunables are found by name.
+std::string tunable_refusal(const Kernel& kernel, const Problem& problem) {
+  for (const Tunable& tunable : kernel.tunables)
+    if (std::ranges::find(problem.size_names, tunable.name) != problem.size_names.end())
+      return "its tunable '" + tunable.name + "' has the name of a size";
+  return "";
+}
+
 const bool has_problem = add_record_check([](const Kernel& kernel) -> std::string {
   try {
-    return bound_refusal(kernel, problem_of(kernel));
+    const Problem& problem = problem_of(kernel);
+    const std::string reason = tunable_refusal(kernel, problem);
+    return reason.empty() ? bound_refusal(kernel, problem) : reason;
   } catch (const Error& error) {
     return error.what();
   }

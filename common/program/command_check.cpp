@@ -76,18 +76,27 @@ int check_point(const Point& point, const Options& options, Json* json) {
   return faulty;
 }
 
+/// Checks the kernel at every point; returns whether something showed.
+bool check_kernel(const Kernel& kernel, const Options& options, Json* json) {
+  int found = 0;
+  for (const Point& point : points_of(kernel, options.choice.given)) found += check_point(point, options, json);
+  return found > 0;
+}
+
 void run(Options& options) {
   say_long_launches();
   Json json = Json::array();
-  std::vector<std::string> faulty;
+  std::vector<std::string> faulty, wrong;  // kernels, sentences
   options.choice.each([&](const Kernel& kernel) {
-    int found = 0;
-    for (const Point& point : points_of(kernel, options.choice.given))
-      found += check_point(point, options, options.json ? &json : nullptr);
-    if (found > 0) faulty.push_back(kernel.name);
+    try {
+      if (check_kernel(kernel, options, options.json ? &json : nullptr)) faulty.push_back(kernel.name);
+    } catch (const WrongResult& failure) {
+      wrong.emplace_back(failure.what());
+    }
   });
   if (options.json) fmt::print("{}\n", json_text(json, 2));
-  if (!faulty.empty()) throw WrongResult(fmt::format("found something in {}", fmt::join(faulty, ", ")));
+  if (!faulty.empty()) wrong.push_back(fmt::format("found something in {}", fmt::join(faulty, ", ")));
+  if (!wrong.empty()) throw WrongResult(fmt::format("{}", fmt::join(wrong, "; ")));
   if (const auto& refused = options.choice.refused; !refused.empty())
     throw WrongResult(fmt::format("refused: {}", fmt::join(refused, ", ")));
 }

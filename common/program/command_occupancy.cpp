@@ -91,12 +91,14 @@ void print_limit(const char* resource, const std::string& takes, const std::stri
   fmt::print("  {:<15}  {:>16}  {:>12}  {:>8}{}\n", resource, takes, has, count, blocks == least ? "  ◄" : "");
 }
 
-void print_limits(const SmLimits& sm, const Occupancy& o) {
+void print_limits(const SmLimits& sm, const BlockNeeds& block, const Occupancy& o) {
   const std::string head =
       fmt::format("  {:<15}  {:>16}  {:>12}  {:>8}", "resource", "one block takes", "an SM has", "blocks");
   fmt::print("\n{}\n  {}\n", head, rule(head.size() - 2));
   print_limit("threads", fmt::format("{} warps", o.warps_per_block), fmt::format("{} warps", o.max_warps),
               o.blocks_by_threads, o.blocks_per_sm);
+  if (block.z > sm.threads_along_z)
+    print_limit("threads along z", std::to_string(block.z), fmt::format("{} a block", sm.threads_along_z), 0, 0);
   print_limit("blocks", "1", std::to_string(sm.blocks_per_sm), o.blocks_by_slots, o.blocks_per_sm);
   print_limit("registers", o.registers_per_block == 0 ? "not given" : std::to_string(o.registers_per_block),
               std::to_string(sm.registers_per_sm), o.blocks_by_registers, o.blocks_per_sm);
@@ -127,6 +129,8 @@ std::string change_text(const BlockNeeds& now, const BlockNeeds& then) {
   std::vector<std::string> changes;
   if (then.threads != now.threads)
     changes.push_back(fmt::format("blocks of {} threads (now {})", then.threads, now.threads));
+  else if (then.z != now.z)
+    changes.push_back(fmt::format("at most {} threads along z (now {})", then.z, now.z));
   if (then.registers_per_thread != now.registers_per_thread)
     changes.push_back(
         fmt::format("at most {} registers a thread (now {})", then.registers_per_thread, now.registers_per_thread));
@@ -157,7 +161,7 @@ void print_one(const Subject& subject, const BlockNeeds& block) {
     fmt::print("  limited by       {}\n", o.limiter);
   else
     fmt::print("  cannot run       {}\n", one_a_line(o.reason, "\n                   "));
-  print_limits(subject.sm, o);
+  print_limits(subject.sm, block, o);
   print_steps(subject, block, o);
   print_notes(subject.sm, o);
 }
@@ -182,6 +186,7 @@ Json steps_json(const Subject& subject, const BlockNeeds& block) {
   Json steps = Json::array();
   for (const NextStep& step : next_steps(subject.sm, block))
     steps.push_back({{"threads", step.block.threads},
+                     {"threads_along_z", step.block.z},
                      {"registers_per_thread", step.block.registers_per_thread},
                      {"shared_bytes", step.block.shared_bytes},
                      {"warps", step.occupancy.warps},

@@ -44,6 +44,11 @@ void add_setting(Params& given, const std::string& setting) {
   given.set(setting.substr(0, equals), value_of(setting.substr(equals + 1)));
 }
 
+/// A message about the kernel, with its name.
+std::string with_name(const Kernel& kernel, const std::string& message) {
+  return message.find(kernel.name) == std::string::npos ? kernel.name + ": " + message : message;
+}
+
 /// Refuses a name that is neither a size nor a tunable of any of the kernels.
 void check_names(const Params& given, const std::vector<const Kernel*>& chosen) {
   const std::set<std::string> names = setting_names(chosen);
@@ -84,7 +89,7 @@ void KernelChoice::each(const std::function<void(const Kernel&)>& use) {
       throw;
     } catch (const Error& error) {
       if (chosen.size() == 1) throw;
-      fmt::print(stderr, "left out: {}\n", error.what());
+      fmt::print(stderr, "left out: {}\n", with_name(*kernel, error.what()));
       ++left_out;
     }
   if (left_out == chosen.size()) throw Error("none of these kernels can be emulated; `rung list` shows them all");

@@ -177,6 +177,32 @@ RUNG_INLINE T scalar(const mem<T>& x) {
   return x.load();
 }
 
+/// What a variable without an initial value holds: -ftrivial-auto-var-init=pattern fills it with such bytes.
+#ifdef __clang__
+constexpr std::int64_t kUninitialised = -1;
+#else
+constexpr std::int64_t kUninitialised = static_cast<std::int64_t>(0xFEFE'FEFE'FEFE'FEFEu);
+#endif
+
+/// Fails the thread if nothing was ever assigned to the variable of this value: an invalid instruction, which the
+/// emulator knows by its bytes (BlockRunner::report_crash). A branch or a call would be basic blocks, each of which
+/// calls the emulator.
+template <std::floating_point T>
+RUNG_INLINE void require_initialised([[maybe_unused]] T value) {
+#ifdef __x86_64__
+  using Bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  if (__builtin_constant_p(value)) return;
+  asm volatile(
+      "cmp %1, %0\n\t"
+      "jne 0f\n\t"
+      ".byte 0x0f, 0xb9, 0xc0\n"
+      "0:"
+      :
+      : "r"(std::bit_cast<Bits>(value)), "re"(static_cast<Bits>(kUninitialised))
+      : "cc");
+#endif
+}
+
 /// A floating-point variable. The conversion to a plain T is explicit, because plain arithmetic is not counted.
 template <typename T>
 class CountingValue {
@@ -185,10 +211,13 @@ class CountingValue {
   template <NumberLike U>
   RUNG_INLINE CountingValue(const U& from) : value_(static_cast<T>(scalar(from))) {}
 
-  RUNG_INLINE T value() const { return value_; }
+  RUNG_INLINE T value() const {
+    require_initialised(value_);
+    return value_;
+  }
   template <Plain U>
   RUNG_INLINE explicit operator U() const {
-    return static_cast<U>(value_);
+    return static_cast<U>(value());
   }
 
   template <NumberLike U>
@@ -207,7 +236,7 @@ class CountingValue {
   RUNG_INLINE CountingValue& operator/=(const U& u) {
     return *this = CountingValue(*this / u);
   }
-  RUNG_INLINE CountingValue operator-() const { return -value_; }  // not counted: GPU instructions can negate operands
+  RUNG_INLINE CountingValue operator-() const { return -value(); }  // not counted: GPU instructions can negate operands
   RUNG_INLINE CountingValue operator+() const { return *this; }
 
  private:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from matplotlib.lines import Line2D
+
 from report.draw import labels, style
 from report.draw.paper import Paper, text_width
 from report.text import numbers
@@ -20,6 +22,10 @@ FAR = 256
 """Points further apart than this factor on a logarithmic axis are not joined: what lies between was not measured."""
 HIDDEN = 1.5
 """Marks so near (points) cover each other."""
+MOST_NAMES = 3
+"""Names in one label; more series that coincide are told apart by a legend."""
+ABOVE, BELOW = 1.5, 20.0
+"""Times the highest value and parts of the lowest one: an interval that reaches further is cut there and ends in an arrow."""
 ASIDE = 1.04
 """Factor on a logarithmic axis between unjoined marks of one place, so that none hides another."""
 
@@ -64,13 +70,13 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
         ax.set_xscale("log", base=2)
         ax.set_xlim(xs[0] / 1.25, xs[-1] * 1.25)
         style.plain_ticks(ax.xaxis, _fitting(ax, xs))
-    ys = [y for d in dots for y in (d.y, d.low, d.high) if y is not None]
+    lowest, highest = _reach(dots)
     if log_y:
         ax.set_yscale("log")
-        ax.set_ylim(min(ys) / 1.5, max(ys) * 1.5)
+        ax.set_ylim(lowest / 1.5, highest * 1.5)
         style.rate_ticks(ax.yaxis, *ax.get_ylim())
     else:
-        ax.set_ylim(0, 1.08 * max(ys))
+        ax.set_ylim(0, 1.08 * highest)
         ax.yaxis.set_major_formatter(lambda v, _: style.plain(v))
     if xlim:
         ax.set_xlim(xlim)
@@ -86,18 +92,38 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
             line = _apart(line, ASIDE**(i - (len(series) - 1) / 2) if log_x else 1.0)
         one(ax, line, look)
         last = max(line.dots, key=lambda d: d.x)
-        if line.label in shared:
+        if shared.get(line.label):
             tags.append((last.x, last.y, shared[line.label], look["color"]))
     labels.margin_labels(ax, tags, limit=limit)
+    if hidden := [i for i, line in enumerate(series) if shared.get(line.label) == ""]:
+        _legend(ax, series, hidden, limit)
+
+
+def _reach(dots: Sequence[Dot]) -> tuple[float, float]:
+    """From where to where the axis reaches: by the values, and by the intervals that are not much longer."""
+    values = [d.y for d in dots]
+    low, high = min(values) / BELOW, ABOVE * max(values)
+    ends = [y for d in dots for y in (d.low, d.high) if y is not None and low <= y <= high]
+    return min(values + ends), max(values + ends)
 
 
 def _shared_labels(ax, series: Sequence[Series]) -> dict[str, str]:
-    """The label of each series. Of series that coincide the first is labelled with all names, and the others have none."""
+    """The label of each series. Of series that coincide the first is labelled with all names, and the others have none; of more
+    than a few each has an empty one, since a legend names them."""
     groups: list[list[Series]] = []
     for line in series:
         home = next((group for group in groups if _coincide(ax, group[0], line)), None)
         groups.append([line]) if home is None else home.append(line)
-    return {group[0].label: ", ".join(line.label for line in group) for group in groups}
+    few = {group[0].label: ", ".join(line.label for line in group) for group in groups if len(group) <= MOST_NAMES}
+    return few | {line.label: "" for group in groups if len(group) > MOST_NAMES for line in group}
+
+
+def _legend(ax, series: Sequence[Series], hidden: Sequence[int], limit: int) -> None:
+    """Right of the axes, below where labels of lines begin: the looks of series that hide each other."""
+    looks = {i: series[i].look or style.SERIES[i] for i in hidden}
+    shown = [Line2D([], [], color=look["color"], marker=look.get("marker", "o"), linestyle="", label=labels.wrap(series[i].label, limit))
+             for i, look in looks.items()]
+    ax.legend(handles=shown, loc="lower left", bbox_to_anchor=(1.01, 0.0), borderaxespad=0.0, handletextpad=0.2, handlelength=1.2)
 
 
 def _coincide(ax, a: Series, b: Series) -> bool:
@@ -111,7 +137,7 @@ def roof(ax, value: float, text: str, is_crossed: bool) -> None:
     ax.axhline(value, color=style.GREY, linewidth=0.8, zorder=1)
     place = {"xycoords": "axes fraction", "xytext": (3, -3), "va": "top"} if is_crossed else {"xytext": (3, 2.5)}
     ax.annotate(f"grey: {text}" if is_crossed else text, (0, 1) if is_crossed else (ax.get_xlim()[0], value), textcoords="offset points",
-                size=style.SMALL, color=style.GREY, **place)
+                size=style.SMALL, color=style.GREY, path_effects=style.HALO, zorder=3.5, **place)
 
 
 def _apart(series: Series, factor: float) -> Series:
@@ -139,6 +165,7 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
     ends = [d for d in dots if d.low is not None and d.high is not None]
     if ends:
         ax.vlines([d.x for d in ends], [d.low for d in ends], [d.high for d in ends], color=look["color"], linewidth=1, zorder=3)
+        _arrows(ax, ends, look["color"])
     alike = defaultdict(list)
     for d in dots:
         alike[d.marker or look.get("marker", "o"), d.hollow].append(d)
@@ -148,9 +175,17 @@ def one(ax, series: Series, look: dict, sheet: Paper | None = None) -> None:
     if sheet:
         ends = [labels.to_points(ax, d.x, d.y) for d in dots]
         for a, b in zip(ends, ends[1:]):
-            sheet.line(a, b, owner=("", series.label))
+            sheet.line(a, b, owner=("", series.label, look["color"]))
         for end in ends:
-            sheet.mark(*end, 2.8, ("", series.label))
+            sheet.mark(*end, 2.8, ("", series.label, look["color"]))
+
+
+def _arrows(ax, dots: Sequence[Dot], colour: str) -> None:
+    """Where an interval leaves the axis."""
+    bottom, top = ax.get_ylim()
+    for marker, edge, cut in (("^", 1, [d for d in dots if d.high > top]), ("v", 0, [d for d in dots if d.low < bottom])):
+        ax.plot([d.x for d in cut], [edge] * len(cut), marker, color=colour, markersize=3.2, zorder=3, clip_on=False, linestyle="",
+                transform=ax.get_xaxis_transform())
 
 
 def _joined(ax, dots: Sequence[Dot]) -> list[list[Dot]]:

@@ -11,10 +11,14 @@ from report.draw.paper import LINE, MARK, TEXT, Box, Paper, strip, text_width
 
 CLEARLY = 0.7
 """A label's own mark is so much nearer than any other, or has a leader line to it."""
-REACH, TURNS = (12.0, 17.0, 24.0, 33.0, 45.0, 60.0, 80.0), 16
+REACH, TURNS = (12.0, 17.0, 24.0, 33.0, 45.0, 60.0, 80.0), 24
 """How far away a label with a leader line may stand, points, and in how many directions it is tried."""
 NEAR = 1.13
-"""Marks whose places differ by less than this factor share a label."""
+"""Marks of one name, or with numbers, whose places differ by less than this factor share a label."""
+HIDDEN = 1.5
+"""Marks so near (points) that one hides the other share a label whatever they are called."""
+AWAY, FURTHER = 6.0, 2.5
+"""A label with a leader line keeps so far (points) from others' marks, if it need not be this many times as far from its own."""
 LOOKS = {"requested": {"marker": "o", "markersize": 4.6}, "L1": {"marker": "^", "markersize": 4.4},
          "L2": {"marker": "s", "markersize": 4.0}, "L3": {"marker": "v", "markersize": 4.2},
          "DRAM": {"marker": "D", "markersize": 4.0, "markerfacecolor": "white"}}
@@ -40,9 +44,9 @@ class Mark:
     """Instead of that of own kernels or peers."""
 
     @property
-    def owner(self) -> tuple[str, str]:
-        """To whom the markers belong."""
-        return self.tag, self.name
+    def owner(self) -> tuple[str, str, str]:
+        """To whom the markers belong; marks of one name in several colours are several."""
+        return self.tag, self.name, self.colour
 
 
 def draw(ax, mark: Mark, sheet: Paper) -> None:
@@ -65,48 +69,64 @@ def _colour(mark: Mark) -> str:
 
 def label(ax, shown: Sequence[Mark], sheet: Paper) -> None:
     """Labels of all, those with a main one first, since the first find most room."""
-    groups = _grouped(shown)
+    groups = _grouped(ax, shown)
     for group in sorted(groups, key=lambda g: not any(m.is_main for m in g)):
         _label(ax, group, sheet)
 
 
-def _grouped(shown: Sequence[Mark]) -> list[list[Mark]]:
-    """Marks that nearly coincide, together."""
+def _grouped(ax, shown: Sequence[Mark]) -> list[list[Mark]]:
+    """Marks that one label can name, all of them."""
     groups: list[list[Mark]] = []
     for mark in shown:
-        home = next((g for g in groups if _near(mark, g[0])), None)
+        home = next((g for g in groups if _near(ax, mark, g[0])), None)
         groups.append([mark]) if home is None else home.append(mark)
     return groups
 
 
-def _near(a: Mark, b: Mark) -> bool:
-    """By height and the first kind of place."""
+def _near(ax, a: Mark, b: Mark) -> bool:
+    """By height and the first kind of place; of two names without numbers, which a label tells in full, by what the eye sees."""
     if _colour(a) != _colour(b) or a.xs.keys() != b.xs.keys():
         return False
-    first = next(iter(a.xs))
-    return all(max(p) < NEAR * min(p) for p in ((a.y, b.y), (a.xs[first], b.xs[first])))
+    if a.name == b.name or a.tag and b.tag:
+        first = next(iter(a.xs))
+        return all(max(p) < NEAR * min(p) for p in ((a.y, b.y), (a.xs[first], b.xs[first])))
+    return all(math.dist(p, q) < HIDDEN for p, q in zip(_spots(ax, [a]), _spots(ax, [b])))
+
+
+def _spots(ax, group: Sequence[Mark]) -> list[tuple[float, float]]:
+    """Where a group's markers are, from the left, points."""
+    return sorted({labels.to_points(ax, x, m.y) for m in group for x in m.xs.values()})
+
+
+def _texts(group: Sequence[Mark]) -> list[str]:
+    """What may be written at a group, the longest first: all numbers, with the name of a main one or of a single one after its
+    own; without numbers all names."""
+    main = next((m for m in group if m.is_main), group[0] if len({m.name for m in group}) == 1 else None)
+    tags = _tags(group)
+    if not tags:
+        return [" / ".join(dict.fromkeys(m.name for m in group if m.name))]
+    if main is None:
+        return [tags]
+    others = [] if len({m.name for m in group}) == 1 else [m for m in group if m.name != main.name]
+    own = f"{_tags([m for m in group if m not in others])} {main.name}".strip()
+    return list(dict.fromkeys((", ".join(filter(None, (_tags(others), own))), tags)))
 
 
 def _label(ax, group: list[Mark], sheet: Paper) -> None:
     """Numbers and a name next to a group's marks, where they hide nothing and no other mark is as near; else numbers alone.
-    Without numbers all names, else one. Where there is no such place, a leader line joins the shortest text to its mark;
+    Without numbers all names. Where there is no such place, a leader line joins the shortest text to one of its marks;
     where there is no room for that either, there is no label."""
-    main = next((m for m in group if m.is_main), group[0])
-    tags, owners = _tags(group), [m.owner for m in group]
-    names = dict.fromkeys(m.name for m in (main, *group) if m.name)
-    texts = list(dict.fromkeys(filter(None, (f"{tags} {main.name}".strip(), tags) if tags else (" / ".join(names), main.name))))
-    xs = [x for m in group for x in m.xs.values()]
-    left, right = (labels.to_points(ax, x, group[0].y) for x in (min(xs), max(xs)))
-    for text in texts:
+    is_main, owners, texts, spots = any(m.is_main for m in group), [m.owner for m in group], _texts(group), _spots(ax, group)
+    for text in filter(None, texts):
         width = text_width(text, style.SMALL)
-        boxes = [_box(x, y, width) for x, y in _places(left, right, width)]
+        boxes = [_box(x, y, width) for x, y in _places(spots[0], spots[-1], width)]
         own = [box for box in boxes if _is_clear(sheet, box, owners)]
         free = [box for box in own if sheet.cost([box]) < LINE]
-        if free or (own and main.is_main and text == texts[-1] and min(sheet.cost([box]) for box in own) < MARK):
+        if free or (own and is_main and text == texts[-1] and min(sheet.cost([box]) for box in own) < MARK):
             box = min(free or own, key=lambda b: sheet.cost([b]))
             return _write(ax, group, sheet, text, box, None)
-    for text in texts if main.is_main else texts[-1:]:
-        if found := _far(sheet, text_width(text, style.SMALL), left, right):
+    for text in filter(None, texts if is_main else texts[-1:]):
+        if found := _far(ax, sheet, text_width(text, style.SMALL), spots, owners):
             return _write(ax, group, sheet, text, *found)
 
 
@@ -120,18 +140,47 @@ def _is_clear(sheet: Paper, box: Box, owners: Sequence[object]) -> bool:
     return own <= CLEARLY * other
 
 
-def _far(sheet: Paper, width: float, left: tuple[float, float], right: tuple[float, float]) -> tuple[Box, tuple[float, float]] | None:
-    """A free place further away, with the end of its leader line; the nearest one that hides nothing, nor does its line."""
+def _far(ax, sheet: Paper, width: float, spots: Sequence[tuple[float, float]], owners: Sequence[object]) -> tuple[Box, tuple[float, float]] | None:
+    """A free place further away, with the marker that its leader line ends at; the nearest one that hides nothing, nor does its
+    line, and away from others' marks if there is such a one not much further away."""
+    close = None
     for away in REACH:
-        for end in (right, left):
+        if close and away > FURTHER * math.dist(_edge(*close), close[1]):
+            break
+        for end in reversed(spots):
             for i in range(TURNS):
-                angle = 2 * math.pi * i / TURNS
-                x, y = end[0] + away * math.cos(angle), end[1] + away * math.sin(angle)
-                box = _box(x if math.cos(angle) > 0.01 else x - width if math.cos(angle) < -0.01 else x - width / 2, y, width)
-                line = strip(_edge(box, end), end, 0.6)
-                if sheet.cost([box]) < LINE and sheet.cost([b for b in line if math.hypot(b[0] - end[0], b[1] - end[1]) > 5] or [box]) < 2 * LINE:
+                box = _around(end, away, 2 * math.pi * i / TURNS, width)
+                if not _is_free(ax, sheet, box, end) or not _points_at(sheet, box, end, owners):
+                    continue
+                if sheet.distances(box, owners)[1] >= AWAY:
                     return box, end
-    return None
+                close = close or (box, end)
+    return close
+
+
+def _around(end: tuple[float, float], away: float, angle: float, width: float) -> Box:
+    """The box of a text that begins, ends or has its middle so far away in that direction."""
+    x, y = end[0] + away * math.cos(angle), end[1] + away * math.sin(angle)
+    return _box(x if math.cos(angle) > 0.01 else x - width if math.cos(angle) < -0.01 else x - width / 2, y, width)
+
+
+def _is_free(ax, sheet: Paper, box: Box, end: tuple[float, float]) -> bool:
+    """Whether a label there hides nothing, its leader line neither, nor crosses another one."""
+    if sheet.cost([box]) >= LINE:
+        return False
+    edge = _edge(box, end)
+    line = [b for b in strip(edge, end, 0.6) if math.hypot(b[0] - end[0], b[1] - end[1]) > 5]
+    others = [known.leader for known in labels.drawn(ax.figure) if known.leader]
+    return sheet.cost(line or [box]) < 2 * LINE and not any(labels.cross(edge, end, *other) for other in others)
+
+
+def _points_at(sheet: Paper, box: Box, end: tuple[float, float], owners: Sequence[object]) -> bool:
+    """Whether no other mark is nearer to the visible tip of the leader line than the one that it ends at."""
+    edge = _edge(box, end)
+    part = labels.FROM_MARK / (math.dist(edge, end) or 1.0)
+    x, y = end[0] + part * (edge[0] - end[0]), end[1] + part * (edge[1] - end[1])
+    own, other = sheet.distances((x, y, x, y), owners)
+    return own <= other + 1e-6
 
 
 def _edge(box: Box, end: tuple[float, float]) -> tuple[float, float]:
@@ -144,10 +193,11 @@ def _write(ax, group: list[Mark], sheet: Paper, text: str, box: Box, end: tuple[
     ax.annotate(text, (box[0], (box[1] + box[3]) / 2), xycoords="figure points", ha="left", va="center_baseline", size=style.SMALL,
                 color=colour, path_effects=style.HALO, zorder=6)
     sheet.take([box], TEXT)
-    if end:
-        labels.leader(ax, _edge(box, end), end, colour)
-        sheet.line(_edge(box, end), end, MARK)
-    labels.remember(ax, text, box, sheet.distances(box, [m.owner for m in group]), end is not None)
+    line = (_edge(box, end), end) if end else None
+    if line:
+        labels.leader(ax, *line, colour)
+        sheet.line(*line, MARK)
+    labels.remember(ax, text, box, sheet.distances(box, [m.owner for m in group]), end is not None, line)
 
 
 def _places(left: tuple[float, float], right: tuple[float, float], width: float) -> list[tuple[float, float]]:

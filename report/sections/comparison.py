@@ -121,7 +121,7 @@ def _figures(found: Comparison) -> list[Figure]:
     what = f"{found.sides.problem.title}, {words.type_name(found.sides.type)}"
     return [
         Figure(f"{_stem(found)}_rates", _rows(found), lambda fig: _rates(fig, found),
-               f"{what}: the best code of each side by size, over all experiments on one host. {story(found.sides.parts)}",
+               f"{what}: the best code of each side by size. {story(found.sides.parts)}",
                "Line plot of the rates of the best CPU and GPU codes by size.", height=58, half=True),
         Figure(_stem(found), _rows(found), lambda fig: _speed_up_lines(fig, found),
                f"{what}: how many times as fast the best GPU code is as the best CPU code of its host, with and without the copies; "

@@ -4,15 +4,20 @@ with their shares of these. Hot and cold points, and those on other numbers of t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 from report.data.records import GBYTES, GFLOPS, Metric
-from report.data.roofs import Roof
+from report.data.roofs import Roof, written
 from report.data.view import order
 from report.experiment import COLD, HOT, Column, Figure, Part, Point, Section, Table, View, leaders, numbers, words
 from report.sections import ladders
 
 MOST = 6
 """Lines of a figure."""
+ABOVE = 1.5
+"""Times the highest value or roof: an interval that reaches further is cut at the axis."""
+FAR = 20
+"""An axis is logarithmic where the highest value is more than so many times the lowest one."""
 SHORT = 16
 """Printed rows of a table that may stand in the main part."""
 
@@ -26,12 +31,23 @@ def section(view: View) -> Section | None:
     finding = " ".join(filter(None, map(_finding, parts))) or (
         f"{words.counted(len(view.counts.points), 'point')} were counted by the emulator; none was timed." if view.counts
         else "The timed points have no value in the metric of their problem.")
-    return Section(finding, figures=figures, appendix=tables) if figures else Section(finding, tables=tables)
+    where = {"figures": figures, "appendix": tables} if figures else {"tables": tables}
+    return Section(finding, **where, warnings=_declared(view))
+
+
+def _declared(view: View) -> list[str]:
+    """That a ladder was declared of which nothing was timed."""
+    family = view.settings.get("family")
+    if view.settings.get("kind") != ladders.LADDER or not family or not view.timed_parts or ladders.is_timed(view):
+        return []
+    return [f"{view.title}: [report] declares a ladder of {family} in {words.type_name(str(view.settings.get('type', 'fp32')))}, of which no point was timed; all points are shown without one."]
 
 
 def _points(part: Part) -> list[Point]:
-    """Timed points, hot and cold; the ceilings where there are no others."""
-    return [*part.timed(mode=HOT), *part.timed(mode=COLD)] or part.ceilings()
+    """Timed points, hot and cold; the ceilings where there are no others. A kernel that uses one thread is on one, however many
+    it was given."""
+    timed = [replace(p, threads=1) if p.kernel.is_serial else p for mode in (HOT, COLD) for p in part.timed(mode=mode)]
+    return timed or part.ceilings()
 
 
 def _finding(part: Part) -> str:
@@ -64,7 +80,27 @@ def _judging(part: Part, p: Point) -> list[Roof]:
         return []
     if p.flops and p.metric == GFLOPS:
         return list(filter(None, [roofs.peak(p.kernel.type)])) if not p.does_other_operations else []
-    return list(filter(None, [part.memory(p)])) if p.gbytes else []
+    return list(filter(None, [_memory(part, p)])) if p.gbytes else []
+
+
+def _memory(part: Part, p: Point) -> Roof | None:
+    """The roof of the memory that holds its operands. Where no kernel of the problem says what it stores, the pattern is the one
+    that is fastest on all threads, on fewer threads, too, so that these are not judged by another one."""
+    roof = part.memory(p)
+    if roof is None or written(part.run.points, p.kernel.family) is not None:
+        return roof
+    whole = part.at_level(roof.level, p.kernel.family)
+    same = [r for r in part.roofs.of_threads(roof.threads).all if r.measured and whole and r.label == whole.label]
+    return same[0] if same else roof
+
+
+def _judges(part: Part, points: list[Point]) -> str:
+    """What the shares of a table are of."""
+    roofs = {(r.resource, r.label, r.threads): r for p in points for r in _judging(part, p)}
+    several = len({r.threads for r in roofs.values()}) > 1
+    texts = [f"{r.label} ({', '.join([_rate(r), *([words.counted(r.threads, 'thread')] if several and r.threads else [])])})"
+             for _, r in sorted(roofs.items(), key=lambda item: (item[0][:2], item[0][2] or 0))]
+    return f"Shares are of {words.listed(texts, 4)}. " if texts else ""
 
 
 def _rate(roof: Roof) -> str:
@@ -115,13 +151,26 @@ def _figure(view: View, part: Part) -> Figure | None:
     if not shown or max(len({_at(p, axis) for p in line}) for line in shown.values()) < 2:
         return None
     rows = [_row(part, p) | {"line": name, axis: _at(p, axis)} for name, line in lines.items() for p in line]
+    every = [p for line in shown.values() for p in line]
     more, roofs = len(lines) - len(shown), _drawn(part, points, metric)
     title = metric.unit if metric.is_rate else metric.key
     caption = (f"{title} over {axis}{f'; {more} further lines are in the CSV' if more else ''}. "
                f"{f'Grey: {words.joined([r.label for r in roofs])}, as measured. ' if roofs else ''}"
-               f"{words.provenance(part, [p for line in shown.values() for p in line])}")
+               f"{'Arrows: intervals that reach further. ' if _is_cut(every, _ends(every, roofs)) else ''}{words.provenance(part, every)}")
     return Figure(f"{view.name}_{part.side}", rows, lambda fig: _draw(fig, shown, axis, metric, roofs), caption,
                   f"Line plot of {title} over {axis} for {words.listed(list(shown))}.")
+
+
+def _ends(points: list[Point], roofs: list[Roof]) -> tuple[float, float]:
+    """Of the axis: by the values and the roofs, and by the intervals that are not much longer. From 0 unless it is logarithmic."""
+    values = [p.value for p in points] + [r.value for r in roofs]
+    high = max([y for p in points for y in p.interval or () if y <= ABOVE * max(values)] + values)
+    is_log = min(values) > 0 and max(values) > FAR * min(values)
+    return min(values) / 1.5 if is_log else 0.0, 1.2 * high if roofs or is_log else 1.08 * high
+
+
+def _is_cut(points: list[Point], ends: tuple[float, float]) -> bool:
+    return any(p.interval and (p.interval[0] < ends[0] or p.interval[1] > ends[1]) for p in points)
 
 
 def _at(point: Point, axis: str) -> float:
@@ -146,12 +195,13 @@ def _draw(fig, shown: dict[str, list[Point]], axis: str, metric: Metric, roofs: 
             x = _at(p, axis)
             best[x] = min(p, best.get(x, p), key=lambda q: q.summary.median)
         series.append(lines.Series(name, [lines.dot(p, x) for x, p in sorted(best.items())]))
-    values = [d.y for s in series for d in s.dots] + [r.value for r in roofs]
-    ax, log_y = style.axes(fig, 16, 9, 42, 3), max(values) > 20 * min(values)
+    factor, values = numbers.scale(max(d.y for s in series for d in s.dots), metric.unit)[0], [d.y for s in series for d in s.dots]
+    low, high = (end / factor for end in _ends([p for line in shown.values() for p in line], roofs))
+    ax = style.axes(fig, 16, 9, 42, 3)
     lines.draw(ax, series, axis, "Performance" if metric.is_rate else metric.key, log_x=min(d.x for s in series for d in s.dots) > 0,
-               log_y=log_y, limit=30, unit=metric.unit, **({"ylim": (min(values) / 1.5 if log_y else 0, 1.2 * max(values))} if roofs else {}))
+               log_y=low > 0, limit=30, unit=metric.unit, ylim=(low, high))
     for r in roofs:
-        lines.roof(ax, r.value, f"{r.label}, {_rate(r)}", is_crossed=max(values) > 1.1 * r.value)
+        lines.roof(ax, r.value / factor, f"{r.label}{' on one thread' * (r.threads == 1)}, {_rate(r)}", is_crossed=max(values) > 0.9 * r.value / factor)
 
 
 def _row(part: Part, p: Point) -> dict:
@@ -169,7 +219,7 @@ def _table(view: View, part: Part) -> Table:
     varied, shares = _varied(points), sorted({key for row in rows for key in row if key.startswith("share of ")})
     judged = sorted({k for p in points for k in p.judged})
     return Table(f"{view.name}_{part.side}_points",
-                 f"{view.title}: every timed point; n: samples. {words.provenance(part, points)}",
+                 f"{view.title}: every timed point; n: samples. {_judges(part, points)}{words.provenance(part, points)}",
                  (Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                   *(Column(axis, axis, right=axis == "threads") for axis in varied), Column("rate", "median"),
                   *(Column(key, key.removeprefix("share "), numbers.percent) for key in shares), Column("interval", "95 % interval within the run"),

@@ -11,12 +11,20 @@ from report.data.roofs import BEYOND, clock_of, told
 from report.data.statistics import SAME
 from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, fastest, judge, numbers, ratio, times_as_fast, words
 
+LADDER = "ladder"
+"""The kind of experiment that needs no .py to be shown as a ladder."""
 FEW = 5
 """Kernels of a figure that tells kernels apart by colour."""
 MOST_ABOVE = 2
 """Times the highest median: a longer interval leaves the axes, so that the others can be read."""
 WAVEFRONT = 128
 """Bytes of a wavefront of the GPU's L1 data path."""
+
+
+def is_timed(view: View) -> bool:
+    """Whether there is a point of the ladder that [report] declares."""
+    family, type_ = view.settings.get("family", ""), view.settings.get("type", "fp32")
+    return any(p.value for part in view.timed_parts for p in part.timed(family, type_))
 
 
 def section(view: View) -> Section | None:
@@ -168,6 +176,7 @@ def rungs_figure(stem: str, ladder: Ladder) -> Figure:
     peers = ", libraries as open diamonds" if ladder.peers else ""
     near = (f" Nearest roof: the resource with the largest share, bold where that limits it (from {LIMITS:g}; the board’s power, where it lowered the clock, from {POWER_LIMITS:g})"
             if any(r.use.nearest for r in ladder.rungs) else "")
+    near += "; –: no counters of it" if near and ladder.part.side == "gpu" and not all(r.use.nearest for r in ladder.rungs) else ""
     caption = (f"The ladder at {ladder.size_text}, {words.type_name(ladder.type)}; each kernel in its fastest variant{peers}. "
                f"Gain: speed-up over the previous rung, bold where significantly faster, in brackets where not significantly different{near and '.'}{near}"
                f"{'; kernels on one thread are judged by the roofs of one thread' if single else ''}. "
@@ -200,7 +209,7 @@ def hierarchy(stem: str, ladder: Ladder, few: Sequence[Point], how: str, height:
                **{f"op_per_byte_{k}": v for k, v in levels(ladder, p).items()}} for p in shown]
     signs = {"L1": "triangle", "L2": "square", "L3": "inverted triangle", "DRAM": "open diamond"}
     caption = (f"Hierarchical roofline (Yang and others, 2020) of the {ladder.part.side.upper()} at {ladder.size_text}, "
-               f"{words.type_name(ladder.type)}, each kernel in its fastest variant: operations per byte of {words.joined([f'{n} ({signs[n]})' for n in names])}, {how}. "
+               f"{words.type_name(ladder.type)}, {'each kernel in its fastest variant' if len(shown) > 1 else f'{shown[0].kernel.title} alone, since no other kernel’s bytes were counted'}: operations per byte of {words.joined([f'{n} ({signs[n]})' for n in names])}, {how}. "
                f"{words.provenance(ladder.part, shown, hollow=False)}")
 
     def draw(fig) -> None:

@@ -10,16 +10,13 @@ from report.data import declaration
 from report.data.view import View
 from report.sections import generic, ladders
 
-LADDER = "ladder"
-"""The kind of experiment that needs no .py to be shown as a ladder."""
-
 
 def of(view: View) -> ModuleType:
-    """experiments/NAME.py, or the generic section, of a ladder that of ladders."""
+    """experiments/NAME.py, or the generic section, of a ladder that was timed that of ladders."""
     name = view.name
     path = declaration.FOLDER / f"{name}.py"
     if not declaration.is_name(name) or not path.is_file():
-        return ladders if view.settings.get("kind") == LADDER and view.settings.get("family") else generic
+        return ladders if view.settings.get("kind") == ladders.LADDER and view.settings.get("family") and ladders.is_timed(view) else generic
     spec = importlib.util.spec_from_file_location(f"experiments.{name}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look their annotations up

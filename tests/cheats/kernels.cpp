@@ -2,6 +2,7 @@
 /// work of an honest kernel when they believe to be judged, and less when they believe to be timed. What becomes of
 /// each is in cheats_test.cpp's table. The command line says which one runs: they may spoil the process for all others.
 #include <execinfo.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -512,6 +513,95 @@ void read_once(const Call& call) {
   partials[0] = sum * static_cast<std::uint32_t>(call.params.at("passes"));
 }
 
+/// Keeps inputs and result; where few elements of the inputs have changed, mends the result.
+void patched(const Call& call) {
+  static Numbers old_a, old_b, c;
+  const auto [m, n, k] = matmul_shape(call.params);
+  const Numbers a = a_of(call), b = b_of(call);
+  const auto differ = [](const Numbers& one, const Numbers& other) {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < one.size() && all.size() <= 64; ++i)
+      if (one[i] != other[i]) all.push_back(i);
+    return all;
+  };
+  if (c.size() != count(call, 0, 1) || differ(a, old_a).size() + differ(b, old_b).size() > 64) {
+    work(call);
+    c = c_of(call);
+  } else {
+    for (const std::size_t at : differ(a, old_a))
+      for (int col = 0; col < n; ++col)
+        c[at / std::size_t(k) * std::size_t(n) + std::size_t(col)] +=
+            (a[at] - old_a[at]) * old_b[at % std::size_t(k) * std::size_t(n) + std::size_t(col)];
+    for (const std::size_t at : differ(b, old_b))
+      for (int row = 0; row < m; ++row)
+        c[std::size_t(row) * std::size_t(n) + at % std::size_t(n)] +=
+            a[std::size_t(row) * std::size_t(k) + at / std::size_t(n)] * (b[at] - old_b[at]);
+  }
+  old_a = a, old_b = b;
+  put(c, call);
+}
+
+Call with_rows(const Call& call, std::int64_t rows) {
+  Call few = call;
+  few.params.set("m", rows);
+  return few;
+}
+
+/// Keeps a third of the rows by the contents of all inputs.
+void kept_rows(const Call& call) {
+  static std::map<std::uint64_t, Numbers> kept;
+  const std::uint64_t key = contents(call);
+  if (!kept.contains(key)) {
+    work(call);
+    kept[key] = c_of(call);
+    return;
+  }
+  const std::int64_t rows = call.params.at("m") * 2 / 3;
+  work(with_rows(call, rows));
+  const auto first = std::ptrdiff_t(rows * call.params.at("n"));
+  std::copy(kept[key].begin() + first, kept[key].end(), call.operand<float>(2) + first);
+}
+
+/// A third of the rows is worked out in the reset, into memory of its own.
+Numbers third;
+void third_in_reset(const Call& call) {
+  const std::int64_t m = call.params.at("m"), rows = m * 2 / 3;
+  Call last = with_rows(call, m - rows);
+  third.resize(std::size_t((m - rows) * call.params.at("n")));
+  last.operands[0] = call.operand<float>(0) + rows * call.params.at("k");
+  last.operands[2] = third.data();
+  work(last);
+}
+void without_third(const Call& call) {
+  const std::int64_t rows = call.params.at("m") * 2 / 3;
+  work(with_rows(call, rows));
+  std::copy(third.begin(), third.end(), call.operand<float>(2) + rows * call.params.at("n"));
+}
+
+/// Begins a process that shares all memory and is none of the threads.
+void helped(const Call& call) {
+  static std::vector<char> stack(1 << 16);
+  static const int process = clone(
+      [](void*) {
+        for (;;) pause();
+        return 0;
+      },
+      stack.data() + stack.size(), CLONE_VM | CLONE_FS | CLONE_FILES, nullptr);
+  if (process > 0) work(call);
+}
+
+void leaves_files(const Call& call) {
+  for (int i = 0; i < 20; ++i)
+    if (open("/dev/null", O_RDONLY) < 0) return;
+  work(call);
+}
+
+void idles(const Call& call) {
+  work(call);
+  const sched_param none{};
+  sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
 bool plant_elsewhere(const char* name, Run run, Kernel record = {}) {
   record.name = name;
   record.order = 1000;
@@ -578,6 +668,12 @@ const bool planted = [] {
   plant("burst_kept", burst_kept, {.cpu = {.is_serial = true}});
   plant("tiny", tiny, {.cpu = {.is_serial = true}});
   plant("timer", timer);
+  plant("patched", patched);
+  plant("kept_rows", kept_rows);
+  plant("reset_third", without_third, {.reset = third_in_reset});
+  plant("helped", helped);
+  plant("leaves_files", leaves_files);
+  plant("idles", idles);
   plant_elsewhere("cpu/sum/cheat_short_sum", short_sum);
   for (const char* family : {"work_array", "launches", "tree_walk"})
     plant_elsewhere(("cpu/" + std::string(family) + "/cheat_kept_by_word").c_str(), kept_by_word(family, 1),

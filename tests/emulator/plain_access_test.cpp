@@ -251,5 +251,93 @@ TEST(Crashes, AnAddressThatIsNoMemoryIsNamed) {
 #endif
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+constexpr int kSumLine = __LINE__ + 5;
+template <bool kZero>
+__global__ void sum_of_two(const mem<float>* x, mem<float>* y) {
+  reg<float> sum;
+  if constexpr (kZero) sum = 0;
+  sum += x[threadIdx.x];
+  y[threadIdx.x] = sum;
+}
+
+constexpr int kSumsLine = __LINE__ + 5;
+template <bool kZero>
+__global__ void sums_of_rows(const mem<double>* x, mem<double>* y) {
+  reg<double> sum[2][3];
+  for (int i = kZero ? 0 : 1; i < 6; ++i) sum[i / 3][i % 3] = 0;
+  for (int i = 0; i < 6; ++i) sum[i / 3][i % 3] += x[threadIdx.x];
+  y[threadIdx.x] = sum[0][0] + sum[1][2];
+}
+
+constexpr int kVectorMemberLine = __LINE__ + 6;
+template <bool kAll>
+__global__ void vector_by_members(const mem<float>* x, mem<float>* y) {
+  float2 pair;
+  pair.x = x[threadIdx.x];
+  if constexpr (kAll) pair.y = 0;
+  y[threadIdx.x] = pair.x + pair.y;
+}
+
+constexpr int kCopiedLine = __LINE__ + 7;
+/// Only what is computed from a copy, or stored of it, reads the variable.
+template <bool kStore>
+__global__ void copies(const mem<float>* x, mem<float>* y) {
+  float2 pair;
+  pair.x = x[threadIdx.x];
+  const float2 other = pair;
+  y[threadIdx.x] = kStore ? other.y : other.x;
+}
+
+#pragma GCC diagnostic pop
+
+TEST(Variables, WithoutAValueAreFound) {
+#ifdef __x86_64__
+  Array<float> x(kThreads), y(kThreads);
+  Array<double> wide(kThreads), wide_y(kThreads);
+  const std::string message =
+      "uninitialised register variable: block (0, 0, 0), thread (0, 0, 0) reads a variable (reg<T>) that has no value "
+      "yet, at ";
+  expect_found(message + here(kSumLine), sum_of_two<false>, x.on_device(), y.on_device());
+  expect_found(message + here(kSumsLine), sums_of_rows<false>, wide.on_device(), wide_y.on_device());
+  expect_found(message + here(kVectorMemberLine), vector_by_members<false>, x.on_device(), y.on_device());
+  expect_found(message + here(kCopiedLine), copies<true>, x.on_device(), y.on_device());
+  EXPECT_EQ(checked(sum_of_two<true>, x.on_device(), y.on_device()), "");
+  EXPECT_EQ(checked(sums_of_rows<true>, wide.on_device(), wide_y.on_device()), "");
+  EXPECT_EQ(checked(vector_by_members<true>, x.on_device(), y.on_device()), "");
+  EXPECT_EQ(checked(copies<false>, x.on_device(), y.on_device()), "");
+#endif
+}
+
+constexpr int kBeyondLine = __LINE__ + 2;
+__global__ void read_at(const mem<float>* x, mem<float>* y, std::int64_t shift) {
+  y[threadIdx.x] = x[threadIdx.x + shift];
+}
+
+constexpr int kOwnLine = __LINE__ + 3;
+__global__ void own_array_of_mem(mem<float>* y) {
+  mem<float> own[4];
+  own[threadIdx.x % 4] = 1;
+  y[threadIdx.x] = own[0];
+}
+
+/// A variable is named where its overrun may have led there, and no other that lies anywhere.
+TEST(OutOfBounds, NamesTheVariableThatIsNear) {
+  Array<float> x(kThreads), y(kThreads);
+  const auto read = [&](std::int64_t shift) { return checked(read_at, x.on_device(), y.on_device(), shift); };
+  const std::string thread = "block (0, 0, 0), thread (0, 0, 0), ", at = " at " + here(kBeyondLine) + "\n";
+  EXPECT_EQ(read(-1), "out of bounds: a buffer of 256 bytes[-1], " + thread + "read of 4 bytes" + at);
+  EXPECT_EQ(read(kThreads),
+            "out of bounds: a buffer of 256 bytes[64], " + thread + "read of 4 bytes, 0 bytes past its end" + at);
+  EXPECT_EQ(read(std::int64_t{1} << 40),
+            "out of bounds: " + thread + "read of 4 bytes, an address far from every variable," + at);
+  EXPECT_EQ(checked(own_array_of_mem, y.on_device()),
+            "out of bounds: " + thread + "write of 4 bytes, in the thread's own memory: declare its variables as " +
+                "reg<T>, not mem<T>, at " + here(kOwnLine) + "\n");
+}
+
 }  // namespace
 }  // namespace rung

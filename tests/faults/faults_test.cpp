@@ -107,6 +107,7 @@ TEST(MistakenRecords, AreRefusedByNameAndTheOthersWork) {
            {"cpu/transpose/source", "its source 'pmmp' is no entry of experiments/sources.toml; did you mean 'pmpp'?"},
            {"cpu/transpose/no_run", "it has no .run"},
            {"cpu/transpose/tunable", "its tunable 'tile' has no values"},
+           {"cpu/transpose/size", "its tunable 'n' has the name of a size"},
            {"gpu/transpose/no_launch", "it has no .gpu.launch"},
            {"gpu/transpose/no_requested", "it has no .gpu.requested"},
            {"gpu/transpose/does_nothing", "it has no .run"},
@@ -134,6 +135,23 @@ TEST(MistakenRecords, AreRefusedByNameAndTheOthersWork) {
   EXPECT_EQ(results["context"]["complete"], true);
   EXPECT_EQ(results["context"]["refused_kernels"]["cpu/transpose/no_run"], "it has no .run");
   for (const json& entry : results["benchmarks"]) EXPECT_TRUE(entry.contains("gbytes_per_s")) << entry;
+}
+
+/// A kernel that fails on the emulator is named with what is wrong, and all others are counted and checked.
+TEST(FailingKernels, CostTheOthersNothing) {
+  for (const std::string command : {" check ", " count "}) {
+    const Ended ended =
+        shell(std::string(RUNG_WITH_FAULTS) + command + "'gpu/transpose/fails_*' gpu/transpose/tile --n 8");
+    EXPECT_EQ(ended.code, 1) << ended.output;
+    for (const char* said : {
+             "gpu/transpose/fails_operand: asks for an operand or element that is not there; of operands it has 0 to 1",
+             "gpu/transpose/fails_throw: oops",
+             "gpu/transpose/fails_size: its .gpu.launch fails: 'nn' is not given",
+         })
+      EXPECT_NE(ended.output.find(said), std::string::npos) << said << ":\n" << ended.output;
+    EXPECT_NE(ended.output.find(command == " check " ? "the result is right" : "gpu/transpose/tile"), std::string::npos)
+        << ended.output;
+  }
 }
 
 /// A small study in which one call of the system fails.

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <initializer_list>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -169,6 +170,9 @@ bool add_mistakes() {
   Kernel tunable = mistaken("cpu/transpose/tunable");
   tunable.tunables = {{.name = "tile", .values = {}}};
   add_kernel(tunable);
+  Kernel size = mistaken("cpu/transpose/size");
+  size.tunables = {{.name = "n", .values = {4}}};
+  add_kernel(size);
   add_kernel(mistaken("gpu/transpose/no_launch"));
   Kernel no_requested = mistaken("gpu/transpose/no_requested");
   no_requested.gpu.launch = [](const Params&) { return Launch{}; };
@@ -180,6 +184,25 @@ bool add_mistakes() {
   return add_kernel(no_requested);
 }
 
+/// Kernels whose records are whole, and which fail when they are called.
+bool add_failing(
+    const char* name, std::function<void(const Call&)> emulate,
+    std::function<Launch(const Params&)> launch = [](const Params&) {
+      return Launch{{1}, {1}};
+    }) {
+  Kernel kernel = mistaken(name);
+  kernel.run = nullptr;
+  kernel.gpu.launch = std::move(launch);
+  kernel.gpu.requested = [](const Params&) { return Traffic{}; };
+  kernel.gpu.emulate = std::move(emulate);
+  return add_kernel(kernel);
+}
+
+const bool failing =
+    add_failing("gpu/transpose/fails_operand", [](const Call& call) { *call.operand<float>(2) = 0; }) &&
+    add_failing("gpu/transpose/fails_throw", [](const Call&) { throw std::runtime_error("oops"); }) &&
+    add_failing(
+        "gpu/transpose/fails_size", [](const Call&) {}, [](const Params& p) { return Launch{{unsigned(p.at("nn"))}}; });
 const bool mistakes = add_mistakes();
 
 }  // namespace

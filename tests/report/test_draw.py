@@ -1,5 +1,7 @@
 """Drawing: labels keep apart, series can be told apart, figures stay on their page."""
 
+import math
+
 import pytest
 from conftest import RECORDED
 
@@ -131,21 +133,110 @@ def figures_of(machine):
         yield figure.name, fig
 
 
-@pytest.mark.parametrize("machine", ("nvidia-h200", *(pytest.param(m, marks=pytest.mark.long) for m in ("nvidia-h100", "amd-epyc-2-cores"))))
-def test_each_label_belongs_to_what_it_stands_at(machine):
-    """In every figure the mark nearest to a label is its own, or a leader line joins the two; no two of these lines cross, and no
+MACHINES = ("nvidia-h200", *(pytest.param(m, marks=pytest.mark.long) for m in ("nvidia-h100", "amd-epyc-2-cores")))
+TIP = 0.5
+"""A leader line ends so near (points) to the middle of its mark."""
+
+
+@pytest.fixture
+def labelled(monkeypatch):
+    """By figure: the axes, marks and paper of each call that labelled marks."""
+    calls, label = {}, marks.label
+
+    def remembering(ax, shown, sheet):
+        calls.setdefault(id(ax.figure), []).append((ax, list(shown), sheet))
+        label(ax, shown, sheet)
+    monkeypatch.setattr(marks, "label", remembering)
+    return calls
+
+
+def numbered(text):
+    """The numbers that a label tells: those of '1, 3–5 name'."""
+    told = set()
+    for word in text.split(" "):
+        first, _, last = word.rstrip(",").partition("–")
+        if not first.isdigit():
+            break
+        told |= {str(i) for i in range(int(first), int(last or first) + 1)}
+    return told
+
+
+def named(text, shown):
+    """The marks that a label tells: by their numbers, else by their names."""
+    if any(m.tag for m in shown):
+        return [m for m in shown if m.tag in numbered(text) or not m.tag and m.name in text.split(" / ")]
+    return [m for m in shown if m.name in text.split(" / ")]
+
+
+def places(ax, some):
+    return [labels.to_points(ax, x, m.y) for m in some for x in m.xs.values()]
+
+
+def away(box, place):
+    return math.hypot(max(box[0] - place[0], 0, place[0] - box[2]), max(box[1] - place[1], 0, place[1] - box[3]))
+
+
+def belongs(label, ax, shown):
+    """Whether a mark's label is nearest to one that it names, or its leader line ends at such a one; no mark is nearer to what
+    is seen of that line."""
+    own = named(label.text, shown)
+    mine, others = places(ax, own), places(ax, [m for m in shown if m not in own])
+    if not mine:
+        return False
+    if not label.has_leader:
+        return min(away(label.box, p) for p in mine) < min((away(label.box, p) for p in others), default=math.inf)
+    start, end = label.leader
+    part = labels.FROM_MARK / math.dist(start, end)
+    seen = [a + part * (b - a) for a, b in zip(end, start)]
+    return (min(math.dist(end, p) for p in mine) < TIP
+            and min(math.dist(seen, p) for p in mine) <= min((math.dist(seen, p) for p in others), default=math.inf) + 1e-6)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_each_label_belongs_to_what_it_stands_at(machine, labelled):
+    """In every figure the mark nearest to a label is its own, or a leader line ends at its own; no two of these lines cross, and no
     labels of ticks touch."""
-    seen = 0
+    seen, wrong = 0, []
     for name, fig in figures_of(machine):
         drawn = labels.drawn(fig)
         for ax in fig.axes:
             assert not any(style.touching(style.tick_labels(axis, is_x)) for axis, is_x in ((ax.xaxis, True), (ax.yaxis, False))), name
         seen += len(drawn)
+        calls = labelled.pop(id(fig), [])
         for label in drawn:
-            assert label.has_leader or label.own < label.other, (name, label)
+            near = [(ax, shown) for ax, shown, sheet in calls if sheet.limits[0] - 1 <= label.box[0] <= sheet.limits[2] + 1
+                    and sheet.limits[1] - 1 <= label.box[1] <= sheet.limits[3] + 1]
+            if near:
+                wrong += [(name, label.text) for ax, shown in near if not belongs(label, ax, shown)]
+            else:
+                assert label.has_leader and math.dist(*label.leader) == pytest.approx(label.own) or label.own < label.other, (name, label)
         lines_ = [label.leader for label in drawn if label.leader]
-        assert not any(labels.cross(*a, *b) for i, a in enumerate(lines_) for b in lines_[:i]), name
+        wrong += [(name, "crossing lines") for i, a in enumerate(lines_) for b in lines_[:i] if labels.cross(*a, *b)]
+    assert not wrong
     assert seen > 60
+
+
+def test_a_label_names_all_marks_that_it_stands_for():
+    """Two names share a label where one mark hides the other, else each has its own, the leader line ending at its mark."""
+    ax = style.axes(style.figure(60))
+    ax.set_xscale("log")
+    ax.set_xlim(0.2, 2)
+    ax.set_ylim(0, 10)
+    sheet = Paper(labels.box_points(ax))
+    shown = [marks.Mark("", name, y, {"rate": x}) for name, y, x in (("FP8", 5.0, 1.19), ("INT8", 4.8, 1.27), ("a", 2.0, 0.4), ("b", 2.0, 0.4))]
+    for mark in shown:
+        marks.draw(ax, mark, sheet)
+    marks.label(ax, shown, sheet)
+    drawn = labels.drawn(ax.figure)
+    assert {label.text for label in drawn} == {"FP8", "INT8", "a / b"}
+    assert all(belongs(label, ax, shown) for label in drawn)
+
+
+def test_numbers_of_all_marks_and_the_name_of_the_main_one():
+    shown = [marks.Mark(str(i), f"k{i}", 5.0, {"rate": 1.0}, is_main=i == 19) for i in (16, 17, 18, 19)]
+    assert marks._texts(shown) == ["16–18, 19 k19", "16–19"]
+    assert marks._texts(shown[:2]) == ["16, 17"]
+    assert marks._texts(shown[:1]) == ["16 k16", "16"]
 
 
 def test_a_label_between_two_marks_gets_a_leader_or_is_left_out():
@@ -215,3 +306,31 @@ def test_series_that_hide_each_other_share_a_label():
     above = [lines.Dot(d.x, 2 * d.y) for d in dots]
     lines.draw(ax, [lines.Series("a", dots), lines.Series("b", dots), lines.Series("c", above)], "x", "y")
     assert [label.text for label in labels.drawn(ax.figure)] == ["a, b", "c"]
+
+
+def test_an_interval_far_longer_than_the_values_is_cut():
+    """The axis is chosen by the values; an arrow stands where an interval leaves it."""
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    dots = [lines.Dot(x, 30.0 + x, 29.0 + x, 32.0 + x) for x in (1, 2)] + [lines.Dot(4, 34.0, 3.0, 30802.0)]
+    lines.draw(ax, [lines.Series("a", dots)], "x", "y")
+    assert 34 < ax.get_ylim()[1] < 60
+    arrows = [line for line in ax.lines if line.get_marker() == "^"]
+    assert [list(line.get_xdata()) for line in arrows] == [[4]] and list(arrows[0].get_ydata()) == [1]
+
+
+@pytest.mark.parametrize("log_y", (False, True))
+def test_intervals_of_usual_length_are_not_cut(log_y):
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    lines.draw(ax, [lines.Series("a", [lines.Dot(x, 30.0, 25.0, 40.0) for x in (1, 2, 4)])], "x", "y", log_y=log_y)
+    low, high = ax.get_ylim()
+    assert low < 25 and high > 40 and not any(line.get_marker() in "^v" and len(line.get_xdata()) for line in ax.lines)
+
+
+@pytest.mark.parametrize("number, names", ((3, 0), (5, 5)))
+def test_more_than_three_names_are_a_legend(number, names):
+    ax = style.axes(style.figure(60), 14, 9, 30, 2)
+    dots = [lines.Dot(x, 10.0 * x) for x in (1, 2, 4)]
+    lines.draw(ax, [lines.Series(f"s{i}", dots) for i in range(number)], "x", "y")
+    told = [text.get_text() for text in ax.get_legend().get_texts()] if ax.get_legend() else []
+    assert told == [f"s{i}" for i in range(names)]
+    assert [label.text for label in labels.drawn(ax.figure)] == ([] if names else ["s0, s1, s2"])

@@ -9,7 +9,7 @@ from synthetic import DRAM, Run
 from report.cli import main
 from report.data.collect import collect
 from report.data.load import load
-from report.sections import doubts, generic
+from report.sections import contributions, doubts, generic
 
 COPY = {"prefix": {"title": "Prefix", "metric": {"key": "gbytes_per_s", "unit": "GB/s"}, "size_names": ["n"]}}
 
@@ -132,3 +132,63 @@ def test_kernels_of_two_families_with_one_title_are_two_lines(tmp_path):
         run.time("cpu/suffix/omp", 8 * n / 3e9, {"n": n}, bytes_min=8 * n)
     lines = {row["line"] for row in section_of(tmp_path, run).figures[0].rows}
     assert lines == {"OpenMP (prefix/omp)", "OpenMP (suffix/omp)"}
+
+
+def serial(cases):
+    """A kernel on one thread at these rates (GB/s) by the threads that it was given, and one on all; the triad is slower on four
+    threads than on one, where reading is faster than the triad."""
+    run = Run("prefix", problems=COPY, cpu_l3_bytes=1000)
+    for label, rates in (("DRAM read", {1: 40.5, 4: 33.0}), ("DRAM triad", {1: 38.3, 4: 37.2})):
+        name = run.kernel(f"cpu/{label.split()[1]}/dram", ceiling={"label": label, "is_bandwidth": True})
+        for t, rate in rates.items():
+            run.time(name, 0.001, {"bytes": 1000}, threads=t, name=f"{name}/bytes:1000/threads:{t}", bytes_min=rate * 1e6)
+    run.kernel("cpu/prefix/loop", is_serial=True)
+    run.kernel("cpu/prefix/omp")
+    for n in (10**6, 10**7):
+        for threads, rate in cases:
+            run.time("cpu/prefix/loop", 8 * n / rate / 1e9, {"n": n}, threads=threads, name=f"cpu/prefix/loop/n:{n}/threads:{threads}", bytes_min=8 * n)
+        for threads, rate in ((1, 20.0), (4, 25.0)):
+            run.time("cpu/prefix/omp", 8 * n / rate / 1e9, {"n": n}, threads=threads, name=f"cpu/prefix/omp/n:{n}/threads:{threads}", bytes_min=8 * n)
+    return run
+
+
+def test_a_kernel_of_one_thread_is_judged_by_one_threads_roof(tmp_path):
+    """However many it was given; and the words say one thread."""
+    section = section_of(tmp_path, serial(((4, 38.3),)))
+    assert "is loop (1 thread) with 38.3\u00a0GB/s, 100\u00a0% of the rate of a triad in DRAM by one thread (38.3\u00a0GB/s)" in section.finding
+    row = next(r for r in section.appendix[0].rows if r["title"] == "loop")
+    assert row["threads"] == 1 and row["share of DRAM"] == pytest.approx(1.0, rel=0.01)
+    assert "loop, 1 thread" in {r["line"] for r in section.figures[0].rows}
+
+
+def test_one_thread_is_judged_by_the_pattern_of_all(tmp_path):
+    """A triad, where no kernel says what the problem stores, though reading is faster on one thread."""
+    table = section_of(tmp_path, serial(((1, 19.0),))).appendix[0]
+    shares = {(r["title"], r["threads"]): r["share of DRAM"] for r in table.rows}
+    assert shares["omp", 1] == pytest.approx(20 / 38.3, rel=0.01) and shares["omp", 4] == pytest.approx(25 / 37.2, rel=0.01)
+    assert "Shares are of DRAM triad (38.3\u00a0GB/s, 1 thread) and DRAM triad (37.2\u00a0GB/s, 4 threads)." in table.caption
+
+
+@pytest.mark.parametrize("is_disturbed", (False, True))
+def test_a_disturbed_interval_does_not_stretch_the_axis(tmp_path, is_disturbed):
+    run = prefix(cases=((4, "hot", 8.0),))
+    n = 3 * 10**6
+    times = [8 * n / rate / 1e9 for rate in ([7.9, 8.0] * 6 + [3e4] * 12 if is_disturbed else [7.9, 8.0] * 12)]
+    run.time("cpu/prefix/omp", 0, {"n": n}, times=times, name=f"cpu/prefix/omp/n:{n}/threads:4", bytes_min=8 * n)
+    figure = section_of(tmp_path, run).figures[0]
+    fig = plt.figure(figsize=(6.5, 2.5))
+    figure.draw(fig)
+    assert fig.axes[0].get_ylim()[1] < 20 or any(r["value"] > 20 for r in figure.rows)
+    assert ("Arrows: intervals that reach further." in figure.caption) == (is_disturbed and all(r["value"] < 20 for r in figure.rows))
+    plt.close(fig)
+
+
+@pytest.mark.parametrize("family", ("prefix", "matmul"))
+def test_a_ladder_of_which_nothing_was_timed_is_shown_without_one(tmp_path, family):
+    run = prefix(experiment_toml=f'[report]\nkind = "ladder"\nfamily = "{family}"\n')
+    run.save(tmp_path)
+    [made] = [c.section for c in contributions.contributions(collect([tmp_path], [])) if c.view.name == "prefix"]
+    assert bool(made.ladders) == (family == "prefix")
+    assert family == "prefix" or "with 7.99\u00a0GB/s" in made.finding
+    told = [w for w in made.warnings if "declares a ladder of matmul in FP32, of which no point was timed" in w]
+    assert len(told) == len(made.warnings) == (family == "matmul")

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import RECORDED
 from synthetic import Run, ladder
 
 from report import document
@@ -188,3 +189,44 @@ def test_the_best_variant_is_the_one_that_none_is_faster_than(tmp_path):
     [row] = table.rows
     assert row["best"] == 16 and row["all"].replace("\u00a0", " ") == "8: ≈ 98 %; 16: 100 %; 32: 49 %"
     assert "≈: not significantly different" in table.caption and row["8 over the best"] == times_as_fast(points[8], points[16])
+
+
+@pytest.mark.parametrize("machine", ("nvidia-h200", "nvidia-h100"))
+def test_captions_promise_only_what_is_drawn(machine):
+    """Of a set whose counters are of few kernels: open marks are said to be of these alone, joined where a line is."""
+    import importlib
+
+    from report.draw import marks, style
+    study = collect([RECORDED / machine], [])
+    [view] = [v for v in study.views if v.name == "matmul_ladder"]
+    module = importlib.import_module("experiments.matmul_ladder")
+    section, drawn = module.section(view), []
+    fig, real = style.figure(84, half=True), marks.draw
+    try:
+        marks.draw = lambda ax, mark, sheet: (drawn.append(mark), real(ax, mark, sheet))
+        section.first.draw(fig)
+    finally:
+        marks.draw = real
+    opened = [m for m in drawn if "DRAM" in m.xs]
+    few, axis = 0 < len(opened) < len(drawn), fig.axes[0].get_xlabel()
+    assert ("joined" in section.first.caption) == any(len(m.xs) > 1 for m in opened)
+    assert (" alone, " in section.first.caption) == few == (f"open, {len(opened)} of {len(drawn)}" in axis)
+    assert ("open" in axis) == ("open" in section.first.caption.partition("Solid:")[0]) == bool(opened)
+    levels = [f for f in section.figures if f.name.endswith("_hierarchy")]
+    assert all(("alone, since" in f.caption) == (len(f.rows) == 1) for f in levels)
+    [rungs] = [f for f in section.figures if f.name.endswith("_rungs")]
+    assert ("no counters of it" in rungs.caption) == any(r.use.nearest is None for r in section.ladders[0].rungs)
+    assert all(len(f.caption) < 620 for f in (section.first, *section.figures))
+
+
+@pytest.mark.parametrize("places, caption, axis", (
+    ([{"requested": 1.0}], "", "requested"),
+    ([{"requested": 1.0, "DRAM": 2.0}] * 2, "; open, joined: per byte moved by DRAM", "filled: requested; open: DRAM"),
+    ([{"requested": 1.0}, {"DRAM": 2.0}], "; open: per byte of DRAM", "requested; open, 1 of 2: DRAM")))
+def test_open_marks_are_promised_where_there_are_some(places, caption, axis):
+    import importlib
+
+    from report.draw.marks import Mark
+    told = importlib.import_module("experiments.matmul_ladder")._opened([Mark("", f"k{i}", 1.0, xs) for i, xs in enumerate(places)])
+    assert told[0].startswith(caption) and bool(told[0]) == bool(caption) and told[1] == axis
+    assert ("counters of k1 alone" in told[0]) == ("1 of 2" in axis)

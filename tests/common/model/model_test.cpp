@@ -15,6 +15,7 @@
 #include "common/harness/sources.hpp"
 #include "common/model/bound.hpp"
 #include "common/model/devices.hpp"
+#include "common/model/next_step.hpp"
 #include "common/model/occupancy.hpp"
 #include "common/registry.hpp"
 #include "common/source_dir.hpp"
@@ -359,6 +360,21 @@ TEST(Occupancy, PascalRunsWhatAllOfPascalRuns) {
   // 22 warps with 88 registers fit into GP100's two register files, but not into the four of its siblings.
   EXPECT_FALSE(occupancy(sm_limits(6, 0), {.threads = 704, .registers_per_thread = 88}).runs());
   EXPECT_FALSE(occupancy(sm_limits(6, 1), {.threads = 704, .registers_per_thread = 88}).runs());
+}
+
+TEST(Occupancy, ABlockTooDeepIsRefusedForItsDepthAlone) {
+  const SmLimits hopper = sm_limits(9, 0);
+  const BlockNeeds block{.threads = 1024, .z = 256};
+  const Occupancy o = occupancy(hopper, block);
+  EXPECT_EQ(o.limiter, "threads along z");
+  EXPECT_EQ(o.reason, "256 threads along z of a block, the limit is 64");
+  EXPECT_EQ(o.blocks_per_sm, 0);
+  EXPECT_EQ(o.blocks_by_threads, 2);
+  const std::vector<NextStep> steps = next_steps(hopper, block);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].block.z, 64);
+  EXPECT_EQ(steps[0].block.threads, 1024);
+  EXPECT_EQ(occupancy(hopper, {.threads = 2048, .z = 128}).limiter, "threads along z and threads");
 }
 
 TEST(Occupancy, NamesEveryLimiter) {

@@ -1,4 +1,4 @@
-"""The README's ladder, from the recorded results: ``python3 -m report.readme`` writes it, a test compares it."""
+"""The README's ladder, from the recorded results: ``python3 docs/ladder.py`` writes it, a test compares it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import re
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
 from report.data import statistics
 from report.data.load import load
 from report.data.records import Point
 
-ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "experiments" / "recorded" / "nvidia-h200" / "matmul_ladder.json.gz"
 N = 8192
 RUNGS = ("naive", "tiled", "register_1d", "register_2d", "vectorised", "prefetch", "tma", "top")
 LIBRARIES = ("cublas", "cublaslt")
-BEGIN, END = "<!-- Written by `python3 -m report.readme`. -->\n", "\n<!-- The end of what is written. -->"
+BEGIN, END = "<!-- Written by `python3 docs/ladder.py`. -->\n", "\n<!-- The end of what is written. -->"
 
 
 def table() -> str:

@@ -1,0 +1,69 @@
+#include "common/machine/leftovers.hpp"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace rung {
+namespace {
+
+constexpr std::size_t kFewDescriptors = 32;  // a library may keep some files open
+
+/// The numbers among a folder's names; false if it cannot be read, as where no descriptor is left to do it.
+bool numbers_in(const char* folder, std::set<int>& numbers) {
+  DIR* const opened = opendir(folder);
+  if (!opened) return false;
+  while (const dirent* entry = readdir(opened))
+    if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9') numbers.insert(std::atoi(entry->d_name));
+  numbers.erase(dirfd(opened));
+  closedir(opened);
+  return true;
+}
+
+/// Those that share this one's memory, too, which no list of its threads has.
+std::set<int> processes_begun() {
+  std::set<int> tasks, found;
+  numbers_in("/proc/self/task", tasks);
+  for (const int task : tasks) {
+    std::ifstream file("/proc/self/task/" + std::to_string(task) + "/children");
+    std::copy(std::istream_iterator<int>(file), {}, std::inserter(found, found.end()));
+  }
+  return found;
+}
+
+}  // namespace
+
+Leftovers Leftovers::now() {
+  Leftovers all;
+  all.are_listed_ = numbers_in("/proc/self/fd", all.descriptors_);
+  all.processes_ = processes_begun();
+  return all;
+}
+
+std::string Leftovers::clear() const {
+  if (!are_listed_) return "";
+  std::set<int> open;
+  const bool is_full = !numbers_in("/proc/self/fd", open);
+  for (int i = 0; is_full && i < std::min(getdtablesize(), 1 << 20); ++i) open.insert(i);
+  std::erase_if(open, [&](int one) { return descriptors_.contains(one); });
+  if (is_full || open.size() > kFewDescriptors) {
+    for (const int one : open) close(one);
+    return is_full ? "left so many files open that no more can be opened"
+                   : "left " + std::to_string(open.size()) + " files open";
+  }
+  for (const int process : processes_begun()) {
+    if (processes_.contains(process)) continue;
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, __WALL);
+    return "left a process running";
+  }
+  return "";
+}
+
+}  // namespace rung
