@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <system_error>
 #include <thread>
 
@@ -674,7 +675,7 @@ std::vector<std::size_t> Workload::movable() const {
 /// Of one run after one on the inputs as they are. Both kinds have been written twice, so that caches hold as much.
 double Workload::seconds_of_moved(bool is_known) {
   restore_read();
-  target_.time(kernel_, call_, 1, Mode::hot);
+  target_.time(called_, call_, 1, Mode::hot);
   restore_read();
   moved_.assign(operands_, 0);
   for (const std::size_t i : movable()) {
@@ -684,7 +685,7 @@ double Workload::seconds_of_moved(bool is_known) {
     rotate_operand(call_.operands[i], buffers_[i], second);
     moved_[i] = (first + second) % n;
   }
-  const double seconds = target_.time(kernel_, call_, 1, Mode::hot);
+  const double seconds = target_.time(called_, call_, 1, Mode::hot);
   if (!is_known && kept_moved_.empty()) {
     kept_moved_.resize(operands_);
     for (std::size_t i = 0; i < operands_; ++i) {

@@ -69,12 +69,12 @@ const bool added = add_problem({
 });
 
 /// A number several times the bound on the error of the whole sum, which is not below 1 either: the sum without it is
-/// wrong.
+/// wrong. All are positive, so that several cannot cancel each other.
 void redraw(const Params& sizes, std::uint64_t bits, void* element) {
   const std::int64_t n = sizes.at("n");
   const double fraction = static_cast<double>(bits >> 12) / static_cast<double>(std::uint64_t{1} << 52);
   const double size = (1 + fraction) * (2 + 4 * rounding_bound(n, static_cast<double>(n)));
-  const auto number = static_cast<float>(bits % 2 == 0 ? size : -size);
+  const auto number = static_cast<float>(size);
   std::memcpy(element, &number, sizeof number);
 }
 
