@@ -167,12 +167,21 @@ def test_points_of_other_experiments_count(tmp_path):
     assert row(section, "vector_addition")["cpu_experiment"] == "vector_addition"
 
 
-def test_the_best_code_of_any_board_of_the_model_counts(tmp_path):
-    """The board with fewer sizes has the fastest kernel: it is compared all the same, and named."""
-    better = Run("vector_addition", problems={"vector_addition": BYTES | {"title": "Vector addition"}}, gpu_uuid="GPU-beefbeef")
-    better.time("gpu/vector_addition/better", 1e-12 * 4**12, {"n": 4**12}, bytes_min=4**13, flops_useful=1)
-    found = row(section_of(tmp_path, suite(), better), "vector_addition")
-    assert found["gpu"] == "better" and found["gpu_board"] == "beef" and found["without_at_largest"] == pytest.approx(1000, rel=0.1)
+def test_of_several_hosts_that_with_the_best_codes_counts(tmp_path):
+    """The board with fewer sizes has the fastest kernel: its host is taken, if it measured the CPU as well, and named."""
+    for has_cpu in (False, True):
+        better = Run("vector_addition", problems={"vector_addition": BYTES | {"title": "Vector addition"}}, gpu_uuid="GPU-beefbeef")
+        better.time("gpu/vector_addition/better", 1e-12 * 4**12, {"n": 4**12}, bytes_min=4**13, flops_useful=1)
+        if has_cpu:
+            better.time("cpu/vector_addition/slower", 2e-9 * 4**12, {"n": 4**12}, bytes_min=4**13, flops_useful=1)
+        (folder := tmp_path / str(has_cpu)).mkdir()
+        found = row(section_of(folder, suite(), better), "vector_addition")
+        if has_cpu:
+            assert (found["gpu"], found["cpu"], found["gpu_board"], found["cpu_board"]) == ("better", "slower", "beef", "beef")
+            assert found["without_at_largest"] == pytest.approx(2000, rel=0.1)
+        else:
+            assert found["gpu"] == "best fp32" and found["gpu_board"] == found["cpu_board"] != "beef"
+            assert found["without_at_largest"] == pytest.approx(100, rel=0.1)
 
 
 def test_only_sizes_that_both_sides_measured_count(tmp_path):
