@@ -15,25 +15,27 @@ from report.data.records import Point
 
 RESULTS = ROOT / "experiments" / "recorded" / "nvidia-h200" / "matmul_ladder.json.gz"
 N = 8192
-RUNGS = ("naive", "tiled", "register_1d", "register_2d", "vectorised", "prefetch", "tma", "top")
-LIBRARIES = ("cublas", "cublaslt")
+CLEARLY = 1.1
+"""A rung stands in the table if it is so many times as fast as the one above it; the fastest does anyway."""
 BEGIN, END = "<!-- Written by `python3 docs/ladder.py`. -->\n", "\n<!-- The end of what is written. -->"
 
 
 def table() -> str:
     """The ladder of FP32 products at N, as Markdown: rate, operations per byte and speed relative to the faster library."""
     run = load(RESULTS)
-    points: dict[str, Point] = {}
-    for point in run.points:
-        if point.is_timed and point.n == N and point.mode == "hot" and point.kernel.name.startswith("gpu/matmul/"):
-            name = point.kernel.name.rpartition("/")[2]
-            points[name] = max(points.get(name, point), point, key=lambda p: p.gflops)
-    library = max((points[name] for name in LIBRARIES), key=lambda p: p.gflops)
-    lines = [f"FP32 products of N = {N} on an {run.machine('gpu').label}, measured on {run.context['date'][:10]}; OP/B are the "
-             f"operations per byte that the kernel's code requests.", "",
-             f"| rung | TFLOP/s | OP/B | × {library.kernel.title} | idea |", "|---|---|---|---|---|"]
-    for name in (*RUNGS, library.kernel.name.rpartition("/")[2]):
-        point = points[name]
+    measured = [p for p in run.points if p.is_timed and p.n == N and p.mode == "hot" and p.kernel.side == "gpu"
+                and (p.kernel.family, p.kernel.type) == ("matmul", "fp32")]
+    library = max((p for p in measured if p.kernel.is_library), key=lambda p: p.gflops)
+    own = sorted((p for p in measured if not p.kernel.is_library), key=lambda p: (p.kernel.order, -p.gflops))
+    fastest = max(own, key=lambda p: p.gflops)
+    rungs: list[Point] = []
+    for point in own:
+        if not rungs or point is fastest or statistics.times_as_fast(point, rungs[-1]) >= CLEARLY:
+            rungs.append(point)
+    lines = [f"FP32 products of N = {N} on an {run.machine('gpu').name}, measured on {run.context['date'][:10]}. OP/B are the operations "
+             f"per byte that the kernel's code requests. Left out are rungs that are less than {CLEARLY} times as fast as the rung above.",
+             "", f"| rung | TFLOP/s | OP/B | × {library.kernel.title} | idea |", "|---|---|---|---|---|"]
+    for point in (*rungs, library):
         requested = f"{point.requested_intensity:.3g}" if point.requested_intensity else "–"
         lines.append(f"| {point.kernel.title} | {point.gflops / 1000:.1f} | {requested} | {statistics.times_as_fast(point, library):.2f} | "
                      f"{point.kernel.idea} |")

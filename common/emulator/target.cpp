@@ -19,11 +19,11 @@
 namespace rung {
 namespace {
 
-/// What is wrong with a kernel that asks for an element which a list does not have: an operand, as a rule.
+/// The message for a kernel that requests an element beyond a list, usually an operand.
 std::string asks_for_too_much(const Call& call, const std::exception& error) {
   const std::size_t operands = call.operands.size();
   const std::string has = operands == 0 ? "it has none" : "it has 0 to " + std::to_string(operands - 1);
-  return "asks for an operand or element that is not there; of operands " + has + " (" + error.what() + ")";
+  return "requests an operand or element that does not exist; of operands " + has + " (" + error.what() + ")";
 }
 
 /// Runs the kernel, in its plain build unless it is counted or checked. Adds the kernel's name to errors.

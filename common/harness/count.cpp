@@ -16,7 +16,7 @@ std::size_t count_bytes(const Point& point, const EmulatorOptions& options) {
 
 namespace {
 
-/// The shape of the kernel's launch; what its record asks for in vain is a fault of the record.
+/// The shape of the kernel's launch; a missing name in .launch is an error of the record.
 Launch launch_of(const Kernel& kernel, const Params& params) try {
   return kernel.gpu.launch(params);
 } catch (const std::exception& error) {

@@ -128,7 +128,7 @@ struct Together {
 /// Takes the samples of all in turns, a few of each in every round, in an order that `seed` shuffles from round to
 /// round, until each may stop, all ratios are known as well as the sweep asks, or the time of all is spent: a slow
 /// second of the machine meets them all. Before each round those that may exchange their memory do so, at random. All
-/// get as many samples, those with one index in the same round. One that fails leaves, the others go on; DeviceLost
+/// get as many samples, those with one index in the same round. One that fails leaves, the others continue; DeviceLost
 /// ends all, and is then the failure of the one that met it alone. A single point is measured as measure() does.
 std::vector<Together> measure_together(std::span<Sampler> samplers, std::uint64_t seed);
 

@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <system_error>
 #include <thread>
 
@@ -36,6 +35,7 @@ unsigned char guard_byte(std::size_t buffer, bool after) {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kCannotLook = 1 << 20;  // times: as if it had looked often enough
 const std::string kWroteOutside = "wrote outside ", kChangedInput = "changed its input ";
 
 /// What a kernel has to leave of the thread that calls it as it was: how it rounds, where it may run, how urgent it is.
@@ -489,7 +489,7 @@ std::string Workload::mark_meanwhile(const std::function<void()>& runs, int& loo
   constexpr std::int64_t kNever = std::int64_t{1} << 62;
   constexpr std::int64_t kWhole = 3;  // runs, of which at least one is wholly after the marks
   if (!target_.is_host_memory() || reads_outputs()) {
-    looked = std::numeric_limits<int>::max();
+    looked = kCannotLook;
     return "";
   }
   const std::atomic_ref<std::int64_t> left(until_);
@@ -523,7 +523,7 @@ std::string Workload::mark_meanwhile(const std::function<void()>& runs, int& loo
     });
   } catch (const std::system_error&) {  // there may be no further one
     until_ = 0;
-    looked = std::numeric_limits<int>::max();
+    looked = kCannotLook;
     return "";
   }
   runs();
@@ -667,7 +667,7 @@ std::vector<std::size_t> Workload::movable() const {
     if (buffers_[i].role == Role::input && is_of_numbers(buffers_[i]) && buffers_[i].elements >= kFewest)
       found.push_back(i);
   }
-  const bool have_places = redraw_of(problem_) || problem_.flops(call_.params) <= 0;  // or decide what a run does
+  const bool have_places = redraw_of(problem_) || problem_.flops(call_.params) <= 0;  // or control the run
   const bool is_on_host = target_.is_host_memory() && kernel_.side() == "cpu";
   return is_on_host && !have_places && bytes <= kMost ? found : std::vector<std::size_t>{};
 }
@@ -724,12 +724,13 @@ std::string Workload::saved_on_known_inputs() {
       longer += fresh[std::size_t(round)] > kLonger * known[std::size_t(round)] + kReading;
     if (longer < kMostPairs * rounds || median(fresh) <= kLonger * median(known) + kReading) return "";
   }
-  return fmt::format("a run takes {:.3g} s on inputs that it knows, {:.3g} s on others: it does not do its work again",
-                     median(known), median(fresh));
+  return fmt::format(
+      "a run takes {:.3g} s on inputs that it has seen, {:.3g} s on new ones: it does not do its work again",
+      median(known), median(fresh));
 }
 
 Check Workload::judge_moved(const DataSet& data, std::uint64_t seed) {
-  if (kept_moved_.empty() || data.name != random_reals().name) return {};  // judges may rely on what the inputs are
+  if (kept_moved_.empty() || data.name != random_reals().name) return {};  // a judge may rely on the inputs' values
   HostInputs inputs(problem_, call_.params, data, seed);
   std::vector<const void*> host;
   for (std::size_t i = 0; i < operands_; ++i) {

@@ -40,7 +40,7 @@ class HostInputs {
   bool is_intact(std::size_t operand) const;
   /// Makes these changes, before anything was judged.
   void change(const std::vector<Change>& changes);
-  /// Moves every element of an input so many places towards the beginning, the first ones to the end.
+  /// Rotates the elements of an input by `places` towards the beginning.
   void rotate(std::size_t operand, const Operand& what, std::size_t places);
 
  private:
@@ -127,16 +127,17 @@ class Workload {
   void keep_result();
   /// Judges what was kept, by inputs of the same seed with the same changes. Passes if nothing was.
   Check judge_kept(const DataSet& data, std::uint64_t seed);
-  /// Whether a run takes longer on inputs that it has never seen than on those that it knows, where both were written
-  /// right before: it keeps results, or mends them where inputs have changed. Every element moves, which costs it all
-  /// that it saves; empty where elements have places of their own, for large inputs, and on a GPU. Keeps one result.
+  /// Whether a run takes longer on new inputs than on inputs that it has seen, where both were written immediately
+  /// before. Such a kernel stores results, or patches them where inputs have changed. Every element moves, so that
+  /// nothing can be patched. Empty where elements have places of their own, for large inputs, and on a GPU. Keeps one
+  /// result.
   std::string known_inputs_failure();
   /// Judges that result, by inputs of the same seed with the elements moved. Passes if none was kept.
   Check judge_moved(const DataSet& data, std::uint64_t seed);
   /// Of sizes with `passes`: whether the time grows with them, since the result of many can be had from one. Empty, or
   /// what was found.
   std::string passes_failure();
-  /// Exchanges operands with `other`, so that both are measured on the same memory in turns: equal codes may differ by
+  /// Exchanges operands with `other`, so that each is measured on the memory of the other: equal codes may differ by
   /// several per cent because of where their operands lie. Those that hold the same or are written only; none where the
   /// two are not alike or are large, nor on a GPU, where kernels may have prepared themselves for addresses.
   void exchange_memory(Workload& other);

@@ -294,7 +294,7 @@ class Host final : public Target {
   using Clock = std::chrono::steady_clock;
   static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
-  /// Of this process and of those that it has begun and waited for.
+  /// Processor time of this process and of its children that have ended.
   static double process_seconds() {
     rusage children{};
     getrusage(RUSAGE_CHILDREN, &children);

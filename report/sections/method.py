@@ -30,7 +30,8 @@ def method(study: Study) -> list[dict]:
             "Timing. One repetition is one sample, and the results files have every sample; warm-up, allocation and transfers are "
             "excluded and transfers are given on their own. Hot: calls follow each other; cold: the last-level cache is "
             f"flushed before each. Points run in a shuffled order (seed {words.joined(seeds)}); where kernels are "
-            "interleaved, they take their samples in turns, in an order that changes from turn to turn."),
+            "interleaved, their order changes from round to round, and on a CPU they exchange the memory of their operands, since "
+            "equal kernels differ by where these lie."),
         blocks.paragraph(
             "Statistics (Hoefler and Belli, 2015). All values in text, tables and figures are medians, but clocks, power and the load by "
             "others, which are means; upright or level bars are their 95\u00a0% intervals by ranks within the run. Unsettled, and drawn hollow, are points "
@@ -74,7 +75,7 @@ def method(study: Study) -> list[dict]:
             "and triads with and without streaming stores for a level of memory, of all widths of instructions for the "
             "arithmetic of a data type; of a roof that a run measured again, since verified points were above it, the faster measurement. The lowest "
             "run is given with it, and a run that measured more than "
-            f"{100 * APART:g}\u00a0% less is marked. A GPU is its board; what a board has no roof of its own for is judged by "
+            f"{100 * APART:g}\u00a0% less is marked. A GPU is its board, and a CPU with a GPU is the host of that board; what a board has no roof of its own for is judged by "
             "the best of the other boards of its model, which is said. A share above 100\u00a0% is given as it is, up to "
             f"{100 * BEYOND:.0f}\u00a0%; what is further above its roof has none, since it or the roof is wrong. "
             "What memory binds is judged by the level that holds its operands by the sizes of the caches, and there by the pattern "
