@@ -299,15 +299,15 @@ void Sampler::audit_one_run() {
   require(work_->undisturb());
 }
 
-/// Of runs so short that what prepares an audited one is seen in when it begins.
+/// Of runs that follow each other, since what prepares an audited one can be seen in when it begins.
 void Sampler::audit_meanwhile() {
-  constexpr std::int64_t kFew = 64;
+  constexpr std::int64_t kFewest = 4, kFew = 64;
   constexpr int kIntervals = 4, kMost = 40;  // since a kernel may do its work in some of them
-  constexpr int kLooks = 400;                // in all: on a busy machine some intervals have none
-  if (mode_ == Mode::cold || runs_ < kFew) return;
+  if (mode_ == Mode::cold || runs_ < kFewest) return;
+  const int looks = runs_ < kFew ? 24 : 400;  // in all: on a busy machine some intervals have none
   int looked = 0;
-  for (int i = 0; i < kIntervals || (i < kMost && looked < kLooks); ++i)
-    require(work_->mark_meanwhile([this] { target_.time(kernel_, call_, runs_, mode_); }, looked));
+  for (int i = 0; i < kIntervals || (i < kMost && looked < looks); ++i)
+    require(work_->mark_meanwhile([this] { target_.time(kernel_, call_, runs_, mode_); }, runs_, audited_run_, looked));
   target_.run(kernel_, call_);  // over what is marked
 }
 

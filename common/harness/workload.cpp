@@ -484,10 +484,14 @@ std::string Workload::mark_left() {
 }
 
 /// Again and again words are marked, and two runs later it is seen whether the one that lies between has written them.
-std::string Workload::mark_meanwhile(const std::function<void()>& runs, int& looked) {
+std::string Workload::mark_meanwhile(const std::function<void()>& run_all, std::int64_t runs, double seconds_of_one,
+                                     int& looked) {
   constexpr int kRounds = 200;
   constexpr std::int64_t kNever = std::int64_t{1} << 62;
-  constexpr std::int64_t kWhole = 3;  // runs, of which at least one is wholly after the marks
+  constexpr std::int64_t kWhole = 3;    // runs, of which at least one is wholly after the marks
+  constexpr double kShortRest = 20e-6;  // less than about what the system takes to wake a thread
+  const auto most_before = static_cast<std::uint64_t>(std::clamp<std::int64_t>(runs - kWhole, 1, runs < 64 ? 4 : 8));
+  const std::chrono::duration<double> rest(seconds_of_one / 8);
   if (!target_.is_host_memory() || reads_outputs()) {
     looked = kCannotLook;
     return "";
@@ -503,17 +507,19 @@ std::string Workload::mark_meanwhile(const std::function<void()>& runs, int& loo
   } const ends_it{is_over};  // before the thread is waited for, also where a run throws
   try {
     other = std::jthread([&] {
-      const auto passes = [&](std::int64_t number) {
-        for (const std::int64_t from = left; from - left < number && !is_over;)
+      const auto passes = [&](std::int64_t number, bool rests) {
+        for (const std::int64_t from = left; from - left < number && !is_over;) {
+          if (rests) std::this_thread::sleep_for(rest);
           std::atomic_signal_fence(std::memory_order_seq_cst);
+        }
         return !is_over;
       };
       for (int round = 0; round < kRounds && found.empty(); ++round) {
         draw_marks();
-        if (!passes(static_cast<std::int64_t>(draw() % 8))) return;
+        if (!passes(static_cast<std::int64_t>(draw() % most_before), rest.count() > kShortRest)) return;
         mark(marks_);
         std::atomic_thread_fence(std::memory_order_seq_cst);  // no run is counted before all threads see the marks
-        if (!passes(kWhole)) return;
+        if (!passes(kWhole, false)) return;  // runs that do nothing are over at once, and one that works may follow
         std::atomic_thread_fence(std::memory_order_seq_cst);
         // Inputs stay, so that no mark is right by chance; the kernel cannot be run here while it runs there.
         for (const Word& word : marks_)
@@ -526,7 +532,7 @@ std::string Workload::mark_meanwhile(const std::function<void()>& runs, int& loo
     looked = kCannotLook;
     return "";
   }
-  runs();
+  run_all();
   is_over = true;
   other.join();
   until_ = 0;

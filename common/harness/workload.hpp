@@ -110,10 +110,11 @@ class Workload {
   void mark_outputs(std::int64_t runs);
   /// After it: what was found, or empty.
   std::string mark_left();
-  /// Whether runs write what another thread marks while they follow each other, so that none of them begins later than
-  /// without it. Outputs may hold marks afterwards. To `looked` is added how often it could look: seldom where the
-  /// thread gets no processor. Empty, or what was found.
-  std::string mark_meanwhile(const std::function<void()>& runs, int& looked);
+  /// Whether so many runs write what another thread marks while they follow each other, so that none of them begins
+  /// later than without it. Between marks the thread rests where a run takes long. Outputs may hold marks afterwards.
+  /// To `looked` is added how often it could look: seldom where the thread gets no processor. Empty, or what was found.
+  std::string mark_meanwhile(const std::function<void()>& run_all, std::int64_t runs, double seconds_of_one,
+                             int& looked);
   /// Before each run of an audited interval: the same, and some elements of the inputs change, so that the kernel has
   /// never seen these inputs. What it reads of its outputs is as at first.
   void disturb();

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,17 +39,30 @@ std::set<int> processes_begun() {
   return found;
 }
 
+/// False if fewer may be open from now on.
+bool may_be_open(std::uint64_t most) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur >= most) return true;
+  limit.rlim_cur = most;
+  return most <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 }  // namespace
 
 Leftovers Leftovers::now() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   Leftovers all;
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  all.most_open_ = limit.rlim_cur;
   all.are_listed_ = numbers_in("/proc/self/fd", all.descriptors_);
   all.processes_ = processes_begun();
   return all;
 }
 
 std::string Leftovers::clear() const {
-  if (!are_listed_) return "";
+  if (!are_listed_ || !may_be_open(most_open_)) return "";
   std::set<int> open;
   const bool is_full = !numbers_in("/proc/self/fd", open);
   for (int i = 0; is_full && i < std::min(getdtablesize(), 1 << 20); ++i) open.insert(i);

@@ -81,7 +81,7 @@ def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
     """Every expression in every case. Fault for what no data could make sense of."""
     made = []
     for case in _cases(entry, machine, data):
-        results = {kind: _result(entry, kind, case, machine, data, model, "") for kind in entry.trees}
+        results = {kind: _of_one_host(entry, kind, case, machine, data, model) for kind in entry.trees}
         if "modelled" in results and entry.said_of and machine.gpu and _asks_a_device(entry):
             results[AT_HOME] = _result(entry, "modelled", case, machine, data, model, machine.gpu)
         made.append(Case(case, results))
@@ -107,6 +107,17 @@ def subject(machine: Machine, data: Data, model: Model) -> said_of.Subject:
 def _asks_a_device(entry: Entry) -> bool:
     """One, in whose place another one can be put."""
     return len({c.subject for c in entry.calls("modelled") if c.name in MODEL_CALLS}) == 1
+
+
+def _of_one_host(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, model: Model) -> Result:
+    """Of the first host of the machine that has measured all of it; else of the one that lacks the least."""
+    every = (_result(entry, kind, case, one, data, model, "") for one in machine.hosts(entry.experiment))
+    tried: list[Result] = []
+    for result in every:
+        tried.append(result)
+        if not result.missing:
+            break
+    return min(tried, key=lambda result: len(result.missing))
 
 
 def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, model: Model, gpu: str) -> Result:

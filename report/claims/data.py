@@ -51,6 +51,17 @@ class Machine:
         """Where a kernel, or a key of the context, is looked for."""
         return self.cpu_runs if subject.startswith(CPU) and self.cpu else self.runs
 
+    def hosts(self, experiment: str) -> list[Machine]:
+        """It by host, which the board of its GPU names, so that what is compared is of one; those with a run of the
+        experiment come first. A GPU with the CPU of another host is as it is."""
+        every = sorted((*self.runs, *self.cpu_runs), key=lambda run: run.experiment != experiment)
+        names = dict.fromkeys(map(roofs.host, every))
+        split = [replace(self, runs=tuple(r for r in self.runs if roofs.host(r) == name),
+                         cpu_runs=tuple(r for r in self.cpu_runs if roofs.host(r) == name)) for name in names]
+        if self.gpu and self.cpu and not _is_of(self, self.cpu_runs[0]):
+            return [self]
+        return split or [self]
+
 
 @dataclass
 class Data:

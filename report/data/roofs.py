@@ -371,8 +371,12 @@ def _highest(found: Iterable[Roof]) -> list[Roof]:
 def identity(run: Run, side: str, recorded: bool | None = None) -> tuple:
     """What two runs of one machine share; `recorded`: whether the run stands in for others, else by where it is."""
     machine, recorded = run.machine(side), run.is_recorded if recorded is None else recorded
-    host = str(run.context.get("gpu_uuid") or run.context.get("gpu_name") or "") if side == "cpu" else ""  # named by its GPU
-    return side, machine.id, *(() if machine.id.startswith("GPU-") else (recorded, host))
+    return side, machine.id, *(() if machine.id.startswith("GPU-") else (recorded, host(run) if side == "cpu" else ""))
+
+
+def host(run: Run) -> str:
+    """By which two hosts of one kind are told apart: their GPU's board."""
+    return str(run.context.get("gpu_uuid") or run.context.get("gpu_name") or "")
 
 
 def book(runs: Iterable[tuple[Run, bool]]) -> Book:

@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -74,9 +75,16 @@ void leave_a_busy_thread() {
   static_cast<void>(begun);
 }
 
+/// One that is nobody's child, and so not found.
 void leave_a_helper() {
   static bool has_helper = false;
-  if (std::exchange(has_helper, true) || fork() > 0) return;
+  if (std::exchange(has_helper, true)) return;
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  if (const pid_t child = fork(); child > 0) {
+    waitpid(child, nullptr, 0);
+    return;
+  }
+  if (fork() > 0) _exit(0);
   prctl(PR_SET_NAME, "helper");
   for (;;) pause();
 }

@@ -398,6 +398,28 @@ def test_a_roof_is_the_best_of_its_board(tmp_path):
     assert (found.verdict, found.measured) == (HOLDS, "50\u00a0%")
 
 
+def test_both_codes_of_a_claim_are_of_one_host(tmp_path):
+    """Which the board of its GPU names: the newer run of another host of the same kind has the GPU's code alone, or both of
+    another ratio; and where no host has both, there is no ratio."""
+    def run(date, uuid, gpu, cpu=None):
+        made = Run("ratio", gpu_uuid=uuid, date=f"2026-01-{date}T00:00:00Z")
+        made.rate("gpu/matmul/naive", gpu, 64)
+        if cpu:
+            made.rate("cpu/matmul/naive", cpu, 64)
+        return made
+    keys = {"threshold": 5, "rule": "at_least", "unit": "times", "measured": "rate(gpu/matmul/naive) / rate(cpu/matmul/naive)"}
+    only = Run("ratio", gpu_uuid="GPU-C", date="2026-01-05T00:00:00Z")
+    only.rate("cpu/matmul/naive", 50, 64)
+    for number, (runs, measured) in enumerate((
+            ((run("01", "GPU-A", 100, 10), run("02", "GPU-B", 300)), "10×"),
+            ((run("01", "GPU-A", 100, 10), run("03", "GPU-B", 300, 50), run("04", "GPU-A", 100)), "10×"),
+            ((run("01", "GPU-A", 100), only), ""))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found, = claims(folder, *runs, **keys)
+        assert found.measured == measured and bool(measured) == (found.verdict != UNTESTED), found
+
+
 def test_a_roof_of_the_kernels_own_run_decides(tmp_path):
     """Numbers of two runs are as far apart as runs are, unless both runs measured the roof and it was the same; and no number
     of samples is promised for what runs differ by."""
