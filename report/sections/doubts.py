@@ -1,13 +1,14 @@
-"""What makes the numbers doubtful: kernels that failed, runs that disagree on a machine's roofs, all threads slower than one."""
+"""What makes the numbers doubtful. On the first page: what failed, and points and samples that other work disturbed. Among the
+limits of validity: roofs that scatter, that runs disagree on or that threads lower, and samples that were not watched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from report.data.collect import Study
-from report.data.records import SIDE_NAME
-from report.data.roofs import APART, BEYOND, Roof
-from report.data.view import Part
+from report.data.records import SIDE_NAME, Point
+from report.data.roofs import APART, BEYOND, Roof, Share
+from report.data.view import Part, View
 from report.experiment import numbers, words
 from report.sections import provenance, samples
 
@@ -16,8 +17,16 @@ NAMED = 4
 
 
 def warnings(study: Study) -> list[str]:
-    """For the first page: what failed; of each machine the roofs that its runs disagree on, and those that more threads lower."""
-    made = [*failed(study), *disturbed(study), *samples.warnings(study)]
+    """For the first page: what failed or was disturbed; of the limits of validity how many there are."""
+    further = len(limits(study))
+    more = [f"{words.counted(further, 'further doubt')}, about roofs or samples, {'stands' if further == 1 else 'stand'} under Limits of validity."]
+    return [*failed(study), *disturbed(study), *samples.left_out(study), *(more if further else ())]
+
+
+def limits(study: Study) -> list[str]:
+    """For the limits of validity."""
+    again = [] if any(above(view) for view in study.views) else [measured_again(study, False)]
+    made = [*filter(None, again), *scattered(study), *samples.unwatched(study)]
     for part in _machines(study):
         several = [r for r in part.roofs.all if r.measured and len(r.readings) > 1]
         apart = [r for r in several if r.is_apart]
@@ -31,6 +40,19 @@ def warnings(study: Study) -> list[str]:
             made.append(f"All threads were slower than one in roofs of {_kind(part)}: {words.listed(list(slower), NAMED)}. The machine was busy "
                         "when all were measured.")
     return made
+
+
+def above(view: View) -> list[tuple[Point, Share]]:
+    """The points above a measured roof."""
+    shares = ((p, part.roofs.of_peak(p)) for part in view.timed_parts for p in part.timed() if p.flops)
+    return [(p, share) for p, share in shares if share and share.exceeds]
+
+
+def scattered(study: Study) -> list[str]:
+    """The experiments in which samples of one roof scatter."""
+    found = {v.title: [r.label for part in v.timed_parts for r in part.roofs.own if r.spread > 2] for v in study.views}
+    places = [f"{title} ({words.listed(list(dict.fromkeys(mine)))})" for title, mine in found.items() if mine]  # of one thread and of all
+    return ([f"The machine was not quiet: samples of one roof differ by more than a factor of two in {'; '.join(places)}."] if places else [])
 
 
 def measured_again(study: Study, are_above: bool) -> str:

@@ -6,12 +6,11 @@ experiment: that experiment, whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from report.data.collect import Study
 from report.data.records import SIDE_NAME, Point
 from report.data.roofs import BEYOND, Share
-from report.data.view import View
 from report.experiment import Figure, Section, numbers, words
 from report.sections import doubts
 from report.sections.contributions import Contribution
@@ -77,33 +76,17 @@ def machines(study: Study) -> str:
 
 
 def warnings(study: Study, found: Sequence[Contribution]) -> list[str]:
-    """What makes the numbers doubtful: files left out, values above their roofs, roofs that scatter."""
+    """What makes the numbers doubtful: files left out, values above their roofs, failures, other work."""
     made = list(study.warnings) + [text for c in found for text in c.section.warnings]
     refused = dict(item for part in study.parts for item in part.run.refused.items())
     made += [f"{name} was refused and is missing: {why}." for name, why in sorted(refused.items())]
-    above = {v.title: _above(v) for v in study.views}
-    again = doubts.measured_again(study, any(above.values()))
-    if any(above.values()):
-        places = "; ".join(f"{title} ({words.counted(len(mine), 'point')}: {_factors(mine)})" for title, mine in above.items() if mine)
+    above = {v.title: mine for v in study.views if (mine := doubts.above(v))}
+    if above:
+        again = doubts.measured_again(study, True)
+        places = "; ".join(f"{title} ({words.counted(len(mine), 'point')}: {_factors(mine)})" for title, mine in above.items())
         made.append(f"Points more than {100 * (BEYOND - 1):.0f}\u00a0% above a measured roof: {places}. The rate or the roof is wrong, so that "
                     f"these points are no evidence and have no share.{f' {again}' if again else ''}")
-    elif again:
-        made.append(again)
-    scattered = {v.title: [r.label for part in v.timed_parts for r in part.roofs.own if r.spread > 2] for v in study.views}
-    if any(scattered.values()):
-        places = "; ".join(f"{title} ({_names(mine)})" for title, mine in scattered.items() if mine)
-        made.append(f"The machine was not quiet: samples of one roof differ by more than a factor of two in {places}.")
     return made + doubts.warnings(study)
-
-
-def _names(labels: Iterable[str]) -> str:
-    """Each once: a roof was measured for one thread and for all."""
-    return words.listed(list(dict.fromkeys(labels)))
-
-
-def _above(view: View) -> list[tuple[Point, Share]]:
-    shares = ((p, part.roofs.of_peak(p)) for part in view.timed_parts for p in part.timed() if p.flops)
-    return [(p, share) for p, share in shares if share and share.exceeds]
 
 
 def _factors(found: Sequence[tuple[Point, Share]]) -> str:

@@ -198,6 +198,7 @@ def validity(study: Study) -> list[dict]:
     borrowed = sorted({f"{v.title} ({p.roofs.note})" for v in study.views for p in v.timed_parts if p.roofs.note})
     if borrowed:
         texts.append(f"Roofs of another board or machine than the points that they judge: {'; '.join(borrowed)}.")
+    texts += doubts.limits(study)
     if lower := doubts.marked(study):
         texts.append(f"Runs that measured a roof more than {100 * APART:g}\u00a0% lower than another run of the same machine, so that "
                      f"their points may have been slowed as well: {'; '.join(lower)}.")

@@ -25,9 +25,14 @@ def table(study: Study) -> list[Table]:
     return [Table("samples", "Every timed point: the samples that count, those left out, and the medians of both.", (), made, most=0)] if made else []
 
 
-def warnings(study: Study) -> list[str]:
-    """For the first page: what leaving out does, and where disturbed samples could not be recognised."""
-    return [text for side in SIDES for text in (_left_out(study, side), _unwatched(study, side)) if text]
+def left_out(study: Study) -> list[str]:
+    """For the first page: what leaving out does."""
+    return [text for side in SIDES if (text := _left_out(study, side))]
+
+
+def unwatched(study: Study) -> list[str]:
+    """For the limits of validity: where disturbed samples could not be recognised."""
+    return [text for side in SIDES if (text := _unwatched(study, side))]
 
 
 def _left_out(study: Study, side: str) -> str:

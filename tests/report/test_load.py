@@ -380,9 +380,9 @@ def test_results_that_were_not_watched_say_so(tmp_path):
     for entry in old.benchmarks:
         del entry["watched_seconds"]
     study = collect([old.save(tmp_path / "old")], [])
-    assert any("were not watched for other work" in text and GPU in text for text in doubts.warnings(study))
+    assert any("were not watched for other work" in text and GPU in text for text in doubts.limits(study))
     sampled(tmp_path / "new", STEADY, ())
-    assert not any("watched" in text for text in doubts.warnings(collect([tmp_path / "new"], [])))
+    assert not any("watched" in text for text in doubts.limits(collect([tmp_path / "new"], [])))
 
 
 def test_method_and_csv_files_have_the_rule_of_disturbed_samples(tmp_path):

@@ -111,14 +111,15 @@ def test_runs_that_disagree_are_marked(tmp_path, plain):
         run.rate("gpu/matmul/naive", 50)
         run.save(tmp_path / "in")
     study = collect([tmp_path / "in"], [])
-    [text] = doubts.warnings(study)
+    [text], [pointer] = doubts.limits(study), doubts.warnings(study)
+    assert pointer == "1 further doubt, about roofs or samples, stands under Limits of validity."
     assert "Runs differ by more than 10\u00a0% in all 3 roofs of the GPU (Synthetic GPU (board 1234)) that several runs measured" in text
     assert "most in FP32 FMA (849 to 999\u00a0GFLOP/s in 3 runs)" in text and "All are in tables/roofs_gpu.csv" in text
     [marked] = doubts.marked(study)
     assert marked.startswith("Title of slow (GPU: ") and "DRAM read 84.9 of 99.9" in marked
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
     content = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert any("Runs differ" in w for w in content["page"]["warnings"])
+    assert pointer in content["page"]["warnings"] and "Runs differ" in json.dumps(content["method"])
     assert "Runs that measured a roof more than 10\u00a0% lower" in json.dumps(content["method"], ensure_ascii=False)
 
 
@@ -128,12 +129,12 @@ def test_all_threads_slower_than_one_are_marked(tmp_path):
     run.time("cpu/ceiling/fp32_fma", 0.001, {"bytes": 1000}, threads=4, name="cpu/ceiling/fp32_fma/bytes:1000/threads:4", flops_useful=20e6)
     run.save(tmp_path)
     assert any("All threads were slower than one" in w and "FP32 FMA (20.0 against 25.0\u00a0GFLOP/s)" in w
-               for w in doubts.warnings(collect([tmp_path], [])))
+               for w in doubts.limits(collect([tmp_path], [])))
     # and in one run alone, though another one was right
     ladder("cpu", experiment="again").save(tmp_path)
     study = collect([tmp_path], [])
     assert study.views[0].cpu.roofs.of_threads(None).peak("fp32").value == pytest.approx(100, rel=0.01)
-    assert any("All threads were slower" in w for w in doubts.warnings(study))
+    assert any("All threads were slower" in w for w in doubts.limits(study))
 
 
 def test_clocks_scale_arithmetic_and_shared_memory_alone():
@@ -235,8 +236,9 @@ def test_scattered_roofs_are_a_warning(tmp_path, plain):
             entry["real_time"] *= 3
     run.save(tmp_path / "in")
     assert main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == 0
-    page = json.loads((tmp_path / "out" / "report.json").read_text())["page"]
-    assert any("L2" in w and "factor of two" in w for w in page["warnings"])
+    content = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert "The machine was not quiet" not in json.dumps(content["page"])
+    assert any("L2" in b.get("text", "") and "factor of two" in b["text"] for b in content["method"])
 
 
 def test_data_sheets_stand_beside_and_never_judge(tmp_path):
@@ -248,8 +250,8 @@ def test_data_sheets_stand_beside_and_never_judge(tmp_path):
     assert roofs.peak("bf16", measured=False).value == 1e6
 
 
-def test_many_experiments_on_a_busy_machine_make_two_warnings(tmp_path):
-    """One of each kind, so that the first page keeps its figures."""
+def test_many_experiments_on_a_busy_machine_make_one_warning_and_one_limit(tmp_path):
+    """So that the first page keeps its figures."""
     for name in ("one", "two", "three"):
         run = ladder(experiment=name)
         run.rate("gpu/matmul/wonder", 3 * PEAK)
@@ -258,8 +260,8 @@ def test_many_experiments_on_a_busy_machine_make_two_warnings(tmp_path):
                 entry["real_time"] *= 3
         run.save(tmp_path)
     study = collect([tmp_path], [])
-    above, scattered = first_page.warnings(study, [])
-    assert above.count("(1 point: wonder 3× FP32 FMA)") == scattered.count("(L2)") == 3
+    (above, pointer), [scattered] = first_page.warnings(study, []), doubts.limits(study)
+    assert pointer.startswith("1 further doubt") and above.count("(1 point: wonder 3× FP32 FMA)") == scattered.count("(L2)") == 3
 
 
 def measured_again(factor: float, wonder: float = 3.0) -> Run:
@@ -284,8 +286,10 @@ def test_what_came_of_measuring_a_roof_again_is_told(tmp_path, factor, said):
 
 def test_a_roof_that_rose_above_its_points_is_told_alone(tmp_path):
     measured_again(2.0, 1.9).save(tmp_path)
-    warnings = first_page.warnings(collect([tmp_path], []), [])
-    assert len(warnings) == 1 and warnings[0].startswith("Measured again in the same run, these roofs rose by themselves: FP32 FMA")
+    study = collect([tmp_path], [])
+    [limit] = doubts.limits(study)
+    assert limit.startswith("Measured again in the same run, these roofs rose by themselves: FP32 FMA")
+    assert not any("roof" in text for text in first_page.warnings(study, []) if "further doubt" not in text)
 
 
 def test_no_table_has_a_share_above_its_roof(tmp_path, plain):
