@@ -12,13 +12,16 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 import ladder
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONCEPTS = sorted(set((ROOT / "docs" / "concepts").glob("*.md")) - {ROOT / "docs" / "concepts" / "index.md"})
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAM = ROOT / "build" / "rung"
 MAY_FAIL = {"doctor": {0, 1}}
 """A machine may lack something."""
 BRIEF = {"rung run": {"BENCHMARK_LIST_TESTS": "true"}, "rung ceilings": {"BENCHMARK_FILTER": "l1", "BENCHMARK_REPETITIONS": "1"}}
 """What it would measure is listed; of the roofs one is measured once."""
 LONG = ("'gpu/matmul/*'", "--n 1000000")
+OWN = "cpu/matmul/mine"
+"""The kernel of the tutorial, which is not in the program."""
 
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -52,7 +55,8 @@ def test_the_output_in_the_readme_is_printed():
 
 @pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 @pytest.mark.parametrize("command", [
-    pytest.param(one, marks=[pytest.mark.long] if any(word in one for word in LONG) else []) for one in commands("build/rung")])
+    pytest.param(one, marks=[pytest.mark.long] if any(word in one for word in LONG) else [])
+    for one in commands("build/rung") if OWN not in one])
 def test_a_command_runs(command, tmp_path):
     (tmp_path / "build").symlink_to(ROOT / "build")
     (tmp_path / "in.ppm").write_bytes(b"P6 20 20 255\n" + bytes(1200))
@@ -80,8 +84,43 @@ def test_links_and_paths_lead_somewhere(page):
 
 def test_every_page_is_in_the_index():
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    for page in PAGES[1:]:
+    for page in (ROOT / "docs").glob("*.md"):
         assert page.stem == "index" or f"\n{page.stem}\n" in index, page
+    concepts = (ROOT / "docs" / "concepts" / "index.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\w+$", concepts, re.MULTILINE)) == sorted(page.stem for page in CONCEPTS)
+
+
+def test_there_are_forty_concepts():
+    assert len(CONCEPTS) >= 40
+
+
+@pytest.mark.parametrize("page", CONCEPTS, ids=lambda page: page.stem)
+def test_a_concept_is_a_question_a_definition_a_picture_and_a_measurement(page):
+    title, definition, *_ = page.read_text(encoding="utf-8").split("\n\n")
+    assert re.fullmatch(r"# .+\?", title)
+    assert re.search(r"\*[^*]+\*", definition) and definition.count(". ") <= 1 and len(definition.split()) < 60
+    [measured] = re.findall(r"^```\{measured\} (\w+)\n:figure: \w+$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert (ROOT / "experiments" / f"{measured}.toml").exists()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+def test_the_kernel_of_the_tutorial_is_built_and_measured(tmp_path):
+    """It is compiled and linked as the build does it for a kernel next to it."""
+    file, code = next((re.match(r"// (\S+)\n", code)[1], code) for code in blocks(ROOT / "docs" / "tutorial.md", "cpp"))
+    assert file == f"{OWN}.cpp"
+    (tmp_path / "mine.cpp").write_text(code, encoding="utf-8")
+    build = ROOT / "build"
+    includes = [f"-I{folder}" for folder in (ROOT, build, build / "generated")]
+    subprocess.run(["g++", "-std=c++20", "-O2", "-fopenmp", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", *includes, "-c",
+                    tmp_path / "mine.cpp", "-o", tmp_path / "mine.o"], check=True)
+    link = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", "rung"], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    assert " -o rung " in link
+    subprocess.run(link.replace(" -o rung ", f" {tmp_path / 'mine.o'} -o {tmp_path / 'rung'} "), shell=True, cwd=build, check=True)
+    [command] = [one for one in commands("build/rung") if OWN in one]
+    done = subprocess.run(f"{command} --benchmark_repetitions=2 -o {tmp_path / 'out'}".replace("build/rung", str(tmp_path / "rung")), shell=True,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "4 measured" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.long
