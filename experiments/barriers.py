@@ -1,7 +1,7 @@
 """What waiting costs: barriers of a block and of a warp, shuffles, fences, and the ways in which blocks join results."""
 
-from report.experiment import (Column, Figure, Point, Ratio, Section, Table, View, judge, numbers, ratio, words)
 from report.data.view import order
+from report.experiment import Column, Figure, Point, Ratio, Section, Table, View, judge, numbers, ratio, words
 
 WARP = 32
 BARRIERS = {"barriers": "block barriers", "warp_barriers": "warp barriers", "shuffles": "shuffles"}
@@ -238,7 +238,10 @@ def _round_table(view: View, rounds: list[Point], counted: list[Point]) -> list[
     sizes = [numbers.grouped(n) for n in sorted({_n(p) for p in rounds})]
     if not rows:
         return []
-    count = (lambda v: f"{v:.0f}" if v == round(v) else numbers.significant(v))
+
+    def count(v: float) -> str:
+        return f"{v:.0f}" if v == round(v) else numbers.significant(v)
+
     story = words.provenance(view.gpu, rounds) if rounds else "No round was timed."
     return [Table(f"{view.name}_rounds", "The same exchange between neighbours in several ways. Barriers and shuffles: how "
                   "often a warp waits per round, counted by the emulator"

@@ -3,8 +3,21 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, best_variants, build, numbers,
-                               whole_machine, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Ladder,
+    Part,
+    Point,
+    Section,
+    Table,
+    View,
+    best_variants,
+    build,
+    numbers,
+    whole_machine,
+    words,
+)
 from report.sections import ladders
 
 

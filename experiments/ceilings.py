@@ -1,7 +1,7 @@
 """The roofs: the rooflines of both sides with nothing under them, each roof with its spread, and one thread against all."""
 
-from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
 from report.data.roofs import Roof, Roofs
+from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
 
 FP32 = "fp32"
 

@@ -438,7 +438,7 @@ def _cpu(view: View, cpu: dict) -> list[Figure]:
         values = [p.value for p in points] + said
         lines.draw(ax, made, "Stride [elements]", "Useful bandwidth", log_y=True, limit=10, unit=points[0].metric.unit,
                    ylim=(min(values) / 1.4, max(values) * 1.4))
-        for (w, some), look in zip(series.items(), style.SERIES):
+        for some, look in zip(series.values(), style.SERIES):
             known = [(a.stride, x) for a in some if (x := _by_lines(view.cpu, cpu[a]))]
             ax.plot([x for x, _ in known], [y for _, y in known], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
     held = any(_is_cached(view.cpu, p) for p in points)

@@ -3,7 +3,21 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from report.experiment import Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, build, numbers, ratio, words
+from report.experiment import (
+    Column,
+    Figure,
+    Ladder,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    build,
+    numbers,
+    ratio,
+    words,
+)
 from report.sections import ladders
 
 MOST = 3

@@ -7,7 +7,23 @@ from dataclasses import dataclass
 
 from report.claims.judgement import Judged, One
 from report.claims.values import Logic, Value, add, compare, divide, estimated, of_time
-from report.data.sides import ALWAYS, FASTER, FROM, NEVER, NO_COPIES, Gain, Measured, Pair, Sides, Start, fastest, of_views, question, swept, timed_points
+from report.data.sides import (
+    ALWAYS,
+    FASTER,
+    FROM,
+    NEVER,
+    NO_COPIES,
+    Gain,
+    Measured,
+    Pair,
+    Sides,
+    Start,
+    fastest,
+    of_views,
+    question,
+    swept,
+    timed_points,
+)
 from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
 from report.sections import comparison
 

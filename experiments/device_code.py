@@ -2,9 +2,23 @@
 
 from collections.abc import Sequence
 
-from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, judge, numbers, ratio,
-                               times_as_fast, whole_machine, words)
 from report.data.view import order
+from report.experiment import (
+    Column,
+    Figure,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    judge,
+    numbers,
+    ratio,
+    times_as_fast,
+    whole_machine,
+    words,
+)
 
 LENGTH, DEPTH, LAYOUT, ROUNDING, LAUNCHES = "length", "depth", "layout", "rounding", "launches"
 PIECE = "in_one_piece"

@@ -1,7 +1,21 @@
 """A product by one block beside one by many, and the tiled product on views beside sums of indices."""
 
-from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, best_variants, fastest, judge,
-                               numbers, ratio, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    best_variants,
+    fastest,
+    judge,
+    numbers,
+    ratio,
+    words,
+)
 
 TILE = "tile"
 

@@ -2,14 +2,29 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from math import log10, log2
+from math import log2, log10
 from statistics import linear_regression
 
 from report.claims.judgement import Judged, One
 from report.claims.values import exact, within
 from report.data.roofs import Share, share
-from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, fastest,
-                               leaders, numbers, times_as_fast, whole_machine, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Ladder,
+    Part,
+    Point,
+    Section,
+    Table,
+    View,
+    build,
+    fastest,
+    leaders,
+    numbers,
+    times_as_fast,
+    whole_machine,
+    words,
+)
 from report.sections import ladders
 
 DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"

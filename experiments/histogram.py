@@ -2,8 +2,21 @@
 
 from dataclasses import replace
 
-from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, best_variants, build, numbers,
-                               whole_machine, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Ladder,
+    Part,
+    Point,
+    Section,
+    Table,
+    View,
+    best_variants,
+    build,
+    numbers,
+    whole_machine,
+    words,
+)
 from report.sections import by_size, ladders
 
 SHARE = "percent"

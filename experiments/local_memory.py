@@ -2,7 +2,21 @@
 
 from collections import defaultdict
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, leaders, numbers, ratio, words
+from report.experiment import (
+    Column,
+    Figure,
+    Part,
+    Point,
+    Section,
+    Table,
+    View,
+    fastest,
+    judge,
+    leaders,
+    numbers,
+    ratio,
+    words,
+)
 
 KEYS, LAYOUT, LOCAL, USED = "keys", "layout", "local_bytes_per_thread", "registers_per_thread"
 ELEMENT = 4

@@ -4,8 +4,22 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, fastest, judge, numbers, ratio,
-                               whole_machine, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    fastest,
+    judge,
+    numbers,
+    ratio,
+    whole_machine,
+    words,
+)
 
 FUNCTION, ULP = "function", "max_ulp"
 ROUNDED = 0.5

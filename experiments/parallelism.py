@@ -5,8 +5,7 @@ import math
 from report.claims.judgement import Judged, One
 from report.claims.values import Logic, compare, divide, exact, of_rate
 from report.data.roofs import told
-from report.experiment import (Column, Figure, Part, Point, Section, SWEPT, Table, View, fastest,
-                               numbers, words)
+from report.experiment import SWEPT, Column, Figure, Part, Point, Section, Table, View, fastest, numbers, words
 
 CHAINS, SLICES = "chains", "slices"
 WARP = 32

@@ -1,6 +1,21 @@
 """Registers capped: what a thread gets, what it spills, how many stay resident, and how fast the product is."""
 
-from report.experiment import Column, Figure, Part, Point, Section, Table, View, fastest, judge, leaders, numbers, ratio, times_as_fast, words
+from report.experiment import (
+    Column,
+    Figure,
+    Part,
+    Point,
+    Section,
+    Table,
+    View,
+    fastest,
+    judge,
+    leaders,
+    numbers,
+    ratio,
+    times_as_fast,
+    words,
+)
 
 CAP, USED, SPILLED, OCCUPANCY, BLOCKS, THREADS = ("registers", "registers_per_thread", "local_bytes_per_thread", "occupancy_theoretical",
                                                   "blocks_per_sm", "threads_per_block")

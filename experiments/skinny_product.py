@@ -1,7 +1,23 @@
 """The skinny product: what each tile in shared memory gains, in the source's bandwidth and in ours."""
 
-from report.experiment import (Column, Figure, Part, Point, Ratio, Section, Table, View, best_variants, fastest, judge,
-                               leaders, numbers, ratio, whole_machine, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    best_variants,
+    fastest,
+    judge,
+    leaders,
+    numbers,
+    ratio,
+    whole_machine,
+    words,
+)
 
 GIB = 2**30
 DEPTH = 16

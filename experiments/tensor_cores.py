@@ -6,10 +6,26 @@ from collections import Counter
 from collections.abc import Callable
 from math import log2
 
-from report.data.roofs import told
-from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, best_variants, build, judge, leaders,
-                               numbers, ratio, words)
 from report.data.limits import mean_power
+from report.data.roofs import told
+from report.experiment import (
+    Column,
+    Figure,
+    Ladder,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    best_variants,
+    build,
+    judge,
+    leaders,
+    numbers,
+    ratio,
+    words,
+)
 from report.sections import ladders
 
 ERROR, UNIT = "largest_error", 2.0**-24

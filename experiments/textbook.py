@@ -8,8 +8,22 @@ the width of the tile times the part of the naive kernel's bytes that come from 
 from dataclasses import dataclass, replace
 
 from report.data.statistics import TOO_FEW
-from report.experiment import (COLD, Column, Figure, Part, Point, Ratio, Section, Table, View, judge, numbers, ratio,
-                               use, words)
+from report.experiment import (
+    COLD,
+    Column,
+    Figure,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    judge,
+    numbers,
+    ratio,
+    use,
+    words,
+)
 
 SECTOR = 32
 RETURNS = 0.7

@@ -3,8 +3,22 @@
 from collections import defaultdict
 from math import exp, log
 
-from report.experiment import (Column, Figure, Part, Point, Section, Span, Table, View, fastest, judge, numbers, ratio,
-                               whole_machine, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Part,
+    Point,
+    Section,
+    Span,
+    Table,
+    View,
+    fastest,
+    judge,
+    numbers,
+    ratio,
+    whole_machine,
+    words,
+)
 
 TO, FROM, BOTH = "to_gpu", "from_gpu", "both"
 WAYS = {TO: "to the GPU", FROM: "from the GPU", BOTH: "both ways at once"}
@@ -199,7 +213,7 @@ def _rate_figures(view: View, part: Part, copies: dict) -> list[Figure]:
 
 def _rate_figure(view: View, part: Part, copies: dict, ways: tuple[str, ...]) -> Figure | None:
     series: dict[tuple[str, str], list[Point]] = defaultdict(list)
-    for (kernel, way, _), p in sorted(copies.items(), key=lambda item: (item[1].kernel.order, item[0])):
+    for (_, way, _), p in sorted(copies.items(), key=lambda item: (item[1].kernel.order, item[0])):
         if way in ways:
             series[p.kernel.title, way].append(p)
     points = [p for line in series.values() for p in line]

@@ -3,8 +3,21 @@
 from collections import defaultdict
 
 from report.data.roofs import Roof, told
-from report.experiment import (Column, Figure, Ladder, Part, Point, Section, Table, View, build, numbers, times_as_fast, whole_machine,
-                               words)
+from report.experiment import (
+    Column,
+    Figure,
+    Ladder,
+    Part,
+    Point,
+    Section,
+    Table,
+    View,
+    build,
+    numbers,
+    times_as_fast,
+    whole_machine,
+    words,
+)
 from report.sections import ladders
 
 NEAR, FAR = 0.9, 0.8

@@ -2,8 +2,25 @@
 
 from collections import defaultdict
 
-from report.experiment import (Column, Figure, Ladder, Part, Point, Ratio, Section, Table, View, build, fastest, judge,
-                               leaders, numbers, ratio, whole_machine, words)
+from report.experiment import (
+    Column,
+    Figure,
+    Ladder,
+    Part,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    build,
+    fastest,
+    judge,
+    leaders,
+    numbers,
+    ratio,
+    whole_machine,
+    words,
+)
 from report.sections import ladders
 
 WIDTH, LOADS = "width", "loads"
@@ -107,7 +124,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _figure(view: View, part: Part) -> Figure:
-    from report.draw import labels, lines, style
+    from report.draw import lines, style
     family = view.settings["family"]
     series = _series(part, family)
     points = [p for line in series.values() for p in line]

@@ -13,7 +13,19 @@ from report.claims.data import CPU, WARM_UP, Data, Machine, Missing
 from report.claims.entries import KINDS, MOST_CASES, OPEN, Entry
 from report.claims.expression import MODEL_CALLS, Call
 from report.claims.model import HERE, Model, Unknown
-from report.claims.values import Comparison, Fault, Logic, Value, as_logic, compare, comparisons, evaluate, exact, values, within
+from report.claims.values import (
+    Comparison,
+    Fault,
+    Logic,
+    Value,
+    as_logic,
+    compare,
+    comparisons,
+    evaluate,
+    exact,
+    values,
+    within,
+)
 from report.data.records import Point
 
 AT_HOME = "at home"

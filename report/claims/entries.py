@@ -12,7 +12,8 @@ from pathlib import Path
 
 from report.claims.expression import KERNEL_CALLS, MODEL_CALLS, Call, SyntaxFault, calls, nearest, parse, words
 from report.claims.model import devices, kernels
-from report.claims.said_of import key, misspelt, named, terms
+from report.claims.said_of import key as as_key
+from report.claims.said_of import misspelt, named, terms
 from report.data.declaration import FOLDER
 from report.data.reading import InputError, is_number, read_toml
 from report.text import sources
@@ -203,9 +204,9 @@ def _check_devices(place: _Place, values: dict) -> None:
     """A claim names no device or version that its document does not, nor is it said of one that documents.toml does not give."""
     if (document := _documents().get(values["source"])) is None:
         return
-    names, unnamed = ([key(name) for name in document.get(which, ())] for which in ("names", "unnamed"))
+    names, unnamed = ([as_key(name) for name in document.get(which, ())] for which in ("names", "unnamed"))
     for where, found, allowed in (("text", named(values["text"], devices()), names), ("said_of", terms(values.get("said_of", "")), [*names, *unnamed])):
-        if foreign := [name for name in found if name and key(name) not in allowed]:
+        if foreign := [name for name in found if name and as_key(name) not in allowed]:
             raise place.fault(where, f"{DOCUMENTS.name} has no '{foreign[0]}' for {values['source']}")
     is_rate = re.search(r"\b(?:rate|time)\(", values.get("measured", ""))
     if (own := document.get("measured_on")) and is_rate and "stated" in values and not values.get("said_of"):

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from report.claims import model as calculators
 from report.claims.check import OF_A_MACHINE, check, sides
 from report.claims.data import Data, Machine
 from report.claims.entries import Entry
 from report.claims.judgement import Judged
-from report.claims import model as calculators
 from report.claims.values import Comparison, Fault
 from report.claims.verdict import ANYWHERE, ERRATUM, OF_ITS_OWN, UNTESTED, Finding, faulty, finding, of_judge, untested
 from report.data import statistics

@@ -18,7 +18,6 @@ from report.data.view import View, collecting
 from report.faults import UNUSABLE, why
 from report.sections import module
 
-
 RECORDED = FOLDER / "recorded"
 
 

@@ -13,7 +13,15 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from report.data import declaration, roofs
-from report.data.companions import CompilerFile, CounterFile, EmulatorFile, HazardFile, SheetFile, TwinsFile, WrongResults
+from report.data.companions import (
+    CompilerFile,
+    CounterFile,
+    EmulatorFile,
+    HazardFile,
+    SheetFile,
+    TwinsFile,
+    WrongResults,
+)
 from report.data.load import load
 from report.data.reading import PACKED, Foreign, InputError, files_in
 from report.data.records import COUNT, SIDES, Flag, Machine, Point, Run, Source

@@ -11,7 +11,6 @@ from statistics import median
 
 from report.data.reading import InputError, date, is_number, table, text, whole
 
-
 OTHER_ELEMENTS, HANGS, LOST = "stores other elements than its right twin", "did not end in time", "failed while running"
 """What tests/emulator/faulty/ writes for a planted fault whose wrong results it did not count."""
 

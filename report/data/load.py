@@ -11,7 +11,7 @@ from statistics import median
 
 from report.data import companions, schema, timeline
 from report.data.reading import Foreign, InputError, date, is_number, read_json, table, text
-from report.data.records import (COUNT, DISTURBED, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run)
+from report.data.records import COUNT, DISTURBED, GBYTES, GFLOPS, Flag, Kernel, Metric, Point, Problem, Reference, Run
 from report.data.statistics import summarise
 
 NEWEST = 2

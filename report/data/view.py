@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from report.data import counted
 from report.data.companions import EmulatorFile, HazardFile, WrongResults
-from report.data.records import COLD, HOT, Machine, Point, Reference, Run, SIDE_NAME
+from report.data.records import COLD, HOT, SIDE_NAME, Machine, Point, Reference, Run
 from report.data.roofs import Roof, Roofs, holding, written
 from report.data.statistics import FASTER, judge, ratio
 

@@ -13,7 +13,6 @@ from report.draw import labels, style
 from report.draw.paper import Paper, text_width
 from report.text import numbers
 
-
 CURVE = 3
 """Places along x from which on points are joined: fewer make no curve."""
 LINE_ALONE = ","

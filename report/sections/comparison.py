@@ -9,7 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from report.data.collect import Study
-from report.data.sides import ALWAYS, CHOSEN, FASTER, NEVER, Gain, Measured, Pair, Sides, Start, board, of_views, question
+from report.data.sides import (
+    ALWAYS,
+    CHOSEN,
+    FASTER,
+    NEVER,
+    Gain,
+    Measured,
+    Pair,
+    Sides,
+    Start,
+    board,
+    of_views,
+    question,
+)
 from report.experiment import Column, Figure, Ladder, Part, Section, Table, numbers, words
 
 TITLE = "The GPU against the CPU"

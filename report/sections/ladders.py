@@ -9,7 +9,25 @@ from collections.abc import Sequence
 from report.data.limits import LIMITS, POWER_LIMITS, mean_power, moved, of_power_limit
 from report.data.roofs import BEYOND, clock_of, told
 from report.data.statistics import SAME
-from report.experiment import COLD, Column, Figure, Ladder, Point, Ratio, Section, Table, View, best_variants, build, fastest, judge, numbers, ratio, times_as_fast, words
+from report.experiment import (
+    COLD,
+    Column,
+    Figure,
+    Ladder,
+    Point,
+    Ratio,
+    Section,
+    Table,
+    View,
+    best_variants,
+    build,
+    fastest,
+    judge,
+    numbers,
+    ratio,
+    times_as_fast,
+    words,
+)
 
 LADDER = "ladder"
 """The kind of experiment that needs no .py to be shown as a ladder."""

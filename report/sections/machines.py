@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from report.data.collect import Study
 from report.data.reading import is_number, plain_name
 from report.data.records import SIDE_NAME

@@ -13,11 +13,25 @@ from synthetic import GPU, Run, write
 from report.claims import command, entries, literature, verdict
 from report.claims import model as calculators
 from report.claims.data import Data
+from report.claims.judgement import Judged, One
 from report.claims.model import Unknown
 from report.claims.said_of import key
-from report.claims.judgement import Judged, One
 from report.claims.values import Fault, compare, exact
-from report.claims.verdict import ERRATUM, FAILS, HOLDS, IN_PART, OF_ITS_OWN, UNDECIDED, UNTESTED, bare, counts, figure, limit, stated, threshold
+from report.claims.verdict import (
+    ERRATUM,
+    FAILS,
+    HOLDS,
+    IN_PART,
+    OF_ITS_OWN,
+    UNDECIDED,
+    UNTESTED,
+    bare,
+    counts,
+    figure,
+    limit,
+    stated,
+    threshold,
+)
 from report.data.collect import find
 from report.data.load import load
 from report.data.reading import InputError

@@ -15,8 +15,8 @@ from report.claims import command, entries, reasons, study_claims
 from report.claims.data import LAUNCHED_WITH, Data
 from report.claims.entries import KINDS, line_of, load
 from report.claims.expression import KERNEL_CALLS
-from report.claims.said_of import named
 from report.claims.model import devices, program
+from report.claims.said_of import named
 from report.claims.verdict import ERRATUM, HOLDS, IN_PART, OF_ITS_OWN, ORDER, UNTESTED
 from report.data.collect import collect
 from report.data.limits import LIMITS

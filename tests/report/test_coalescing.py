@@ -1,7 +1,6 @@
 """What the access patterns and the transpose conclude from invented data."""
 
 import matplotlib.pyplot as plt
-import pytest
 from synthetic import DRAM, Run
 
 from report.data.collect import collect

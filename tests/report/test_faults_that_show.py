@@ -4,8 +4,8 @@ import pytest
 from synthetic import GPU, Run, write
 
 from report.data.collect import collect
-from report.data.reading import InputError
 from report.data.companions import load
+from report.data.reading import InputError
 from report.experiment import Table
 from report.sections.contributions import contributions
 

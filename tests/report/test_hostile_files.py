@@ -6,8 +6,8 @@ import random
 import signal
 import subprocess
 import sys
-import warnings
 import time
+import warnings
 import zlib
 
 import pytest

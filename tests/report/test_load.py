@@ -15,13 +15,13 @@ import pytest
 from conftest import ROOT, recorded
 from synthetic import GPU, Run, ladder, write
 
-from report.data import load as load_module
 from report.cli import BAD_INPUT, main
+from report.data import load as load_module
 from report.data import reading
 from report.data.collect import collect
+from report.data.companions import CounterFile, SheetFile
 from report.data.load import Foreign, InputError, load
 from report.data.reading import files_in, plain_name, read_json
-from report.data.companions import CounterFile, SheetFile
 from report.data.statistics import SAME, SLOWER, judge, ratio
 from report.sections import doubts, generic, method, samples
 from report.text import words

@@ -10,13 +10,13 @@ from conftest import RECORDED
 from synthetic import Run, ladder
 
 from report import document
+from report.claims.study_claims import of_study
 from report.data.collect import collect
 from report.data.records import Point
 from report.data.sides import board, question, swept
 from report.data.statistics import paired
 from report.data.view import collecting
 from report.experiment import Figure, Table, numbers
-from report.claims.study_claims import of_study
 from report.sections import module, repeats
 
 

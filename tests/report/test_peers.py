@@ -5,8 +5,8 @@ import sys
 from conftest import ROOT
 from synthetic import write
 
-from report.data.load import load
 from report.data.companions import EmulatorFile
+from report.data.load import load
 
 sys.path.insert(0, str(ROOT / "tests" / "emulator" / "peers"))
 import merge  # noqa: E402

@@ -1,9 +1,9 @@
 """Registers capped, a thread's own array, the width of a tile: what their sections conclude from invented data."""
 
-import matplotlib.pyplot as plt
-import pytest
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import pytest
 from synthetic import Run, write
 
 from report.data.collect import collect

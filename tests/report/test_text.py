@@ -7,8 +7,8 @@ from conftest import ROOT
 from synthetic import ladder
 
 from report.data.collect import collect
-from report.data.records import Reference
 from report.data.limits import Use
+from report.data.records import Reference
 from report.data.statistics import FASTER, SAME, SLOWER, TOO_FEW, Ratio
 from report.text import numbers, sources, words
 from report.text.blocks import clean

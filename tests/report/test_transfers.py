@@ -1,11 +1,11 @@
 """What the experiments on copies and on the start of the GPU's gain conclude from invented data."""
 
-import matplotlib.pyplot as plt
 import json
 import re
 import tomllib
 from collections import defaultdict
 
+import matplotlib.pyplot as plt
 import pytest
 from synthetic import Run
 

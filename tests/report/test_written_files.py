@@ -12,6 +12,7 @@ from synthetic import Run, study
 
 from report import cli, files
 
+
 @pytest.fixture(scope="module")
 def plain_report(tmp_path_factory):
     """A small study with its report: the folder, and every file that is written."""
