@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 project = "rung"
 author = copyright = "The rung authors"
-extensions = ["myst_parser", "measured"]  # measured.py is ours
+extensions = ["myst_parser", "measured", "listed"]  # the last two are here
 html_theme = "furo"
 html_show_sphinx = False
 html_copy_source = False

@@ -38,7 +38,7 @@ class Measured(Directive):
         if "figure" in self.options:
             found.append(_figure(self.options["figure"]))
         rows = [_claim(name) for name in re.split(r",\s*", self.options.get("claims", "")) if name]
-        return [*found, _table(("The literature says", "Source", "Verdict"), rows)] if rows else found
+        return [*found, table(("The literature says", "Source", "Verdict"), rows)] if rows else found
 
 
 def _sentence(*parts: str | nodes.Node) -> nodes.paragraph:
@@ -63,12 +63,18 @@ def _figure(name: str) -> nodes.figure:
 def _claim(name: str) -> tuple[str, str, str]:
     found = [f for f in findings() if f.entry.id == name]
     assert found, f"there is no claim '{name}'"
+    return claim(found)
+
+
+def claim(found: list) -> tuple[str, str, str]:
+    """A claim's findings on all machines: what is stated, where, and what became of it."""
     block = blocks.verdict(found)
     return block["claim"], block["source"], f"{block['verdict']}. {block['evidence']}"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> nodes.table:
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (50, 20, 30)), cols=len(head))
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]], widths: tuple[int, ...] = (50, 20, 30)) -> nodes.table:
+    """`widths`: of the columns, relative to each other."""
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in widths), cols=len(head))
     group += nodes.thead("", _row(head))
     group += nodes.tbody("", *map(_row, rows))
     return nodes.table("", group)

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import ladder
 
 CONCEPTS = sorted(set((ROOT / "docs" / "concepts").glob("*.md")) - {ROOT / "docs" / "concepts" / "index.md"})
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAM = ROOT / "build" / "rung"
 MAY_FAIL = {"doctor": {0, 1}}
 """A machine may lack something."""
@@ -90,6 +91,12 @@ def test_every_page_is_in_the_index():
     assert sorted(re.findall(r"^\w+$", concepts, re.MULTILINE)) == sorted(page.stem for page in CONCEPTS)
 
 
+def test_the_version_is_the_same_everywhere():
+    [version] = re.findall(r"^project\(rung VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_there_are_forty_concepts():
     assert len(CONCEPTS) >= 40
 
@@ -124,10 +131,18 @@ def test_the_kernel_of_the_tutorial_is_built_and_measured(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 def test_the_site_is_built_without_warnings(tmp_path):
     pytest.importorskip("sphinx")
     done = subprocess.run([sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", ROOT / "docs", tmp_path],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "roofs" in (tmp_path / "method.html").read_text(encoding="utf-8")
+    listed = (tmp_path / "reference" / "claims.html").read_text(encoding="utf-8")
+    claims = tomllib.loads((ROOT / "experiments" / "claims.toml").read_text(encoding="utf-8"))
+    assert len(claims) > 300 and all(f"<p>{name}</p>" in listed for name in claims)
+    kernels = (tmp_path / "reference" / "kernels.html").read_text(encoding="utf-8")
+    assert all(f"<p>{name}</p>" in kernels for name in ("naive", "stream_k", "look_back"))
+    assert "holds" in (tmp_path / "concepts" / "warp.html").read_text(encoding="utf-8")
+    assert (tmp_path / "_images" / "divergence_orders.svg").exists()
     assert not re.search(r'(?:src|href)="https?://[^"]+\.(?:js|css)', (tmp_path / "method.html").read_text(encoding="utf-8"))
