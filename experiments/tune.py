@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tunes gpu/matmul/top for the GPU at hand: measures every recipe (experiments/tuning/top.toml) and writes the fastest
-at each size to gpu/matmul/top_table.hpp. Build again afterwards.
+at each size to gpu/matmul/tma/engine/top_table.hpp. Build again afterwards.
 
     python3 experiments/tune.py                 measures with build/rung, then writes the table
     python3 experiments/tune.py RESULT.json …   writes it from runs that are there

@@ -82,7 +82,7 @@ TOTALS = {
 """Counters that are sums of others; absent unless all of those are there."""
 
 MARKER = "rung_point_begins"
-"""The empty kernel that is launched where a point begins (gpu/point_marker.hpp)."""
+"""The empty kernel that is launched where a point begins (gpu/host/point_marker.hpp)."""
 
 FAILED = "FAILED "
 """What the line of a point that failed begins with."""

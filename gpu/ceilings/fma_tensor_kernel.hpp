@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gpu/ceilings/fma_tensor.hpp"
-#include "gpu/matmul/hopper_ptx.hpp"
-#include "gpu/matmul/wgmma_ptx.hpp"
+#include "gpu/simt/hopper_ptx.hpp"
+#include "gpu/simt/wgmma_ptx.hpp"
 
 namespace rung::fma_tensor {
 

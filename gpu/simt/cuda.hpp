@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "common/registry.hpp"
-#include "gpu/cuda_error.hpp"
+#include "gpu/host/cuda_error.hpp"
 
 #ifndef __maxnreg__  // before CUDA 12.4 there is no cap: a kernel's resources then say what it got
 #define __maxnreg__(...)

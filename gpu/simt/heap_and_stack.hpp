@@ -1,7 +1,7 @@
 /// For kernels that allocate or recurse: malloc and free, and the device's limits on what they take. The heap
 /// (cudaLimitMallocHeapSize) has 8 MiB unless told, a thread's stack (cudaLimitStackSize) 1 KiB. A kernel's .run calls
 /// need_device_heap() or need_device_stack() before its launch: the first call sets the limit, later ones cost nothing.
-/// Both throw Error where the limit is too low and cannot be raised (gpu/heap_and_stack.cpp). The emulator has neither
+/// Both throw Error where the limit is too low and cannot be raised (gpu/host/heap_and_stack.cpp). The emulator has neither
 /// limit.
 #pragma once
 

@@ -52,7 +52,7 @@ class Part:
 
     def counters_of(self, point: Point) -> dict[str, float]:
         """Hardware counters of one call of a point, over all kernels that it launches: the profiler watches no other
-        (gpu/point_marker.hpp), and each begins with empty caches. Empty if none were read. Without those of memory where the
+        (gpu/host/point_marker.hpp), and each begins with empty caches. Empty if none were read. Without those of memory where the
         point's calls follow each other and a cache holds the operands, since they read other bytes then."""
         found = self.counters.get(self.counters_name(point), {})
         finds_them = point.is_timed and point.mode != COLD and self.level(point) != "DRAM"

@@ -91,6 +91,14 @@ def test_every_page_is_in_the_index():
     assert sorted(re.findall(r"^\w+$", concepts, re.MULTILINE)) == sorted(page.stem for page in CONCEPTS)
 
 
+@pytest.mark.parametrize("folder", ("", "tma", "wgmma", "skinny", "accuracy"))
+def test_a_folder_of_a_ladder_lists_its_kernels(folder):
+    here = ROOT / "gpu" / "matmul" / folder
+    listed = re.findall(r"`([\w.]+\.cu)`", "".join(
+        line for line in (here / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")))
+    assert sorted(listed) == sorted(path.name for path in here.glob("*.cu"))
+
+
 def test_the_version_is_the_same_everywhere():
     [version] = re.findall(r"^project\(rung VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"), re.MULTILINE)
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

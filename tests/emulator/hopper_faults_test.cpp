@@ -9,9 +9,9 @@
 #include "common/harness/workload.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/matmul.hpp"
-#include "gpu/matmul/hopper_ptx.hpp"
-#include "gpu/matmul/wgmma_ptx.hpp"
-#include "gpu/tensor_map.hpp"
+#include "gpu/simt/hopper_ptx.hpp"
+#include "gpu/simt/wgmma_ptx.hpp"
+#include "gpu/host/tensor_map.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
 namespace rung {

@@ -19,7 +19,7 @@ for source in tests/fuzz/{readers,fuzzer}.cpp common/harness/{experiment,experim
               common/program/{picture,quantity,catalogue,command_line,commands,command_bound,command_occupancy,command_tile,occupancy_plot}.cpp \
               common/{registry,source_dir}.cpp common/problem/{problem,vector_addition}.cpp common/harness/sources.cpp \
               common/machine/{cpu_info,control_groups,topology_by_sysfs,topology_files}.cpp common/emulator/caches.cpp \
-              common/model/*.cpp cpu/vector_addition/loop.cpp gpu/without_cuda.cpp; do
+              common/model/*.cpp cpu/vector_addition/loop.cpp gpu/host/without_cuda.cpp; do
   object=$build/${source//\//_}.o
   [ "$object" -nt "$source" ] && [ "$object" -nt "$headers" ] || clang++ "${flags[@]}" -c "$source" -o "$object"
   objects+=("$object")

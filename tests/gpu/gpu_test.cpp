@@ -13,7 +13,7 @@
 #include "common/machine/device_facts.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/matmul.hpp"
-#include "gpu/nvml.hpp"
+#include "gpu/host/nvml.hpp"
 #include "gpu/simt/cublas.hpp"
 #include "tests/every_kernel.hpp"
 

@@ -266,9 +266,9 @@ TEST_P(HopperSass, TheLoopsHoldFfmasAndNothingIsSpilled) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, HopperSass,
-                         testing::Values(Tuned{"gpu/matmul/tma.sm90a.O1.cu", {{"11Tile128x256", 0.93, 0.02}}},
-                                         Tuned{"gpu/matmul/stream_k.sm90a.O1.cu", {{"11Tile128x256", 0.93, 0.02}}},
-                                         Tuned{"gpu/matmul/top.sm90a.O1.cu",
+                         testing::Values(Tuned{"gpu/matmul/tma/tma.sm90a.O1.cu", {{"11Tile128x256", 0.93, 0.02}}},
+                                         Tuned{"gpu/matmul/tma/stream_k.sm90a.O1.cu", {{"11Tile128x256", 0.93, 0.02}}},
+                                         Tuned{"gpu/matmul/tma/top.sm90a.O1.cu",
                                                {{"11Tile128x128", 0.92, 0.02},
                                                 {"10Tile128x64", 0.92, 0.02},
                                                 {"10Tile64x128", 0.92, 0.02},

@@ -21,7 +21,7 @@ needs_nvcc = pytest.mark.skipif(not NVCC or not (BUILT / "build_info.hpp").exist
 
 def kernels() -> list[Path]:
     """The kernels that are compiled for all architectures."""
-    return [p for p in sorted((ROOT / "gpu").glob("*/*.cu")) if ".sm90a." not in p.name]
+    return [p for p in sorted((ROOT / "gpu").rglob("*.cu")) if ".sm90a." not in p.name]
 
 
 @cache

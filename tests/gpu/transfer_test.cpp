@@ -10,7 +10,7 @@
 #include "common/harness/experiment.hpp"
 #include "common/harness/workload.hpp"
 #include "common/machine/target.hpp"
-#include "gpu/nvml.hpp"
+#include "gpu/host/nvml.hpp"
 
 namespace rung {
 namespace {

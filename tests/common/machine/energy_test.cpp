@@ -11,8 +11,8 @@
 #include "common/harness/measure.hpp"
 #include "common/harness/results.hpp"
 #include "common/machine/rapl.hpp"
-#include "gpu/nvml.hpp"
-#include "gpu/power_meter.hpp"
+#include "gpu/host/nvml.hpp"
+#include "gpu/host/power_meter.hpp"
 #include "tests/fake_target.hpp"
 #include "tests/temporary_folder.hpp"
 

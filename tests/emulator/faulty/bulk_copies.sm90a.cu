@@ -1,6 +1,6 @@
 /// Faults of copies in bulk, of compute capability 9.0: what an mbarrier must be told and asked, and what must stand
 /// between threads and the unit that copies for them.
-#include "gpu/matmul/hopper_ptx.hpp"
+#include "gpu/simt/hopper_ptx.hpp"
 #include "tests/emulator/faulty/faulty.hpp"
 
 namespace rung {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/cuda_error.hpp"
+#include "gpu/host/cuda_error.hpp"
 #include "tests/emulator/faulty/faulty.hpp"
 
 namespace rung {

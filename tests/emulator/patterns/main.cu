@@ -16,7 +16,7 @@ void throw_cuda(cudaError_t error, const char* asked) {
   throw Error(std::string(asked) + ": " + cudaGetErrorString(error));
 }
 
-/// As gpu/launch.cpp does it, without what a kernel's record needs.
+/// As gpu/host/launch.cpp does it, without what a kernel's record needs.
 void launch_on_device(const Call& call, const void* kernel, void** arguments, LaunchKind) {
   const auto& [grid, block, dynamic_bytes] = call.launch;
   check_cuda(cudaLaunchKernel(kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, arguments, dynamic_bytes,

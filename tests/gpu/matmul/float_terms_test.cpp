@@ -1,7 +1,7 @@
 /// FP32's accuracy from tensor cores, without a GPU: what splitting a float32 into terms loses, which products of the
 /// terms are added and in which order, and how large the errors of a long sum are where tensor cores cut off what they
 /// add, beside those of a chain of FMAs as SGEMM has.
-#include "gpu/matmul/float_terms.hpp"
+#include "gpu/matmul/accuracy/float_terms.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 #include "common/problem/matmul.hpp"
 #include "common/problem/problem.hpp"
-#include "gpu/matmul/int8_slices.hpp"
+#include "gpu/matmul/accuracy/int8_slices.hpp"
 #include "tests/gpu/matmul/tensor_core_model.hpp"
 
 namespace rung {

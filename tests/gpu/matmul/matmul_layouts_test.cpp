@@ -9,7 +9,7 @@
 #include "common/harness/count.hpp"
 #include "common/machine/device_facts.hpp"
 #include "common/model/devices.hpp"
-#include "gpu/matmul/wgmma_shapes.hpp"
+#include "gpu/matmul/wgmma/engine/wgmma_shapes.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
 namespace rung {

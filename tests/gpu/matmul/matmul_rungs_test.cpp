@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/harness/count.hpp"
-#include "gpu/matmul/top_recipes.hpp"
+#include "gpu/matmul/tma/engine/top_recipes.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
 namespace rung {

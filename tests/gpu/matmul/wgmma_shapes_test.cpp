@@ -1,6 +1,6 @@
 /// The shapes of the rungs on wgmma by data type: that they fit, that a step has the same bytes in every type, what is
 /// copied for TMA, and which shape is taken. None of this needs a GPU.
-#include "gpu/matmul/wgmma_shapes.hpp"
+#include "gpu/matmul/wgmma/engine/wgmma_shapes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <span>
 
 #include "common/problem/problem.hpp"
-#include "gpu/matmul/int8_slices.hpp"
-#include "gpu/matmul/wgmma_terms.hpp"
+#include "gpu/matmul/accuracy/int8_slices.hpp"
+#include "gpu/matmul/accuracy/wgmma_terms.hpp"
 
 namespace rung {
 namespace {
