@@ -1,5 +1,5 @@
-# Sets `result` to the architectures that the GPU side is compiled for: those of the GPUs at hand; where there is none,
-# the one of the recorded results. For a GPU newer than nvcc it is the newest that nvcc has, as PTX, which the driver
+# Sets `result` to the architectures that the GPU side is compiled for: one per kind of GPU in this machine; without a
+# GPU, the architecture of the recorded results. For a GPU newer than nvcc, it is nvcc's newest, as PTX that the driver
 # compiles. Where nvcc compiles for none of the GPUs, `result` is empty and `why` says what to do.
 #   cmake -DNVCC=… -P common/cuda_architecture.cmake      prints what is chosen here
 cmake_minimum_required(VERSION 3.25)

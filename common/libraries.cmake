@@ -294,10 +294,10 @@ endmacro()
 macro(rung_build_eigen folder)
   rung_headers(Eigen3::Eigen ${folder})
 endmacro()
-# A project of somebody else's: as static libraries, by its own options, out of `all`, and silent.
+# A third-party project: as static libraries, with its own options, not part of `all`, and silent.
 macro(rung_add_subdirectory folder)
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # an ordinary variable decides an option
-  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 refuses what asks for less
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 refuses projects that require an older one
   if(CMAKE_VERSION VERSION_LESS 4)
     set(CMAKE_WARN_DEPRECATED OFF)
   endif()
@@ -329,10 +329,10 @@ rung_library(openblas TITLE OpenBLAS TARGET rung::openblas HEADER cblas.h LIBRAR
              SUFFIXES openblas-openmp x86_64-linux-gnu/openblas-openmp x86_64-linux-gnu aarch64-linux-gnu openblas
                       openblas-pthread
              PACKAGE libopenblas-openmp-dev VERSION_IN openblas_config.h OPENBLAS_VERSION
-             COST "no cpu/matmul/openblas: the CPU's ladder has no BLAS beside it")
+             COST "no cpu/matmul/openblas: the CPU's ladder is not compared with a BLAS")
 rung_library(onednn TITLE oneDNN TARGET rung::onednn HEADER oneapi/dnnl/dnnl.h LIBRARY dnnl PACKAGE libdnnl-dev
              VERSION_IN oneapi/dnnl/dnnl_version.h DNNL_VERSION_MAJOR DNNL_VERSION_MINOR DNNL_VERSION_PATCH
-             COST "no cpu/matmul/onednn and onednn_bf16: no deep-learning library beside the CPU's ladder")
+             COST "no cpu/matmul/onednn and onednn_bf16: the CPU's ladder is not compared with a deep-learning library")
 option(RUNG_TESTS "Build the tests" ON)
 if(RUNG_TESTS)
   rung_library(googletest TITLE GoogleTest TARGET GTest::gtest_main FIND GTest PACKAGE libgtest-dev

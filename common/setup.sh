@@ -1,7 +1,7 @@
 # What both commands (experiments/run.sh, tests/run.sh) need first: packages, a build, Python. To be sourced.
-# Says what it installs, never asks, and where something cannot be had (offline, no rights) goes on with what is there:
-# libraries that are not installed are built from their sources (common/libraries.cmake), out of the folder that
-# RUNG_SOURCES names or from the network.
+# Prints what it installs and never asks. Where a package cannot be installed (offline, no rights), it continues
+# without: libraries that are not installed are built from their sources (common/libraries.cmake), from the folder named
+# by RUNG_SOURCES or from the network.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
@@ -17,7 +17,7 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-# Takes out of the list what this distribution does not have, of which apt would install nothing at all.
+# Removes from the list what this distribution does not have: with an unknown name apt installs no package at all.
 known_to_apt() {
   local -n list=$1
   local name known=()
@@ -37,13 +37,13 @@ install_packages() {
   say "installing ${missing[*]}"
   local options=(-qq -o Acquire::Retries=2 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30)
   export DEBIAN_FRONTEND=noninteractive
-  # python3-venv brings ca-certificates, which replaces a bundle that the site put there (a proxy's): pip still needs it.
-  # Kept in this tree: nobody else can have put a file of that name there.
+  # python3-venv brings ca-certificates, which replaces a bundle that the site put there (a proxy's): pip still needs
+  # it. The copy is kept in this tree, where no other user can have put a file of that name.
   local bundle=/etc/ssl/certs/ca-certificates.crt
   [ -f $bundle ] && mkdir -p build && cp $bundle build/certificates.crt && export PIP_CERT=$top/build/certificates.crt
   if ! { as_root apt-get "${options[@]}" update && known_to_apt missing &&
          as_root apt-get "${options[@]}" install -y --no-install-recommends "${missing[@]}"; } >packages.log 2>&1; then
-    say "could not install them (offline, or no rights; see packages.log): going on with what is there"
+    say "could not install them (offline, or no rights; see packages.log): continuing with what is installed"
   fi
 }
 

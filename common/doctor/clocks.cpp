@@ -29,7 +29,7 @@ Finding governor(const System& system) {
   if (governors.empty())
     return {.what = "governor",
             .verdict = Verdict::costs,
-            .found = "the system does not tell (a virtual machine?)",
+            .found = "the system does not report it (a virtual machine?)",
             .cost = "the clock is neither known nor held; compare only what was measured in the same seconds",
             .remedy = "measure on the machine itself where clocks matter"};
   if (governors.size() == 1 && governors.begin()->first == "performance") return {.what = "governor", .found = text};
@@ -42,7 +42,7 @@ Finding governor(const System& system) {
 
 Finding smt(const System& system) {
   const std::string active = system.line("sys/devices/system/cpu/smt/active");
-  if (active != "1") return {.what = "SMT", .found = active == "0" ? "off" : "the system does not tell"};
+  if (active != "1") return {.what = "SMT", .found = active == "0" ? "off" : "the system does not report it"};
   return {.what = "SMT",
           .verdict = Verdict::costs,
           .found = "on",
@@ -59,13 +59,13 @@ Finding load(const System& system) {
   const double busy = std::atof(line.c_str());
   const int all = processors(system);
   const std::string text = line.substr(0, line.find(' ')) + " on " + std::to_string(all) + " processors";
-  if (line.empty() || all == 0) return {.what = "other work", .found = "the system does not tell"};
+  if (line.empty() || all == 0) return {.what = "other work", .found = "the system does not report it"};
   if (busy <= 0.1 * all + 0.1) return {.what = "other work", .found = "load " + text};
   return {.what = "other work",
           .verdict = Verdict::costs,
           .found = "load " + text,
           .cost = "samples are disturbed; only interleaved comparisons hold",
-          .remedy = "measure when the machine is idle (`uptime` tells)"};
+          .remedy = "measure when the machine is idle (check with `uptime`)"};
 }
 
 const bool added = add_check({.order = 40, .look = [](const System& system) {

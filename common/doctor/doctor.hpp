@@ -1,4 +1,4 @@
-/// What `rung doctor` looks at. A check is declared once, in a file of its own beside this one, and is found by that.
+/// What `rung doctor` checks. Each check is declared once, in a file of its own in this folder, and registers itself.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct LibraryFound {
   std::string package;  ///< its package in Debian and Ubuntu
 };
 
-/// Where the checks look. Tests give a folder of their own in place of "/" and answers in place of commands.
+/// Where the checks look. Tests pass a folder of their own instead of "/" and answers instead of commands.
 struct System {
   std::filesystem::path root = "/";
   /// What a shell command prints, without the line's end; nothing if it fails.
@@ -40,7 +40,7 @@ struct System {
   /// All of it.
   std::string text(const std::string& path) const;
   bool has(const std::string& path) const;
-  /// The entries of a folder whose names start so, in order.
+  /// The entries of a folder whose names begin with `start`, in order.
   std::vector<std::filesystem::path> entries(const std::string& folder, const std::string& start) const;
 };
 

@@ -42,7 +42,7 @@ Finding memory(const System& system) {
       bytes = static_cast<double>(limit.limit);
       whose = "allowed by the control group";
     }
-  if (bytes == 0) return {.what = "memory", .found = "the system does not tell"};
+  if (bytes == 0) return {.what = "memory", .found = "the system does not report it"};
   const std::string found = fmt::format("{:.1f} GiB {}", bytes / kGiB, whose);
   if (bytes >= kLeastMemory) return {.what = "memory", .found = found};
   return {.what = "memory",
@@ -55,7 +55,7 @@ Finding memory(const System& system) {
 Finding huge_pages(const System& system) {
   const std::string choices = system.line("sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
   const std::size_t open = choices.find('['), close = choices.find(']');
-  if (close == std::string::npos) return {.what = "huge pages", .found = "the system does not tell"};
+  if (close == std::string::npos) return {.what = "huge pages", .found = "the system does not report it"};
   const std::string mode = choices.substr(open + 1, close - open - 1);
   if (mode != "never") return {.what = "huge pages", .found = mode};
   return {.what = "huge pages",
@@ -67,7 +67,7 @@ Finding huge_pages(const System& system) {
 
 Finding disk(const System& system) {
   const std::optional<double> bytes = system.free_bytes ? system.free_bytes(".") : std::nullopt;
-  if (!bytes) return {.what = "disk space", .found = "the system does not tell"};
+  if (!bytes) return {.what = "disk space", .found = "the system does not report it"};
   const std::string found = fmt::format("{:.1f} GiB free in this folder", *bytes / kGiB);
   if (*bytes >= kLeastDisk) return {.what = "disk space", .found = found};
   return {.what = "disk space",

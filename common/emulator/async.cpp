@@ -16,7 +16,7 @@
 namespace rung {
 namespace {
 
-constexpr SharedAddress kWindow = 1024;  // of an address below it the system would be asked
+constexpr SharedAddress kWindow = 1024;  // addresses below are reserved by the system
 constexpr int kRankShift = 24;
 constexpr SharedAddress kOffsetMask = (1u << kRankShift) - 1;
 constexpr std::size_t kSectorBytes = 32;
@@ -62,11 +62,11 @@ void AsyncUnits::end_block() {
 std::string AsyncUnits::left_at_end() const {
   for (const auto& [address, barrier] : mbarriers_) {
     if (!barrier.copies.empty())
-      return "while copies into its shared memory are under way, for the arrival at " + text(barrier.copied_for) +
-             ": nobody has waited for phase " + std::to_string(barrier.phase) + " of " + mbarrier_text(address);
+      return "while copies into its shared memory are in flight, for the arrival at " + text(barrier.copied_for) +
+             ": no thread has waited for phase " + std::to_string(barrier.phase) + " of " + mbarrier_text(address);
     if (!barrier.loads.empty())
-      return "while a load by TMA into its shared memory is under way, issued at " + text(barrier.loads.front().where) +
-             ": nobody has waited for phase " + std::to_string(barrier.phase) + " of " + mbarrier_text(address);
+      return "while a load by TMA into its shared memory is in flight, issued at " + text(barrier.loads.front().where) +
+             ": no thread has waited for phase " + std::to_string(barrier.phase) + " of " + mbarrier_text(address);
   }
   for (const Thread& thread : threads_) {
     if (!thread.stores.empty())
@@ -173,7 +173,7 @@ void AsyncUnits::end_phase(Mbarrier& barrier) {
 void AsyncUnits::arrive(SharedAddress address, int bytes, AsyncUnits& from, std::source_location where,
                         std::vector<AsyncCopy> copies) {
   Mbarrier& barrier = ready_mbarrier(address, from, where);
-  if (barrier.can_end()) end_phase(barrier);  // nobody has waited for it
+  if (barrier.can_end()) end_phase(barrier);  // no thread has waited for it
   if (barrier.missing == 0)
     fail_thread(finding_kind::bad_mbarrier,
                 "arrives at " + mbarrier_text(address) + ", of whose phase only bytes are missing: it is one arrival " +

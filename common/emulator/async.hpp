@@ -1,13 +1,14 @@
-/// What works beside the threads of a block of compute capability 9.0: the unit that copies whole tiles (TMA), tensor
-/// cores that read shared memory, and the barriers by which threads wait for them and for each other. Part of the
-/// runtime beneath the emulated vocabulary, the same for both builds of a kernel; defined in async.cpp.
+/// What works asynchronously to the threads of a block of compute capability 9.0: the unit that copies whole tiles
+/// (TMA), tensor cores that read shared memory, and the barriers by which threads wait for them and for each other.
+/// Part of the runtime beneath the emulated vocabulary, the same for both builds of a kernel; defined in async.cpp.
 ///
 /// Everything happens as late as a correct kernel allows: a tile is loaded, and copies are made, when a thread waits
-/// for its mbarrier, a tile is stored when its thread waits for the store, and a product computed when its warp waits
-/// for the group. So a kernel that does not wait sees what was there before.
+/// for its mbarrier; a tile is stored when its thread waits for the store; a product is computed when its warp waits
+/// for the group. So a kernel that does not wait sees the old contents.
 ///
-/// An address of shared memory has 32 bits, as in PTX: bytes from the beginning of the block's window, of which the
-/// first 1024 are the system's; in another block of the cluster, its rank stands above bit 24, plus 1.
+/// An address of shared memory has 32 bits, as in PTX: bytes from the beginning of the block's window, whose first 1024
+/// bytes are reserved. The bits from 24 on are 0 for the own block; for another block of the cluster they hold its rank
+/// plus 1.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +55,8 @@ unsigned acquire_flag(const unsigned* flag);
 
 // ---- TMA ----
 
-/// A row-major matrix in global memory and the boxes in which it is copied, all in bytes but the rows. A copy of a
-/// single line of bytes is that of a matrix of one row.
+/// A row-major matrix in global memory and the boxes in which it is copied; all sizes are in bytes, except the rows. A
+/// single line of bytes is copied as a matrix of one row.
 struct TiledMatrix {
   std::byte* at = nullptr;
   std::int64_t pitch = 0;
@@ -66,16 +67,16 @@ struct TiledMatrix {
   int alignment = 128;        ///< of a box in shared memory
 };
 
-/// Loads the box that begins at element x of row y, x at a multiple of 16 bytes; zeros beyond the matrix. `blocks`:
-/// those of the cluster that get it, a bit each; 0 is the own block alone.
+/// Loads the box that begins at element x of row y, x at a multiple of 16 bytes; zeros beyond the matrix. `blocks`: the
+/// blocks of the cluster that receive it, one bit per block; 0 is the own block alone.
 void load_box(SharedAddress to, const TiledMatrix& from, SharedAddress barrier, int x, int y, std::uint32_t blocks,
               std::source_location where);
 /// The same of a line of bytes, a multiple of 16.
 void load_line(SharedAddress to, const void* from, int bytes, SharedAddress barrier, std::source_location where);
-/// Stores a box, but for what is beyond the matrix.
+/// Stores the part of a box that is inside the matrix.
 void store_box(const TiledMatrix& to, SharedAddress from, int x, int y, std::source_location where);
 void store_line(void* to, SharedAddress from, int bytes, std::source_location where);
-/// Waits for all stores of this thread but the latest `left`.
+/// Waits for all stores of this thread except the latest `left`.
 void wait_for_stores(std::size_t left);
 /// Between what threads write to shared memory and a unit that uses it: makes visible what happens before.
 void fence_for_units();
@@ -99,7 +100,7 @@ struct TileProduct {
 void fence_products();
 void open_product(TileProduct product);
 void commit_products();
-/// Waits, with all lanes of the warp, for all groups but the latest `left`.
+/// Waits, with all lanes of the warp, for all groups except the latest `left`.
 void wait_for_products(std::size_t left, std::source_location where);
 
 }  // namespace emulated

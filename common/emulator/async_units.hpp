@@ -25,7 +25,7 @@ struct Awaited {
   std::uint64_t count = 0;    ///< the parity; of other barriers, how often they were complete before
 };
 
-/// A copy from global to shared memory that is under way.
+/// A copy from global to shared memory that is in flight.
 struct AsyncCopy {
   void* to;
   const void* from;
@@ -56,7 +56,7 @@ class AsyncUnits {
   void begin_launch(std::size_t threads);
   /// `clusters`: null if each block is one of its own.
   void begin_block(std::size_t block, Clusters* clusters);
-  /// What the block has asked its units for and nobody has waited for; "" if nothing.
+  /// What the block has issued to its units and no thread has waited for; "" if nothing.
   std::string left_at_end() const;
   /// The other blocks of the cluster no longer reach it.
   void end_block();

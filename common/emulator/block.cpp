@@ -411,7 +411,7 @@ ConvergedLanes BlockRunner::converge(ConvergencePoint point, std::uint32_t mask,
   return {self.mask, values_.data() + (current_ - lane)};
 }
 
-/// The lanes of a warp go on together: one that need not wait does so if others of its warp do.
+/// A warp continues as a whole: a lane that need not wait does so if other lanes of its warp wait.
 void BlockRunner::wait_for(const Awaited& awaited, std::source_location where) {
   {
     const OutsideKernel aside(*this);
@@ -698,7 +698,7 @@ bool BlockRunner::wake_waiting() {
   return any;
 }
 
-/// Nobody can go on: fails the block at the first thread that waits, and names another one that does elsewhere.
+/// No thread can continue: fails the block at the first thread that waits, and names another one that waits elsewhere.
 void BlockRunner::fail_deadlock() {
   const Thread* first = nullptr;
   const Thread* second = nullptr;

@@ -108,7 +108,7 @@ class BlockRunner {
   void fence(bool of_block_only);
   void open_copy(void* to, const void* from, std::size_t bytes);
   void commit_copies();
-  /// The thread's copies, of which others now keep track: for the hazard checks they are complete.
+  /// The thread's copies, for an mbarrier that tracks them from now on: for the hazard checks they are complete.
   std::vector<AsyncCopy> take_copies();
   void check_flag(const unsigned* flag, bool is_store, const void* site);
   void wait_for_copies(std::size_t latest_groups_left);

@@ -44,7 +44,7 @@ class Line {
   std::uint64_t bits_ = 0;
 };
 
-/// A set-associative cache of kWays ways with LRU replacement.
+/// A set-associative cache with kWays lines per set and LRU replacement.
 class Cache {
  public:
   using Set = Line*;  ///< kWays lines, most recently used first

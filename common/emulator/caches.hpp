@@ -3,8 +3,8 @@
 /// Devices of compute capability 1.x have no cache for global memory: each transaction that their half warps make
 /// (half_warps.hpp) goes to DRAM.
 ///
-/// Both levels have lines of 128 bytes in four sectors of 32 bytes, sixteen ways and LRU replacement. Both are empty at
-/// the start of a launch, as with Nsight Compute's --cache-control all.
+/// Both levels have lines of 128 bytes in four sectors of 32 bytes, and are 16-way set-associative with LRU
+/// replacement. Both are empty at the start of a launch, as with Nsight Compute's --cache-control all.
 ///
 /// L1. Its size is what the carve-out for shared memory leaves of the multiprocessor's memory (l1_bytes). A load
 /// fetches the missing sectors only. Stores are written through to the L2 and allocate in the L1 without a fetch.

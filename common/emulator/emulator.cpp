@@ -148,7 +148,7 @@ Counts run_grid(GridLaunch& launch) {
   return counts;
 }
 
-/// Runs the grid, with a model of the caches if the options ask for one.
+/// Runs the grid, with a model of the caches if the options request it.
 Counts run_modelled(GridLaunch& launch) {
   if (!launch.options.caches) return run_grid(launch);
   const Device& device = *launch.options.caches;

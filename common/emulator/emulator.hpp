@@ -79,9 +79,9 @@ struct OperationSite {
   Operations fp32, fp64, tensor;
 };
 
-/// What units do beside the threads. TMA moves whole tiles between global and shared memory; of the bytes and sectors,
-/// those inside the matrices count. What the units read and write of shared memory is not counted in wavefronts: the
-/// rules by which hardware counters add it up are not known.
+/// Operations of the asynchronous units. TMA moves whole tiles between global and shared memory; only bytes and sectors
+/// inside the matrices count. The units' accesses to shared memory are not counted in wavefronts: how hardware counters
+/// add them up is not known.
 struct BulkCounts {
   std::uint64_t products = 0;           ///< wgmma instructions, one for each warp
   std::uint64_t loads = 0, stores = 0;  ///< instructions
@@ -103,7 +103,7 @@ struct Counts {
   std::uint64_t shared_load_wavefronts = 0, shared_store_wavefronts = 0;  ///< requests plus bank conflicts
   std::uint64_t async_requests = 0, async_sectors = 0;                    ///< loads of asynchronous copies
   std::uint64_t async_store_requests = 0, async_store_wavefronts = 0;     ///< what these store in shared memory
-  BulkCounts bulk;                                                        ///< counted apart, but for their bytes
+  BulkCounts bulk;                                                        ///< counted separately, except their bytes
   /// Lanes that share an address are served in passes, one of each address at a time: their sectors add up.
   std::uint64_t atomic_requests = 0, atomic_sectors = 0;
   std::uint64_t shared_atomic_requests = 0, shared_atomic_wavefronts = 0;
@@ -116,8 +116,8 @@ struct Counts {
   std::vector<SiteCounts> sites;
   std::vector<OperationSite> operation_sites;  ///< with EmulatorOptions::lines
   std::vector<Finding> findings;               ///< with EmulatorOptions::hazards
-  /// The last finding is a fault that ended a block: what it left undone, the results and the launches after it, says
-  /// nothing of the kernel, so those launches were not run.
+  /// The last finding is a fault that ended a block. Its results are incomplete and later launches would depend on
+  /// them, so those were not run.
   bool is_cut_short = false;
   CacheCounts caches;  ///< with EmulatorOptions::caches
 

@@ -44,8 +44,8 @@ class Fiber {
   void resume();
   /// Returns to where the fiber was resumed. To be called from inside it.
   void suspend();
-  /// Gives up what the fiber was doing: its stack is used again, and nothing on it is destroyed. The next resume()
-  /// starts the body anew. To be called from outside.
+  /// Abandons the fiber's execution: its stack is reused, and nothing on it is destroyed. The next resume() starts the
+  /// body again. To be called from outside.
   void restart();
   /// Whether the stack has not overflowed.
   bool intact() const;

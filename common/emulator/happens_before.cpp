@@ -134,7 +134,7 @@ void HappensBefore::arrive(std::uint32_t thread, Handed& to) {
   join(to.acquired, acquired_);
   if (const auto own = acquired_by_thread_.find(thread); own != acquired_by_thread_.end())
     join(to.acquired, own->second);
-  advance();  // what the thread does next is not handed over
+  advance();  // later accesses of the thread are not handed over
 }
 
 void HappensBefore::wait(std::uint32_t thread, const Handed& from) {
@@ -166,7 +166,7 @@ void HappensBefore::proxy_fence(std::uint32_t thread) {
   advance();
 }
 
-/// Gives each of `count` threads, those of `lanes`, from `first` on, what all of them have seen and published.
+/// Joins what the threads in `lanes`, of `count` from `first` on, have seen and published; each receives all.
 void HappensBefore::share_wide(std::uint32_t first, std::uint32_t count, std::uint32_t lanes) {
   std::vector<std::uint32_t> joined(width_);
   for (std::vector<std::uint32_t>* clocks : {&seen_, &published_}) {
@@ -257,7 +257,7 @@ void HappensBefore::release(std::uint32_t thread, std::uintptr_t address, unsign
   flags_->release(address, std::move(release), inherited);
 }
 
-/// The epoch of each thread up to which fences that `thread` knows of cover its accesses.
+/// For each thread, the epoch up to which fences that happen before the next access of `thread` cover its accesses.
 std::vector<std::uint32_t> HappensBefore::covered_by_fences(std::uint32_t thread) const {
   std::vector<std::uint32_t> epochs = fenced_by_thread_ ? *fenced_by_thread_ : std::vector<std::uint32_t>(threads_);
   for (std::uint32_t other = 0; other < threads_; ++other) {

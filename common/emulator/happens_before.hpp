@@ -1,11 +1,11 @@
 /// The happens-before relation among the accesses of a launch: which of them barriers, fences and flags order.
 ///
 /// A block's time is its epoch: the number of its barriers and fences so far, warp barriers included. An access is
-/// identified by its block, thread and epoch. Within a block, one epoch (that of the last block barrier) orders all
-/// threads, and a vector clock of each thread orders it after other lanes of its warp. Between blocks, a release
-/// publishes such clocks at a flag, and an acquire takes over the releases that the flag has so far. Barriers of some
-/// threads (mbarriers, named barriers, a cluster's) hand over clocks of all threads of the cluster; only blocks that
-/// use them have such clocks.
+/// identified by its block, thread and epoch. Within a block, one epoch (the last block barrier's) orders all threads,
+/// and a vector clock of each thread orders it after other lanes of its warp. Between blocks, a release publishes such
+/// clocks at a flag, and an acquire takes over the releases that the flag has so far. Barriers of some threads
+/// (mbarriers, named barriers, a cluster's) hand over clocks of all threads of the cluster; only blocks that use them
+/// have such clocks.
 #pragma once
 
 #include <algorithm>
@@ -51,9 +51,9 @@ struct Acquired {
 /// A vector clock over flags: for each flag, the number of its releases that happen before.
 using FlagClock = std::vector<Acquired>;
 
-/// What those that arrive at a barrier of some threads hand to those that wait for it: for each thread of the cluster,
-/// the epoch up to which its accesses happen before, and the one up to which a proxy fence has made them visible to the
-/// units that work beside the threads (async.hpp).
+/// What threads that arrive at a barrier of some threads hand to the threads that wait for it: for each thread of the
+/// cluster, the epoch up to which its accesses happen before, and the epoch up to which a proxy fence has made them
+/// visible to the asynchronous units (async.hpp).
 struct Handed {
   std::vector<std::uint32_t> seen, published;  ///< by rank in the cluster and thread; empty if nothing
   FlagClock acquired;
@@ -112,7 +112,7 @@ class HappensBefore {
     if (rank == rank_) return is_ordered(other, epoch, thread);
     return has_wide_ && epoch <= seen_[place_in(thread, rank, other)];
   }
-  /// Whether, besides, a proxy fence stands between it and what `thread` next asks of a unit.
+  /// Whether, in addition, a proxy fence is between it and the next operation that `thread` issues to a unit.
   bool is_published(std::uint32_t thread, std::uint32_t rank, std::uint32_t other, std::uint32_t epoch) const {
     return has_wide_ && epoch <= published_[place_in(thread, rank, other)];
   }
@@ -120,7 +120,7 @@ class HappensBefore {
   /// The thread arrives at a barrier of some threads, or has waited for it.
   void arrive(std::uint32_t thread, Handed& to);
   void wait(std::uint32_t thread, const Handed& from);
-  /// A unit has finished what the thread asked for: those who wait for `to` see it. Returns the epoch of its end.
+  /// A unit has finished an operation of the thread: threads that wait for `to` see it. Returns the epoch of its end.
   std::uint32_t finish(std::uint32_t thread, Handed& to);
   /// A fence.proxy.async.
   void proxy_fence(std::uint32_t thread);

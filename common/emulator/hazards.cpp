@@ -265,7 +265,7 @@ bool BlockHazards::State::check(ShadowCell& cell, std::uintptr_t address, bool i
   return remember(cell, address) || has_changed;
 }
 
-/// Records a load or an atomic, if no slot is free in place of an access that it subsumes. Returns whether it did.
+/// Records a load or an atomic in a free slot, else instead of an access that it subsumes. Returns whether it did.
 bool BlockHazards::State::remember(ShadowCell& cell, std::uintptr_t address) {
   const std::array slots{&cell.first, &cell.second};
   if (cell.first == now || cell.second == now) return false;
@@ -288,7 +288,7 @@ bool BlockHazards::State::remember(ShadowCell& cell, std::uintptr_t address) {
     if (!*slot) return record_in(*slot);
   for (std::size_t i = 0; i < slots.size(); ++i)
     if (is_before[i] || (slots[i]->is_strong_load() && !now.is_strong_load())) return record_in(*slots[i]);
-  // A third concurrent access. Later accesses of a warp are ordered with those of all other warps or of none.
+  // A third concurrent access. A later access is ordered with the accesses of all other warps or of no other warp.
   const bool is_alike = cell.first.has_class_of(now) && cell.second.has_class_of(now);
   return is_alike && same_warp(cell.first, cell.second) && !same_warp(cell.first, now) && record_in(cell.second);
 }
@@ -396,7 +396,7 @@ void BlockHazards::copies_arrived(std::uint32_t thread, std::size_t still_open) 
   copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arriving));
 }
 
-// ---- Barriers of some threads, and units beside the threads ----
+// ---- Barriers of some threads, and asynchronous units ----
 
 void BlockHazards::arrive(std::uint32_t thread, Handed& to) {
   state_->order.finish_acquire();
@@ -421,7 +421,7 @@ bool BlockHazards::has_seen(std::uint32_t thread, std::uint32_t block, std::uint
 
 std::uint64_t BlockHazards::remote_access(BlockHazards& issuer, std::uint32_t thread, const RemoteAccess& access) {
   State& state = *state_;
-  constexpr unsigned kPiece = 16;  // in which a range is told in findings
+  constexpr unsigned kPiece = 16;  // findings report a range in pieces of this size
   std::uint64_t bits = issuer.state_->time() << AccessRecord::kTimeShift;
   bits |= std::uint64_t{state.site_id(access.site, access.actor)} << AccessRecord::kThreadBits | thread;
   if (access.is_store) bits |= AccessRecord::kStore;

@@ -11,9 +11,8 @@
 ///     block did before a barrier that it passed), then its atomic or volatile store to global memory; then the other
 ///     thread's atomic or volatile load of the same address, and for its block the next barrier.
 ///   - an arrival at an mbarrier, a named barrier or a cluster's barrier, and the end of a wait for it;
-///   - for what a unit beside the threads does (async.hpp), the wait for it: its accesses are under way until then.
-///   They
-///     come after what threads wrote only if a proxy fence stands between, too.
+///   - for an operation of an asynchronous unit (async.hpp), the wait for it: its accesses are in flight until then.
+///     They come after the threads' writes only if a proxy fence is between them, too.
 /// Atomic and volatile accesses never race with each other, but do with plain ones. Flags in shared memory order
 /// nothing.
 ///
@@ -131,7 +130,7 @@ class BlockHazards {
   /// The thread waited for its asynchronous copies, all but the latest `still_open` accesses marked is_async.
   void copies_arrived(std::uint32_t thread, std::size_t still_open);
 
-  // ---- Barriers of some threads, and units beside the threads ----
+  // ---- Barriers of some threads, and asynchronous units ----
 
   void arrive(std::uint32_t thread, Handed& to);
   void wait(std::uint32_t thread, const Handed& from);
@@ -139,10 +138,10 @@ class BlockHazards {
   /// The time at the thread's next access, and whether that is ordered before the next one by `thread` of `block`.
   std::uint32_t epoch() const;
   bool has_seen(std::uint32_t thread, std::uint32_t block, std::uint32_t other, std::uint32_t epoch) const;
-  /// An access to this block's shared memory for a thread of `issuer`, this block or another one of its cluster. That
-  /// of a unit is under way from now on; returns what names it then.
+  /// An access to this block's shared memory for a thread of `issuer`, this block or another one of its cluster. A
+  /// unit's access is in flight from now on; returns its name for unit_finished().
   std::uint64_t remote_access(BlockHazards& issuer, std::uint32_t thread, const RemoteAccess& access);
-  /// The unit has finished this part of what `thread` of `issuer` had asked for; those who wait for `to` see that.
+  /// The unit has finished this part of an operation of `thread` of `issuer`; threads that wait for `to` see that.
   void unit_finished(BlockHazards& issuer, std::uint32_t thread, std::span<const std::uintptr_t> pieces,
                      std::size_t bytes, std::uint64_t name, Handed& to);
 

@@ -222,7 +222,7 @@ int WarpLog::common_steps(const Group& group, int most) const {
 /// Statistics of kBlock requests at once, from one pass over the lanes; the loops are vectorised.
 struct WarpLog::Block {
   alignas(64) std::int32_t low[kBlock], high[kBlock], sector[kBlock];
-  alignas(64) std::int32_t changes[kBlock];   ///< lanes whose sector differs from that of the previous lane
+  alignas(64) std::int32_t changes[kBlock];   ///< lanes whose sector differs from the previous lane's
   alignas(64) std::int32_t descents[kBlock];  ///< of these, where it is lower; if none, `changes` counts the sectors
 
   void first(const std::int32_t* words) {

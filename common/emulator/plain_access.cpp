@@ -68,8 +68,8 @@ void __tsan_write_range(void* memory, unsigned long bytes) {
   rung::check(memory, bytes, true, __builtin_return_address(0), __builtin_frame_address(0));
 }
 
-// What the traced build calls in place of memcpy and its like (gpu/simt/emulator_traced.hpp), where the size is known
-// at run time alone and the sanitizer sees a call.
+// What the traced build calls instead of memcpy and its like (gpu/simt/emulator_traced.hpp), where the size is known
+// only at run time and the sanitizer sees a call.
 void* rung_traced_memcpy(void* to, const void* from, unsigned long bytes) {
   rung::check(from, bytes, false, __builtin_return_address(0), __builtin_frame_address(0));
   rung::check(to, bytes, true, __builtin_return_address(0), __builtin_frame_address(0));

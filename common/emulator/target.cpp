@@ -19,7 +19,7 @@
 namespace rung {
 namespace {
 
-/// The message for a kernel that requests an element beyond a list, usually an operand.
+/// The message for a kernel that requests what is beyond the end of a list, usually of the operands.
 std::string asks_for_too_much(const Call& call, const std::exception& error) {
   const std::size_t operands = call.operands.size();
   const std::string has = operands == 0 ? "it has none" : "it has 0 to " + std::to_string(operands - 1);

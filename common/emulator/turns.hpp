@@ -1,4 +1,4 @@
-/// Blocks that wait for each other both ways run in the emulator by turns: each has an OS thread, one of which runs.
+/// Blocks that wait for each other run round-robin in the emulator: each has an OS thread, and one thread runs.
 #pragma once
 
 #include <condition_variable>
@@ -9,8 +9,8 @@
 namespace rung {
 inline namespace emulated {
 
-/// While it exists, all blocks of a launch by this OS thread have begun before one of them ends, and so many of them,
-/// side by side, are a cluster.
+/// While one exists, all blocks of a launch by this OS thread begin before any of them ends, and each
+/// `blocks_of_cluster` neighbouring blocks form a cluster.
 class Together {
  public:
   explicit Together(unsigned blocks_of_cluster = 1);
@@ -20,7 +20,7 @@ class Together {
 
   /// Whether one exists on this OS thread.
   static bool is_asked_for();
-  /// The blocks of a cluster that the innermost one on this OS thread asks for.
+  /// The blocks of a cluster, as the innermost one on this OS thread sets them; 1 without one.
   static unsigned blocks_of_cluster();
 
  private:
@@ -29,23 +29,22 @@ class Together {
 
 }  // namespace emulated
 
-/// A turn lasts until the block's threads wait, at a barrier or for another block. Turns go round in the order in which
-/// the blocks begin; so what a block finds that others have written is the same in every run.
+/// A turn lasts until the block's threads wait, at a barrier or for another block. The blocks take turns in the order
+/// in which they begin, so a block sees the same writes of other blocks in every run.
 class Turns {
  public:
   explicit Turns(std::size_t blocks) : has_ended_(blocks) {}
 
   /// Waits until it is this block's turn; false if the launch has failed meanwhile.
   bool await(std::size_t rank);
-  /// Gives the turn to the next block and waits for the own next one; false if the launch has failed meanwhile.
-  /// `has_moved`: whether any of the block's threads can go on.
+  /// Gives the turn to the next block and waits for this block's next turn; false if the launch has failed meanwhile.
+  /// `has_moved`: whether any of the block's threads can continue.
   bool pass(std::size_t rank, bool has_moved);
-  /// Whether all blocks have passed on their turns lately without having moved. To be called by the one whose turn it
-  /// is.
+  /// Whether all blocks have passed their latest turns without progress. To be called by the block whose turn it is.
   bool is_stuck();
   /// The block has ended.
   void leave(std::size_t rank);
-  /// A block has failed: nobody need wait for it any longer.
+  /// A block has failed: no block need wait for it any longer.
   void fail();
 
  private:
