@@ -1,7 +1,8 @@
 /// A tree in shared memory: sums of pairs, of pairs of pairs and so on up to the root, then from the root down again,
-/// where each node hands its left child what lies before it and its right child that and the left child's sum. It adds
-/// 2 n times, not n log n times, but takes twice the steps, in most of which few threads work, and at strides of powers
-/// of two, which meet in the same banks. On a GPU, whose threads of a warp step together anyway, expect little of it.
+/// where each node passes its left child the sum before the node, and its right child that sum plus the left child's.
+/// It takes 2 n additions instead of n log n, but twice the steps. In most steps few threads work, and at strides of
+/// powers of two, which fall into the same banks. On a GPU the threads of a warp execute together anyway, so expect
+/// little of it.
 #include "gpu/prefix_sum/three_launches.hpp"
 
 namespace rung {
@@ -18,9 +19,9 @@ struct Blelloch {
       const int right = (tx + 1) * 2 * distance - 1;
       if (right < Threads) tree[right] += tree[right - distance];
     }
-    if (tx == 0) tree[Threads - 1] = 0.0f;  // nothing lies before the root; this thread has just written its sum
+    if (tx == 0) tree[Threads - 1] = 0.0f;  // nothing is before the root; this thread has just written its sum
     for (int distance = Threads / 2; distance > 0; distance /= 2) {
-      __syncthreads();  // the parents have handed down what lies before them
+      __syncthreads();  // the parents have passed down the sums before them
       const int right = (tx + 1) * 2 * distance - 1;
       if (right < Threads) {
         const reg<float> left_sum = tree[right - distance], before = tree[right];

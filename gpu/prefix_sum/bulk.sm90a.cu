@@ -1,31 +1,31 @@
-/// One pass by blocks whose warps have a task each. A block a multiprocessor stays, G in all, and takes every G-th
-/// tile; its warps meet at mbarriers alone, three for each slot of a ring in shared memory:
-///  - one warp has tiles copied in bulk into the ring, a few at a time, and the next fetched into L2;
-///  - four add up a tile each as soon as it is there, and tell its sum;
-///  - four find the sum of the G tiles in between for a tile each: they read what others have told;
-///  - eight scan a tile, an eighth each, and store it.
+/// One pass by blocks with specialised warps. Each multiprocessor has one resident block, G in all, which takes every
+/// G-th tile. The warps of a block synchronise by mbarriers only, three for each slot of a ring in shared memory:
+///  - one warp has tiles copied in bulk into the ring, a few at a time, and prefetches the next ones into L2;
+///  - four warps add up one tile each as soon as it has arrived, and publish its sum;
+///  - four warps add, for one tile each, the published sums of the G tiles since the block's previous tile;
+///  - eight warps scan an eighth of each tile and store it.
 ///
-/// Floor: 8 bytes an element through DRAM, at the rate of a copy. A multiprocessor of an H200 has 2.1 us for a tile of
-/// 8192 elements. Each row of 128 is copied to shared memory and read twice, 4 cycles each, and takes 9 shuffles: 21
-/// cycles of the 58 that DRAM needs for it. Each block reads G words of 8 bytes a tile: 1 KB for 64.
+/// Floor: 8 bytes per element through DRAM, at the rate of a copy. Each row of 128 elements is copied to shared memory
+/// and read twice, 4 cycles each, and takes 9 shuffles: 21 cycles, fewer than DRAM needs for the row. For each tile a
+/// block reads G words of 8 bytes, which is little next to the bytes of the tile.
 ///
-/// What it takes to come near that floor, in parts of the rate of a copy (an H200, 2^26 elements; 0.935 with all of it,
-/// and 0.98 with 2^28, of which the start is a smaller part):
-///  - L2 fetches a tile while the one before is on its way to shared memory: 0.89 without. More is worse: four
-///    tiles, 0.71.
-///  - A warp that reads words too early reads them twice. It begins when its block has the third tile after its own; by
-///    then nearly all others have told theirs: 0.89 without this lag. Four warps look at words in turn, so that a
-///    tile's wait does not hold up the next.
-///  - Tiles wait in shared memory after their sums are told: six of 32 KB in 208 KB. With two, 0.65.
-/// Tiles of 2048 elements come nearest with 2^28, 0.99, and are slower from 2^20 to 2^23.
+/// What it takes to come near that floor (experiments/prefix_sum.toml sweeps these tunables):
+///  - Prefetch: L2 fetches a tile while the previous one is copied to shared memory. Fetching more tiles early is
+///    slower.
+///  - Lag: a warp that reads words too early has to read them again. It begins when the third tile after its own has
+///    arrived in its block; by then nearly all other blocks have published their sums. Four warps alternate, so that
+///    waiting for one tile's words does not delay the next tile.
+///  - Ring: tiles wait in shared memory after their sums are published, so the ring holds as many as fit.
+/// Tiles of 2048 elements are the fastest for the longest arrays, but not for shorter ones.
 ///
-/// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. Which sums are
-/// added, and in which order, depends on n and the GPU alone: every run gives the same bits.
-/// Blocks wait for later ones, so all must be on the GPU: the launch is cooperative, and refused where they do not fit.
-/// Nobody waits in a circle: a tile is told as soon as it is there, and it comes when the slot is free, which takes the
-/// words of earlier turns alone.
+/// A word holds a tile's sum and the number of the run, 64 bits that are read and written in one access; see
+/// look_back.cu. Which sums are added, and in which order, depends only on n and the GPU: every run gives the same
+/// bits.
+/// Blocks wait for later blocks, so all must be resident: the launch is cooperative, and refused where they do not fit.
+/// There is no deadlock: a tile's sum is published as soon as the tile has arrived, and a tile is loaded once its slot
+/// is free, which depends only on words of earlier rounds.
 /// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (one pass); Yan, Long
-/// and Zhang, StreamScan, 2013 (sums handed on between blocks that run); NVIDIA PTX ISA 8.0 (cp.async.bulk, mbarrier);
+/// and Zhang, StreamScan, 2013 (sums passed between resident blocks); NVIDIA PTX ISA 8.0 (cp.async.bulk, mbarrier);
 /// CUTLASS, warp specialisation.
 #include "common/machine/device_facts.hpp"
 #include "gpu/simt/hopper_ptx.hpp"
@@ -40,12 +40,12 @@ using Word = unsigned long long;
 using TileElements = Choices<8192, 4096, 2048>;
 using RingKilobytes = Choices<208, 128, 64>;
 
-// The warps of a block: the loader, then those that add, that look at others' words, and that scan.
+// The warps of a block in this order: the loader, then the warps that add, look at other blocks' words, and scan.
 constexpr int kAdders = 4, kLookers = 4, kScanners = 8;
 constexpr int kFirstLooker = 1 + kAdders, kFirstScanner = kFirstLooker + kLookers;
 constexpr int kThreads = 32 * (kFirstScanner + kScanners);
 constexpr int kMostSlots = 32;
-constexpr unsigned kBackOff = 50;  ///< nanoseconds until words are read again
+constexpr unsigned kBackOff = 50;  ///< nanoseconds before words are read again
 
 int tile_of(const Params& p) { return static_cast<int>(p.at("tile")); }
 unsigned bulk_tiles(const Params& p) { return blocks_for(p.at("n"), tile_of(p)); }
@@ -65,42 +65,42 @@ struct Arrays {
   volatile mem<Word>* words;  ///< of the tiles
   mem<Word>* tickets;         ///< one for each block of each run
   int n, tiles, slots;
-  int flying;      ///< tiles on their way to a block at most
-  int prefetched;  ///< tiles from the one that is loaded to the one that is fetched into L2
-  int lag;         ///< tiles that a block has after the one whose words it reads
+  int flying;      ///< tiles in flight to a block, at most
+  int prefetched;  ///< how many tiles ahead of the loaded one L2 fetches a tile
+  int lag;         ///< tiles that must have arrived after the one whose words are read
 };
 
-/// A place in the ring, of which every warp goes through all, and the barriers of its slot.
+/// A warp's place in the ring, and the barriers of its slot. Every warp goes through all slots.
 struct Place {
   std::uint32_t barriers;
   int slots, slot = 0;
   std::uint32_t parity = 0;
 
-  /// The tile is there.
+  /// The tile has arrived.
   __device__ __forceinline__ std::uint32_t full() const { return barriers + slot * 8; }
-  /// Everything before the tile is known.
+  /// The sums before the tile are known.
   __device__ __forceinline__ std::uint32_t known() const { return barriers + (kMostSlots + slot) * 8; }
-  /// Nobody needs the slot any longer.
+  /// No warp needs the slot any longer.
   __device__ __forceinline__ std::uint32_t empty() const { return barriers + (2 * kMostSlots + slot) * 8; }
   __device__ __forceinline__ void next() {
     if (++slot == slots) slot = 0, parity ^= 1;
   }
 };
 
-/// What the warps of a block tell each other of the tile in each slot.
+/// What the warps of a block share about the tile in each slot.
 struct Slots {
-  mem<float> between[kMostSlots];                 ///< the sum of the tiles since the block's last
-  mem<float> before_part[kMostSlots][kScanners];  ///< within the tile: the sums of the scanners' parts before
+  mem<float> between[kMostSlots];                 ///< the sum of the tiles since the block's previous one
+  mem<float> before_part[kMostSlots][kScanners];  ///< the sum of the tile's elements before each scanner's part
   mem<unsigned> run;
 };
 
-/// The tiles of this block.
+/// How many tiles this block takes.
 __device__ __forceinline__ int turns_of(const Arrays& a) {
   return (a.tiles - static_cast<int>(blockIdx.x) + static_cast<int>(gridDim.x) - 1) / static_cast<int>(gridDim.x);
 }
 __device__ __forceinline__ int tile_in(int turn) { return turn * static_cast<int>(gridDim.x) + blockIdx.x; }
 
-/// One lane arrives for the warp, whose lanes are done with what the barrier guards.
+/// One lane arrives for the warp when all its lanes are done with what the barrier guards.
 __device__ __forceinline__ void arrive(std::uint32_t barrier) {
   __syncwarp();
   if (lane_index() == 0) hopper::barrier_arrive(barrier);
@@ -111,7 +111,7 @@ __device__ __forceinline__ void arrive(std::uint32_t barrier) {
 template <int Tile>
 __device__ __forceinline__ void load_tiles(const Arrays& a, mem<float>* ring, Place place) {
   const int lane = lane_index(), turns = turns_of(a);
-  Place arrived = place;  // the last tile that is surely there
+  Place arrived = place;  // the last tile that has arrived for certain
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn, place.next()) {
     hopper::barrier_wait(place.empty(), place.parity ^ 1);  // a new slot is empty
@@ -135,8 +135,9 @@ __device__ __forceinline__ void load_tiles(const Arrays& a, mem<float>* ring, Pl
   }
 }
 
-/// Calls use(turn) for each of the block's tiles once it is there, and leaves it. Every warp but the loader goes
-/// through all of them, also those that others work on: who skips a slot would take its next tile for this one.
+/// Calls use(turn) for each of the block's tiles once it has arrived, then releases it. Every warp except the loader
+/// goes through all tiles, also those that other warps process: a warp that skipped a slot would take its next tile for
+/// this one.
 template <typename Use>
 __device__ __forceinline__ void for_each_turn(const Arrays& a, Place& place, const Use& use) {
   const int turns = turns_of(a);
@@ -148,7 +149,7 @@ __device__ __forceinline__ void for_each_turn(const Arrays& a, Place& place, con
   }
 }
 
-/// Adds up every kAdders-th tile of the block and tells its sum.
+/// Adds up every kAdders-th tile of the block and publishes its sum.
 template <int Tile>
 __device__ __forceinline__ void add_tiles(const Arrays& a, Slots& slots, const mem<float>* ring, Place place,
                                           int adder) {
@@ -181,8 +182,7 @@ __device__ __forceinline__ void add_tiles(const Arrays& a, Slots& slots, const m
       });
 }
 
-/// The sum of the tiles from `first` on that come before tile `last`, once they are told; lane 0 has it. Each lane adds
-/// every 32nd.
+/// The sum of tiles `first` to `last` - 1, once all are published, in lane 0. Each lane adds every 32nd tile's sum.
 __device__ __forceinline__ reg<float> sum_between(const Arrays& a, int first, int last, unsigned run) {
   constexpr int kAtOnce = 5;  // words of a lane, for up to 160 blocks
   reg<float> sum = 0;
@@ -193,7 +193,7 @@ __device__ __forceinline__ reg<float> sum_between(const Arrays& a, int first, in
     for (int i = 0; i < kAtOnce; ++i)
       seen[i] = tile + i * 32 >= 0 && tile + i * 32 < last ? Word{0} : word_of(run, 0.0f);
     const auto is_told = [&](int i) { return static_cast<unsigned>(seen[i] >> 32) == run; };
-    for (;;) {  // all that are missing are read at once
+    for (;;) {  // all missing words are read at once
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
         if (!is_told(i)) seen[i] = a.words[tile + i * 32];
@@ -209,10 +209,10 @@ __device__ __forceinline__ reg<float> sum_between(const Arrays& a, int first, in
   return warp_total(sum);
 }
 
-/// For every kLookers-th tile of the block, finds the sum of the tiles since the block's last one.
+/// For every kLookers-th tile of the block, finds the sum of the tiles since the block's previous one.
 __device__ __forceinline__ void look_between(const Arrays& a, Slots& slots, Place place, int looker) {
   const int turns = turns_of(a);
-  Place later = place;  // the tile that has to be there first
+  Place later = place;  // the tile that has to arrive first
   int later_turn = 0;
   for_each_turn(
       a, place, [&](int turn) __attribute__((always_inline)) {
@@ -279,9 +279,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/bulk",
     .order = 60,
     .title = "copies in bulk",
-    .idea =
-        "Tiles come by copies in bulk into a deep ring; warps that load, add, look at others' sums and scan meet at "
-        "mbarriers alone, and read sums only when they are surely told.",
+    .idea = "Tiles arrive by bulk copies in a deep ring; specialised warps load, add, look at other blocks' sums and "
+            "scan, synchronise by mbarriers only, and read sums when nearly all are published.",
     .source = {{"merrill2016"}, {"yan2013"}, {"ptx-isa", "cp.async.bulk"}, {"cutlass", "warp specialisation"}},
     .tunables = {{"tile", TileElements::values()},
                  {"ring", RingKilobytes::values()},
@@ -304,7 +303,7 @@ const bool added = add_gpu_kernel({
                   return Launch{{bulk_blocks(p)}, {kThreads}, shared_bytes(p)};
                 },
             .requested =
-                [](const Params& p) {  // where nobody waits, a word is read once
+                [](const Params& p) {  // where no warp waits, a word is read once
                   const double n = 4.0 * p.at("n"), tiles = bulk_tiles(p), blocks = bulk_blocks(p);
                   const double seen = blocks * (blocks - 1) / 2 + blocks * (tiles - blocks);  // words
                   return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (tiles + blocks)};

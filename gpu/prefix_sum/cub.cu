@@ -1,12 +1,12 @@
-/// The library as a peer: CUB's scan, which also looks back in one pass, with parameters tuned for each GPU. It clears
-/// the tiles' words by a launch of its own.
+/// The library for comparison: CUB's scan, which also looks back in one pass, with parameters tuned for each GPU. It
+/// clears the tiles' words in a separate launch.
 #include "gpu/simt/cub.hpp"
 #include "gpu/simt/simt.hpp"
 
 namespace rung {
 namespace {
 
-/// More than CUB asks for: 8 bytes a tile of at least 512 elements.
+/// More than CUB requests: 8 bytes per tile of at least 512 elements.
 std::size_t storage_bytes(const Params& p) { return (std::size_t{1} << 16) + p.at("n") / 512 * 8; }
 
 const bool added = add_gpu_kernel(cub_peer({

@@ -1,16 +1,16 @@
-/// One pass. A block adds up its tile, tells the others, and looks back at the tiles before its own: a tile that has
-/// told only its own sum is added and looked past, one that knows the sum of everything up to it ends the search. Few
-/// blocks ever wait, since those before them have told at least their own sums. Each element is read once and written
-/// once: the bound is the bandwidth of a copy.
+/// One pass. A block adds up its tile, publishes the sum, and looks back at the tiles before its own. Where a tile has
+/// published only its own sum, that is added and the search continues; a tile with the sum of everything up to its end
+/// ends the search. Few blocks ever wait, since earlier blocks have published at least their own sums. Each element is
+/// read once and written once: the bound is the bandwidth of a copy.
 ///
-/// A block waits for blocks that run already, not for some that have yet to start: tiles are handed out by a counter in
-/// the order in which blocks begin. What a tile tells is one word of 64 bits, a sum and what it is the sum of, that is
-/// read and written whole; so no fence is needed between a value and its flag.
-/// The words need not be cleared for the next run. The counter goes on from run to run, so a ticket divided by the
-/// number of tiles says which run it is of; that number is in each word, and words of earlier runs count as nothing.
-/// One launch is enough then, which for short arrays is half of the time; a launch that clears them would be a second.
-/// How many sums a block adds while it looks back depends on chance, so that real results may differ in their last bits
-/// from run to run.
+/// A block waits only for blocks that already run: a counter assigns tiles in the order in which blocks start. A tile
+/// publishes one word of 64 bits, a sum and its state, that is read and written in one access; so no fence is needed
+/// between a value and its flag.
+/// The words need not be cleared for the next run. The counter keeps counting from run to run, so a ticket divided by
+/// the number of tiles is the number of the run; that number is in each word, and words of earlier runs are ignored. So
+/// one launch is enough, where clearing the words would take a second one.
+/// How many sums a block adds while it looks back depends on timing, so results may differ in their last bits from run
+/// to run.
 #include <type_traits>
 
 #include "gpu/prefix_sum/tile.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using Word = unsigned long long;
 
-/// What is known of a tile in a given run: the upper half of its word. 0 before the first run.
+/// The state of a tile in a given run: the upper half of its word. 0 before the first run.
 struct States {
   unsigned own, whole;  ///< the sum of the tile; the sum of everything up to its end
   __device__ __forceinline__ explicit States(unsigned run) : own(2 * run + 1), whole(2 * run + 2) {}
@@ -32,8 +32,8 @@ __device__ __forceinline__ Word word_of(unsigned state, reg<float> sum) {
 
 constexpr int kMostReach = 4;
 
-/// The sum of all tiles before `tile`, by one warp. A lane reads `reach` words at a time, so that as many times 32
-/// tiles are looked at within the latency of one access; lane 0 looks at the nearest.
+/// The sum of all tiles before `tile`, by one warp. A lane reads `reach` words at a time, so that the warp sees 32
+/// `reach` tiles within the latency of one access; lane 0 reads the nearest.
 __device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words, int tile, States states, int reach) {
   reg<float> sum = 0;
   for (int nearest = tile - 1; nearest >= 0;) {
@@ -42,7 +42,7 @@ __device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words,
       const int other = nearest - 32 * i - lane_index();
       seen[i] = i < reach && other >= 0 ? static_cast<Word>(words[other]) : Word{0};
     }
-    for (int i = 0; i < kMostReach; ++i) {  // from near to far, as far as is known
+    for (int i = 0; i < kMostReach; ++i) {  // from near to far, up to the first unknown sum
       const unsigned state = static_cast<unsigned>(seen[i] >> 32);
       const unsigned whole = __ballot_sync(kAllLanes, state == states.whole);
       const unsigned known = __ballot_sync(kAllLanes, state == states.whole || state == states.own);
@@ -51,7 +51,7 @@ __device__ __forceinline__ reg<float> look_back(const volatile mem<Word>* words,
       if (needed & ~known) break;  // read again from here on
       const bool counts = needed >> lane_index() & 1;
       sum += warp_total(counts ? __uint_as_float(static_cast<unsigned>(seen[i])) : reg<float>(0.0f));
-      if (first_whole) return sum;  // tile 0 knows the sum of everything up to it, so that it ends every search
+      if (first_whole) return sum;  // tile 0 publishes its whole sum at once, so it ends every search
       nearest -= 32;
     }
   }
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(Threads) scan_look_back(const mem<float>* x, m
     tile_of_block = static_cast<unsigned>(ticket % gridDim.x);
     run_of_block = static_cast<unsigned>(ticket / gridDim.x);
   }
-  __syncthreads();  // the block knows its tile
+  __syncthreads();  // all threads can read the block's tile
   const int tile = static_cast<int>(static_cast<unsigned>(tile_of_block));
   const int first = (tile * (Threads / 32) + warp_index()) * (Rows * kRow);
   Part<Rows> part;
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(Threads) scan_look_back(const mem<float>* x, m
       before_tile = before;
     }
   }
-  __syncthreads();  // the sum of all before the tile is there
+  __syncthreads();  // the sum of all tiles before is there
   part.store(y, first, n, before_tile + joined.before);
 }
 
@@ -91,7 +91,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/look_back",
     .order = 40,
     .title = "decoupled look-back",
-    .idea = "One pass: each block tells its sum at once and looks back over the sums of the tiles before its own.",
+    .idea = "One pass: each block publishes its sum at once and looks back over the sums of the tiles before its own.",
     .source = {{"merrill2016"}},
     .tunables = {{"items", TileItems::values()}, {"threads", TileThreads::values()}, {"reach", {1, 2, kMostReach}}},
     .scratch =
@@ -107,7 +107,7 @@ const bool added = add_gpu_kernel({
             .blocks_wait = true,
             .launch = tile_launch,
             .requested =
-                [](const Params& p) {  // where nobody waits, the tile just before ends the search
+                [](const Params& p) {  // where no block waits, the tile just before ends the search
                   const double n = 4.0 * p.at("n"), tiles = tiles_of(p);
                   const double reach = 32.0 * p.at("reach"), near = std::min(tiles, reach + 1);
                   const double seen = near * (near - 1) / 2 + reach * (tiles - near);  // words

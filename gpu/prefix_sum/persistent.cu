@@ -1,23 +1,23 @@
-/// One pass by blocks that stay. As many blocks run as the GPU holds at once, G, and each takes every G-th tile. It
-/// tells the others the sum of its next tiles while it still works on the present one. So a block need not look back
-/// until somebody knows everything: it carries the sum before its last tile and adds those of the G tiles in between,
-/// which were told while it was busy. Tiles arrive in a ring in shared memory by asynchronous copies, so that loads
+/// One pass by persistent blocks. The grid has G blocks, the number that the GPU holds at once, and each takes every
+/// G-th tile. A block publishes the sum of its next tile while it still works on the present one. So it need not look
+/// back to the beginning: it keeps the sum before its previous tile and adds the sums of the G tiles since then, which
+/// were published while it was busy. Tiles arrive in a ring in shared memory by asynchronous copies, so that loads
 /// never wait for sums; each thread reads only what it has copied itself.
 ///
-/// Floor: 8 bytes an element through DRAM, at the rate of a copy. A multiprocessor of an H200 has 2.1 us for 8192
-/// elements. A tile of as many takes about 0.7 us of shared memory and shuffles in that time, and one barrier; its
-/// block reads the G words of the tiles in between, 2 KB of 64. Bytes on their way: 32 to 64 KB a multiprocessor and
-/// block, of the 31 KB that the rate of a copy takes at a latency of 1 us.
-/// Tiles are as long as makes the turns come out even: of 2^26 elements in 264 blocks, tiles of 64 rows would leave
-/// nearly all blocks idle in the last of 32 turns.
+/// Floor: 8 bytes per element through DRAM, at the rate of a copy. Shared memory, shuffles and the one barrier of a
+/// tile take less time than its bytes, and the G words that a block reads for a tile are few next to its elements. Each
+/// multiprocessor needs enough bytes in flight to cover DRAM's latency at that rate (Little's law).
+/// Tiles have the length that makes the rounds come out even: of 2^26 elements in 264 blocks, tiles of 64 rows would
+/// leave nearly all blocks idle in the last of 32 rounds.
 ///
-/// Word: a tile's sum and the run it is of, 64 bits that are read and written whole; see look_back.cu. Which sums are
-/// added, and in which order, depends on n and the GPU alone: every run gives the same bits.
-/// Blocks wait for later ones, so all must be on the GPU: the launch is cooperative, and refused where they do not fit.
-/// Nobody waits in a circle: a block tells the sums of its tiles up to turn t + lead once it has those it needs for
-/// turn t, and for turn t it needs others' of turn t at most.
+/// A word holds a tile's sum and the number of the run, 64 bits that are read and written in one access; see
+/// look_back.cu. Which sums are added, and in which order, depends only on n and the GPU: every run gives the same
+/// bits.
+/// Blocks wait for later blocks, so all must be resident: the launch is cooperative, and refused where they do not fit.
+/// There is no deadlock: a block publishes the sums of its tiles up to round t + lead once it has the sums it needs for
+/// round t, and for round t it needs sums of round t at most.
 /// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (one pass); Yan, Long
-/// and Zhang, StreamScan, 2013 (sums handed on between blocks that run).
+/// and Zhang, StreamScan, 2013 (sums passed between resident blocks).
 #include "common/machine/device_facts.hpp"
 #include "gpu/prefix_sum/tile.hpp"
 #include "gpu/simt/launch_together.hpp"
@@ -35,7 +35,7 @@ constexpr std::size_t kMostShared = std::size_t{227} << 10;  // of a block
 constexpr std::size_t kReserved = 1024;                      // of each block, by the system
 constexpr std::size_t kSums = 1024;                          // more than the sums of the warps take
 
-/// How many turns ahead a block tells its sums. The tiles of the ring beyond that are still on their way.
+/// How many rounds ahead a block publishes its sums. Later tiles of the ring are still in flight.
 __host__ __device__ constexpr int lead_of(int stages) { return stages < 6 ? 1 : 2; }
 
 /// What a kernel is compiled for.
@@ -44,7 +44,7 @@ struct Shape {
 
   constexpr std::size_t ring_bytes() const { return sizeof(float) * threads * items * stages; }
   constexpr bool fits() const { return ring_bytes() + kSums <= kMostShared; }
-  /// How many blocks a multiprocessor holds that has `shared` bytes for one: with 64 registers for each thread.
+  /// How many blocks are resident, with 64 registers per thread, where a block can have `shared` bytes at most.
   constexpr int resident_blocks(std::size_t shared) const {
     const int by_shared = static_cast<int>((shared + kReserved) / (ring_bytes() + kSums + kReserved));
     return by_shared < 1024 / threads ? by_shared : 1024 / threads;
@@ -55,15 +55,15 @@ Shape shape_of(const Params& p) {
   return {static_cast<int>(p.at("threads")), static_cast<int>(p.at("items")), static_cast<int>(p.at("stages"))};
 }
 
-/// The most threads whose ring of 3 tiles, 16 items a thread, fits into the shared memory of this GPU's blocks. One
-/// large block a multiprocessor is faster than two of half the size: it has half as many sums to read.
+/// The largest block whose ring of 3 tiles, 16 items per thread, fits into a block's shared memory on this GPU. One
+/// large block per multiprocessor is faster than two of half the size: it has half as many sums to read.
 std::int64_t preferred_threads() {
   for (const int threads : {1024, 512})
     if (Shape{threads, 16, 3}.ring_bytes() + kSums <= gpu_facts().shared_bytes_per_block) return threads;
   return 256;
 }
 
-/// How the array is cut: tiles of so many rows of 128 elements, of which each warp has its share.
+/// How the array is cut: `count` tiles of `rows` rows of 128 elements, which the warps of a block share.
 struct Tiles {
   int n = 0, rows = 0, count = 0;
 };
@@ -74,7 +74,7 @@ int most_blocks(const Params& p) {
   return gpu.sm_count * std::max(shape_of(p).resident_blocks(gpu.shared_bytes_per_block), 1);
 }
 
-/// So few turns as the longest tile allows, and then the shortest tile; but a row for each warp.
+/// The fewest rounds that the longest tile allows, then the shortest tile for them, with at least one row per warp.
 Tiles tiles_in_turns(const Params& p) {
   const Shape shape = shape_of(p);
   const std::int64_t all = blocks_for(p.at("n"), kRow), blocks = most_blocks(p);
@@ -89,7 +89,7 @@ int blocks_of(const Params& p) { return std::min(most_blocks(p), tiles_in_turns(
 
 __device__ __forceinline__ Word word_of(unsigned run, reg<float> sum) { return Word{run} << 32 | __float_as_uint(sum); }
 
-/// The sum in `word`, once it is of this run. `seen`: what was there before.
+/// The sum in `word`, once it belongs to this run. `seen`: the value that was read before.
 __device__ __forceinline__ reg<float> await_sum(const volatile mem<Word>* word, Word seen, unsigned run) {
   while (static_cast<unsigned>(seen >> 32) != run) {
     __nanosleep(20);
@@ -121,8 +121,8 @@ __global__ void __launch_bounds__(Threads, Shape{Threads, 4 * Rows, Stages}.resi
     scan_persistent(const mem<float>* x, mem<float>* y, volatile mem<Word>* words, mem<Word>* tickets, Tiles tiles,
                     bool streams) {
   constexpr int kWarps = Threads / 32, kLead = lead_of(Stages);
-  // A warp may be a turn ahead of the others, as far as the next barrier: so a slot more than turns are in use.
-  __shared__ mem<float> warp_sums[kLead + 2][kWarps];  // of the present tile and of those told ahead
+  // A warp may be a round ahead of the others, up to the next barrier: hence one more slot than rounds in use.
+  __shared__ mem<float> warp_sums[kLead + 2][kWarps];  // of the present tile and of tiles published ahead
   __shared__ mem<float> between_sums[2][kWarps];       // each warp's share of the tiles in between
   __shared__ mem<unsigned> run_of_block;
   const int lane = lane_index(), warp = warp_index(), thread = threadIdx.x;
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(Threads, Shape{Threads, 4 * Rows, Stages}.resi
       part[row] = row < rows ? static_cast<float4>(*vector_cast<float4>(from + row * kRow)) : make_float4(0, 0, 0, 0);
   };
   const auto has_tile = [&](int turn) { return turn * blocks + block < tiles.count; };
-  // Of the tiles in between, from the block's own of the turn before on, each thread has one, or every Threads-th.
+  // Of the tiles from the block's previous one to the present, each thread reads one, or every Threads-th.
   const auto other_tile = [&](int turn) { return (turn - 1) * blocks + block + thread; };
   const auto reads = [&](int turn) { return turn >= 0 && has_tile(turn) && thread < blocks && other_tile(turn) >= 0; };
 
@@ -163,13 +163,13 @@ __global__ void __launch_bounds__(Threads, Shape{Threads, 4 * Rows, Stages}.resi
   // The number of this run; 0 is what words hold before the first.
   if (thread == 0) run_of_block = static_cast<unsigned>(atomicAdd(&tickets[0], Word{1}) / gridDim.x) + 1;
 
-  reg<float> before = 0;  // the sum of all before the present tile
+  reg<float> before = 0;  // the sum of all tiles before the present one
   Word seen = 0;
 #pragma unroll 1
   for (int turn = -kLead; has_tile(turn); ++turn) {
     mem<float>* const told_sums = warp_sums[(turn + kLead) % (kLead + 2)];
     mem<float>* const between = between_sums[turn & 1];
-    __pipeline_wait_prior(Stages - 1 - kLead);  // the tile to be told is there
+    __pipeline_wait_prior(Stages - 1 - kLead);  // the tile to be added up has arrived
     if (has_tile(turn + kLead)) {
       Part<Rows> part;
       load(turn + kLead, part.rows);
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(Threads, Shape{Threads, 4 * Rows, Stages}.resi
           *to = scanned;
       }
     }
-    // By now most are told; on its way while the copies are awaited.
+    // By now most sums are published; the load is in flight while the block waits for copies.
     if (reads(turn + 1)) seen = words[other_tile(turn + 1)];
   }
 }
@@ -238,15 +238,15 @@ const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/persistent",
     .order = 50,
     .title = "persistent",
-    .idea = "As many blocks as the GPU holds stay and share the tiles; each tells the sums of its next tiles ahead and "
-            "adds up what the others have told, so that nobody looks back.",
+    .idea = "The GPU's resident blocks share the tiles; each publishes the sums of its next tiles early and adds up "
+            "what the others have published, so that no block looks back.",
     .source = {{"merrill2016"}, {"yan2013"}},
     .tunables = {{"threads", PersistentThreads::values(), preferred_threads},
                  {"items", PersistentItems::values()},
                  {"stages", Stages::values()},
                  {"stores", words({"streaming", "ordinary"})}},
     .refuse = [](const Params& p) -> std::string {
-      return shape_of(p).fits() ? "" : "so many tiles are larger than the shared memory of any block";
+      return shape_of(p).fits() ? "" : "the tiles of the ring are larger than the shared memory of any block";
     },
     .scratch =
         [](const Params& p) {
@@ -267,7 +267,7 @@ const bool added = add_gpu_kernel({
                                 shape.ring_bytes()};
                 },
             .requested =
-                [](const Params& p) {  // where nobody waits, a word is read once
+                [](const Params& p) {  // where no block waits, a word is read once
                   const double n = 4.0 * p.at("n"), tiles = tiles_in_turns(p).count, blocks = blocks_of(p);
                   const double seen = blocks * (blocks - 1) / 2 + blocks * (tiles - blocks);  // words
                   return Traffic{.loaded = n + 8 * seen, .stored = n + 8 * (tiles + blocks)};

@@ -1,5 +1,5 @@
-/// Sums first, then one scan: a launch that only adds up each tile, one that scans the tiles' sums, and one that reads
-/// the array again, scans it with what lies before each tile and writes it. 12 bytes an element in place of 16: two
+/// Sums first, then one scan: the first launch only adds up each tile, the second scans the tiles' sums, and the third
+/// reads the array again, scans it with the sum before each tile and writes it. 12 bytes per element instead of 16: two
 /// thirds of memory's bandwidth at best, more where the second read still finds the array in L2. Within a tile, lanes
 /// exchange sums by shuffles.
 #include <type_traits>
@@ -61,7 +61,7 @@ const bool added = add_gpu_kernel({
             .requested =
                 [](const Params& p) {
                   const double n = 4.0 * p.at("n"), sums = 4.0 * tiles_of(p);
-                  const double befores = (sums - 4) * p.at("threads");  // each thread reads that of its tile
+                  const double befores = (sums - 4) * p.at("threads");  // each thread reads its tile's
                   return Traffic{.loaded = 2 * n + sums + befores, .stored = n + 2 * sums};
                 },
         },

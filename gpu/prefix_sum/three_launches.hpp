@@ -1,7 +1,7 @@
 /// A scan of any length from a scan within a block, in three launches: every block scans its elements and stores their
 /// sum, one block scans these sums, and every block adds to its elements the sum of all blocks before. The end of a
 /// launch is the barrier that the blocks need. The array is read twice and written twice, so half of memory's bandwidth
-/// is the most that can come of it.
+/// is the upper bound.
 #pragma once
 
 #include "gpu/simt/simt.hpp"
@@ -10,8 +10,8 @@ namespace rung {
 
 using BlockThreads = Choices<1024, 256, 512>;
 
-// BlockScan::scan<Threads>(x): the sum of x over the threads up to the own one. The block passes a barrier in it before
-// it reads what another thread wrote, and another one has to follow before the next call.
+// BlockScan::scan<Threads>(x): the sum of x over the threads up to this one. In it the block passes a barrier before a
+// thread reads what another one wrote, and another barrier has to follow before the next call.
 
 template <typename BlockScan, int Threads>
 __global__ void scan_blocks(const mem<float>* x, mem<float>* y, mem<float>* sums, int n) {
@@ -22,7 +22,7 @@ __global__ void scan_blocks(const mem<float>* x, mem<float>* y, mem<float>* sums
   if (threadIdx.x == Threads - 1) sums[blockIdx.x] = sum;
 }
 
-/// By a single block, which carries the sum of what it has done.
+/// By a single block, which carries the sum from one part to the next.
 template <typename BlockScan, int Threads>
 __global__ void scan_sums(mem<float>* sums, int count) {
   __shared__ mem<float> last;
@@ -64,7 +64,7 @@ void scan_in_three_launches(const Call& call) {
   });
 }
 
-/// The record but for what a kernel is called and where its idea comes from.
+/// Completes a record in which only the kernel's name, texts and sources are set, and adds it.
 template <typename BlockScan>
 bool add_three_launches(Kernel kernel) {
   kernel.tunables = {{"threads", BlockThreads::values()}};

@@ -1,7 +1,7 @@
-/// What the kernels share that scan with warp shuffles. A block has a tile of the array, each of its warps a contiguous
-/// part of that in rows of 128 elements, and each lane four neighbouring elements of every row: so each access is of 16
-/// bytes beside those of the neighbouring lanes, all rows are loaded before the first is added, and no element goes
-/// through shared memory.
+/// Shared by the kernels that scan with warp shuffles. A block has a tile of the array, each of its warps a contiguous
+/// part of the tile in rows of 128 elements, and each lane four neighbouring elements of every row. So each access has
+/// 16 bytes, contiguous across the lanes; all rows are loaded before the first is added; and no element passes through
+/// shared memory.
 #pragma once
 
 #include "gpu/simt/simt.hpp"
@@ -11,14 +11,14 @@ namespace rung {
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kRow = 128;  // elements: four for each lane
 
-/// The block sizes and the elements of a thread that the kernels are compiled for.
+/// The block sizes, and the elements per thread, that the kernels are compiled for.
 using TileThreads = Choices<512, 256, 128>;
 using TileItems = Choices<16, 8, 24, 32>;
 
 __device__ __forceinline__ int lane_index() { return threadIdx.x % 32; }
 __device__ __forceinline__ int warp_index() { return threadIdx.x / 32; }
 
-/// The sum over the lanes up to the own one.
+/// The sum over the lanes up to this one.
 __device__ __forceinline__ reg<float> warp_scan(reg<float> sum) {
   for (int distance = 1; distance < 32; distance *= 2) {
     const reg<float> left = __shfl_up_sync(kAllLanes, sum, distance);
@@ -37,9 +37,9 @@ __device__ __forceinline__ reg<float> warp_total(reg<float> sum) {
 template <int Rows>
 struct Part {
   float4 rows[Rows];
-  reg<float> before[Rows];  ///< after scan(): the sum of what is left of the lane's elements in the warp's part
+  reg<float> before[Rows];  ///< after scan(): the sum of the warp's part to the left of the lane's elements
 
-  /// From `first` on, the part's first element; what is beyond n is 0.
+  /// `first`: index of the part's first element. Elements beyond n are 0.
   __device__ __forceinline__ void load(const mem<float>* x, int first, int n) {
     const int own = first + 4 * lane_index();
     if (first + Rows * kRow <= n) {
@@ -77,7 +77,7 @@ struct Part {
     return above;
   }
 
-  /// Stores the scanned elements, `base` being the sum of all before the warp's part.
+  /// Stores the scanned elements. `base`: the sum of everything before the warp's part.
   __device__ __forceinline__ void store(mem<float>* y, int first, int n, reg<float> base) const {
     const int own = first + 4 * lane_index();
     for (int row = 0; row < Rows; ++row) {
@@ -96,10 +96,10 @@ struct Part {
   }
 };
 
-/// What a warp learns of the others of its block.
+/// The sums that a warp needs from the other warps of its block.
 struct BlockSums {
   reg<float> before;  ///< the sum of the totals of the warps before
-  reg<float> total;   ///< that of all
+  reg<float> total;   ///< the sum of all warps
 };
 
 /// Between two calls the block must pass a barrier.
