@@ -1,17 +1,17 @@
-"""Shared memory read at a stride: measured rates beside those that the counted wavefronts predict."""
+"""Shared memory read at a stride: measured rates next to the rates that the counted wavefronts predict."""
 
 from statistics import median
 
 from report.experiment import Column, Figure, Part, Point, Section, Table, View, judge, numbers, ratio, words
 
 KEEPS = 0.95
-"""A stride keeps the full rate if so large a part of the best one is left."""
+"""A stride keeps the full rate if at least this share of the best rate is left."""
 LANES = 32
 RANDOM = "gpu/read/shared_random"
 """The kernel whose lanes read in a random order."""
 PADDING = ("no padding", "one element of padding in each row of 128 bytes")
 BESIDE = 0.17
-"""How far the two series stand from a stride's place, of the way to the next."""
+"""Offset of the two series from a stride's tick, as a share of the distance to the next tick."""
 
 
 def section(view: View) -> Section | None:
@@ -38,7 +38,7 @@ def _key(p: Point) -> tuple[float, float, float]:
 
 
 def _wavefronts(p: Point) -> float | None:
-    """Of one strided request on average: the wavefronts beyond one a request, over the strided requests."""
+    """Mean per strided request: one, plus the wavefronts in excess of one per request, divided by the strided requests."""
     c = p.counters
     if not {"bytes_min", "shared_load_requests", "shared_load_wavefronts"} <= c.keys() or not c["bytes_min"]:
         return None
@@ -63,7 +63,7 @@ def _row(key: tuple, p: Point | None, wavefronts: float | None, found) -> dict:
 
 
 def _predict(same_width: list[dict]) -> None:
-    """The best rate, over the wavefronts that a request takes more than the fewest."""
+    """The predicted rate: the best rate, divided by the wavefronts per request relative to the fewest."""
     best = max((r["value"] for r in same_width if r["value"]), default=None)
     fewest = min((r["wavefronts_per_request"] for r in same_width if r["wavefronts_per_request"]), default=None)
     for r in same_width:
@@ -105,7 +105,7 @@ def _cost(factor: float, is_timed: bool) -> str:
 
 
 def _padding(padded: dict, worst: dict, best: float, is_timed: bool) -> str:
-    """What one element of padding per row does to the worst stride, and which one is the worst then."""
+    """The effect of one element of padding per row on the worst stride, and the stride that is the worst with padding."""
     again = padded.get(worst["stride"])
     if not again:
         return ""
@@ -120,7 +120,7 @@ def _padding(padded: dict, worst: dict, best: float, is_timed: bool) -> str:
 
 
 def _in_random_order(view: View, plain: dict) -> str:
-    """What is left of the best rate, or how many wavefronts a request takes where nothing was timed."""
+    """The share of the best rate that is left, or the wavefronts per request where nothing was timed."""
     best = max((r["value"] for r in plain.values() if r["value"]), default=None)
     timed = next((p for p in view.gpu.timed() if p.kernel.name == RANDOM and p.value), None) if view.gpu else None
     if best and timed:
@@ -131,14 +131,14 @@ def _in_random_order(view: View, plain: dict) -> str:
 
 
 def _prediction(rows: list[dict]) -> str:
-    """How far the rates are from those that the wavefronts predict."""
+    """The error of the rates that the wavefronts predict."""
     errors = [(abs(r["predicted"] / r["value"] - 1), r) for r in rows if r["value"] and r["predicted"]]
     if not errors:
         return ""
     worst, row = max(errors, key=lambda e: e[0])
     padded = ", padded" if row["padding"] else ""
     return (f" The wavefronts that the emulator counts predict the {len(errors)} measured rates with a median error of "
-            f"{numbers.percent(median(e for e, _ in errors))} of the measured rate and of {numbers.percent(worst)} at most (stride "
+            f"{numbers.percent(median(e for e, _ in errors))} of the measured rate and a largest error of {numbers.percent(worst)} (stride "
             f"{row['stride']:g}, {row['width']:g}-byte accesses{padded}).")
 
 
@@ -156,7 +156,7 @@ def _caption(view: View, rows: list[dict], timed: dict[tuple, Point]) -> str:
         return f"{text}Wavefronts of one request as the emulator counts them; nothing was timed. " + words.sentence(
             view.counts.label)
     dashes = any(r["predicted"] for r in rows)
-    return text + ("Dashes: the best rate of that width over the wavefronts that the emulator counts for a request" + f"{_counted_at(view)}. "
+    return text + ("Dashes: prediction, the best rate at that width over the wavefronts per request that the emulator counts" + f"{_counted_at(view)}. "
                    if dashes else "") + words.provenance(view.gpu, timed.values())
 
 
@@ -193,7 +193,7 @@ def _draw(fig, rows: list[dict], key: str, name: str, unit: str) -> None:
 
 
 def _panel(ax, rows: list[dict], key: str, factor: float) -> None:
-    """Marks side by side, one place a stride; no line joins them, since nothing lies between two strides."""
+    """Marks side by side, one tick per stride; no line joins them, since there is nothing between two strides."""
     from report.draw import style
     strides = sorted({r["stride"] for r in rows})
     place = {stride: i for i, stride in enumerate(strides)}
@@ -210,8 +210,8 @@ def _panel(ax, rows: list[dict], key: str, factor: float) -> None:
 
 def _table(view: View, rows: list[dict], timed: dict[tuple, Point]) -> Table:
     part: Part = view.gpu if timed else view.counts
-    return Table(f"{view.name}_points", "Shared memory at a stride: every point. Padding: elements in each row of 128 bytes. Wavefronts: counted by the emulator"
-                 f"{_counted_at(view)}; predicted: the best rate of that width over them. Over stride 1: of the same width, without padding. "
+    return Table(f"{view.name}_points", "Shared memory at a stride: every point. Padding: elements per row of 128 bytes. Wavefronts: counted by the emulator"
+                 f"{_counted_at(view)}; predicted: the best rate at that width, divided by the wavefronts. Over stride 1: at the same width, without padding. "
                  f"{words.provenance(part, timed.values())}", (
                      Column("width", "bytes per access", lambda v: f"{v:g}"), Column("padding", "padding", lambda v: f"{v:g}"),
                      Column("stride", "stride", lambda v: f"{v:g}"),

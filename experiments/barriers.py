@@ -1,19 +1,19 @@
-"""What waiting costs: barriers of a block and of a warp, shuffles, fences, and the ways in which blocks join results."""
+"""The cost of waiting: barriers of a block and of a warp, shuffles, fences, and methods to combine the blocks' results."""
 
 from report.data.view import order
 from report.experiment import Column, Figure, Point, Ratio, Section, Table, View, judge, numbers, ratio, words
 
 WARP = 32
 BARRIERS = {"barriers": "block barriers", "warp_barriers": "warp barriers", "shuffles": "shuffles"}
-"""Counters of the emulator, one for each warp that takes part, and what they are called."""
+"""Counters of the emulator, which count once per participating warp, and their names in the report."""
 NO_FENCE = (None, 0, "none")
 FENCES = {1: "__threadfence_block", 2: "__threadfence", "block": "__threadfence_block", "device": "__threadfence"}
-"""Words of the tunable fence in results of either schema."""
+"""Values of the tunable `fence`, in results of either schema."""
 DEVICE = (2, "device")
 MICRO = 1e6
 NUMBERS = {2: "two", 3: "three", 4: "four"}
 FAR = 1.5
-"""A factor from which on times are not said to differ by some percent."""
+"""From this factor on, the difference between times is given as a factor and not in per cent."""
 
 
 def section(view: View) -> Section | None:
@@ -55,7 +55,7 @@ def _name(p: Point) -> str:
 
 def _ratios(rounds: list[Point], sums: list[Point], base: str) -> dict[tuple, Ratio]:
     """All comparisons of this experiment, judged together: with the base, with no fence, with the smallest block, and
-    of each way to join sums with the fastest at that size."""
+    of each method to combine sums with the fastest at that size."""
     at = {(p.kernel.name, _n(p), p.tunables["block"], _fence(p)): p for p in rounds}
     found = {}
     for (name, n, block, fence), p in at.items():
@@ -72,7 +72,7 @@ def _ratios(rounds: list[Point], sums: list[Point], base: str) -> dict[tuple, Ra
 
 
 def _largest(rounds: list[Point]) -> list[Point]:
-    """Those at the largest size, when the whole GPU is busy."""
+    """The rounds at the largest size, when the whole GPU is busy."""
     n = max(map(_n, rounds), default=0)
     return [p for p in rounds if _n(p) == n]
 
@@ -81,7 +81,7 @@ def _largest(rounds: list[Point]) -> list[Point]:
 
 
 def _rounds(rounds: list[Point], ratios: dict) -> str:
-    """The round of the base in the largest blocks, and the others as its multiples."""
+    """The round of the base in the largest blocks, and the speed of the others relative to it."""
     here = _largest(rounds)
     block = max((p.tunables["block"] for p in here), default=0)
     here = [p for p in here if p.tunables["block"] == block and not _fence(p)]
@@ -97,7 +97,7 @@ def _rounds(rounds: list[Point], ratios: dict) -> str:
 
 
 def _latency(rounds: list[Point]) -> str:
-    """The round of each kernel with few elements, when it is a latency, in the smallest blocks and in the largest."""
+    """The round of each kernel with few elements, where it is a latency, in the smallest and in the largest blocks."""
     n = min(map(_n, rounds), default=0)
     here = [p for p in rounds if _n(p) == n and not _fence(p)]
     smallest, largest = (f((p.tunables["block"] for p in here), default=0) for f in (min, max))
@@ -108,12 +108,12 @@ def _latency(rounds: list[Point]) -> str:
         return ""
     each = [f"from {numbers.seconds(_round(q))} to {numbers.seconds(_round(p))} for {p.kernel.title}"
             for q, p in (longer[-1], longer[0])]
-    return (f"With {numbers.grouped(n)} elements most of the GPU is idle and a round is latency: from blocks of {smallest:g} "
+    return (f"With {numbers.grouped(n)} elements most of the GPU is idle, and the time of a round is its latency: from blocks of {smallest:g} "
             f"to {largest:g} threads it grows {words.joined(each)}.")
 
 
 def _sums(points: list[Point]) -> str:
-    """The ways in which blocks join their sums, at the smallest size and at the largest."""
+    """The methods to combine the blocks' sums, at the smallest and at the largest size."""
     sizes = sorted({_n(p) for p in points})
     first, last = ([p for p in points if sizes and _n(p) == sizes[i]] for i in (0, -1))
     if len(first) < 2:
@@ -124,7 +124,7 @@ def _sums(points: list[Point]) -> str:
     if len(sizes) > 1 and len(times) > 1:
         factor = max(times) / min(times)
         text += f"; for {numbers.grouped(sizes[-1])} numbers " + (
-            f"the {NUMBERS.get(len(times), 'ways')} differ by at most {numbers.percent(factor - 1)}" if factor < FAR else
+            f"the {NUMBERS.get(len(times), 'methods')} differ by at most {numbers.percent(factor - 1)}" if factor < FAR else
             f"the slowest ({_at(last, max(times)).title}) takes {numbers.times(factor)} as long as the fastest "
             f"({_at(last, min(times)).title})")
     return f"{text}."
@@ -184,7 +184,7 @@ def _sum_row(p: Point) -> dict:
 
 
 def _lines_of(sums: dict[str, list[Point]]) -> dict[str, list[Point]]:
-    """Kernel's title with its side → points on as many threads as the machine has."""
+    """Kernel's title with its side → points on all threads of the machine."""
     made: dict[str, list[Point]] = {}
     for side, points in sums.items():
         most = max(p.threads for p in points)
@@ -212,15 +212,15 @@ def _sum_figure(view: View, sums: dict[str, list[Point]]) -> Figure:
         ax.xaxis.set_major_formatter(lambda v, _: _binary(v))
         ax.set_xticks(sorted({_n(p) for points in shown.values() for p in points})[::2])
     return Figure(f"{view.name}_sum", [_sum_row(p) for points in sums.values() for p in points], draw,
-                  f"The sum of an array, by the way in which the blocks’ results are joined. {' '.join(stories)}",
-                  "Line plot of the time of a sum by its length: the ways differ for short arrays only.", height=62, half=True)
+                  f"The sum of an array, by the method that combines the blocks’ results. {' '.join(stories)}",
+                  "Line plot of the time of a sum by its length: the methods differ for short arrays only.", height=62, half=True)
 
 
 # Appendix
 
 
 def _waits(p: Point) -> dict[str, float]:
-    """How often a warp waits in a round, by kind, from a counted point; empty where it does not tell."""
+    """How often a warp waits in a round, by kind, from a counted point; empty where the point lacks a size."""
     n, rounds, block = _n(p), p.sizes.get("rounds"), p.tunables.get("block")
     if not n or not rounds or not block:
         return {}
@@ -229,7 +229,7 @@ def _waits(p: Point) -> dict[str, float]:
 
 
 def _round_table(view: View, rounds: list[Point], counted: list[Point]) -> list[Table]:
-    """Barriers of a round, counted, beside its time at every size."""
+    """The counted barriers of a round, next to its time at every size."""
     rows: dict[tuple, dict] = {}
     for p in sorted([*counted, *rounds], key=order):
         key = (p.kernel.name, tuple(sorted(p.tunables.items(), key=str)))
@@ -243,10 +243,10 @@ def _round_table(view: View, rounds: list[Point], counted: list[Point]) -> list[
         return f"{v:.0f}" if v == round(v) else numbers.significant(v)
 
     story = words.provenance(view.gpu, rounds) if rounds else "No round was timed."
-    return [Table(f"{view.name}_rounds", "The same exchange between neighbours in several ways. Barriers and shuffles: how "
+    return [Table(f"{view.name}_rounds", "The same exchange between neighbours with different synchronisation. Barriers and shuffles: how "
                   "often a warp waits per round, counted by the emulator"
-                  f"{words.counted_at(view.counts, [view.settings.get('exchange')], 'n', 'rounds')}. Round: time of a call over its rounds, by number "
-                  f"of elements; with few of them most of the GPU is idle, and it is the latency of a round. {story}", (
+                  f"{words.counted_at(view.counts, [view.settings.get('exchange')], 'n', 'rounds')}. Round: time of a call divided by its rounds, by number "
+                  f"of elements; with few elements most of the GPU is idle, and this time is the latency of a round. {story}", (
                       Column("title", "kernel", right=False, wide=True), Column("variant", "variant", right=False),
                       *(Column(key, name, count) for key, name in BARRIERS.items()),
                       *(Column(f"round {n}", f"round, N\u00a0=\u00a0{n}", numbers.seconds) for n in sizes)),
@@ -265,7 +265,7 @@ def _sum_table(view: View, sums: dict[str, list[Point]]) -> Table:
 
 
 def _fault_table(view: View) -> list[Table]:
-    """The planted faults: who finds them, and how often they show."""
+    """The planted faults: the tools that report them, and how often they give wrong results."""
     file = view.companions.wrong_results
     if not file:
         return []
@@ -283,8 +283,8 @@ def _fault_table(view: View) -> list[Table]:
     left = sorted({name for hazards in view.companions.hazards for name in hazards.kernels} - right - set(file.outcomes))
     without = f" Without a count here: {words.listed([name.replace('_', ' ') for name in left], 4)}." if left else ""
     return [Table(f"{view.name}_faults", f"{len(rows)} planted faults, each launched {numbers.grouped(file.launches)} times without any tool: launches whose results differ "
-                  "from those of the corrected kernel, or what happened instead. Other elements: no launch stored the elements that the corrected kernel "
-                  f"stores, so that all are wrong.{without} A race need not show. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
+                  "from the corrected kernel’s, or what happened instead. Other elements: no launch stored the elements that the corrected kernel "
+                  f"stores, so all results are wrong.{without} A race need not give wrong results. On the {file.machine}, {file.date[:10]}; the emulator’s and compute-sanitizer’s findings "
                   "as in the emulator’s own section.", (
                       Column("what", "fault", right=False, wide=True), Column("emulator", "emulator", lambda v: "found" if v else "–", right=False),
                       Column("sanitizer", "compute-sanitizer", lambda v: v or "–", right=False),
@@ -292,7 +292,7 @@ def _fault_table(view: View) -> list[Table]:
 
 
 def _outcome(outcome) -> str:
-    """'611', 'never ends', 'cudaErrorIllegalAddress', else why results were not counted."""
+    """'611', 'never ends', 'cudaErrorIllegalAddress', else the reason why results were not counted."""
     if outcome.wrong is not None:
         return numbers.grouped(outcome.wrong) + (" (other elements)" if outcome.failed else "")
     return "never ends" if outcome.hangs else outcome.error or outcome.failed.replace("right twin", "corrected kernel")

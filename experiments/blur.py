@@ -1,4 +1,4 @@
-"""What the box blur shows: rates over the radius against memory’s roof, operations per byte, a picture before and after."""
+"""The box blur: rates by radius against memory’s roof, operations per byte, a picture before and after."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -40,7 +40,7 @@ def _rated(view: View, part: Part) -> Part:
 
 
 def _ladder(view: View, part: Part) -> Ladder | None:
-    """At the size with the most kernels: the largest image, and of its radii the one that is nearest to the declared one."""
+    """At the size with the most kernels: the largest image, and the radius nearest to the declared one."""
     rated, kernels = _rated(view, part), defaultdict(set)
     for p in rated.timed():
         if p.value and p.n:
@@ -53,7 +53,7 @@ def _ladder(view: View, part: Part) -> Ladder | None:
 
 
 def _lines(ladder: Ladder) -> dict[str, list[Point]]:
-    """Each kernel's fastest variants over the radius, on the ladder's image; by the kernel's title."""
+    """Each kernel's fastest variant at each radius, on the ladder's image; by the kernel's title."""
     image = {k: v for k, v in ladder.rungs[0].point.sizes.items() if k != "radius"}
     series = defaultdict(list)
     for p in best_variants(ladder.points):
@@ -63,7 +63,7 @@ def _lines(ladder: Ladder) -> dict[str, list[Point]]:
 
 
 def _bound(part: Part, p: Point) -> float | None:
-    """GPixel/s at which one reading and one writing of the image take all of the memory that holds it."""
+    """GPixel/s at which reading and writing the image once takes the whole bandwidth of the memory that holds it."""
     roof = part.memory(p)
     return roof and roof.value * p.value / p.gbytes
 
@@ -79,7 +79,7 @@ def _executed(p: Point) -> float:
 
 
 def _formula(view: View, p: Point) -> float | None:
-    """The same by formula, where the experiment says over which windows a kernel adds: additions over the bytes that the record declares."""
+    """The same by formula, where the experiment declares the windows that a kernel adds over: additions per byte that the record declares."""
     windows = view.settings.get("windows", {}).get(p.kernel.name.split("/")[-1])
     loaded = p.counters.get("bytes_declared_loaded")
     if not windows or not loaded:
@@ -89,7 +89,7 @@ def _formula(view: View, p: Point) -> float | None:
 
 
 def _near(n: float, side: float) -> float:
-    """Pixels in the windows of all pixels of a line, clipped at its ends."""
+    """Pixels in the windows of all pixels of a line, where windows are clipped at the line's ends."""
     radius = (side - 1) / 2
     return sum(min(i + radius, n - 1) - max(i - radius, 0) + 1 for i in range(int(n)))
 
@@ -98,11 +98,11 @@ def _near(n: float, side: float) -> float:
 
 
 def _finding(ladder: Ladder) -> str:
-    """What the fastest kernel reaches over all radii, and the first one at the ends."""
+    """The rates of the fastest kernel over all radii, and of the first kernel at the smallest and the largest."""
     series, part, side = _lines(ladder), ladder.part, ladder.part.side.upper()
     best = max(series.values(), key=lambda line: (line[-1].sizes["radius"], line[-1].value))
     low, high = min(best, key=lambda p: p.value), max(best, key=lambda p: p.value)
-    text = f"On the {side}, {best[0].kernel.title} blurs with {_span(best)} at {_radii(best)}"
+    text = f"On the {side}, {best[0].kernel.title} reaches {_span(best)} at {_radii(best)}"
     least, most = (part.roofs.share(p, part.memory(p)) for p in (low, high))
     if least and most:
         ends = dict.fromkeys((words.share(least), "more than 100\u00a0%" if most.exceeds else words.share(most)))
@@ -146,7 +146,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _rates(view: View, made: list[Ladder]) -> list[Figure]:
-    """Rates over the radius, a figure for each side, beside the bound."""
+    """Rates by radius and their bound, one figure per side."""
     from report.draw import lines, style
     figures = []
     for ladder in made:
@@ -163,21 +163,21 @@ def _rates(view: View, made: list[Ladder]) -> list[Figure]:
             lines.draw(ax, all_lines, "Radius R", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
             style.plain_ticks(ax.xaxis, radii)
         image = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels"
-        caption = (f"Pixels blurred in a second on the {part.side.upper()} over the radius, {image}, each kernel in its fastest variant; "
+        caption = (f"Pixels blurred per second on the {part.side.upper()} by radius, {image}, each kernel in its fastest variant; "
                    f"dashed: {_roof_text(part, ladder.fastest.point)}. {words.provenance(part, points)}")
         figures.append(Figure(f"{view.name}_{part.side}_rates", [_row(part, p) for p in points], draw, caption,
-                              "Line plot of rates over the radius: only the running sum stays level.", height=55, half=True))
+                              "Line plot of rates by radius: only the running sum’s rate stays constant.", height=55, half=True))
     return figures
 
 
 def _ratios(view: View) -> list[Figure]:
-    """Operations per byte requested over the radius: counted, and by formula."""
+    """Operations per requested byte by radius: counted, and by formula."""
     from report.draw import lines, style
     points = _counts(view)
     if not points:
         return []
     series = defaultdict(dict)
-    for p in points:  # of a kernel's variants the first
+    for p in points:  # the first variant of each kernel
         series[p.kernel.title].setdefault(p.sizes["radius"], p)
     kept = {title: list(line.values()) for title, line in series.items()}
 
@@ -190,14 +190,14 @@ def _ratios(view: View) -> list[Figure]:
                     color=style.GREY, marker="o", markersize=7, markerfacecolor="none", markeredgewidth=0.8, zorder=2)
         style.plain_ticks(ax.xaxis, sorted({p.sizes["radius"] for p in points}))
     agree = [abs(f / _executed(p) - 1) for line in kept.values() for p in line if (f := _formula(view, p))]
-    circles = (f"; circles: the additions of the textbook’s loop over the declared bytes, {f'within {numbers.percent(max(agree))} of' if max(agree) > 0 else 'equal to'} the count"
+    circles = (f"; circles: the additions of the textbook’s loop per declared byte, {f'within {numbers.percent(max(agree))} of' if max(agree) > 0 else 'equal to'} the count"
                if agree else "")
-    caption = (f"Compute-to-global-memory ratio over the radius, {points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels: operations and "
+    caption = (f"Compute-to-global-memory ratio by radius, {points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels: operations and "
                f"bytes as the emulator counted them{circles}. {words.sentence(view.counts.label)}")
     rows = [{"kernel": p.kernel.name, "title": p.title, "radius": p.sizes["radius"], "counted": _executed(p), "formula": _formula(view, p)}
             for line in kept.values() for p in line]
     return [Figure(f"{view.name}_ratio", rows, draw, caption,
-                   "Line plot of operations per byte over the radius: a quarter for naive, rising with tiles.", height=55, half=True)]
+                   "Line plot of operations per byte by radius: a quarter for naive, increasing with tiles.", height=55, half=True)]
 
 
 def _pixels(p: Point) -> list[list[float]]:
@@ -207,7 +207,7 @@ def _pixels(p: Point) -> list[list[float]]:
 
 
 def _pictures(view: View) -> list[Figure]:
-    """A picture as it is (radius 0) and blurred."""
+    """A picture, original (radius 0) and blurred."""
     found = [(part, p) for part in (view.gpu, view.cpu) if part for p in part.timed(view.settings["family"])
              if p.data == view.settings["picture"] and "y[0][0]" in p.judged]
     if not found:
@@ -220,11 +220,11 @@ def _pictures(view: View) -> list[Figure]:
         pictures.row(fig, [(f"R\u00a0=\u00a0{p.sizes['radius']:.0f}", _pixels(p)) for p in points], "gray", 0, 255)
     size = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f}"
     radii = words.joined([f"{p.sizes['radius']:.0f}" for p in points])
-    caption = (f"A picture of {size} pixels at radius {radii}, every pixel as {kernel.title} on the {part.side.upper()} computed it; "
-               f"radius 0 leaves it as it is. {words.sentence(part.label)}")
+    caption = (f"A picture of {size} pixels blurred with radius {radii}, computed by {kernel.title} on the {part.side.upper()}; "
+               f"radius 0 is the original. {words.sentence(part.label)}")
     rows = [{"radius": p.sizes["radius"], "row": row, "column": col, "value": value} for p in points
             for row, line in enumerate(_pixels(p)) for col, value in enumerate(line)]
-    return [Figure(f"{view.name}_picture", rows, draw, caption, "A test picture, sharp and blurred: fine lines turn grey.",
+    return [Figure(f"{view.name}_picture", rows, draw, caption, "A test picture, sharp and blurred: fine lines become grey.",
                    height=32 if len(points) == 3 else 45, half=True)]
 
 
@@ -248,7 +248,7 @@ def _all_rates(view: View, ladder: Ladder) -> list[Table]:
 
 
 def _variants(view: View, ladder: Ladder) -> list[Table]:
-    """Every variant at the sizes where a kernel has several."""
+    """Every variant, at the sizes where a kernel has several."""
     groups = defaultdict(list)
     for p in whole_machine(ladder.part.timed(view.settings["family"])):
         groups[p.kernel.name, p.size_key].append(p)
@@ -261,15 +261,15 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
 
 
 def _counted(view: View) -> list[Table]:
-    """What each kernel executes and requests for a pixel."""
+    """The operations that each kernel executes and the bytes that it requests per pixel."""
     points = _counts(view)
     if not points:
         return []
     rows = [{"kernel": p.kernel.name, "title": p.title, "radius": p.sizes["radius"], "ratio": _executed(p)} | {
         key: p.counters[counter] / (p.sizes["m"] * p.sizes["n"]) for key, counter in (
             ("flops", "flops_executed"), ("loaded", "bytes_executed_loaded"), ("stored", "bytes_executed_stored"))} for p in points]
-    return [Table(f"{view.name}_counted", f"Operations executed and bytes requested from global memory for a pixel, by radius R, as the emulator counted them on "
-                  f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels. OP/B: operations for each byte loaded.", (
+    return [Table(f"{view.name}_counted", f"Operations executed and bytes requested from global memory per pixel, by radius R, as the emulator counted them on "
+                  f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f} pixels. OP/B: operations per byte loaded.", (
                       Column("title", "kernel", right=False, wide=True), Column("radius", "R", lambda v: f"{v:.0f}"),
                       Column("flops", "operations", numbers.significant), Column("loaded", "loaded [B]", numbers.significant),
                       Column("stored", "stored [B]", numbers.significant), Column("ratio", "OP/B", numbers.significant)), rows)]

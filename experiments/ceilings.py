@@ -1,4 +1,4 @@
-"""The roofs: the rooflines of both sides with nothing under them, each roof with its spread, and one thread against all."""
+"""The roofs: the rooflines of both sides without kernels, each roof with its spread, and one thread against all."""
 
 from report.data.roofs import Roof, Roofs
 from report.experiment import Column, Figure, Part, Section, Table, View, numbers, words
@@ -7,7 +7,7 @@ FP32 = "fp32"
 
 
 def section(view: View) -> Section | None:
-    parts = [part for part in (view.gpu, view.cpu) if part and part.roofs]  # of a GPU its model's, from all boards
+    parts = [part for part in (view.gpu, view.cpu) if part and part.roofs]  # a GPU's roofs are its model's, from all boards
     if not parts:
         return None
     every = [*parts, *view.others]
@@ -19,23 +19,23 @@ def section(view: View) -> Section | None:
 
 
 def _finding(part: Part) -> str:
-    """Memory and arithmetic at best, beside the data sheet, the intensity where both meet, and one thread's parts."""
+    """The best rates of memory and arithmetic, compared with the data sheet, the ridge point, and one thread's shares."""
     roofs = part.roofs.of_model()
     whole = roofs.of_threads(None)
     dram, peak = whole.dram(), whole.peak(FP32)
     if not dram or not peak:
         return ""
     threads = f" on {words.counted(peak.threads, 'thread')}" if peak.threads else ""
-    text = (f"The {part.side.upper()}’s DRAM moves at best {numbers.bandwidth(dram.value)}{_in_brackets(part, dram)} and its FP32 "
-            f"units do {numbers.flops(peak.value)}{_in_brackets(part, peak)}{threads}; the ridge point is at "
+    text = (f"The {part.side.upper()}’s DRAM delivers at most {numbers.bandwidth(dram.value)}{_in_brackets(part, dram)} and its FP32 "
+            f"units {numbers.flops(peak.value)}{_in_brackets(part, peak)}{threads}; the ridge point is at "
             f"{numbers.significant(peak.value / dram.value)} operations per byte.")
     one = next((r for r in roofs.all if r.label == peak.label and r.threads == 1), None) if (peak.threads or 1) > 1 else None
     alone = one and roofs.of_threads(1).dram()
     if not alone:
         return text
     if one.value > peak.value or alone.value > dram.value:
-        return f"{text} One thread alone was faster than that: the machine was busy while all of them were measured."
-    return f"{text} One thread alone has {numbers.percent(one.value / peak.value)} of that peak and " \
+        return f"{text} One thread alone was faster: other work used the machine while all threads were measured."
+    return f"{text} One thread alone reaches {numbers.percent(one.value / peak.value)} of that peak and " \
            f"{numbers.percent(alone.value / dram.value)} of that bandwidth."
 
 
@@ -72,8 +72,8 @@ def _roofline(view: View, part: Part) -> Figure:
         roofline.draw(style.axes(fig, 16, 9, 1.5, 1), roofs, FP32, (), (), "of each level of memory", more=more)
     threads = max((r.threads or 0 for r in roofs.all), default=0)
     dashed = "; dashed: data sheet" if part.roofs.compute(FP32, measured=False) else ""
-    caption = (f"The measured roofs of the {part.side.upper()}{f' on {threads} threads' if threads else ''}, FP32; of each level of "
-               f"memory the fastest of its patterns{dashed}. {_provenance(roofs)}")
+    caption = (f"The measured roofs of the {part.side.upper()}{f' on {threads} threads' if threads else ''}, FP32; for each level of "
+               f"memory its fastest access pattern{dashed}. {_provenance(roofs)}")
     return Figure(f"{view.name}_{part.side}", _rows(part), draw, caption,
                   "Roofline of the machine: slopes of the levels of memory, flat roofs of the arithmetic units.", height=60, half=True)
 
@@ -85,7 +85,7 @@ def _rows(part: Part) -> list[dict]:
 
 
 def _spread(view: View, part: Part, name: str) -> Figure:
-    """Each roof as a row: the best run's median, its interval, range of the runs; memory on the left, arithmetic on the right."""
+    """One row per roof: the best run's median, its interval, the range of the runs; memory on the left, arithmetic on the right."""
     from report.draw import labels, style
     both = [[r for r in _whole(part) if r.is_bandwidth == kind] for kind in (True, False)]
     most = max(map(len, both))

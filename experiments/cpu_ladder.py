@@ -1,4 +1,4 @@
-"""What the CPU's ladder shows: each rung's rate, gain and nearest roof; what more threads bring; other machines."""
+"""The CPU's ladder: each rung's rate, gain and nearest roof; the speed-up by threads; other machines."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from report.experiment import (
 from report.sections import ladders
 
 MOST = 3
-"""Machines whose ladders stand side by side in a table."""
+"""At most this many machines' ladders are side by side in a table."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,18 @@ def _who(ladder: Ladder) -> str:
 
 
 def _how(ladder: Ladder) -> str:
-    """Where the bytes of each level are from."""
+    """The origin of the bytes of each level."""
     measured = any(key.endswith("_measured") for p in ladders.points(ladder) for key in p.counters)
     reason = ladder.part.run.context.get("cpu_events_unavailable")
     how = "by hardware events" if measured else "by each kernel’s formula" + (f" (no hardware events: {reason})" if reason else "")
-    return f"the useful operations, over bytes {how}"
+    return f"useful operations over bytes {how}"
 
 
 # Threads
 
 
 def _scaling(ladder: Ladder) -> list[Scaling]:
-    """Of each kernel and size of the sweep over threads; points on more threads than cores are left out."""
+    """One per kernel and size of the sweep over threads; points on more threads than cores are left out."""
     groups: dict[tuple, dict[int, Point]] = defaultdict(dict)
     for p in ladder.part.timed(ladder.problem.family, ladder.type):
         if p.swept_threads and not p.oversubscribed:
@@ -87,13 +87,13 @@ def _scaling(ladder: Ladder) -> list[Scaling]:
 
 
 def _own(ladder: Ladder, scaling: list[Scaling]) -> Scaling | None:
-    """The fastest own rung's, at the ladder's size."""
+    """The scaling of the fastest own rung, at the ladder's size."""
     return next((s for s in scaling if s.points[0].kernel == ladder.fastest.point.kernel
                  and s.points[0].size_key == ladder.rungs[0].point.size_key), None)
 
 
 def _peaks(ladder: Ladder) -> tuple[float, float, int] | None:
-    """The arithmetic peak on one thread and on all, of one label, and the number of all."""
+    """The arithmetic peaks on one thread and on all threads under one label, and the number of threads."""
     whole = ladder.part.roofs.of_threads(None).peak(ladder.type)
     one = whole and next((r for r in ladder.part.roofs.all if r.label == whole.label and r.threads == 1), None)
     return (one.value, whole.value, whole.threads) if one and whole.threads and whole.threads > 1 else None
@@ -109,7 +109,7 @@ def _scaled(ladder: Ladder, scaling: list[Scaling]) -> str:
     peaks = _peaks(ladder)
     if not peaks or peaks[1] < peaks[0]:
         return f"{text}."
-    return f"{text}; the {words.type_name(ladder.type)} peak itself grows {numbers.times(peaks[1] / peaks[0])}."
+    return f"{text}; the {words.type_name(ladder.type)} peak itself increases {numbers.times(peaks[1] / peaks[0])}."
 
 
 def _one_core(scaling: list[Scaling], ladder: Ladder) -> str:
@@ -120,7 +120,7 @@ def _one_core(scaling: list[Scaling], ladder: Ladder) -> str:
 
 
 def _shown(ladder: Ladder, scaling: list[Scaling]) -> list[Scaling]:
-    """The fastest own rung at the ladder's and at the largest size, the peers at the largest."""
+    """The fastest own rung at the ladder's size; all kernels at the largest size; at most five."""
     largest = max(s.points[0].amount or 0 for s in scaling)
     mine = _own(ladder, scaling)
     rest = [s for s in scaling if (s.points[0].amount or 0) == largest and s is not mine]
@@ -128,7 +128,7 @@ def _shown(ladder: Ladder, scaling: list[Scaling]) -> list[Scaling]:
 
 
 def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> list[Figure]:
-    """From three numbers of threads on; two are told in the text."""
+    """Drawn from three thread counts on; two are given in the text."""
     from report.draw import lines, style
     if not any(len(s.points) > 2 for s in scaling):
         return []
@@ -148,7 +148,7 @@ def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> list[
         ax.axhline(100, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 2)))
     points = [p for s in shown for p in s.points]
     sizes = f"; {words.counted(len(scaling) - len(shown), 'further line')} in the CSV" if len(scaling) > len(shown) else ""
-    caption = (f"Parallel efficiency in {words.type_name(ladder.type)}: speed-up over one thread, divided by the number of "
+    caption = (f"Parallel efficiency in {words.type_name(ladder.type)}: speed-up over one thread divided by the number of "
                f"threads{sizes}. {words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_threads", rows, draw, caption,
                    "Line plot of parallel efficiency over the number of threads.", height=60, half=True)]
@@ -160,11 +160,11 @@ def _scaling_figure(view: View, ladder: Ladder, scaling: list[Scaling]) -> list[
 def _energy(ladder: Ladder) -> list[str]:
     reason = ladder.part.run.context.get("energy_unavailable")
     known = any(p.joules for p in ladders.points(ladder))
-    return [] if known or not reason else [f"Energy of the CPU is not given, since it has no counter that could be read ({reason})."]
+    return [] if known or not reason else [f"The CPU’s energy is not given, since no energy counter could be read ({reason})."]
 
 
 def _machines(view: View, made: list[Ladder]) -> list[Table]:
-    """The same ladder on several machines, side by side; each against its own roofs."""
+    """The same ladder on several machines, side by side, each compared with its own roofs."""
     made = made[:MOST]
     if len(made) < 2:
         return []
@@ -184,18 +184,18 @@ def _machines(view: View, made: list[Ladder]) -> list[Table]:
     columns = [column for i in range(len(made)) for column in (
         Column(f"value {i}", f"{chr(65 + i)}: {unit}", numbers.significant), Column(f"share {i}", f"{chr(65 + i)}: of peak"),
         Column(f"gain {i}", f"{chr(65 + i)}: gain", numbers.times))]
-    return [Table(f"{view.name}_machines", f"The ladder on several machines in {words.type_name(made[0].type)}, each against the "
-                  f"roofs of its own. {names}.", (Column("title", "kernel", right=False, wide=True), *columns), rows)]
+    return [Table(f"{view.name}_machines", f"The ladder on several machines in {words.type_name(made[0].type)}, each compared with "
+                  f"its own roofs. {names}.", (Column("title", "kernel", right=False, wide=True), *columns), rows)]
 
 
 def _types(view: View, part: Part) -> list[str | Table]:
-    """The ladders of further data types, each on its own: they do less work for each operation."""
+    """The ladders of further data types, each separate: an operation in these types is less work."""
     made = []
     for entry in view.settings.get("beside", ()):
         type_ = entry["type"]
         ladder = build(part, view.settings.get("family", ""), type_, entry.get("size"))
         if ladder and len(ladder.rungs) > 1:
-            made += [f"{words.type_name(type_)} is given apart, since its operands have fewer digits and its peak is another one. "
+            made += [f"{words.type_name(type_)} is shown separately, since its operands have fewer digits and its peak differs. "
                      f"{ladders.finding(ladder)}",
                      ladders.table(f"{view.name}_{type_}", ladder)]
     return made

@@ -37,7 +37,7 @@ def test_the_cpu_s_ladder_in_a_sentence(tmp_path):
     section = section_of(tmp_path, "cpu_ladder")
     assert section.finding.startswith("At N\u00a0=\u00a01024 in FP32 the fastest rung is top with 79.9\u00a0GFLOP/s, "
                                       "80\u00a0% of the measured FP32 peak (99.9\u00a0GFLOP/s); it is")
-    assert "as on one (20.0\u00a0GFLOP/s): 90\u00a0% parallel efficiency; the FP32 peak itself grows 4×." \
+    assert "as on one (20.0\u00a0GFLOP/s): 90\u00a0% parallel efficiency; the FP32 peak itself increases 4×." \
         in section.finding
     assert section.answer[0].endswith("top on one thread reaches 80\u00a0% of one core’s peak.")
 
@@ -77,7 +77,7 @@ def test_other_types_are_apart(tmp_path):
     run.save(tmp_path)
     section = section_of(tmp_path, "cpu_ladder")
     assert [r.point.kernel.title for r in section.ladders[0].own] == ["naive", "tiled", "top"]
-    assert any(isinstance(x, str) and x.startswith("BF16 is given apart") and "1.25× as fast as half library" in x
+    assert any(isinstance(x, str) and x.startswith("BF16 is shown separately") and "1.25× as fast as half library" in x
                for x in section.appendix)
 
 
@@ -88,7 +88,7 @@ def test_roofs_with_their_spread_and_the_ridge_point(tmp_path):
     run.save(tmp_path)
     section = section_of(tmp_path, "ceilings")
     assert "the ridge point is at 10.0 operations per byte" in section.finding
-    assert "One thread alone has 25\u00a0% of that peak" in section.finding
+    assert "One thread alone reaches 25\u00a0% of that peak" in section.finding
     row = section.figures[0].rows[0]
     assert row["n"] == 12 and row["minimum"] <= row["low"] <= row["value"] <= row["high"] <= row["maximum"] and row["date"]
 
