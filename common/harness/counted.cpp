@@ -73,8 +73,8 @@ std::int64_t registers_to_spare(const SmLimits& sm, BlockNeeds block) {
   return block.registers_per_thread;
 }
 
-/// The launch on every GPU of the catalogue. What the compiler would make of the kernel there nobody knows, so
-/// registers are no limit but have one.
+/// The launch on every GPU of the catalogue. How many registers a compiler would assign there is not known: they are no
+/// limit, and the number up to which they would be none is recorded.
 void add_catalogue(const Launch& launch, Json& entry) {
   const BlockNeeds block{.threads = static_cast<std::int64_t>(launch.block.count()),
                          .shared_bytes = static_cast<std::int64_t>(launch.dynamic_shared_bytes),

@@ -131,7 +131,7 @@ void start_with_own_environment(char** argv, bool measures, const std::map<std::
     }
   set_variable(kChanged, changed);
   before();
-  std::error_code none;  // by its name, which then is the process's; else as the system knows it
+  std::error_code none;  // by its path, which then names the process; else by the system's link
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
   if (!self.empty()) execv(self.c_str(), argv);
   execv("/proc/self/exe", argv);

@@ -35,7 +35,7 @@ struct Sweep {
   std::vector<std::string> data{""};  ///< names; "" for the one that the problem times by default
   bool interleave = false;
   bool is_roofs = false;
-  std::optional<bool> has_counters;  ///< counted points have them unless told otherwise
+  std::optional<bool> has_counters;  ///< counted points have them by default
   Effort effort;
   const Device* caches = nullptr;
   bool on_catalogue = false;
@@ -181,7 +181,7 @@ void require_counting(const Sweep& sweep) {
     if (is_given) throw Error(fmt::format("'{}' needs mode = \"count\" and no other: a model is not measured", key));
 }
 
-/// The keys of `node`, which must be a table if it is there, replace those of `keys`.
+/// Inserts the keys of `node`, which must be a table if it is there, into `keys`; they replace equal ones.
 void replace_keys(toml::table& keys, const std::string& name, const toml::node* node) {
   if (!node) return;
   if (!node->is_table()) wrong_type(name, "a table");
@@ -279,15 +279,15 @@ Sweep read_sweep(const toml::table& table) {
   for (const Params& shape : sweep.shapes)
     for (const auto& [name, value] : shape) require_axis(sweep, name, {});
   require_counting(sweep);
-  if (!sweep.interleave) sweep.effort.warm_up = 0;  // before each turn, of which there are none
+  if (!sweep.interleave) sweep.effort.warm_up = 0;  // it precedes the turns of interleaved points
   if (sweep.effort.ratio_within > 0 && !sweep.interleave)
-    throw Error("'ratio_within' needs interleave = true: ratios are of samples taken in turns");
+    throw Error("'ratio_within' needs interleave = true: ratios need interleaved samples");
   sweep.effort.max_samples = std::max(sweep.effort.max_samples, sweep.effort.min_samples);
   return sweep;
 }
 
-/// Refuses what the report does not know, which it would pass over: a kind of experiment, a family or a type, and, but
-/// where the experiment has a section of its own, another key.
+/// Refuses what the report would silently ignore: an unknown kind of experiment, family or type, and, unless the
+/// experiment has a section of its own, an unknown key.
 void check_report(const toml::table& report, bool has_own_section) {
   std::vector<std::string> families, types;
   for (const Problem* problem : problems()) {
@@ -506,7 +506,7 @@ Experiment adhoc_experiment(const std::vector<std::string>& kernels, const std::
 
 namespace {
 
-/// What has a sweep is an experiment; sources.toml beside it is none.
+/// A file with a sweep is an experiment; sources.toml in the same folder is none.
 bool is_experiment(const std::filesystem::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)

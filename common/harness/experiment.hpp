@@ -1,20 +1,19 @@
 // clang-format off
 /// An experiment file: one question, asked as sweeps over kernels, sizes, tunables and modes. Strict: a key or a name
-/// that nobody knows is an error with the nearest one suggested.
+/// that is not known is an error, and the nearest known one is suggested.
 ///
 ///   title = "…"                         question = "…"
 ///   source = [{id = "pmpp", where = "section 5.4"}]   entries of experiments/sources.toml
 ///   chapter = 30                        its place in the report
-///   [report]                            how the report shows it: kind = "ladder" …; read by report/, and here only
-///                                       that it is one of the kinds that there are
-///   [brief]                             keys that replace those of every sweep in the brief study
+///   [report]                            how the report shows it: kind = "ladder" …; read by report/, only checked here
+///   [brief]                             keys that replace every sweep's in the brief study
 ///   [[sweep]]
 ///   kernels = ["gpu/matmul/*"]          globs over the registry
-///   except = ["gpu/matmul/strassen*"]   but none of these
-///   type = "fp32"                       of these, those of this data type alone
+///   except = ["gpu/matmul/strassen*"]   except these
+///   type = "fp32"                       of these, only kernels of this data type
 ///   n = [256, 512]                      any size of the problem, any tunable of a kernel: a number, a word or a list
 ///   sizes = [{m = 64, n = 32, k = 8}]   shapes that are no product of axes
-///   data = ["random", "sorted"]         data sets of the problem; the one that it times by default if not given
+///   data = ["random", "sorted"]         data sets of the problem; if not given, the one that it times by default
 ///   role = "roofs"                      its points are the roofs by which the others of this run are judged
 ///   full = true                         measured in the full study only
 ///   [sweep.brief]                       keys that replace this sweep's in the brief study
@@ -26,19 +25,19 @@
 ///   threads = [1, 2, 4, 0]              of CPU kernels; 0: all that the process may use; more than cores are allowed.
 ///                                       Of a block, for GPU kernels with a tunable of that name
 ///   counters = true                     experiments/profile.sh reads the GPU's hardware counters of its points; with
-///                                       mode = "count" it does unless told false
+///                                       mode = "count" true is the default
 ///   interleave = true                   points of this sweep that compute the same on the same side, in the same mode
-///                                       and with as many threads take their samples in turns: for ratios between them
-///   warm_up = 0.05                      with interleave: so many seconds of untimed runs before each turn, where a
-///                                       GPU at its power limit would else run at the clock that the last kernel left
-///   ratio_within = 0.01                 with interleave: go on until the 95 % interval of the ratio of every two points
-///                                       reaches no further than this from it, relatively, or max_samples or seconds
-///                                       end it: for differences of a few per cent
+///                                       and with the same number of threads interleave their samples: for ratios
+///   warm_up = 0.05                      with interleave: seconds of untimed runs before each turn, where a GPU at its
+///                                       power limit would otherwise keep the clock that the last kernel left
+///   ratio_within = 0.01                 with interleave: continue until the 95 % interval of the ratio of every two
+///                                       points reaches at most this far from it, relatively, or max_samples or
+///                                       seconds end it: for differences of a few per cent
 ///   energy = true                       where a sample is too short for a GPU's energy counter, run 1.7 s for it
-///   samples = 10                        at least so many a point
-///   max_samples = 30                    at most so many
-///   seconds = 1.0                       stop sampling a point after so long, once it has its samples
-///   longest_run = 60                    skip a point of which a single run takes longer, in seconds
+///   samples = 10                        at least this many per point
+///   max_samples = 30                    at most this many
+///   seconds = 1.0                       stop sampling a point after this time, once it has its samples
+///   longest_run = 60                    skip a point if a single run takes longer, in seconds
 // clang-format on
 #pragma once
 
@@ -56,14 +55,14 @@ namespace rung {
 
 enum class Way { hot, cold, count };
 
-/// How long to go on taking samples of one point.
+/// How long one point is sampled.
 struct Effort {
   int min_samples = 10;
   int max_samples = 30;
   double seconds = 1.0;             ///< wall budget once min_samples are taken
   double longest_run = 60;          ///< seconds; a point whose first run takes longer is skipped
-  double warm_up = 0;               ///< seconds of untimed runs before each turn, if the target does not want more
-  double ratio_within = 0;          ///< of points taking turns: half the interval of each ratio, relative; 0: whatever
+  double warm_up = 0;               ///< seconds of untimed runs before each turn, if the target does not require more
+  double ratio_within = 0;          ///< of interleaved points: half the interval of each ratio, relative; 0: any
   bool energy = false;              ///< may spend 1.7 s on it where the counters are slow (a GPU's)
   double target_half_width = 0.01;  ///< of the median's 95 % interval as if samples were independent, relative
 };
@@ -78,11 +77,11 @@ struct Point {
   Way way = Way::hot;
   Effort effort;
   const Device* caches = nullptr;  ///< whose caches are modelled while counting; no part of the name
-  bool on_catalogue = false;       ///< its launch is looked at on every GPU of the catalogue; no part of the name
+  bool on_catalogue = false;       ///< its launch is examined on every GPU of the catalogue; no part of the name
   int threads = 0;                 ///< that a CPU kernel may use; 0 on the GPU
-  bool names_threads = false;      ///< the sweep asked for this number, so the name says it
+  bool names_threads = false;      ///< the sweep sets this number, so the name contains it
   bool is_roof = false;            ///< the others of the run are judged by it
-  bool has_counters = false;       ///< of its sweep a profiler reads the hardware's counters
+  bool has_counters = false;       ///< a profiler reads the hardware's counters for its sweep
   int group = 0;                   ///< points with the same number above 0 are measured together
   std::string skip;                ///< why it is not measured; empty if it is
 
@@ -92,8 +91,8 @@ struct Point {
   bool is_oversubscribed() const;  ///< has more threads than this process may use processors
 };
 
-/// The brief study answers each question within seconds, the full one is what recorded results are made with: which
-/// points and how many samples either takes is said in the experiment's file.
+/// The brief study answers each question within seconds; recorded results come from the full study. The experiment's
+/// file states the points and samples of each.
 enum class Scale { brief, full };
 
 struct Experiment {
@@ -121,7 +120,7 @@ std::vector<std::string> experiment_names();
 const char* way_name(Way way);
 const char* scale_name(Scale scale);
 
-/// The point that a kernel's sizes, tunables and data set make, the rest at their defaults, for as many threads as
+/// The point of a kernel with these sizes, tunables and data set, the rest at their defaults, for all threads that
 /// OpenMP has now. Throws Error for values that are not allowed.
 Point point_of(const Kernel& kernel, const Params& given, const std::string& data = "");
 

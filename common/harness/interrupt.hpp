@@ -5,8 +5,8 @@
 
 namespace rung {
 
-/// From now on SIGINT, SIGTERM and SIGHUP end the program at once with code 130. Those that it was started to ignore
-/// (nohup) it goes on to ignore.
+/// From now on SIGINT, SIGTERM and SIGHUP end the program at once with code 130. Signals that it was started to ignore
+/// (nohup) stay ignored.
 void catch_interrupts();
 
 /// Sets a handler; a signal that the program was started to ignore stays ignored.

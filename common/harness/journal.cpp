@@ -194,12 +194,12 @@ Journal::Journal(std::filesystem::path file, const Json& header, Kind kind)
   }
   if (whole > 0 && header_.is_null())
     throw Error("the first line of " + file_.string() +
-                ", which says what run it is, is damaged: it cannot be resumed; start anew without --resume");
+                ", which identifies the run, is damaged: it cannot be resumed; start again without --resume");
   const auto identity = [](const Json& of) { return of.value("identity", Json()); };
   const std::string other = whole > 0 ? difference(identity(header_), identity(as_written(header))) : "";
   if (!other.empty())
     throw Error("the run in " + file_.parent_path().string() + " cannot be resumed: " + other +
-                "; start anew without --resume");
+                "; start again without --resume");
   if (::ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) output_error(file_, "write");
   if (whole > 0) return;
   write_line(line_of(header_));
@@ -402,7 +402,7 @@ std::string difference(const Json& was, const Json& is) {
           return name + " was " + json_text(before.value(name, Json("unset"))) + " and is " +
                  json_text(now.value(name, Json("unset")));
     }
-    if (key == "program") return "the program has been built anew";
+    if (key == "program") return "the program has been rebuilt";
     if (key == "points") return "its points are others or are sampled otherwise";
     if (key == "experiment") return "its experiment has been rewritten";
     return key + " was " + json_text(before) + " and is " + json_text(now);

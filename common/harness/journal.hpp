@@ -16,17 +16,17 @@ namespace rung {
 
 using Json = nlohmann::ordered_json;
 
-/// The journal of one run. Its first record says what run it is; the others are the points done.
+/// The journal of one run. Its first record identifies the run; the others are its finished points.
 class Journal {
  public:
-  /// Starts a new journal, or goes on with the one in `file`: whole records are kept, damaged lines among them are
-  /// passed over, a torn last line is cut off. Holds a lock on it: throws Error when another process measures into the
-  /// same folder, when the folder cannot be written, or when the journal there has another "identity" than `header` or
-  /// does not tell it.
+  /// Starts a new journal, or continues the one in `file`: whole records are kept, damaged lines among them are passed
+  /// over, a torn last line is cut off. Holds a lock on it: throws Error when another process measures into the same
+  /// folder, when the folder cannot be written, or when the journal there has another "identity" than `header` or a
+  /// damaged header.
   Journal(std::filesystem::path file, const Json& header);
   /// A new one; null if another process has written to it before this one could lock it.
   static std::unique_ptr<Journal> begin(const std::filesystem::path& file, const Json& header);
-  /// Goes on with one that has a header; null if there is none any more, as where its run has just ended.
+  /// Continues a journal that has a header; null if there is none any more, for instance since its run has just ended.
   static std::unique_ptr<Journal> resume(const std::filesystem::path& file, const Json& header);
 
   /// The header as it was written when the run began.
@@ -38,7 +38,7 @@ class Journal {
   int damaged() const { return damaged_; }
   /// Why nothing keeps another process from measuring into the same folder; empty if the lock does.
   const std::string& not_locked() const { return not_locked_; }
-  /// Whether the file is still open: a kernel can close what it likes.
+  /// Whether the file is still open: a kernel can close any file.
   bool is_open() const;
   /// Appends and waits until it is on the disk. Throws Error when it cannot be.
   void append(const Json& record);
@@ -81,7 +81,7 @@ std::string difference(const Json& was, const Json& is);
 /// Throws OutputError if write_file() could not write there.
 void check_writable(const std::filesystem::path& named);
 
-/// 64-bit FNV-1a, in hexadecimal: notices a torn or edited line; it is no protection against forgery.
+/// 64-bit FNV-1a, in hexadecimal: detects a torn or edited line, and is no protection against forgery.
 std::string checksum(const std::string& text);
 
 }  // namespace rung

@@ -29,7 +29,7 @@ constexpr double kLongRun = 0.1;          // seconds; what the caches held befor
 constexpr double kCountedSeconds = 0.02;  // of runs whose events are counted: many turns of the counters
 constexpr double kCheapSeconds = 0.1;     // spent on energy without being asked to
 constexpr double kSettled = 1.0;          // seconds until a GPU's power limit has acted on what a kernel draws
-constexpr double kEnergyIntervals = 1.2;  // an energy batch is so many times what the counters resolve
+constexpr double kEnergyIntervals = 1.2;  // an energy batch lasts this many times what the counters resolve
 constexpr double kLongAudit = 0.02;       // of audited runs, once it is known how long they take
 constexpr std::int64_t kMostRuns = 100'000;
 
@@ -94,7 +94,7 @@ void require(const std::string& failure) {
   if (!failure.empty()) throw WrongResult("wrong result while it was timed: " + failure);
 }
 
-/// Runs a batch that is timed as one interval: as many as the clock needs to resolve it.
+/// The number of runs that are timed as one interval, found by running it: enough for the clock to resolve them.
 std::int64_t runs_per_sample(Target& target, const Kernel& kernel, const Call& call, Mode mode, double least) {
   if (mode == Mode::cold) return 1;
   std::int64_t runs = 1;
@@ -176,7 +176,7 @@ bool may_stop(std::span<const Sampler> samplers, const std::vector<std::size_t>&
   return all_may || interrupted() || (all_have_enough && spent >= budget);
 }
 
-/// Whether the interval of the median quotient, turn by turn, of every two is as narrow as their sweep asks.
+/// Whether the interval of the median quotient, turn by turn, of every two is as narrow as their sweep requires.
 bool know_their_ratios(std::span<const Sampler> samplers, const std::vector<std::size_t>& left) {
   std::vector<std::map<std::size_t, double>> seconds;
   for (const std::size_t which : left) {
@@ -261,8 +261,8 @@ std::vector<Sample> Sampler::intervals(int count) {
   return taken;
 }
 
-/// An audited interval comes among the first samples and, at a place that is drawn, among about a quarter of the later
-/// ones. A sample follows it, so that the outputs are those of the inputs again.
+/// An audited interval comes among the first samples and, at a random place, in about a quarter of the later calls. A
+/// sample follows it, so that the outputs belong to the inputs again.
 void Sampler::take(int count) {
   constexpr std::uint64_t kSeldom = 4;
   if (overrides_.repetitions > 0) count = std::min(count, overrides_.repetitions - static_cast<int>(samples_.size()));
@@ -336,7 +336,7 @@ bool Sampler::saves_work(const std::vector<double>& plain) const {
   return longer > 0 && longer >= kMost * static_cast<double>(audited_.size() * plain.size());
 }
 
-/// Where it seems to save work, it is looked at again, both kinds of intervals in turns: the machine may have been
+/// Where runs seem to save work, both kinds of intervals are measured again, interleaved: the machine may have been
 /// busy.
 void Sampler::require_work() {
   constexpr int kRounds = 8, kFewRounds = 4;
@@ -353,8 +353,8 @@ void Sampler::require_work() {
   }
   if (saves_work(plain) && !interrupted())
     throw WrongResult(
-        fmt::format("a run takes {:.3g} s, but {:.3g} s where inputs and outputs differ from those of the "
-                    "run before: it does not do its work again",
+        fmt::format("a run takes {:.3g} s, but {:.3g} s where inputs and outputs differ from the "
+                    "previous run's: it does not do its work again",
                     median(plain), median(audited_)));
 }
 
@@ -436,7 +436,7 @@ std::optional<EnergyBatch> Sampler::energy_batch(double seconds) {
 
 Measurement Sampler::run() {
   effort_.ratio_within = 0;                // to nothing
-  if (effort_.warm_up > 0) warm_up(true);  // the others of its group are left out: it is measured as beside them
+  if (effort_.warm_up > 0) warm_up(true);  // alone, but warmed up as in its group
   take(overrides_.repetitions > 0 ? overrides_.repetitions : effort_.min_samples);
   while (stop_reason().empty()) take(kRound);
   return finish(stop_reason());

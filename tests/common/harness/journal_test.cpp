@@ -137,7 +137,7 @@ TEST(Journal, SaysWhatDiffers) {
   const Json run{{"program", "a"}, {"points", "b"}, {"seed", 1}, {"environment", {{"OMP_NUM_THREADS", "2"}}}};
   EXPECT_EQ(difference(run, run), "");
   for (const auto& [key, value, said] : std::vector<std::tuple<const char*, Json, const char*>>{
-           {"program", "c", "built anew"},
+           {"program", "c", "been rebuilt"},
            {"points", "c", "points are others"},
            {"seed", 2, "seed was 1 and is 2"},
            {"environment", {{"OMP_NUM_THREADS", "4"}}, "OMP_NUM_THREADS was \"2\" and is \"4\""},
