@@ -45,7 +45,7 @@ std::string failure_text(const Check& check, const DataSet& data, const char* wh
 
 }  // namespace
 
-/// A point on its way to its entries. It is over when it has some; from then on it holds no memory of the target.
+/// A point until it has entries; from then on it holds no memory of the target.
 struct PointRunner::Attempt {
   const Point* point;
   std::optional<Call> call;  ///< if it is to be measured
@@ -298,7 +298,7 @@ void PointRunner::require_rest(const Point& point, const Group& group) {
   throw LostPoint(*owner, why);
 }
 
-/// What `check` says of a result; the time for working out what is right counts as that of the inputs.
+/// The verdict of `check` on a result; the time for computing the expected result counts as time for the inputs.
 Check PointRunner::judged(const HostInputs& inputs, const std::function<Check()>& check) {
   const Timed timed(spent_.checks);
   const double before = inputs.reference_seconds();
@@ -362,7 +362,7 @@ Check PointRunner::judge_again(Attempt& attempt) {
   return judged(fresh, [&] { return attempt.work->verify(fresh); });
 }
 
-/// What was done in other ways than the record says: on more threads, or in the reset, which is not timed.
+/// Work that the record does not declare: on more threads, or in the reset, which is not timed.
 std::string PointRunner::untimed_work(const Attempt& attempt) const {
   constexpr double kMore = 1.2, kOthers = 0.3;             // of processors: what the system and idle threads take
   constexpr double kShare = 0.5, kFilling = 50e-6;         // of a run; seconds that a GPU may take to fill constants

@@ -1,4 +1,4 @@
-/// Verifies, times and describes points: one alone, or a group of them in turns.
+/// Verifies, times and describes points: one alone, or a group of them interleaved.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct PointEntries {
 
 /// Where the time of a run went, in seconds.
 struct TimeSpent {
-  double inputs = 0;   ///< making the inputs and what the results are held against
+  double inputs = 0;   ///< making the inputs and the expected results
   double memory = 0;   ///< allocating the kernels' buffers
   double checks = 0;   ///< running kernels once and judging what they wrote, before and after timing
   double samples = 0;  ///< timing
@@ -57,10 +57,10 @@ class PointRunner {
   Machine& machine() { return bench_->machine; }
   const TimeSpent& spent() const { return spent_; }
 
-  /// The entries of every point of the group, whatever becomes of it: a kernel that fails has an entry that says so and
-  /// the others go on. Nothing at all if interrupted. A group whose operands do not fit into memory together is
-  /// measured one by one, and its entries say so. `not_interleaved` says why a point of a group is alone. Throws
-  /// LostPoint alone.
+  /// The entries of every point of the group, whatever becomes of it: a kernel that fails has an entry with the reason,
+  /// and the others continue. Nothing at all if interrupted. A group whose operands do not fit into memory together is
+  /// measured one by one, and its entries record it. `not_interleaved`: why a point of a group is alone. Throws only
+  /// LostPoint.
   std::vector<PointEntries> run(const Group& group, const std::string& not_interleaved = "");
 
   /// Runs a GPU point once on its inputs. Throws Error if the result is wrong.
@@ -90,7 +90,7 @@ class PointRunner {
   bool trespassed_ = false;  ///< in the group that was measured last
   std::shared_ptr<Bench> bench_;
   std::uint64_t seed_;
-  std::map<int, const Point*> threads_;  ///< of the process, with whose kernel made them; null: not known
+  std::map<int, const Point*> threads_;  ///< of the process, with the point whose kernel made them; null: not known
   std::set<int> restless_;               ///< threads that a kernel left running and that were reported
   Overrides overrides_;
   TimeSpent spent_;

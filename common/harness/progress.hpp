@@ -21,7 +21,7 @@ class Progress {
   void plan(const std::vector<const Point*>& points);
   /// The next experiment begins; `done` of its `total` points were measured in an earlier run that is resumed.
   void begin_experiment(const std::string& name, const std::vector<const Point*>& done, std::size_t total);
-  /// The point that begins, `together` with so many in all that are interleaved.
+  /// A point begins, one of `together` interleaved points.
   void begin(const Point& point, std::size_t together);
   /// `entries` are the point's entries for the results file.
   void finish(const Point& point, const std::vector<Json>& entries);

@@ -197,7 +197,7 @@ std::vector<Json> sample_entries(const Point& point, const Measurement& measurem
 
 namespace {
 
-/// Of a point without samples, as Google Benchmark writes it: its compare.py wants the times of every entry.
+/// The entry of a point without samples, as Google Benchmark writes it: its compare.py requires times in every entry.
 Json entry_without_samples(const Point& point) {
   Json entry = point_entry(point);
   for (const char* key : {"iterations", "real_time", "cpu_time"}) entry[key] = 0;

@@ -15,7 +15,7 @@ struct CountedRun;
 
 constexpr int kSchemaVersion = 2;
 
-/// What is known of a point beside its samples.
+/// What is known of a point in addition to its samples.
 struct PointFacts {
   double max_error_ratio = 0;
   double reset_seconds = 0;              ///< of the record's .reset before each run, untimed; 0 if it has none
@@ -25,14 +25,14 @@ struct PointFacts {
   std::vector<Span> timeline;
   std::optional<Launch> launch;
   std::optional<SmLimits> sm;   ///< of the GPU it ran on
-  int interleaved_with = 0;     ///< others whose samples were taken in turns with its own
+  int interleaved_with = 0;     ///< others whose samples were interleaved with its own
   std::string group;            ///< the name of the first of them
-  std::string not_interleaved;  ///< why not, where that was asked for
+  std::string not_interleaved;  ///< why not, where that was requested
 };
 
 /// Sizes or tunables as a table: numbers, or words where the value is one.
 Json to_json(const Params& params);
-/// Whether the sample is one of those that its point is judged by: undisturbed, or of a point that has none such.
+/// Whether its point is judged by this sample: it is undisturbed, or its point has no undisturbed ones.
 bool counts(const Json& entry);
 
 /// The keys that every entry of a point begins with: its name, kernel, mode, data set, sizes and tunables.
@@ -50,8 +50,8 @@ Json counted_entry(const Point& point, std::uint64_t seed);
 /// The same of a point that has been counted, its result right or wrong.
 Json counted_entry(const Point& point, const CountedRun& counted);
 
-/// What decides how a point is measured, beside the program and the seed: two runs are parts of one only if it is
-/// equal.
+/// What determines how a point is measured, in addition to the program and the seed: only runs with equal designs can
+/// be parts of one.
 std::string design(const Point& point);
 
 /// Context keys of this host, this build and this program start.
@@ -66,9 +66,8 @@ Json problem_descriptions(const std::vector<Point>& points);
 std::string results_text(Json context, const std::vector<Json>& entries);
 
 /// The ceilings measured on one side ("cpu" or "gpu") in the Empirical Roofline Toolkit's shape: the best median of
-/// each label; data-sheet values, where the device is in the catalogue, under "spec". Null if there are none. What a
-/// CPU gives one thread is a roof of its own, "LABEL (1 thread)"; other numbers of threads than one and all are no
-/// roof.
+/// each label; data-sheet values, where the device is in the catalogue, under "spec". Null if there are none. A CPU's
+/// rate for one thread is a roof of its own, "LABEL (1 thread)"; other numbers of threads than one and all are no roof.
 Json ceilings(const std::string& side, const Json& context, const std::vector<Json>& entries);
 
 }  // namespace rung

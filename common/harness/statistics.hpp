@@ -17,12 +17,12 @@ struct Interval {
 };
 Interval median_interval(std::span<const double> samples);
 
-/// As how many independent samples these count, in the order in which they were taken: n (1 - r) / (1 + r), with the
-/// correlation r between the ranks of successive samples. report/data/statistics.py has the same.
+/// The number of independent samples that these are worth, in the order in which they were taken: n (1 - r) / (1 + r),
+/// with the correlation r between the ranks of successive samples. report/data/statistics.py has the same.
 double effective_samples(std::span<const double> samples);
 
-/// The interval for samples that are correlated: wider, the whole range where they count for fewer than 6. It says
-/// where the median of this run lies, not that of the next one.
+/// The interval for samples that are correlated: wider, the whole range where they count for fewer than 6. It holds for
+/// the median of this run, not of the next one.
 Interval interval_within_run(std::span<const double> samples);
 
 }  // namespace rung

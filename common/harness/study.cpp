@@ -50,7 +50,7 @@ void shuffle(std::vector<const Point*>& points, std::uint64_t seed) {
   std::sort(points.begin(), points.end(), [&](const Point* a, const Point* b) { return key(a) < key(b); });
 }
 
-/// The points as they are measured, in this order: those of a group at the place of the first of them.
+/// The points in the order in which they are measured: a group is at the place of its first point.
 std::vector<Group> grouped(const std::vector<const Point*>& points) {
   std::vector<Group> groups;
   std::map<int, std::size_t> place;
@@ -234,7 +234,7 @@ std::optional<StudyOutcome> finished_before(const Experiment& experiment, const 
   return outcome;
 }
 
-/// More threads than processors are allowed, and said: they take turns, and the rates tell so.
+/// More threads than processors are allowed, and reported: they share the processors, which the rates show.
 void say_oversubscribed(const std::vector<const Point*>& points) {
   if (cpu_threads() < threads_asked_for())
     say("{} threads were requested, OpenMP gives {} ({})\n", threads_asked_for(), cpu_threads(), team_limit());
@@ -531,7 +531,7 @@ std::pair<std::filesystem::path, std::unique_ptr<Journal>> opened_run(const Expe
     auto unfinished = unfinished_runs(options.outdir, experiment.name);
     std::erase_if(unfinished, [&](const std::filesystem::path& run) { return gone.contains(run); });
     if (unfinished.empty()) {
-      say("nothing to resume in {}: starting anew\n", options.outdir.string());
+      say("nothing to resume in {}: starting a new run\n", options.outdir.string());
       break;
     }
     std::filesystem::path found = resumable(unfinished, header.at("identity"));
@@ -568,7 +568,7 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& given) 
   }
   drop_foreign(journal, points);
   if (journal.damaged() > 0)
-    say("{} lines of {} are damaged or not of this run: what they had is measured again\n", journal.damaged(),
+    say("{} lines of {} are damaged or not of this run: their points are measured again\n", journal.damaged(),
         (outcome.folder / kJournal).string());
   if (!journal.not_locked().empty())
     say("{} cannot be locked ({}): see that no other run measures into it\n", outcome.folder.string(),
@@ -617,8 +617,8 @@ StudyOutcome run_study(const Experiment& experiment, const StudyOptions& given) 
 
 namespace {
 
-/// Whether the journal in this folder is of a run of the experiment: its header says so. Where that is damaged, the
-/// folder's name does; those of "x" and of "of-x" end alike.
+/// Whether the journal in this folder is of a run of the experiment: by its header. Where that is damaged, by the
+/// folder's name, whose length counts, too: "x" and "of-x" end alike.
 bool is_run_of(const std::string& experiment, const std::filesystem::path& folder) {
   constexpr std::size_t kStamp = 16;
   if (const Json header = journal_header(folder / kJournal); header.contains("context"))

@@ -27,8 +27,8 @@ struct StudyOptions {
   Overrides overrides;
   std::vector<std::pair<std::string, std::string>> context;  ///< the user's own keys
   std::string command_line;
-  double point_seconds = 600;    ///< that the measuring of a point may take beside its samples
-  Supervision supervision;       ///< where another process looks after this one
+  double point_seconds = 600;    ///< that a point may take in addition to its samples
+  Supervision supervision;       ///< where another process supervises this one
   Progress* progress = nullptr;  ///< of several experiments together; null: of this one alone
   std::shared_ptr<Bench> bench;  ///< that several experiments share; null: of this one alone
 };
@@ -40,7 +40,7 @@ struct StudyOutcome {
 };
 
 /// Runs what the options leave of the experiment and writes FOLDER/NAME.json, also after Ctrl-C. A point that fails its
-/// verification is an entry with an error and no rate; the others go on. Throws Error for what stops everything, and
+/// verification is an entry with an error and no rate; the others continue. Throws Error for what stops everything, and
 /// DeviceLost, with the point recorded as failed, when the rest needs a new process.
 StudyOutcome run_study(const Experiment& experiment, const StudyOptions& options);
 

@@ -292,7 +292,7 @@ Supervision supervise() {
       catch_interrupts();
       if (state.only_writes) interrupt();
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      omp_get_max_threads();  // clang's OpenMP must begin anew here, or it ends by looking for what the parent began
+      omp_get_max_threads();  // clang's OpenMP must start again here, or its end looks for the parent's threads
       return state;
     }
     child = process;

@@ -15,7 +15,7 @@
 
 namespace rung {
 
-/// What the child tells its parent, in memory of both.
+/// The child's reports to its parent, in shared memory.
 class Watch {
  public:
   std::atomic<int> experiment{0};   ///< index of the one that is measured
@@ -33,43 +33,43 @@ class Watch {
   void end();
   void finish_experiment(int failed_points);
   void set_folder(const std::filesystem::path& path);
-  /// Of those that are measured now; nothing if none are.
+  /// The points that are measured now; empty if none are.
   std::vector<std::string> points() const;
 
  private:
   char points_[1 << 20] = "";
 };
 
-/// What a child has to know of those before it.
+/// What a child receives about the children before it.
 struct Supervision {
-  Watch* watch = nullptr;                     ///< null: nobody looks after this process
+  Watch* watch = nullptr;                     ///< null: this process is not supervised
   bool is_first = true;                       ///< no child was lost before
-  bool only_writes = false;                   ///< an interrupt was lost on the one before: nothing is measured any more
+  bool only_writes = false;                   ///< the previous child was interrupted and killed: measure nothing more
   std::map<std::string, std::string> struck;  ///< points that a child was lost with once, with how
   std::map<std::string, std::string> lost;    ///< points that a child was lost with again: they have failed
   std::map<std::string, std::string> alone;   ///< points of a group that ended a child, to be measured one by one
   std::shared_ptr<const Begun> begun;         ///< where that is kept for a later run; null: nowhere
 };
 
-/// What it means for these points that a process was lost while they were measured: `why`. A group is measured one by
-/// one then. One that was killed from outside, where memory was short, may be well, and one that crashed may have been
-/// hit by a thread that another kernel left behind: it gets a second try. Says so.
+/// Decides about these points after a process was lost while it measured them, for the reason `why`, and prints it. A
+/// group is measured one by one then. A single point gets a second try: where it was killed from outside, memory may
+/// have been short, and where it crashed, a thread that another kernel left behind may be the cause.
 void strike(const std::vector<std::string>& points, const std::string& why, bool took_too_long, bool is_killed,
             Supervision& state);
 
-/// How a child ends that has lost the GPU and wants another process to go on.
+/// The exit code of a child that has lost the GPU: another process is to continue.
 constexpr int kAnotherProcess = 75;
 
-/// To be called before this process ends with `code`: tells the one that looks after it, if there is one, that no
-/// kernel ended it. Returns the code. Safe in signal handlers.
+/// To be called before this process ends with `code`: reports to its supervisor, if there is one, that no kernel ended
+/// it. Returns the code. Safe in signal handlers.
 int announce_end(int code);
 
 /// Whether this process is a child that measures.
 bool is_looked_after();
 
-/// Whether a kernel sent this signal, to its own process or to the one that looks after it. Safe in signal handlers.
+/// Whether a kernel sent this signal, to its own process or to the supervisor. Safe in signal handlers.
 bool is_sent_by_kernel(const siginfo_t& signal);
-/// Sets down that a loss of this process is no fault of the points that are measured. Safe in signal handlers.
+/// Records that a loss of this process is no fault of the points that are measured. Safe in signal handlers.
 void end_begun();
 
 /// Returns in a child process that is to measure, again after each child that ended before it said announce_end(): by a

@@ -102,7 +102,7 @@ double since(Clock::time_point start) { return std::chrono::duration<double>(Clo
 
 int threads_or_as_now(int threads) { return threads > 0 ? threads : omp_get_max_threads(); }
 
-/// The operands of the problem, then the kernel's scratch for so many threads, each where the kernel has it.
+/// The operands of the problem, then the kernel's scratch for `threads` threads, each where the kernel has it.
 std::vector<Operand> buffers_of(const Kernel& kernel, const Problem& problem, const Params& params, int threads = 0) {
   const UseThreads own(threads_or_as_now(threads));
   std::vector<Operand> buffers = problem.operands(params);
@@ -385,7 +385,7 @@ Check Workload::judge(const HostInputs& inputs) {
 std::string Workload::passes_failure() {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;  // passes, which some kernels count in 32 bits
   constexpr double kGrows = 1.6;
-  constexpr int kDoublings = 6, kTries = 3;  // the time to start a run hides that of few passes
+  constexpr int kDoublings = 6, kTries = 3;  // with few passes, the start of a run dominates
   const std::int64_t passes = call_.params.get("passes", 1);
   if (passes < 2 || passes > kMost >> kDoublings) return "";
   const UseThreads own(threads_or_as_now(threads_));
@@ -483,12 +483,12 @@ std::string Workload::mark_left() {
   return std::exchange(found_, "");
 }
 
-/// Again and again words are marked, and two runs later it is seen whether the one that lies between has written them.
+/// Repeatedly marks words, and checks some runs later that a whole run in between has written them.
 std::string Workload::mark_meanwhile(const std::function<void()>& run_all, std::int64_t runs, double seconds_of_one,
                                      int& looked) {
   constexpr int kRounds = 200;
   constexpr std::int64_t kNever = std::int64_t{1} << 62;
-  constexpr std::int64_t kWhole = 3;    // runs, of which at least one is wholly after the marks
+  constexpr std::int64_t kWhole = 3;    // runs: at least one is wholly after the marks
   constexpr double kShortRest = 20e-6;  // less than about what the system takes to wake a thread
   const auto most_before = static_cast<std::uint64_t>(std::clamp<std::int64_t>(runs - kWhole, 1, runs < 64 ? 4 : 8));
   const std::chrono::duration<double> rest(seconds_of_one / 8);
@@ -540,7 +540,7 @@ std::string Workload::mark_meanwhile(const std::function<void()>& run_all, std::
   return found;
 }
 
-/// Some stores, so that a run before which they are done cannot be told from another one.
+/// Makes only a few stores, so that a run after them cannot be distinguished from another one.
 void Workload::plant() {
   for (const Change& one : planned_) put(call_.operands[one.operand], one, one.now);
   changes_.insert(changes_.end(), planned_.begin(), planned_.end());
@@ -654,7 +654,7 @@ void Workload::keep_result() {
 
 Check Workload::judge_kept(const DataSet& data, std::uint64_t seed) {
   if (kept_.empty()) return {};
-  if (data.name != random_reals().name && !redraw_of(problem_)) return {};  // judges may rely on what the inputs are
+  if (data.name != random_reals().name && !redraw_of(problem_)) return {};  // judges may depend on the inputs
   HostInputs inputs(problem_, call_.params, data, seed);
   inputs.change(kept_changes_);
   std::vector<const void*> host;
@@ -775,7 +775,6 @@ double Workload::reset_seconds() {
   return std::max(before_runs, target_.time(only_reset(), call_, kRuns, Mode::hot) / kRuns);
 }
 
-/// What is wrong if a run left a mark; empty if it left none.
 /// Whether a mark is what the kernel writes there: inputs change between runs, and of thousands of marks one is their
 /// result by chance. Runs it once more over another mark.
 bool Workload::is_right_by_chance(const Word& word) {
@@ -798,9 +797,10 @@ bool Workload::stands(const Word& word) const {
 }
 
 std::string Workload::not_written(const Word& word) const {
-  return "did not write " + buffers_[word.operand].name + " anew when it was run again";
+  return "did not overwrite " + buffers_[word.operand].name + " when it was run again";
 }
 
+/// What is wrong if a run left a mark; empty if it left none.
 std::string Workload::mark_left(const std::vector<Word>& words) {
   for (const Word& word : words)
     if (stands(word) && !is_right_by_chance(word)) return not_written(word);

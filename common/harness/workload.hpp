@@ -30,10 +30,10 @@ class HostInputs {
 
   std::size_t bytes() const { return bytes_; }
   const void* input(std::size_t operand) const { return data_[operand].get(); }
-  /// `host` holds one pointer per operand. What is right is worked out at the first call, when the first kernel has
-  /// run: it cannot have read the answer.
+  /// `host` holds one pointer per operand. The expected result is computed at the first call, after the first kernel
+  /// has run: it cannot have read it.
   Check judge(std::span<const void* const> host) const;
-  /// Seconds that working it out has taken; 0 until then.
+  /// Seconds that computing it has taken; 0 until then.
   double reference_seconds() const { return reference_seconds_; }
   /// A number that changes with any byte of an input, as it was when it was made; and whether it still is so.
   std::uint64_t print(std::size_t operand) const { return prints_[operand]; }
@@ -56,7 +56,7 @@ class HostInputs {
   mutable double reference_seconds_ = 0;
 };
 
-/// Keeps the inputs last used, up to a number of bytes, so that the kernels of a ladder do not each make them anew.
+/// Keeps the inputs last used, up to a number of bytes, so that the kernels of a ladder share them.
 class InputCache {
  public:
   explicit InputCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
@@ -76,8 +76,8 @@ class InputCache {
 /// One kernel's operands and scratch in the memory of a target, each between two guard bands.
 class Workload {
  public:
-  /// `call` has the sizes and tunables, and on a GPU the launch. A CPU kernel runs on so many `threads`, for 0 on as
-  /// many as OpenMP has now; its result is judged by the latter.
+  /// `call` has the sizes and tunables, and on a GPU the launch. A CPU kernel runs on `threads` threads, or, for 0, on
+  /// OpenMP's present number; its result is always judged with OpenMP's number.
   Workload(Target& target, const Kernel& kernel, const Problem& problem, Call call, int threads = 0);
   ~Workload();
   Workload(const Workload&) = delete;
@@ -100,27 +100,28 @@ class Workload {
   /// Marks the outputs as not written, so that recheck() sees whether the timed runs did anything.
   void clear_outputs();
 
-  /// Looks, some runs more, for work that was not done in the timed time: runs that leave what an earlier one wrote
-  /// where it was, and writes after the return. Empty, or what was found. The inputs must be in place.
+  /// Makes some more runs to find work that was not done in the timed interval: runs that leave an earlier run's
+  /// results in place, and writes after the return. Empty, or what was found. The inputs must be in place.
   std::string audit();
 
-  /// What a kernel that is timed cannot foresee, since it is drawn from the system's entropy, and where the host has
-  /// the memory. Before any interval of so many runs: words of the outputs will be marked as not written, by what looks
-  /// like a result, before one of the runs that is drawn. It begins some nanoseconds later, as without the marks.
+  /// Audits that a timed kernel cannot foresee, since they are drawn from the system's entropy. Only where the host has
+  /// the memory. To be called before an interval of `runs` runs: before one of them, drawn at random, words of the
+  /// outputs will be marked as not written, by values that look like results. With and without marks the run begins
+  /// some nanoseconds later.
   void mark_outputs(std::int64_t runs);
   /// After it: what was found, or empty.
   std::string mark_left();
-  /// Whether so many runs write what another thread marks while they follow each other, so that none of them begins
-  /// later than without it. Between marks the thread rests where a run takes long. Outputs may hold marks afterwards.
-  /// To `looked` is added how often it could look: seldom where the thread gets no processor. Empty, or what was found.
+  /// Whether `runs` back-to-back runs write the words that another thread marks meanwhile, so that no run begins later
+  /// because of it. Between marks the thread rests where a run takes long. Outputs may hold marks afterwards. Adds to
+  /// `looked` how often it could look: seldom where the thread gets no processor. Empty, or what was found.
   std::string mark_meanwhile(const std::function<void()>& run_all, std::int64_t runs, double seconds_of_one,
                              int& looked);
-  /// Before each run of an audited interval: the same, and some elements of the inputs change, so that the kernel has
-  /// never seen these inputs. What it reads of its outputs is as at first.
+  /// Before each run of an audited interval: marks outputs likewise and changes some elements of the inputs, so that
+  /// the kernel has never seen these inputs. Outputs that it reads have their first contents.
   void disturb();
-  /// The same, right before the last of so many runs that follow each other as the timed ones do.
+  /// The same, right before the last of `runs` back-to-back runs, which follow each other as the timed ones do.
   void disturb_last(std::int64_t runs);
-  /// Whether disturb_last() can: what a kernel reads of its outputs takes long to put back.
+  /// Whether the kernel reads outputs: restoring them takes too long for disturb_last() between runs.
   bool reads_outputs() const;
   /// After it: puts the inputs back; what was found, or empty.
   std::string undisturb();
@@ -135,25 +136,25 @@ class Workload {
   std::string known_inputs_failure();
   /// Judges that result, by inputs of the same seed with the elements moved. Passes if none was kept.
   Check judge_moved(const DataSet& data, std::uint64_t seed);
-  /// Of sizes with `passes`: whether the time grows with them, since the result of many can be had from one. Empty, or
-  /// what was found.
+  /// For sizes with `passes`: whether the time grows with them, since one pass may compute the result of many. Empty,
+  /// or what was found.
   std::string passes_failure();
   /// Exchanges operands with `other`, so that each is measured on the memory of the other: equal codes may differ by
-  /// several per cent because of where their operands lie. Those that hold the same or are written only; none where the
-  /// two are not alike or are large, nor on a GPU, where kernels may have prepared themselves for addresses.
+  /// several per cent because of where their operands lie. Only operands that hold the same or are only written; none
+  /// where the two are not alike or are large, nor on a GPU, where kernels may have been prepared for certain
+  /// addresses.
   void exchange_memory(Workload& other);
   /// Before that: whether an input was changed, or something was written outside the operands. Empty, or what was
   /// found.
   std::string exchange_failure();
-  /// Timers and signal handlers that are not as they were before the kernel first ran, files that it left open and
-  /// processes that run: they would take time from the others. Puts them back and ends them. Empty, or what was found.
+  /// Finds timers and signal handlers that differ from those before the kernel's first run, files that it left open and
+  /// processes that run: they would take time from other kernels. Restores or ends them. Empty, or what was found.
   std::string left_behind();
 
-  /// What is wrong with what the record's .reset does, which is not timed: it may not write to outputs. Empty, or what
-  /// was found.
+  /// Whether the record's .reset, which is not timed, writes to outputs, as it must not. Empty, or what was found.
   std::string reset_failure();
-  /// Seconds that the .reset takes, the longer of two: in a row, and the median of those before runs so far. 0 where
-  /// there is none.
+  /// Seconds that the .reset takes: the larger of its mean over a batch and of its median before the runs so far. 0
+  /// where there is none.
   double reset_seconds();
 
  private:
@@ -164,7 +165,7 @@ class Workload {
   std::vector<std::size_t> movable() const;
   double seconds_of_moved(bool is_known);
   std::string saved_on_known_inputs();
-  /// Four bytes of an output, and what stands there for "not written".
+  /// Four bytes of an output, and their mark for "not written".
   using WordBytes = std::array<unsigned char, 4>;
   struct Word {
     std::size_t operand, offset;
@@ -216,11 +217,11 @@ class Workload {
   std::vector<std::size_t> moved_, kept_places_;  ///< by how many places each operand was; when a result was kept
 };
 
-/// Whether a failure is that memory was written which the kernel may not write: of several that exchange their memory
-/// it may be another one's fault.
+/// Whether a failure is a write to memory that the kernel must not write: of kernels that exchange their memory,
+/// another one may have done it.
 bool is_trespass(const std::string& failure);
 
-/// Gives back the host's memory that results were brought to for being judged; it is kept from one to the next.
+/// Releases the host memory into which results are copied to be judged; it is kept from one point to the next.
 void release_landings();
 
 /// Bytes of a target's memory that a workload takes.

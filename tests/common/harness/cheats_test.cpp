@@ -157,7 +157,7 @@ TEST(Cheats, WorkThatDependsOnTheTimeBetweenCalls) {
     if (Clock::now() - ended > std::chrono::microseconds(50)) honest().run(call);
     ended = Clock::now();
   });
-  EXPECT_NE(error.find("did not write C anew"), std::string::npos) << error;
+  EXPECT_NE(error.find("did not overwrite C"), std::string::npos) << error;
 }
 
 TEST(Cheats, ChangingTheInputs) {
