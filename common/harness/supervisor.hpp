@@ -51,9 +51,10 @@ struct Supervision {
   std::shared_ptr<const Begun> begun;         ///< where that is kept for a later run; null: nowhere
 };
 
-/// Decides about these points after a process was lost while it measured them, for the reason `why`, and prints it. A
-/// group is measured one by one then. A single point gets a second try: where it was killed from outside, memory may
-/// have been short, and where it crashed, a thread that another kernel left behind may be the cause.
+/// Decides about these points after a process was lost while it measured them, for the reason `why`, and prints it. If
+/// it was killed from outside, memory may have been short: the points get a second try. Otherwise a group is measured
+/// one by one, and a single point that crashed gets a second try, since a thread that another kernel left behind may be
+/// the cause.
 void strike(const std::vector<std::string>& points, const std::string& why, bool took_too_long, bool is_killed,
             Supervision& state);
 

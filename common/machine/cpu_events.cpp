@@ -35,7 +35,7 @@ class Counter {
     attributes.config = event.config;
     attributes.disabled = 1;
     attributes.inherit = 1;
-    attributes.exclude_kernel = 1;  // which perf_event_paranoid = 2, most systems' setting, asks for
+    attributes.exclude_kernel = 1;  // required by perf_event_paranoid = 2, most systems' setting
     attributes.exclude_hv = 1;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     descriptor_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));

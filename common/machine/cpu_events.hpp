@@ -17,7 +17,7 @@ struct CpuEvent {
   bool operator<(const CpuEvent& other) const { return std::pair(type, config) < std::pair(other.type, other.config); }
 };
 
-/// A quantity of a result: `factor` times the sum of its events. Only told where the machine has all of them.
+/// A quantity of a result: `factor` times the sum of its events. Only reported where the machine has all of them.
 struct EventSum {
   std::string key;  ///< "bytes_dram_measured"
   std::vector<CpuEvent> events;

@@ -195,7 +195,7 @@ std::string host_name() {
 
 std::size_t available_memory() {
   std::size_t least = meminfo("MemAvailable");
-  if (least == 0) least = std::numeric_limits<std::size_t>::max();  // not told: the allocation decides
+  if (least == 0) least = std::numeric_limits<std::size_t>::max();  // unknown: the allocation decides
   for (const MemoryLimit& group : ControlGroups().memory_limits(meminfo("MemTotal")))
     least = std::min(least, group.limit > group.used ? group.limit - group.used : 0);
   return least;

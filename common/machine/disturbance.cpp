@@ -74,7 +74,7 @@ Disturbance Look::since(const Look& before) const {
   found.switches = switches_ - before.switches_;
   if (busy_ && before.busy_ && found.seconds > 0)
     found.others = std::max(0.0, (*busy_ - *before.busy_ - (own_ - before.own_)) / found.seconds);
-  if (steal_ && before.steal_)  // told in whole ticks: one of them may have been nearly full before
+  if (steal_ && before.steal_)  // counted in whole ticks: one of them may have been nearly full before
     found.stolen = std::max(0.0, *steal_ - *before.steal_ - tick());
   if (threads_.empty()) return found;
   double longest = 0, busiest = 0;

@@ -9,7 +9,7 @@
 
 namespace rung {
 
-/// During one interval. What the system does not tell is absent.
+/// During one interval. Values that the system does not report are absent.
 struct Disturbance {
   double seconds = 0;                   ///< of the interval
   std::optional<double> waited;         ///< seconds that the thread that waited longest waited for a processor

@@ -35,9 +35,9 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr double kResolved = 5e-3;  // seconds; of processor time, which the system may count in steps of a millisecond
-constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the machine does not tell its last-level cache
+constexpr std::size_t kAssumedCache = 64u << 20;  // flushed where the size of the last-level cache is not known
 
-/// Mean clock of the processors in MHz, where the system can tell: a hypervisor's nominal figure is none.
+/// Mean clock of the processors in MHz, where the system measures it: a hypervisor's nominal figure does not count.
 std::optional<double> clock_mhz() {
   double sum = 0;
   int count = 0;
@@ -54,7 +54,7 @@ std::optional<double> clock_mhz() {
   return sum / count;
 }
 
-/// "madvise" (only where asked for, as here), "always" or "never"; empty if the system does not tell.
+/// "madvise" (only on request, as here), "always" or "never"; empty if the system does not report it.
 std::string huge_pages() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");  // "always [madvise] never"
   std::string choices;
@@ -302,8 +302,8 @@ class Host final : public Target {
     return system_seconds(CLOCK_PROCESS_CPUTIME_ID) + of(children.ru_utime) + of(children.ru_stime);
   }
 
-  /// The system's clock, and the processor time of the process and of the calling thread, in seconds. The time of the
-  /// process is read within that of the thread: what reading takes counts as the thread's.
+  /// The system's clock, and the processor time of the process and of the calling thread, in seconds. The process's
+  /// time is read between the readings of the thread's time: the cost of reading counts as the thread's.
   struct Clocks {
     double system = 0, process = 0, thread = 0;
     static Clocks at_start() {
@@ -410,8 +410,8 @@ class Host final : public Target {
     int threads = 0;
   };
 
-  /// To have the system clear new pages may take longer than to work on them: those of a large array that was released
-  /// serve the next one of its size and number of threads. Empty if there are none.
+  /// The system's clearing of new pages may take longer than work on them, so the next array of the same size and
+  /// number of threads reuses the pages of a large released one. Empty if there are none.
   Array kept_array(std::size_t bytes) {
     const auto fits = [&](const Array& one) {
       return one.memory.bytes() == bytes && one.threads == omp_get_max_threads();

@@ -12,9 +12,9 @@ class Leftovers {
  public:
   /// Processes whose parent ends are this process's from then on, so that they are found too.
   static Leftovers now();
-  /// What there is by now that was not before, beyond the few descriptors that a library keeps: closed and ended. Says
-  /// what; empty if nothing. A lowered limit of open files is raised again; one that is lowered permanently hides what
-  /// is open, and is the study's to see, which goes on in another process.
+  /// Closes and ends what has been opened or started since then, beyond the few descriptors that a library keeps.
+  /// Returns what it was; empty if nothing. A lowered limit of open files is raised again. A permanently lowered one
+  /// hides open files: the study detects it, and continues in another process.
   std::string clear() const;
 
  private:

@@ -10,7 +10,7 @@ namespace rung {
 nlohmann::json openblas_context();
 
 /// The core to name in OPENBLAS_CORETYPE where the library did not recognise the CPU and chose the code of a core from
-/// before AVX, several times slower: "SkylakeX" or "Haswell". Empty if it chose well, or was told what to choose.
+/// before AVX, several times slower: "SkylakeX" or "Haswell". Empty if it chose well, or if OPENBLAS_CORETYPE is set.
 std::string better_openblas_core();
 
 }  // namespace rung

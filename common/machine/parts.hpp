@@ -19,7 +19,7 @@ void each_part(std::size_t bytes, const Part& part) {
     part(static_cast<std::size_t>(begin), static_cast<std::size_t>(std::min(kPart, all - begin)));
 }
 
-/// Whether each of so many bytes, at least one, is `byte`.
+/// Whether each of `count` bytes, at least one, is `byte`.
 inline bool all_are(const void* bytes, unsigned char byte, std::size_t count) {
   const auto* const first = static_cast<const unsigned char*>(bytes);
   return first[0] == byte && std::memcmp(first, first + 1, count - 1) == 0;  // each one equals its neighbour

@@ -9,12 +9,12 @@
 
 namespace rung {
 
-/// The limits of the system on the process, OpenMP's settings but for the number of threads, whether memory may have
+/// The limits of the system on the process, OpenMP's settings except the number of threads, whether memory may have
 /// huge pages, timers and signals.
 class ProcessSettings {
  public:
   static ProcessSettings now();
-  /// Puts back what differs. False if a limit cannot be raised again, as where a kernel without rights
+  /// Puts back what differs. False if a limit cannot be raised again, for instance where a kernel without rights
   /// has lowered the hard one.
   bool restore() const;
 

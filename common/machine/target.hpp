@@ -33,10 +33,10 @@ struct DeviceState {
 /// Processor time of all threads of this process.
 struct ProcessorTime {
   double of_interval = 0;  ///< as a multiple of the interval: processors that were used, on average
-  double of_caller = 0;    ///< as a multiple of that of the thread that called the kernel: 1 if no other one helped
+  double of_caller = 0;    ///< over the calling thread's time: 1 if no other thread helped
 };
 
-/// The device cannot go on in this process (an illegal address, a launch that timed out).
+/// The device cannot continue in this process (an illegal address, a launch that timed out).
 struct DeviceLost : Error {
   using Error::Error;
 };
@@ -67,7 +67,8 @@ class Target {
   /// 256-byte aligned memory of the target; throws Error when there is none left.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// Gives back what was released and is kept for the next allocation; free_bytes() does not count it.
+  /// Returns memory to the system that was released and is kept for the next allocation; free_bytes() does not count
+  /// it.
   virtual void release_kept() {}
   virtual void upload(void* to, const void* host, std::size_t bytes) = 0;
   virtual void download(void* host, const void* from, std::size_t bytes) = 0;
@@ -115,16 +116,16 @@ class Target {
 
   /// Why this kernel cannot run here (compute capability, launch limits); empty if it can.
   virtual std::string refuse(const Kernel& kernel, const Call& call) const = 0;
-  /// Waits, a quarter of a second at most, until what another kernel has left behind no longer takes time from the
-  /// next: idle threads of OpenMP and of the libraries go on looking for work for some milliseconds, on the same cores.
-  /// Threads of `own` may go on: they are those that the next kernel itself keeps busy.
+  /// Waits, a quarter of a second at most, until no thread that another kernel left behind takes time from the next
+  /// one: idle threads of OpenMP and of the libraries look for work for some more milliseconds, on the same cores.
+  /// Threads of `own` may continue: the next kernel itself keeps them busy.
   virtual void settle(const std::set<int>& /*own*/ = {}) {}
   /// How long a kernel runs after others have run, before it is timed: on the host until threads that slept are awake
   /// and the clock is up again.
   virtual double warm_up_seconds() const { return 0.005; }
-  /// Threads of this process, but for the caller, that are on a core now or wait for one.
+  /// Threads of this process, except the caller, that are on a core now or wait for one.
   virtual std::set<int> busy_threads() const { return {}; }
-  /// Ends threads that look for work, where that can be; the next kernel makes new ones.
+  /// Ends threads that look for work, where possible; the next kernel makes new ones.
   virtual void end_idle_threads() {}
   /// Runs the kernel once and waits for its end. Throws Error, or DeviceLost when nothing more can run.
   virtual void run(const Kernel& kernel, const Call& call) = 0;
@@ -137,11 +138,11 @@ class Target {
   virtual bool prepare_runs(std::function<void()> /*prepare*/) { return false; }
   /// Processor time of this process during the last time(); nothing where that is not known, or it was too short.
   virtual std::optional<ProcessorTime> processor_time() const { return std::nullopt; }
-  /// Puts back what of the process a kernel may have set, as limits and OpenMP's settings.
+  /// Restores what a kernel may have set in the process, such as limits and OpenMP's settings.
   virtual void restore_process() {}
-  /// All threads of this process, but for the caller.
+  /// All threads of this process, except the caller.
   virtual std::set<int> threads() const { return {}; }
-  /// Threads of this process that run although no kernel does, and go on for half a second.
+  /// Threads of this process that run although no kernel does, for half a second or more.
   virtual std::set<int> restless_threads() { return {}; }
   /// The shortest interval that the clock resolves to a per mille, in seconds.
   virtual double resolved_seconds() const = 0;
@@ -152,25 +153,26 @@ class Target {
   virtual std::optional<double> transfer_seconds(std::size_t /*bytes_in*/, std::size_t /*bytes_out*/) {
     return std::nullopt;
   }
-  /// Runs the kernel once more and tells when each of its copies and launches ran; nothing where none is told.
+  /// Runs the kernel once more and returns when each of its copies and launches ran; nothing where that is not
+  /// recorded.
   virtual std::vector<Span> timeline(const Kernel&, const Call&) { return {}; }
-  /// Tells a profiler that the runs from now on are another point's. It watches them alone, and nothing that is
-  /// launched to prepare or to check them.
+  /// Reports to a profiler that the runs from now on are another point's. It watches only these runs, and no launches
+  /// that prepare or check them.
   virtual void mark_point() {}
   virtual DeviceState state() { return {}; }
   /// Joules that the last time() took by the machine's own counters; nothing where these cannot be read, for cold runs,
   /// and if the interval was shorter than energy_seconds().
   virtual std::optional<double> energy_j() const { return std::nullopt; }
-  /// The shortest interval that its energy is told of; infinite where none is.
+  /// The shortest interval whose energy is reported; infinite where none is.
   virtual double energy_seconds() const { return std::numeric_limits<double>::infinity(); }
-  /// What the processor's counters say of one run, as the mean of `runs` untimed ones, by the key of the result
+  /// The processor's counters for one run, as the mean of `runs` untimed ones, by the key of the result
   /// ("bytes_dram_measured"); empty where nothing is counted.
   virtual std::map<std::string, double> events(const Kernel&, const Call&, std::int64_t /*runs*/) { return {}; }
   /// The keys that this target adds to a result's context (gpu_name …, cpu_name …).
   virtual nlohmann::json context() const = 0;
 };
 
-/// The cores of this machine; all of those allowed to the process.
+/// The cores of this machine; all that the process may use.
 std::unique_ptr<Target> open_host();
 
 /// The GPU, or why there is none: "built without CUDA: …", "no CUDA device", "driver 12.4 is older …".

@@ -43,7 +43,7 @@ Loaded load() {
 constexpr std::size_t kMostCaches = 4096;  // of a level
 constexpr hwloc_obj_type_t kLevels[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE};
 
-/// What hwloc told.
+/// What hwloc reported.
 struct Found {
   bool is_complete;
   int cores, hardware_threads;
@@ -80,7 +80,7 @@ void find_in_another_process(Found& found) {
   if (process == 0) {
     std::signal(SIGSEGV, SIG_DFL);
     if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0)
-      dup2(nowhere, STDERR_FILENO);  // hypervisors tell odd topologies; hwloc repairs them, with a page of warning
+      dup2(nowhere, STDERR_FILENO);  // hypervisors report odd topologies; hwloc repairs them, with a page of warning
     try {
       find(found);
     } catch (const std::bad_alloc&) {  // not complete

@@ -10,17 +10,17 @@ namespace rung {
 
 struct Topology {
   int cores = 0, hardware_threads = 0;
-  std::vector<std::size_t> l1d, l2, l3;  ///< bytes of each cache of the level; empty if the system does not tell
+  std::vector<std::size_t> l1d, l2, l3;  ///< bytes of each cache of the level; empty if not reported
 };
 
 /// Nothing if it cannot be read.
 std::optional<Topology> read_topology();
 
 /// The logical processors that this process may run on. Where OpenMP binds threads, the initial thread is bound to one
-/// place already when the program starts, so the places tell what the process was given.
+/// place already when the program starts, so the places show which processors the process was given.
 std::vector<int> processors_of_process();
 
-/// The same from the files below `cpus`, as /sys/devices/system/cpu, of which only `usable` are counted.
+/// The same from the files below `cpus`, as in /sys/devices/system/cpu; only `usable` processors are counted.
 std::optional<Topology> topology_in(const std::filesystem::path& cpus, const std::vector<int>& usable);
 
 }  // namespace rung
