@@ -1,8 +1,7 @@
-/// FP32's accuracy in BF16: each number is the sum of three of 8 bits, exactly, so that its nine products with another
-/// one's terms are exact as well; the sums alone round, once in 16 terms. Tensor cores cut off where FP32 rounds: twice
-/// the error in a sum of one term, so the problem's bound is doubled, as it is for 16-bit inputs.
-/// Floor: nine times the operations over the peak, 989 TFLOP/s on an H200: 110 TFLOP/s, 1.25 ms at N = 4096, and
-/// 0.10 ms for the splitting. Of the rate that one product reaches, 800 TFLOP/s, 89 are left.
+/// FP32's accuracy in BF16: each number is exactly the sum of three terms of 8 bits, so that its nine products with
+/// another number's terms are exact as well; only the sums round, once in 16 terms. Tensor cores truncate where FP32
+/// rounds: twice the error in a sum of one term, so the problem's bound is doubled, as it is for 16-bit inputs.
+/// Floor: nine times the operations over the peak, 989 TFLOP/s on an H200: 110 TFLOP/s; and the splitting before.
 /// Source: Henry, Tang, Heinecke 2019.
 #include "gpu/matmul/accuracy/wgmma_terms.hpp"
 

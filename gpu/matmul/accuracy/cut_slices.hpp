@@ -1,15 +1,15 @@
 /// The kernels before a product of slices: three that find exponents, and the one that cuts A and B into slices
 /// (int8_slices.hpp), rows of A as they are, columns of B as rows.
 ///
-/// The exponents of rows of A and of columns of B are not enough: where numbers along k have different scales, those of
-/// A and of B, most numbers are small beside the largest one of their row, and their last bits would be lost. So
-/// column i of A is multiplied by a power of two, and row i of B divided by it, which changes no product: first the
-/// exponents of A's rows and of B's columns are found, then, relative to these, those of A's columns and of B's rows,
-/// which tell the powers of two, then the exponents of rows and columns that result.
+/// The exponents of rows of A and of columns of B are not enough: where the numbers along k have different scales, most
+/// numbers are small next to the largest one of their row of A or column of B, and their last bits would be lost. So
+/// column i of A is multiplied by a power of two, and row i of B divided by it, which changes no product. Three kernels
+/// find, one after the other, the exponents of A's rows and of B's columns; relative to these, the exponents of A's
+/// columns and of B's rows, which give the powers of two; and the exponents of the resulting rows and columns.
 ///
-/// Floor: 4 bytes of a number are read four times, and its slices, 4 bytes, are written: 20 bytes, at N = 4096 and
-/// 4.2 TB/s 160 us, beside the 0.72 ms of the product at the roof. To cut while a tile is loaded instead, without
-/// these kernels, each block would have to know the exponents all the same, and cut what 22 or 32 others cut as well.
+/// Floor: 4 bytes of a number are read four times, and its slices, 4 bytes, are written: 20 bytes per number. Cutting a
+/// tile while it is loaded would save these kernels, but each block would need the exponents all the same, and at N =
+/// 4096 22 or 32 blocks would cut the same numbers.
 #pragma once
 
 #include "gpu/matmul/accuracy/int8_slices.hpp"
@@ -17,7 +17,7 @@
 
 namespace rung::wgmma {
 
-/// Of the rows of A and the columns of B, then of the columns of A and the rows of B, relative to those.
+/// Of the rows of A and the columns of B; then, relative to these, of the columns of A and the rows of B.
 struct Exponents {
   mem<int>*of_rows, *of_cols, *of_a, *of_b;
 };
@@ -30,7 +30,7 @@ Exponents exponents_at(mem<int>* at, const MatmulShape& s) {
   return {at, at + s.m, at + s.m + s.n, at + s.m + s.n + s.k};
 }
 
-/// Threads of a block that have a quad of the same columns, or of the same row of a tile.
+/// Threads of a block that read the same four columns of a tile, or the same row.
 constexpr int kSharers = kSplitThreads / kQuads;
 static_assert(kSharers == kRowsOfRound && kSharers == kQuads && kRounds == 4);
 
@@ -44,8 +44,8 @@ __device__ __forceinline__ void read_balance(const Exponents& exponents, int fir
   }
 }
 
-/// The largest exponents of up to 64 lines of a matrix, rows or columns, each number's changed by what its place in the
-/// line tells: nothing, the exponent of its row or column the other way, or its power of two.
+/// Finds the largest exponents of up to 64 lines of a matrix, rows or columns. To each number's exponent it adds a
+/// value for the number's place along the line: 0, minus the exponent of the line across, or its power of two.
 template <Find kFind, bool kOfB>
 __device__ __forceinline__ void find_in_strip(const Matrix<mem<float>>& x, int first_line, const Exponents& exponents) {
   constexpr bool kLinesAreColumns = kOfB != (kFind == Find::along_k);
@@ -54,12 +54,12 @@ __device__ __forceinline__ void find_in_strip(const Matrix<mem<float>>& x, int f
   __shared__ mem<int> largest[kSplitTile];
   if (thread < kSplitTile) largest[thread] = kNoExponent;
   __syncthreads();
-  int own[4] = {kNoExponent, kNoExponent, kNoExponent, kNoExponent};  // of a quad's columns, or of the rounds' rows
+  int own[4] = {kNoExponent, kNoExponent, kNoExponent, kNoExponent};  // of the four columns, or of each round's row
   for (int at = 0; at < length; at += kSplitTile) {
     const int tile_row = kLinesAreColumns ? at : first_line, tile_col = kLinesAreColumns ? first_line : at;
     float4 quad[kRounds];
     read_quads(x, has_whole_tile(x, tile_row, tile_col), tile_row + row, tile_col + col, kRowsOfRound, quad);
-    int change[4] = {};  // of the rounds' rows, or of a quad's columns
+    int change[4] = {};  // of each round's row, or of the four columns
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int place = at + (kLinesAreColumns ? row + i * kRowsOfRound : col + i);
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kSplitThreads)
     find_in_strip<kFind, true>(b, (strip - a_strips) * kSplitTile, exponents);
 }
 
-/// Writes the slices of four numbers along k. `power`: of two, by which they are multiplied before.
+/// Writes the slices of four numbers along k. `power`: the powers of two by which they are multiplied before.
 __device__ __forceinline__ void write_slices(mem<std::uint32_t>* to, std::int64_t row, int first, std::int64_t padded,
                                              bool of_b, const reg<float> (&number)[4], const int (&power)[4],
                                              int exponent) {
@@ -149,7 +149,7 @@ void find(const Call& call, const General& g, const Exponents& exponents) {
   launch(finding, find_exponents<kFind>, g.a, g.b, exponents, static_cast<int>(a_strips));
 }
 
-/// Cuts a call's A and B into the two operands after C; the exponents are in the one after these.
+/// Cuts a call's A and B into operands 3 and 4. The exponents are in operand 5.
 void cut_into_slices(const Call& call, const Exponents& exponents) {
   const General g = general(call);
   find<Find::lines>(call, g, exponents);
@@ -162,7 +162,7 @@ void cut_into_slices(const Call& call, const Exponents& exponents) {
          exponents);
 }
 
-/// The bytes of these kernels. A thread reads exponents for its quads, as do 15 others.
+/// The bytes of these kernels. 16 threads of a block read each exponent.
 inline Traffic cut_traffic(const MatmulShape& s) {
   const double numbers = double(s.k) * (double(s.m) + s.n), lines = double(s.m) + s.n;
   const double padded = double(padded_slice(s.k));

@@ -1,17 +1,17 @@
-/// FP32's accuracy in FP16, at twice the rate of TF32: two FP16 have as many bits as two TF32, but a range of 2^30
-/// only. So a matrix is multiplied by a power of two, second terms are 2^12 times as large as what first terms leave,
-/// and sums of their products are multiplied by 2^-12 before they are added to the others. Each window of 64 in k has
-/// two sums on the tensor cores: of the 8 products with second terms, and of the 4 of first terms with each other,
-/// which alone cut off in places that matter. From k = 256 on the errors are below those of SGEMM (wgmma_terms.hpp).
+/// FP32's accuracy in FP16, at twice the rate of TF32: two FP16 have as many bits as two TF32, but a range of only
+/// 2^30. So a matrix is multiplied by a power of two, second terms are stored times 2^12, and the sums of their
+/// products are multiplied by 2^-12 before they are added to the others. Each window of 64 in k has two sums on the
+/// tensor cores: one of the 8 products with second terms, one of the 4 products of first terms. Only the latter loses
+/// bits that matter. From k = 256 on the errors are smaller than SGEMM's (wgmma_terms.hpp).
 ///
-/// Every number is right to as many units in the last place as SGEMM's bound has for a whole sum, k + 2, or nothing is
-/// multiplied in FP16: a flag, which the splitting kernel sets, lets two more kernels split and multiply in BF16×6,
-/// which otherwise end at once. So it is where a number is below 2^-27 of the largest one of its matrix, divided by
-/// k + 2; with infinities and NaN; and with matrices whose largest number is beyond 2^±60.
+/// FP16 is used only if its terms hold every number with a relative error of (k + 2) 2^-24 at most, SGEMM's bound for a
+/// whole sum. If not, the splitting kernel sets a flag, and two more kernels split and multiply in BF16×6; without the
+/// flag they end at once. The flag is set where a number is below 2^-27 / (k + 2) of the largest one of its matrix;
+/// with infinities and NaN; and with matrices whose largest number is beyond 2^±60.
 ///
-/// Floor: three times the operations over the peak, 989 TFLOP/s on an H200: 330 TFLOP/s, 0.42 ms at N = 4096, and
-/// 0.10 ms to find the largest numbers and to split. Of the rate that one product reaches, 800 TFLOP/s, 267 are left.
-/// Source: Ootomo, Yokota 2022, who scale the second terms; Henry, Tang, Heinecke 2019, for BF16×6.
+/// Floor: three times the operations over the peak, 989 TFLOP/s on an H200: 330 TFLOP/s. The largest numbers have to be
+/// found, and all numbers split, before. Source: Ootomo, Yokota 2022, who scale the second terms; Henry, Tang, Heinecke
+/// 2019, for BF16×6.
 #include "gpu/matmul/accuracy/wgmma_terms.hpp"
 
 namespace rung {
@@ -19,7 +19,7 @@ namespace wgmma {
 namespace {
 
 constexpr int kCount = std::size(kApartShapes);
-constexpr Type kFirst = Type::fp16, kSecond = Type::bf16;  // if that does not hold the terms
+constexpr Type kFirst = Type::fp16, kSecond = Type::bf16;  // if FP16 does not hold the terms
 
 int which_of(const Params& p) {
   const std::int64_t wanted = p.get("shape", -1);
@@ -27,7 +27,7 @@ int which_of(const Params& p) {
 }
 Shape shape_of(const Params& p) { return in_terms(kFirst, 3, kApartShapes[which_of(p)].shape); }
 
-/// Of BF16×6, by their places in kTermShapes: for a C of few tiles, and of many.
+/// The shapes for BF16×6, as indices into kTermShapes: for a C of few tiles, and of many.
 constexpr int kFewTiles = 0, kManyTiles = 1;
 int second_of(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
@@ -54,7 +54,7 @@ Traffic traffic(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
   const auto blocks = [](const Launch& launch) { return double(launch.grid.x); };
   const double largest = 4.0 * k * (double(m) + n) + 4.0 * kParts * blocks(split_launch(kFirst, {m, n, k}));
-  const double tiles = double(tiles_of(shape, {m, n, k})) * shape.cluster;  // for each of which two factors are read
+  const double tiles = double(tiles_of(shape, {m, n, k})) * shape.cluster;  // two factors are read for each
   const double flags = 4 * (blocks(launch_of(shape, p)) * shape.threads() + tiles * 2 * shape.groups * 128);
   const Launch second = second_launch(p);
   const double second_flags =
@@ -87,7 +87,7 @@ const bool added = add_gpu_kernel(
      .order = 394,
      .title = "FP16×3",
      .idea =
-         "Each float32, scaled, is split into two FP16; where their range does not suffice, BF16×6 takes its place.",
+         "Each float32, scaled, is split into two FP16; where their range does not suffice, BF16×6 is used instead.",
      .source = {{"ootomo2022"}, {"henry2019"}},
      .is_general = true,
      .error_bound = {.factor = 4},

@@ -1,28 +1,27 @@
-/// FP32's accuracy in INT8, the Ozaki scheme: numbers of A and B are whole numbers of 31 bits, by rows of A and columns
-/// of B, cut into four slices of 8 bits (int8_slices.hpp). Tensor cores multiply and add slices exactly: nothing is
-/// rounded but each number, when it is cut, and each of the four sums of products of one weight, when it becomes a
-/// float32. Of the 16 products of slices those 6 are left out that are 2^-30 of the largest numbers' product at most.
+/// FP32's accuracy in INT8, the Ozaki scheme: rows of A and columns of B become whole numbers of 31 bits, cut into four
+/// slices of 8 bits (int8_slices.hpp). Tensor cores multiply and add slices exactly. Only two things are rounded: each
+/// number when it is cut, and each of the four sums of products of one weight when it becomes a float32. Of the 16
+/// products of slices the 6 smallest are left out; each is 2^-30 of the largest numbers' product at most.
 ///
-/// A tile of C has these four sums one after the other, of the products of 4, 3, 2 and 1 pairs of slices, the smallest
-/// weight first. For the pipeline each is a product of INT8 matrices as any other, as deep as its pairs together; only
-/// after each of them, four times a tile, sums are converted and added to those in further registers.
+/// The four sums of a tile of C are computed one after the other, from 4, 3, 2 and 1 pairs of slices, the smallest
+/// weight first. For the pipeline each is an ordinary product of INT8 matrices, as deep as its pairs together. After
+/// each, four times per tile, the sums are converted and added to totals in further registers.
 ///
-/// Errors. Let a' and b' be the largest numbers of a row of A and a column of B. An element of C is off by two
-/// roundings of FP32, however large k is, and by what is cut off numbers, 2^-31 a' or b' of each, and left out of
-/// products: by k 2^-28 a' b' at most. Were all numbers of one size, that would be a sixteenth of SGEMM's bound, (k +
-/// 2) 2^-24 |A||B|; so an element is within that bound if |a||b| along k is a' b' / 16 on average or more. It need not
-/// be where the large numbers of a row meet small ones of the column: then the error is bounded beside a' b' alone, as
-/// wherever a row has one exponent. Any scales of rows, of columns and of numbers along k are taken back before
-/// (cut_slices.hpp). With random, badly scaled and cancelling inputs the largest errors are below those of SGEMM from k
-/// = 256 on; in sums of a few terms single elements may be off by more than its bound, so that 4 times that is asked.
-/// No other kernel takes over where an error is larger.
+/// Errors. Let a' and b' be the largest numbers of a row of A and a column of B. An element of C has two roundings of
+/// FP32, however large k is. In addition it misses the bits cut off the numbers, 2^-31 a' or b' each, and the products
+/// left out: k 2^-28 a' b' at most. If all numbers had one size, that would be a sixteenth of SGEMM's bound, (k + 2)
+/// 2^-24 |A||B|; so an element is within SGEMM's bound if the mean of |a||b| along k is at least a' b' / 16. It may be
+/// outside where the large numbers of a row meet small ones of the column: then the error is bounded only relative to
+/// a' b', as wherever a row shares one exponent. Scales of rows, of columns and of numbers along k are removed before
+/// (cut_slices.hpp). With random, badly scaled and cancelling inputs the largest errors are smaller than SGEMM's from k
+/// = 256 on. In sums of a few terms single elements may exceed SGEMM's bound, so 4 times that bound is required. No
+/// other kernel takes over where an error is larger.
 ///
-/// Not as in SGEMM: where a row of A or a column of B has an infinity, NaN results. Denormal numbers are kept, and
-/// nothing overflows before C does.
+/// Unlike SGEMM: an infinity in a row of A or a column of B results in NaN. Denormal numbers are kept, and nothing
+/// overflows before C does.
 ///
-/// Floor: ten times the operations over INT8's measured roof, 1921 Tera-operations a second on an H200: 192 TFLOP/s,
-/// 0.72 ms at N = 4096, and 0.16 ms to find exponents and to cut; FP32's roof is 67 TFLOP/s. At the share of its roof
-/// that one product of BF16 reaches, 800 of 989 TFLOP/s, 155 are left, and 120 with those kernels before.
+/// Floor: ten times the operations over INT8's peak, 1979 TOP/s on an H200: 198 TFLOP/s, where FP32's peak is 67
+/// TFLOP/s. Exponents have to be found, and numbers cut, before.
 /// Source: Ozaki, Ogita, Oishi, Rump 2012; Ootomo, Ozaki, Yokota 2024; Uchino, Ozaki, Imamura 2025.
 #include "gpu/matmul/accuracy/cut_slices.hpp"
 #include "gpu/matmul/accuracy/wgmma_terms.hpp"
@@ -34,13 +33,13 @@ namespace {
 constexpr int kCount = std::size(kTermShapes);
 
 constexpr Shape sliced(Shape shape) { return shape_for(Type::int8, shape); }
-/// A thread has as many registers for sums as where they are promoted.
+/// The shape with as many registers per thread for sums as one that promotes sums.
 __host__ __device__ constexpr Shape with_totals(Shape shape) {
   shape.promotes = true;
   return shape;
 }
 
-/// As deep as all products of slices of a call together.
+/// A product as deep as all products of a call's slices together.
 MatmulShape whole_shape(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
   return {m, n, static_cast<int>(kSliceProducts * padded_slice(k))};
@@ -102,7 +101,7 @@ __device__ __forceinline__ void apply_exponents(const Exponents& exponents, cons
     }
 }
 
-/// total = sum, of the smallest weight, or total 2^-8 + sum. The registers of the sums are free until the next piece.
+/// total = sum for the smallest weight, else total 2^-8 + sum. The registers of the sums are free until the next piece.
 template <int kCols>
 __device__ __forceinline__ void add_sums(int (&sum)[kCols / 2], bool is_first, reg<float> (&total)[kCols / 2]) {
   keep_in_order(sum);
@@ -217,7 +216,8 @@ const bool added = add_gpu_kernel(
     {.name = "gpu/matmul/wgmma_int8_slices",
      .order = 393,
      .title = "INT8 slices",
-     .idea = "Each float32, scaled by rows and columns, is cut into four INT8, whose ten largest products are exact.",
+     .idea = "Each float32, scaled by rows and columns, is cut into four INT8; their ten largest products are added "
+             "exactly.",
      .source = {{"ozaki2012"}, {"ootomo2024"}, {"uchino2025"}},
      .is_general = true,
      .error_bound = {.factor = 4},

@@ -1,7 +1,7 @@
-/// The kernels before the product: the one that splits A and B into terms, rows of A as they are, columns of B as rows,
-/// since tensor cores take rows of k of both; a tile of 64 x 64 for each block, of which those of B pass through shared
-/// memory. And, for terms in FP16, the one before it, that finds the largest numbers of A and of B.
-/// Floor: 4 bytes of a number are read, and 8 written; in FP16 twice 4 bytes are read, and 4 written.
+/// The kernels before the product. One splits A and B into terms: rows of A as they are, columns of B as rows, since
+/// tensor cores read both along k. Each block splits a tile of 64 x 64; tiles of B pass through shared memory. For
+/// terms in FP16 another kernel, before that, finds the largest numbers of A and of B.
+/// Floor: 4 bytes per number are read, and 8 written; in FP16 4 bytes are read twice, and 4 written.
 #pragma once
 
 #include "common/machine/device_facts.hpp"
@@ -22,13 +22,13 @@ constexpr std::size_t words_of_terms(Type type, std::int64_t rows, std::int64_t 
   return static_cast<std::size_t>(rows * (padded_depth(type, k) / term_depth(type)) * (term_block_bytes(type) / 4));
 }
 
-// What the kernels for FP16 tell those after them, in words: whether FP16 does not hold the terms of all numbers; the
-// powers of two by which sums are multiplied in the end; and the largest numbers of so many parts of A, and of B.
+// The words that the kernels for FP16 pass to the kernels after them: whether FP16 does not hold the terms of all
+// numbers; the powers of two by which sums are multiplied in the end; and the largest numbers of kParts parts of A, and
+// of B.
 constexpr int kUnfit = 0, kFactorOfA = 1, kFactorOfB = 2, kLargest = 3, kParts = 512;
 constexpr int kWordsOfRange = kLargest + 2 * kParts;
 
-/// These words, and whether the kernels of a product do anything if FP16 does not hold the terms, or if it does. Null:
-/// they do in any case.
+/// These words, and when the kernels of a product run: if FP16 does not hold the terms, or if it does. Null: always.
 struct TermRange {
   mem<unsigned>* at = nullptr;
   bool if_unfit = false;
@@ -36,7 +36,7 @@ struct TermRange {
 
 namespace {
 
-/// Blocks that split A, and those of them in a row of tiles; then come those that split B.
+/// All blocks; the first ones, which split A; and the blocks in a row of tiles of A, and of B.
 struct SplitGrid {
   int blocks, a_blocks, a_across, b_across;
 };
@@ -48,7 +48,7 @@ SplitGrid split_grid(std::int64_t padded_k, const MatmulShape& s) {
   return {a_blocks + down * across, a_blocks, down, across};
 }
 
-/// A block for each tile; but few where most likely nothing is to be split.
+/// One block per tile, but only few where most likely nothing is to be split.
 Launch split_launch(Type type, const MatmulShape& s, bool if_unfit = false) {
   const int blocks = split_grid(padded_depth(type, s.k), s).blocks, few = 4 * gpu_facts().sm_count;
   return {{static_cast<unsigned>(if_unfit ? std::min(blocks, few) : blocks)}, {kSplitThreads}};
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kSplitThreads)
   if (x.quads && x.cols % 4 == 0) {
     constexpr int kAtOnce = 4;
     for (; i + (kAtOnce - 1) * kStride < quads; i += kAtOnce * kStride) {
-      float4 quad[kAtOnce];  // all on their way before the first is taken
+      float4 quad[kAtOnce];  // all in flight before the first is used
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
         const int at = i + j * kStride;
@@ -93,14 +93,14 @@ __global__ void __launch_bounds__(kSplitThreads)
   }
 }
 
-/// What splitting in FP16 needs to know of a matrix.
+/// How a matrix is scaled for FP16.
 struct Scaling {
   float factor = 1;         // brings the largest number to 2^14 or above it, but below 2^15
-  float least = 0;          // the smallest multiple but 0 that two FP16 hold well enough
-  bool is_outside = false;  // of the exponents of which factors and their products with sums are normal numbers
+  float least = 0;          // the smallest scaled number, except 0, that two FP16 hold well enough
+  bool is_outside = false;  // the exponent is too large or too small for factors that are normal numbers
 };
 
-/// Told by all threads of a block.
+/// All threads of a block call it.
 __device__ __forceinline__ Scaling scaling_of(const mem<unsigned>* largest_of_parts, int k) {
   __shared__ mem<unsigned> of_warp[kSplitThreads / 32];
   unsigned largest = 0;
@@ -113,9 +113,9 @@ __device__ __forceinline__ Scaling scaling_of(const mem<unsigned>* largest_of_pa
 #pragma unroll
   for (int w = 0; w < kSplitThreads / 32; ++w) largest = max(largest, static_cast<unsigned>(of_warp[w]));
   if (largest == 0) return {};
-  const unsigned exponent = largest >> 23;  // 127 more than that of the largest number
+  const unsigned exponent = largest >> 23;  // of the largest number, plus 127
   if (exponent < 127 - 60 || exponent > 127 + 60) return {.is_outside = true};
-  // Missed by at most (k + 2) / 2 units in the last place: then C is as near as the bound of SGEMM asks.
+  // Relative error (k + 2) 2^-24 at most: then C is as accurate as SGEMM's bound requires.
   const float least = kMissedFp16 * 0x1p24f / static_cast<float>(k + 2);
   const auto factor = static_cast<float>(__uint_as_float((127 + 14 + 127 - exponent) << 23));
   return {.factor = factor, .least = least < kFullFp16 ? least : kFullFp16};
@@ -173,9 +173,8 @@ __device__ __forceinline__ bool write_terms(mem<std::uint32_t>* to, int row, int
 constexpr int kQuads = kSplitTile / 4;  // of a row of a tile
 constexpr int kRowsOfRound = kSplitThreads / kQuads, kRounds = kSplitTile / kRowsOfRound;
 
-/// A thread's quads of a tile, from a row and a column on, so many rows apart: all are on their way before the first is
-/// used, but at the edges and where no quads can be loaded. `is_whole`: of the whole tile's rows and columns none is
-/// outside.
+/// Reads a thread's float4s of a tile, from (row, col) on and `step` rows apart. All loads are in flight before the
+/// first is used, except at the edges and where no float4 can be loaded. `is_whole`: no part of the tile is outside.
 __device__ __forceinline__ void read_quads(const Matrix<mem<float>>& x, bool is_whole, int row, int col, int step,
                                            float4 (&quad)[kRounds]) {
   if (x.quads && is_whole) {
@@ -192,11 +191,11 @@ __device__ __forceinline__ bool has_whole_tile(const Matrix<mem<float>>& x, int 
   return first_row + kSplitTile <= x.rows && first_col + kSplitTile <= x.cols;
 }
 
-// Where a thread's quads along k begin in a tile: the same in each round.
+// Where a thread's float4s along k begin in a tile: the same in each round.
 __device__ __forceinline__ int first_k_of_row_quad() { return threadIdx.x % kQuads * 4; }
 __device__ __forceinline__ int first_k_of_column_quad() { return threadIdx.x / 4 % kQuads * 4; }
 
-/// Calls use(row, k, numbers k to k + 3) for a thread's quads of the tile of A that begins at a row and a column.
+/// Calls use(row, k, numbers k to k + 3) for a thread's float4s of the tile of A that begins at (tile_row, tile_k).
 template <class Use>
 __device__ __forceinline__ void each_row_quad(const Matrix<mem<float>>& a, int tile_row, int tile_k, Use use) {
   const int first_row = tile_row + static_cast<int>(threadIdx.x) / kQuads, k = tile_k + first_k_of_row_quad();
@@ -210,7 +209,7 @@ __device__ __forceinline__ void each_row_quad(const Matrix<mem<float>>& a, int t
   }
 }
 
-/// The same of B, whose columns become rows: use(column, k, numbers k to k + 3).
+/// The same for B, whose columns become rows: use(column, k, numbers k to k + 3).
 template <class Use>
 __device__ __forceinline__ void each_column_quad(const Matrix<mem<float>>& b, int first_k, int first_col, Use use) {
   __shared__ mem<float> tile[kSplitTile][kSplitTile + 1];
@@ -227,7 +226,7 @@ __device__ __forceinline__ void each_column_quad(const Matrix<mem<float>>& b, in
   const int k = first_k_of_column_quad();
 #pragma unroll
   for (int round = 0; round < kRounds; ++round) {
-    // Four columns of eight quads for each warp: no two of its 32 numbers are in the same bank.
+    // A warp reads four columns at eight rows, 4 apart: no two of its 32 numbers are in the same bank.
     const int i = round * kSplitThreads + thread, col = i / (4 * kQuads) * 4 + i % 4;
     if (first_col + col >= b.cols) continue;
     const reg<float> number[4] = {tile[k][col], tile[k + 1][col], tile[k + 2][col], tile[k + 3][col]};

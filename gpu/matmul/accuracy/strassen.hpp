@@ -1,19 +1,19 @@
-/// Strassen's product over another kernel: with A, B and C in 2 x 2 blocks, seven products of sums of blocks make up
-/// the eight of the definition. Two levels of it are 49 products of sums of up to four of 4 x 4 blocks, for 64.
+/// Strassen's product over another kernel: with A, B and C in 2 x 2 blocks, seven products of sums of blocks replace
+/// the definition's eight products. Two levels are 49 products instead of 64, of sums of up to four of 4 x 4 blocks.
 ///
-/// One kernel reads A and writes the left factors of all products, one does so for B, then the products are computed
-/// one after the other, and one kernel adds them up to C. Every block is read once, however many sums it is in. Blocks
-/// at the edges are filled with zeros.
+/// One kernel reads A and writes the left factors of all products, another does so for B, then the products are
+/// computed one after the other, and a last kernel adds them up to C. Every block is read once, however many sums use
+/// it. Blocks at the edges are filled with zeros.
 ///
-/// Floor: 7/8 or 49/64 of the operations at the rate of the other kernel, and the sums' bytes: of float32 numbers
-/// 1 + 7/4 of A, of B and of C, or 1 + 49/16, which at N = 8192 take 0.53 or 0.78 ms of an H200's 4.2 TB/s.
+/// Floor: 7/8 or 49/64 of the operations at the rate of the other kernel, and the sums' bytes: 1 + 7/4 float32 numbers
+/// per element of A, of B and of C, or 1 + 49/16 with two levels.
 ///
 /// Errors are bounded by the largest numbers of A and B alone: small elements of C may be off by more than SGEMM's
 /// bound, |A||B|, allows. With k0 = k / 2^levels, |error| <= (12^levels (k0^2 + 5 k0) - 5 k) u max|A| max|B|, where the
-/// definition has k^2: 3 times as much and 25 k, or 9 times and 175 k, which is at most 20 times from k = 16 on. So it
-/// is judged by the problem's bound by norm, times 20. Sources: Strassen: Gaussian Elimination is not Optimal, 1969;
-/// Higham: Accuracy and Stability of Numerical Algorithms, 2002, section 23.2.2; Huang, Smith, Henry, van de Geijn:
-/// Strassen's Algorithm Reloaded, 2016.
+/// definition has k^2 u max|A| max|B|. The factor is 3 k^2 + 25 k with one level and 9 k^2 + 175 k with two, at most 20
+/// k^2 from k = 16 on. So results are checked against the problem's bound by norm, times 20. Sources: Strassen:
+/// Gaussian Elimination is not Optimal, 1969; Higham: Accuracy and Stability of Numerical Algorithms, 2002, section
+/// 23.2.2; Huang, Smith, Henry, van de Geijn: Strassen's Algorithm Reloaded, 2016.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ enum class MatrixOf { a, b, c };
 RUNG_ANYWHERE constexpr int side_of(int levels) { return 1 << levels; }
 RUNG_ANYWHERE constexpr int products_of(int levels) { return levels == 1 ? 7 : 49; }
 
-/// What a block of A or B is multiplied by in a factor of a product, or a product in a block of C: 1, -1 or 0. Blocks
+/// The coefficient of a block of A or B in a factor of a product, or of a product in a block of C: 1, -1 or 0. Blocks
 /// are counted row by row.
 RUNG_ANYWHERE constexpr int coefficient(MatrixOf of, int levels, int product, int block) {
   constexpr int kOne[3][7][4] = {
@@ -52,17 +52,17 @@ inline MatmulShape block_shape(const MatmulShape& s, int levels) {
   const auto part = [&](int n, int multiple) {
     return static_cast<int>(blocks_for(n, side_of(levels) * multiple)) * multiple;
   };
-  return {.m = part(s.m, 1), .n = part(s.n, 4), .k = part(s.k, 4)};  // rows of whole quads
+  return {.m = part(s.m, 1), .n = part(s.n, 4), .k = part(s.k, 4)};  // rows of whole float4s
 }
 
-/// The levels of a call: those asked for, else two where blocks of a quarter of the side still fill a large GPU.
+/// The levels of a call: as requested, else two where blocks of a quarter of the side still fill a large GPU.
 inline int levels_of(const Params& p) {
   if (const std::int64_t wanted = p.get("levels", 0); wanted > 0) return static_cast<int>(wanted);
   const auto [m, n, k] = matmul_shape(p);
   return std::min({m, n, k}) >= 8192 ? 2 : 1;
 }
 
-/// The products of a call's blocks, as a call of the other kernel has them.
+/// The parameters with which the other kernel computes a product of blocks.
 inline Params block_params(const Kernel& base, const Params& p) {
   const auto [m, n, k] = block_shape(matmul_shape(p), levels_of(p));
   Params params{{"m", m}, {"n", n}, {"k", k}};
@@ -70,7 +70,7 @@ inline Params block_params(const Kernel& base, const Params& p) {
   return params;
 }
 
-/// Bytes of the sums and of the products.
+/// The bytes of the sums and of the products.
 inline Traffic traffic_of(const Kernel& base, const Params& p) {
   const MatmulShape s = matmul_shape(p), block = block_shape(s, levels_of(p));
   const double c = 4.0 * s.m * s.n, beta_c = p.get("beta", 0) == 0 ? 0 : c;
@@ -84,13 +84,13 @@ inline Traffic traffic_of(const Kernel& base, const Params& p) {
 
 namespace {
 
-/// A quad of each block, of which a thread makes a quad of each sum.
+/// A float4 of each block, from which a thread computes a float4 of each sum.
 template <int kLevels>
 struct Quads {
   reg<float> of[side_of(kLevels) * side_of(kLevels)][4];
 };
 
-/// sum += coefficient value, or = if it is the first.
+/// sum += factor value, or sum = factor value if it is the first.
 __device__ __forceinline__ void add(reg<float> (&sum)[4], const reg<float> (&value)[4], int factor, bool is_first) {
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
@@ -101,7 +101,7 @@ __device__ __forceinline__ void add(reg<float> (&sum)[4], const reg<float> (&val
   }
 }
 
-/// Writes the factors that a matrix has in all products, one behind the other: rows x cols numbers each.
+/// Writes the factors of all products that come from a matrix, one after the other: rows x cols numbers each.
 template <int kLevels, MatrixOf kOf>
 __global__ void __launch_bounds__(kThreads) factors(Matrix<mem<float>> x, mem<float>* to, int rows, int cols) {
   constexpr int kSide = side_of(kLevels);
@@ -179,7 +179,7 @@ void run(const Kernel& base, const Call& call) {
   launch(over(block.m, block.n), add_up<kLevels>, g, c, block.m, block.n);
 }
 
-/// The record of the rung over `base`, but for what it is called and how it differs.
+/// Completes and adds the record of the rung over `base_name`. `kernel`: its name and texts.
 bool add_over(const char* base_name, Kernel kernel) {
   const auto base = [=, found = std::make_shared<const Kernel*>(nullptr)]() -> const Kernel& {
     if (*found == nullptr) *found = &find_kernel(base_name);

@@ -1,33 +1,32 @@
 /// The rungs that multiply float32 matrices on tensor cores: each number is split into terms (float_terms.hpp), and the
 /// products of the terms that matter are added, the smallest first.
 ///
-/// Errors. A wgmma multiplies exactly, cuts off each product and the sum before it 25 bits after the leading bit of the
-/// largest of them, always towards zero, and cuts off what it has added to the 24 bits of a float32. In a sum that
-/// stayed on the tensor cores these errors would all have one direction: at k = 16384 they are 20 times those of SGEMM.
-/// So each step of 16 in k (in FP16, each window of 64) has a sum of its own, and ordinary additions, which round to
-/// the nearest, add it to the others. Within a step the smallest products come first: errors are relative to the sum so
-/// far, so that those of the products beside the largest are 2^-8 of the others (2^-11 in TF32). A step is off by one
-/// unit in the last place of its sum, and k / 16 additions round instead of SGEMM's k. From k = 256 on the largest
-/// error over |A||B| is below that of SGEMM, with random, badly scaled and cancelling inputs; in sums of a few terms it
-/// is up to twice that, since cutting off is up to twice as bad as rounding.
+/// Errors. A wgmma multiplies exactly, but truncates the products and the previous sum 25 bits after the leading bit of
+/// the largest of them, and truncates their sum to the 24 bits of a float32. In a sum that stayed on the tensor cores
+/// these errors would all have one direction and, for large k, would exceed SGEMM's by far. So each step of 16 in k (in
+/// FP16, each window of 64) has its own sum, and ordinary additions, which round to nearest, add it to the others.
+/// Within a step the smallest products come first: errors are relative to the sum so far, so the errors of the small
+/// products are 2^-8 of the others (2^-11 in TF32). A step is off by one unit in the last place of its sum, and k / 16
+/// additions round instead of SGEMM's k. From k = 256 on the largest error over |A||B| is smaller than SGEMM's, with
+/// random, badly scaled and cancelling inputs. In sums of a few terms it is up to twice as large, since truncation is
+/// up to twice as bad as rounding.
 ///
 /// Sources: Ootomo, Yokota 2022; Xie, Wang, Yang, Yang: MMA-Sim, 2025, for the bits that a wgmma keeps.
 ///
-/// Floor, in k-steps of 16 with a tile of 128 x 192: 6 instructions of each warpgroup (3 products of TF32, 6 of BF16)
-/// take 1152 clocks of the tensor cores, 9 of BF16 take 1728. To split in this kernel would take, of shared memory's
-/// 128 bytes a clock: 160 clocks to write A and B as TMA does, 160 to read them, 320 to write two terms of TF32 or 240
-/// for three of BF16, and 768 for the instructions' operands: 1408 of 1152 clocks, for numbers that 22 or 43 other
-/// blocks split as well at N = 4096. (A's terms could come from registers, but these are full: 192 for sums.) Split
-/// before, once, the same tile takes 320 + 768 clocks of shared memory, and 40 KB from L2, 36 bytes a clock before two
-/// blocks share B. The splitting kernel moves 4 + 8 bytes a number: at N = 4096 and 4.2 TB/s 96 us beside the 1.0 ms of
-/// the product, at N = 8192 0.38 ms beside 8 ms. Hence it is a kernel of its own, and all products of a tile come from
-/// shared memory after one load.
+/// Floor, for a step of 16 in k with a tile of 128 x 192: 6 instructions of each warpgroup (3 products of TF32, 6 of
+/// BF16) take 1152 clocks of the tensor cores, 9 of BF16 take 1728. Splitting in this kernel would take, at shared
+/// memory's 128 bytes per clock, 160 clocks to write A and B as TMA does, 160 to read them, 320 to write two terms of
+/// TF32 or 240 for three of BF16, and 768 for the instructions' operands. That is 1408 clocks, more than the 1152, for
+/// numbers that 22 or 43 other blocks split as well at N = 4096. (A's terms could come from registers, but these are
+/// full: 192 for sums.) If the numbers are split once before, the same tile takes 320 + 768 clocks of shared memory,
+/// and 40 KB from L2, 36 bytes per clock before two blocks share B. The splitting kernel moves only 4 + 8 bytes per
+/// number. Hence splitting is a separate kernel, and all products of a tile come from shared memory after one load.
 ///
-/// In FP16 there are half as many products, and terms of half the bytes: the same tile takes as long for 32 in k.
+/// In FP16 there are half as many products, and terms have half the bytes: the same tile takes as long for 32 in k.
 ///
-/// Not as in SGEMM: where a row of A or a column of B has an infinity, NaN results, since the other operand's smaller
-/// terms are zeros or of the other sign. Numbers below 2^-110 (TF32: 2^-113) lose bits that would be below the smallest
-/// number of the type. Sums within 2^-7 of the largest number may overflow.
+/// Unlike SGEMM: an infinity in a row of A or a column of B results in NaN, since the other operand's smaller terms are
+/// zeros or have the other sign. Numbers below 2^-110 (TF32: 2^-113) lose bits that would be below the smallest number
+/// of the type. Sums within 2^-7 of the largest number may overflow.
 #pragma once
 
 #include "gpu/matmul/accuracy/split_terms.hpp"
@@ -42,14 +41,14 @@ inline constexpr Named kTermShapes[] = {
     {"128x192_pair", staged(large(192))},
 };
 
-/// Of FP16, of which a window takes two stages: the larger ring makes up for a second box of C.
+/// The shapes for FP16. A window takes two stages, so they have a larger ring instead of a second box of C.
 inline constexpr Named kApartShapes[] = {
     {"128x64", small(2, 64, 1, 1, 64)},
     {"128x128_pair", staged(large(128), 1)},
     {"128x192_pair", staged(large(192), 1)},
 };
 
-/// The same shape for float32 numbers in terms of `type`, of which so many products are added.
+/// The same shape for float32 numbers in terms of `type`. `products`: how many products of terms are added.
 constexpr Shape in_terms(Type type, int products, Shape shape) {
   shape.input_bytes = type == Type::tf32 ? 4 : 2;
   shape.promotes = true;
@@ -61,7 +60,7 @@ constexpr Shape in_terms(Type type, int products, Shape shape) {
   return shape;
 }
 
-/// The place in a list of the shape that is expected to take least.
+/// The index of the shape with the least expected time.
 inline int best_term_shape(std::span<const Named> shapes, Type type, int products, const MatmulShape& p) {
   const auto cycles = [&](const Named& named) {
     return expected_cycles(in_terms(type, products, named.shape), p, gpu_facts().sm_count);
@@ -71,7 +70,7 @@ inline int best_term_shape(std::span<const Named> shapes, Type type, int product
   return static_cast<int>(best - shapes.begin());
 }
 
-/// The bytes of the splitting kernel, and those of the product. The terms of a number have 8, in FP16 4.
+/// The bytes of the splitting kernel and of the product. A number's terms take 8 bytes, in FP16 4.
 inline Traffic term_traffic(Type type, const Shape& shape, const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
   const double depth = p.get("alpha", 1) == 0 ? 0.0 : double(padded_depth(type, k)), c = 4.0 * m * n;
@@ -90,7 +89,7 @@ void run_in_terms(int which, const Call& call, std::integer_sequence<int, Which.
    ...);
 }
 
-/// The record of a rung that adds so many products of terms of a type, but for what it is called and how it differs.
+/// Completes and adds the record of a rung that adds kProducts products of terms. `kernel`: its name, texts and bound.
 template <Type kType, int kProducts>
 bool add_terms(Kernel kernel) {
   constexpr int kCount = std::size(kTermShapes);
