@@ -1,4 +1,4 @@
-/// The records that everything else reads: what a kernel is, what one call of it gets, and the one list of kernels.
+/// The records that everything else reads: a kernel, the arguments of one call of it, and the one list of kernels.
 /// A kernel describes itself once, in its own file, with add_kernel(); a problem likewise with add_problem().
 /// Registering only stores data: no CUDA call, no allocation on a device, no work.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace rung {
 
-/// A user's mistake or a machine's limit, told in one line: what, where, what to do. Shown without a stack trace.
+/// A user's mistake or a machine's limit, described in one line: what, where, what to do. Shown without a stack trace.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -92,12 +92,12 @@ struct Launch {
   bool operator==(const Launch&) const = default;
 };
 
-/// Bytes that the code asks the memory system for, before any cache: every executed load and store of global memory.
+/// Bytes that the code requests from memory, before any cache: every executed load and store of global memory.
 struct Traffic {
   double loaded = 0, stored = 0;
 };
 
-/// Bytes that cross each boundary of a CPU's memory hierarchy during one call, both ways, all threads together.
+/// Bytes across each boundary of a CPU's memory hierarchy during one call: both directions, all threads together.
 struct LevelTraffic {
   double l1 = 0;    ///< between registers and L1: every executed load and store
   double l2 = 0;    ///< between L1 and L2
@@ -105,7 +105,7 @@ struct LevelTraffic {
   double dram = 0;  ///< between the last cache and memory
 };
 
-/// What the compiler and the driver say of a compiled GPU kernel.
+/// What the compiler and the driver report about a compiled GPU kernel.
 struct Resources {
   int registers_per_thread = 0;
   std::size_t static_shared_bytes = 0;
@@ -119,11 +119,11 @@ enum class Type { fp64, fp32, tf32, bf16, fp16, fp8, int8, int32, uint32 };
 const char* type_name(Type type);
 std::size_t type_bytes(Type type);
 
-/// What a kernel does with an operand. Scratch is the kernel's own: nobody judges what it leaves there.
+/// What a kernel does with an operand. Scratch is the kernel's own: its contents are not judged.
 enum class Role { input, output, in_out, scratch };
 
-/// Where an operand lies. A CPU and the emulator have one memory for all. Beside a GPU there is its host's: pageable,
-/// as every allocation is, or pinned to its place, so that the GPU can reach it by itself.
+/// Where an operand lies. A CPU and the emulator have one memory for all. With a GPU there is the host's memory, too:
+/// pageable, as every allocation is, or pinned, so that the GPU can access it directly.
 enum class Place { device, pageable, pinned };
 
 /// An array in the memory of the device that the kernel runs on, or of its host.
@@ -160,7 +160,7 @@ struct Tunable {
   std::string name;
   std::vector<Value> values;  ///< numbers, or words()
   std::function<std::int64_t()> preferred = {};
-  std::string what = {};  ///< what a value of it counts, for tables: "registers a thread"; empty where the name says it
+  std::string what = {};  ///< what a value counts, for tables: "registers per thread"; empty where the name says it
 
   Value standard() const { return preferred ? Value(preferred()) : values.front(); }
 };
@@ -191,11 +191,10 @@ struct Ceiling {
   bool is_bandwidth = true;  ///< GB/s of the compulsory bytes; else GFLOP/s
 };
 
-/// What the errors of a kernel are held to, where its algorithm is less accurate than the usual one. The results say
-/// so.
+/// The bound on a kernel's errors, where its algorithm is less accurate than the usual one. The results report it.
 struct ErrorBound {
   double factor = 1;     ///< by which the problem's bound is multiplied
-  bool by_norm = false;  ///< the problem's bound of all elements together takes the place of the one of each element
+  bool by_norm = false;  ///< the bound is the problem's for all elements together, not for each
   bool operator==(const ErrorBound&) const = default;
 };
 
@@ -203,11 +202,11 @@ struct ErrorBound {
 struct GpuPart {
   int min_compute_capability = 0;  ///< 80 for 8.0
   std::string not_emulated = {};   ///< why the emulator cannot run it; empty if it can
-  /// Its blocks wait for each other within a launch. How often each asks is chance, so the emulator counts them one at
-  /// a time, in the order in which they begin: nobody asks twice.
+  /// Its blocks wait for each other within a launch. How often each polls is random, so the emulator counts them one at
+  /// a time, in the order in which they begin: no block polls twice.
   bool blocks_wait = false;
   bool pins_host = false;                       ///< operands that its problem has in pageable memory are pinned for it
-  bool has_timeline = false;                    ///< the results tell when each of its copies and launches ran
+  bool has_timeline = false;                    ///< the results include when each of its copies and launches ran
   std::function<Launch(const Params&)> launch;  ///< the launch shape; empty for a library, whose launches are its own
   std::function<Traffic(const Params&)> requested;  ///< global bytes by formula; needed where the emulator counts them
   std::function<void(const Call&)> emulate;         ///< filled in by the emulator's traced build of the same file
@@ -221,7 +220,7 @@ struct CpuPart {
 };
 
 /// One kernel: declared once, in its own file. The name's parts are side/family/variant: "gpu/matmul/tiled".
-/// Family and type name the problem that it solves. Empty functions mean "nothing to say", never "zero".
+/// Family and type name the problem that it solves. Empty functions mean "not declared", never "zero".
 struct Kernel {
   std::string name;
   int order = 0;      ///< place on the ladder, from the textbook up
@@ -229,7 +228,7 @@ struct Kernel {
   std::string idea;   ///< one sentence: what this rung adds
   std::vector<Citation> source;
   Type type = Type::fp32;   ///< of the inputs
-  bool is_library = false;  ///< a peer: somebody else's code behind our call
+  bool is_library = false;  ///< a third-party implementation, called through this record
   bool is_general = false;  ///< takes whatever its problem allows: leading dimensions, factors, unaligned operands
   std::vector<std::string> takes = {};  ///< of its problem's special sizes, those that it takes: "layout"
   ErrorBound error_bound;
@@ -237,7 +236,7 @@ struct Kernel {
   std::optional<Ceiling> ceiling;
   std::function<std::string(const Params&)> refuse;  ///< why this case is not allowed; empty if it is
   std::function<Params()> sizes;                     ///< sizes that follow from the machine, not from the user
-  std::function<std::vector<Operand>(const Params&)> scratch;  ///< memory that it needs beside the operands, untimed
+  std::function<std::vector<Operand>(const Params&)> scratch;  ///< memory besides the operands, allocated untimed
   GpuPart gpu;
   CpuPart cpu;
   std::function<void(const Call&)> reset;  ///< before each run, untimed: restores what a run consumes, fills constants

@@ -13,14 +13,14 @@
 
 namespace rung {
 
-/// A document of experiments/sources.toml, and what is taken from it where that is not everything.
+/// A document of experiments/sources.toml, and what is taken from it, unless everything is.
 struct Reference {
   std::string_view id, what;
 };
 
-/// Peak rates beside FP32's, in GFLOP/s (for int8 Gop/s): dense, never the double rate of sparse matrices; tensor units
-/// add up in FP32 (int8: in int32), which on GeForce cards is half the rate of adding up in FP16. 0: the device has no
-/// such units. Nothing: not known.
+/// Peak rates in addition to FP32's, in GFLOP/s (for int8 Gop/s): dense, never the double rate of sparse matrices;
+/// tensor units accumulate in FP32 (int8: in int32), which on GeForce cards is half the rate of accumulating in FP16.
+/// 0: the device has no such units. Nothing: not known.
 struct Peaks {
   std::optional<double> fp64;  ///< of the ordinary units
   std::optional<double> fp64_tensor, tf32, bf16, fp16, fp8, int8;
@@ -42,17 +42,17 @@ struct Device {
   std::string_view note;
 };
 
-/// A peak of the catalogue as users ask for it.
+/// A peak of the catalogue under the name that users give.
 struct PeakKind {
   std::string_view name;                  ///< "fp32", "tf32" ...
   std::string_view what;                  ///< "FP32", "TF32 on tensor cores" ...
-  std::optional<double> Peaks::*further;  ///< where it stands in Device::peaks; null: FP32, which every device has
+  std::optional<double> Peaks::*further;  ///< its place in Device::peaks; null: FP32, which every device has
 };
 
 /// fp32 first, then fp64 and the tensor units' types.
 std::span<const PeakKind> peak_kinds();
 
-/// The kind called `name`: "tf32", "FP64-tensor". Throws Error, listing them, if none is called so.
+/// The kind called `name`: "tf32", "FP64-tensor". Throws Error, listing them, if there is none.
 const PeakKind& peak_kind(std::string_view name);
 
 /// The peak called `kind` in GFLOP/s; 0: no such units; nothing: not known. Throws as peak_kind() does.
@@ -69,7 +69,7 @@ const Device& find_device(std::string_view name);
 /// catalogue does not list ("H200 NVL", "RTX 3080 Laptop GPU") has other limits and so gives null.
 const Device* match_device(std::string_view cuda_name);
 
-/// What the driver tells of a GPU. 0 where it does not.
+/// The driver's values for a GPU. 0 where it reports none.
 struct DriverFacts {
   std::string name;
   int major = 0, minor = 0, sm_count = 0;

@@ -12,9 +12,9 @@ struct NextStep {
   Occupancy occupancy;
 };
 
-/// The least changes that bring more resident warps, one a way: fewer registers a thread, less shared memory, both
-/// where neither alone helps, and the nearest smaller and larger block size (in whole warps, with the same registers a
-/// thread and the same shared memory a block). A way that brings nothing is left out. Throws as occupancy() does.
+/// The least changes that bring more resident warps, one of each kind: fewer registers per thread, less shared memory,
+/// both where neither alone helps, and the nearest smaller and larger block size (in whole warps, with the same
+/// registers per thread and shared memory per block). A kind without effect is left out. Throws as occupancy() does.
 std::vector<NextStep> next_steps(const SmLimits& sm, const BlockNeeds& block);
 
 /// The most of one resource that a block may take, at the needs given for the others, with `blocks` of it resident on

@@ -107,7 +107,7 @@ Refusals refusals(const SmLimits& sm, const BlockNeeds& block, std::int64_t warp
   Refusals refused;
   refused.check(block.threads, sm.threads_per_block, "threads", "threads in a block");
   refused.check(block.z, sm.threads_along_z, kAlongZ, "threads along z of a block");
-  refused.check(block.registers_per_thread, sm.registers_per_thread, "registers", "registers a thread");
+  refused.check(block.registers_per_thread, sm.registers_per_thread, "registers", "registers per thread");
   // The check of a launch assumes more registers than the block is then given.
   refused.check(block_registers(sm, round_up(warps, sm.launch_warps), block.registers_per_thread),
                 sm.registers_per_block, "registers", "registers in a block");
@@ -146,13 +146,13 @@ SmLimits sm_limits(int major, int minor) {
   if (const auto found = find_sm_limits(major, minor)) return *found;
   std::vector<std::string> known;
   for (const SmLimits& sm : kSms) known.push_back(version(sm.major, sm.minor));
-  throw Error("compute capability " + version(major, minor) + " is not in the occupancy model; it knows " +
+  throw Error("compute capability " + version(major, minor) + " is not in the occupancy model, which has " +
               join(known));
 }
 
 Occupancy occupancy(const SmLimits& sm, const BlockNeeds& block) {
   require_in_range(block.threads, 1, "threads");
-  require_in_range(block.registers_per_thread, 0, "registers a thread");
+  require_in_range(block.registers_per_thread, 0, "registers per thread");
   require_in_range(block.shared_bytes, 0, "bytes of shared memory");
 
   const std::int64_t warps = round_up(block.threads, kWarp) / kWarp;

@@ -22,7 +22,7 @@ struct SmLimits {
   int major = 0, minor = 0;
   int threads_per_block = 0, threads_per_sm = 0, blocks_per_sm = 0;
   static constexpr int threads_along_z =
-      64;  ///< of a block, on every GPU so far; along x and y as many as in the block
+      64;  ///< of a block, on every GPU so far; x and y are limited by threads_per_block
   static constexpr int blocks_along_y = 65'535;  ///< of a grid, on every GPU so far
   int registers_per_sm = 0, registers_per_block = 0, registers_per_thread = 0;
   int register_unit = 0;            ///< registers are handed out in multiples of this
@@ -30,7 +30,7 @@ struct SmLimits {
   int register_warps = 0;           ///< warps are spread over this many register files (1.x: rounded up to)
   int launch_warps = 0;             ///< a launch is checked as if the block had a multiple of this many warps
   int shared_per_sm = 0;
-  int shared_per_block = 0;        ///< without asking, and for __shared__ arrays of fixed size
+  int shared_per_block = 0;        ///< without opt-in, and for __shared__ arrays of fixed size
   int shared_per_block_optin = 0;  ///< dynamic, after cudaFuncSetAttribute; the same where there is no opt-in
   int shared_unit = 0;             ///< shared memory is handed out in multiples of this
   int shared_reserved = 0;         ///< taken by CUDA in each block
@@ -41,16 +41,16 @@ struct SmLimits {
   int blocks_along_z() const { return major >= 2 ? 65'535 : 1; }
 };
 
-/// What a block asks for. Shared memory is static and dynamic together, as the kernel asks for it. On 1.x the compiler
-/// puts a kernel's arguments there too, and its resource report counts them in.
+/// What a block requires. Shared memory is static and dynamic together, as the kernel requests it. On 1.x the compiler
+/// puts a kernel's arguments there, too, and includes them in its resource report.
 struct BlockNeeds {
   std::int64_t threads = 0;               ///< of all three sides together
   std::int64_t registers_per_thread = 0;  ///< 0: not known, so not a limit
   std::int64_t shared_bytes = 0;
-  std::int64_t z = 1;  ///< threads along z, of which fewer are allowed than of a whole block
+  std::int64_t z = 1;  ///< threads along z, which have a lower limit than a block's threads
 };
 
-/// Stands for "this resource sets no limit".
+/// Means "this resource sets no limit".
 inline constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 struct Occupancy {
@@ -77,10 +77,10 @@ struct Occupancy {
   double fraction() const { return max_warps > 0 ? static_cast<double>(warps) / max_warps : 0; }
 };
 
-/// Every compute capability that the model knows, in order.
+/// Every compute capability in the model, in order.
 std::span<const SmLimits> all_sm_limits();
 
-/// The limits of one SM; nothing where the model does not know that compute capability, as of a GPU newer than it.
+/// The limits of one SM; nothing for a compute capability that is not in the model, for instance of a newer GPU.
 std::optional<SmLimits> find_sm_limits(int major, int minor);
 
 /// The same; throws Error, listing those that are known, for any other compute capability.
