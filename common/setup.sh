@@ -81,7 +81,7 @@ build() {
   command -v ninja >/dev/null && [ ! -f build/CMakeCache.txt ] && generator=(-G Ninja)
   if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 &&
      ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
-    say "there is a GPU but no nvcc: install the CUDA toolkit to measure it; going on with the CPU side"
+    say "there is a GPU but no nvcc: install the CUDA toolkit to measure it; continuing with the CPU side"
   fi
   say "building in build/ (${CMAKE_BUILD_PARALLEL_LEVEL:=$(nproc)} at a time)"
   export CMAKE_BUILD_PARALLEL_LEVEL

@@ -58,7 +58,7 @@ struct Finding {
   Verdict verdict = Verdict::good;
   std::string found;        ///< "580.65.06"
   std::string cost = {};    ///< if it is not good: what it costs, and
-  std::string remedy = {};  ///< how to mend it
+  std::string remedy = {};  ///< how to fix it
 };
 
 struct Check {

@@ -345,7 +345,7 @@ void keep(Journal& journal, const std::vector<PointEntries>& results, const Surr
   ++watch->kept;
   if (surroundings.are_settings_whole()) return;
   if (options.supervision.begun) options.supervision.begun->end();
-  say("a kernel has lowered a limit of the process: going on in another one\n");
+  say("a kernel has lowered a limit of the process: continuing in another one\n");
   std::fflush(nullptr);
   _exit(announce_end(kAnotherProcess));
 }

@@ -176,7 +176,7 @@ void learn_from(const Ended& ended, Watch& watch, Supervision& state, Idle& idle
   } else if (points.empty()) {
     const std::string why = how(ended, watch.seconds);
     idle.count(watch.kept, is_killed, why);
-    say("between two points: {}; going on in another process\n", why);
+    say("between two points: {}; continuing in another process\n", why);
   } else {
     strike(points, how(ended, watch.seconds), ended.took_too_long, is_killed, state);
   }
@@ -231,7 +231,7 @@ void strike(const std::vector<std::string>& points, const std::string& why, bool
   const bool is_group = points.size() > 1, was_struck = state.struck.contains(first);
   const bool again = !was_struck && (is_killed || (!is_group && !took_too_long && !state.alone.contains(first)));
   const std::string others = is_group ? fmt::format(" and {} others", points.size() - 1) : "";
-  say("{}{}: {}; {} in another process\n", first, others, why, again ? "once more" : "going on");
+  say("{}{}: {}; {} in another process\n", first, others, why, again ? "once more" : "continuing");
   auto& where = again ? state.struck : is_group ? state.alone : state.lost;
   for (const std::string& point : points) where[point] = why;
 }

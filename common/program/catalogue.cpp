@@ -56,9 +56,8 @@ const Device& local_device() {
   const DriverFacts driver = local_gpu();
   const Device* device = match_device(driver.name);
   if (!device)
-    throw Error(
-        fmt::format("this machine's GPU, {}, is not in the catalogue (`rung occupancy --cc {}.{}` knows its SM)",
-                    driver.name, driver.major, driver.minor));
+    throw Error(fmt::format("this machine's GPU, {}, is not in the catalogue (`rung occupancy --cc {}.{}` has its SM)",
+                            driver.name, driver.major, driver.minor));
   for (const std::string& line : differences(*device, driver))
     fmt::print(stderr, "rung: {} differs from its entry: {}\n", driver.name, line);
   return *device;

@@ -8,12 +8,12 @@
 
 namespace rung {
 
-/// The devices that `names` call; all of the catalogue if there are none. "local" is the GPU of this machine: where the
-/// catalogue and the driver differ, that is said on stderr. Throws Error for a name or a local GPU that is not in the
+/// The devices called `names`; all of the catalogue if there are none. "local" is the GPU of this machine: differences
+/// of the catalogue and the driver are reported on stderr. Throws Error for a name or a local GPU that is not in the
 /// catalogue, NoGpuError where there is no local GPU.
 std::vector<const Device*> chosen_devices(const std::vector<std::string>& names);
 
-/// Whether the user asks for the catalogue itself: the only name is "list".
+/// Whether the user requests the catalogue itself: the only name is "list".
 bool asks_for_list(const std::vector<std::string>& names);
 
 /// Prints every device with its peaks, limits and sources, and how this machine's GPU compares with its entry.

@@ -1,4 +1,4 @@
-/// `rung check`: looks for what CUDA leaves undefined: races, reads of what nobody wrote, accesses out of bounds,
+/// `rung check`: looks for what CUDA leaves undefined: races, reads of uninitialised memory, accesses out of bounds,
 /// barriers that some threads do not reach. Runs the kernel on the emulator in several orders of its threads.
 #include <fmt/format.h>
 
@@ -107,7 +107,7 @@ void add(Command program) {
       "check", "races, bad accesses and barriers of a GPU kernel, on the emulator (needs no GPU)");
   options->choice.add_to(command);
   command.add_option("--seed", options->seed, "of the inputs and of the random order");
-  command.add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
+  command.add_option("--budget", options->budget, "stop a block after this many basic blocks of code");
   command.add_flag("--json", options->json, "as JSON");
   command.callback([options] { run(*options); });
 }

@@ -1,4 +1,5 @@
-/// `rung count`: what a GPU kernel does, counted by executing it on the emulator, beside what its record declares.
+/// `rung count`: what a GPU kernel does, counted by executing it on the emulator, next to the values that its record
+/// declares.
 #include "common/program/command_count.hpp"
 
 #include <fmt/format.h>
@@ -73,7 +74,7 @@ void add(Command program) {
   options->choice.add_to(command);
   command.add_option("--order", options->order, "in which threads run: forward, reverse or random");
   command.add_option("--seed", options->seed, "of the inputs and of the random order");
-  command.add_option("--budget", options->budget, "stop a block after so many basic blocks of code");
+  command.add_option("--budget", options->budget, "stop a block after this many basic blocks of code");
   command.add_flag("--lines", options->lines, "by line of the kernel's source, too");
   command.add_option("--caches", options->caches, "model the caches of this GPU, as H200");
   command.add_option("--device", options->device,

@@ -11,8 +11,8 @@
 
 namespace rung {
 
-/// Shows one counted point: its counts, and with options.lines those of each line of its source. 100 columns wide at
-/// most.
+/// Shows one counted point: its counts, and with options.lines the counts of each line of its source. At most 100
+/// columns wide.
 void print_table(const Point& point, const CountedRun& counted, const EmulatorOptions& options);
 /// The same as an object: the entry of a results file, and its lines.
 nlohmann::ordered_json to_json(const Point& point, const CountedRun& counted, const EmulatorOptions& options);

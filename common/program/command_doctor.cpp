@@ -1,4 +1,4 @@
-/// `rung doctor`: what this machine and this build have and lack, what each lack costs, and how to mend it.
+/// `rung doctor`: what this machine and this build have and lack, what each lack costs, and how to fix it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void print_text(const std::vector<Finding>& findings) {
 void add(Command program) {
   auto as_json = std::make_shared<bool>(false);
   Command command =
-      program.add_subcommand("doctor", "what this machine and this build lack, what that costs, and how to mend it");
+      program.add_subcommand("doctor", "what this machine and this build lack, what that costs, and how to fix it");
   command.add_flag("--json", *as_json, "as JSON");
   command.footer(
       "Ends with 0 if nothing is wrong, though something may cost; with 1 if something is wrong: results would be "

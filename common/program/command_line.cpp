@@ -35,7 +35,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// The first word that nobody took; empty if all were.
+/// The first word that no option took; empty if there is none.
 std::string unknown_word(const CLI::App& app) {
   for (const std::string& word : app.remaining(true))
     if (word != "--") return word;
@@ -110,8 +110,8 @@ Command Command::add_subcommand(const std::string& name, const std::string& help
 
 namespace {
 
-/// What is wrong with the word as a number of type T, of which CLI11 takes the largest for one that is too large; empty
-/// if nothing is.
+/// What is wrong with the word as a number of type T; empty if nothing is. For a number that is too large, CLI11 would
+/// take T's largest.
 template <typename T>
 std::string not_a_number(const std::string& word) {
   T value{};

@@ -1,5 +1,5 @@
 /// The program's command line: subcommands, their options, and what is wrong with the words given. CLI11 does the work.
-/// It is all headers, of which every file that includes them compiles the same ten seconds' worth: here one file does.
+/// It consists of headers that take long to compile, so only one file includes them.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class Command {
  public:
   Command(CLI::App* app, bool may_write) : app_(app), may_write_(may_write) {}
 
-  /// Whether it may have options that write files: not where its words are others', as those of `rung model`.
+  /// Whether it may have options that write files: not where others supply its words, as for `rung model`.
   bool may_write() const { return may_write_; }
   Command add_subcommand(const std::string& name, const std::string& help);
   /// An option "-d,--device" or an argument "KERNEL", or both at once. `value` is a number, a string, a path, a
@@ -65,7 +65,7 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   Command program() { return Command(app_, may_write_); }
-  /// Runs the command that the words ask for, or prints the help or the version. Throws Error for words that are wrong:
+  /// Runs the command that the words name, or prints the help or the version. Throws Error for words that are wrong:
   /// one sentence with the word that is not known and the nearest that is, or the value that an option cannot take.
   void parse(int argc, char** argv);
   /// Runs the command of this line; help and version are wrong words, too.

@@ -34,7 +34,7 @@ std::string source_text(const std::vector<Citation>& source) {
   return text;
 }
 
-/// What values of its sizes and tunables count, of those that say it: {"stride": "elements from lane to lane"}.
+/// What the values of its sizes and tunables count, where that is declared: {"stride": "elements from lane to lane"}.
 nlohmann::ordered_json what_of(const Kernel& kernel) {
   nlohmann::ordered_json what = nlohmann::ordered_json::object();
   for (const auto& [name, text] : problem_of(kernel).size_what) what[name] = text;

@@ -75,8 +75,9 @@ std::vector<Subject> subjects(const Options& options) {
 
 std::string block_text(const BlockNeeds& block) {
   return fmt::format("{} {}, {}, {} of shared memory", block.threads, block.threads == 1 ? "thread" : "threads",
-                     block.registers_per_thread == 0 ? "registers not given"
-                                                     : fmt::format("{} registers a thread", block.registers_per_thread),
+                     block.registers_per_thread == 0
+                         ? "registers not given"
+                         : fmt::format("{} registers per thread", block.registers_per_thread),
                      echoed_bytes(block.shared_bytes));
 }
 
@@ -98,7 +99,7 @@ void print_limits(const SmLimits& sm, const BlockNeeds& block, const Occupancy& 
   print_limit("threads", fmt::format("{} warps", o.warps_per_block), fmt::format("{} warps", o.max_warps),
               o.blocks_by_threads, o.blocks_per_sm);
   if (block.z > sm.threads_along_z)
-    print_limit("threads along z", std::to_string(block.z), fmt::format("{} a block", sm.threads_along_z), 0, 0);
+    print_limit("threads along z", std::to_string(block.z), fmt::format("{} per block", sm.threads_along_z), 0, 0);
   print_limit("blocks", "1", std::to_string(sm.blocks_per_sm), o.blocks_by_slots, o.blocks_per_sm);
   print_limit("registers", o.registers_per_block == 0 ? "not given" : std::to_string(o.registers_per_block),
               std::to_string(sm.registers_per_sm), o.blocks_by_registers, o.blocks_per_sm);
@@ -112,7 +113,7 @@ void print_notes(const SmLimits& sm, const Occupancy& o) {
     notes +=
         fmt::format("  CUDA keeps {} of shared memory for itself in each block.\n", bytes_text(sm.shared_reserved));
   if (o.runs() && o.needs_opt_in)
-    notes += fmt::format("  More than {} in a block: dynamic, and asked for with cudaFuncSetAttribute.\n",
+    notes += fmt::format("  More than {} in a block: dynamic, and requested with cudaFuncSetAttribute.\n",
                          bytes_text(sm.shared_per_block));
   if (!notes.empty()) fmt::print("\n{}", notes);
 }
@@ -124,7 +125,7 @@ std::string one_a_line(std::string reasons, const std::string& separator) {
   return reasons;
 }
 
-/// "at most 32 registers a thread (now 40)", for what differs.
+/// "at most 32 registers per thread (now 40)", for what differs.
 std::string change_text(const BlockNeeds& now, const BlockNeeds& then) {
   std::vector<std::string> changes;
   if (then.threads != now.threads)
@@ -133,10 +134,10 @@ std::string change_text(const BlockNeeds& now, const BlockNeeds& then) {
     changes.push_back(fmt::format("at most {} threads along z (now {})", then.z, now.z));
   if (then.registers_per_thread != now.registers_per_thread)
     changes.push_back(
-        fmt::format("at most {} registers a thread (now {})", then.registers_per_thread, now.registers_per_thread));
+        fmt::format("at most {} registers per thread (now {})", then.registers_per_thread, now.registers_per_thread));
   if (then.shared_bytes != now.shared_bytes)
     changes.push_back(
-        fmt::format("at most {} B of shared memory a block (now {})", then.shared_bytes, now.shared_bytes));
+        fmt::format("at most {} B of shared memory per block (now {})", then.shared_bytes, now.shared_bytes));
   return fmt::format("{}", fmt::join(changes, " and "));
 }
 
@@ -262,7 +263,7 @@ void add(Command program) {
   auto options = std::make_shared<Options>();
   Command command = program.add_subcommand("occupancy", "How many blocks an SM holds at once, and what limits them");
   command.add_option("--threads", options->threads, "Threads in a block, as 256 or 16x16");
-  command.add_option("--registers", options->registers, "Registers a thread (default: no limit)");
+  command.add_option("--registers", options->registers, "Registers per thread (default: no limit)");
   command.add_option("--shared", options->shared,
                      "Shared memory in a block, static and dynamic: bytes, or as 32KiB or 32KB (of 1024 B)");
   const CommandOption device =

@@ -27,7 +27,7 @@
 namespace rung {
 namespace {
 
-constexpr int kLongestInterval = 1000;  // seconds that --benchmark_min_time may ask for
+constexpr int kLongestInterval = 1000;  // seconds, of --benchmark_min_time
 constexpr int kMostRuns = 1'000'000;    // in an interval, likewise
 
 struct RunOptions {
@@ -53,10 +53,10 @@ void add_benchmark_flags(Command command, RunOptions& options) {
     as_there(command.add_flag(flag, value, help), flag);
   };
   add("--benchmark_filter", options.study.filter, "only points whose name matches this regular expression");
-  add("--benchmark_repetitions", options.study.overrides.repetitions, "exactly so many samples of each point")
+  add("--benchmark_repetitions", options.study.overrides.repetitions, "exactly this many samples of each point")
       .within(1, 100000);
   add("--benchmark_min_time", options.min_time,
-      "a timed interval of at least so many seconds (0.5 or 0.5s), or of so many runs (10x)");
+      "a timed interval of at least this many seconds (0.5 or 0.5s), or of this many runs (10x)");
   add("--benchmark_out", options.study.copy_to, "write the results file there, too");
   add("--benchmark_out_format", options.format, "json").one_of({"json"});
   add("--benchmark_context", options.extra_context, "own keys for the context: key=value,key=value");
@@ -68,14 +68,13 @@ void add_study_flags(Command command, RunOptions& options) {
   command.add_option("-o,--outdir", options.outdir, "folder of the runs (default: results/HOST)");
   command.add_option("-d,--device", options.study.device, "number of the GPU").within(0, 1023);
   command.add_option("--seed", options.study.seed, "of the inputs and of the order of the points: 0 to 2^64 - 1");
-  command.add_flag("--resume", options.study.resume, "go on with the newest run of this experiment that did not end");
+  command.add_flag("--resume", options.study.resume, "continue the newest run of this experiment that did not end");
   command
       .add_option("--point-limit", options.study.point_seconds,
-                  "a point that takes so many seconds longer than its samples has failed")
+                  "a point that takes this many seconds longer than its samples has failed")
       .within(1.0, 1e6);
-  command.add_flag("--in-process", options.in_process, "measure in this process itself, as a debugger wants it");
-  command.add_flag("--full", options.full,
-                   "all sizes and samples, as the recorded results have them; brief without it");
+  command.add_flag("--in-process", options.in_process, "measure in this process itself, for a debugger");
+  command.add_flag("--full", options.full, "all sizes and samples, as in the recorded results; brief without it");
   command.add_flag("--require-gpu", options.study.require_gpu, "without a GPU, end with code 3");
 }
 
@@ -127,7 +126,7 @@ StudyOutcome run_one(const Experiment& experiment, const RunOptions& options) {
     outcome = run_study(experiment, options.study);
   } catch (const DeviceLost& lost) {
     if (!options.study.supervision.watch) throw;
-    say("{}\nthe others need a new process: going on with the next point\n", lost.what());
+    say("{}\nthe others need a new process: continuing with the next point\n", lost.what());
     std::fflush(nullptr);
     _exit(announce_end(kAnotherProcess));
   }
@@ -178,8 +177,8 @@ void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options)
   if (first != chosen.end()) chosen.erase(chosen.begin(), first);
 }
 
-/// Leaves the points that a profiler can watch, unless `all` only those of which an experiment wants counters, and no
-/// experiment without any.
+/// Keeps the points that a profiler can watch: all, or only points whose experiment requests counters. Drops
+/// experiments without any.
 void keep_profiled(std::vector<Experiment>& chosen, bool all) {
   for (Experiment& experiment : chosen)
     std::erase_if(experiment.points,
@@ -242,10 +241,9 @@ void add_run(Command program) {
   command.add_option("-k,--kernels", options->kernels, "measure these kernels (globs) instead of an experiment");
   command.add_option("-a,--axis", options->axes,
                      "with --kernels: a size, a tunable or another key of a sweep, as n=256,512 or threads=1,0");
-  command.add_flag(
-      "--profile", options->profile,
-      "run each GPU point once, untimed, for a profiler: those that are counted, too, and those of sweeps with "
-      "counters = true, or those that --benchmark_filter names");
+  command.add_flag("--profile", options->profile,
+                   "run each GPU point once, untimed, for a profiler: counted points, too, and points of sweeps with "
+                   "counters = true, or the points that --benchmark_filter names");
   add_study_flags(command, *options);
   add_benchmark_flags(command, *options);
   command.callback([options] { run_all(*options); });

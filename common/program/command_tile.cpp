@@ -69,9 +69,9 @@ std::string rule(std::size_t width) {
 std::string head_text(const Options& options) {
   return fmt::format("{} tiles of both operands in shared memory, {}{}", options.type,
                      options.side == 0
-                         ? "a thread for each element"
+                         ? "one thread per element"
                          : fmt::format("at most {0}x{0} threads, each with as many elements as it takes", options.side),
-                     options.registers == 0 ? "" : fmt::format(", {} registers a thread", options.registers));
+                     options.registers == 0 ? "" : fmt::format(", {} registers per thread", options.registers));
 }
 
 void print_one(const Device& device, const Options& options) {
@@ -89,7 +89,7 @@ void print_one(const Device& device, const Options& options) {
                gflops ? rate_text(*gflops) : peak_text(peak_gflops(device, options.type)), o.blocks_per_sm,
                100 * o.fraction(), o.runs() ? o.limiter : "does not fit: " + o.reason);
   }
-  fmt::print("\nThe widest tile that fits is {0}x{0}. Loads and multiply-adds are those of a block in one phase.\n",
+  fmt::print("\nThe widest tile that fits is {0}x{0}. Loads and multiply-adds are per block and phase.\n",
              widest(device, options));
 }
 
@@ -161,7 +161,7 @@ void add(Command program) {
                      "(default: all)");
   command.add_option("--tile", options->widths, "Widths of the square tile (default: 4 8 16 32 48 64 96 128)");
   command.add_option("--type", options->type, "Of the operands: fp64, fp32 (default), tf32, bf16, fp16, fp8, int8");
-  command.add_option("--registers", options->registers, "Registers a thread (default: no limit)");
+  command.add_option("--registers", options->registers, "Registers per thread (default: no limit)");
   command.add_option("--side", options->side,
                      "Threads along a side of the block at most, each then with several elements (default: one each)");
   command.add_flag("--json", options->json, "Print JSON");

@@ -1,4 +1,4 @@
-/// The subcommands of the program `rung`, each declared once, in a file of its own beside this one.
+/// The subcommands of the program `rung`, each declared once, in a file of its own in this folder.
 #pragma once
 
 #include "common/program/command_line.hpp"

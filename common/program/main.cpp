@@ -74,7 +74,7 @@ void libraries_have_started() {
 
 constexpr const char* kNoMemory = "there is not enough memory";
 
-/// Destructors of JSON values allocate; where they cannot, nobody can catch it.
+/// Destructors of JSON values allocate; where they cannot, the exception cannot be caught.
 [[noreturn]] void end_without_memory() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);

@@ -14,7 +14,7 @@ constexpr double kLeft = 64, kTop = 78, kPanelWidth = 250, kPanelHeight = 190, k
 constexpr double kWidth = kLeft + 3 * kPanelWidth + 2 * kGap + 24, kHeight = kTop + kPanelHeight + 62;
 constexpr const char* kInk = "#222222";
 constexpr const char* kGrid = "#dddddd";
-constexpr const char* kLine = "#0072b2";  // blue and vermilion: told apart by colour-blind readers, too
+constexpr const char* kLine = "#0072b2";  // blue and vermilion: distinct for colour-blind readers, too
 constexpr const char* kMark = "#d55e00";
 
 /// One staircase: the values of a resource along x.
@@ -117,7 +117,7 @@ std::string escaped(const std::string& name) {
 std::string title(const std::string& device, const SmLimits& sm, const BlockNeeds& block) {
   const Occupancy o = occupancy(sm, block);
   const std::string registers =
-      block.registers_per_thread == 0 ? "" : fmt::format(", {} registers a thread", block.registers_per_thread);
+      block.registers_per_thread == 0 ? "" : fmt::format(", {} registers per thread", block.registers_per_thread);
   const std::string verdict = o.runs() ? fmt::format("{:.1f} %, limited by {}", 100 * o.fraction(), o.limiter)
                                        : "cannot run: too much of " + o.limiter;
   return text(kLeft, 24, fmt::format("Occupancy on {}: {}", escaped(device), verdict), "start", 16) +
@@ -136,7 +136,7 @@ std::string occupancy_plot(const std::string& device, const SmLimits& sm, const 
   const std::int64_t register_tick = sm.registers_per_thread > 128 ? 32 : 16;
   const Panel panels[] = {
       {"threads in a block", &BlockNeeds::threads, 1, sm.threads_per_block, 1, sm.threads_per_block / 8, 1},
-      {"registers a thread", &BlockNeeds::registers_per_thread, 1, sm.registers_per_thread, 1, register_tick, 1},
+      {"registers per thread", &BlockNeeds::registers_per_thread, 1, sm.registers_per_thread, 1, register_tick, 1},
       {"KiB of shared memory in a block", &BlockNeeds::shared_bytes, 0, sm.shared_per_block_optin, 128, shared_tick,
        1024},
   };

@@ -7,8 +7,8 @@
 
 namespace rung {
 
-/// An SVG document: occupancy against block size, registers a thread and shared memory a block, each with the others as
-/// `block` has them, and `block` itself marked. Throws as occupancy() does.
+/// An SVG document: occupancy against block size, registers per thread and shared memory per block, each with the other
+/// values of `block`, and `block` itself marked. Throws as occupancy() does.
 std::string occupancy_plot(const std::string& device, const SmLimits& sm, const BlockNeeds& block);
 
 }  // namespace rung

@@ -150,7 +150,7 @@ TEST(Program, PlotsOccupancy) {
   ASSERT_EQ(rung("occupancy --device A100 --threads 256 --registers 40 --plot " + file).code, 0);
   const std::string svg = file_text(file);
   EXPECT_EQ(svg.find("<svg"), 0u);
-  EXPECT_NE(svg.find("registers a thread"), std::string::npos);
+  EXPECT_NE(svg.find("registers per thread"), std::string::npos);
   EXPECT_EQ(rung("occupancy --device A100 --threads 256 --plot /no/such/folder/a.svg").code, 4);
 }
 
