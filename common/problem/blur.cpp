@@ -15,7 +15,7 @@ namespace rung {
 namespace {
 
 constexpr int kStrip = 256;   // columns whose part of the table a thread keeps at a time
-constexpr int kPicture = 96;  // rows and columns up to which a picture's pixels are told
+constexpr int kPicture = 96;  // rows and columns up to which a picture's pixels are reported
 constexpr double kMeanRoundings =
     8;  // of a mean whose sum is exact: reciprocals, their product, the mean, the oracle's
 
@@ -130,13 +130,13 @@ double largest_value(const float* x, std::int64_t pixels) {
   return largest;
 }
 
-/// Of a small picture every pixel is told, "y[3][17]": so the report shows what a kernel computed.
+/// Reports every pixel of a small picture, "y[3][17]", so that the report shows what a kernel computed.
 void tell_pixels(const BlurImage& g, const float* y, Check& check) {
   for (int row = 0; row < g.rows; ++row)
     for (int col = 0; col < g.cols; ++col) check.judged[fmt::format("y[{}][{}]", row, col)] = y[row * g.cols + col];
 }
 
-/// Beside the verdict, max_error: the largest error over the image's largest value.
+/// In addition to the verdict, max_error: the largest error over the image's largest value.
 Judge reference(const Params& sizes, const DataSet& data, std::uint64_t, std::span<const void* const> host) {
   const BlurImage g = blur_image(sizes);
   const auto* x = static_cast<const float*>(host[0]);

@@ -4,10 +4,10 @@
 /// Sizes     n: columns; m: rows, n if not given; up to 65535 each, so that the place of a pixel needs 64 bits.
 ///           radius: R, from 0 (the image itself) to 32; 4 if not given.
 /// Operand 0 `x`, input: m x n float32, one channel, row by row.
-/// Operand 1 `y`, output: as many.
-/// Useful operations: 1 a pixel: each is added to a sum at least once. What a kernel executes beyond that is the price
-/// of its method: the textbook's loop makes (2 R + 1)^2 additions a pixel. The division is not counted, as in hardware.
-/// Compulsory bytes: x read once, y written once, 8 bytes a pixel at every radius.
+/// Operand 1 `y`, output: m x n float32.
+/// Useful operations: 1 per pixel, since each is added to a sum at least once. Further operations are the price of a
+/// kernel's method: the textbook's loop makes (2 R + 1)^2 additions per pixel. The division is not counted, as in
+/// hardware. Compulsory bytes: x read once, y written once, 8 bytes per pixel at every radius.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace rung {
 constexpr std::int64_t kBlurSideLimit = 65535;
 constexpr std::int64_t kBlurRadiusLimit = 32;
 
-/// A running sum, to which the next pixel is added and from which the last one is subtracted, gathers the rounding
-/// errors of all that it ever held. Kernels begin it anew after so many rows.
+/// A running sum, to which the next pixel is added and from which the last one is subtracted, accumulates the rounding
+/// errors of all pixels so far. Kernels restart it after this many rows.
 constexpr int kBlurRestart = 512;
 
 struct BlurImage {

@@ -1,4 +1,4 @@
-/// The oracle of the branches: the same ways in float64.
+/// The oracle of the branches: the same paths in float64.
 #include "common/problem/branches.hpp"
 
 #include <algorithm>

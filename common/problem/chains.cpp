@@ -1,4 +1,4 @@
-/// The oracle is that of "fma", for all chains of all workers.
+/// The oracle of "fma", for all chains of all workers.
 #include "common/problem/chains.hpp"
 
 namespace rung {

@@ -1,20 +1,20 @@
-/// "chase": walks along a cycle of nodes, each of which holds the place of the next, so that no load can begin before
-/// the one before it has ended. One walker measures the latency of the memory that holds the nodes; several, which
-/// start spread along the cycle, measure how many loads can be under way at once.
+/// "chase": walks along a cycle of nodes. Each node holds the place of the next, so that no load can begin before the
+/// one before it has ended. One walker measures the latency of the memory that holds the nodes; several, which start
+/// spread along the cycle, measure how many loads can be in flight at once.
 ///
 /// Sizes     bytes: of the array, up to 16 GiB; stride: bytes from one node's place to the next, 64 if not given;
 ///           walkers: 1 if not given; steps: of each walker, one lap if not given, but from 2^14 to 2^18.
 /// Operand 0 `next`, input: bytes / 4 uint32. The nodes are the words at multiples of the stride, and each holds the
 ///           index of the word to go to; the words between them are 0 and not read.
-/// Operand 1 `at`, in and out: a uint32 for each walker, the word that it is at. It stays where it has arrived, so that
-///           a row of runs goes through the whole array even if one run does not.
-/// Operand 2 `sums`, output: a uint32 for each walker: the sum of the indices that it has read, modulo 2^32.
+/// Operand 1 `at`, in and out: one uint32 per walker, the word that it is at. It keeps its place between runs, so that
+///           several runs in a row visit the whole array even if one run does not.
+/// Operand 2 `sums`, output: one uint32 per walker: the sum of the indices that it has read, modulo 2^32.
 /// Formula   `steps` times: at = next[at]; sum += at.
-/// Data      random: the cycle visits the nodes in a random order, which no prefetcher guesses; sequential: in that of
-///           their addresses.
+/// Data      random: the cycle visits the nodes in a random order, which no prefetcher guesses; sequential: in the
+///           order of their addresses.
 ///
-/// The oracle walks the cycle once, in many pieces at a time, notes each node's place in it and the sum of the indices
-/// up to there, and finds by division where every walker ends and what it has added up.
+/// The oracle walks the cycle once, in many pieces at a time, stores each node's place in it and the sum of the indices
+/// up to there, and finds by division where every walker ends and its sum.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -86,7 +86,7 @@ struct Piece {
   std::size_t next = 0;  ///< the piece that follows
 };
 
-/// A walk waits for the memory at each step; so many pieces are walked at once, some by each thread.
+/// A walk waits for the memory at each step, so each thread interleaves the walks of several pieces.
 std::vector<Piece> pieces_of(const std::uint32_t* next, std::int64_t nodes, std::int64_t words) {
   constexpr std::int64_t kPieces = 1024, kTogether = 8;
   const auto apart = static_cast<std::uint32_t>(std::max<std::int64_t>(nodes / kPieces, 1) * words);

@@ -47,7 +47,8 @@ void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, s
   fill_float({b, static_cast<std::size_t>(n)}, random_reals(), seed + 1);
 }
 
-/// A sine of any library in use, of arguments in its first half period, is within so many units of 2^-24 of its value.
+/// A sine of any library in use, for arguments in its first half period, is within this many units of 2^-24 of its
+/// value.
 constexpr double kSineUnits = 8;
 
 Expected total_of(float a, float b, std::int64_t passes) {

@@ -1,12 +1,12 @@
-/// "gather": elements in the order that a list of indices gives, the textbook's shuffling of data. What it costs is a
-/// matter of that order alone, so the data sets are orders.
+/// "gather": elements in the order that a list of indices gives, the textbook's shuffling of data. The cost depends on
+/// that order alone, so the data sets are orders.
 ///
 /// Sizes     n: elements, below 2^31.
 /// Operand 0 `x`, input: n float32; operand 1 `index`, input: n int32, a permutation of 0 .. n - 1.
 /// Operand 2 `y`, output: n float32.
 /// Formula   y[i] = x[index[i]], bit for bit. Compulsory bytes: 12 n, index and x read once, y written once.
 /// Data      random: a random permutation; sorted: the same, in ascending order within each eighth of the list; local:
-///           a random permutation of each 4096 neighbours; lanes: of each 32, what a warp asks for at once; strided:
+///           a random permutation of each 4096 neighbours; lanes: of each 32, which a warp loads at once; strided:
 ///           neighbours are 32 elements apart, as if a matrix of 32 columns were read by columns; identity.
 ///
 /// The oracle: each element of y has the bits of the element of x that its index names.
@@ -32,7 +32,7 @@ std::vector<Operand> operands(const Params& sizes) {
           {.name = "y", .elements = elements, .role = Role::output}};
 }
 
-/// A random permutation of 0 .. n - 1 whose i-th number can be asked for by itself: a Feistel network permutes the
+/// A random permutation of 0 .. n - 1 whose i-th number can be computed on its own: a Feistel network permutes the
 /// numbers of an even number of bits, and is applied again where its result is beyond n.
 class Permutation {
  public:
@@ -122,7 +122,7 @@ const bool added = add_problem({
     .data = {{"random", "a random permutation"},
              {"sorted", "the same permutation, in ascending order within each eighth"},
              {"local", "a random permutation of each 4096 neighbours"},
-             {"lanes", "a random permutation of each 32 neighbours, those of a warp"},
+             {"lanes", "a random permutation of each 32 neighbours, a warp's"},
              {"strided", "neighbours 32 elements apart"},
              {"identity", "every element at its own place"}},
     .size_names = {"n"},

@@ -18,7 +18,7 @@ Params complete(const Params& given) {
   return {{"bytes", bytes}, {"passes", given.has("passes") ? positive_size(given, "passes", "", kPassesLimit) : 1}};
 }
 
-/// One pass is what goes without saying.
+/// Omits passes = 1, the default.
 Params brief(const Params& sizes) { return sizes.at("passes") == 1 ? Params{{"bytes", sizes.at("bytes")}} : sizes; }
 
 std::vector<Operand> operands(const Params& sizes) {
