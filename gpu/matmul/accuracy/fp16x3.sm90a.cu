@@ -9,9 +9,9 @@
 /// flag they end at once. The flag is set where a number is below 2^-27 / (k + 2) of the largest one of its matrix;
 /// with infinities and NaN; and with matrices whose largest number is beyond 2^±60.
 ///
-/// Floor: three times the operations over the peak, 989 TFLOP/s on an H200: 330 TFLOP/s. The largest numbers have to be
-/// found, and all numbers split, before. Source: Ootomo, Yokota 2022, who scale the second terms; Henry, Tang, Heinecke
-/// 2019, for BF16×6.
+/// Floor: three times the operations over the peak, 989 TFLOP/s on an H200: 330 TFLOP/s. Before, the largest numbers
+/// have to be found, and all numbers split.
+/// Source: Ootomo, Yokota 2022, who scale the second terms; Henry, Tang, Heinecke 2019, for BF16×6.
 #include "gpu/matmul/accuracy/wgmma_terms.hpp"
 
 namespace rung {

@@ -1,7 +1,7 @@
 /// Clusters of two blocks, one below the other, need the same tile of B: each loads a half of it, which TMA multicasts
-/// into the shared memory of both. A block of 128 x 256 alone asks L2 for 48 bytes in each clock that its tensor cores
-/// take, more than L2 gives; two together ask for 32 each. Source: NVIDIA PTX ISA, multicast; CUTLASS, thread block
-/// clusters.
+/// into the shared memory of both. A block of 128 x 256 alone requests 48 bytes from L2 in each clock of its tensor
+/// cores, more than L2 delivers; a block of a pair requests 32. Source: NVIDIA PTX ISA, multicast; CUTLASS, thread
+/// block clusters.
 #include "gpu/matmul/wgmma/engine/wgmma.hpp"
 
 namespace rung {

@@ -1,6 +1,6 @@
-/// A block for each multiprocessor computes tile after tile: its loads run ahead into the next tile while the sums of
-/// the last one are stored, and tiles are taken in groups of rows, so that blocks at work at the same time share what
-/// L2 holds. Source: CUTLASS, persistent kernels and tile rasterisation.
+/// One block per multiprocessor computes tile after tile: its loads run ahead into the next tile while the sums of the
+/// last one are stored. Tiles are taken in groups of rows, so that concurrent blocks share the contents of L2. Source:
+/// CUTLASS, persistent kernels and tile rasterisation.
 #include "gpu/matmul/wgmma/engine/wgmma.hpp"
 
 namespace rung {
@@ -14,8 +14,8 @@ bool add(const char* name) {
       .name = name,
       .order = 340,
       .title = "wgmma, persistent",
-      .idea = "One block for each multiprocessor loads the next tile while it stores the last one; tiles go in groups "
-              "that L2 holds.",
+      .idea = "One block per multiprocessor loads the next tile while it stores the last one; tiles are taken in "
+              "groups that fit into L2.",
   });
 }
 

@@ -1,10 +1,10 @@
-/// For a small C: of its tiles of 128 x 256 there are fewer than multiprocessors (32 at N = 1024, of 132). Smaller
-/// tiles are more, but load more: a tile of r x c needs 2/r + 2/c bytes of L2 for each product, and L2 gives a
-/// multiprocessor about 40 bytes in a clock. So the blocks of a cluster share a tile of 128 x 128 and divide k among
-/// them; each then adds a part of the rows, which it reads from the shared memory of the others, in a fixed order.
-/// No partial sum passes through memory, and there is one launch, which is set up while the previous kernel ends.
-/// Floor: at N = 1024, 2.1 GFLOP at 919 TFLOP/s are 2.3 us; with 64 tiles of 128 x 128, halved, a block loads 256 KB,
-/// 6600 clocks or 3.6 us; and it takes about 1 us until the first tile is there.
+/// For a small C: it has fewer tiles of 128 x 256 than there are multiprocessors (32 at N = 1024, of 132). Smaller
+/// tiles are more numerous, but load more: a tile of r x c needs 2/r + 2/c bytes of L2 for each product. So the blocks
+/// of a cluster share a tile of 128 x 128 and divide k among them; each then adds a part of the rows, which it reads
+/// from the other blocks' shared memory, in a fixed order. No partial sum passes through memory, and there is one
+/// launch, which is set up while the previous kernel ends.
+/// Floor: the larger of two times, the operations over the peak and a block's bytes over its share of L2's rate (256 KB
+/// at N = 1024 with 64 tiles of 128 x 128, halved); and the time until the first tile has arrived.
 /// Source: NVIDIA CUDA C++ Programming Guide, distributed shared memory; Osama and others 2023 on dividing k.
 #include "gpu/matmul/wgmma/engine/wgmma_shapes.hpp"
 

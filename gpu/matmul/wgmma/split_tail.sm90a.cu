@@ -1,12 +1,12 @@
-/// The last wave of tiles leaves multiprocessors idle: at N = 3000, 144 pairs of tiles fill 66 clusters 2.2 times and
-/// take as long as 3 times. So the tiles of the last, partial wave are divided along k into so many parts that all
-/// clusters have some: 12 pairs into five. The sums of a tile's parts pass through L2, 128 KB for a block, and each
-/// part's block adds and stores a part of the columns.
+/// The last wave of tiles leaves multiprocessors idle: at N = 3000, 144 pairs of tiles fill 66 clusters 2.2 times,
+/// which takes as long as 3 times. So the tiles of the last, partial wave are divided along k into enough parts for all
+/// clusters: 12 pairs into five. The sums of a tile's parts pass through L2, 128 KB per block, and each part's block
+/// adds and stores a part of the columns.
 ///
 /// Stream-K gives each cluster an equal share of all steps of the last two waves, which balances better. But each share
-/// then begins elsewhere in k, so that at any time all of A and B is read, in place of a few rows and columns: where
-/// these do not fit into L2, DRAM sets the pace. On an H100 a product of 2048 x 5120 x 5120 had 614 TFLOP/s by whole
-/// waves (2.4, as three) and 518 by stream-K. Parts of equal steps in k, taken at the same time, share them in L2.
+/// then begins elsewhere in k, so that at any time all of A and B is read, instead of a few rows and columns. Where A
+/// and B do not fit into L2, DRAM then limits the rate, and stream-K can be slower than whole waves. Parts with equal
+/// steps in k, computed at the same time, share them in L2.
 /// Floor: as for the staggered warpgroups, for any number of tiles.
 /// Source: Osama, Merrill, Cecka, Garland, Owens: Stream-K, PPoPP 2023.
 #include "gpu/matmul/wgmma/engine/wgmma_shapes.hpp"
@@ -22,7 +22,7 @@ bool add(const char* name) {
       .name = name,
       .order = 365,
       .title = "wgmma, split tail",
-      .idea = "The tiles of the last, partial wave are divided along k, so that all clusters have a part of them.",
+      .idea = "The tiles of the last, partial wave are divided along k, so that every cluster has a part.",
       .source = {{"osama2023"}},
   });
 }

@@ -1,17 +1,17 @@
 /// While a warpgroup stores its 64 x 256 sums, it does not multiply. If both store at the same time, the tensor cores
-/// rest: 128 KB at the 32 bytes that a multiprocessor writes in a clock are 4096 clocks of the 65536 that a tile takes
-/// at N = 4096. Both read the same tiles of the ring, so that they end together, however far ahead one began. So of
-/// each tile the second warpgroup leaves the last four steps, all that the ring holds, until the first has multiplied
-/// them: it multiplies while the first stores, and the first, with the next tile, while it stores. One alone keeps the
-/// tensor cores busy. Launches overlap, too: a block is set up while the previous kernel ends. Floor: operations over
-/// the rate of the tensor cores; 2 N^3 / 919 TFLOP/s on an H200, 150 us at N = 4096. Source: CUTLASS, ping-pong kernels
-/// (there the warpgroups have tiles of their own); NVIDIA, CUDA C++ Programming Guide, programmatic dependent launch.
+/// are idle: 128 KB at the 32 bytes that a multiprocessor writes per clock are 4096 clocks of the 65536 that a tile
+/// takes at N = 4096. Both read the same tiles of the ring, so they end together, however far ahead one began. So the
+/// second warpgroup delays the last four steps of each tile, all that the ring holds, until the first has multiplied
+/// them. Then it multiplies while the first stores, and the first multiplies the next tile while the second stores. One
+/// alone keeps the tensor cores busy. Launches overlap, too: a block is set up while the previous kernel ends. Floor:
+/// operations over the rate of the tensor cores (gpu/fma). Source: CUTLASS, ping-pong kernels (there each warpgroup has
+/// its own tiles); NVIDIA, CUDA C++ Programming Guide, programmatic dependent launch.
 #include "gpu/matmul/wgmma/engine/wgmma_shapes.hpp"
 
 namespace rung {
 namespace {
 
-/// Its launch is the same for any steps in turn.
+/// The launch is the same for any number of steps in turn.
 template <Type kType>
 constexpr wgmma::Shape kAny = wgmma::shape_for(kType, wgmma::large(256));
 using Steps = Choices<4, 2, 0>;
@@ -29,8 +29,8 @@ bool add(const char* name) {
           .name = name,
           .order = 360,
           .title = "wgmma, staggered",
-          .idea = "The warpgroups multiply a tile's last four steps in turn, so that one multiplies while the other "
-                  "stores.",
+          .idea = "The warpgroups multiply a tile's last four steps one after the other, so that one multiplies while "
+                  "the other stores.",
           .source = {{"ptx-isa", "wgmma, griddepcontrol"}, {"cutlass", "ping-pong kernels"}},
           .tunables = {{"in_turn", Steps::values()}, {"group_rows", {8, 4, 16}}},
       },

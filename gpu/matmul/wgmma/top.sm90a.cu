@@ -1,14 +1,14 @@
-/// No shape is best at every size: a large tile needs the fewest bytes of L2 for a product, a small C has too few of
-/// them, and the last wave of tiles may be nearly empty (at N = 3000, 144 pairs of 128 x 256 fill 66 clusters 2.2
-/// times, 192 of 128 x 192 fill them 2.9 times). A call takes the shape with the least expected time: waves x steps x
-/// the time of a step by the rates of the tensor cores and of L2, and what comes before and after.
+/// No shape is best at every size: a large tile needs the fewest bytes of L2 for a product, a small C has too few large
+/// tiles, and the last wave of tiles may be nearly empty (at N = 3000, 144 pairs of 128 x 256 fill 66 clusters 2.2
+/// times, 192 of 128 x 192 fill them 2.9 times). A call takes the shape with the least expected time:
+/// waves x steps x the time of a step by the rates of the tensor cores and of L2, plus the time before and after it.
 ///
-/// That is for A and B by rows that TMA can read, and C without factors. Whatever else there is takes kernels of five
+/// This holds for A and B by rows that TMA can read, and C without factors. All other calls take kernels of five
 /// shapes: in any layout, since tensor cores read 16-bit numbers by rows of k and by rows of m or n alike; with any
-/// factors; and of rows that TMA cannot read, a copy.
+/// factors; and with a copy of rows that TMA cannot read.
 ///
-/// Floor: as for the other rungs, 919 TFLOP/s on an H200. Source: Williams, Waterman, Patterson, Roofline, 2009: the
-/// expected time of a step is the larger of two floors.
+/// Floor: as for the other rungs. Source: Williams, Waterman, Patterson, Roofline, 2009: the expected time of a step is
+/// the larger of two floors.
 #include "gpu/matmul/wgmma/engine/wgmma_shapes.hpp"
 
 namespace rung {

@@ -1,7 +1,7 @@
 /// FP8 (E4M3) doubles the rate of 16 bits, but tensor cores of compute capability 9.0 keep about 14 bits of a sum of
-/// FP8 products. So each step of 128 in k has sums of its own, which ordinary additions then add to others in float32:
-/// a warpgroup does that while the other one multiplies. These take registers: tiles are 192 wide, or 256 in two
-/// halves.
+/// FP8 products. So each step of 128 in k has separate sums, which ordinary additions then add to others in float32:
+/// one warpgroup does this while the other one multiplies. The further sums take registers: tiles are 192 wide, or 256
+/// in two halves.
 ///
 /// Floor: operations over the peak, 1979 TFLOP/s on an H200: 69 us at N = 4096.
 /// Source: DeepSeek-AI: DeepSeek-V3 Technical Report, 2024, section 3.3.2; CUTLASS, FP8 accumulation.

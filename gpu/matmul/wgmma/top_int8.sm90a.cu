@@ -1,9 +1,9 @@
 /// Whole numbers of 8 bits, twice as many in a step as of 16 bits, with int32 sums: the tiles and the choice among them
-/// are the same, since a step has the same bytes and takes as long. But C keeps its 4 bytes, so that its share of the
-/// time doubles: a warp puts its sums into shared memory, from where TMA stores them while the warp multiplies on. Only
-/// rows of k can be read, of A and of B: what is stored otherwise is transposed first.
-/// Floor: operations over the peak, 1979 Tera-operations a second on an H200: 69 us at N = 4096, and 16 us of memory
-/// for C meanwhile. Source: NVIDIA PTX ISA, wgmma with .s8; CUTLASS, epilogues.
+/// are the same, since a step has the same bytes and takes as long. But an element of C still has 4 bytes, so its share
+/// of the time doubles: a warp writes its sums into shared memory, and TMA stores them while the warp continues to
+/// multiply. Tensor cores read A and B only by rows of k: matrices stored otherwise are transposed first.
+/// Floor: operations over the peak, 1979 TOP/s on an H200: 69 us at N = 4096. Source: NVIDIA PTX ISA, wgmma with .s8;
+/// CUTLASS, epilogues.
 #include "gpu/matmul/wgmma/engine/wgmma_shapes.hpp"
 
 namespace rung {

@@ -1,5 +1,5 @@
-/// A warpgroup multiplies tiles of 64 x 16 and 16 x 256 straight out of shared memory, asynchronously: no fragment
-/// passes through registers but the sums. TMA fills a ring of four stages. One block for each tile.
+/// A warpgroup multiplies tiles of 64 x 16 and 16 x 256 straight out of shared memory, asynchronously: nothing passes
+/// through registers except the sums. TMA fills a ring of four stages. One block per tile.
 /// Source: NVIDIA PTX ISA, wgmma; CUTLASS, warp-specialised kernels.
 #include "gpu/matmul/wgmma/engine/wgmma.hpp"
 

@@ -1,14 +1,14 @@
-/// The rungs that multiply with wgmma, of compute capability 9.0: the shape of a compiled kernel, its launch and its
-/// record. A rung is a shape, or a choice among some (wgmma_shapes.hpp); the kernel is in wgmma_kernel.hpp.
+/// The rungs that multiply with wgmma, for compute capability 9.0: the shape of a compiled kernel, its launch and its
+/// record. A rung is a shape, or a choice among shapes (wgmma_shapes.hpp); the kernel is in wgmma_kernel.hpp.
 ///
 /// One warpgroup issues the loads: TMA writes tiles of A (rows x 128 bytes of k) and of B (as deep, x columns) into a
 /// ring of stages. Each of the others multiplies 64 rows of A by the whole of B straight out of shared memory, and
-/// keeps its sums in registers, which it stores, or leaves to the first one to have TMA store. All types have the same
-/// bytes in a step, and tensor cores take as long for it.
+/// keeps its sums in registers. It stores them itself, or passes them to the first warpgroup, which has TMA store them.
+/// A step has the same bytes for all types, and takes tensor cores the same time.
 ///
-/// Layouts: of 16-bit numbers tensor cores read tiles by rows of k or not, so that A and B are loaded as they are
-/// stored, each layout with a kernel of its own. Of the others they read rows of k only: A by rows and B by columns.
-/// What is stored otherwise is transposed first (wgmma_prepare.hpp).
+/// Layouts: tensor cores read tiles of 16-bit numbers in either order, so A and B are loaded as they are stored, with a
+/// separate kernel for each layout. Tiles of other types they read only by rows of k: A by rows and B by columns.
+/// Matrices stored otherwise are transposed first (wgmma_prepare.hpp).
 ///
 /// Sources: NVIDIA PTX ISA (wgmma, cp.async.bulk.tensor, mbarrier, setmaxnreg); CUTLASS, warp-specialised persistent
 /// kernels; Shankhdhar, fast.cu (2024).
@@ -23,7 +23,7 @@ namespace rung::wgmma {
 
 constexpr int kRowsOfGroup = 64;  // of C
 constexpr int kStepBytes = 128;   // in k, of a row: the width of TMA's swizzle
-constexpr int kSliceBytes = 32;   // of them, that an instruction multiplies
+constexpr int kSliceBytes = 32;   // part of them that an instruction multiplies
 static_assert(kSliceBytes == kSlotBytes && kStepBytes == kTermBlockBytes);
 constexpr int kStoredCols = 32;  // of the boxes of C that TMA stores: 64 rows of 128 bytes
 constexpr int kStoreBytes = kRowsOfGroup * kStoredCols * 4;
@@ -33,28 +33,27 @@ static_assert(kBoxCols == kRowsOfGroup);
 struct Shape {
   int groups;                ///< warpgroups that multiply
   int stages;                ///< of the ring
-  bool persistent;           ///< one block a multiprocessor, which computes tile after tile
+  bool persistent;           ///< one block per multiprocessor, which computes tile after tile
   int cluster;               ///< blocks, one below the other, that load each tile of B together: 1 or 2
   int cols = 256;            ///< of C
-  int parts = 1;             ///< blocks that compute a tile together, each with a part of k
-  int in_turn = 0;           ///< of a tile, the last steps, which the warpgroups multiply one after the other
+  int parts = 1;             ///< blocks that share a tile, each with a part of k
+  int in_turn = 0;           ///< last steps of a tile, which the warpgroups multiply one after the other
   bool splits_tail = false;  ///< the tiles of the last, partial wave are divided along k, through memory
-  bool early = false;        ///< starts before the previous kernel has ended, and waits for its end when set up
+  bool early = false;        ///< starts before the previous kernel has ended, sets itself up, then waits for that end
   int input_bytes = 2;       ///< of a number of A or B
-  int staged = 0;            ///< C is stored by TMA from shared memory, which has so many boxes of each warpgroup
+  int staged = 0;            ///< boxes per warpgroup in shared memory, from which TMA stores C; 0: no TMA store
   bool promotes = false;     ///< adds the sums of each step in further registers (FP8: tensor cores keep few bits)
-  int terms = 1;       ///< of which each number of A and B is the sum; those of a step lie side by side in its row
-  int products = 1;    ///< of a term of A and one of B, that make up a product
-  bool apart = false;  ///< a step has one of the two terms; products with second terms have sums of their own
-  int passes = 1;      ///< where sums are added in further registers: parts of the columns, one after the other
+  int terms = 1;             ///< terms whose sum is a number of A or B; the terms of a step are contiguous in its row
+  int products = 1;          ///< products of a term of A and a term of B that are added
+  bool apart = false;        ///< a step has one of the two terms; products with second terms have separate sums
+  int passes = 1;            ///< where sums are added in further registers: parts of the columns, one after the other
   MatmulLayout layout = MatmulLayout::nn;  ///< of what is loaded
-  bool general = false;                    ///< takes any rows and factors: not only those that need no copy of A or B,
-                                           ///< and C in pairs
+  bool general = false;  ///< takes any rows and factors, also where A or B must be copied, or C is not in pairs
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
   __host__ __device__ constexpr int threads() const { return (groups + 1) * 128; }
   __host__ __device__ constexpr int cluster_blocks() const { return cluster * parts; }
-  __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }  ///< of a step
+  __host__ __device__ constexpr int row_numbers() const { return kStepBytes / input_bytes; }  ///< in a step
   __host__ __device__ constexpr int depth() const {
     return terms > 1 ? (apart ? 2 : 1) * kTermDepth : row_numbers();
   }  ///< in k
@@ -65,7 +64,7 @@ struct Shape {
     return terms > 1 ? products * (depth() * input_bytes / kSliceBytes) : kStepBytes / kSliceBytes;
   }
   __host__ __device__ constexpr int boxes() const { return b_by_columns() ? 1 : cols / kBoxCols; }
-  /// Rows of a box of B: blocks that load B together have some boxes each, or else a part of every box.
+  /// Rows of a box of B: blocks that load B together load some boxes each, or else a part of every box.
   __host__ __device__ constexpr int box_rows() const {
     const int most = b_by_columns() ? cols : depth();
     return boxes() % cluster == 0 ? most : most / cluster;
@@ -74,12 +73,12 @@ struct Shape {
   __host__ __device__ constexpr int b_bytes() const { return cols * kStepBytes; }
   __host__ __device__ constexpr int stage_bytes() const { return a_bytes() + b_bytes(); }
   __host__ __device__ constexpr int staged_bytes() const { return groups * staged * kStoreBytes; }
-  /// Of the ring, aligned to 1024 bytes, of what is to be stored, and of two mbarriers for each stage and each box.
+  /// For the ring, aligned to 1024 bytes, the boxes to be stored, and two mbarriers for each stage and each box.
   __host__ __device__ constexpr int shared_bytes() const {
     return stages * stage_bytes() + staged_bytes() + 1024 + (stages + groups * staged) * 16;
   }
-  /// Floats from one row of a partial tile to the next in shared memory. 8 more than it has: no two of the 32 pairs
-  /// that a warp writes are in the same banks.
+  /// Floats from one row of a partial tile to the next in shared memory. With 8 more than the row has, no two of the 32
+  /// pairs that a warp writes are in the same banks.
   __host__ __device__ constexpr int partial_pitch() const { return cols + 8; }
   /// Registers of a thread for sums.
   __host__ __device__ constexpr int sums() const { return cols / 2 + (promotes ? cols / passes / 2 : 0); }
@@ -129,13 +128,13 @@ inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
   return std::int64_t{blocks_for(p.m, s.rows() * s.cluster)} * blocks_for(p.n, s.cols);
 }
 
-/// The tiles, or pairs of them, of the last wave that does not fill all clusters, and into how many parts each of them
-/// is divided along k. All parts are computed at the same time.
+/// The tiles, or pairs of tiles, of a last wave that does not fill all clusters, and the parts into which each is
+/// divided along k. All parts are computed at the same time.
 struct Tail {
   int tiles = 0, parts = 1;
 
   int units() const { return tiles * parts; }
-  int partial_tiles() const { return parts > 1 ? units() : 0; }  ///< whose sums go through memory
+  int partial_tiles() const { return parts > 1 ? units() : 0; }  ///< their sums go through memory
 };
 
 inline Tail tail_of(const Shape& s, const MatmulShape& p) {
@@ -157,7 +156,7 @@ inline Launch launch_of(const Shape& s, const Params& params) {
   return {{static_cast<unsigned>(blocks)}, {static_cast<unsigned>(s.threads())}, std::size_t(s.shared_bytes())};
 }
 
-/// Bytes of the copies of A and of B (wgmma_prepare.hpp). Rows of transposed ones are written whole, in 16 bytes.
+/// Bytes of the copies of A and of B (wgmma_prepare.hpp). Transposed rows are written in whole chunks of 16 bytes.
 inline Traffic copies_of(const Shape& s, const Params& p) {
   Traffic all;
   if (!s.general) return all;
@@ -191,7 +190,7 @@ inline Traffic traffic_of(const Shape& s, const Params& p) {
 namespace rung::wgmma {
 namespace {
 
-/// What TMA cannot read, of 16-bit inputs; general rungs copy it first.
+/// Refuses 16-bit inputs that TMA cannot read; general rungs copy them first.
 inline std::string refuse(const Params& p) {
   const auto [m, n, k] = matmul_shape(p);
   const MatmulLayout layout = layout_of(p, Type::bf16);
@@ -199,7 +198,7 @@ inline std::string refuse(const Params& p) {
   return is_readable ? "" : "takes rows of A and of B that begin at multiples of 16 bytes: n and k divisible by 8";
 }
 
-/// Adds what all records have in common.
+/// Adds the fields that all records share.
 inline Kernel common_record(Kernel kernel, Type type) {
   if (kernel.source.empty()) kernel.source = {{"ptx-isa", "wgmma"}, {"cutlass", "warp specialisation"}};
   kernel.type = type;
@@ -212,7 +211,7 @@ inline Kernel common_record(Kernel kernel, Type type) {
   return kernel;
 }
 
-/// The record of a rung of one shape, but for what it is called and how it differs.
+/// Completes and adds the record of a rung of one shape. `kernel`: its name, texts and sources.
 template <Type kType, Shape kShape>
 bool add_rung(Kernel kernel) {
   static constexpr Shape kOfType = shape_for(kType, kShape);

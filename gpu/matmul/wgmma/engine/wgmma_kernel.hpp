@@ -1,7 +1,7 @@
 /// The kernel of the rungs that multiply with wgmma. For files compiled for sm_90a, and for the emulator.
 ///
-/// Each stage of the ring has two mbarriers: a phase of `full` ends when TMA has written both tiles, one of `empty`
-/// when every multiplying warp has read them. So has each box from which TMA stores sums (Boxes).
+/// Each stage of the ring has two mbarriers: a phase of `full` ends when TMA has written both tiles, a phase of `empty`
+/// when every multiplying warp has read them. Each box from which TMA stores sums has two as well (Boxes).
 #pragma once
 
 #include "gpu/simt/hopper_ptx.hpp"
@@ -17,42 +17,42 @@ inline namespace RUNG_BUILD {
 
 using namespace hopper;
 
-/// C and its size, what is to be stored, and where partial sums go.
+/// C and its size, how it is stored, and where partial sums are kept.
 template <typename Element>
 struct Output {
   mem<Element>* c;
   std::int64_t ldc;
   int m, n, k;  // k is 0 where alpha is
   Element alpha, beta;
-  bool by_tma;           // as below, and TMA can write C
+  bool by_tma;           // is_plain, and TMA can write C
   bool is_plain;         // alpha is 1 and beta 0, n is even, and C's rows begin at multiples of 8 bytes
-  int group_rows;        // of tiles, or of pairs of them: tiles are taken in groups of so many
-  int tail_parts;        // into which a tile of the last, partial wave is divided along k
-  mem<float>* partials;  // a tile of sums for each of them
-  unsigned* flags;       // one for each warpgroup's share of such sums; equal to epoch once it is written
+  int group_rows;        // rows of tiles, or of pairs of tiles, in a group; tiles are taken group by group
+  int tail_parts;        // parts along k of a tile of the last, partial wave
+  mem<float>* partials;  // a tile of sums for each part
+  unsigned* flags;       // one for each warpgroup's share of these sums; equal to epoch once it is written
   unsigned epoch;
   const mem<unsigned>* range;  // of numbers in terms (TermRange), or null
   bool if_unfit;               // whether C is computed if FP16 does not hold the terms, or if it does
 };
 
-/// A piece of work of a block: of a tile of C, some steps in k.
+/// A piece of work of a block: some steps in k of a tile of C.
 struct Piece {
   hopper::Place place;
   int tile = 0, first = 0, count = 0;
-  int b_ahead = 0;         // steps by which those of B are further along its rows than those of A
-  bool ends_tile = true;   // its sums, with those of the pieces before it, are the tile's
+  int b_ahead = 0;         // how many steps further along its rows B is read than A
+  bool ends_tile = true;   // with the sums of this piece the tile is complete
   int part = 0;            // of a tile of the tail
-  bool backwards = false;  // is loaded from the last step to the first
+  bool backwards = false;  // loaded from the last step to the first
 };
 
-/// The pieces of a block, one after the other. The tiles of a cluster's blocks are one below the other, or the same one
+/// The pieces of a block, one after the other. The blocks of a cluster have tiles one below the other, or the same tile
 /// with different parts of k.
 template <Shape kShape>
 struct Pieces {
-  int rows, cols, group_rows, steps;  // in tiles of clusters; the steps in k of a tile
-  int clusters, rank, part;           // of the blocks that load B together, this one's place; of the parts of k
-  int dense, tile;                    // in full waves; the next one
-  int tail = 0, tail_parts = 1;       // the tiles after these, and into how many parts they are divided along k
+  int rows, cols, group_rows, steps;  // in tiles of a cluster; a tile's steps in k
+  int clusters, rank, part;           // this block's index among those that load B together; its part of k
+  int dense, tile;                    // tiles in full waves; the next tile
+  int tail = 0, tail_parts = 1;       // the tiles after these, and their parts along k
 
   template <typename Element>
   __device__ Pieces(const Output<Element>& out, int block)
@@ -74,9 +74,8 @@ struct Pieces {
     if (tile < dense) {
       const int first = steps * part / kShape.parts;
       piece = {{}, tile, first, steps * (part + 1) / kShape.parts - first};
-      // Every other wave begins with the steps that the one before it ended with, which are still in L2: at N = 8192 an
-      // H100 reads 1.14 GB of DRAM instead of 1.23. What that gains in time, 1 % on average, is within the noise of a
-      // board at its power limit. Numbers in several terms keep their order: the second terms' step precedes the first.
+      // Every other wave begins with the steps with which the previous wave ended: they are still in L2, so DRAM is
+      // read less. Numbers in several terms keep their order: the second terms' step precedes the first.
       piece.backwards = kShape.persistent && kShape.terms == 1 && tile / clusters % 2 != 0;
       tile = kShape.persistent ? tile + clusters : dense;
     } else {
@@ -91,13 +90,13 @@ struct Pieces {
     piece.place.row = piece.place.row * kShape.cluster + rank;
     return true;
   }
-  /// The place of the partial sums of a part of a tile of the tail.
+  /// The index of the partial sums of a part of a tile of the tail.
   __device__ int partial_place(const Piece& piece, int of_part) const {
     return (of_part * tail + piece.tile - dense) * kShape.cluster + rank;
   }
 };
 
-/// One thread issues all loads. `sharers`: the blocks that load B together, a bit each.
+/// One thread issues all loads. `sharers`: the blocks that load B together, one bit per block.
 template <Shape kShape, class Pieces>
 __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUtensorMap* map_b, std::uint32_t tiles_at,
                                            std::uint32_t full, std::uint32_t empty, Pieces pieces,
@@ -147,15 +146,15 @@ __device__ __forceinline__ void load_tiles(const CUtensorMap* map_a, const CUten
   }
 }
 
-/// A thread's first row in a warpgroup's part of a tile, and its first column. It has pairs of columns, 8 apart, of
-/// this row and of the 8th below it: sum[4 j + 2 half] and the next one.
+/// A thread's first row in a warpgroup's part of a tile, and its first column. It has pairs of columns, 8 apart, in
+/// this row and in the 8th row below: sum[4 j + 2 half] and the next one.
 __device__ __forceinline__ int first_row_of_thread() { return threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4; }
 __device__ __forceinline__ int first_col_of_thread() { return threadIdx.x % 4 * 2; }
 
 __device__ __forceinline__ float2 pair_of(reg<float> x, reg<float> y) { return make_float2(x, y); }
 __device__ __forceinline__ int2 pair_of(int x, int y) { return make_int2(x, y); }
 
-/// Takes back that A and B were multiplied by powers of two, one after the other: their product may be no number.
+/// Undoes the scaling of A and B by powers of two. One factor after the other: their product may overflow.
 template <int kCols>
 __device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float> (&sum)[kCols / 2]) {
   const reg<float> of_a = __uint_as_float(__ldcg(range + kFactorOfA)),
@@ -164,8 +163,8 @@ __device__ __forceinline__ void scale_sums(const mem<unsigned>* range, reg<float
   for (auto& one : sum) one = one * of_a * of_b;
 }
 
-/// Stores a thread's elements of a warpgroup's 64 rows of C. They are not read again, so they are the first to leave
-/// L2.
+/// Stores a thread's elements of a warpgroup's 64 rows of C, as the first to be evicted from L2: they are not read
+/// again.
 template <int kCols, typename Element>
 __device__ __forceinline__ void store_sums(const Output<Element>& out, int first_row, int first_col,
                                            const reg<Element> (&sum)[kCols / 2]) {
@@ -184,8 +183,8 @@ __device__ __forceinline__ void store_sums(const Output<Element>& out, int first
   }
 }
 
-/// The boxes of shared memory in which a warpgroup puts what TMA is to store, and whose turn it is. A phase of
-/// `written` ends when the four warps have written a box, one of `read` when TMA has read it.
+/// The boxes in shared memory from which TMA stores a warpgroup's sums, and the next box. A phase of `written` ends
+/// when the four warps have written a box, a phase of `read` when TMA has read it.
 struct Boxes {
   std::uint32_t at, written, read;
   int next = 0;
@@ -198,9 +197,9 @@ struct Boxes {
   __device__ std::uint32_t address() const { return at + next * kStoreBytes; }
 };
 
-/// Puts the same into boxes of 32 columns, in the order of TMA's swizzle, from which TMA stores them in rows of 128
-/// bytes. TMA takes 30 bytes a clock of a multiprocessor, and a warp that gives it more has to wait; so another warp
-/// does (store_boxes), and this one goes on once there is room for its last box.
+/// Writes the same elements into boxes of 32 columns, in the order of TMA's swizzle, from which TMA stores them in rows
+/// of 128 bytes. TMA is slower than a warp that issues stores, so another warp issues them (store_boxes), and this one
+/// continues once there is room for its last box.
 template <int kBoxes, typename Register, int kSums>
 __device__ __forceinline__ void stage_sums(Boxes& boxes, const Register (&sum)[kSums]) {
   const int lane = threadIdx.x % 32, row = lane / 4;
@@ -210,8 +209,8 @@ __device__ __forceinline__ void stage_sums(Boxes& boxes, const Register (&sum)[k
     const std::uint32_t rows = boxes.address() + (threadIdx.x % 128 / 32 * 16 + row) * 128 + lane % 2 * 8;
 #pragma unroll
     for (int i = 0; i < kStoredCols / 8; ++i) {
-      // Four rows are written together, and the swizzle leaves two of them in the same banks: so odd rows write their
-      // columns in another order.
+      // Four rows are written together, and with the swizzle alone two of them are in the same banks: so odd rows write
+      // their columns in another order.
       const auto pair = [&](int group, int half) {
         const int j = box * (kStoredCols / 8) + group;
         return pair_of(sum[4 * j + 2 * half], sum[4 * j + 2 * half + 1]);
@@ -229,7 +228,7 @@ __device__ __forceinline__ void stage_sums(Boxes& boxes, const Register (&sum)[k
   }
 }
 
-/// Has TMA store the boxes that a warpgroup writes. A warp, of which the same thread always stores.
+/// Has TMA store the boxes that a warpgroup writes. Called by one warp; the same thread of it issues all stores.
 template <Shape kShape, class Pieces>
 __device__ __forceinline__ void store_boxes(const CUtensorMap* map_c, Boxes boxes, Pieces pieces, int group) {
   bool is_full = false;  // all boxes have been used
@@ -250,17 +249,17 @@ __device__ __forceinline__ void store_boxes(const CUtensorMap* map_c, Boxes boxe
       }
     }
   }
-  if (is_storing) tma_store_wait<0>();  // shared memory must stay until all is read
+  if (is_storing) tma_store_wait<0>();  // shared memory must remain until TMA has read all
 }
 
-/// Stores an element with its factors.
+/// Stores an element, with the factors applied.
 template <typename Element>
 __device__ __forceinline__ void store_any(const Output<Element>& out, mem<Element>* to, reg<Element> sum) {
   const reg<Element> product = out.alpha * sum;
   *to = out.beta == 0 ? product : product + out.beta * *to;
 }
 
-/// Stores two elements of a row, if they are of C.
+/// Stores two elements of a row, if they are inside C.
 template <typename Element>
 __device__ __forceinline__ void store_pair(const Output<Element>& out, int row, int col, reg<Element> x,
                                            reg<Element> y) {
@@ -275,7 +274,7 @@ __device__ __forceinline__ void store_pair(const Output<Element>& out, int row, 
   }
 }
 
-/// The same with factors, for any n and any place of C.
+/// As store_sums(), with factors, for any n and any alignment of C.
 template <int kCols, typename Element>
 __device__ __forceinline__ void store_any_sums(const Output<Element>& out, int first_row, int first_col,
                                                const reg<Element> (&sum)[kCols / 2]) {
@@ -294,7 +293,7 @@ __device__ __forceinline__ void store_any_sums(const Output<Element>& out, int f
   }
 }
 
-/// Writes a warpgroup's partial sums over the ring, whose last tiles have been multiplied.
+/// Writes a warpgroup's partial sums over the ring, after its last tiles have been multiplied.
 template <Shape kShape>
 __device__ __forceinline__ void leave_partial(std::uint32_t partial, int group,
                                               const reg<float> (&sum)[kShape.cols / 2]) {
@@ -310,8 +309,8 @@ __device__ __forceinline__ void leave_partial(std::uint32_t partial, int group,
   }
 }
 
-/// Adds the partial sums of this block's share of a tile's rows, those of all parts in their order, so that results are
-/// reproducible. The blocks of a part are `cluster` apart, beginning with `rank`.
+/// Adds the partial sums in this block's share of a tile's rows, part after part, so that results are reproducible. The
+/// blocks of the parts are `cluster` apart, beginning with `rank`.
 template <Shape kShape>
 __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint32_t partial, int first_row,
                                              int first_col, int part, int rank) {
@@ -321,10 +320,10 @@ __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint
   const int col = threadIdx.x % kQuadsOfRow * 4;  // in every row
   static_assert(kThreads % kQuadsOfRow == 0);
   if (first_col + col >= out.n) return;
-  // Only what is added is read: a block may end when all have passed the barrier behind this, and a load whose value
-  // nobody waits for could still be on its way to it.
+  // Only values that are added are read. A block may end when all have passed the next barrier, and a load whose value
+  // is not used could still be in flight to it.
   const auto is_inside = [&](int i) { return first_row + row(i) < out.m; };
-  float4 of[kQuads][kShape.parts];  // all on their way before the first is added
+  float4 of[kQuads][kShape.parts];  // all in flight before the first is added
 #pragma unroll
   for (int p = 0; p < kShape.parts; ++p) {
     const std::uint32_t there = address_in(p * kShape.cluster + rank, partial);
@@ -343,7 +342,7 @@ __device__ __forceinline__ void add_partials(const Output<float>& out, std::uint
   }
 }
 
-/// A thread's first quad of the partial sums that a warpgroup leaves in memory, in which the quads of its threads are
+/// A thread's first float4 of the partial sums that a warpgroup leaves in memory, where its threads' float4s are
 /// interleaved.
 template <Shape kShape>
 __device__ __forceinline__ mem<float4>* partial_of_group(const Output<float>& out, int place, int group) {
@@ -351,8 +350,8 @@ __device__ __forceinline__ mem<float4>* partial_of_group(const Output<float>& ou
   return vector_cast<float4>(out.partials) + std::size_t(place * kShape.groups + group) * kQuads + threadIdx.x % 128;
 }
 
-/// Adds the sums of all parts of a tile of the tail, in their order, and stores them: of a thread's pairs of columns
-/// those from `first` on, so many together that enough loads are under way.
+/// Adds the sums of all parts of a tile of the tail, in their order, and stores them: a thread's pairs of columns from
+/// `first` to `end`, kTogether at a time, which keeps enough loads in flight.
 template <Shape kShape, int kTogether>
 __device__ __forceinline__ void add_parts(const Output<float>& out, const Pieces<kShape>& pieces,
                                           const mem<float4>* from, int row, int col, int first, int end) {
@@ -375,14 +374,14 @@ __device__ __forceinline__ void add_parts(const Output<float>& out, const Pieces
   }
 }
 
-/// Makes a tile of the tail complete: each part's block publishes its sums, waits for the others, and adds and stores a
-/// part of the columns. So all blocks are at work, and sums are added in the order of their parts, which makes results
+/// Completes a tile of the tail: each part's block publishes its sums, waits for the others, and adds and stores a part
+/// of the columns. So all blocks work, and sums are added in the order of their parts, which makes results
 /// reproducible. All parts are computed at the same time, so the wait terminates.
 template <Shape kShape>
 __device__ __forceinline__ void store_of_tail(const Output<float>& out, const Pieces<kShape>& pieces,
                                               const Piece& piece, int first_row, int first_col, int group,
                                               const reg<float> (&sum)[kShape.cols / 2]) {
-  constexpr int kQuads = kShape.cols / 8;  // of a thread: pairs of columns in two rows
+  constexpr int kQuads = kShape.cols / 8;  // per thread: pairs of columns in two rows
   const int parts = pieces.tail_parts, thread = threadIdx.x % 128;
   const auto meet = [&] {
     if (group == 0)
@@ -411,7 +410,7 @@ __device__ __forceinline__ void store_of_tail(const Output<float>& out, const Pi
     add_parts<kShape, 2>(out, pieces, from, row, col, first, end);
 }
 
-/// One step of a warpgroup: issues the products of the tiles in a stage, of columns of B from `first_col` on.
+/// One step of a warpgroup: issues the products of the tiles in a stage, for columns of B from `first_col` on.
 template <Type kType, Shape kShape, int kCols>
 __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group, int first_col, bool adds,
                                                reg<Sum<kType>> (&sum)[kCols / 2]) {
@@ -427,8 +426,8 @@ __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group
     }
   } else {
 #pragma unroll
-    for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {  // of k, those of an instruction
-      // Of a matrix that is not stored by rows of k, the same numbers are rows of 128 bytes.
+    for (int byte = 0; byte < kStepBytes; byte += kSliceBytes) {  // along k, per instruction
+      // If a matrix is not stored by rows of k, the same numbers are rows of 128 bytes.
       const auto tile = [&](std::uint32_t at, bool by_rows_of_k) {
         return by_rows_of_k ? tile_descriptor(at + byte, 1024, 16)
                             : tile_descriptor(at + byte / 2 * kStepBytes, 1024, kStepBytes * kShape.depth());
@@ -440,8 +439,8 @@ __device__ __forceinline__ void multiply_stage(std::uint32_t stage_at, int group
   wgmma_commit();
 }
 
-/// Half a window of a warpgroup, whose 64 numbers along k have their second terms in one stage and their first ones in
-/// the next: issues the products of first and second terms, or else of first terms with each other.
+/// Half a window of a warpgroup. The window's 64 numbers along k have their second terms in one stage and their first
+/// terms in the next. Issues the products of first and second terms, or else of first terms with each other.
 template <Shape kShape, int kCols, bool kOfSecond>
 __device__ __forceinline__ void multiply_apart(std::uint32_t first_at, std::uint32_t second_at, int group,
                                                int first_col, reg<float> (&sum)[kCols / 2]) {
@@ -487,7 +486,7 @@ struct Shared {
   }
 };
 
-/// What the last warpgroup does: its first warp loads tiles, and the others have TMA store those of a warpgroup each.
+/// The work of the last warpgroup: its first warp loads tiles, and each other warp has TMA store one warpgroup's sums.
 template <Shape kShape, class Pieces>
 __device__ __forceinline__ void load_and_store(const CUtensorMap* map_a, const CUtensorMap* map_b,
                                                const CUtensorMap* map_c, const Shared<kShape>& shared,
@@ -503,7 +502,7 @@ __device__ __forceinline__ void load_and_store(const CUtensorMap* map_a, const C
   }
 }
 
-/// A warpgroup's share of each piece. Calls finish(piece, sum) with the sums of each.
+/// Multiplies a warpgroup's share of each piece, and calls finish(piece, sum) with its sums.
 template <Type kType, Shape kShape, class Pieces, class Finish>
 __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t full, std::uint32_t empty, Pieces pieces,
                                          int first_sharer, int group, Finish finish) {
@@ -530,7 +529,8 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
 #pragma unroll
         for (auto& one : sum) one = 0;
     }
-    // The first may not be two turns ahead. With so many steps it has to wait for a stage that the second releases.
+    // The first warpgroup must not be two turns ahead. With this many steps it has to wait for a stage that the second
+    // one releases.
     const bool takes_turns = piece.ends_tile && piece.count + min(piece.count, kShape.in_turn) > kShape.stages;
 #pragma unroll 1
     for (int step = 0; step < piece.count; ++step) {
@@ -600,12 +600,12 @@ __device__ __forceinline__ void multiply(std::uint32_t tiles_at, std::uint32_t f
   }
 }
 
-/// Registers move from the loading threads to the multiplying ones where these have too few of their own. (The compiler
-/// heeds that only if a block may have the whole multiprocessor.)
+/// Registers move from the loading threads to the multiplying ones where these have too few. (The compiler uses them
+/// only if a block may have the whole multiprocessor.)
 template <Shape kShape>
 struct Registers {
-  static constexpr int kEven = 65536 / (kShape.threads() * kShape.resident()) / 8 * 8;  // of a thread, at the start
-  static constexpr bool kMoved = kShape.sums() + 48 > kEven;  // too few for the sums and what is beside them
+  static constexpr int kEven = 65536 / (kShape.threads() * kShape.resident()) / 8 * 8;  // per thread, at the start
+  static constexpr bool kMoved = kShape.sums() + 48 > kEven;  // too few for the sums and other values
   static constexpr int kFew = kShape.groups == 2 && kShape.resident() == 1 ? 40 : 24;
   static constexpr int kMost = ((kShape.groups + 1) * kEven - kFew) / kShape.groups / 8 * 8;
   static constexpr int kMany = kMost < 248 ? kMost : 248;
@@ -678,7 +678,7 @@ __global__ void __cluster_dims__(Tile::kShape.cluster_blocks(), 1, 1)
   }
   if constexpr (kTogether) {
     __syncwarp();
-    // No block ends while another one still uses its memory, or while arrivals at its barriers are under way.
+    // No block ends while another one still uses its memory, or while arrivals at its barriers are in flight.
     if constexpr (kShape.cluster > 1)
       cluster_barrier();
     else
@@ -690,7 +690,7 @@ constexpr LaunchNeeds needs_of(const Shape& s) {
   return {.early = s.early, .cluster = s.cluster_blocks(), .blocks_wait = s.splits_tail};
 }
 
-/// What the kernel is told of C, and the map with which TMA stores it, if it can: only so is by_tma set.
+/// The kernel's argument for C. If TMA can store C, sets by_tma and `c`, from which the tensor map is made.
 template <Type kType, Shape kShape, typename Input>
 Output<Sum<kType>> output_of(const Call& call, const Matmul<Input, Sum<kType>>& it, BoxedMatrix& c) {
   const bool has_pairs = it.n % 2 == 0 && it.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(it.c) % 8 == 0;
@@ -753,8 +753,8 @@ void run(const Call& call) {
   launch_with(needs_of(kShape), call, matmul_wgmma<kType, Tile>, map_a, map_b, map_c, out);
 }
 
-/// The same of float32 matrices, each number of which is a sum of `kType`s: a kernel before splits them, into the two
-/// operands after C.
+/// The same for float32 matrices, whose numbers are sums of terms of `kType`. Another kernel first splits them into the
+/// two operands after C.
 template <Type kType, class Tile>
 void run_terms(const Call& call, const TermRange& range = {}) {
   constexpr Shape kShape = Tile::kShape;

@@ -1,7 +1,6 @@
-/// The kernels before the product, for what cannot be read where it lies: TMA reads rows that begin at multiples of 16
-/// bytes, and of 8- or 32-bit numbers tensor cores read rows of k. A copy has both.
-/// Floor: each number is read and written once; a transposed copy of 8192 x 8192 bytes takes 32 us at 4.2 TB/s, beside
-/// 560 us of the product at the peak of FP8.
+/// The kernels before the product, for matrices that cannot be read in place: TMA requires rows that begin at multiples
+/// of 16 bytes, and tensor cores read 8- or 32-bit numbers only by rows of k. A copy meets both requirements.
+/// Floor: each number is read and written once, which takes little time next to a large product.
 #pragma once
 
 #include <type_traits>
@@ -16,8 +15,8 @@ inline namespace RUNG_BUILD {
 
 using hopper::BoxedMatrix;
 
-// All functions here are static: an unnamed namespace here and one in the namespace around would have one name in what
-// nvcc makes of a file.
+// All functions here are static: nvcc would give an unnamed namespace here and one in the enclosing namespace the same
+// name.
 
 /// Copies rows of `row_bytes` bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
 static __global__ void __launch_bounds__(256)
@@ -57,9 +56,9 @@ __device__ __forceinline__ void read_chunk(const Matrix<mem<Element>>& x, int ro
   }
 }
 
-/// to = x transposed, in rows of whole chunks, a tile for each block. A thread reads as many chunks, one below the
-/// other, as a word has numbers, and so has whole words of the result. Those of a chunk of columns are moved by as many
-/// chunks along their rows: then neither writes nor reads of shared memory by a warp meet in a bank.
+/// to = x transposed, in rows of whole chunks, one tile per block. A thread reads one chunk, one below the other, for
+/// each number of a word, and so has whole words of the result. In shared memory the rows of each chunk of columns are
+/// swizzled by the chunk's index: then neither writes nor reads of a warp have bank conflicts.
 template <typename Element>
 static __global__ void __launch_bounds__(kTurnThreads)
     transpose_matrix(Matrix<mem<Element>> x, mem<Element>* to, std::int64_t ld) {
@@ -91,13 +90,13 @@ static __global__ void __launch_bounds__(kTurnThreads)
   }
 }
 
-/// Elements from one row to the next of a copy, with rows of so many.
+/// Elements from one row to the next of a copy, whose rows have `cols` elements.
 static std::int64_t pitch_of_copy(const BoxedMatrix& x, int cols) {
   const std::int64_t bytes = type_bytes(x.type);
   return std::int64_t{blocks_for(cols * bytes, 16)} * 16 / bytes;
 }
 
-/// Floats of the copy of a matrix, transposed or since TMA cannot read it; 0 where none is needed.
+/// Floats of the copy of a matrix that must be transposed, or that TMA cannot read; 0 where no copy is needed.
 static std::size_t floats_of_copy(const BoxedMatrix& x, bool is_transposed) {
   const std::int64_t bytes = type_bytes(x.type);
   if (is_transposed) return std::size_t(x.cols) * pitch_of_copy(x, x.rows) * bytes / 4;
@@ -105,7 +104,7 @@ static std::size_t floats_of_copy(const BoxedMatrix& x, bool is_transposed) {
   return is_readable ? 0 : std::size_t(x.rows) * pitch_of_copy(x, x.cols) * bytes / 4;
 }
 
-/// Makes the copy, if one is needed, the matrix.
+/// If a copy is needed, makes it and lets `x` refer to it.
 template <typename Stored>
 static void make_readable(const Call& call, BoxedMatrix& x, bool is_transposed, float* copy) {
   if (floats_of_copy(x, is_transposed) == 0) return;
@@ -114,7 +113,7 @@ static void make_readable(const Call& call, BoxedMatrix& x, bool is_transposed, 
   Call copying = call;
   if (is_transposed) {
     using Element = std::conditional_t<kBytes == 1, std::uint8_t, std::uint32_t>;
-    if constexpr (kBytes != 2) {  // these are read as they lie
+    if constexpr (kBytes != 2) {  // 16-bit numbers are read as they are stored
       const int rows = kTurnWords * kInWord<Element>, cols = kTurnChunks * kInChunk<Element>;
       copying.launch = {{blocks_for(x.cols, cols), blocks_for(x.rows, rows)}, {kTurnThreads}};
       const auto* from = static_cast<const mem<Element>*>(x.at);

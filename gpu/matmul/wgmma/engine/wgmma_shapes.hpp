@@ -1,4 +1,4 @@
-/// The compiled shapes among which the rungs on wgmma select, and the time that each is expected to take.
+/// The compiled shapes from which the rungs on wgmma select, and the expected time of each.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 namespace rung::wgmma {
 
 /// A compiled shape and its name: rows x columns of C that a block computes; `pair`: two blocks, one below the other,
-/// load B together; `split`: so many blocks share k.
+/// load B together; `split2`, `split4`: 2 or 4 blocks share k.
 struct Named {
   const char* name;
   Shape shape;
 };
 
-/// A block for each multiprocessor, in pairs; each computes tile after tile.
+/// One block per multiprocessor, in pairs; each computes tile after tile.
 constexpr Shape large(int cols, int groups = 2) {
   return {.groups = groups, .stages = 4, .persistent = true, .cluster = 2, .cols = cols, .early = true};
 }
@@ -30,24 +30,24 @@ constexpr Shape split_tail(Shape shape) {
   shape.splits_tail = true;
   return shape;
 }
-/// Stores C by TMA, from so many boxes of a warpgroup, and has as many stages as then fit into the 227 KB of a block.
+/// Stores C by TMA, from `boxes` boxes per warpgroup, with all stages that then fit into a block's 227 KB.
 constexpr Shape staged(Shape shape, int boxes = 2) {
   shape.staged = boxes;
   shape.stages = (226 * 1024 - shape.staged_bytes() - 16 * shape.groups * boxes) / (shape.stage_bytes() + 16);
   return shape;
 }
-/// One warpgroup stores while the other one multiplies. Where each step's sums are added in further registers it would
-/// lose: one alone does not keep the tensor cores busy.
+/// One warpgroup stores while the other one multiplies. Where each step's sums are added in further registers this
+/// would be slower: one warpgroup alone does not keep the tensor cores busy.
 constexpr Shape in_turn(Shape shape, int steps = 4) {
   shape.in_turn = steps;
   return shape;
 }
-/// Multiplies the columns in two halves: sums in further registers are then those of one half.
+/// Multiplies the columns in two halves: further registers are then needed for the sums of one half only.
 constexpr Shape halved(Shape shape) {
   shape.passes = 2;
   return shape;
 }
-/// If the registers allow it, two blocks fit on a multiprocessor, so that the next launch can be set up beside this
+/// If the registers allow it, two blocks fit on a multiprocessor, so that the next launch can be set up during this
 /// one.
 constexpr Shape small(int groups, int cols, int cluster, int parts, int most_sums = 128) {
   const int stage = Shape{.groups = groups, .cluster = cluster, .cols = cols}.stage_bytes();
@@ -75,8 +75,8 @@ inline constexpr Named kSplitShapes[] = {
     {"128x64_split2", small(2, 64, 1, 2)},   {"128x64_split4", small(2, 64, 1, 4)},
     {"128x128_split2", small(2, 128, 1, 2)}, {"128x128_pair_split2", small(2, 128, 2, 2)},
 };
-/// For inputs of 8 or 32 bits, and of 16 where rows and factors may be any. Dividing the last tiles along k gained at
-/// most 1 % on an H200, and lost up to a sixth.
+/// For inputs of 8 or 32 bits, and for any rows and factors with 16 bits. None divides the last tiles along k, which
+/// gained little and could lose much.
 inline constexpr Named kWholeShapes[] = {
     {"64x64", small(1, 64, 1, 1)},
     {"128x64", small(2, 64, 1, 1)},
@@ -93,16 +93,15 @@ inline constexpr Named kPromotedShapes[] = {
     {"128x256_pair", halved(staged(large(256)))},
 };
 
-/// Clock cycles that a product is expected to take, of the busiest multiprocessor. Its tensor cores multiply 4096 pairs
-/// of bytes in a cycle, half as many of 16-bit numbers, a quarter of TF32's; the other rates are such that the order of
-/// the shapes is the one measured on an H100 at 66 sizes from 64 to 16384: only that order matters, since the clock
-/// falls as the tensor cores fill up. experiments/tuning/choices.py tells how much slower a choice is than the fastest
-/// shape; to take what is fastest at the nearest size measured loses ten times as much, since the number of waves
-/// jumps.
+/// The expected clock cycles of a product, on the busiest multiprocessor. Its tensor cores multiply 4096 pairs of bytes
+/// per cycle, half as many pairs of 16-bit numbers, a quarter of TF32. The other rates are fitted so that the shapes
+/// have the order measured on an H100 for sizes from 64 to 16384. Only the order matters, since the clock falls as the
+/// tensor cores fill up. experiments/tuning/choices.py computes how much slower a choice is than the fastest shape.
+/// Taking the fastest shape of the nearest measured size would lose more, since the number of waves jumps.
 inline double expected_cycles(const Shape& s, const MatmulShape& p, int multiprocessors) {
-  constexpr double kPairs = 4096, kLoaded = 40, kStored = 32;  // a cycle: of bytes, bytes from L2, bytes to it
-  constexpr double kExchanged = 16;                            // of the other blocks' sums, through their shared memory
-  constexpr double kBegin = 3700, kMeeting = 1500;             // until the first tile is there, until others have sums
+  constexpr double kPairs = 4096, kLoaded = 40, kStored = 32;  // per cycle: pairs of bytes, bytes from L2, bytes to L2
+  constexpr double kExchanged = 16;                 // bytes of the other blocks' sums, from their shared memory
+  constexpr double kBegin = 3700, kMeeting = 1500;  // until the first tile has arrived, until other blocks have sums
   // Clusters of four leave a part of the multiprocessors of a GPC idle.
   const int usable = s.cluster_blocks() > 2 ? multiprocessors * 15 / 16 : multiprocessors;
   const int clusters = std::max(1, usable / s.cluster_blocks());
@@ -110,17 +109,17 @@ inline double expected_cycles(const Shape& s, const MatmulShape& p, int multipro
   const Tail tail = tail_of(s, p);
   const double waves = tail.parts > 1 ? std::floor(tiles / clusters) + 1.0 / tail.parts : std::ceil(tiles / clusters);
   const double steps = std::ceil(std::ceil(p.k / double(s.depth())) / s.parts);
-  const double reads_again = s.passes > 1 ? 1.08 : 1;  // each pass reads A: measured on an H200 in FP8
+  const double reads_again = s.passes > 1 ? 1.08 : 1;  // each pass reads A again: fitted on an H200 in FP8
   const double multiplied = s.rows() * s.cols * double{kSliceBytes} * s.instructions() / kPairs * reads_again;
-  // Where rows do not begin at sectors, the 128 bytes of a step are in five of them, and in two lines:
-  // between 5 / 4 and 2, what fits the measurements.
+  // Where rows do not begin at sectors, the 128 bytes of a step are in five sectors and two lines: a factor between
+  // 5 / 4 and 2, fitted to measurements.
   const int row_of_a = s.a_by_columns() ? p.m : p.k, row_of_b = s.b_by_columns() ? p.k : p.n;
   const bool is_aligned = row_of_a * s.input_bytes % 32 == 0 && row_of_b * s.input_bytes % 32 == 0;
   const double fetched = is_aligned ? 1 : 1.75;
   const double loaded = fetched * (s.a_bytes() + s.b_bytes() / s.cluster) / kLoaded;
   const double both = multiplied * multiplied * multiplied * multiplied + loaded * loaded * loaded * loaded;
   const double step = std::sqrt(std::sqrt(both));  // somewhat above the larger
-  // Of a tile but the last: the rest is stored while another warpgroup multiplies, or from shared memory.
+  // For each tile except the last: the part that no other warpgroup's products and no TMA store hide.
   const double waits = s.in_turn > 0 || s.resident() > 1 ? 0 : 1 - double(s.staged * kStoredCols) / s.cols;
   const double store = s.rows() * s.cols * 4.0 / s.parts / kStored;
   const double others = (s.parts - 1) * (kMeeting + s.rows() * s.cols * 4.0 / kExchanged);
@@ -128,7 +127,7 @@ inline double expected_cycles(const Shape& s, const MatmulShape& p, int multipro
   return waves * steps * step + store * (1 + waits * (waves - 1)) + kBegin + exchange;
 }
 
-/// Of a list of shapes, the place of the one that is expected to take least.
+/// The index of the shape with the least expected time.
 inline int best_shape(std::span<const Named> shapes, Type type, const MatmulShape& p) {
   const int multiprocessors = gpu_facts().sm_count;
   const auto cycles = [&](const Named& named) {
@@ -171,19 +170,20 @@ Compiled compiled() {
   return {kShapes, kLayout, kGeneral, run_one_of<kType, kShapes, kLayout, kGeneral>};
 }
 
-/// Whether these are for such a call. Of other types than those of 16 bits, what is stored otherwise is transposed.
+/// Whether these shapes take the call. For types without 16 bits they take any layout, since other layouts are
+/// transposed.
 inline bool are_for(const Compiled& list, Type type, const Params& p) {
   if (stores_b_by_columns(type)) return true;
   return list.layout == layout_of(p, type) && (list.general || (has_no_general_size(p) && refuse(p).empty()));
 }
 
-/// A shape, and the list that it is of, by their places.
+/// A shape and its list, as indices.
 struct Choice {
   std::size_t list = 0;
   int which = 0;
 };
 
-/// What a call takes, of the first list that is for it; nothing if that has no shape of the name that is asked for.
+/// The choice for a call, from the first list that takes it; none if that list has no shape of the requested name.
 inline std::optional<Choice> chosen(std::span<const Compiled> lists, Type type, const Params& p) {
   Choice choice;
   while (choice.list < lists.size() && !are_for(lists[choice.list], type, p)) ++choice.list;
@@ -197,7 +197,7 @@ inline std::optional<Choice> chosen(std::span<const Compiled> lists, Type type, 
   return std::nullopt;
 }
 
-/// The record of a rung that selects among shapes, but for what it is called and how it differs.
+/// Completes and adds the record of a rung that selects among shapes. `kernel`: its name, texts and sources.
 template <Type kType>
 bool add_choice(Kernel kernel, const std::vector<Compiled>& lists) {
   std::vector<Value> names{{-1, "best"}};
@@ -212,7 +212,7 @@ bool add_choice(Kernel kernel, const std::vector<Compiled>& lists) {
     };
   }
   const auto choice_of = [=](const Params& p) {
-    // Between two timed launches this costs nothing. Rungs of one type share the variable.
+    // The choice is cached, so it costs nothing between timed launches. Rungs of one type share the variable.
     static thread_local struct {
       const Named* of;
       Params params;
