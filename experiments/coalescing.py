@@ -1,4 +1,4 @@
-"""How addresses become sectors: what the emulator counts beside the useful bandwidth that is left of it."""
+"""How addresses become sectors: the emulator's counts, next to the useful bandwidth that remains."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,20 +10,21 @@ STRIDED, MATRIX, GATHER = "copy_strided", "index_2d", "gather"
 SECTOR, LANES = 32, 32
 """Bytes of a sector, lanes of a warp."""
 LIST_SECTORS = 4
-"""Of a request for 32 neighbouring indices of a gather's list."""
+"""Sectors of a request for 32 neighbouring indices of a gather's list."""
 HIDES = 0.7
-"""A size hides a pattern if so small a part of the slow-down is left."""
+"""A cache hides a pattern if less than this share of the slow-down beyond it is left."""
 KEEPS, BEATS = 0.85, 1.2
-"""A misaligned copy keeps nearly all from here on; caches help from so many times the rate on that the sectors allow."""
+"""From this share on a misaligned copy keeps nearly the full rate; caches help if the rate exceeds by this factor the rate that the
+sectors allow."""
 LAID = {"rows": "along rows", "relabelled": "along rows by own labels"}
 ONE_DIMENSION = "256"
-"""Threads of a block of the kernel that works out rows and columns itself."""
+"""Threads of a block of the kernel that computes rows and columns itself."""
 DASHED = (0, (2, 1.2))
 
 
 @dataclass(frozen=True)
 class Access:
-    """A pattern of access, whatever the size: kernel, and what of sizes, block and data decides on its addresses."""
+    """An access pattern at any size: the kernel, and the sizes, block and data that determine its addresses."""
 
     kernel: str
     width: float = 4
@@ -31,7 +32,7 @@ class Access:
     offset: float = 0
     block: str = ""
     columns: float = 0
-    """Of a matrix that is no square."""
+    """Of a matrix that is not square."""
     data: str = ""
 
     @property
@@ -46,7 +47,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Count:
-    """What a pattern asks for: sectors of a load request, and bytes moved for each useful one."""
+    """What a pattern requests: sectors per load request, and bytes moved per useful byte."""
 
     sectors: float
     moved: float
@@ -55,7 +56,7 @@ class Count:
 def section(view: View) -> Section | None:
     counts = _counts(view.counts)
     beyond, within = (_rates(view.gpu, cached) for cached in (False, True))
-    cpu = _rates(view.cpu, True) | _rates(view.cpu, False)  # where the last cache holds every array, the largest one
+    cpu = _rates(view.cpu, True) | _rates(view.cpu, False)  # where the last-level cache holds every array, the largest one
     if not (counts or beyond or within or cpu):
         return None
     figures = [*_strides(view, counts, beyond, within), *_patterns(view, counts, beyond), *_offsets(view, counts, beyond),
@@ -82,7 +83,7 @@ def _ours(points: Iterable[Point]) -> list[Point]:
 
 
 def _counts(part: Part | None) -> dict[Access, Count]:
-    """By pattern; of a gather's requests half are for its list."""
+    """By pattern; half of a gather's requests are for its list."""
     found = {}
     for p in _ours(part.points if part else ()):
         c = p.counters
@@ -95,7 +96,7 @@ def _counts(part: Part | None) -> dict[Access, Count]:
 
 
 def _footprint(p: Point) -> float:
-    """Bytes of all arrays, of which a strided copy does not use everything."""
+    """Bytes of all arrays; a strided copy does not use all of them."""
     useful = p.counters.get("bytes_min") or 0
     return p.sizes["n"] * p.sizes.get("width", 4) + useful / 2 if p.kernel.family == STRIDED else useful
 
@@ -106,7 +107,7 @@ def _is_cached(part: Part, p: Point) -> bool:
 
 
 def _rates(part: Part | None, cached: bool) -> dict[Access, Point]:
-    """Of each pattern the largest array that the last-level cache does not hold, or that it does hold."""
+    """For each pattern, the largest array that the last-level cache does not hold, or that it holds if `cached`."""
     found: dict[Access, list[Point]] = {}
     for p in whole_machine(_ours(part.timed())) if part else ():
         if p.value and _is_cached(part, p) == cached:
@@ -116,19 +117,19 @@ def _rates(part: Part | None, cached: bool) -> dict[Access, Point]:
 
 
 def _predicted(part: Part | None, access: Access, counts: dict[Access, Count], cached: bool = False) -> float | None:
-    """Useful GB/s if only the bytes of the sectors count."""
+    """Useful GB/s if the bytes of the sectors alone limit the rate."""
     roof = part.at_level("L2" if cached else "DRAM", access.kernel.split("/")[1]) if part else None
     return roof.value / counts[access].moved if roof and access in counts else None
 
 
 def _by_lines(part: Part, p: Point) -> float | None:
-    """Useful GB/s on a CPU if only the bytes of the lines count."""
+    """Useful GB/s on a CPU if the bytes of the cache lines alone limit the rate."""
     roof, moved = part.dram(p.kernel.family, p.threads), p.counters.get("bytes_dram_model")
     return roof.value * p.counters["bytes_min"] / moved if roof and moved else None
 
 
 def _over_stride(found: Iterable[Access], width: float) -> list[Access]:
-    """The strides of elements so wide, aligned."""
+    """The aligned accesses of elements of this width, by stride."""
     return sorted((a for a in found if f"/{STRIDED}/" in a.kernel and a.width == width and not a.offset), key=lambda a: a.stride)
 
 
@@ -168,17 +169,17 @@ def _counted_words(counts: dict) -> list[str]:
     most = max(counts[a].sectors for a in lines)
     first = next(a for a in lines if counts[a].sectors == most)
     return [f"A warp's request for neighbouring {lines[0].width:g}-byte elements takes {numbers.short(counts[lines[0]].sectors)} "
-            f"sectors of {SECTOR}\u00a0bytes, from a stride of {first.stride:g} on {numbers.short(most)} (counted; nothing was timed)."]
+            f"sectors of {SECTOR}\u00a0bytes, and {numbers.short(most)} from a stride of {first.stride:g} on (counted; nothing was timed)."]
 
 
 def _slow_down(found: dict, width: float, stride: float) -> float | None:
-    """How many times as much useful bandwidth is left without a stride."""
+    """The useful bandwidth at stride 1 over the bandwidth at this stride."""
     lines = {a.stride: found[a] for a in _over_stride(found, width)}
     return lines[1].value / lines[stride].value if {1, stride} <= lines.keys() else None
 
 
 def _trap(view: View, counts: dict, beyond: dict, within: dict) -> list[str]:
-    """What the same stride costs where the L2 holds the array."""
+    """The cost of the same stride where the L2 holds the array."""
     common = {a.stride for a in _over_stride(beyond, 4)} & {a.stride for a in _over_stride(within, 4)} - {1}
     if not common or not (far := _slow_down(beyond, 4, max(common))) or not (near := _slow_down(within, 4, max(common))):
         return []
@@ -190,20 +191,20 @@ def _trap(view: View, counts: dict, beyond: dict, within: dict) -> list[str]:
     text += f": a call takes {numbers.seconds(first.summary.median)} without gaps and {numbers.seconds(last.summary.median)} with them"
     allowed = _predicted(view.gpu, lines[max(common)], counts, cached=True)
     if allowed and allowed > last.value:
-        text += f", of which the sectors need only {numbers.seconds(last.counters['bytes_min'] / allowed / 1e9)} at the L2’s bandwidth"
-    return [f"{text}; arrays of this size hardly show whether accesses are coalesced."]
+        text += f"; at the L2’s bandwidth the sectors take only {numbers.seconds(last.counters['bytes_min'] / allowed / 1e9)}"
+    return [f"{text}. Arrays of this size hardly show whether accesses are coalesced."]
 
 
 def _block_words(counts: dict, beyond: dict) -> list[str]:
-    """The best and the worst shape of a block along the rows of a square matrix."""
+    """The fastest and the slowest shape of a block along the rows of a square matrix."""
     shapes = sorted((a for a in beyond if a.kernel.endswith("/rows") and not a.columns), key=lambda a: -beyond[a].value)
     if len(shapes) < 2:
         return []
     best, worst = shapes[0], shapes[-1]
     def told(a: Access) -> str:
-        moved = f", {_bytes(counts[a].moved)} requested for each useful one" if a in counts else ""
+        moved = f", {_bytes(counts[a].moved)} requested per useful byte" if a in counts else ""
         return f"{a.block.replace('x', ' × ')} threads ({numbers.rate(beyond[a])}{moved})"
-    return [f"On a matrix, blocks of {told(best)} are the fastest and those of {told(worst)} the slowest of {len(shapes)} shapes."]
+    return [f"Of {len(shapes)} shapes of blocks on a matrix, {told(best)} are the fastest and {told(worst)} the slowest."]
 
 
 def _order_words(view: View, counts: dict, beyond: dict) -> list[str]:
@@ -216,8 +217,8 @@ def _order_words(view: View, counts: dict, beyond: dict) -> list[str]:
     if local:
         text += f"; shuffled within 4096 neighbours it reaches {numbers.rate(beyond[local])}"
         allowed = _predicted(view.gpu, local, counts)
-        text += (f", more than the {numbers.bandwidth(allowed)} that its {numbers.short(counts[local].sectors)} sectors a request would allow if "
-                 "memory served them all: caches do" if allowed and beyond[local].value > BEATS * allowed else "")
+        text += (f", more than the {numbers.bandwidth(allowed)} that its {numbers.short(counts[local].sectors)} sectors per request would allow if "
+                 "memory served all of them: caches serve some" if allowed and beyond[local].value > BEATS * allowed else "")
     return [f"{text}."]
 
 
@@ -226,11 +227,11 @@ def _cpu_words(view: View, cpu: dict) -> list[str]:
     if len(lines) < 2:
         return []
     first, last = cpu[lines[0]], cpu[lines[-1]]
-    text = (f"The CPU, whose lines have 64\u00a0bytes, goes from {numbers.rate(first)} to {numbers.rate(last)} at a stride of "
-            f"{lines[-1].stride:g}")
+    text = (f"The CPU, whose cache lines have 64\u00a0bytes, reaches {numbers.rate(first)} at a stride of {lines[0].stride:g} and "
+            f"{numbers.rate(last)} at a stride of {lines[-1].stride:g}")
     orders = {a.data: p for a, p in cpu.items() if a.data}
     if {"identity", "random"} <= orders.keys():
-        text += (f", and from {numbers.rate(orders['identity'])} to {numbers.rate(orders['random'])} when it gathers at random")
+        text += (f"; its gather reaches {numbers.rate(orders['identity'])} in order and {numbers.rate(orders['random'])} at random")
     return [f"{text}."]
 
 
@@ -255,12 +256,12 @@ def _provenance(part: Part | None, points: Iterable[Point], counts: dict, view: 
 
 
 def _counted_at(view: View, *families: str) -> str:
-    """The counts' sizes are smaller than those of the rates."""
+    """The sizes of the counts, which are smaller than the timed sizes."""
     return words.counted_at(view.counts, families, "n")
 
 
 def _strides(view: View, counts: dict, beyond: dict, within: dict) -> list[Figure]:
-    """Sectors of a request, and useful bandwidth beyond the L2 and within it, over the stride."""
+    """Sectors per request, and useful bandwidth beyond the L2 and within it, by stride."""
     panels = [(title, found, cached) for title, found, cached in (
         ("counted", counts, None), ("arrays beyond the L2", beyond, False), ("arrays within the L2", within, True))
         if any(_over_stride(found, w) for w in _widths(found))]
@@ -283,13 +284,13 @@ def _strides(view: View, counts: dict, beyond: dict, within: dict) -> list[Figur
             _stride_panel(ax, view, found, counts, cached, looks)
             if i == 0:
                 ax.legend(loc="lower right", handlelength=1.6, borderaxespad=0.2)
-    text = "Every k-th element of an array is read and written side by side, over the stride k, by bytes per element. "
+    text = "Every k-th element of an array is read, and the elements are written contiguously: by stride k and bytes per element. "
     if panels[0][2] is None:
-        text += f"{'Left: s' if len(panels) > 1 else 'S'}ectors of {SECTOR}\u00a0bytes that a warp's request takes, counted by the emulator{_counted_at(view, STRIDED)}. "
+        text += f"{'Left: s' if len(panels) > 1 else 'S'}ectors of {SECTOR}\u00a0bytes per warp request, counted by the emulator{_counted_at(view, STRIDED)}. "
     if shown:
-        text += "Bandwidth: of the useful bytes, those of the elements; dashed: the roof over the sectors’ bytes for each useful one. "
+        text += "Bandwidth: useful bytes, the elements alone; dashed: the roof divided by the sectors’ bytes per useful byte. "
     return [Figure(f"{view.name}_strides", rows, draw, text + _provenance(view.gpu, shown, counts, view),
-                   "Line plots over the stride: sectors per request rise up to 32, and the useful bandwidth falls with them beyond the L2.",
+                   "Line plots by stride: sectors per request increase up to 32, and beyond the L2 the useful bandwidth decreases accordingly.",
                    height=58)]
 
 
@@ -333,7 +334,7 @@ def _over_offset(found: Iterable[Access], width: float) -> list[Access]:
 
 
 def _offsets(view: View, counts: dict, beyond: dict) -> list[Figure]:
-    """Sectors of a request over the offset, and the bandwidth over that of an aligned copy."""
+    """Sectors per request by offset, and the bandwidth relative to an aligned copy."""
     def some(found: dict, w: float) -> list[Access]:
         made = _over_offset(found, w)
         return made if len(made) > 1 else []
@@ -373,14 +374,14 @@ def _offsets(view: View, counts: dict, beyond: dict) -> list[Figure]:
             if i == 0:
                 ax.legend(loc="upper right", ncols=3, handletextpad=0.1, columnspacing=0.8, borderaxespad=0)
         ax.set_xlabel("Offset [elements]")
-    text = "A copy whose reads begin so many elements off a boundary, by bytes per element: sectors that a load request takes (counted" + f"{_counted_at(view, STRIDED)})"
-    text += ", and the rate over that of the aligned copy; dashes: by the sectors alone" if beyond in panels else ""
+    text = "A copy whose reads begin at an offset from an aligned address, by bytes per element: sectors per load request (counted" + f"{_counted_at(view, STRIDED)})"
+    text += ", and the rate relative to the aligned copy; dashes: predicted from the sectors alone" if beyond in panels else ""
     return [Figure(f"{view.name}_offsets", rows, draw, f"{text}. {_provenance(view.gpu, points, counts, view)}",
-                   "Dot plots over the offset: one sector more unless the offset is a multiple of 32 bytes.", height=80, half=True)]
+                   "Dot plots by offset: one more sector unless the offset is a multiple of 32 bytes.", height=80, half=True)]
 
 
 def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
-    """Blocks on a matrix and orders of a list: rate, and what the sectors alone would allow."""
+    """Blocks on a matrix and orders of a list: the rate, and the rate that the sectors alone would allow."""
     timed = [a for a in beyond if a.block or a.data]
     shown = timed or [a for a in counts if a.block or a.data]
     if not shown:
@@ -415,15 +416,15 @@ def _patterns(view: View, counts: dict, beyond: dict) -> list[Figure]:
         ax.xaxis.set_major_locator(style.matplotlib.ticker.MaxNLocator(6))
         ax.xaxis.set_major_formatter(lambda v, _: style.plain(v))
         ax.set_xlabel("Useful bandwidth [GB/s]" if timed else "Sectors per load request")
-    text = ("Matrices covered with blocks of threads, x along the rows or down the columns, and lists gathered in several orders"
-            f"{', arrays beyond the L2' if timed else ''}. Sectors: of a load request, counted{_counted_at(view, MATRIX, GATHER)}")
-    text += "; red: what the sectors alone would allow if all came from memory" if timed and any(r["predicted"] for r in rows) else ""
+    text = ("Matrices covered by blocks of threads, with x along the rows or down the columns, and gathers in several orders"
+            f"{', of arrays beyond the L2' if timed else ''}. Sectors: per load request, counted{_counted_at(view, MATRIX, GATHER)}")
+    text += "; red: the rate that the sectors alone would allow if memory served all of them" if timed and any(r["predicted"] for r in rows) else ""
     return [Figure(f"{view.name}_patterns", rows, draw, f"{text}. {_provenance(view.gpu, [beyond[a] for a in timed], counts, view)}",
                    "Bars of useful bandwidth by block shape and order of the list.", height=height)]
 
 
 def _cpu(view: View, cpu: dict) -> list[Figure]:
-    """Useful bandwidth of the CPU over the stride, beside what its lines allow."""
+    """Useful bandwidth of the CPU by stride, next to the bandwidth that its cache lines allow."""
     series = {w: some for w in _widths(cpu) if len(some := _over_stride(cpu, w)) > 1}
     if not series:
         return []
@@ -442,12 +443,12 @@ def _cpu(view: View, cpu: dict) -> list[Figure]:
             known = [(a.stride, x) for a in some if (x := _by_lines(view.cpu, cpu[a]))]
             ax.plot([x for x, _ in known], [y for _, y in known], color=look["color"], linewidth=0.8, linestyle=DASHED, zorder=1)
     held = any(_is_cached(view.cpu, p) for p in points)
-    caption = "Every k-th element read and written on the CPU, whose lines have 64\u00a0bytes, by bytes per element"
-    caption += "; its last cache holds some of these arrays. " if held else ". "
+    caption = "Every k-th element read and written on the CPU, whose cache lines have 64\u00a0bytes, by bytes per element"
+    caption += "; the last-level cache holds some of these arrays. " if held else ". "
     if any(_by_lines(view.cpu, p) for p in points):
-        caption += f"Dashed: {words.rate_of(view.cpu.dram(STRIDED, points[0].threads))}, over the lines’ bytes for each useful one. "
+        caption += f"Dashed: {words.rate_of(view.cpu.dram(STRIDED, points[0].threads))}, divided by the lines’ bytes per useful byte. "
     caption += words.provenance(view.cpu, points)
-    return [Figure(f"{view.name}_cpu", rows, draw, caption, "Line plot of the CPU's useful bandwidth over the stride.", height=58, half=True)]
+    return [Figure(f"{view.name}_cpu", rows, draw, caption, "Line plot of the CPU's useful bandwidth by stride.", height=58, half=True)]
 
 
 def _tables(view: View, counts: dict) -> list[Table]:
@@ -461,9 +462,9 @@ def _tables(view: View, counts: dict) -> list[Table]:
             row = _row(part if part.side == "gpu" else None, _access(p), p, counts if part.side == "gpu" else {}, cached)
             rows.append(row if part.side == "gpu" else row | {"predicted": _by_lines(part, p)})
         if rows:
-            made.append(Table(f"{view.name}_{part.side}_points", f"Every pattern and size on the {part.side.upper()}: sectors of a load request "
-                              f"(counted{_counted_at(view, STRIDED, MATRIX, GATHER)}), bytes of the sectors requested for each useful one, useful bandwidth, and what it would be if memory moved all of these, which "
-                              f"caches that serve a sector twice exceed. "
+            made.append(Table(f"{view.name}_{part.side}_points", f"Every pattern and size on the {part.side.upper()}: sectors per load request "
+                              f"(counted{_counted_at(view, STRIDED, MATRIX, GATHER)}), the sectors’ bytes per useful byte, useful bandwidth, and the bandwidth allowed if memory moved all of these bytes; "
+                              f"it is exceeded where caches serve a sector twice. "
                               f"{words.provenance(part, points, hollow=False)}", (
                                   Column("access", "access", right=False, wide=True), Column("n", "N", numbers.grouped),
                                   Column("sectors_per_load_request", "sectors", numbers.short),

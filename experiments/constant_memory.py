@@ -1,5 +1,5 @@
-"""What constant memory shows: reads a second and the time of one read by how many addresses a warp has, beside global and shared memory; and
-what it costs to choose a solver at run time."""
+"""Constant memory: reads per second and the time of one read by the number of addresses in a warp, compared with global and shared memory;
+and the cost of choosing a solver at run time."""
 
 from report.experiment import Column, Figure, Point, Ratio, Section, Table, View, judge, numbers, ratio, words
 
@@ -31,7 +31,7 @@ def _solvers(view: View) -> list[Point]:
 
 
 def _counted(view: View) -> dict[tuple, float]:
-    """(kernel, distinct addresses) → passes that a request takes: words of constant memory, wavefronts of shared memory, lines of the L1."""
+    """(kernel, distinct addresses) → passes per request: words of constant memory, wavefronts of shared memory, lines of the L1."""
     found = {}
     for p in view.counts.points if view.counts else ():
         c = p.counters
@@ -46,7 +46,7 @@ def _counted(view: View) -> dict[tuple, float]:
 
 
 def _table_rows(points: list[Point]) -> float | None:
-    """The size of the table at which most was measured."""
+    """The size of the table with the most points."""
     rows = [p.sizes["rows"] for p in points]
     return max(set(rows), key=lambda r: (rows.count(r), -r), default=None)
 
@@ -60,13 +60,13 @@ def _lines(points: list[Point], axis: str) -> dict[str, list[Point]]:
 
 
 def _full(reads: list[Point], chain: str) -> list[Point]:
-    """With the GPU full of threads, in the table that most was measured with."""
+    """The points with the GPU full of threads, for the size of the table with the most points."""
     most, rows = max((p.sizes["n"] for p in reads), default=0), _table_rows(reads)
     return [p for p in reads if p.sizes["n"] == most > WARP and p.sizes["rows"] == rows and p.sizes["chain"] == chain]
 
 
 def _alone(reads: list[Point]) -> list[Point]:
-    """One warp, each read of which needs the one before."""
+    """The points of one warp whose reads each depend on the one before."""
     return [p for p in reads if p.sizes["n"] <= WARP and p.sizes["chain"] == "dependent"]
 
 
@@ -86,7 +86,7 @@ def _is_constant(view: View, p: Point) -> bool:
 
 
 def _ratios(view: View, solvers: list[Point]) -> dict[str, Ratio]:
-    """Of each way to choose, to the template at the same method."""
+    """The speed of each mechanism relative to the template, for the same method."""
     base = {p.size_key: p for p in solvers if p.kernel.name == view.settings["base"]}
     return judge({p.name: ratio(p, base[p.size_key]) for p in solvers if p.size_key in base and p is not base[p.size_key]})
 
@@ -113,7 +113,7 @@ def _rates(view: View, reads: list[Point]) -> str:
     beside = [f"{numbers.rate(p)} from {p.kernel.title}" for p in _others(view, points, one)]
     text = f"When all lanes of a warp read one address, constant memory serves {numbers.rate(one)}"
     text += f" ({words.joined(beside)})" if beside else ""
-    text += f"; with {many.sizes['distinct']:g} addresses {numbers.rate(many)}, {numbers.times(one.value / many.value)} less"
+    text += f"; with {many.sizes['distinct']:g} addresses it serves {numbers.rate(many)}, {numbers.times(one.value / many.value)} less"
     beside = [f"{numbers.rate(p)} from {p.kernel.title}" for p in _others(view, points, many)]
     return f"{text}{f', against {words.joined(beside)}' if beside else ''}."
 
@@ -124,25 +124,25 @@ def _latencies(view: View, reads: list[Point]) -> str:
     if not own:
         return ""
     beside = [f"{numbers.seconds(_time(p))} from {p.kernel.title}" for p in _others(view, points, own)]
-    text = f"One warp alone waits {numbers.seconds(_time(own))} for a read of constant memory that needs the one before"
+    text = f"For one warp alone, a read that depends on the one before takes {numbers.seconds(_time(own))} from constant memory"
     return f"{text}{f', {words.joined(beside)}' if beside else ''}."
 
 
 def _choice(solvers: list[Point], ratios: dict[str, Ratio]) -> str:
-    """The largest difference that the choice makes, over all methods."""
+    """The largest difference between the mechanisms, over all methods."""
     if not ratios:
         return ""
     point = {p.name: p for p in solvers}
     worst = max(ratios, key=lambda name: abs(ratios[name].value - 1))
     kernels = list(dict.fromkeys(point[name].kernel.title for name in ratios))
-    text = (f"A solver chosen at run time by {' or '.join(kernels)} runs within {numbers.percent(abs(ratios[worst].value - 1))} of a "
-            "kernel compiled for it")
-    registers: dict[str, float] = {}  # the most that a method takes
+    text = (f"A solver chosen at run time by {' or '.join(kernels)} runs within {numbers.percent(abs(ratios[worst].value - 1))} of the "
+            "rate of a kernel compiled for it")
+    registers: dict[str, float] = {}  # the maximum over the methods
     for p in solvers:
         if r := p.counters.get("registers_per_thread"):
             registers[p.kernel.title] = max(r, registers.get(p.kernel.title, 0))
     each = words.joined([f"{r:g} ({name})" for name, r in registers.items()])
-    return f"{text}; the kernels take up to {each} registers a thread." if len(registers) > 1 else f"{text}."
+    return f"{text}; the kernels take up to {each} registers per thread." if len(registers) > 1 else f"{text}."
 
 
 def _only_counted(view: View, counted: dict) -> str:
@@ -150,7 +150,7 @@ def _only_counted(view: View, counted: dict) -> str:
     kernels = {p.kernel.name: p.kernel for p in view.counts.points} if view.counts else {}
     told = [f"{numbers.short(counted[name, most])} from {kernels[name].title}" for name in sorted(kernels, key=lambda name: kernels[name].order)
             if (name, most) in counted]
-    return (f"Nothing was timed; counted, a request of {most:g} addresses takes so many passes: {words.joined(told)}." if told else
+    return (f"Nothing was timed. Counted passes of a request with {most:g} addresses: {words.joined(told)}." if told else
             "Nothing was timed.")
 
 
@@ -181,10 +181,10 @@ def _rate_figure(view: View, reads: list[Point], counted: dict) -> list[Figure]:
         from report.draw import lines, style
         made = [lines.Series(name, [lines.dot(p, p.sizes["distinct"]) for p in some]) for name, some in series.items()]
         lines.draw(style.axes(fig, 14, 9, 20, 2), made, "Addresses in a warp", "Rate", log_y=True, limit=10, unit=shown[0].metric.unit)
-    caption = (f"Words that threads read a second from a table of {numbers.binary(ROW * shown[0].sizes['rows'])}, by how many addresses "
-               f"the lanes of a warp have at a time, with {numbers.grouped(shown[0].sizes['n'])} threads. {words.provenance(view.gpu, shown)}")
+    caption = (f"Words read per second from a table of {numbers.binary(ROW * shown[0].sizes['rows'])} by {numbers.grouped(shown[0].sizes['n'])} threads, "
+               f"by the number of different addresses in a warp’s request. {words.provenance(view.gpu, shown)}")
     return [Figure(f"{view.name}_rates", [_row(p) for p in shown], draw, caption,
-                   "Line plot of reads a second over the addresses of a warp: constant memory falls in proportion, the others do not.",
+                   "Line plot of reads per second by the addresses in a warp: constant memory’s rate decreases in proportion, the others do not.",
                    height=62, half=True)]
 
 
@@ -199,21 +199,21 @@ def _counted_figure(view: View, counted: dict) -> list[Figure]:
         lines.draw(style.axes(fig, 12, 9, 20, 2), [lines.Series(titles[name], [lines.Dot(d, y) for (k, d), y in counted.items() if k == name])
                                                    for name in names], "Addresses in a warp", "Passes of a request", log_y=True, limit=10)
     return [Figure(f"{view.name}_passes", [{"kernel": name, "distinct": d, "passes": y} for (name, d), y in counted.items()], draw,
-                   f"Passes that a request takes by how many addresses the lanes of a warp have, counted; nothing was timed. "
-                   f"{words.sentence(view.counts.label)}", "Line plot of passes over addresses.", height=55, half=True)]
+                   f"Passes per request by the number of different addresses in a warp’s request, counted; nothing was timed. "
+                   f"{words.sentence(view.counts.label)}", "Line plot of passes by addresses.", height=55, half=True)]
 
 
 def _latency_figure(view: View, reads: list[Point]) -> list[Figure]:
     series = {name: some for name, some in _lines(_alone_by_addresses(reads), "distinct").items() if len(some) > 1}
     return _times(view, series, "distinct", 1, "Addresses in a warp", f"{view.name}_latency",
-                  "Time of one read by one warp alone, when each needs the one before, with the arithmetic of its address")
+                  "Time of one read by one warp alone, where each read depends on the one before; the arithmetic of its address is included")
 
 
 def _levels_figure(view: View, reads: list[Point]) -> list[Figure]:
     points = [p for p in _alone(reads) if p.sizes["distinct"] == 1]
     series = {name: some for name, some in _lines(points, "rows").items() if len(some) > 1}
     return _times(view, series, "rows", ROW, "Table [bytes]", f"{view.name}_levels",
-                  "The same by the size of the table, of which each row of 128 bytes has one word that is read")
+                  "The same by the size of the table; in each row of 128 bytes one word is read")
 
 
 def _times(view: View, series: dict[str, list[Point]], axis: str, scale: float, xlabel: str, name: str, what: str) -> list[Figure]:
@@ -242,7 +242,7 @@ def _solver_table(view: View, solvers: list[Point], ratios: dict[str, Ratio]) ->
     if not rows:
         return []
     unit, base = rows[0]["unit"], next((p.kernel.title for p in solvers if p.kernel.name == view.settings["base"]), "")
-    return [Table(f"{view.name}_solvers", f"The same steps by how the kernel learns which method to take; compared with the {base}. "
+    return [Table(f"{view.name}_solvers", f"The same steps by the mechanism that selects the method; compared with the {base}. "
                   f"{words.provenance(view.gpu, solvers, hollow=False)}", (
                       Column("method", "method", right=False), Column("title", "chosen by", right=False, wide=True),
                       Column("registers", "registers", lambda v: f"{v:g}"), Column("value", "rate", lambda v: numbers.quantity(v, unit)),
@@ -255,8 +255,8 @@ def _reads_table(view: View, reads: list[Point], counted: dict) -> list[Table]:
     if not rows:
         return []
     unit = rows[0]["unit"]
-    return [Table(f"{view.name}_reads", "Every point of the reads. Chain: whether a read needs the result of the one before; rows: of the table; "
-                  "addresses: distinct ones in a warp. Passes: of a request, counted"
+    return [Table(f"{view.name}_reads", "Every point of the reads. Chain: whether a read depends on the one before; rows: of the table; "
+                  "addresses: different ones in a warp. Passes: per request, counted"
                   f"{words.counted_at(view.counts, [view.settings['lookup']], 'n', 'rows', 'rounds')}: distinct words of constant memory, wavefronts "
                   f"of shared memory, lines of the L1. {words.provenance(view.gpu, reads, hollow=False)}", (
                       Column("title", "from", right=False, wide=True), Column("n", "threads", numbers.grouped), Column("chain", "chain", right=False),

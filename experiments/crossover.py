@@ -1,4 +1,4 @@
-"""From which size the GPU is faster than the best CPU code of its host, with and without copies: one row for every problem."""
+"""The size from which the GPU is faster than the best CPU code of its host, with and without copies: one row per problem."""
 
 
 import re
@@ -28,18 +28,18 @@ from report.experiment import Column, Figure, Part, Section, Table, View, number
 from report.sections import comparison
 
 LITTLE = 2
-"""So many times as fast as the CPU is no gain that decides by itself."""
+"""Where the GPU is slower than the CPU by at most this factor, its time is compared with the copies and the CPU together."""
 FEWEST = 3
-"""Common sizes from which on it is asked from which of them the GPU wins."""
+"""A crossover is determined for problems with at least this number of common sizes."""
 
 
 @dataclass(frozen=True)
 class Crossover:
-    """One problem and data type at the sizes that both sides measured."""
+    """One problem and data type, at the sizes measured on both sides."""
 
     sides: Sides
     included: bool
-    """The GPU's calls copy by themselves."""
+    """Whether the GPU's calls include the copies."""
 
     @property
     def title(self) -> str:
@@ -58,7 +58,7 @@ class Crossover:
         return [pair.n for pair in self.sides.pairs]
 
     def gain(self, pair: Pair, copies: bool) -> Gain | None:
-        """How many times as fast the GPU is; None where that is not known."""
+        """The speed of the GPU relative to the CPU; None where it is not known."""
         if self.included:
             return pair.gain() if copies else None
         return pair.moved if copies else pair.gain()
@@ -85,7 +85,7 @@ def section(view: View) -> Section | None:
 
 
 def _unpaired(view: View) -> Section | None:
-    """Where no host was measured on both sides: the times that the other side would have to beat."""
+    """Where no host was measured on both sides: the times of one side, for comparison."""
     side, part = next(((side, part) for side, part in (("cpu", view.cpu), ("gpu", view.gpu)) if part and part.timed()), (None, None))
     if not part:
         return None
@@ -99,7 +99,7 @@ def _unpaired(view: View) -> Section | None:
              "largest": swept(m.point), "kernel": m.point.title, "seconds": m.seconds}
             for (family, type_, rest), m in sorted(largest.items(), key=str)]
     missing, points = "GPU" if side == "cpu" else "CPU", [m.point for m in largest.values()]
-    return Section(f"No host was measured on both sides, so it cannot be said from which size the GPU is faster. The table has the "
+    return Section(f"No host was measured on both sides, so that the size from which the GPU is faster is not known. The table has the "
                    f"{side.upper()}’s times of {words.counted(len(rows), 'case')}, which a {missing} would have to beat.",
                    tables=[Table(f"{view.name}_{side}", f"The fastest kernel on the {side.upper()} for each problem at the largest size measured, of several runs: {words.samples(points)}, "
                                  f"{sum(not p.settled for p in points)} of {words.counted(len(points), 'point')} unsettled.", (
@@ -112,14 +112,14 @@ def _unpaired(view: View) -> Section | None:
 
 
 def _crossovers(view: View) -> list[Crossover]:
-    """Every problem, type and question (function, radius, data …) that both sides answered at a common size."""
+    """Every problem, type and question (function, radius, data …) that was measured on both sides at a common size."""
     left_out, included = view.settings.get("left_out", ()), view.settings.get("included", ())
     return [Crossover(sides, sides.problem.family in included) for sides in of_views(view.suite or (view,)).values()
             if sides.problem.family not in left_out and all(pair.bytes for pair in sides.pairs)]
 
 
 def _of_families(every: Sequence[Crossover]) -> list[Crossover]:
-    """Of each problem and type the question with most common sizes; the latest start with copies on top."""
+    """For each problem and type, the question with the most common sizes; the latest start with copies on top."""
     best: dict[tuple, Crossover] = {}
     for c in every:
         key = c.family, c.type
@@ -128,7 +128,7 @@ def _of_families(every: Sequence[Crossover]) -> list[Crossover]:
 
 
 def _place(c: Crossover, copies: bool) -> float:
-    """Bytes at the start; before all others where it always is faster, after them where it never is."""
+    """Bytes at the start; first if the GPU is faster at every size, last if it is at none."""
     found = c.start(copies)
     if found is None:
         return float("inf")
@@ -143,7 +143,7 @@ def _name(c: Crossover) -> str:
 
 
 def _finding(asked: Sequence[Crossover]) -> str:
-    """Counts all cases that the table in the appendix has."""
+    """Counts all cases of the table in the appendix."""
     problems = len({c.family for c in asked})
     first = (f"{comparison.where(_parts(asked))}GPU and CPU have at least {FEWEST} sizes in common in {words.counted(len(asked), 'case')} of "
              f"{words.counted(problems, 'problem')}: a case is a problem, a data type and its further sizes.")
@@ -158,9 +158,9 @@ def _finding(asked: Sequence[Crossover]) -> str:
     found = sorted(((c, s) for c, s in starts if s.kind == FROM), key=lambda x: x[0].volume(x[1].at))
     if found:
         first, last = ([x for x in found if x[0].volume(x[1].at) == end[0].volume(end[1].at)] for end in (found[0], found[-1]))
-        among = "With the copies, of those that do not win at every size measured," if any(s.kind == ALWAYS for _, s in starts) else "With the copies"
-        texts.append(f"{among} the smallest start is {_begins(first)}, the largest {_begins(last)}." if last != first else
-                     f"With the copies it starts at {_begins(first)}.")
+        among = " (cases that are faster at every size aside)" if any(s.kind == ALWAYS for _, s in starts) else ""
+        texts.append(f"The smallest size from which the GPU is faster with the copies{among} is {_begins(first)}; the largest is {_begins(last)}."
+                     if last != first else f"With the copies the GPU is faster from {_begins(first)} on.")
     return words.paragraphs(texts)
 
 
@@ -175,12 +175,12 @@ def _count(asked: Sequence[Crossover], copies: bool) -> str:
 
 
 def _begin(c: Crossover, found: Start) -> str:
-    return (f"{_name(c)}, {numbers.binary(c.volume(found.at))} (N\u00a0=\u00a0{numbers.grouped(found.at)}, not yet "
+    return (f"{numbers.binary(c.volume(found.at))} in {_name(c)} (N\u00a0=\u00a0{numbers.grouped(found.at)}, not yet at "
             f"{numbers.grouped(found.after)})")
 
 
 def _begins(found: Sequence[tuple[Crossover, Start]]) -> str:
-    """Of all that start at so many bytes."""
+    """All cases that start at the same number of bytes."""
     return words.joined([_begin(*x) for x in found])
 
 
@@ -193,7 +193,7 @@ def _answer(asked: Sequence[Crossover]) -> str:
 
 
 def _text(c: Crossover, found: Start | None) -> str:
-    """'1024', '≤ 64' where it is every size, 'never'."""
+    """'1024', '≤ 64' if the GPU is faster at every size, 'never'."""
     if found is None:
         return "–"
     if found.at:
@@ -205,7 +205,7 @@ def _text(c: Crossover, found: Start | None) -> str:
 
 
 def one_to_one(view: View) -> Judged | None:
-    """Of the claim of that name: the copies decide where operations do not grow faster than elements."""
+    """For the claim of that name: the copies decide where operations do not grow faster than elements."""
     best = _of_families(_crossovers(view))
     flat, steep = (next((c for c in best if c.family == view.settings.get(key) and c.type == "fp32" and c.last(True)), None)
                    for key in ("one_to_one", "growing"))
@@ -221,15 +221,15 @@ def one_to_one(view: View) -> Judged | None:
 
 
 def minimise(view: View) -> Judged | None:
-    """Of the claim of that name, at sizes where the GPU gains nothing, but not much is lost either: its time against copies and
-    CPU together. Where it is faster than the CPU, it is faster than both anyway."""
+    """For the claim of that name, at sizes where the GPU gains nothing but loses little: its time against the copies and the CPU
+    together. Where it is faster than the CPU, it is faster than both in any case."""
     close = [(c, pair) for c in _crossovers(view) if not c.included for pair in c.sides.pairs if pair.copies and 1 / LITTLE <= pair.gain().value <= 1]
     if not close:
         return None
     cases = tuple(One(f"{_name(c)}{f', {_question(c.sides.rest)}' if c.sides.rest else ''}", compare(of_time(pair.gpu.point), "<", add(_cpu(pair), estimated(*pair.moving))), pair.n)
                   for c, pair in close)
-    return Judged(cases, f"At {words.counted(len(close), 'size')} the GPU is at most as fast as the CPU and at least {1 / LITTLE:g} times as fast (our limits): there its "
-                         "time is compared with that of the copies and the CPU together.")
+    return Judged(cases, f"At {words.counted(len(close), 'size')} the GPU is at least {1 / LITTLE:g} times and at most as fast as the CPU (our limits). There its "
+                         "time is compared with the time of the copies and the CPU together.")
 
 
 def _cpu(pair: Pair) -> Value:
@@ -264,17 +264,17 @@ def _gain(name: str, gain: Gain | None) -> dict:
 
 
 ROW, ABOVE, BELOW, RIGHT = 4.6, 5.5, 9.0, 46.0
-"""Millimetres of a row of the figure, and around them."""
+"""Millimetres of a row of the figure, and of the margins."""
 COLUMNS = (43.0, 89.0, 128.0)
-"""Where the columns right of the axes end, points."""
+"""Right ends of the columns beyond the axes, in points."""
 
 
 def _figure(view: View, best: Sequence[Crossover]) -> Figure:
     def draw(fig) -> None:
         _draw(fig, best)
 
-    caption = ("From which measured size the GPU is faster than the best code of its host’s CPU; of each problem and data type the case with "
-               f"most sizes. {FASTER} Filled: the call alone; hollow: with the copies; bar: to the size before; triangles: at every size (left) "
+    caption = ("The measured size from which the GPU is faster than the best code of its host’s CPU; for each problem and data type the case with "
+               f"the most sizes. {FASTER} Filled: the call alone; hollow: with the copies; bar: from the size before; triangles: at every size (left) "
                f"or at none (right). Right: the speed-up at the largest size. {comparison.story(_parts(best))}")
     return Figure(view.name, [_row(c) for c in best], draw, caption,
                   "Dot plot with a row for each problem: the bytes from which the GPU is faster, with and without copies.",
@@ -339,7 +339,7 @@ def _table(view: View, asked: Sequence[Crossover]) -> Table:
 
 
 def _sizes_table(view: View, every: Sequence[Crossover]) -> Table:
-    """Every comparison, for further computing."""
+    """Every comparison, for further processing."""
     rows = [{"problem": c.title, "family": c.family, "type": c.type, "question": _question(c.sides.rest), "n": pair.n, "bytes": pair.bytes,
              **comparison.who("cpu", pair.cpu), **comparison.who("gpu", pair.gpu), "copy_seconds": pair.copies, **_gain("without", c.gain(pair, False)), **_gain("with", c.gain(pair, True))}
             for c in every for pair in c.sides.pairs]
@@ -349,4 +349,4 @@ def _sizes_table(view: View, every: Sequence[Crossover]) -> Table:
 
 def _too_few(every: Sequence[Crossover], asked: Sequence[Crossover]) -> list[str]:
     few = list(dict.fromkeys(_name(c) for c in every if not any(a.family == c.family and a.type == c.type for a in asked)))
-    return [f"With fewer than {FEWEST} common sizes it is not asked from which the GPU wins: {words.joined(few)}."] if few else []
+    return [f"With fewer than {FEWEST} common sizes no crossover is given: {words.joined(few)}."] if few else []

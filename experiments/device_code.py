@@ -1,4 +1,4 @@
-"""What device code may do and what it costs: malloc, recursion, launches, and functions that are shared with the host."""
+"""The cost of further features of device code: malloc, recursion, launches, and functions that are shared with the host."""
 
 from collections.abc import Sequence
 
@@ -22,10 +22,10 @@ from report.experiment import (
 
 LENGTH, DEPTH, LAYOUT, ROUNDING, LAUNCHES = "length", "depth", "layout", "rounding", "launches"
 PIECE = "in_one_piece"
-"""The layout of a buffer in which each thread's array lies as malloc would give it."""
+"""The layout of a buffer in which each thread's array is contiguous, as from malloc."""
 REQUESTS = {"load_requests": "load", "store_requests": "store", "atomic_requests": "atomic"}
 WAYS = {"fused": "same_as_fused", "separate": "same_as_separate"}
-"""How products and sums are rounded: the judge's name for the share of results that have those bits."""
+"""Rounding of products and sums → the judge's name for the share of results with the same bits."""
 
 
 def section(view: View) -> Section | None:
@@ -55,7 +55,7 @@ def _at(points: Sequence[Point], like: Point) -> list[Point]:
 
 
 def _each(p: Point) -> float:
-    """Seconds for an item."""
+    """Seconds per item."""
     return p.summary.median / p.n
 
 
@@ -66,8 +66,8 @@ def _named(points: Sequence[Point], kernel: str, layout: str | None = None) -> l
 
 
 def _array_ratios(view: View, arrays: dict[str, list[Point]]) -> dict[str, Ratio]:
-    """Of each way to an array on the GPU over the host's buffer: the one whose words lie side by side for that of the other
-    layout, the other one for malloc by each thread, judged together."""
+    """Speeds on the GPU relative to the host's buffer, judged together: of malloc by each thread relative to the layout with each
+    array in one piece, of all others relative to the interleaved layout."""
     points, s = arrays.get("gpu", []), view.settings
     found = {}
     for p in points:
@@ -78,7 +78,7 @@ def _array_ratios(view: View, arrays: dict[str, list[Point]]) -> dict[str, Ratio
 
 
 def _tree_ratios(view: View, trees: dict[str, list[Point]]) -> dict[str, Ratio]:
-    """Of every other walk over the recursive one on the same side."""
+    """The speed of every other traversal relative to the recursive one on the same side."""
     found = {}
     for points in trees.values():
         for p in points:
@@ -89,7 +89,7 @@ def _tree_ratios(view: View, trees: dict[str, list[Point]]) -> dict[str, Ratio]:
 
 
 def _step_ratios(view: View, steps: list[Point]) -> dict[str, Ratio]:
-    """Of all others on the GPU over the host's launches."""
+    """The speed of all others on the GPU relative to launches by the host."""
     gpu, found = [p for p in steps if p.kernel.side == "gpu"], {}
     for p in gpu:
         base = _named(_at(gpu, p), view.settings["by_host"])
@@ -103,7 +103,7 @@ def _size(p: Point, key: str) -> float:
 
 
 def _largest(points: Sequence[Point], key: str) -> list[Point]:
-    """Those with the most items, and of them the largest arrays or trees."""
+    """The points with the most items, and the largest arrays or trees at that number."""
     best = max(((p.n, _size(p, key)) for p in points), default=None)
     return [p for p in points if (p.n, _size(p, key)) == best]
 
@@ -121,24 +121,24 @@ def _array_text(view: View, points: list[Point], ratios: dict[str, Ratio]) -> li
     if piece and piece[0].name in ratios:
         told.append(f"each array in one piece takes {words.longer(ratios[piece[0].name], 'that')}")
     if thread and thread[0].name in ratios:
-        told.append(f"malloc by each thread takes {words.longer(ratios[thread[0].name], 'such an array in one piece')}" if piece else "")
+        told.append(f"malloc by each thread takes {words.longer(ratios[thread[0].name], 'an array in one piece')}" if piece else "")
     if block and block[0].name in ratios:
-        told.append(f"malloc once for a block takes {words.longer(ratios[block[0].name], 'words side by side')}")
+        told.append(f"malloc once per block takes {words.longer(ratios[block[0].name], 'interleaved words')}")
     told = [x for x in told if x]
-    text = (f"On the GPU an array of {_size(base[0], LENGTH):.0f} words for each of {numbers.grouped(base[0].n)} items costs {numbers.seconds(_each(base[0]))} an "
-            "item in a buffer that the host has allocated, with words of neighbouring threads side by side")
+    text = (f"On the GPU an array of {_size(base[0], LENGTH):.0f} words for each of {numbers.grouped(base[0].n)} items costs {numbers.seconds(_each(base[0]))} per "
+            "item in a buffer that the host has allocated, with the words of neighbouring threads interleaved")
     return [f"{text}; {words.joined(told)}." if told else f"{text}."]
 
 
 def _cpu_array_text(points: list[Point], gpu: Point | None) -> list[str]:
-    """At the length of the GPU’s sentence, if the CPU was measured there."""
+    """At the length in the GPU’s sentence, if the CPU was measured there."""
     here = [p for p in points if gpu and p.n == gpu.n and _size(p, LENGTH) == _size(gpu, LENGTH)] or _largest(points, LENGTH)
     heap = [p for p in here if "malloc" in p.kernel.name]
     local = [p for p in here if "malloc" not in p.kernel.name]
     if not heap or not local:
         return []
-    return [f"On the CPU malloc for each of {numbers.grouped(heap[0].n)} items takes {numbers.times(times_as_fast(local[0], heap[0]))} "
-            f"as long as an array on the stack, with {words.counted(int(_size(heap[0], LENGTH)), 'word')}."]
+    return [f"On the CPU, with arrays of {words.counted(int(_size(heap[0], LENGTH)), 'word')}, malloc for each of {numbers.grouped(heap[0].n)} items takes "
+            f"{numbers.times(times_as_fast(local[0], heap[0]))} as long as an array on the stack."]
 
 
 def _tree_text(view: View, trees: dict[str, list[Point]], ratios: dict[str, Ratio]) -> list[str]:
@@ -156,36 +156,36 @@ def _tree_text(view: View, trees: dict[str, list[Point]], ratios: dict[str, Rati
 
 
 def _from_kernel(p: Point, view: View) -> bool:
-    """Whether steps are started on the device: by anything but the host, or one launch of all of them."""
+    """Whether the steps are launched on the device: neither by the host nor all in one launch."""
     host = view.settings["by_host"]
     return p.kernel.side == "gpu" and p.kernel.name != host and not p.kernel.name.endswith("/loop")
 
 
 def _step_text(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> list[str]:
-    """A launch by whoever makes it, where steps are small and many."""
+    """The time of a launch by its launcher, at the smallest size and the largest number of steps."""
     base = _named([p for p in steps if p.kernel.side == "gpu"], view.settings["by_host"])
     if not base:
         return []
     here = max(base, key=lambda p: (-p.n, _size(p, LAUNCHES)))
     others = [p for p in sorted(_at(steps, here), key=order) if p.name in ratios and _from_kernel(p, view)]
     told = [f"{numbers.seconds(_step(p))} {p.kernel.title} ({words.longer(ratios[p.name], 'that')})" for p in others]
-    return [f"Of {_size(here, LAUNCHES):.0f} small steps each takes {words.joined([f'{numbers.seconds(_step(here))} if launched {here.kernel.title}', *told])}."]
+    return [f"Each of {_size(here, LAUNCHES):.0f} small steps takes {words.joined([f'{numbers.seconds(_step(here))} if launched {here.kernel.title}', *told])}."]
 
 
 def _step(p: Point) -> float:
-    """Seconds of a step."""
+    """Seconds per step."""
     return p.summary.median / _size(p, LAUNCHES)
 
 
 def _shared_text(points: list[Point]) -> list[str]:
-    """Which rounding gives the same bits on both sides, and what is left to the compilers."""
+    """The roundings that give the same bits on both sides, and the compilers' choice."""
     by_way: dict[str, dict[str, Point]] = {}
     for p in points:
         by_way.setdefault(str(p.tunables.get(ROUNDING)), {})[p.kernel.side] = p
     same = [way for way, key in WAYS.items() if len(by_way.get(way, {})) == 2 and all(p.judged.get(key) == 1 for p in by_way[way].values())]
     texts = []
     if same:
-        texts.append(f"Of the function that both sides share, all bits are the same on both where the source says how to round ({words.joined(same)})")
+        texts.append(f"The function that both sides share gives the same bits on both where the source specifies the rounding ({words.joined(same)})")
     free = by_way.get("contracted", {})
     told = []
     for side, p in sorted(free.items(), reverse=True):
@@ -194,7 +194,7 @@ def _shared_text(points: list[Point]) -> list[str]:
         if best:
             told.append(f"the {side.upper()}’s compiler gives {numbers.percent(shares[best])} of the results the bits of {best} roundings")
     if told:
-        texts.append(f"left to choose, {words.joined(told)}")
+        texts.append(f"where the compilers choose, {words.joined(told)}")
     other = [p.judged.get(WAYS["fused"]) for p in points if p.tunables.get(ROUNDING) == "separate" and WAYS["fused"] in p.judged]
     if other:
         texts.append(f"separate and fused roundings agree in {numbers.percent(other[0])} of the results")
@@ -206,22 +206,22 @@ def _counted_text(view: View, counts: list[Point]) -> list[str]:
 
 
 def _heap_requests(view: View, counts: list[Point]) -> list[str]:
-    """What malloc and free ask memory for: what the hardware counts beyond the kernel's own requests, which the emulator counts."""
+    """The memory requests of malloc and free: the hardware's counts minus the kernel's own requests, which the emulator counts."""
     for p in _named(counts, view.settings["by_thread"]):
         hardware, own = view.counts.counters_of(p), p.counters
         if p.n and REQUESTS.keys() <= hardware.keys() and REQUESTS.keys() <= own.keys():
             each = [f"{(hardware[key] - own[key]) / p.n:.3g} {name}" for key, name in REQUESTS.items()]
-            return [f"One malloc and its free make {words.joined(each)} requests to global memory on average: those that the hardware’s counters "
-                    "have beyond the kernel’s own, which the emulator counts."]
+            return [f"One malloc and its free make {words.joined(each)} requests to global memory on average: the hardware’s counts "
+                    "minus the kernel’s own requests, which the emulator counts."]
     return []
 
 
 def _limits() -> str:
-    return ("Limits: malloc in a kernel takes from a heap of 8 MiB unless cudaDeviceSetLimit(cudaLimitMallocHeapSize) has made it larger before the "
-            "first kernel that uses it; here it has 1 GiB. A thread’s stack, from which calls that cannot be inlined and recursion take, has "
-            "1 KiB unless cudaLimitStackSize says otherwise; here it has 8 KiB. A kernel that exceeds the first gets a null pointer, one that "
-            "exceeds the second fails. Of launches by kernels 2048 may wait (cudaLimitDevRuntimePendingLaunchCount). A kernel that makes them is "
-            "compiled to relocatable device code and linked with the device’s runtime library; the other kernels are not.")
+    return ("Limits: malloc in a kernel allocates from a heap of 8 MiB, unless cudaDeviceSetLimit(cudaLimitMallocHeapSize) enlarges it before the "
+            "first kernel that uses it; here it has 1 GiB. A thread’s stack, which recursion and calls that are not inlined use, has 1 KiB "
+            "unless cudaLimitStackSize sets another size; here it has 8 KiB. Where the heap is full, malloc returns a null pointer; where the stack "
+            "overflows, the kernel fails. Up to 2048 launches by kernels may be pending (cudaLimitDevRuntimePendingLaunchCount). A kernel that launches "
+            "kernels is compiled to relocatable device code and linked with the device’s runtime library; the other kernels are not.")
 
 
 # Figures and tables
@@ -233,7 +233,7 @@ def _label(p: Point) -> str:
 
 
 def _series(points: list[Point], key: str) -> dict[str, list[Point]]:
-    """At the number of items of which there are most points; trees that are fewer where they are deep stay."""
+    """By label, one point per length or depth: the one with the most items."""
     found: dict[str, list[Point]] = {}
     most: dict[tuple, Point] = {}
     for p in points:
@@ -267,39 +267,39 @@ def _lines(view: View, name: str, key: str, by_side: dict[str, list[Point]], lab
         made = [lines.Series(f"{side.upper()}: {title}" if mixed else title, [dot(p) for p in points]) for (side, title), points in named.items()]
         ax = style.axes(fig, 15, 9, 28, 2)
         places = sorted({_size(p, key) for points in named.values() for p in points})
-        lines.draw(ax, made[:style.MOST], label, "Time of an item", log_y=True, log_x=key == LENGTH, limit=19, unit="s",
+        lines.draw(ax, made[:style.MOST], label, "Time per item", log_y=True, log_x=key == LENGTH, limit=19, unit="s",
                    **({} if key == LENGTH else {"xlim": (0, 1.05 * places[-1])}))
         if key != LENGTH:
             style.plain_ticks(ax.xaxis, places)
     stories = [words.provenance(part, by_side[part.side]) for part in view.timed_parts if by_side.get(part.side)]
     return [Figure(f"{view.name}_{name}", [_row(p, key, {}) for some in by_side.values() for p in some], draw, f"{caption} {' '.join(stories)}",
-                   f"Line plot of the time of an item for {words.listed([title for _, title in named])}.", height=70, half=True)]
+                   f"Line plot of the time per item for {words.listed([title for _, title in named])}.", height=70, half=True)]
 
 
 def _array_figure(view: View, arrays: dict[str, list[Point]]) -> list[Figure]:
     shown = {"gpu": arrays["gpu"]} if arrays.get("gpu") else arrays
     return _lines(view, "arrays", LENGTH, {k: v for k, v in shown.items() if v}, "Words of an array",
-                  "Time of an item that needs an array of its own, over its length, by where the array comes from. Shorter is better.")
+                  "Time per item that needs a private array, by the length and the origin of the array. Shorter is better.")
 
 
 def _tree_figure(view: View, trees: dict[str, list[Point]]) -> list[Figure]:
     return _lines(view, "trees", DEPTH, {k: v for k, v in trees.items() if v}, "Depth",
-                  "Time of a walk through a tree, over its depth. Shorter is better.")
+                  "Time per tree traversal, by the depth of the tree. Shorter is better.")
 
 
 def _table(view: View, name: str, key: str, by_side: dict[str, list[Point]], ratios: dict[str, Ratio]) -> list[Table]:
     points = [p for side in ("gpu", "cpu") for p in sorted(by_side.get(side, []), key=lambda p: (p.n, _size(p, key), order(p)))]
     if not points:
         return []
-    note = {"arrays": "Speed: on the GPU over the host’s buffer with words side by side, and of malloc by each thread over the buffer in one piece.",
-            "trees": "Speed: over recursion on the same side."}[name]
+    note = {"arrays": "Speed: on the GPU, relative to the host’s interleaved buffer; of malloc by each thread, relative to the buffer in one piece.",
+            "trees": "Speed: relative to recursion on the same side."}[name]
     columns = (Column("side", "side", str.upper, right=False), Column("title", "kernel", right=False, wide=True), Column("n", "items", numbers.grouped),
-               Column(key, key, lambda v: f"{v:.0f}"), Column("seconds_each", "an item", numbers.seconds), Column("ratio", "speed", numbers.times),
+               Column(key, key, lambda v: f"{v:.0f}"), Column("seconds_each", "per item", numbers.seconds), Column("ratio", "speed", numbers.times),
                Column("registers", "registers", lambda v: f"{v:.0f}"), Column("local_bytes", "local B", lambda v: f"{v:.0f}"))
     rows = [_row(p, key, ratios) for p in points]
     stories = [words.provenance(part, by_side[part.side], hollow=False) for part in view.timed_parts if by_side.get(part.side)]
-    return [Table(f"{view.name}_{name}_points", f"Every point. {note} Local B: local memory of a thread as the compiler knows it, which is without "
-                  f"recursion’s. {' '.join(stories)}", [c for c in columns if any(r.get(c.key) is not None for r in rows)], rows)]
+    return [Table(f"{view.name}_{name}_points", f"Every point. {note} Local B: local memory per thread as the compiler reports it, without the stack of "
+                  f"recursive calls. {' '.join(stories)}", [c for c in columns if any(r.get(c.key) is not None for r in rows)], rows)]
 
 
 def _step_table(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> list[Table]:
@@ -310,10 +310,10 @@ def _step_table(view: View, steps: list[Point], ratios: dict[str, Ratio]) -> lis
              "step": _step(p), "ratio": ratios[p.name].value if p.name in ratios else None,
              "verdict": ratios[p.name].verdict if p.name in ratios else None} for p in points]
     stories = [words.provenance(part, mine, hollow=False) for part in view.timed_parts if (mine := [p for p in points if p.kernel.side == part.side])]
-    return [Table(f"{view.name}_launches", "Small steps one after another, by who starts them. Speed: over launches by the host. "
+    return [Table(f"{view.name}_launches", "Small successive steps, by their launcher. Speed: relative to launches by the host. "
                   f"{' '.join(stories)}", (
-                      Column("side", "side", str.upper, right=False), Column("title", "started", right=False, wide=True), Column("n", "elements", numbers.grouped),
-                      Column(LAUNCHES, "steps", lambda v: f"{v:.0f}"), Column("step", "a step", numbers.seconds), Column("ratio", "speed", numbers.times)), rows)]
+                      Column("side", "side", str.upper, right=False), Column("title", "launched", right=False, wide=True), Column("n", "elements", numbers.grouped),
+                      Column(LAUNCHES, "steps", lambda v: f"{v:.0f}"), Column("step", "per step", numbers.seconds), Column("ratio", "speed", numbers.times)), rows)]
 
 
 def _shared_table(view: View, points: list[Point]) -> list[Table]:
@@ -326,8 +326,8 @@ def _shared_table(view: View, points: list[Point]) -> list[Table]:
                Column("same_as_fused", "bits of fused", _share), Column("same_as_separate", "bits of separate", _share),
                Column("max_ulp", "largest error [ULP]", numbers.significant))
     stories = [words.provenance(part, mine, hollow=False) for part in view.timed_parts if (mine := [p for p in points if p.kernel.side == part.side])]
-    return [Table(f"{view.name}_shared", "A polynomial with one definition for both sides, with products and sums rounded as the compiler likes (contracted), once "
-                  "(fused) or each (separate). Bits of: the share of results that are equal, bit by bit, to those of fused and of separate roundings "
+    return [Table(f"{view.name}_shared", "A polynomial with one definition for both sides; a product and a sum are rounded as the compiler chooses (contracted), once "
+                  "(fused) or each (separate). Bits of: the share of results that are bitwise equal to fused and to separate roundings "
                   f"as the host’s C library computes them. {' '.join(stories)}", columns, rows)]
 
 
@@ -343,6 +343,6 @@ def _count_table(view: View, counts: list[Point]) -> list[Table]:
              "load": p.counters["load_sectors"] / p.counters["load_requests"] if p.counters.get("load_sectors") else None,
              "store": p.counters["store_sectors"] / p.counters["store_requests"] if p.counters.get("store_requests") and p.counters.get("store_sectors") else None}
             for p in sorted(points, key=order)]
-    return [Table(f"{view.name}_counts", f"Counted by the emulator at {points[0].size_text}: bytes loaded from global memory, and sectors of a request. Local memory "
+    return [Table(f"{view.name}_counts", f"Counted by the emulator at {points[0].size_text}: bytes loaded from global memory, and sectors per request. Local memory "
                   "is not counted.", (Column("title", "kernel", right=False, wide=True), Column("loaded", "loaded", numbers.volume),
-                                      Column("load", "sectors of a load", numbers.significant), Column("store", "of a store", numbers.significant)), rows)]
+                                      Column("load", "sectors per load", numbers.significant), Column("store", "per store", numbers.significant)), rows)]

@@ -106,9 +106,9 @@ def test_sectors_predict_the_rates_and_small_arrays_hide_them(tmp_path):
     section = section_of(tmp_path, Patterns().run, "coalescing")
     assert "at a stride of 32 leaves" in section.finding and "predict the 27 rates over strides and offsets with a median error of" in section.finding
     assert "hardly show whether accesses are coalesced" in section.finding
-    assert "A random gather reaches" in section.finding and "29 sectors a request would allow" in section.finding
-    assert "those of 1 × 256 threads (12.5" in section.finding and "8\u00a0bytes requested for each useful one" in section.finding
-    assert "The CPU, whose lines have 64" in section.finding
+    assert "A random gather reaches" in section.finding and "29 sectors per request would allow" in section.finding
+    assert "and 1 × 256 threads (12.5" in section.finding and "8\u00a0bytes requested per useful byte" in section.finding
+    assert "The CPU, whose cache lines have 64" in section.finding
     drawn(section)
 
 
@@ -119,7 +119,7 @@ def test_the_stride_counts_alike_where_nothing_is_launched(tmp_path):
 
 def test_counts_alone_say_what_was_counted(tmp_path):
     section = section_of(tmp_path, Patterns(timed=False).run, "coalescing")
-    assert "takes 4 sectors of 32" in section.finding and "from a stride of 8 on 32 (counted; nothing was timed)" in section.finding
+    assert "takes 4 sectors of 32" in section.finding and "and 32 from a stride of 8 on (counted; nothing was timed)" in section.finding
     drawn(section)
 
 

@@ -82,8 +82,8 @@ def divergence(cost=ways, gpu=True, cpu=True, counts=True, function=True, overhe
 
 def test_lanes_that_part_halve_the_rate(tmp_path):
     section = section_of(tmp_path, divergence())
-    assert "With 64 steps behind it" in section.finding and "2.00 times slower (a warp executes 2 paths against 1, counted at N" in section.finding
-    assert "a body of 4 steps or fewer the pattern makes no difference" in section.finding
+    assert "With 64 steps per path" in section.finding and "2.00 times slower (a warp executes 2 paths against 1, counted at N" in section.finding
+    assert "With 4 steps or fewer per path the pattern makes no difference" in section.finding
     assert "100\u00a0% of the rate of a kernel that computes both paths, and at 50\u00a0%" in section.finding
     assert "on the GPU, evaluated once, sorting makes no difference" in section.finding
     assert "evaluated 64 times, sorted arguments are 2×" in section.finding
@@ -95,7 +95,7 @@ def test_lanes_that_part_halve_the_rate(tmp_path):
 
 def test_counts_alone_tell_the_ways_and_test_nothing(tmp_path):
     section = section_of(tmp_path, divergence(gpu=False, cpu=False))
-    assert "2 paths of a branch on which its lanes part and 1 of one on which blocks part" in section.finding
+    assert "2 paths of a branch where its lanes differ, and 1 where blocks differ" in section.finding
     assert drawn(section) == ["divergence_ways"]
 
 
@@ -156,7 +156,7 @@ def lookups(constant=lambda k: k, gpu=True, counts=True, solver=1.0, latency=(20
 def test_constant_memory_serves_one_address_at_a_time(tmp_path):
     section = section_of(tmp_path, lookups())
     assert "with 32 addresses" in section.finding and "32× less" in section.finding
-    assert "One warp alone waits 20.0\u00a0ns" in section.finding and "ns from global memory" in section.finding
+    assert "takes 20.0\u00a0ns from constant memory" in section.finding and "ns from global memory" in section.finding
     assert "within 0.0" in section.finding or "within 0" in section.finding
     assert "up to 10 (template title), 11 (argument title) and 12 (symbol title) registers" in section.finding
     rows = table(section, "reads")
@@ -167,13 +167,13 @@ def test_constant_memory_serves_one_address_at_a_time(tmp_path):
 
 def test_a_slower_symbol_is_told(tmp_path):
     section = section_of(tmp_path, lookups(solver=1.5))
-    assert "within 33\u00a0% of a kernel compiled for it" in section.finding
+    assert "within 33\u00a0% of the rate of a kernel compiled for it" in section.finding
     assert [r["over_base"] for r in table(section, "solvers") if r["title"] == "symbol title"] == [pytest.approx(1 / 1.5, rel=0.01)] * 2
 
 
 def test_without_times_the_counted_passes_are_told(tmp_path):
     section = section_of(tmp_path, lookups(gpu=False))
-    assert "of 32 addresses takes so many passes: 32 from constant memory, 1 from global memory" in section.finding
+    assert "with 32 addresses: 32 from constant memory, 1 from global memory" in section.finding
     assert drawn(section) == ["constant_memory_passes"]
 
 

@@ -164,10 +164,10 @@ def device_code(sides=("gpu", "cpu", "count"), heap=20.0, recursion=3.0, contrac
 def test_malloc_recursion_and_shared_functions_are_judged(tmp_path):
     section = section_of(tmp_path, device_code())
     assert "each array in one piece takes 4× as long as that" in section.finding
-    assert "malloc by each thread takes 20× as long as such an array in one piece" in section.finding
+    assert "malloc by each thread takes 20× as long as an array in one piece" in section.finding
     assert "items takes 1.20× as long as an array on the stack" in section.finding
     assert "On the GPU, over trees of depth 8, a loop without a stack is 3× as fast as recursion" in section.finding
-    assert "Of 128 small steps each takes 2.00\u00a0µs if launched by the host, 4.0" in section.finding
+    assert "Each of 128 small steps takes 2.00\u00a0µs if launched by the host, 4.0" in section.finding
     assert "by the device (2× as long as that) and 8.0" in section.finding and "one launch" not in section.finding
     assert "(fused and separate)" in section.finding and "agree in 90\u00a0%" in section.finding
 
