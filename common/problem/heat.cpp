@@ -172,8 +172,8 @@ void step_window(const Params& sizes, const float* u, const Window& window, floa
   stepper.copy(window, to, stride);
 }
 
-/// The whole field after all steps, tile by tile: tiles stay in a cache, and are so large that what they compute beside
-/// themselves is little.
+/// The whole field after all steps, tile by tile: tiles stay in a cache, and are so large that the halo, which is
+/// computed in addition, is small.
 std::vector<float> step_field(const Params& sizes, const float* u) {
   const HeatGrid grid = heat_grid(sizes);
   std::vector<float> want(static_cast<std::size_t>(heat_cells(sizes)));
@@ -346,7 +346,7 @@ Judge judge_samples(const Params& sizes, const float* u0, std::uint64_t seed, do
 
 constexpr double kLeastAmplitude = 1e-30;  // of a wave that is not gone
 
-/// The longest wave keeps its shape, so its error tells how far the scheme and the rounding are from the equation:
+/// The longest wave keeps its shape, so its error shows how far the scheme and the rounding are from the equation:
 ///   sine_error      largest distance from the equation's solution, over its amplitude then: falls with h^2 if the
 ///                   time is the same
 ///   rounding_error  largest distance from what the scheme gives without rounding, likewise
@@ -381,7 +381,7 @@ Judge judge_sine(const Params& sizes) {
 
 constexpr int kPictureCells = 64 * 64;
 
-/// Of a small field of discs every value is told, "u[3][17]": a picture of what a kernel computed.
+/// Reports every value of a small field of discs, "u[3][17]": a picture of what a kernel computed.
 Judge with_picture(const Params& sizes, Judge judge) {
   const HeatGrid grid = heat_grid(sizes);
   if (heat_cells(sizes) > kPictureCells) return judge;

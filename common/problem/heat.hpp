@@ -1,16 +1,16 @@
 /// "heat": the heat equation u_t = u_xx + u_yy on a rectangle whose edge is kept at 0, by forward Euler with the
 /// five-point stencil: in each step every cell becomes
 ///   next = (1 - 4 r) u + r (north + south + west + east),   r = dt / h^2
-/// from values of the step before, so two arrays take turns.
+/// from values of the step before, so two arrays alternate.
 ///
 /// Sizes     n: columns; m: rows, n if not given; the inner points of the grid, up to 32768, which keeps every index in
 ///           31 bits. The edge lies one h beyond them and is not stored.
 ///           steps: how many, 1 if not given. permille: 1000 r, 230 if not given; at least 10, so that r to the power
 ///           of some steps is still a float32; beyond 250 the scheme is unstable, and the sizes are refused.
 /// Operand 0 `u0`, input: m x n float32, the field at time 0.
-/// Operand 1 `u`, output: as many, the field after all steps, at the time steps r h^2.
-/// Useful operations: 4 additions and 2 multiplications a cell and step. Compulsory bytes: u0 read once, u written
-/// once, however many the steps: a kernel that makes one step at a time moves 8 bytes a cell in each of them.
+/// Operand 1 `u`, output: m x n float32, the field after all steps, at the time steps r h^2.
+/// Useful operations: 4 additions and 2 multiplications per cell and step. Compulsory bytes: u0 read once, u written
+/// once, for any number of steps: a kernel that makes one step at a time moves 8 bytes per cell and step.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-/// "histogram": how often each of the 256 values of a byte occurs. Reading is cheap; the counters are what threads meet
-/// at, the more so the more values are alike.
+/// "histogram": how often each of the 256 values of a byte occurs. Reading is cheap; threads contend for the counters,
+/// and contention grows with the share of equal values.
 ///
 /// Sizes     n: values, up to 2^30.
-///           percent: so many of 100 values are the same one, 0 if not given; the others are spread by the data set.
-/// Operand 0 `values`, input: n bytes, of which each is a number from 0 to 255.
+///           percent: how many of 100 values are equal, 0 if not given; the data set distributes the others.
+/// Operand 0 `values`, input: n bytes, each a number from 0 to 255.
 /// Operand 1 `counts`, output: 256 elements of uint32.
 /// Formula   counts[v] = the number of i with values[i] = v.
 /// Useful operations: none in floating point. Compulsory bytes: each value read once, each count written once.

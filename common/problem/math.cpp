@@ -1,5 +1,5 @@
-/// The speed of functions: the oracle adds up the float64 results along the same arguments. It holds the kernels to
-/// computing the right function of the right arguments so many times; how exact they are is "math_error"'s question.
+/// The speed of functions: the oracle adds up the float64 results along the same arguments. It checks that kernels
+/// evaluate the right function for the right arguments as often as required; "math_error" measures their accuracy.
 #include "common/problem/math.hpp"
 
 #include <bit>

@@ -106,19 +106,19 @@ RUNG_ANYWHERE double ulp(double exact) {
 /// The number that would follow the largest float32 stands for all that are beyond it, and for infinity.
 RUNG_ANYWHERE double clipped(double x) { return x > 0x1p128 ? 0x1p128 : x < -0x1p128 ? -0x1p128 : x; }
 
-/// The error of a correctly rounded result, in units in the last place, and a little for that of the float64 one.
+/// The error of a correctly rounded result, in units in the last place, and a little for the float64 one's error.
 constexpr double kRounded = 0.5 + 0x1p-20;
 /// Where an implementation promises nothing.
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 // ---- Gathered errors ----
 
-/// Of each kind the argument where it is largest is kept: the error over its bound; in units in the last place where
-/// there is a bound; in those everywhere; the absolute error where there is a bound; NaN in place of a number or a
-/// number in place of NaN, the last one seen.
+/// For each kind of error the argument with the largest one is kept: the error over its bound; in units in the last
+/// place where there is a bound; in the same units everywhere; the absolute error where there is a bound; NaN instead
+/// of a number or a number instead of NaN, the last one seen.
 enum MathWorst { kWorstRatio, kWorstUlps, kWorstEverywhere, kWorstAbsolute, kSpecial, kMathWorst };
-/// Arguments in all, those where the result and the exact one are numbers, those of them with a bound, those that are
-/// not correctly rounded, and those where only one of the two is NaN: anywhere, and where there is a bound.
+/// Numbers of arguments: all; with a result and an exact result that are numbers; of these, with a bound; not correctly
+/// rounded; and where only one of the two is NaN, anywhere and where there is a bound.
 enum MathCount { kEvaluated, kCompared, kInside, kNotRounded, kSpecials, kSpecialsInside, kMathCounts };
 
 struct MathSample {
@@ -188,7 +188,7 @@ RUNG_ANYWHERE std::uint32_t pattern_in(std::uint64_t i, int log_strata, std::uin
 
 /// Argument i of 2^log_n: one of each of 2^log_n ranges of bit patterns; of two arguments, one of each pair of ranges.
 /// Most powers of two random numbers are 0 or infinite: every second pair of pow has y such that the result's exponent
-/// is spread evenly over those of float32, and a little beyond.
+/// is spread evenly over float32's exponents, and a little beyond.
 template <MathFunction kFunction>
 RUNG_ANYWHERE MathArguments math_arguments(std::uint64_t i, int log_n) {
   const std::uint64_t bits = scrambled(i);

@@ -125,7 +125,7 @@ class Reader {
   Verdict verdict_;
 };
 
-/// Of all rows: their parts are read by as many threads, and the first failure is that of the first part that has one.
+/// The verdict on all rows: threads read parts of them, and the first failure is the one of the first part that failed.
 template <MathFunction kFunction>
 Verdict read_all(const Report& report, std::int64_t per_row) {
   constexpr std::int64_t kPart = 1024;

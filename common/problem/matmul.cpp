@@ -178,7 +178,7 @@ void scale(const Layout& layout, std::span<float> numbers, std::uint64_t seed) {
   }
 }
 
-/// The second half of the numbers along k are those of the first half: in B negative, and off by 2^-12 at most.
+/// The second half of the numbers along k repeats the first half: in B negated, and off by 2^-12 at most.
 void cancel(const Layout& layout, Factor factor, std::span<float> numbers, std::uint64_t seed) {
   const std::int64_t rows = factor.k_is_row ? layout.rows / 2 : layout.rows;
   const std::int64_t cols = factor.k_is_row ? layout.width : layout.width / 2;
@@ -306,7 +306,7 @@ std::string element(int row, int col, double got, double want) {
 }
 
 /// The float64 result at sampled rows and columns, and |alpha||A||B| and |beta||C| there for the bounds; then the
-/// comparison with it. With alpha = 0 or beta = 0 what it multiplies is not read.
+/// comparison with it. With alpha = 0, A and B are not read; with beta = 0, C is not.
 class Samples {
  public:
   template <typename Output>
@@ -329,13 +329,13 @@ class Samples {
 
   /// Componentwise: |error| <= gamma_{k+2} (|alpha||A||B| + |beta||C|). And by norm, which sees an error that the first
   /// bound, growing with k, lets pass: |error|_F stays below the unit roundoff times sqrt(k + 2) |alpha||A||B|_F +
-  /// 2 |beta||C|_F. That holds for what roundings are on average, so of a few elements it is not asked. Exact inputs:
-  /// equal. What is not finite must be the same, or NaN where NaN is due. The largest |error| / (|alpha||A||B| +
-  /// |beta||C|) is told as "largest_error".
+  /// 2 |beta||C|_F. That holds for roundings on average, so it is not required of a few elements. Exact inputs: equal.
+  /// Values that are not finite must be the same, or NaN where NaN is right. The largest |error| / (|alpha||A||B| +
+  /// |beta||C|) is reported as "largest_error".
   ///
   /// Fast algorithms spread the errors of large elements to small ones, so that only the largest error has a bound: for
-  /// the definition k^2 units of |alpha| max|A| max|B|, of which roundings of either sign make up k (Higham, Mary: A
-  /// New Approach to Probabilistic Rounding Error Analysis, 2019). That, and 2 |beta| max|C|, is the bound by norm.
+  /// the definition k^2 units of |alpha| max|A| max|B|, or k with random roundings (Higham, Mary: A New Approach to
+  /// Probabilistic Rounding Error Analysis, 2019). That, and 2 |beta| max|C|, is the bound by norm.
   ///
   /// A unit that rounds short sums more coarsely truncates each of their terms, and the sum itself with every
   /// instruction of 32 terms or more, to `unit` of what is no larger than the sum of the terms' sizes: terms + 8 times
@@ -658,7 +658,7 @@ Problem matmul_problem(const MatmulInputs& inputs) {
            {{"m", 31}, {"n", 270}, {"k", 33}},
            {{"m", 1}, {"n", 33}, {"k", 16}},
            {{"m", 67}, {"n", 515}, {"k", 16}},
-           // Rows of whole quads of 16-bit numbers, which some kernels ask for.
+           // Rows of a multiple of four 16-bit numbers, which some kernels require.
            {{"m", 9}, {"n", 8}, {"k", 600}},
            {{"m", 67}, {"n", 264}, {"k", 72}}},
       .complete = [=](const Params& given) { return complete(given, type); },

@@ -1,5 +1,5 @@
-/// The product of float32 matrices that are rounded to TF32 first, with float32 sums. As the inputs hold no more bits
-/// than tensor cores read, their products are exact, and the sums are judged as those of 16-bit inputs. B is stored by
+/// The product of float32 matrices that are rounded to TF32 first, with float32 sums. As the inputs have no more bits
+/// than tensor cores read, their products are exact, and the sums are judged as for 16-bit inputs. B is stored by
 /// columns.
 #include "common/problem/matmul.hpp"
 #include "common/problem/problem.hpp"

@@ -1,8 +1,7 @@
-/// "pipeline": an array that begins and ends on the host, with so much arithmetic for each element on the way: how much
-/// of the copies and of the arithmetic can go on at the same time, and how much arithmetic makes the way to a GPU and
-/// back worth while.
+/// "pipeline": an array that begins and ends on the host, with some arithmetic per element in between: how far copies
+/// and arithmetic overlap, and how much arithmetic makes the copies to a GPU and back worth while.
 ///
-/// Sizes     n: elements, up to 2^32; steps: multiply-adds for each of them, a multiple of 16 up to 2^20.
+/// Sizes     n: elements, up to 2^32; steps: multiply-adds per element, a multiple of 16 up to 2^20.
 /// Operand 0 `x`, input: n elements of float32, on the host.
 /// Operand 1 `coefficients`, input: a0, b0, a1, b1 in float32, where the kernel runs.
 /// Operand 2 `y`, output: n elements of float32, on the host.

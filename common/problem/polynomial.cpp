@@ -1,6 +1,6 @@
-/// The oracle of "polynomial" evaluates it in float64. It also tells how many results have the very bits that fused
-/// multiply-adds give, and how many those of separate roundings: two kernels, of whatever side, of which all results
-/// are the same as one of these, compute the same bits.
+/// The oracle of "polynomial" evaluates it in float64. It also counts how many results have the bits of fused
+/// multiply-adds, and how many the bits of separate roundings: two kernels, on either side, compute the same bits if
+/// all their results equal the same one of these.
 #include "common/problem/polynomial.hpp"
 
 #include <bit>

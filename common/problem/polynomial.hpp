@@ -1,12 +1,12 @@
 /// "polynomial": y = p(x), an approximation of the sine. One definition for the CPU and the GPU, a small class with a
-/// method, of which the question is whether both sides compute the same bits from it.
+/// method; the question is whether both sides compute the same bits from it.
 ///
 /// A product that is added to something can be rounded before the addition, or the two become one instruction that
 /// rounds once (a fused multiply-add). C++ lets the compiler choose, so the same source may give other bits on another
 /// machine. Where the source says which it is, there is no choice: each operation of IEEE 754 has one right result.
 ///
 /// Sizes     n: elements, up to 2^30.
-/// Operand 0 `x`, input: n of float32, in [-pi/2, pi/2]. Operand 1 `y`, output: as many.
+/// Operand 0 `x`, input: n of float32, in [-pi/2, pi/2]. Operand 1 `y`, output: n of float32.
 /// Formula   z = x x; q = (((f4 z + f3) z + f2) z + f1) z + f0; y = (q z) x + x, where f_i are the factors of Taylor's
 ///           series. Useful operations: 12 n. Compulsory bytes: 8 n.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace rung {
 
-/// As the compiler likes; each sum of a product rounded once; product and sum rounded each.
+/// The compiler's choice; each product and sum rounded once together; product and sum rounded separately.
 enum class Rounding { contracted, fused, separate };
 constexpr const char* kRoundings[] = {"contracted", "fused", "separate"};
 

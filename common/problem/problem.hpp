@@ -70,19 +70,19 @@ struct Problem {
   std::map<std::string, std::vector<Value>> size_words = {};  ///< sizes that are words, with those they may be
   /// What a size counts, for tables, where its name does not say it: {"group", "threads in a row that go one way"}.
   std::map<std::string, std::string> size_what = {};
-  std::vector<std::string> general_names = {};      ///< those of them that can be left out and are for general kernels
+  std::vector<std::string> general_names = {};      ///< names that may be left out and are for general kernels
   std::vector<std::string> special_names = {};      ///< … and are for kernels that name them (Kernel::takes)
   std::vector<Params> test_sizes;                   ///< what every test runs its kernels at: 1, odd, rectangular …
   std::function<Params(const Params&)> complete;    ///< all sizes from those given; throws Error for a bad one
   std::function<Params(const Params&)> brief = {};  ///< sizes as a point's name shows them; all of them if not set
-  /// What of these sizes only a kernel with is_general takes ("lda, beta"); empty, or not set, if every kernel does.
+  /// Which of these sizes only a kernel with is_general takes ("lda, beta"); empty, or not set, if every kernel does.
   std::function<std::string(const Params&)> unusual = {};
   std::function<std::vector<Operand>(const Params&)> operands;
   std::function<double(const Params&)> flops;           ///< useful floating-point operations
   std::function<double(const Params&)> bytes_min = {};  ///< each input read once, each output written once; not set:
                                                         ///< the bytes of all operands
   std::function<void(const Params&, const DataSet&, std::uint64_t seed, std::span<void* const> host)> fill;
-  /// Works out in float64 what is right for these inputs, once; the Judge then compares any kernel's outputs with it.
+  /// Computes the expected result in float64, once; the Judge then compares any kernel's outputs with it.
   std::function<Judge(const Params&, const DataSet&, std::uint64_t seed, std::span<const void* const> host)> reference;
 
   double compulsory_bytes(const Params& sizes) const;
@@ -127,10 +127,10 @@ struct Expected {
 /// "y[3] is 1.5, not 2".
 std::string wrong_element(const std::string& name, std::int64_t index, double got, double want);
 
-/// Compares the first n elements of an output with what is expected. A bound of 0 asks for equality; NaN fails; where
-/// the expected value is not finite, the same must be there. The first wrong element is the failure.
-/// walk(i), for i a multiple of `step`, gives a function that is then called with i, i + 1, … up to the next multiple,
-/// in this order, and gives an Expected: so it may use what it found for the elements before.
+/// Compares the first n elements of an output with what is expected. A bound of 0 requires equality; NaN fails; an
+/// expected value that is not finite must be matched exactly. The first wrong element is the failure.
+/// walk(i), for i a multiple of `step`, returns a function that is then called with i, i + 1, … up to the next
+/// multiple, in this order, and returns an Expected: so it may use results for the elements before.
 template <typename T, typename Walk>
 Check compare_in_order(const std::string& name, const T* got, std::int64_t n, std::int64_t step, const Walk& walk) {
   std::int64_t first = n;

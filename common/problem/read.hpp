@@ -6,11 +6,11 @@
 /// Formula   sum of all partials = passes x sum of all data, modulo 2^32.
 ///
 /// Every pass reads every element once. Which thread reads what, in which order, and into which partial it adds is the
-/// kernel's choice; threads need not wait for each other between passes. Every partial is written: those that the
-/// kernel has no use for become 0 (outputs are poisoned before a call). A CPU thread or a GPU block gives one each.
+/// kernel's choice; threads need not wait for each other between passes. Every partial is written: unused ones become 0
+/// (outputs are poisoned before a call). A CPU thread or a GPU block gives one each.
 ///
 /// Why unsigned integers: their sum is exact in any order at any size, so one element skipped in one of a million
-/// passes shows; a float32 sum of 10^9 elements could not tell. The additions are neither counted nor a limit.
+/// passes shows; in a float32 sum of 10^9 elements it would not. The additions are neither counted nor a limit.
 /// A compiler may not keep a value from one pass to the next: put `asm volatile("" ::: "memory")` between passes.
 #pragma once
 

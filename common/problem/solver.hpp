@@ -1,12 +1,11 @@
-/// "solver": many small initial value problems u' = -u^2, by a method that is chosen at run time, to measure what the
-/// choice costs by how a kernel learns of it.
+/// "solver": many small initial value problems u' = -u^2, by a method that is chosen at run time, to measure the cost
+/// of the choice by how it is passed to a kernel.
 ///
 /// Sizes     n: problems, up to 2^28; steps: of each, up to 2^16 (1 if not given); method: one of kSolverMethods.
-/// Operand 0 `u`, input: n float32 from 0 to 1. Operand 1 `result`, output: as many.
-/// Formula   result[i] is u[i] after so many steps of width kSolverStep by Euler's method, by the midpoint method or by
-///           the classical method of Runge and Kutta. That is not the solution itself, which is u / (1 + t u), but what
-///           the method makes of it.
-/// Useful operations: 3, 6 or 16 a step.
+/// Operand 0 `u`, input: n float32 from 0 to 1. Operand 1 `result`, output: n float32.
+/// Formula   result[i] is u[i] after `steps` steps of width kSolverStep by Euler's method, by the midpoint method or by
+///           the classical method of Runge and Kutta: an approximation of the exact solution u / (1 + t u).
+/// Useful operations: 3, 6 or 16 per step.
 ///
 /// A step brings two neighbouring values nearer to each other, so errors never grow, and each step rounds by little
 /// more than 2^-25.

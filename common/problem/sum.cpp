@@ -30,9 +30,9 @@ void fill_inputs(const Params& sizes, const DataSet& data, std::uint64_t seed, s
   fill_float({static_cast<float*>(host[0]), operands(sizes)[0].elements}, data, seed);
 }
 
-/// A term goes through at most n - 1 additions, so |error| <= gamma_{n - 1} sum |x|, which says nothing of a long sum.
-/// Rounding errors go up and down, and together grow like the root of their number: with a small constant times sqrt(n)
-/// in place of n the bound holds with high probability (Higham and Mary, 2019). The constant here is 4.
+/// A term goes through at most n - 1 additions, so |error| <= gamma_{n - 1} sum |x|, which is useless for a long sum.
+/// Rounding errors have either sign, and together grow like the root of their number: with a small constant times
+/// sqrt(n) instead of n the bound holds with high probability (Higham and Mary, 2019). The constant here is 4.
 double rounding_bound(std::int64_t n, double magnitude) {
   const auto terms = static_cast<double>(n);
   return gamma_fp32(std::min(terms - 1, 4 * std::sqrt(terms))) * magnitude;

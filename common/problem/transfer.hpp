@@ -1,10 +1,10 @@
-/// "transfer": copies between the memory of the GPU and that of its host.
+/// "transfer": copies between the memory of the GPU and the memory of its host.
 ///
-/// Sizes     direction: to_gpu, from_gpu, or both at once; n: elements that go each way, up to 2^32.
-/// Operand 0 `from`, input; operand 1 `to`, output: n elements of float32. Of one way, the GPU's end lies in its memory
-///           and the other on the host.
-/// Operand 2 `back_from`, input; operand 3 `back_to`, output: as many, from the GPU to the host. For `both` only, where
-///           operands 0 and 1 go to the GPU.
+/// Sizes     direction: to_gpu, from_gpu, or both at once; n: elements in each direction, up to 2^32.
+/// Operand 0 `from`, input; operand 1 `to`, output: n elements of float32. For one direction, the GPU's array is in
+///           its memory and the other one on the host.
+/// Operand 2 `back_from`, input; operand 3 `back_to`, output: n elements, from the GPU to the host. For `both`
+///           only, where operands 0 and 1 go to the GPU.
 /// Formula   to[i] = from[i], bit for bit. Bytes: each element is counted once, as a link carries it.
 #pragma once
 

@@ -1,4 +1,4 @@
-/// What of a kernel's record the harness does not take on trust, and whether problems still are what they were.
+/// The parts of a kernel's record that the harness checks, and whether the problems' records are unchanged.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ bool add_widest_bounds(const std::string& family, WidestBounds widest);
 /// result; drawn from `bits`.
 using Redraw = std::function<void(const Params& sizes, std::uint64_t bits, void* element)>;
 
-/// For families where two inputs that change places need not show: what an audit puts in place of some elements.
-/// Returns true.
+/// For families whose result may not change if two inputs are swapped: the new values that an audit writes to some
+/// elements. Returns true.
 bool add_redraw(const std::string& family, Redraw redraw);
-/// For inputs of words that may be any.
+/// For inputs that may be any words.
 void redraw_word(const Params& sizes, std::uint64_t bits, void* element);
 /// For real numbers: any from `low` to `high`.
 Redraw redraw_between(double low, double high);

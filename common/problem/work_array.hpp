@@ -1,13 +1,12 @@
-/// "work_array": every item needs an array of its own while it is worked on. It is filled, then walked through in an
-/// order that its own values decide, so that neither registers nor a formula can take its place. Where the array comes
-/// from is the kernels' difference. This file has the work itself, one definition for the CPU and the GPU.
+/// "work_array": every item needs an array of its own for some time. It is filled, then walked through in an order that
+/// its own values determine, so that neither registers nor a formula can replace it. The kernels differ in where the
+/// array comes from. This file has the work itself, one definition for the CPU and the GPU.
 ///
 /// Sizes     n: items, up to 2^24; length: words of each array, up to kMostWords.
-/// Operand 0 `start`, input: n of uint32. Operand 1 `sum`, output: as many.
-/// Formula   words[j] = scrambled_word(start + j) for j < length; from the first word on, each word w sends the walk on
-/// to
-///           word w * length / 2^32; sum = that of the `length` words met, modulo 2^32.
-/// No floating-point operations. Compulsory bytes: 8 n; the arrays are nobody's result.
+/// Operand 0 `start`, input: n of uint32. Operand 1 `sum`, output: n of uint32.
+/// Formula   words[j] = scrambled_word(start + j) for j < length. The walk begins at the first word; after word w it
+///           continues at index w * length / 2^32. sum = the sum of the walk's `length` words, modulo 2^32.
+/// No floating-point operations. Compulsory bytes: 8 n; the arrays are no result.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-/// Problems whose size is a number of workers that all do the same amount of work: a grid, blocks of so many threads.
-/// A block is what one multiprocessor of a GPU, or one thread of a CPU (whose lanes are the block's threads), works on.
+/// Problems whose size is a number of workers that all do the same amount of work: a grid of blocks of equal size.
+/// One multiprocessor of a GPU, or one thread of a CPU (whose lanes are the block's threads), works on a block.
 ///
 /// Sizes     blocks: in all; or, relative to the machine, units x per_unit + extra, one at least. units: the
 ///           multiprocessors of a GPU, threads of a CPU, which a kernel's record gives; per_unit: 1 if not given;
@@ -14,7 +14,7 @@
 
 namespace rung {
 
-/// The names of these sizes, before those that a problem has beside them.
+/// The names of these sizes, followed by a problem's other ones.
 std::vector<std::string> worker_sizes(std::vector<std::string> others);
 
 /// "blocks" and "block" of what is given; throws Error for what is no grid.
