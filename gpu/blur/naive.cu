@@ -1,6 +1,6 @@
 /// One thread per pixel, which adds up all (2 R + 1)^2 pixels of its window, as in the textbook: one addition for each
-/// load of 4 bytes, 0.25 operations per byte at every radius. L1 serves nearly all of them, so the floor is not DRAM's
-/// but L1's: 128 bytes a cycle and multiprocessor. The rate falls with the square of the radius.
+/// load of 4 bytes, 0.25 operations per byte at every radius. L1 serves nearly all loads, so the floor is set by L1,
+/// not by DRAM: 128 bytes per cycle and multiprocessor. The rate falls with the square of the radius.
 /// Source: PMPP 4e, section 3.3.
 #include "gpu/blur/window.hpp"
 

@@ -1,21 +1,19 @@
 /// A block goes down a strip of columns with the sums of the last 2 R + 1 rows of each column in registers: the row
-/// that comes in is added, the row that leaves is subtracted. Differences of prefix sums along these column sums are
-/// the windows' sums. So a pixel costs the same at every radius: about 4 additions down and across, and a few
-/// exchanges. The rows between the one that comes in and the one that leaves wait in a ring in shared memory, where
-/// asynchronous copies bring them a number of rows ahead: DRAM reads each pixel once, except the columns beside a strip
-/// (most of them still in L2 from the neighbour) and the 2 R rows above a part.
+/// that enters is added, the row that leaves is subtracted. Differences of prefix sums along these column sums are the
+/// windows' sums. So a pixel costs the same at every radius: about 4 additions down and across, and a few exchanges.
+/// The rows between these two wait in a ring in shared memory, where asynchronous copies bring them some rows ahead.
+/// DRAM reads each pixel once, except a strip's halo columns (mostly still in L2 from the neighbour) and the 2 R rows
+/// above a part.
 ///
-/// Floor: 8 bytes a pixel through DRAM; a multiprocessor of an H200 has 0.51 cycles a pixel for that at the rate of a
-/// copy. A warp's row of 128 columns takes 33 cycles of shared memory, 128 bytes each (the ring 12, 5 shuffles, prefix
-/// sums 4 to write and 8 to read, the means 4), 0.26 a pixel, and 75 to 85 instructions, 0.17 cycles a pixel. What a
-/// strip loads beside itself comes on top, 72 columns at radius 32, and so does the time in which all warps of a block
-/// wait: for shared memory, shuffles, the barrier. Where R is small, several blocks share a multiprocessor, and one
-/// computes while the other waits. At radius 32 the ring has 84 rows, and either two blocks of narrow strips fit or one
-/// of 504 columns, which loads less beside itself and has 16 rows on their way; it is the faster one. Bytes on their
-/// way: 18 to 90 KB a multiprocessor, of the 16 KB that half of DRAM's rate takes at a latency of 1 us.
-/// Whole sectors are written, and whole lines where a strip is a multiple of 32 columns: a thread computes other
-/// columns than it sums up.
-/// Rounding: a column's sum begins anew after 512 rows, and prefix sums are those of 128 columns, not of the image.
+/// Floor: 8 bytes per pixel through DRAM, at the rate of a copy. Shared memory takes less: 33 cycles of 128 bytes for a
+/// warp's row of 128 columns (the ring 12, 5 shuffles, prefix sums 4 to write and 8 to read, the means 4). In addition
+/// there are the halo columns of a strip, 72 at radius 32, and the time in which all warps of a block wait: for shared
+/// memory, shuffles, the barrier. Where R is small, several blocks share a multiprocessor, and one computes while
+/// another waits. At radius 32 the ring has 84 rows, and there is room for two blocks with narrow strips, or for one
+/// with 504 columns. The wide strip has fewer halo columns and 16 rows in flight, and is faster.
+/// Whole sectors are written, and whole lines where a strip is a multiple of 32 columns: the columns that a thread
+/// stores differ from those that it adds up.
+/// Rounding: a column's sum restarts after 512 rows, and prefix sums cover 128 columns, not the image.
 /// Source: McDonnell, Box-filtering techniques, 1981 (running sums); CUDA C++ Programming Guide, asynchronous copies.
 #include <limits>
 
@@ -25,24 +23,25 @@
 namespace rung {
 namespace {
 
-using Ahead = Choices<8, 12, 16>;  // rows on their way from DRAM
+using Ahead = Choices<8, 12, 16>;  // rows in flight from DRAM
 using Batch = Choices<4, 8>;       // rows between two barriers: as many independent prefix sums
 
 constexpr int kRows = 4;           // of a float4 of prefix sums, and of a group of copies
-constexpr int kWarpColumns = 128;  // four a lane
+constexpr int kWarpColumns = 128;  // four per lane
 constexpr int kMostThreads = 256;
-constexpr int kSector = 8;                                            // columns: DRAM and L2 move no less
-constexpr int kMinRows = 32;                                          // of a part
-constexpr std::size_t kMostShared = std::size_t{227} << 10;           // of a block
-constexpr std::size_t kSharedPerMultiprocessor = kMostShared + 1024;  // and each block takes 1 KB for itself
-static_assert(kRows % 2 == 0 && kBlurRestart % 8 == 0);               // rows are fetched two by two
+constexpr int kSector = 8;                                   // columns: the least that DRAM and L2 move
+constexpr int kMinRows = 32;                                 // of a part
+constexpr std::size_t kMostShared = std::size_t{227} << 10;  // of a block
+constexpr std::size_t kSharedPerMultiprocessor =
+    kMostShared + 1024;                                  // including 1 KB that the system takes for each block
+static_assert(kRows % 2 == 0 && kBlurRestart % 8 == 0);  // rows are fetched two by two
 
 /// How the image is cut: a block computes `strip` columns of `rows` rows.
 struct Cut {
   int strip = 0, rows = 0;
   int strips = 0, parts = 0;
-  int before = 0, after = 0;  // columns that it loads beside its own, whole quads
-  int ahead = 0, batch = 0;   // rows on their way; rows between two barriers
+  int before = 0, after = 0;  // halo columns, whole float4s
+  int ahead = 0, batch = 0;   // rows in flight; rows between two barriers
   int slots = 0;              // rows of the ring
 
   __host__ __device__ int width() const { return before + strip + after; }
@@ -61,7 +60,7 @@ std::size_t shared_bytes(const Cut& cut) {
   return sizeof(float) * cut.slots * cut.width() + sizeof(float4) * exchanged;
 }
 
-/// Blocks of kMostThreads that the registers of a multiprocessor are enough for.
+/// Blocks of kMostThreads for which a multiprocessor has enough registers.
 constexpr int blocks_by_registers(int batch) { return batch == 4 ? 2 : 1; }
 
 /// How many blocks a multiprocessor holds, by shared memory and by registers; none where a block is too large.
@@ -73,16 +72,16 @@ int resident_blocks(const Cut& cut) {
 }
 
 /// An estimate of the cycles that the busiest multiprocessor takes for its rows. A row of its blocks takes the longest
-/// of three times: its share of DRAM's bandwidth, 8 bytes a pixel, and of L2's for the columns beside a strip; what a
-/// scheduler issues for its warps; DRAM's latency, shared by the rows on their way. To the first two comes what a block
-/// waits from barrier to barrier, the less the more other blocks use that time. A block that has its multiprocessor for
-/// itself waits for DRAM instead, the less the more rows are on their way, or for its own chain of exchanges, which
-/// takes as long however narrow the strip is. Fitted to times of an H200, to 10 %.
+/// of three times: 8 bytes per pixel at its share of DRAM's bandwidth, plus halo columns at L2's; the instructions that
+/// a scheduler issues for its warps; DRAM's latency, shared by the rows in flight. A block's wait between barriers is
+/// added to the first two; other blocks use part of it. A block alone on its multiprocessor waits for DRAM instead,
+/// less with more rows in flight, or for its own chain of exchanges, which takes as long for a narrow strip. Fitted to
+/// times measured on an H200.
 double cycles_of(const Cut& cut, int radius, int multiprocessors) {
   constexpr double kPixel = 0.51, kBeside = 0.3, kTurn = 300, kLatency = 2000, kAlone = 1;
-  const double instructions = cut.batch == 4 ? 85 : 75;  // of a warp for a row
+  const double instructions = cut.batch == 4 ? 85 : 75;  // per warp and row
   const int blocks = (cut.strips * cut.parts + multiprocessors - 1) / multiprocessors;
-  const int warps = (blocks * threads_of(cut) / 32 + 3) / 4;  // of a scheduler
+  const int warps = (blocks * threads_of(cut) / 32 + 3) / 4;  // per scheduler
   const double memory = blocks * (kPixel * cut.strip + kBeside * (cut.before + cut.after));
   const double wait = kTurn / (cut.batch * blocks * blocks);
   const int rows = cut.rows + 2 * radius;
@@ -91,7 +90,7 @@ double cycles_of(const Cut& cut, int radius, int multiprocessors) {
   return rows * std::max(std::max(memory, warps * instructions) + wait, kLatency / cut.ahead);
 }
 
-/// The cut of so many strips with the least estimate, of those with so many rows ahead and in a batch.
+/// The cut with the least estimate among those with `strips` strips, `ahead` rows ahead and `batch` rows in a batch.
 Cut cut_into(int strips, int ahead, int batch, const BlurImage& g, double& cycles) {
   const int multiprocessors = gpu_facts().sm_count, most = std::max(g.rows / kMinRows, 1);
   Cut best, cut{.strip = sectors_up((g.cols + strips - 1) / strips),
@@ -101,7 +100,7 @@ Cut cut_into(int strips, int ahead, int batch, const BlurImage& g, double& cycle
                 .batch = batch,
                 .slots = 2 * g.radius + batch + ahead};
   cut.strips = (g.cols + cut.strip - 1) / cut.strip;
-  for (int blocks = 1; blocks <= resident_blocks(cut); ++blocks) {  // a multiprocessor
+  for (int blocks = 1; blocks <= resident_blocks(cut); ++blocks) {  // per multiprocessor
     const int parts = std::clamp(blocks * multiprocessors / cut.strips, 1, most);
     cut.rows = (g.rows + parts - 1) / parts;
     cut.parts = (g.rows + cut.rows - 1) / cut.rows;
@@ -112,8 +111,8 @@ Cut cut_into(int strips, int ahead, int batch, const BlurImage& g, double& cycle
   return best;
 }
 
-/// Strips in as many parts as fill the GPU once. If a tunable is 0, the estimate chooses; else it takes strips up to
-/// that width, the widest that fit.
+/// Strips in as many parts as fill the GPU once. The estimate chooses where a tunable is 0. Otherwise strips are the
+/// widest that fit, up to the requested width.
 Cut cut_of(const Params& p) {
   constexpr int kNarrowest = 128, kWidest = 4 * kMostThreads;
   constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -135,8 +134,8 @@ Cut cut_of(const Params& p) {
   return best;
 }
 
-/// Begins to copy a thread's four pixels of a row to the ring. Elements: of one copy, 4 or, where rows do not begin at
-/// multiples of 16 bytes, 1. Of columns outside the image the ring has zeros from the start.
+/// Starts to copy a thread's four pixels of a row to the ring. Elements: per copy, 4, or 1 where rows do not begin at
+/// multiples of 16 bytes. For columns outside the image the ring has zeros from the start.
 template <int Elements>
 __device__ __forceinline__ void fetch(const mem<float>* from, mem<float>* to, int col, const BlurImage& g) {
   if constexpr (Elements == 4) {
@@ -167,13 +166,13 @@ __device__ __forceinline__ float4 minus(const float4& a, const float4& b) {
   return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
 }
 
-/// Where the prefix sums of column `c` are: the four columns of a thread lie in four planes, so that the lanes of a
-/// warp, which want columns four apart, meet no bank conflict.
+/// Where the prefix sums of column `c` are: the four columns of a thread are in four planes, so that the lanes of a
+/// warp, which read columns four apart, have no bank conflicts.
 __device__ __forceinline__ int place_of(int c, int quads) { return c % 4 * quads + c / 4; }
 
-/// A thread has four neighbouring columns, from `before` columns left of the strip on, whose sums it keeps: it waits
-/// for no other thread's copies, since it reads its own alone. It has four others, from the strip's first on, whose
-/// means it computes from all threads' prefix sums: so a warp writes whole lines.
+/// A thread keeps the sums of four neighbouring columns, counted from `before` columns left of the strip. It reads only
+/// pixels that it has copied itself, so it waits for no other thread's copies. From all threads' prefix sums it
+/// computes the means of four other columns, counted from the strip's first: so a warp writes whole lines.
 template <int Elements, int Ahead, int Batch>
 __global__ void __launch_bounds__(kMostThreads, blocks_by_registers(Batch))
     blur_running_sum(const mem<float>* x, mem<float>* y, BlurImage g, Cut cut) {
@@ -182,11 +181,12 @@ __global__ void __launch_bounds__(kMostThreads, blocks_by_registers(Batch))
   const int width = cut.width(), quads = cut.quads(), local = 4 * thread;
   const int row_begin = blockIdx.y * cut.rows, row_end = min(row_begin + cut.rows, g.rows);
   const int first = blockIdx.x * cut.strip, col = first - cut.before + local, mean_col = first + local;
-  const bool sums_up = local < width;                          // has columns of the strip or beside it
+  const bool sums_up = local < width;                          // has columns of the strip or its halo
   const bool loads = sums_up && col + 3 >= 0 && col < g.cols;  // some of them in the image
   const bool computes = local < cut.strip && mean_col < g.cols;
 
-  // The ring's rows: one has `width` floats. Two follow each other without a break, since their number is even.
+  // A row of the ring has `width` floats. Rows are taken in pairs; a pair never wraps around, since their number is
+  // even.
   const int ring_floats = cut.slots * width;
   const auto next_pair = [&](int at) { return at + 2 * width == ring_floats ? 0 : at + 2 * width; };
   mem<float>* const ring = dynamic_shared<mem<float>>();
@@ -195,11 +195,11 @@ __global__ void __launch_bounds__(kMostThreads, blocks_by_registers(Batch))
   mem<float4>* const exchange = vector_cast<float4>(ring + ring_floats);
 
   // The window of column j begins at column j - R and ends before j + R + 1. Where it reaches from one warp's columns
-  // into the next one's, the rest of the first warp's sum comes before the second's prefix sum.
+  // into the next one's, the rest of the first warp's sum is added to the second's prefix sum.
   int from[4], to[4];
   float crosses[4];
-  int near[4];                 // columns near column j
-  reg<float> whole_weight[4];  // where 2 R + 1 rows are near
+  int near[4];                 // columns in the window of column j
+  reg<float> whole_weight[4];  // where the window has all 2 R + 1 rows
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
     const int middle = computes ? cut.before + local + j : cut.before;
@@ -253,11 +253,11 @@ __global__ void __launch_bounds__(kMostThreads, blocks_by_registers(Batch))
   for (int i = 0; i < kGroupsAhead; ++i) fetch_group();
 
   float4 sum = make_float4(0, 0, 0, 0);
-  int newest_at = 2 * g.radius * width, oldest_at = 0;  // of the rows that come in and of those that leave
+  int newest_at = 2 * g.radius * width, oldest_at = 0;  // of the rows that enter; of the rows that leave
   mem<float>* target = y + (row_at(row_begin, g) + mean_col);
-  // Each turn of the loop has the prefix sums of a batch and the means of the batch before: while the ones wait for
-  // shuffles, the others are loaded. So one barrier a turn does: who writes a half of the exchange again has passed the
-  // barrier behind all who read it.
+  // Each iteration computes the prefix sums of a batch and the means of the previous batch: while the former wait for
+  // shuffles, the latter are loaded. So one barrier per iteration is enough: a thread that overwrites a half of the
+  // exchange has passed the barrier after all reads of it.
 #pragma unroll 1
   for (int top = row_begin, batch = 0;; top += Batch, ++batch) {
     mem<float4>* const sums = exchange + batch % 2 * half;
@@ -375,9 +375,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/blur/running_sum",
     .order = 40,
     .title = "running sum",
-    .idea =
-        "A block goes down a strip of columns, adds the row that comes in, subtracts the row that leaves, and takes "
-        "windows as differences of prefix sums: the same cost at every radius, in one pass.",
+    .idea = "A block goes down a strip of columns, adds the row that enters, subtracts the row that leaves, and "
+            "computes windows as differences of prefix sums: the same cost at every radius, in one pass.",
     .source = {{"mcdonnell1981"}, {"cuda-guide", "asynchronous data copies"}},
     .tunables = {{"ahead", {0, 8, 12, 16}}, {"batch", {0, 4, 8}}, {"strip", {0, 504, 440, 376, 232}}},
     .gpu = {.min_compute_capability = 80,

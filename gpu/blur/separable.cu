@@ -1,6 +1,6 @@
-/// A box is a line across a line: one launch adds up 2 R + 1 pixels along each row, a second one as many of these sums
-/// down each column. 2 (2 R + 1) additions a pixel in place of (2 R + 1)^2; the price is a second field, written and
-/// read again: 16 bytes a pixel through DRAM in place of 8, a floor twice as high. The rate falls with the radius.
+/// The box is separable: one launch adds up 2 R + 1 pixels along each row, a second launch 2 R + 1 of these sums down
+/// each column. 2 (2 R + 1) additions per pixel instead of (2 R + 1)^2; the price is a second field, written and read
+/// again: 16 bytes per pixel through DRAM instead of 8, a floor twice as high. The rate falls with the radius.
 /// Source: McDonnell, Box-filtering techniques, 1981 (rows, then columns).
 #include "gpu/blur/window.hpp"
 

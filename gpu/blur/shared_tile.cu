@@ -1,8 +1,8 @@
 /// A block copies its tile and a halo of R pixels on every side into shared memory; each thread then adds up the
-/// windows of its pixels from there. Global memory is asked for each pixel little more than once, (1 + 2 R / tile)^2
-/// times, but there are as many additions as before, and a load from shared memory for each: the floor is shared
-/// memory's bandwidth, and the rate still falls with the square of the radius. Source: PMPP 4e, section 7.4 (tiled
-/// convolution with halo cells).
+/// windows of its pixels from there. Each pixel is loaded from global memory little more than once, (1 + 2 R / tile)^2
+/// times, but there are as many additions as in the naive kernel, and a load from shared memory for each: the floor is
+/// shared memory's bandwidth, and the rate still falls with the square of the radius. Source: PMPP 4e, section 7.4
+/// (tiled convolution with halo cells).
 #include "gpu/blur/window.hpp"
 
 namespace rung {
@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(32 * kWarps) blur_shared_tile(const mem<float>
       const bool inside = row >= 0 && row < g.rows && col >= 0 && col < g.cols;
       tile[r * width + c] = inside ? x[row_at(row, g) + col] : 0.0f;
     }
-  __syncthreads();  // the tile is complete before any thread reads what others brought
+  __syncthreads();  // the tile is complete before any thread reads what others loaded
   for (int r = threadIdx.y; r < Side; r += kWarps)
     for (int c = threadIdx.x; c < Side; c += 32) {
       const int row = top + r, col = left + c;

@@ -1,5 +1,5 @@
-/// What the GPU's kernels of the box blur share. In an unnamed namespace: each of the three builds of a kernel's file
-/// has its own.
+/// Shared by the GPU's kernels of the box blur. In an unnamed namespace, so that each of the three builds of a kernel's
+/// file has its own copy.
 #pragma once
 
 #include "common/problem/blur.hpp"
@@ -35,7 +35,7 @@ inline Launch thread_per_pixel(const Params& p) {
   return {{blocks_for(p.at("n"), cols), blocks_for(p.at("m"), rows)}, {cols, rows}};
 }
 
-/// Of a line of n pixels, how many all pieces of `size` pixels load that need `before` and `after` pixels beside.
+/// The pixels of a line of n that are loaded in pieces of `size` pixels with a halo of `before` and `after` pixels.
 inline double pixels_of_pieces(std::int64_t n, std::int64_t size, std::int64_t before, std::int64_t after) {
   double pixels = 0;
   for (std::int64_t first = 0; first < n; first += size)

@@ -1,7 +1,7 @@
 /// No two lanes that shared memory serves together access different words of the same bank. Reads: the 8 columns of a
-/// thread are two quads, half a block apart, so that neighbouring lanes read neighbouring quads; with 8 contiguous
-/// columns they would read every second quad. Writes: a padding of 4 elements shifts each row of the transposed tile,
-/// so that the lanes that write two quads of a row of A, 4 rows of the tile apart, access different banks. Source:
+/// thread are two float4s, half a block apart, so that neighbouring lanes read neighbouring float4s; with 8 contiguous
+/// columns they would read every second float4. Writes: a padding of 4 elements shifts each row of the transposed tile,
+/// so that the lanes that write two float4s of a row of A, 4 rows of the tile apart, access different banks. Source:
 /// NVIDIA CUDA C++ Programming Guide, shared memory; Kerr and others, CUTLASS: fast linear algebra in CUDA C++, 2017.
 #include "gpu/matmul/general.hpp"
 
@@ -11,11 +11,11 @@ namespace {
 constexpr int kBlock = 128;        // rows and columns of C that a block computes
 constexpr int kDepth = 8;          // columns of A, rows of B that a phase loads
 constexpr int kThread = 8;         // rows and columns of C that a thread computes
-constexpr int kHalf = kBlock / 2;  // from a thread's first quad to its second
+constexpr int kHalf = kBlock / 2;  // from a thread's first float4 to its second
 constexpr int kPadding = 4;        // elements: shifts each row of the transposed tile by 4 banks
 constexpr int kSide = kBlock / kThread;
 constexpr int kThreads = kSide * kSide;
-static_assert(kThreads * 4 == kBlock * kDepth, "in a phase each thread loads one quad of each tile");
+static_assert(kThreads * 4 == kBlock * kDepth, "in a phase each thread loads one float4 of each tile");
 
 __global__ void __launch_bounds__(kThreads, 2) matmul_conflict_free(General g) {
   __shared__ __align__(16) mem<float> as[kDepth][kBlock + kPadding];
@@ -61,7 +61,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/conflict_free",
     .order = 140,
     .title = "conflict-free",
-    .idea = "The quads of a thread are half a block apart and the transposed tile is padded: no bank conflicts.",
+    .idea = "The float4s of a thread are half a block apart and the transposed tile is padded: no bank conflicts.",
     .source = {{"cuda-guide", "shared memory banks"}, {"kerr2017"}},
     .is_general = true,
     .gpu = {

@@ -16,7 +16,7 @@ constexpr int kLanesDown = kWarpRows / kThread, kLanesAcross = kWarpCols / kThre
 constexpr int kWarpsAcross = kBlock / kWarpCols;
 constexpr int kThreads = kBlock * kBlock / kThread / kThread;
 constexpr int kPadding = 4;  // elements: shifts each row of the transposed tile by 4 banks
-static_assert(kThreads * 4 == kBlock * kDepth, "in a phase each thread loads one quad of each tile");
+static_assert(kThreads * 4 == kBlock * kDepth, "in a phase each thread loads one float4 of each tile");
 
 /// Starts the copy of elements col to col + 3 of a row, with zeros beyond the matrix; col is a multiple of 4.
 template <typename Element>

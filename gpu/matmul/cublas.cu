@@ -1,4 +1,4 @@
-/// The library as a peer: cuBLAS, on the same operands and timed in the same way as our rungs.
+/// The library for comparison: cuBLAS, on the same operands and timed in the same way as our rungs.
 /// Source: NVIDIA cuBLAS, cublasSgemm and cublasGemmEx.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/cublas.hpp"

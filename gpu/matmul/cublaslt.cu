@@ -1,5 +1,5 @@
-/// The library as a stronger peer: of the first sixteen kernels that cublasLt's heuristics propose, our rungs are
-/// compared with the fastest, which is found once for each shape. Source: NVIDIA cuBLAS, cublasLtMatmul and
+/// The library at its fastest: our rungs are compared with the fastest of the first sixteen kernels that cublasLt's
+/// heuristics propose, which is found once for each shape. Source: NVIDIA cuBLAS, cublasLtMatmul and
 /// cublasLtMatmulAlgoGetHeuristic.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/cublas.hpp"
@@ -8,7 +8,7 @@
 namespace rung {
 namespace {
 
-/// Of 8-bit numbers cublasLt takes rows of k only, as tensor cores do (cuBLAS documentation, cublasLtMatmul).
+/// cublasLt takes 8-bit numbers only by rows of k, as tensor cores do (cuBLAS documentation, cublasLtMatmul).
 std::vector<std::string> layouts_of_cublaslt(Type type) {
   return type_bytes(type) == 1 ? std::vector<std::string>{} : std::vector<std::string>{"layout"};
 }

@@ -1,9 +1,9 @@
-/// The tile's width is an argument: its shared memory is given at the launch, so that one program can use what each
-/// device offers a block. Both tiles lie in one array; that of B begins tile x tile *elements* after that of A: adding
-/// the size in bytes to a pointer of floats would go four times as far. A block has at most 32 x 32 threads, so from a
+/// The tile's width is an argument: the shared memory is set at the launch, so that one program can use all that each
+/// device offers a block. Both tiles are in one array. B's tile begins tile x tile *elements* after A's: adding the
+/// size in bytes to a pointer to float would go four times too far. A block has at most 32 x 32 threads, so from a
 /// width of 33 on each computes several elements of C, in steps of the block's side.
 /// Wider tiles request fewer bytes, 8 n^3 / tile, but take 8 tile^2 bytes of shared memory: the widest leaves room for
-/// one block on a multiprocessor, and all of its threads wait at each barrier.
+/// one block on a multiprocessor, and all its threads wait at each barrier.
 /// Source: PMPP 4e, section 5.6, fig. 5.14.
 #include "common/machine/device_facts.hpp"
 #include "gpu/matmul/general.hpp"
@@ -76,7 +76,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/dynamic_tile",
     .order = 70,
     .title = "tile at run time",
-    .idea = "The width of the tile is an argument, and its shared memory is what the device at hand has room for.",
+    .idea = "The width of the tile is an argument, up to the shared memory that the device offers a block.",
     .source = {{"pmpp", "section 5.6, figure 5.14"}},
     .is_general = true,
     .tunables = {{"tile", Tiles::values(), widest_tile}},

@@ -1,5 +1,5 @@
 /// Shared by the rungs that compute C = alpha A B + beta C with any leading dimensions: the arguments of a kernel,
-/// loads of elements and quads (16 bytes) of a matrix with zeros beyond its edges, and stores to C.
+/// loads of elements and float4s of a matrix with zeros beyond its edges, and stores to C.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Matrix {
   const Element* at;
   std::int64_t ld;  ///< elements from one row to the next
   int rows, cols;
-  bool quads;  ///< each row begins at a multiple of 16 bytes
+  bool quads;  ///< each row begins at a multiple of 16 bytes: float4s can be loaded
 };
 
 /// The arguments of a kernel.
@@ -24,9 +24,9 @@ struct Gemm {
   Matrix<Element> a, b;
   Output* c;
   std::int64_t ldc;
-  int m, n, k;  ///< k is 0 where alpha is: neither A nor B is read
+  int m, n, k;  ///< k is 0 if alpha is 0: neither A nor B is read
   float alpha, beta;
-  bool c_quads;  ///< as Matrix::quads
+  bool c_quads;  ///< C's rows begin at multiples of 16 bytes
 };
 using General = Gemm<mem<float>>;
 
@@ -37,7 +37,7 @@ __device__ __forceinline__ reg<float> element_at(const Matrix<Element>& x, int r
   return value;
 }
 
-/// Elements col to col + 3 of a row; col is a multiple of 4. One load inside a matrix of quads, else up to four.
+/// Elements col to col + 3 of a row; col is a multiple of 4. One load inside an aligned matrix, else up to four.
 template <typename Element>
 __device__ __forceinline__ float4 quad_at(const Matrix<Element>& x, int row, int col) {
   if (x.quads && row < x.rows && col + 3 < x.cols) {
@@ -111,14 +111,14 @@ Gemm<Element, Output> general(const Call& call) {
           .c_quads = begins_quads(it.c, it.ldc)};
 }
 
-/// One block for each block_rows x block_cols elements of C.
+/// One block per block_rows x block_cols elements of C.
 inline Launch tiled_launch(const Params& p, std::int64_t block_rows, std::int64_t block_cols, Extent block) {
   const auto [m, n, k] = matmul_shape(p);
   return {{blocks_for(n, block_cols), blocks_for(m, block_rows)}, block};
 }
 
-/// For kernels whose threads go over the rows of a matrix in blocks of 256: a few thousand blocks at most, and no more
-/// than have anything to do.
+/// For kernels with blocks of 256 threads that loop over the rows of a matrix: a few thousand blocks at most, and no
+/// idle blocks.
 inline Launch launch_over_rows(std::int64_t elements_of_row, std::int64_t rows) {
   return {{static_cast<unsigned>(std::clamp<std::int64_t>(blocks_for(elements_of_row, 256), 1, 16)),
            static_cast<unsigned>(std::clamp<std::int64_t>(rows, 1, 264))},

@@ -1,6 +1,6 @@
-/// The first rung on the tensor cores that says where each element is: tiles in swizzled shared memory, from which
-/// ldmatrix loads the fragments of mma.sync. A multiply-add of 16 x 8 x 16 is one instruction of a warp, so that what
-/// limits a kernel is no longer the issue of instructions but how fast operands come.
+/// The first rung on the tensor cores that sets the place of each element: tiles in swizzled shared memory, from which
+/// ldmatrix loads the fragments of mma.sync. A multiply-add of 16 x 8 x 16 is one instruction of a warp, so the rate of
+/// operands limits a kernel, no longer the issue of instructions.
 /// Source: NVIDIA PTX ISA, warp-level matrix instructions.
 #include "gpu/matmul/fragments.hpp"
 

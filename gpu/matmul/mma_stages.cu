@@ -1,6 +1,6 @@
 /// A ring of tiles in shared memory: while the tensor cores multiply one pair of tiles, asynchronous copies fill the
-/// next three, so that the latency of memory is hidden by depth instead of by other blocks. One barrier per step: it
-/// says that a pair has arrived and, at the same time, that the one that is filled next has been read.
+/// next three, so that the latency of memory is hidden by depth instead of by other blocks. One barrier per step: after
+/// it, a pair has arrived and the pair that is filled next has been read.
 /// Source: NVIDIA CUDA C++ Programming Guide, asynchronous data copies; CUTLASS, multi-stage kernels.
 #include "gpu/matmul/fragments.hpp"
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kStages = 4;
 
-/// Starts the copy of a chunk. What is no aligned chunk within the matrix is loaded and stored instead.
+/// Starts the copy of a chunk. A chunk that is not aligned, or not inside the matrix, is loaded and stored instead.
 __device__ __forceinline__ void copy_chunk(mem<uint4>* to, const Matrix<mem<Bits16>>& x, int row, int col) {
   if (x.quads && row < x.rows && col + kChunk <= x.cols)
     __pipeline_memcpy_async(to, x.at + (row * x.ld + col), 16);
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kFragmentThreads, 2) matmul_mma_stages(Gemm16 
                    blockIdx.x * kFragmentTile + b_chunk * kChunk);
       }
     }
-    __pipeline_commit();  // also of nothing, so that the groups are counted alike in every step
+    __pipeline_commit();  // an empty group, too, so that groups are counted alike in every step
   };
   Sums sums;
   sums.clear();

@@ -1,11 +1,11 @@
-/// Warp tiles with everything loaded ahead, in registers: the next phase's quads of A and B come from global memory
-/// while this phase is multiplied, and the next step's row and column from shared memory while this step is. A thread
-/// then keeps 64 sums, 16 elements on their way and two sets of 16 operands. `registers` caps what the compiler may use
-/// for them: few registers leave room for more warps on a multiprocessor, but what does not fit is spilled to local
-/// memory and read back. The compiler first spills what is loaded ahead, and a thread that is to store an element has
-/// to wait for it: expect the first spill to undo the loading ahead, and spills of sums to cost far more. Compiled for
-/// compute capability 9.0, no cap below 24 is kept. Source: PMPP 4e, section 4.7 (resource partitioning); Volkov,
-/// Better performance at lower occupancy, 2010.
+/// Warp tiles with everything loaded ahead, in registers: the next phase's float4s of A and B come from global memory
+/// while this phase is multiplied, and the next step's row and column from shared memory while this step is multiplied.
+/// A thread then keeps 64 sums, 16 elements in flight and two sets of 16 operands. `registers` caps the compiler's use
+/// of registers: few leave room for more warps on a multiprocessor, but values that do not fit are spilled to local
+/// memory and read back. The compiler first spills elements that are loaded ahead, and a thread has to wait for such an
+/// element before it can spill it. Expect the first spill to undo the loading ahead, and spills of sums to cost far
+/// more. Compiled for compute capability 9.0, no cap below 24 is kept. Source: PMPP 4e, section 4.7 (resource
+/// partitioning); Volkov, Better performance at lower occupancy, 2010.
 #include "gpu/matmul/general.hpp"
 
 namespace rung {
@@ -89,12 +89,11 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/prefetch",
     .order = 155,
     .title = "prefetched",
-    .idea =
-        "The next phase's elements and the next step's operands are loaded ahead, into registers, as many as the cap "
-        "allows.",
+    .idea = "The next phase's elements and the next step's operands are loaded ahead, into as many registers as the "
+            "cap allows.",
     .source = {{"volkov2010"}, {"pmpp", "section 4.7"}},
     .is_general = true,
-    .tunables = {{.name = "registers", .values = Caps::values(), .what = "registers a thread"}},
+    .tunables = {{.name = "registers", .values = Caps::values(), .what = "registers per thread"}},
     .gpu = {
         .launch = [](const Params& p) { return tiled_launch(p, kBlock, kBlock, {kThreads}); },
         .requested = [](const Params& p) { return tiled_traffic(p, kBlock, kBlock); },

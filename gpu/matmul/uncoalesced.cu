@@ -1,6 +1,6 @@
 /// One thread for each element of C, with x along the rows: neighbouring threads of a warp take neighbouring rows.
-/// Their loads of A and their stores of C lie a whole row apart, so that one request of a warp touches as many sectors
-/// as it has rows. Requested bytes and operations are those of the naive kernel; only the mapping differs.
+/// Their loads of A and their stores of C are a whole row apart, so that one request of a warp touches as many sectors
+/// as it has rows. Requested bytes and operations are the same as in the naive kernel; only the mapping differs.
 /// Source: the mapping that PMPP 4e warns against in section 6.1; the kernel of PMPP 3e, fig. 4.3, with x and y
 /// swapped.
 #include "common/problem/matmul.hpp"
@@ -22,8 +22,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/uncoalesced",
     .order = 20,
     .title = "uncoalesced",
-    .idea =
-        "Many blocks remove the limit on the size, but the lanes of a warp read different rows of A: a sector each.",
+    .idea = "Many blocks remove the limit on the size, but the lanes of a warp read different rows of A: one sector "
+            "per lane.",
     .source = {{"pmpp3", "figure 4.3, x and y exchanged"}},
     .tunables = {{"block", {16, 8, 32}}},
     .gpu = {

@@ -1,7 +1,7 @@
 /// Vectorised memory access: one instruction loads four elements of A or B, or reads four elements of a thread's column
-/// or row from shared memory, so a quarter of these instructions remain. To this end the tile of A is transposed on its
-/// way into shared memory, so that the elements for one step in k are contiguous.
-/// Where a row does not begin at a multiple of 16 bytes, or ends within a quad, single elements are moved.
+/// or row from shared memory, so a quarter of these instructions remain. To this end the tile of A is transposed when
+/// it is written into shared memory, so that the elements for one step in k are contiguous.
+/// Where a row does not begin at a multiple of 16 bytes, or ends within a float4, single elements are moved.
 /// Source: NVIDIA, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access".
 #include "gpu/matmul/general.hpp"
 
@@ -13,7 +13,7 @@ constexpr int kDepth = 8;    // columns of A, rows of B that a phase loads
 constexpr int kThread = 8;   // rows and columns of C that a thread computes
 constexpr int kSide = kBlock / kThread;
 constexpr int kThreads = kSide * kSide;
-static_assert(kThreads * 4 == kBlock * kDepth, "in a phase each thread loads one quad of each tile");
+static_assert(kThreads * 4 == kBlock * kDepth, "in a phase each thread loads one float4 of each tile");
 
 __global__ void __launch_bounds__(kThreads, 2) matmul_vectorised(General g) {
   __shared__ __align__(16) mem<float> as[kDepth][kBlock];
@@ -59,8 +59,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/vectorised",
     .order = 130,
     .title = "vectorised",
-    .idea = "One instruction moves 16 bytes; A is transposed on its way into shared memory, so that its reads can be "
-            "vectorised, too.",
+    .idea =
+        "One instruction moves 16 bytes; A is transposed into shared memory, so that its reads can be vectorised, too.",
     .source = {{"luitjens2013"}},
     .is_general = true,
     .gpu = {

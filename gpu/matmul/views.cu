@@ -1,6 +1,6 @@
 /// The tiled product written on views: a matrix is its extents, its stride (elements from one row to the next) and its
-/// first element, and a tile of it is a view with the same stride. The kernel then names tiles and their elements in
-/// place of sums of indices. The compiler sees through it: expect the speed of gpu/matmul/tiled.
+/// first element, and a tile of it is a view with the same stride. The kernel then names tiles and their elements
+/// instead of sums of indices. The compiler removes the abstraction: expect the speed of gpu/matmul/tiled.
 /// Source: IF3230 Sistem Paralel dan Terdistribusi (ITB, 2022), "Tiled matrix multiply", after NVIDIA's guide.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
@@ -45,7 +45,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/matmul/views",
     .order = 45,
     .title = "views",
-    .idea = "The tiled kernel on views, matrices with a stride of which a tile is one, in place of sums of indices.",
+    .idea = "The tiled kernel on views instead of sums of indices: a tile is a matrix with a stride.",
     .source = {{"imam2022", "Tiled matrix multiply"}, {"cuda-guide", "shared memory"}},
     .tunables = {{"tile", Tiles::values()}},
     .refuse = [](const Params& p) -> std::string {

@@ -1,5 +1,5 @@
-/// Tiles on three levels: block, warp and thread. A warp computes 64 x 32 elements of C, each of its 8 x 4 lanes 8 x 8
-/// of them: for a step in k it needs 64 elements of A and 32 of B, whereas a warp of two rows of threads needs 16 and
+/// Tiles on three levels: block, warp and thread. A warp computes 64 x 32 elements of C, and each of its 8 x 4 lanes
+/// 8 x 8. For a step in k it needs 64 elements of A and 32 of B, whereas a warp of two rows of threads needs 16 and
 /// 128. So shared memory delivers two thirds of the words, each to several lanes, and the phases can be twice as deep.
 /// Source: Kerr and others, CUTLASS: fast linear algebra in CUDA C++, 2017.
 #include "gpu/matmul/general.hpp"

@@ -1,6 +1,6 @@
-/// The block's 16 rows of A are loaded into shared memory once, an element by each thread, and read from there; B still
+/// The block's 16 rows of A are loaded into shared memory once, one element per thread, and read from there; B still
 /// comes from global memory. A thread reads only what its own half of a warp has loaded, so a barrier of the warp is
-/// enough. Without any, as in the source, it is a race: since Volta the threads of a warp need not run in step.
+/// enough. Without any barrier, as in the source, it is a race: since Volta the threads of a warp need not run in step.
 /// Source: Blakely, Writing and Compiling a CUDA Code, "Using shared memory".
 #include "gpu/matmul/skinny/skinny.hpp"
 

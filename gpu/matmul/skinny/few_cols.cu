@@ -1,8 +1,8 @@
 /// For a C of at most 16 columns. Reading A from memory takes the time. A warp computes two or four rows of C: it reads
-/// these rows of A in steps of 256 elements, eight for each lane, and loads the next step while it multiplies this one.
-/// The matching rows of B are in shared memory, stored by columns; each element read from there is used for all rows of
-/// the warp. At the end the lanes' sums are added by shuffles: at each step a lane passes half of its sums on and adds
-/// the other half of its partner's. If C has few rows, several blocks divide the depth. Rows may start at any address.
+/// these rows of A in steps of 256 elements, eight per lane, and loads the next step while it multiplies this one. The
+/// matching rows of B are in shared memory, stored by columns; each element read from there is used for all rows of the
+/// warp. At the end the lanes' sums are added by shuffles: at each step a lane passes half of its sums on and adds the
+/// other half of its partner's. If C has few rows, several blocks divide the depth. Rows may start at any address.
 /// Floor: the bytes of A divided by the bandwidth of reading from memory.
 #include "gpu/matmul/depth_parts.hpp"
 
@@ -12,16 +12,16 @@ namespace {
 constexpr int kMostCols = 16;
 constexpr int kWarps = 8;
 constexpr int kStep = 256;         // elements of a row of A
-constexpr int kEach = kStep / 32;  // of a lane
+constexpr int kEach = kStep / 32;  // per lane
 constexpr int kBlockThreads = 32 * kWarps;
-constexpr int kPitch = kStep + 1;  // of a column of B in shared memory: its elements come in across columns
+constexpr int kPitch = kStep + 1;  // of a column of B in shared memory: its elements arrive across columns
 
-/// Rows of a warp: with more columns more, so that an element of B is read for several multiply-adds.
+/// Rows of a warp: more with more columns, so that an element of B is read for several multiply-adds.
 template <int Cols>
 constexpr int kRowsFor = Cols > 4 ? 4 : 2;
 
-/// Adds sums[i] over the lanes of the warp. Of Count sums a lane keeps Count / 32, or one of less than 32 with others:
-/// the one whose number is returned, in sums[0] and following.
+/// Adds sums[i] over the lanes of the warp. Each lane keeps Count / 32 of the Count sums, or shares one with other
+/// lanes if Count is below 32. Returns the index of its first sum; the sums are in sums[0] and following.
 template <int Count>
 __device__ __forceinline__ int add_over_lanes(reg<float> (&sums)[Count], int lane) {
   int kept = Count, first = 0;
@@ -44,7 +44,7 @@ __device__ __forceinline__ int add_over_lanes(reg<float> (&sums)[Count], int lan
   return first;
 }
 
-/// Cols: of B, as the kernel is compiled; those beyond g.n are zeros. `depth`: elements of k of a block, whole steps.
+/// Cols: columns of B, as compiled; columns beyond g.n are zeros. `depth`: a block's elements along k, whole steps.
 template <int Cols>
 __global__ void __launch_bounds__(kBlockThreads) few_cols(General g, int depth, mem<float>* sums) {
   constexpr int kRows = kRowsFor<Cols>, kOfB = (Cols * kStep + kBlockThreads - 1) / kBlockThreads;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kBlockThreads) few_cols(General g, int depth, 
 #pragma unroll
       for (int i = 0; i < kEach; ++i) a[row][i] = next_a[row][i];
     if (first + kStep < end) fetch(first + kStep);
-    __syncthreads();  // this part of B is there; the one before the last is no longer read
+    __syncthreads();  // this part of B is there; the part before the last is no longer read
 #pragma unroll
     for (int i = 0; i < kEach; ++i)
 #pragma unroll

@@ -1,5 +1,5 @@
 /// For a C of at most 16 rows. Each element of B is used in at most 16 multiply-adds, so reading B from memory takes
-/// the time, and a tile of 64 or 128 rows would be mostly padding. A block computes 32 columns of C, a lane each. Its
+/// the time, and a tile of 64 or 128 rows would be mostly padding. A block computes 32 columns of C, one per lane. Its
 /// 32 warps divide the depth: a warp first loads 16 or 32 rows of B, 128 bytes of each, so that 64 or 128 KiB are in
 /// flight on a multiprocessor, and then multiplies them by the matching elements of A. These are in shared memory; a
 /// warp reads four of them in one access, the same four for all lanes. At the end the warps' sums are added in a fixed
@@ -12,15 +12,17 @@ namespace {
 
 constexpr int kMostRows = 16;
 constexpr int kLeastDepth = 512;  // of a block
-constexpr int kCols = 32;         // of a block: a lane each
+constexpr int kCols = 32;         // of a block: one per lane
 constexpr int kWarps = 32;        // of a block
 
 /// Rows of B that a warp reads before it uses them; with 16 sums there are registers for fewer.
 template <int Rows>
 constexpr int kDepthFor = Rows > 8 ? 16 : 32;
-constexpr std::size_t shared_bytes(int rows) { return sizeof(float) * rows * kWarps * kCols; }  // the sums need most
+constexpr std::size_t shared_bytes(int rows) {
+  return sizeof(float) * rows * kWarps * kCols;
+}  // the sums need the most
 
-/// Rows: of A, as the kernel is compiled; those beyond g.m are zeros. `depth`: elements of k of a block.
+/// Rows: rows of A, as compiled; rows beyond g.m are zeros. `depth`: a block's elements along k.
 template <int Rows>
 __global__ void __launch_bounds__(32 * kWarps) few_rows(General g, int depth, mem<float>* sums) {
   constexpr int kDepth = kDepthFor<Rows>;
@@ -57,7 +59,7 @@ __global__ void __launch_bounds__(32 * kWarps) few_rows(General g, int depth, me
       }
   }
 
-  __syncthreads();  // all parts of A have been used: their place is for the sums
+  __syncthreads();  // all parts of A have been used: the sums take their place
 #pragma unroll
   for (int row = 0; row < Rows; ++row) shared[(row * kWarps + warp) * kCols + lane] = sum[row];
   __syncthreads();  // all sums are there

@@ -1,5 +1,6 @@
-/// Every thread reads its row of A and its column of B from global memory. The 16 threads of half a warp ask for the
-/// same element of A and for 16 neighbouring ones of B: both coalesce, but the first uses 4 bytes of a sector of 32.
+/// Every thread reads its row of A and its column of B from global memory. The 16 threads of half a warp request the
+/// same element of A and 16 neighbouring elements of B. Both loads coalesce, but the first uses 4 bytes of a sector of
+/// 32.
 /// Source: Blakely, Writing and Compiling a CUDA Code, "Naïve approach".
 #include "gpu/matmul/skinny/skinny.hpp"
 

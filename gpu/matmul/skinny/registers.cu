@@ -1,7 +1,7 @@
-/// Beyond the source: a thread keeps its columns of B in registers, all 16 rows of them, and goes down the rows of C.
-/// For each row it reads 16 elements of A from shared memory, the same for the whole warp, and uses each of them once
-/// for every column: a load of 16 bytes for 16 multiply-adds, in place of two loads for each one. What is left is to
-/// store C. Source: Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra.
+/// Beyond the source: a thread keeps its columns of B in registers, all 16 rows, and goes down the rows of C. For each
+/// row it reads 16 elements of A from shared memory, the same for the whole warp, and uses each once for every column:
+/// a load of 16 bytes for 16 multiply-adds, instead of two loads for each. What remains is to store C. Source: Volkov
+/// and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra.
 #include <algorithm>
 
 #include "gpu/matmul/skinny/skinny.hpp"

@@ -1,5 +1,5 @@
-/// What the kernels of the skinny product share: A (m x 16) times B (16 x n), so that a single tile is the whole depth
-/// and the loop over phases of a tiled product is gone. 16 x 16 threads compute a tile of C, one element each.
+/// Shared by the kernels of the skinny product: A (m x 16) times B (16 x n). A single tile covers the whole depth, so
+/// there is no loop over phases. 16 x 16 threads compute a tile of C, one element each.
 /// Floor: 32 operations and 4 bytes stored for each element of C. With 8 operations per byte, storing C takes longer
 /// than computing it; A and B together are small.
 /// Source: Blakely, Writing and Compiling a CUDA Code, "Shared memory and performance".

@@ -1,9 +1,9 @@
-/// No tile is best at every size: a large one needs the fewest bytes per operation, but a small C has too few of them.
-/// Six tiles are compiled, each with the last wave as it is, divided (stream-K), or with k split. A call uses the
-/// recipe that was fastest at the nearest tuned size; experiments/tune.py measures and writes the table. The warps of
-/// the smaller tiles form slices, which split k and add their sums in shared memory. A C of at most 16 rows or columns
-/// fills no tile: unless a recipe is requested, the kernel for it takes the call. Source: choosing among compiled
-/// kernels by recorded timings: Whaley, Petitet, Dongarra, ATLAS, 2001.
+/// No tile is best at every size: a large one needs the fewest bytes per operation, but a small C has too few large
+/// tiles. Six tiles are compiled, each with the last wave as it is, divided (stream-K), or with k split. A call uses
+/// the recipe that was fastest at the nearest tuned size; experiments/tune.py measures and writes the table. The warps
+/// of the smaller tiles form slices, which split k and add their sums in shared memory. A C of at most 16 rows or
+/// columns fills no tile: unless a recipe is requested, the kernel for it takes the call. Source: choosing among
+/// compiled kernels by recorded timings: Whaley, Petitet, Dongarra, ATLAS, 2001.
 #include "gpu/matmul/tma/engine/top_recipes.hpp"
 #include "gpu/simt/other_kernel.hpp"
 

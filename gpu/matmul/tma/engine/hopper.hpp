@@ -136,7 +136,7 @@ struct Tile32x32 {
                                 .gap = 8};
 };
 
-/// How a call divides the work among blocks; the members are those of Work.
+/// How a call divides the work among blocks; the members have the same meaning as in Work.
 struct Plan {
   int parts = 1;
   bool share = false;
@@ -148,7 +148,7 @@ inline std::int64_t tiles_of(const Shape& s, const MatmulShape& p) {
 }
 inline int k_tiles_of(const Shape& s, const MatmulShape& p) { return static_cast<int>(blocks_for(p.k, s.depth)); }
 
-/// The number of parts into which to split k for each tile, so that every multiprocessor has one: 1 if there are many
+/// The number of parts into which k is split for each tile, so that every multiprocessor has one: 1 if there are many
 /// tiles or k is short.
 inline int parts_for(const Shape& s, const MatmulShape& p) {
   const std::int64_t sms = gpu_facts().sm_count;
@@ -159,7 +159,7 @@ inline Launch launch_of(const Shape& s, std::int64_t blocks) {
   return {{static_cast<unsigned>(blocks)}, {static_cast<unsigned>(s.threads())}, std::size_t(s.shared_bytes())};
 }
 
-/// One block for each multiprocessor, but no more than there are pieces of work.
+/// One block per multiprocessor, but no more than there are pieces of work.
 inline Launch persistent_launch(const Shape& s, const MatmulShape& p, const Plan& plan) {
   const std::int64_t tiles = tiles_of(s, p);
   if (plan.parts > 1) return launch_of(s, tiles * plan.parts);
@@ -177,16 +177,16 @@ inline std::int64_t partial_tiles(const Shape& s, const MatmulShape& p, const Pl
   return partial;
 }
 
-/// Requested bytes: of the tiles, of transposing A, and of partial sums.
+/// Requested bytes: for the tiles, for transposing A, and for partial sums.
 inline Traffic traffic_of(const Shape& s, const Params& params, const Plan& plan) {
   const MatmulShape p = matmul_shape(params);
   const double c = 4.0 * p.m * p.n, beta_c = params.get("beta", 0) == 0 ? 0 : c;
   if (params.get("alpha", 1) == 0) return {.loaded = beta_c, .stored = c};
   const double a = 4.0 * p.m * p.k, b = 4.0 * p.k * p.n;
   const double loaded_a = s.transposed ? a : 0;
-  const double stored_a = s.transposed ? 4.0 * p.k * static_cast<double>(padded(p.m)) : 0;  // in whole quads
+  const double stored_a = s.transposed ? 4.0 * p.k * static_cast<double>(padded(p.m)) : 0;  // in whole float4s
   const double parts = plan.parts > 1 ? plan.parts : 0;
-  const double planes = parts * 4 * p.m * static_cast<double>(padded(p.n));  // are read in whole quads
+  const double planes = parts * 4 * p.m * static_cast<double>(padded(p.n));  // read in whole float4s
   const double partial = 4.0 * s.block_rows() * s.block_cols() * static_cast<double>(partial_tiles(s, p, plan));
   const double tiles = a * blocks_for(p.n, s.block_cols()) + b * blocks_for(p.m, s.block_rows());
   return {.loaded = loaded_a + tiles + planes + partial + beta_c, .stored = stored_a + parts * c + partial + c};

@@ -3,8 +3,8 @@
 /// is slower.
 ///
 /// A block is warp-specialised: computing warps, and warps that issue the loads. Each stage of the ring has two
-/// mbarriers: a phase of `full` ends when both tiles have been written, one of `empty` when every computing warp has
-/// read them.
+/// mbarriers: a phase of `full` ends when both tiles have been written, a phase of `empty` when every computing warp
+/// has read them.
 #pragma once
 
 #include "gpu/matmul/general.hpp"
@@ -19,10 +19,10 @@ namespace rung::hopper {
 inline namespace RUNG_BUILD {
 
 /// A or B where not both have rows that all begin at multiples of 16 bytes: TMA takes no other matrix, nor a tile that
-/// begins elsewhere in a row. Tiles of such a matrix are copied element by element. Where TMA takes both, they are
-/// tensor maps alone.
+/// begins elsewhere in a row. Tiles of such a matrix are copied element by element. Where TMA takes both, the operands
+/// are tensor maps alone.
 struct AnyMatrix {
-  CUtensorMap map;  // if elements.quads
+  CUtensorMap map;  // valid if elements.quads
   Matrix<mem<float>> elements;
 };
 
@@ -41,7 +41,7 @@ struct Product {
 
 // ---- Loading ----
 
-/// Whether tiles may be copied: then each lane of a loading warp arrives, else the one that asks TMA.
+/// Whether tiles may be copied: then each lane of a loading warp arrives, else only the lane that issues TMA loads.
 template <class Operand>
 constexpr bool kCopies = std::is_same_v<Operand, AnyMatrix>;
 
@@ -50,8 +50,8 @@ constexpr bool kCopies = std::is_same_v<Operand, AnyMatrix>;
 template <int kRows, int kCols, bool kSwizzled, bool kChecked>
 __device__ __forceinline__ void copy_rows(std::uint32_t to, const Matrix<mem<float>>& x, int row, int col, int lane) {
   constexpr int kWide = kCols < 32 ? kCols : 32, kHigh = 32 / kWide;  // elements that the warp copies at once
-  // Lines at a time, each with registers of its own: a copy's registers are free only when it has left the queue of
-  // the memory unit, which the computing warps keep full.
+  // Lines at a time, each with separate registers: a copy's registers are free only when it has left the queue of the
+  // memory unit, which the computing warps keep full.
   constexpr int kLines = 4, kStep = kLines * kHigh;
   row += lane / kWide, col += lane % kWide;
   const std::int64_t down = kHigh * x.ld;
@@ -94,7 +94,7 @@ template <Shape kShape>
 __device__ __forceinline__ void load_stage(std::uint32_t to, const AnyMatrix& a, const AnyMatrix& b,
                                            std::uint32_t barrier, int row, int col, int k) {
   const std::uint32_t to_b = to + kShape.stage_a() * 4;
-  const int lane = opaque(threadIdx.x) % 32;  // opaque(): not from a register that the computing warps share
+  const int lane = opaque(threadIdx.x) % 32;  // opaque(): not in a register that the computing warps share
   const bool a_quads = kShape.transposed || a.elements.quads, b_quads = b.elements.quads;
   if (elect_one()) {
     barrier_expect(barrier, ((a_quads ? kShape.stage_a() : 0) + (b_quads ? kShape.stage_b() : 0)) * 4);
@@ -108,7 +108,7 @@ __device__ __forceinline__ void load_stage(std::uint32_t to, const AnyMatrix& a,
 }
 
 /// Issues every `loaders`-th stage of a block, from the `loader`-th on. The loading warps alternate, so that each of
-/// the multiprocessor's four schedulers executes a quarter of that work: a block waits for the slowest of them.
+/// the multiprocessor's four schedulers executes a quarter of that work: a block waits for its slowest scheduler.
 template <Shape kShape, class Operand, class Schedule>
 __device__ __forceinline__ void load_tiles(const Operand& a, const Operand& b, std::uint32_t tiles_at,
                                            std::uint32_t full, std::uint32_t empty, Schedule schedule, int rows,
@@ -137,8 +137,8 @@ __device__ __forceinline__ void load_tiles(const Operand& a, const Operand& b, s
 // ---- Computing ----
 
 /// A lane's place in the tile of its warp. Lanes i, i ^ 1 and i ^ 2 differ in row and in column, so that no two of them
-/// read the same quad of A or of B: a read of 16 bytes then takes four wavefronts instead of two, and returns at a rate
-/// that leaves the write ports of the register file to the FFMAs.
+/// read the same float4 of A or of B: a read of 16 bytes then takes four wavefronts instead of two, and returns at a
+/// rate that leaves the write ports of the register file to the FFMAs.
 __device__ __forceinline__ int lane_row(int lane) { return (lane >> 2) ^ (lane & 3); }
 __device__ __forceinline__ int lane_col(int lane) { return lane & 3; }
 
@@ -155,11 +155,11 @@ __device__ __forceinline__ void outer_product(reg<float> (&sum)[kShape.rows][kSh
   }
 }
 
-/// A thread's elements of A and B, double-buffered: those of the current step and of the next one.
+/// A thread's elements of A and B, double-buffered: for the current step and the next one.
 template <Shape kShape>
 struct Fragments;
 
-/// A as [k][m] and B as [k][n]: a step reads rows / 4 + cols / 4 quads.
+/// A as [k][m] and B as [k][n]: a step reads rows / 4 + cols / 4 float4s.
 template <Shape kShape>
 requires(kShape.transposed) struct Fragments<kShape> {
   static constexpr int kA = kShape.rows / 4, kB = kShape.cols / 4;
@@ -209,7 +209,7 @@ requires(kShape.transposed) struct Fragments<kShape> {
       load_one(kShape.rows * kShape.cols, 1 - now, from_a, from_b, k);
     }
   }
-  /// The read before the n-th FFMA: one every `gap` FFMAs, in the order of use: a's first quad, b's, a's others.
+  /// The read before the n-th FFMA: one every `gap` FFMAs, in the order of use: a's first float4, b's, a's others.
   __device__ void load_one(int n, int buffer, std::uint32_t from_a, std::uint32_t from_b, int k) {
     if (n % kShape.gap != 0) return;
     const int g = n / kShape.gap;
@@ -222,7 +222,7 @@ requires(kShape.transposed) struct Fragments<kShape> {
   }
 };
 
-/// A as [m][k], swizzled by TMA: a read of 16 bytes returns four steps of a row, so four steps read `rows` quads.
+/// A as [m][k], swizzled by TMA: a read of 16 bytes returns four steps of a row, so four steps read `rows` float4s.
 template <Shape kShape>
 requires(!kShape.transposed) struct Fragments<kShape> {
   static constexpr int kB = kShape.cols / 4;
@@ -234,7 +234,7 @@ requires(!kShape.transposed) struct Fragments<kShape> {
   __device__ static int row(int warp_row, int row, int i) {
     return warp_row * kLanesDown * kShape.rows + i * kLanesDown + row;
   }
-  /// Offset of quad `chunk` of this lane's rows after swizzling. The rows are 8 apart, so that it is the same for all.
+  /// Offset of float4 `chunk` in this lane's rows after swizzling. The rows are 8 apart, so it is the same for all.
   __device__ static std::uint32_t swizzled(int chunk, int row) { return (chunk ^ (row / (32 / kShape.depth))) * 16; }
   __device__ void load_a(int i, std::uint32_t base) { read_shared(a[i], base + i * kLanesDown * kShape.depth * 4); }
   __device__ void load_b(int buffer, int g, std::uint32_t base, int k) {
@@ -276,13 +276,13 @@ requires(!kShape.transposed) struct Fragments<kShape> {
 
 // ---- Partial sums ----
 
-/// Where a thread keeps the quad (i, g) of its sums in the scratch. A warp's are its own, 512 bytes for each quad.
+/// The address of float4 (i, g) of a thread's sums in the scratch. A warp has 512 contiguous bytes for each.
 template <Shape kShape>
 __device__ __forceinline__ std::uint32_t quad_in_scratch(std::uint32_t scratch, int thread, int i, int g) {
   return scratch + ((i * kShape.cols / 4 + g) * kShape.slice_threads() + thread) * 16;
 }
 
-/// Adds the sums of all slices to those of slice 0: a tree reduction through shared memory.
+/// Adds the sums of all slices to the sums of slice 0: a tree reduction through shared memory.
 template <Shape kShape>
 __device__ __forceinline__ void add_slices(reg<float> (&sum)[kShape.rows][kShape.cols], std::uint32_t scratch,
                                            int slice, int thread) {
@@ -310,7 +310,7 @@ __device__ __forceinline__ void add_slices(reg<float> (&sum)[kShape.rows][kShape
   }
 }
 
-/// A thread's first quad in the partial tile of a block, in which the quads of all threads are interleaved.
+/// A thread's first float4 in the partial tile of a block, where the threads' float4s are interleaved.
 template <Shape kShape>
 __device__ __forceinline__ mem<float4>* partial_tile(const Product& p, int block, int thread) {
   return vector_cast<float4>(p.partials) + std::size_t(block) * kShape.block_rows() * kShape.block_cols() / 4 + thread;
@@ -332,9 +332,9 @@ __device__ __forceinline__ void store_partial(const Product& p, int thread,
   if (thread == 0) release(p.flags + blockIdx.x, p.epoch);
 }
 
-/// Adds the sums that the following blocks have of the tile that ends at unit `tile_end`, in the order of the blocks,
-/// so that results are reproducible. Each of those blocks begins with that piece, and all blocks are resident, so the
-/// wait terminates.
+/// Adds the following blocks' sums of the tile that ends at unit `tile_end`, in the order of the blocks, so that
+/// results are reproducible. Each of these blocks begins with that piece, and all blocks are resident, so the wait
+/// terminates.
 template <Shape kShape, class Schedule>
 __device__ __forceinline__ void add_partials(const Product& p, const Schedule& schedule, int tile_end, int thread,
                                              reg<float> (&sum)[kShape.rows][kShape.cols]) {
@@ -386,8 +386,8 @@ __device__ __forceinline__ void store_tile(const Product& p, mem<float>* c, Plac
   }
 }
 
-/// As store_tile(), for a C without quads. A thread's elements are four of a row, and lanes that store one each would
-/// write to a sector of their own; through the scratch, a warp stores 32 neighbours.
+/// As store_tile(), for a C whose rows are not aligned to 16 bytes. A thread has four elements of a row; if each lane
+/// stored one at a time, each would write to a different sector. Through the scratch a warp stores 32 neighbours.
 template <Shape kShape>
 __device__ __forceinline__ void store_lines(const Product& p, mem<float>* c, Place place, int warp_row, int lane,
                                             int col, const reg<float> (&sum)[kShape.rows][kShape.cols],
@@ -399,7 +399,7 @@ __device__ __forceinline__ void store_lines(const Product& p, mem<float>* c, Pla
     return quad_in_scratch<kShape>(warps, 0, i, g) + (row ^ (g & 1)) * kRow * 4;
   };
   const int first_x = place.col * kShape.block_cols() + col - lane_col(lane) * 4;
-  __syncwarp();  // lanes may still be adding what others will write over
+  __syncwarp();  // lanes may still be adding sums that others will overwrite
 #pragma unroll
   for (int i = 0; i < kShape.rows; ++i) {
 #pragma unroll
@@ -436,7 +436,7 @@ __device__ __forceinline__ void compute(const Product& p, Schedule schedule, std
   const int col = warp_col * kLanesAcross * kShape.cols + lane_col(lane) * 4;
   const std::uint32_t base_a = tiles_at + Fragment::offset_a(warp_row, row, slice);
   const std::uint32_t base_b = tiles_at + (kShape.stage_a() + slice * kShape.unroll * kShape.block_cols() + col) * 4;
-  const int chunk = kShape.slices > 1 ? slice * kShape.unroll / 4 : 0;  // the first quad of A's rows in a stage
+  const int chunk = kShape.slices > 1 ? slice * kShape.unroll / 4 : 0;  // the first float4 of A's rows in a stage
 
   int left = schedule.total();  // stages
   if (left == 0) return;
@@ -541,7 +541,7 @@ __global__ void __launch_bounds__(Tile::kShape.threads(), 1)
     publish_barriers();
   }
   __syncthreads();
-  allow_next_kernel();  // its blocks are set up where ones of this kernel have ended
+  allow_next_kernel();  // its blocks are set up where blocks of this kernel have ended
   const int rows = (p.m + kShape.block_rows() - 1) / kShape.block_rows();
   const int cols = (p.n + kShape.block_cols() - 1) / kShape.block_cols();
   const Schedule schedule(Work{rows * cols, (p.k + kShape.depth - 1) / kShape.depth, p.parts, p.share});

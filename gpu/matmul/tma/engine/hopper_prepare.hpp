@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kTransposedTile = 64, kTransposingThreads = 256;
 
-/// Calls use(row, col) for a thread's quads of the tile.
+/// Calls use(row, col) for a thread's float4s of the tile.
 template <class Use>
 __device__ __forceinline__ void each_quad(Use use) {
 #pragma unroll
@@ -18,8 +18,8 @@ __device__ __forceinline__ void each_quad(Use use) {
     use(i / (kTransposedTile / 4), i % (kTransposedTile / 4) * 4);
 }
 
-/// to[col][row] = from[row][col], with rows of `to` of `ld` elements, whole quads. The product may start at once, and
-/// waits for the end.
+/// to[col][row] = from[row][col], where rows of `to` have `ld` elements, a multiple of 4. The product may start at
+/// once; it waits for the end of this kernel.
 __global__ void __launch_bounds__(kTransposingThreads)
     transpose_kernel(const Matrix<mem<float>> from, mem<float>* to, std::int64_t ld) {
   __shared__ mem<float> tile[kTransposedTile][kTransposedTile + 1];
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kTransposingThreads)
   });
 }
 
-/// C = the sum of `count` planes of m rows of whole quads, in a fixed order, + beta C.
+/// C = the sum of `count` planes, in a fixed order, + beta C. A plane has m rows of `ld` elements, a multiple of 4.
 __global__ void add_planes_kernel(General g, const mem<float>* planes, int count, std::int64_t ld) {
   wait_for_previous_kernel();
   const std::int64_t quads = g.m * ld / 4;
@@ -70,7 +70,7 @@ Call with(const Call& call, const Launch& launch) {
 }
 
 void transpose(const Call& call, const Matrix<mem<float>>& from, float* to, std::int64_t ld) {
-  // In one dimension: in the others a grid ends at 65535 blocks.
+  // In one dimension: in the others a grid has at most 65535 blocks.
   const unsigned blocks = blocks_for(from.cols, kTransposedTile) * blocks_for(from.rows, kTransposedTile);
   launch_with({.early = true}, with(call, {{blocks}, {kTransposingThreads}}), transpose_kernel, from,
               reinterpret_cast<mem<float>*>(to), ld);

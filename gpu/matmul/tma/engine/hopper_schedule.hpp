@@ -1,5 +1,5 @@
 /// Schedules: which tiles of C a block computes, and in which order. A schedule is constructed from the Work of a
-/// launch in each thread; next() gives the block's pieces one after the other, total() their stages, place() a tile's
+/// launch in each thread; next() returns the block's pieces one after the other, total() their stages, place() a tile's
 /// place.
 #pragma once
 
@@ -11,11 +11,11 @@ inline namespace RUNG_BUILD {
 /// The work of a launch, in tiles of C and, along k, in stages.
 struct Work {
   int tiles, k_tiles;
-  int parts;   ///< of each tile along k, each with a plane of its own
+  int parts;   ///< of each tile along k, each with a separate plane
   bool share;  ///< divide the tiles of the last, partial wave among all blocks
 };
 
-/// A piece of work for a block: of a tile of C, `length` stages from k0 on.
+/// A piece of work for a block: `length` stages of a tile of C, from k0 on.
 struct Piece {
   int tile = 0, k0 = 0, length = 0;
 };
@@ -35,8 +35,8 @@ __device__ __forceinline__ Place grouped_place(int tile, int rows, int cols, int
 
 /// The schedule of persistent blocks. Whole tiles in waves: block b computes tiles b, b + blocks, b + 2 blocks … If
 /// work.share is set, each block has an equal share of all stages of the last, partial wave and the one before it
-/// (stream-K): a share may begin and end within a tile, and the block with the first stages of a tile adds the partial
-/// sums of the others. If work.parts > 1, for few tiles and a long k, every tile is split into equal parts (split-K).
+/// (stream-K): a share may begin and end within a tile, and the block with the first stages of a tile adds the other
+/// blocks' partial sums. If work.parts > 1, for few tiles and a long k, every tile is split into equal parts (split-K).
 struct StreamK {
   static constexpr bool kShares = true;
   int tiles, k_tiles, blocks;
@@ -61,9 +61,9 @@ struct StreamK {
       end = first_unit(block + 1);
     }
   }
-  /// The first stage of a block's share of the tiles after the dense ones, counted through all of them. These are fewer
-  /// than two waves, so that the product is below 2^31: 2 x 256 blocks x 4096 stages x 256. (A 64-bit division would be
-  /// a function call, whose return address the compiler spills.)
+  /// The first stage of a block's share of the tiles after the dense ones, counted through all these tiles. They are
+  /// fewer than two waves, so the product is below 2^31: 2 x 256 blocks x 4096 stages x 256. (A 64-bit division would
+  /// be a function call, whose return address the compiler spills.)
   __device__ int first_unit(int block) const {
     return static_cast<int>(static_cast<unsigned>((tiles - dense) * k_tiles * block) / static_cast<unsigned>(blocks));
   }

@@ -1,4 +1,4 @@
-/// The ways in which gpu/matmul/top can compute a product, and the choice among them.
+/// The recipes by which gpu/matmul/top can compute a product, and the choice among them.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +77,7 @@ inline Recipe nearest_recipe(const MatmulShape& shape, bool copied) {
   return std::min_element(known.begin(), known.end(), nearer)->recipe;
 }
 
-/// The recipe of a call: the requested one, else that of the table.
+/// The recipe of a call: the requested one, else the one from the table.
 inline Recipe recipe_of(const Params& p) {
   const auto requested = static_cast<Recipe>(p.get("recipe", 0));
   if (requested != Recipe::by_table) return requested;
