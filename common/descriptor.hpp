@@ -20,7 +20,7 @@ class Descriptor {
 
   operator int() const { return number_; }
   bool is_open() const { return number_ >= 0; }
-  /// Keeps errno, so that what failed before can still be said.
+  /// Keeps errno, so that an earlier failure can still be reported.
   void close() {
     const int before = errno;
     if (is_open()) ::close(std::exchange(number_, -1));

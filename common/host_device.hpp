@@ -1,6 +1,6 @@
-/// RUNG_ANYWHERE: one definition of a function, compiled for the CPU and for the GPU, as CUDA's __host__ __device__ has
-/// it. Always inlined: what is compiled for counting, for the GPU and for this CPU's vectors must not stand in for each
-/// other.
+/// RUNG_ANYWHERE: one definition of a function, compiled for the CPU and for the GPU, as with CUDA's __host__
+/// __device__. Always inlined: the linker must not exchange the versions for counting, for the GPU and for this CPU's
+/// vectors.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,4 +1,4 @@
-/// JSON as text, whatever bytes others have put into it: file names, arguments and host names need not be UTF-8.
+/// JSON as text, with any bytes in it: file names, arguments and host names need not be UTF-8.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -4,8 +4,9 @@
 #      its unpacked folder;
 #   3. on the network: the pinned version, held to its SHA-256. RUNG_URL_<library> and RUNG_SHA256_<library> name another
 #      place or version; RUNG_DOWNLOAD=OFF forbids it.
-# Without a required one the configuration ends and names all that are missing. Without an optional one, what needs it is
-# left out, and the summary has a line that says what. RUNG_WITHOUT="hwloc;highway" leaves out or ignores what is installed.
+# Without a required one the configuration ends and names all that are missing. Without an optional one, what needs it
+# is left out, and the summary has a line about it. RUNG_WITHOUT="hwloc;highway" leaves out or ignores what is
+# installed.
 #   cmake -DRUNG_SOURCES=DIR -P common/libraries.cmake      downloads all archives into DIR, to be carried elsewhere
 include_guard()
 cmake_policy(SET CMP0054 NEW)
@@ -37,7 +38,7 @@ rung_pin(highway https://github.com/google/highway/archive/refs/tags/1.0.3.tar.g
 rung_pin(googletest https://github.com/google/googletest/archive/refs/tags/release-1.12.1.tar.gz
          81964fe578e9bd7c94dfdb09c8e4d6e6759e19967e397dbea48d1c10e45d0df2)
 
-# Downloads the pinned archive to `file`. `failure` says why not; empty if it was.
+# Downloads the pinned archive to `file`. `failure`: why it could not; empty if it did.
 function(rung_download name file failure)
   set(${failure} "" PARENT_SCOPE)
   if(EXISTS ${file})
@@ -85,7 +86,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-# What is said of each library at the end, and by `rung --version` and `rung doctor`: name|version|state|cost|package.
+# What the summary, `rung --version` and `rung doctor` report of each library: name|version|state|cost|package.
 set(rung_libraries "")
 set(rung_missing "")
 
@@ -95,7 +96,7 @@ function(rung_report title version state cost package)
   set(rung_libraries "${all}" PARENT_SCOPE)
 endfunction()
 
-# The numbers that follow the given macros in a header, joined with dots; else what stands between quotes there.
+# The numbers that follow the given macros in a header, joined with dots; else the text between quotes there.
 function(rung_version_in header result)
   set(version "")
   foreach(name ${ARGN})

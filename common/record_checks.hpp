@@ -1,6 +1,5 @@
-/// What is checked of a kernel's record before anything else reads it. A kernel whose record says what cannot be is
-/// refused, by its name and with the reason, and all others work: kernels() and what finds kernels by name leave it
-/// out.
+/// Checks of a kernel's record before anything else reads it. A kernel whose record cannot be true is refused, by its
+/// name and with the reason, and all others work: kernels() and the functions that find kernels by name leave it out.
 #pragma once
 
 #include <string>

@@ -32,12 +32,12 @@ struct WrongResult : Error {
   using Error::Error;
 };
 
-/// A GPU was asked for and there is none.
+/// A GPU was requested and there is none.
 struct NoGpuError : Error {
   using Error::Error;
 };
 
-/// The value of a size or tunable: a whole number, or a word that stands for one (its place among the tunable's words).
+/// The value of a size or tunable: a whole number, or a word for one (its place among the tunable's words).
 struct Value {
   std::int64_t number = 0;
   std::string word;  ///< empty for a plain number
@@ -65,7 +65,7 @@ class Params {
   bool has(std::string_view name) const;
   /// Adds `name`, or replaces its value in place.
   void set(std::string_view name, Value value);
-  /// "tile:16/n:4096": the entries as they stand in a point's name.
+  /// "tile:16/n:4096": the entries as in a point's name.
   std::string text() const;
 
   auto begin() const { return entries_.begin(); }

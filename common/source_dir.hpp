@@ -14,7 +14,7 @@ std::filesystem::path find_sources(const std::filesystem::path& built, const std
 /// That of this program. It is looked for once.
 std::filesystem::path source_dir();
 
-/// A file or folder in it. Throws Error if it is not there, and says where it was looked for.
+/// A file or folder in it. Throws Error, with the places that were searched, if it is not there.
 std::filesystem::path project_file(const std::filesystem::path& relative);
 
 }  // namespace rung

@@ -1,5 +1,5 @@
-/// The system's own clocks and entropy, asked for by the processor's instruction: no function that a library (by
-/// LD_PRELOAD) or a kernel's file defines under the C library's name stands between.
+/// The system's own clocks and entropy, requested by the processor's instruction: no function that a library (by
+/// LD_PRELOAD) or a kernel's file defines under the C library's name is called.
 #pragma once
 
 #include <sys/syscall.h>

@@ -81,7 +81,7 @@ std::vector<Finding> look(const System& system) {
     else
       findings.push_back({.what = "CUDA toolkit", .found = toolkit + ", as the driver allows"});
   }
-  if (is_in_windows(system)) return findings;  // Windows has the devices, and says who may read counters
+  if (is_in_windows(system)) return findings;  // Windows has the devices, and decides who may read counters
   if (!system.has("dev/nvidiactl"))
     findings.push_back(
         {.what = "GPU device",

@@ -42,7 +42,7 @@ SignalStack::~SignalStack() {
 }
 
 void catch_crashes() {
-#ifndef __SANITIZE_ADDRESS__  // which says more of a bad address
+#ifndef __SANITIZE_ADDRESS__  // which reports more about a bad address
   [[maybe_unused]] static const bool caught = [] {
     struct sigaction action {};
     action.sa_sigaction = handle_crash;

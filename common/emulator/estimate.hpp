@@ -1,4 +1,4 @@
-/// How long a launch on the emulator will take, said to whoever waits for it.
+/// Reports how long a launch on the emulator will take.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 namespace rung {
 
-/// From now on, launches that have lasted two seconds say on standard error how long they will take.
+/// From now on, launches that have lasted two seconds report on standard error how long they will take.
 void say_long_launches();
 
 /// Of one launch.
 class LaunchEstimate {
  public:
   explicit LaunchEstimate(std::size_t blocks) : blocks_(blocks) {}
-  /// From any thread. Says something once, if that is wanted and the launch takes long.
+  /// From any thread. Reports once, if enabled and if the launch takes long.
   void block_done();
 
  private:

@@ -26,8 +26,8 @@
 namespace rung {
 
 #ifndef RUNG_BOOST_CONTEXT
-/// longjmp() itself: with _FORTIFY_SOURCE, which some distributions define, its name stands for one that refuses to
-/// leave a stack for another.
+/// longjmp() itself: with _FORTIFY_SOURCE, which some distributions define, its name means a variant that refuses to
+/// switch stacks.
 extern "C" [[noreturn]] void jump_to(__jmp_buf_tag* place, int value) __asm__("_longjmp");
 #endif
 

@@ -1,5 +1,5 @@
-/// The kinds of findings: whatever the emulator reports about a kernel is of one of these. To add a kind, declare it
-/// here and report it where it is detected.
+/// The kinds of findings: everything that the emulator reports about a kernel has one of them. To add a kind, declare
+/// it here and report it where it is detected.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ inline constexpr FindingKind unfinished_copy{"unfinished copy"};  ///< of an asy
 // Faults: they end the block.
 inline constexpr FindingKind out_of_bounds{"out of bounds"};
 inline constexpr FindingKind misaligned_access{"misaligned access"};
-/// By a plain type: neither counted nor checked, so nothing that the emulator says of the kernel could be relied on.
+/// By a plain type: neither counted nor checked, so no other result of the emulator would be reliable.
 inline constexpr FindingKind without_mem{"access without mem<>"};
 /// Threads wait at different __syncthreads(); or lanes at one that other lanes of their warp left the kernel without,
 /// which does not end the block.
@@ -50,7 +50,7 @@ inline constexpr FindingKind bad_asynchronous_copy{"bad asynchronous copy"};
 inline constexpr FindingKind bad_mbarrier{"bad mbarrier"};                ///< not initialised, or one arrival too many
 inline constexpr FindingKind missing_wgmma_fence{"missing wgmma fence"};  ///< before a warp's first wgmma
 inline constexpr FindingKind never_awaited{"never awaited"};              ///< a block ends while a unit works for it
-inline constexpr FindingKind deadlock{"deadlock"};  ///< threads wait for what no other thread can bring about
+inline constexpr FindingKind deadlock{"deadlock"};  ///< threads wait, and no other thread can end the wait
 inline constexpr FindingKind assertion{"assertion"};
 inline constexpr FindingKind exception{"exception"};
 inline constexpr FindingKind crash{"crash"};  ///< a signal of the processor: an invalid address, a division by 0

@@ -118,7 +118,7 @@ bool is_on_the_stack(std::uintptr_t address) {
   return address - reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < kWithin;
 }
 
-/// Names the variable that the address is beyond; returns how far past its end, or what else there is to say.
+/// Names the variable that the address is beyond; returns how far past its end, or another explanation.
 std::string name_overrun(Finding& finding, const FaultyAccess& access) {
   if (is_on_the_stack(access.address))
     return ", in the thread's own memory: declare its variables as reg<T>, not mem<T>,";

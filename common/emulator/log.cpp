@@ -378,7 +378,7 @@ std::uint64_t WarpLog::atomic_wavefronts(const Request& request, std::uint64_t k
 
 /// An atomic that shared memory has no instruction for. In each round the lanes load the element, operate, and try to
 /// replace what they have loaded. In each bank, and each half of the warp if elements have 8 bytes, only the first lane
-/// gets to do so, and it succeeds unless the other half has changed the element; all others begin again.
+/// does so, and it succeeds unless the other half has changed the element; all others begin again.
 void WarpLog::count_attempts(Request request, std::uint64_t key, int threads, SiteTable& sites) {
   const int words = (key & AccessKind::kSizeMask) == 3 ? 2 : 1;
   constexpr std::uint64_t kOfTheAtomic =

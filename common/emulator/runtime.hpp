@@ -57,8 +57,8 @@ ConvergedLanes converge_warp(ConvergencePoint point, std::uint32_t mask, std::ui
 
 /// Lets other threads of the block run: for loops that wait until another thread has written something.
 void yield_thread();
-/// Lets the other lanes of the warp come as far as they can without this one, so that they attempt at the same time to
-/// change elements.
+/// Lets the other lanes of the warp run as far as they can without this one, so that all attempt to change elements at
+/// the same time.
 void pause_before_attempt(const void* element);
 /// The atomic of the running thread has changed nothing: lets other threads run if it seems to wait for one of them.
 void wait_for_change(const void* element, std::uint64_t seen);

@@ -65,7 +65,7 @@ class EmulatorTarget : public Target {
     return refuse_emulation(kernel, call.launch);
   }
   void run(const Kernel& kernel, const Call& call) override { emulate(kernel, call); }
-  /// The duration of the emulation, which says nothing about a GPU. The mode is ignored: caches are not modelled here.
+  /// The duration of the emulation, which is unrelated to a GPU's. The mode is ignored: caches are not modelled here.
   double time(const Kernel& kernel, const Call& call, std::int64_t runs, Mode) override {
     const auto start = std::chrono::steady_clock::now();
     for (std::int64_t i = 0; i < runs; ++i) run(kernel, call);

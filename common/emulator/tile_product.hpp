@@ -47,7 +47,7 @@ void each_piece(const TileProduct& product, int warp, Visit visit) {
       for (int byte = 0; byte < 32; byte += 16) visit(place_in_rows_of_k(product.b, n, byte));
   }
 }
-/// Whether shared memory is laid out in a way that the functions above know.
+/// Whether the functions above support this layout of shared memory.
 bool is_known_layout(const TileProduct& product);
 
 /// Adds the products of a warp, the `warp`-th of its warpgroup: rows 16 warp to 16 warp + 15. `sums`: of its 32 lanes.

@@ -53,9 +53,9 @@ struct AddressRange {
 
 /// The running thread's log and counters, one for each OS thread.
 struct Trace {
-  std::uint64_t* key = nullptr;   ///< where the next entry goes …
+  std::uint64_t* key = nullptr;   ///< where the next entry is written …
   std::uint64_t* end = nullptr;   ///< … unless it is here: then the slow path is taken
-  std::int32_t* word = nullptr;   ///< where the address of the next entry goes
+  std::int32_t* word = nullptr;   ///< where the next entry's address is written
   std::uint64_t* full = nullptr;  ///< the end of the log's capacity
   std::uintptr_t position = 0;    ///< the last basic block or access that the running thread reached
   std::uint64_t budget = 0;       ///< basic blocks that the block may still run

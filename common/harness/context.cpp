@@ -1,4 +1,4 @@
-/// What a reader needs to know of the machine, the build and the run to believe a number or to get it again.
+/// What a reader needs to know about the machine, the build and the run to trust a number or to reproduce it.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

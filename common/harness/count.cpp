@@ -8,8 +8,8 @@
 namespace rung {
 
 std::size_t count_bytes(const Point& point, const EmulatorOptions& options) {
-  // Beside the operands: a flag for each byte, two sets of inputs and the results that are right; to look for hazards
-  // two or three records of 8 bytes for each word.
+  // In addition to the operands: a flag per byte, two sets of inputs and the expected results; for hazards two or three
+  // records of 8 bytes per word.
   const std::size_t copies = options.hazards ? 11 : 5;
   return copies * workload_bytes(*point.kernel, *point.problem, point.params());
 }

@@ -1,4 +1,4 @@
-/// The "count" way of a point: executed by the emulator, judged like any other, with what its warps asked for.
+/// The mode "count" of a point: executed by the emulator, judged like any other, with the requests of its warps.
 #include <fmt/format.h>
 
 #include "common/harness/count.hpp"
@@ -8,7 +8,8 @@
 namespace rung {
 namespace {
 
-/// What the model of a device's caches says; every key begins with "model_", so that none is taken for a measured one.
+/// The results of the model of a device's caches; every key begins with "model_", so that none is taken for a measured
+/// one.
 void add_modelled(const CacheCounts& caches, const Device& device, Json& entry) {
   entry["model_device"] = device.name;
   entry["model_device_gflops"] = device.peak_fp32_gflops;

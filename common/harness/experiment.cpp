@@ -31,7 +31,7 @@ struct Sweep {
   Axes axes;  ///< sizes and tunables
   std::vector<Params> shapes;
   std::vector<std::int64_t> shared_bytes{0};
-  std::vector<int> threads;           ///< of CPU kernels, 0 for all; empty if the sweep does not say
+  std::vector<int> threads;           ///< of CPU kernels, 0 for all; empty if not given
   std::vector<std::string> data{""};  ///< names; "" for the one that the problem times by default
   bool interleave = false;
   bool is_roofs = false;
@@ -94,7 +94,7 @@ void add_threads_of_blocks(Sweep& sweep, std::vector<Value> counts) {
   if (!counts.empty()) sweep.axes.emplace_back("threads", std::move(counts));
 }
 
-/// The values of the axis `threads` for this kernel: none but "not said" on a GPU.
+/// The values of the axis `threads` for this kernel: only "not given" on a GPU.
 std::vector<std::optional<int>> thread_axis(const Kernel& kernel, const Sweep& sweep) {
   if (kernel.side() != "cpu" || sweep.threads.empty()) return {std::nullopt};
   return {sweep.threads.begin(), sweep.threads.end()};
@@ -188,8 +188,8 @@ void replace_keys(toml::table& keys, const std::string& name, const toml::node* 
   for (const auto& [key, value] : *node->as_table()) keys.insert_or_assign(key, value);
 }
 
-/// The sweep's keys in this study: in the brief one, what [sweep.brief] has goes before what the experiment's [brief]
-/// has, and both before what the sweep says.
+/// The sweep's keys in this study. In the brief one, [sweep.brief] has precedence over the experiment's [brief], and
+/// both over the sweep itself.
 toml::table scaled(const toml::table& sweep, const toml::table& experiment, Scale scale) {
   toml::table keys = sweep;
   if (scale == Scale::brief) {
@@ -413,8 +413,8 @@ std::string Point::name() const {
 
 namespace {
 
-/// The parser goes one call deeper for each part of a key ("a.b.c"), which stands in one line. Throws Error if a line
-/// has more dots than any experiment needs.
+/// The parser makes a nested call for each part of a key ("a.b.c"), which is on one line. Throws Error if a line has
+/// more dots than any experiment needs.
 void refuse_long_keys(const std::string& text) {
   constexpr int kMostDots = 1000;
   int line = 1, dots = 0;

@@ -29,7 +29,7 @@ std::string line_of(const Json& record) {
   return checksum(text) + " " + text + "\n";
 }
 
-/// What is read again of a record that is written: foreign bytes are replaced on the way.
+/// A record as it is when read after writing: bytes that are no UTF-8 are replaced.
 Json as_written(const Json& record) { return Json::parse(json_text(record)); }
 
 constexpr std::size_t kMostBytes = std::size_t{4} << 30;  // of a journal
@@ -63,7 +63,7 @@ Json record_of(const std::string& line) {
   return record.is_object() ? record : nullptr;
 }
 
-/// The record of a run's first line, which says what run it is; null if it does not.
+/// The record of a run's first line, which identifies the run; null if it does not.
 Json header_of(const std::string& line) {
   Json header = record_of(line);
   return header.is_object() && header.value("context", Json::object()).is_object() ? header : nullptr;
@@ -96,7 +96,7 @@ void sync_folder(const std::filesystem::path& file) {
 enum class Lock { held, busy, unsupported };
 
 /// A run that was killed may hold its lock for a moment yet. Not every file system has locks: a Lustre that is mounted
-/// without them says ENOSYS, others EOPNOTSUPP or ENOLCK.
+/// without them returns ENOSYS, others EOPNOTSUPP or ENOLCK.
 Lock lock(int descriptor) {
   constexpr int kTries = 20;
   for (int i = 0; i < kTries; ++i) {
@@ -302,7 +302,7 @@ std::filesystem::path part_of(const std::filesystem::path& file) {
   return file.string() + "." + std::to_string(::getpid()) + std::string(kPart);
 }
 
-/// Opens a file in the folder of `file`, which is made. Its lock says that its process lives.
+/// Opens a file in the folder of `file`, which is made. Its lock shows that its process lives.
 Descriptor open_part(const std::filesystem::path& file) {
   std::error_code ignored;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), ignored);

@@ -139,7 +139,7 @@ std::string what_of(const std::exception_ptr& failure) {
   }
 }
 
-/// Why the record of a point's kernel says what cannot be; empty if it may be so.
+/// Why the record of a point's kernel cannot be true; empty if it can.
 std::string record_refusal(const Point& point) {
   constexpr double kRounding = 0.999, kBeyondCaches = 4;  // times all caches: what they keep hardly counts
   if (const std::string reason = bound_refusal(*point.kernel, *point.problem); !reason.empty()) return reason;
@@ -180,13 +180,13 @@ std::string PointRunner::refusal(const Point& point, const Call& call) {
   if (std::string reason = few_threads(point); !reason.empty()) return reason;
   const std::size_t needed = workload_bytes(*point.kernel, *point.problem, call.params);
   if (std::string reason = shortage(needed, free_bytes(*target, needed), ""); !reason.empty()) return reason;
-  // Beside the operands the host holds two sets of inputs and the outputs being judged.
+  // In addition to the operands, the host holds two sets of inputs and the outputs being judged.
   const bool on_host = target == &machine().host();
   const std::size_t beside = needed * (on_host ? 4 : 3);
   return shortage(beside, free_bytes(machine().host(), beside), " on the host");
 }
 
-/// What is kept for other points gives way where so much is needed.
+/// Releases what is kept for other points if that much is needed.
 std::size_t PointRunner::free_bytes(Target& target, std::size_t needed) {
   if (needed > target.free_bytes()) {
     bench_->inputs.clear();

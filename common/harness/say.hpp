@@ -1,5 +1,5 @@
-/// What a run says while it measures. Nobody may be reading any more, a terminal that was closed or a full disk: that
-/// must not cost what was measured, so it is no error here.
+/// The messages of a run while it measures. If they cannot be written (a closed terminal, a full disk), results must
+/// not be lost, so that is no error here.
 #pragma once
 
 #include <fmt/format.h>

@@ -90,8 +90,8 @@ struct Ended {
 };
 
 /// Waits for the child. Kills it when it measures one group for longer than it may, or is still there kGrace after it
-/// said that it ends or was to end; one that cannot be killed, as where a driver hangs, is left alone. Time counts in
-/// whole seconds that this process was awake for, so that a suspended machine or terminal loses nothing.
+/// announced its end or was to end. A child that cannot be killed, for instance because a driver hangs, is left alone.
+/// Time counts in whole seconds that this process was awake for, so that a suspended machine or terminal loses nothing.
 Ended wait_for(pid_t process, const Watch& watch) {
   const sigset_t ended = signals({SIGCHLD});
   Ended result;
@@ -268,7 +268,7 @@ Supervision supervise() {
   const sigset_t blocked = signals({SIGCHLD, SIGINT, SIGTERM, SIGHUP}), ended = signals({SIGCHLD});
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  std::signal(SIGPIPE, SIG_IGN);  // nothing reads any more what is said: no reason to stop, here or in the child
+  std::signal(SIGPIPE, SIG_IGN);  // output is no longer read: no reason to stop, here or in the child
   for (;;) {
     std::fflush(nullptr);
     const pid_t process = start_process();

@@ -73,7 +73,7 @@ bool is_sent_by_kernel(const siginfo_t& signal);
 /// Records that a loss of this process is no fault of the points that are measured. Safe in signal handlers.
 void end_begun();
 
-/// Returns in a child process that is to measure, again after each child that ended before it said announce_end(): by a
+/// Returns in a child process that is to measure, again after each child that ended without announce_end(): by a
 /// signal, by an exit, or because it took longer than Watch::seconds. The points that were measured then are measured
 /// once more; if a child is lost with them again, or if they took too long, they have failed. In the process that
 /// called it, does not return, but ends with the code of the last child, or with 1 where several are lost in a row that

@@ -426,8 +426,8 @@ std::byte* Workload::place(const Word& word) const {
   return static_cast<std::byte*>(call_.operands[word.operand]) + word.offset;
 }
 
-/// A word of an output that the last run over poisoned outputs has written, for an output may have gaps; with a mark
-/// that has its magnitude, and that no other rounding of it gives.
+/// A word of an output that the last run over poisoned outputs has written, for an output may have gaps; with a mark of
+/// the same magnitude that no other rounding would produce.
 std::optional<Workload::Word> Workload::written_word(std::size_t operand) {
   const std::size_t count = buffers_[operand].bytes() / sizeof(WordBytes);
   if (buffers_[operand].role != Role::output || count == 0) return std::nullopt;
@@ -548,7 +548,7 @@ void Workload::plant() {
   mark(marks_);
 }
 
-/// Every call of the kernel comes from here.
+/// Every call of the kernel is made here.
 [[gnu::noinline]] void Workload::run_one(const Call& call) {
   if (!kernel_.reset && --until_ == 0) [[unlikely]]
     plant();
@@ -576,7 +576,7 @@ bool is_of_numbers(const Operand& operand) {
 
 }  // namespace
 
-/// Elements that get another value, where the problem's family says which; else two that change places.
+/// Elements with new values, where the problem's family has a rule for them; else two elements, swapped.
 std::vector<Change> Workload::draw_changes() {
   constexpr std::size_t kMany = 64;  // elements: of fewer, each has a meaning of its own
   constexpr int kRedrawn = 8;
@@ -826,7 +826,7 @@ std::string Workload::idle_run(const std::vector<Word>& words) {
 
 /// Marks the outputs as not written right after a run returned: what writes to them later was not timed.
 std::string Workload::late_write(const std::vector<Word>& words) {
-  constexpr double kLong = 0.1;  // seconds; what is late by so much is found when results are judged
+  constexpr double kLong = 0.1;  // seconds; writes later than this are found when results are judged
   constexpr std::chrono::milliseconds kWait{2};
   const bool sees_words = target_.is_host_memory();  // at once; elsewhere a late write would come meanwhile
   if (sees_words) mark(words);

@@ -17,7 +17,7 @@ struct MemoryLimit {
 /// Control groups of version 2 and of version 1. Where a file is missing or cannot be read there is no limit.
 class ControlGroups {
  public:
-  /// `membership` says which groups the process is in, `root` is where they are mounted.
+  /// `membership`: the file with the process's groups; `root`: where they are mounted.
   explicit ControlGroups(std::filesystem::path membership = "/proc/self/cgroup",
                          std::filesystem::path root = "/sys/fs/cgroup");
 

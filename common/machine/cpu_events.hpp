@@ -1,4 +1,4 @@
-/// What the processor's own counters say of a piece of work, through Linux's perf_event_open(2).
+/// The processor's own counters for a piece of work, through Linux's perf_event_open(2).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// The host's cores as a target: memory, the clock, the flushed cache, and what the machine says of itself.
+/// The host's cores as a target: memory, the clock, the flushed cache, and the machine's context keys.
 #include <fmt/core.h>
 #include <malloc.h>
 #include <omp.h>
@@ -365,8 +365,8 @@ class Host final : public Target {
     if (getpid() != process_) _exit(0);
   }
 
-  /// Calls the kernel. Every call comes from here, timed or not; `before_each` is called before each. To `used`, if
-  /// given, is added what the clocks counted during the calls alone.
+  /// Calls the kernel. Every call is made here, timed or not; `before_each` is called before each. To `used`, if given,
+  /// is added what the clocks counted during the calls alone.
   [[gnu::noinline]] static double repeat(const Kernel& kernel, const Call& call, std::int64_t runs,
                                          const std::function<void()>& before_each, Clocks* used = nullptr) {
     double total = 0;

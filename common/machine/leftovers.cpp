@@ -69,8 +69,7 @@ std::string Leftovers::clear() const {
   std::erase_if(open, [&](int one) { return descriptors_.contains(one); });
   if (is_full || open.size() > kFewDescriptors) {
     for (const int one : open) close(one);
-    return is_full ? "left so many files open that no more can be opened"
-                   : "left " + std::to_string(open.size()) + " files open";
+    return is_full ? "left files open up to the limit" : "left " + std::to_string(open.size()) + " files open";
   }
   for (const int process : processes_begun()) {
     if (processes_.contains(process)) continue;

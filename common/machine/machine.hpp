@@ -15,12 +15,12 @@ class Machine {
   explicit Machine(int device) : device_(device) {}
 
   Target& host();
-  /// Null where there is no GPU; gpu_unavailable() says why.
+  /// Null where there is no GPU; gpu_unavailable() has the reason.
   Target* gpu();
   const std::string& gpu_unavailable() const { return gpu_.unavailable; }
   Target* target_of(const Kernel& kernel) { return kernel.side() == "cpu" ? &host() : gpu(); }
 
-  /// The context keys of both sides; the GPU's also if no point used it, so that a result always says what was there.
+  /// The context keys of both sides; the GPU's also if no point used it, so that a result always lists the hardware.
   Json context();
 
  private:

@@ -1,4 +1,4 @@
-/// What OpenBLAS says of itself, in a program that the CPU kernels bring it into.
+/// What OpenBLAS reports about itself, in a program that uses it for CPU kernels.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

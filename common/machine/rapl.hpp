@@ -25,7 +25,7 @@ class Rapl {
 
   /// All counters at this moment, in microjoules; empty if one cannot be read.
   std::vector<std::uint64_t> read() const;
-  /// Joules between two readings, of all domains together, each of which wrapped around at most once in between;
+  /// Joules between two readings, of all domains together, if each wrapped around at most once in between;
   /// nothing if one of the readings is empty.
   std::optional<double> joules(const std::vector<std::uint64_t>& before, const std::vector<std::uint64_t>& after) const;
 

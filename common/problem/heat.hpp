@@ -41,7 +41,7 @@ inline int heat_steps(const Params& p) { return static_cast<int>(p.at("steps"));
 
 inline double heat_cells(const Params& p) { return static_cast<double>(p.at("m")) * static_cast<double>(p.at("n")); }
 
-/// The scratch of a kernel that goes over the field `sweeps` times: the array that takes turns with the output.
+/// The scratch of a kernel that sweeps over the field `sweeps` times: the array that alternates with the output.
 inline std::vector<Operand> heat_scratch(const Params& p, int sweeps) {
   if (sweeps < 2) return {};
   return {{.name = "second field", .elements = static_cast<std::size_t>(heat_cells(p)), .role = Role::scratch}};

@@ -2,7 +2,7 @@
 /// which threads are laid over the matrix decides.
 ///
 /// Sizes     n: columns; m: rows, n if not given.
-/// Operand 0 `a`, input: m x n float32 by rows. Operand 1 `b`, output: as many.
+/// Operand 0 `a`, input: m x n float32 by rows. Operand 1 `b`, output: likewise.
 /// Formula   b[i][j] = a[i][j] + 1. Useful operations: m n. Compulsory bytes: 8 m n.
 ///
 /// The oracle: one addition of two float32 is rounded once, in the same way everywhere.

@@ -1,17 +1,17 @@
-/// "math" and "math_error": functions of float32 numbers; how many results a second, and how far they are off. This
-/// file has what both problems and their kernels on both sides share: the functions, their exact results in float64,
-/// the unit in the last place, and the errors that are gathered over many arguments.
+/// "math" and "math_error": functions of float32 numbers; how many results per second, and how accurate. This file has
+/// what both problems and their kernels on both sides share: the functions, their exact results in float64, the unit in
+/// the last place, and the errors that are gathered over many arguments.
 ///
 /// "math", the speed. Each result is added up, so that none can be left out, and each argument is a little larger than
 /// the last, so that none is evaluated once for all:
 ///   Sizes     function: one of kMathFunctions; n: elements, up to 2^31; passes: evaluations of each, 1 if not given.
 ///   Operand 0 `x`, input; operand 1 `y`, input, the second argument of pow and divide: n elements of float32.
-///   Operand 2 `total`, output: as many.
+///   Operand 2 `total`, output: n elements of float32.
 ///   Formula   total[i] = sum over p from 0 to passes - 1 of f(x_p, y_p), where x_0 = x[i], and x_(p+1) = x_p *
 ///             kMathNudge rounded to float32, likewise y. With one pass that is f(x[i], y[i]) itself.
 ///
 /// "math_error", the accuracy. A kernel makes up its arguments, evaluates the function and its float64 double, and
-/// hands in what it saw, in rows; the judge works out again what is said of the worst arguments:
+/// reports its errors, in rows; the judge recomputes the errors at the worst arguments:
 ///   Sizes     function; n: arguments, a power of two up to 2^32: every bit pattern of a float32, or as many strata.
 ///   Operand 0 `worst`, output: kMathWorst triples (x, y, result) for each row: element [kind][component][row].
 ///   Operand 1 `bound`, output, float64: for each row, the error that is allowed at its worst of kind `ratio`.

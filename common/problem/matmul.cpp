@@ -36,7 +36,7 @@ struct Layout {
   }
 };
 
-/// What is asked for: C = alpha A B + beta C, and where the matrices lie.
+/// The problem: C = alpha A B + beta C, and where the matrices lie.
 struct Product {
   int m = 0, n = 0, k = 0;
   double alpha = 1, beta = 0;
@@ -448,7 +448,7 @@ class Projections {
     }
   }
 
-  /// Adds to a check what the lines that differ most say.
+  /// Adds to a check the verdict on the lines that differ most.
   template <typename Output>
   void judge(const Output* c, Check& check) const {
     judge(rows_, false, c, check);

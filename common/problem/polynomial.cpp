@@ -44,7 +44,7 @@ double value_at(double x) {
 /// q has an error of at most some units of its last place, and counts for at most a third of the result.
 constexpr double kUlps = 3;
 
-/// The share of outputs that have the bits of this way to round.
+/// The share of outputs that have the bits of this rounding.
 template <Rounding kHow>
 double share_of(const float* x, const float* y, std::int64_t n) {
   std::int64_t same = 0;

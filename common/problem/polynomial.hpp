@@ -3,7 +3,7 @@
 ///
 /// A product that is added to something can be rounded before the addition, or the two become one instruction that
 /// rounds once (a fused multiply-add). C++ lets the compiler choose, so the same source may give other bits on another
-/// machine. Where the source says which it is, there is no choice: each operation of IEEE 754 has one right result.
+/// machine. Where the source prescribes one, there is no choice: each operation of IEEE 754 has one right result.
 ///
 /// Sizes     n: elements, up to 2^30.
 /// Operand 0 `x`, input: n of float32, in [-pi/2, pi/2]. Operand 1 `y`, output: n of float32.
@@ -22,8 +22,8 @@ namespace rung {
 enum class Rounding { contracted, fused, separate };
 constexpr const char* kRoundings[] = {"contracted", "fused", "separate"};
 
-/// a b, rounded, whatever follows. The one place where host and device need other words for the same thing: the GPU has
-/// an instruction for it; a host's compiler must not see the product and the sum together, and so makes no vectors.
+/// a b, rounded on its own. The one place where host and device need different code: the GPU has an instruction for it;
+/// a host's compiler must not see the product and the sum together, and so does not vectorise.
 RUNG_ANYWHERE float rounded_product(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fmul_rn(a, b);

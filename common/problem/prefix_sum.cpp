@@ -3,7 +3,7 @@
 ///
 /// Sizes     n: elements, up to 2^30 (so that an index and a tile beyond it fit 32 bits).
 /// Operand 0 `x`, input: n elements of float32.
-/// Operand 1 `y`, output: as many.
+/// Operand 1 `y`, output: likewise.
 /// Formula   y[i] = x[0] + … + x[i], in any order.
 /// Useful operations: n - 1. Compulsory bytes: 8 n, one read and one write.
 ///

@@ -1,5 +1,5 @@
-/// What a kernel is asked to compute, shared by the CPU and the GPU side: operands, seeded inputs, a float64 oracle,
-/// the useful operations and the compulsory bytes. One problem a file, declared once with add_problem().
+/// What kernels compute, shared by the CPU and the GPU side: operands, seeded inputs, a float64 oracle, the useful
+/// operations and the compulsory bytes. One problem a file, declared once with add_problem().
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Check {
   Check within(const ErrorBound& bound) const;
 };
 
-/// Judges outputs: gets one host pointer per operand, the inputs as given to Problem::reference.
+/// Judges outputs: receives one host pointer per operand, the inputs as given to Problem::reference.
 using Judge = std::function<Check(std::span<const void* const> host)>;
 
 /// The rate by which kernels of a problem are compared: `amount` in a second, in units of 10^9 if the unit says so.

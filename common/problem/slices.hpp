@@ -1,5 +1,5 @@
-/// "slices": an array read once by a number of workers, each of which adds up its part. Work grows with the workers, so
-/// the rate shows how many of them saturate the bandwidth of memory.
+/// "slices": an array read once by a number of workers that each add up a part. Work grows with the workers, so the
+/// rate shows how many of them saturate the bandwidth of memory.
 ///
 /// Sizes     blocks, block (common/problem/workers.hpp); loads: elements of 16 bytes that each worker reads, 256 if not
 ///           given.

@@ -4,7 +4,7 @@
 /// Sizes     n: columns, up to 2^28. keys: rows, 8, 16 or 32.
 /// Operand 0 `keys`, input: keys x n elements of float32 in row-major order, so that neighbouring columns are
 ///           neighbours in memory.
-/// Operand 1 `sorted`, output: as many.
+/// Operand 1 `sorted`, output: likewise.
 /// Formula   Column by column, the input's elements in ascending order.
 /// Useful operations: none that are counted as floating-point ones. Compulsory bytes: each key read once, written once.
 #include "common/problem/sort_columns.hpp"

@@ -1,5 +1,5 @@
-/// The matrix product again, for kernels that differ in who serves their loads. Rows may lie apart (lda, ldb, ldc),
-/// which here every kernel takes. Judged as any product (common/problem/matmul.cpp).
+/// The matrix product again, for kernels that differ in the memory that serves their loads. Rows may have gaps (lda,
+/// ldb, ldc), which every kernel here supports. Judged as any product (common/problem/matmul.cpp).
 #include "common/problem/matmul.hpp"
 #include "common/problem/problem.hpp"
 

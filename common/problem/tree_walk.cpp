@@ -1,5 +1,5 @@
-/// The oracle of "tree_walk" goes through the levels of a tree from the root down, which no kernel does: whole numbers,
-/// so every sum must be equal.
+/// The oracle of "tree_walk" visits the levels of a tree from the root down, which no kernel does: whole numbers, so
+/// every sum must be equal.
 #include "common/problem/tree_walk.hpp"
 
 #include "common/problem/problem.hpp"

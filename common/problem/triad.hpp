@@ -1,12 +1,12 @@
 /// "triad": a = b + s c, STREAM's fourth kernel, to measure how fast a level of memory serves two reads to one write.
 ///
 /// Sizes     bytes: of one array, a multiple of 256 (so 16- to 64-byte accesses need no tail); passes: how often it is
-///           done in one call, 1 if not given. More than one takes a kernel that says is_general.
+///           done in one call, 1 if not given. More than one requires a kernel with is_general.
 /// Operand 0 `b`, input: bytes / 4 elements of float32.
-/// Operand 1 `c`, input: as many.
-/// Operand 2 `a`, output: as many.
+/// Operand 1 `c`, input: likewise.
+/// Operand 2 `a`, output: likewise.
 /// Formula   a[i] = b[i] + kTriadFactor * c[i]. Compulsory bytes: 3 x bytes for each pass, as STREAM counts; what an
-///           ordinary store fetches before it overwrites is left out. Useful operations: 2 an element and pass.
+///           ordinary store fetches before it overwrites is left out. Useful operations: 2 per element and pass.
 ///
 /// A second pass changes nothing that the oracle could see, so a compiler may leave it out: put
 /// `asm volatile("" ::: "memory")` between passes. That every pass is made shows in the time alone.

@@ -3,7 +3,7 @@
 ///
 /// Sizes     n: elements, up to 2^34: what has more than 2^31 needs 64-bit indices.
 /// Operand 0 `a`, input; operand 1 `b`, input: n elements of float32.
-/// Operand 2 `c`, output: as many.
+/// Operand 2 `c`, output: likewise.
 /// Formula   c[i] = a[i] + b[i]. Useful operations: n. Compulsory bytes: 12 n, two reads to one write as in STREAM's
 ///           triad.
 ///

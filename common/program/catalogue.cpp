@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the driver says of GPU 0. Throws NoGpuError.
+/// The driver's values for GPU 0. Throws NoGpuError.
 DriverFacts local_gpu() {
   const GpuTarget gpu = open_gpu(0);
   if (!gpu.target) throw NoGpuError("no GPU: " + gpu.unavailable);

@@ -1,4 +1,4 @@
-/// The device catalogue on the command line: listed, asked by name, and compared with the GPU of this machine.
+/// The device catalogue on the command line: listed, searched by name, and compared with the GPU of this machine.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ struct LineAccess {
   std::string unit;  ///< of transactions: "sectors", "wavefronts", "words"
   std::uint64_t requests = 0, accesses = 0, bytes = 0, divergent = 0, transactions = 0;
   /// The transactions there would be if the lanes of each request had neighbouring elements, or of constant memory the
-  /// same one: as many sectors as hold the bytes, wavefronts without bank conflicts. Never more than there were.
+  /// same one: the fewest sectors that hold the bytes, wavefronts without bank conflicts. Never more than counted.
   std::uint64_t at_best = 0;
 
   double lanes() const { return requests ? static_cast<double>(accesses) / static_cast<double>(requests) : 0; }

@@ -27,7 +27,7 @@ std::string kind_of(const SiteCounts& site) {
                                      : "load");
 }
 
-/// As few transactions as the site's requests can do with, each of as many lanes as they have on average.
+/// The fewest transactions that the site's requests need, each with the average number of lanes.
 std::uint64_t fewest_transactions(const SiteCounts& site) {
   if (site.requests == 0) return 0;
   constexpr std::uint64_t sector_bytes = 32, wavefront_bytes = 128, word_bytes = 4;

@@ -49,7 +49,7 @@ void print_operations(const char* precision, const Operations& done) {
   if (done.specials > 0) print_row(fmt::format("{} divide, root, …", precision), done.specials, "", "not in the sum");
 }
 
-/// A row that most kernels have nothing to say in.
+/// A row that is empty for most kernels.
 void print_if_any(const std::string& what, std::uint64_t value, const std::string& note) {
   if (value > 0) print_row(what, value, "", note);
 }

@@ -166,7 +166,7 @@ void CommandLine::parse(int argc, char** argv) {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) throw Error(usage_error(*app_, error));
-    app_->exit(error);  // prints what was asked for
+    app_->exit(error);  // prints what was requested
   }
 }
 

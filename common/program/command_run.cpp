@@ -1,4 +1,4 @@
-/// `rung run` and `rung ceilings`: measure, and say where the results are.
+/// `rung run` and `rung ceilings`: measure, and print where the results are.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -170,7 +170,7 @@ std::set<std::string> drop_refused(std::vector<Experiment>& chosen, bool says) {
 void drop_finished(std::vector<Experiment>& chosen, const StudyOptions& options) {
   auto first = std::find_if(chosen.begin(), chosen.end(),
                             [&](const Experiment& experiment) { return !resumable_run(experiment, options).empty(); });
-  if (first == chosen.end())  // one that cannot be resumed says why
+  if (first == chosen.end())  // one that cannot be resumed reports why
     first = std::find_if(chosen.begin(), chosen.end(), [&](const Experiment& experiment) {
       return !unfinished_runs(options.outdir, experiment.name).empty();
     });

@@ -8,7 +8,7 @@ namespace rung {
 struct Subcommand {
   int order;                     ///< its place in the help
   void (*add)(Command program);  ///< adds its name, options and what it does
-  bool is_calculator = false;    ///< answers by its words alone, as `rung model` asks
+  bool is_calculator = false;    ///< needs only its arguments, as `rung model` requires
 };
 
 /// Adds a subcommand to the list; to be called before main() starts. Returns true.
@@ -16,7 +16,7 @@ bool add_command(Subcommand command);
 
 /// Gives the program all subcommands.
 void add_commands(Command program);
-/// Those that are calculators.
+/// Only the calculators.
 void add_calculators(Command program);
 
 }  // namespace rung

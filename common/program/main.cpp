@@ -51,8 +51,8 @@ struct MemoryToStartWith {
 cpu_set_t processors_at_start;
 bool knows_processors = false;
 
-/// Libraries that start before main() look for memory until they get some, or crash, where `ulimit -v` gives them none:
-/// OpenBLAS does either. Called before all of them.
+/// Libraries that start before main() retry an allocation for ever, or crash, where `ulimit -v` forbids it: OpenBLAS
+/// does either. Called before all of them.
 void watch_the_start(int, char**, char**) {
   constexpr unsigned kSeconds = 20;
   knows_processors = sched_getaffinity(0, sizeof processors_at_start, &processors_at_start) == 0;
@@ -106,8 +106,8 @@ void choose_environment(int argc, char** argv) {
   });
 }
 
-/// Arrays that were freed stay mapped for the next ones (Host::free_bytes() gives them back where memory is short): to
-/// map fresh pages takes up to a second a gigabyte, which checks would spend again and again.
+/// Freed arrays stay mapped for the next ones (Host::free_bytes() releases them where memory is short): mapping new
+/// pages takes up to a second per gigabyte, which checks would spend repeatedly.
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, -1);

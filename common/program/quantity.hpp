@@ -21,7 +21,7 @@ double parse_ratio(const std::string& text);
 /// "32 KiB" where it is whole KiB, else "100 B".
 std::string bytes_text(std::int64_t bytes);
 
-/// The same with the bytes where they do not stand there already: "32 KiB (32768 B)".
+/// The same, followed by the bytes if they are not shown already: "32 KiB (32768 B)".
 std::string echoed_bytes(std::int64_t bytes);
 
 }  // namespace rung
