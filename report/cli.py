@@ -1,7 +1,7 @@
 """The command line: ``python -m report RESULTS… [--recorded DIR…] [--output DIR]``.
 
-Exit codes: 0 report written (or all of it that the installed packages allow), 2 bad arguments or bad input (what can be
-told of it is written), 4 the output could not be written, or a process of the report was killed, 130 interrupted.
+Exit codes: 0 report written (or all of it that the installed packages allow), 2 bad arguments or bad input (the readable
+part of it is reported), 4 the output could not be written, or a process of the report was killed, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _typeset(folder: Path, again: str) -> tuple[int, Path | None]:
 
 
 def _print(text: object) -> None:
-    """All is written by then: that nobody reads the line any more is no fault."""
+    """Prints a line; a closed pipe is no error, since the report is written by then."""
     try:
         print(text, flush=True)
     except BrokenPipeError:

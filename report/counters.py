@@ -3,7 +3,7 @@
 Run by ``experiments/profile.sh``: ``python -m report.counters POINTS CSV COUNTERS.json``. POINTS is what ``rung run
 --profile`` printed: each point's name when it began, and "FAILED NAME: why" if it failed. CSV is ncu's raw page: the
 kernels of all points in order, with the kernel MARKER before those of each. Points that failed or launched no kernel
-are left out; points already in COUNTERS.json from the same machine are kept unless they were read anew.
+are left out; points already in COUNTERS.json from the same machine are kept unless CSV has them, too.
 """
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ TOTALS = {
     "async_requests": ("async_l1_requests", "async_l2_requests"),
     "async_sectors": ("async_l1_sectors", "async_l2_sectors"),
 }
-"""Counters that are sums of others; absent unless all of those are there."""
+"""Counters that are sums of others; absent unless all their terms are there."""
 
 MARKER = "rung_point_begins"
 """The empty kernel that is launched where a point begins (gpu/host/point_marker.hpp)."""
 
 FAILED = "FAILED "
-"""What the line of a point that failed begins with."""
+"""The line of a failed point begins with this."""
 
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 
@@ -100,11 +100,11 @@ READ = {*SUMS.values(), ACHIEVED, *(f"smsp__average_warps_issue_stalled_{state}_
 NUMBER = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 """As ncu writes it in English: thousands have commas."""
 NO_VALUE = ("", "nan", "-nan", "inf", "-inf", "n/a")
-"""What stands in a row that is cut off, and for a ratio to nothing."""
+"""Values of a row that is cut off, and of a ratio to zero."""
 
 
 SCALED = re.compile(r"[KMGTP][a-z]+")
-"""A unit with a prefix: 'Mbyte'. Values in it have lost digits; those of ncu's base units begin with a small letter."""
+"""A unit with a prefix: 'Mbyte'. Values in it have lost digits; the names of ncu's base units begin with a small letter."""
 
 
 class NotEnglish(ValueError):
@@ -235,7 +235,7 @@ def main(arguments: list[str]) -> int:
         print(f"counters: {arguments[0]} or {arguments[1]} cannot be read: {error}", file=sys.stderr)
         return 2
     if not points:
-        print("counters: ncu gave no values (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
+        print("counters: ncu gave no values (ERR_NVGPUCTRPERM: the permission to read counters is missing)", file=sys.stderr)
         return 2
     try:
         kept = earlier(target, machine)

@@ -91,13 +91,13 @@ def _with_claims(document: Document) -> list[Contribution]:
 
 
 def _without(section: Section, first: Sequence[Figure]) -> Section:
-    """Without the figures that stand on the first page; its own figure for that page among the others if it does not."""
+    """The section without the figures that are on the first page."""
     figures = [f for f in first_page.every(section) if all(f is not x for x in first)]
     return replace(section, figures=_paired(figures), appendix=_paired(section.appendix))
 
 
 def _paired(items: Sequence) -> list:
-    """The same with half figures that have no other beside them made whole."""
+    """The items, with each half figure that has no neighbour made full width."""
     made = list(items)
     halves = [i for i, item in enumerate(made) if isinstance(item, Figure) and item.half]
     while halves:

@@ -16,27 +16,27 @@ from pathlib import Path
 from report.plain import plain
 
 UNUSABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What such code raises. Other exceptions, as of a name that does not exist, are mistakes whatever the values."""
+"""Exceptions of code that meets unexpected values. Others, such as NameError, are mistakes of the code."""
 LONGEST = 300
-"""Letters that are told of an exception's own text, which may quote a value of any length."""
+"""Characters of an exception's text that are printed; it may quote a value of any length."""
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def print_anything() -> None:
-    """What the terminal's encoding has not, or what no encoding has (a file name of other bytes), is a '?' there."""
+    """Prints characters that the terminal's encoding lacks, or that no encoding has (a file name of other bytes), as '?'."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # not so in a notebook
             stream.reconfigure(errors="replace")
 
 
 def say(text: str, program: str = "report") -> None:
-    """One line on stderr, without what a terminal would obey: names of files and keys are whatever others chose."""
-    with suppress(OSError):  # nobody reads it any more
+    """Writes one line to stderr, without control sequences, since names of files and keys may be arbitrary."""
+    with suppress(OSError):  # the pipe is closed
         print(f"{program}: {' '.join(plain(text).split())}", file=sys.stderr, flush=True)
 
 
 def shortened(text: str) -> str:
-    """A path of any length, to be told."""
+    """A path for a message, cut at LONGEST characters."""
     return text if len(text) <= LONGEST else f"…{text[-LONGEST:]}"
 
 

@@ -1,6 +1,6 @@
-"""Writes files whole or not at all, in the place of what has their name and never through it.
+"""Writes files completely or not at all. An existing file of that name is replaced, never written through.
 
-A report's folder may come from others: a link there would lead to any file, a pipe has no reader.
+A report's folder may come from others: a link in it may lead to any file, and a pipe may have no reader.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes | str) -> None:
-    """Writes beside and renames, so that a link, a pipe or an older file of that name is replaced. OSError, which names the
-    path, where that fails or the path is a folder."""
+    """Writes a temporary file and renames it, so that a link, a pipe or an older file of that name is replaced. OSError with
+    the path if that fails or the path is a folder."""
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     beside = path.with_name(f".{os.getpid()}-{secrets.token_hex(6)}.part")
     try:
@@ -30,7 +30,7 @@ def write(path: Path, content: bytes | str) -> None:
 
 
 def folder(path: Path) -> Path:
-    """Makes a folder in the place of a link, which may lead anywhere; one that is there is kept. OSError for any other file."""
+    """Makes a folder, and keeps an existing one. A link, which may lead anywhere, is replaced. OSError for any other file."""
     if path.is_symlink():
         path.unlink()
     try:
@@ -41,7 +41,7 @@ def folder(path: Path) -> Path:
 
 
 def remove(path: Path) -> None:
-    """Whatever it is but a folder, of which OSError names the path."""
+    """Removes any file; OSError with the path for a folder."""
     try:
         path.unlink(missing_ok=True)
     except IsADirectoryError as error:
@@ -49,6 +49,6 @@ def remove(path: Path) -> None:
 
 
 def remove_parts(folder: Path, process: int) -> None:
-    """What a process left that was killed while it wrote."""
+    """Removes the temporary files of a process that was killed while it wrote."""
     for part in folder.glob(f".{process}-*.part"):
         part.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What the processes have in common that read and draw beside the first one."""
+"""Worker processes, which read files and draw figures in addition to the first process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def belong_to(parent: int) -> None:
-    """None is to go on when the first one is killed; the first one ends them when it is interrupted."""
+    """Lets the worker end when the first process is killed; when interrupted, the first process ends its workers."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() != parent:
@@ -22,11 +22,11 @@ def belong_to(parent: int) -> None:
 
 
 _begun: set = set()
-"""Processes that nobody has waited for yet."""
+"""Processes that no caller has waited for yet."""
 
 
 def end() -> None:
-    """Ends them: the report is done, or has failed without them."""
+    """Ends the remaining workers: the report is complete, or has failed."""
     while _begun:
         process = _begun.pop()
         process.kill()
@@ -34,16 +34,16 @@ def end() -> None:
 
 
 UNAVAILABLE = (OSError, ImportError, NotImplementedError)
-"""What Python raises where no process or no semaphore can be had: too many of this user's, or /dev/shm is read-only."""
+"""Raised by Python if no process or semaphore is available: the user has too many, or /dev/shm is read-only."""
 
 
 class Died(RuntimeError):
-    """A process ended before it had a result, as where memory runs out."""
+    """A process ended before it had a result, for instance when memory ran out."""
 
 
 def begin(function: Callable, *arguments: object) -> Callable[[], object]:
-    """Begins a function in a process of its own. What this returns waits for it, once, and returns or raises what it
-    did, or Died. Where no process can begin, it does the work itself."""
+    """Begins a function in a process of its own. The returned function waits for it, once, and returns or raises its result,
+    or raises Died. If no process can begin, it does the work itself."""
     context = get_context("fork")
     result, sending = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(os.getpid(), sending, function, arguments), daemon=True)
@@ -60,7 +60,7 @@ def begin(function: Callable, *arguments: object) -> Callable[[], object]:
         try:
             is_result, made = result.recv()
         except EOFError:
-            raise Died("its process ended early, as where memory runs out") from None
+            raise Died("its process ended early, perhaps because memory ran out") from None
         finally:
             result.close()
             process.join()

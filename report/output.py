@@ -27,7 +27,7 @@ ENDINGS = (".csv", *PICTURES)
 LIST = ".written"
 """A file in each folder that lists what the last report wrote there."""
 LONGEST_LIST = 1 << 20
-"""Bytes; a longer one is of somebody else."""
+"""Bytes; a longer file is not ours."""
 MOST_WORKERS = 8
 PATIENCE = 10
 
@@ -70,9 +70,9 @@ def write_csv(path: Path, rows: Sequence[dict]) -> None:
 
 @contextmanager
 def written(figures: Sequence[Figure], tables: Callable[[], Sequence[Table]], output: Path) -> Iterator[dict[str, str]]:
-    """Writes tables/ and, of the figures, what the document needs; the block may typeset it while figures/ gets the
-    rest. Yields the figures that are not drawn, of which there is only the CSV, and why; it may have more of them when
-    the block has ended. The tables are made while figures are drawn.
+    """Writes tables/ and the pictures that the document needs; the block may typeset it while the other pictures are written.
+    Yields the figures that are not drawn, with the reason; only their CSV exists. More may be added until the block has
+    ended. The tables are made while figures are drawn.
     """
     folder = _data(figures, output / "figures")
     if not find_spec("matplotlib"):
@@ -95,7 +95,7 @@ def _data(items: Sequence[Figure | Table], folder: Path) -> Path:
 
 
 def _remove_stale(folder: Path, names: set[str]) -> None:
-    """Removes what an earlier report wrote here and this one does not have; files of others stay."""
+    """Removes files that an earlier report wrote here and this one does not have; other files stay."""
     listed = folder / LIST
     is_ours = listed.is_file() and not listed.is_symlink() and listed.stat().st_size <= LONGEST_LIST
     for name in set(listed.read_text(encoding="utf-8", errors="replace").split() if is_ours else ()) - names:
@@ -106,9 +106,9 @@ def _remove_stale(folder: Path, names: set[str]) -> None:
 
 @contextmanager
 def _drawing(figures: Sequence[Figure], folder: Path, undrawn: dict[str, str]) -> Iterator[Callable]:
-    """Draws in other processes, which have the figures by being forks, since a way of drawing cannot be sent. None is drawn
-    in this one: typst's threads do not survive a fork, so that whoever has used it cannot fork again. What the block is
-    given waits until every PDF is written; what cannot be drawn comes into `undrawn` then, and when all is written."""
+    """Draws in worker processes. They are forks and so have the figures, since a function that draws cannot be sent. This
+    process draws none: typst's threads do not survive a fork, so that a process that has used typst cannot fork again. The
+    yielded function waits until every PDF is written. It and the end of the block add figures that failed to `undrawn`."""
     from report.draw import formats, style  # noqa: F401 - loaded once, for all
     work = _Work(figures, folder)
     try:
@@ -129,7 +129,7 @@ def _named(figures: Sequence[Figure], failed: Iterable[int]) -> dict[str, str]:
 
 
 class _Tasks:
-    """Figures in a pipe, of which each process takes the next. No process holds a lock, so that any may be killed."""
+    """A queue of figures in a pipe; each process takes the next one. No process holds a lock, so that any may be killed."""
 
     NUMBER = struct.Struct("=I")
 
@@ -137,7 +137,7 @@ class _Tasks:
         self.reading, self.writing = os.pipe()
 
     def give(self, figures: Iterable[int]) -> None:
-        """These and no further ones."""
+        """Adds these figures and closes the queue."""
         for index in figures:
             os.write(self.writing, self.NUMBER.pack(index))
         self.end()
@@ -148,13 +148,13 @@ class _Tasks:
             self.writing = None
 
     def taken(self) -> Iterator[int]:
-        """The next one, for which it waits, until there are no further ones."""
+        """Takes figures, waiting for each, until the queue is closed and empty."""
         while number := os.read(self.reading, self.NUMBER.size):
             yield self.NUMBER.unpack(number)[0]
 
 
 class _Helpers:
-    """The processes that draw. Raises what forks.UNAVAILABLE has where none can be had."""
+    """The processes that draw. Raises one of forks.UNAVAILABLE if none is available."""
 
     def __init__(self, work: _Work):
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -176,25 +176,25 @@ class _Helpers:
             raise
 
     def drawn(self) -> set[int]:
-        """Waits until each figure is drawn, and has the PNGs made then. Returns those that cannot be drawn."""
+        """Waits until each figure is drawn, then starts the PNGs. Returns the figures that cannot be drawn."""
         while self.open:
             self._hear()
         self.to_picture.give(index for index in range(self.number) if index not in self.failed)
         return self.failed
 
     def ended(self) -> set[int]:
-        """Waits until all are done. Returns the figures of which something cannot be drawn."""
+        """Waits until all processes are done. Returns the figures without a complete set of pictures."""
         while self.processes:
             self._hear()
         return self.failed
 
     def _hear(self) -> None:
-        """What they say next. Raises NotDrawn where one was killed, or the error with which one ended."""
+        """Receives the next messages. Raises NotDrawn if a process was killed, or the error with which one ended."""
         for said in connection.wait(list(self.processes)):
             try:
                 what = said.recv()
             except (EOFError, ConnectionResetError):
-                raise NotDrawn("a process that draws figures has ended early, as where memory runs out") from None
+                raise NotDrawn("a process that draws figures has ended early, perhaps because memory ran out") from None
             if what is None:
                 self.processes.pop(said).join()
             elif isinstance(what, Exception):
@@ -205,7 +205,7 @@ class _Helpers:
                 self.failed |= set() if is_drawn else {index}
 
     def end(self) -> None:
-        """None goes on, and no part of a file stays."""
+        """Ends all processes and removes their temporary files."""
         for process in self.processes.values():
             process.kill()
             process.join()
@@ -217,7 +217,7 @@ class _Helpers:
 
 @dataclass
 class _Work:
-    """What each process that draws does."""
+    """The work of each process that draws."""
 
     figures: Sequence[Figure]
     folder: Path
@@ -228,7 +228,7 @@ class _Work:
         return Formats(self.folder)
 
     def help(self, parent: int, saying: connection.Connection, to_draw: _Tasks, to_picture: _Tasks) -> None:
-        """As one of several processes, none of which is to go on when the first is killed."""
+        """Works as one of several processes, which all end when the first process is killed."""
         belong_to(parent)
         for tasks in (to_draw, to_picture):
             tasks.end()
@@ -243,7 +243,7 @@ class _Work:
             saying.send(error)
 
     def alone(self) -> set[int]:
-        """As the only process. Returns the figures of which something cannot be drawn."""
+        """Works as the only process. Returns the figures without a complete set of pictures."""
         drawn = [index for index in range(len(self.figures)) if self.draws(index)]
         return set(range(len(self.figures))) - {index for index in drawn if self.pictures(index)}
 
@@ -266,7 +266,7 @@ class _Work:
         return self._succeeds(one, lambda: self.formats.save_png(safe_name(one.name), *style.size(one.height, one.half)), [".png"])
 
     def _succeeds(self, figure: Figure, work: Callable, endings: Sequence[str]) -> bool:
-        """What goes wrong with a figure's values is told with its name and leaves no such files of it, nor of an earlier one."""
+        """Whether `work` succeeded. An error is reported with the figure's name, and its files, also older ones, are removed."""
         name = safe_name(figure.name)
         try:
             with _told(name):
@@ -281,7 +281,7 @@ class _Work:
 
 @contextmanager
 def _told(name: str) -> Iterator[None]:
-    """What drawing this figure warns of is a line each."""
+    """Prints each warning of drawing this figure as one line."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", UserWarning)
         yield

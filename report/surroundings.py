@@ -19,7 +19,7 @@ TABLE = Path(__file__).resolve().parents[1] / "common" / "environment.toml"
 
 
 LEAST_MEMORY = 512 << 20
-"""Bytes of addresses: with fewer, libraries end the process as soon as they are loaded, each in its own words."""
+"""Bytes of address space: with less, libraries end the process when they are loaded, with differing messages."""
 
 
 def settle(program: str = "report", too_little: int = 4) -> None:
@@ -31,7 +31,7 @@ def settle(program: str = "report", too_little: int = 4) -> None:
         sys.exit(too_little)
     try:
         settled = cleared(os.environ)
-    except ImportError:  # an older Python, which is told further on
+    except ImportError:  # an older Python; a later check reports it
         return
     if settled != dict(os.environ) and sys.executable:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], settled)

@@ -29,9 +29,9 @@ from report.claims.values import (
 from report.data.records import Point
 
 AT_HOME = "at home"
-"""The model with the machine's own GPU in place of the claim's device."""
+"""The model, evaluated for the machine's own GPU instead of the claim's device."""
 OF_A_MACHINE = ("compiled", "measured")
-"""The kinds that may ask a machine."""
+"""The kinds whose values may come from a machine."""
 MACHINE_LESS = (9, 0)
 """The compute capability that the emulator counts as and experiments/snippets/compile.py compiles for."""
 PROFILED, RECORDED_AGAIN = "bash experiments/profile.sh", "a new run has it"
@@ -68,15 +68,15 @@ class Checked:
     machine: Machine
     cases: tuple[Case, ...]
     applies: bool = True
-    """Whether what was measured here is what the claim was said of."""
+    """Whether the claim was made about the machine that was measured here."""
 
     def comparisons(self) -> list[Comparison]:
-        """Those that decide."""
+        """The comparisons that decide."""
         return [c for case in self.cases for kind in self.deciding for c in comparisons(case.results[kind].test)]
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """Of other machines than the one at hand only the model can tell."""
+        """Only the model decides claims about other machines than the measured one."""
         return tuple(kind for kind in self.entry.deciding if self.applies or kind == "modelled")
 
 
@@ -101,8 +101,8 @@ def check(entry: Entry, machine: Machine, data: Data, model: Model) -> Checked:
 
 
 def subject(machine: Machine, data: Data, model: Model) -> said_of.Subject:
-    """What a machine is, to compare it with what a claim was said of. Without a machine it is the emulator and the
-    compilers: they count and compile for MACHINE_LESS."""
+    """The properties of a machine that are compared with the subject of a claim. Without a machine they
+    describe the emulator and the compilers, which count and compile for MACHINE_LESS."""
     contexts = [r.context for r in machine.runs]
     cuda = max((said_of.version(str(c["gpu_cuda_runtime"])) for c in contexts if c.get("gpu_cuda_runtime")), default=None)
     if machine.gpu:
@@ -117,7 +117,7 @@ def subject(machine: Machine, data: Data, model: Model) -> said_of.Subject:
 
 
 def _asks_a_device(entry: Entry) -> bool:
-    """One, in whose place another one can be put."""
+    """Whether the expression names exactly one device, so that another one can replace it."""
     return len({c.subject for c in entry.calls("modelled") if c.name in MODEL_CALLS}) == 1
 
 
@@ -164,7 +164,7 @@ def _result(entry: Entry, kind: str, case: dict, machine: Machine, data: Data, m
 
 
 def _unlike(value: object) -> str:
-    """A comparison's points were all taken after a warm-up, or none of them: what else sets them apart is not what is asked."""
+    """Why a comparison is not made: only some of its points were sampled after a warm-up."""
     points = [p for v in values(value) for p in v.decisive]
     warm, cold = ([p.name for p in points if WARM_UP in p.counters], [p.name for p in points if WARM_UP not in p.counters])
     return f"no points that were sampled alike: {warm[0]} after a warm-up, {cold[0]} without one" if warm and cold else ""
@@ -177,13 +177,13 @@ def _modelled(call: Call, machine: Machine, model: Model, gpu: str) -> float:
 
 
 def _in_case(call: Call, case: dict) -> Call:
-    """With the case's values in place of its names."""
+    """The call, with the names of the case replaced by their values."""
     keys = tuple((k, case.get(v, v) if isinstance(v, str) else v) for k, v in call.keys)
     return replace(call, subject=str(case.get(call.subject, call.subject)), keys=keys)
 
 
 def _remedy(call: Call, what: str, entry: Entry, machine: Machine, data: Data) -> str:
-    """What is missing, and what measures it, or why that could not; sizes of which any will do are not named."""
+    """What is missing, and the command that measures it, or why it cannot be measured. Sizes without a fixed value are left out."""
     what = re.sub(rf", \w+=({'|'.join(OPEN)})\b", "", what)
     if data.without_gpu and _is_of_a_gpu(call):
         return data.without_gpu
@@ -200,11 +200,11 @@ def _remedy(call: Call, what: str, entry: Entry, machine: Machine, data: Data) -
         return f"no {lack}: rung run {entry.experiment} --full measures it"
     if all(r.context.get("study") == "brief" for r in runs):
         return f"no {lack} in the brief study: rung run {entry.experiment} --full measures it"
-    return f"no {lack} in the recorded run of {entry.experiment}: rung run {entry.experiment} --full measures it anew"
+    return f"no {lack} in the recorded run of {entry.experiment}: rung run {entry.experiment} --full measures it again"
 
 
 def _is_of_a_gpu(call: Call) -> bool:
-    """Whether only a GPU gives it."""
+    """Whether only a run on a GPU has the value."""
     return call.name in ("counters", "launched") or (call.name != "count" and call.subject.startswith(("gpu/", "gpu_")))
 
 

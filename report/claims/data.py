@@ -127,12 +127,12 @@ def _short(name: str) -> str:
 
 
 def is_the_same_anywhere(call: Call) -> bool:
-    """Counts are, wherever the emulator ran, and what a kernel is launched with."""
+    """Whether the value is equal on all machines: the emulator's counts and launch parameters are."""
     return call.name == "count" or (call.name == "run" and call.field in LAUNCHED_WITH)
 
 
 def runs_for(call: Call, machine: Machine, experiment: str, data: Data) -> list[Run]:
-    """Those of the claim's own experiment first; where it is the same on any machine, of the others behind them."""
+    """Runs of the claim's own experiment first. A value that is equal on all machines may also come from other machines' runs."""
     own = machine.runs_of(call.subject)
     known = {id(run) for run in own}
     runs = [*own, *(run for run in data.runs if id(run) not in known)] if is_the_same_anywhere(call) else own
@@ -140,8 +140,8 @@ def runs_for(call: Call, machine: Machine, experiment: str, data: Data) -> list[
 
 
 def value(call: Call, machine: Machine, experiment: str, data: Data) -> tuple[Value, Point | None]:
-    """What a call of a kernel, fault, snippet or context is, and the point that was taken; Missing where it was not
-    recorded; Fault where it cannot be."""
+    """The value of a call on a kernel, fault, snippet or context, and the point that it comes from. Missing where it was not
+    recorded; Fault where it cannot exist."""
     if call.name == "context":
         return exact(_context(call, machine)), None
     if call.name == "fault":
@@ -161,8 +161,8 @@ def value(call: Call, machine: Machine, experiment: str, data: Data) -> tuple[Va
 
 
 def matching(call: Call, run: Run, data: Data, leave_out: Iterable[str] = ()) -> list[Point]:
-    """The points of a run that a call means; what it leaves out is hot, of the usual data and layout, on all threads, and
-    taken after a warm-up where some were."""
+    """The points of a run that a call selects. Defaults: hot, the usual data and layout, all threads, and after a warm-up
+    where some points had one."""
     keys = {k: v for k, v in call.keys if k not in leave_out}
     found = [p for p in data.points(run, call.subject) if _is_asked(call, p) and not _is_oblong(call, p) and all(
         of_key(p, k) == v for k, v in keys.items())]
@@ -198,7 +198,7 @@ def of_key(point: Point, key: str) -> float | str | None:
 
 
 def _is_oblong(call: Call, point: Point) -> bool:
-    """Whether the point's matrix is not square, though the call names n alone of its sides."""
+    """Whether the point's matrix is not square although the call gives only n."""
     sides = SQUARE & point.sizes.keys()
     return SQUARE & {k for k, _ in call.keys} == {"n"} and len({point.sizes[k] for k in sides}) > 1
 
@@ -219,7 +219,7 @@ def _point(call: Call, machine: Machine, experiment: str, data: Data) -> Point:
 
 
 def _with_other_runs(roof: Point, points: list[Point]) -> Point:
-    """The roof, which knows by how much it differs from the same code in the other runs."""
+    """The roof, with its relative difference from the same code in each other run."""
     median = roof.summary.median
     return replace(roof, elsewhere={p.run: abs(p.summary.median / median - 1) for p in points if p.name == roof.name and p.is_timed})
 

@@ -1,4 +1,4 @@
-"""experiments/claims.toml as records; every mistake in it is told with its line and key."""
+"""experiments/claims.toml as records; every mistake in it is reported with its line and key."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ KEYS = (*TEXTS, *NUMBERS, "cases")
 NEEDED = ("source", "text", "experiment")
 MOST_CASES = 1000
 LONGEST = 300
-"""Letters of a mistake, which may quote a value of any length."""
+"""Characters of an error message, which may quote a value of any length."""
 WORDS = {r"\bsubstantially\b": ("at_least", 1.2), r"\bimproves?\b|\beasier\b": ("at_least", 1.1), r"\bmuch (?:quicker|higher|better)\b": ("at_least", 2),
          r"\bare much smaller\b": ("at_most", 0.5), r"\bnot help much\b": ("at_most", 2), r"\bclose to\b|\bapproaches\b": ("at_least", 0.8),
          r"\bfar (?:from|below)\b": ("at_most", 0.8)}
-"""Rule and threshold of a claim in whose text such words stand in place of a number; the first that does counts."""
+"""Rule and threshold of a claim whose text has such words instead of a number. The first match counts."""
 NOT_AT_HAND = "text not at hand"
 OPEN = ("all", "largest")
-"""Of a case: the values that were measured."""
+"""Values of a case: those that were measured."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Entry:
     """A limit of ours, for a claim whose source gives no number to check by. It decides, where there is one."""
     unit: str = ""
     said_of: str = ""
-    """The device, generation, year or version that it was said of; nothing: any machine of its side."""
+    """The device, generation, year or version that the claim is about; empty: any machine of its side."""
     rule: str = "true"
     decides: str = ""
-    """The only one of KINDS that decides; the others are shown. Nothing: all of them have to agree."""
+    """The only one of KINDS that decides; the others are shown. Empty: all of them have to agree."""
     tolerance: float = 0.0
     cases: object = None
-    """A table of lists, taken in all combinations, or a list of tables; "all" and "largest" in place of a list."""
+    """A table of lists, taken in all combinations, or a list of tables; "all" or "largest" may replace a list."""
     judge: str = ""
     untested: str = ""
     otherwise: str = OTHERWISE[0]
@@ -90,7 +90,7 @@ class Entry:
 
     @property
     def accepted(self) -> tuple[float | None, float | None]:
-        """From which number to which one agrees; None where there is no end."""
+        """The interval of accepted numbers; None for an open end."""
         if self.limit is None:
             return None, None
         slack = self.tolerance * abs(self.limit)
@@ -114,7 +114,7 @@ def load(path: Path = FILE) -> dict[str, Entry]:
 
 
 def questions(entries: Iterable[Entry]) -> tuple[list[Call], list[tuple[str, str]]]:
-    """What they ask the model, and the kernels with the keys that take values of cases."""
+    """The calls of the model, and the kernels with the keys that take values of cases."""
     every = [call for entry in entries for kind in KINDS for call in entry.calls(kind)]
     return ([c for c in every if c.name in MODEL_CALLS],
             [(c.subject, k) for c in every if c.name in KERNEL_CALLS for k, v in c.keys if isinstance(v, str)])
@@ -122,7 +122,7 @@ def questions(entries: Iterable[Entry]) -> tuple[list[Call], list[tuple[str, str
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an entry stands, to tell its mistakes."""
+    """The place of an entry in the file, for its error messages."""
 
     path: Path
     text: str

@@ -1,9 +1,9 @@
-"""The expressions of experiments/claims.toml: a parser of their own, so that nothing of them is ever run as code.
+"""The expressions of experiments/claims.toml. They have a parser of their own and are never run as code.
 
     rate(gpu/matmul/tiled, n=4096, tile=16) / rate(gpu/matmul/naive, n=4096) >= 2 and not fault(missing_barrier)
 
 A call's first argument names its subject: a kernel, a device, a fault, a key. Numbers, words and "quoted texts" are the
-values of the further ones; a word that is a name of the claim's `cases` stands for the case's value, there and alone.
+values of the further ones. A word that is a name of the claim's `cases` is replaced by the value of the case.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from report.plain import plain
 LONGEST, DEEPEST, MOST_TERMS, LONGEST_NAME = 1000, 40, 100, 200
 KERNEL_CALLS = {"rate", "time", "run", "count", "counters"}
 MODEL_KEYS = {"bound": ("ratio",), "occupancy": ("threads", "registers", "shared"), "device": ()}
-"""What the calculators are asked, with the keys that a question may have: other options, such as --plot, are not for claims."""
+"""The calculators, each with the keys that a claim may use. Other options, such as --plot, are not allowed in claims."""
 MODEL_CALLS = MODEL_KEYS.keys()
 ASKED = re.compile(r"\w[\w.+/()-]*( [\w(][\w.+/()-]*)*", re.ASCII)
-"""A device or a value that becomes words of a question: no quotes, no line breaks, no option."""
+"""A device or a value that becomes part of a command line: no quotes, no line breaks, no option."""
 SUBJECT_CALLS = KERNEL_CALLS | MODEL_CALLS | {"supports", "fault", "wrong_elements", "launched", "context", "compiles"}
 NEED_FIELD = {"run", "count", "counters", "launched", "supports"} | MODEL_CALLS
 FUNCTIONS = {"floor": 1, "ceil": 1, "min": None, "max": None}
@@ -182,7 +182,7 @@ class _Parser:
         return made
 
     def binary(self, sign: str, left: object, right: object) -> Binary:
-        """One more term: as many as there are, so deep is the tree."""
+        """Adds one term. The depth of the tree is the number of terms."""
         self.terms += 1
         if self.terms > MOST_TERMS:
             raise self.fault(f"more than {MOST_TERMS} terms")
@@ -229,9 +229,9 @@ class _Parser:
     def call(self, name: str, column: int) -> Call:
         kind, subject = self.next
         if name in KERNEL_CALLS and kind != "kernel":
-            raise self.fault(f"{name}() asks for a kernel, as gpu/FAMILY/NAME")
+            raise self.fault(f"{name}() requires a kernel, as gpu/FAMILY/NAME")
         if kind not in ("kernel", "word", "text"):
-            raise self.fault(f"{name}() asks for a name")
+            raise self.fault(f"{name}() requires a name")
         self.check_asked(name, subject)
         self.at += 1
         keys = []
@@ -259,7 +259,7 @@ class _Parser:
 
     def check_asked(self, call: str, text: str) -> None:
         if call in MODEL_CALLS and not ASKED.fullmatch(text):
-            raise self.fault(f"{call}() asks for words of letters, digits and .+-/()")
+            raise self.fault(f"{call}() requires words of letters, digits and .+-/()")
 
     def field(self, name: str) -> str:
         parts = []

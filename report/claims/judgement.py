@@ -55,7 +55,7 @@ class Judged:
 
 
 def named(cases: list[One]) -> str:
-    """'heat (N = 15, 31 and 63); histogram (N = 1024); loads from memory (16 and 32 under way)'."""
+    """'heat (N = 15, 31 and 63); histogram (N = 1024); loads from memory (16 and 32 in flight)'."""
     sizes: dict[tuple[str, str], list[float]] = {}
     for one in cases:
         sizes.setdefault((one.of, one.counts), []).extend([] if one.n is None else [one.n])

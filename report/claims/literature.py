@@ -52,7 +52,7 @@ def findings(entries: Iterable[Entry], data: Data, judge: Judge) -> list[Finding
 
 
 def _said(error: Exception) -> str:
-    """Of a mistake in the entry what it is; of values that the code does not expect, where they are met."""
+    """The message of a mistake in the entry; for values that the code does not expect, also where it met them."""
     return str(error) if isinstance(error, Fault) else why(error)
 
 
@@ -62,7 +62,7 @@ def _machines(entry: Entry, data: Data) -> list[Machine]:
 
 
 def _told(entry: Entry, data: Data, judge: Judge) -> list[tuple[Machine, Judged | None]]:
-    """What the function of a claim says, by machine: of each GPU, or of the CPU where it says nothing of any."""
+    """The judgement of a claim's function, by machine: for each GPU, or for the CPU if it judges no GPU."""
     every = [[(machine, judge(entry, machine)) for machine in data.machines({side})] for side in ("gpu", "cpu")]
     return next((of_side for of_side in every if any(found for _, found in of_side)), [])
 
@@ -84,8 +84,8 @@ def _judged(checked: Iterable[tuple[Entry, Machine, list[Comparison]]]) -> Mappi
 
 
 def _merged(told: list[Finding]) -> list[Finding]:
-    """Machines of which the same is said are one. Those that have measured it come first, then those of which something
-    else decides, then those without data, with what is missing there; where no machine has any, none is named."""
+    """Merges machines with equal findings. Machines with measurements come first, then those that something else decides,
+    then those without data, with what is missing there. If no machine has data, none is named."""
     def has_data(f: Finding) -> bool:
         return any(kind in case for case in f.cases for kind in OF_A_MACHINE)
     some = sorted(told, key=lambda f: (not has_data(f), f.verdict == UNTESTED))
@@ -98,7 +98,7 @@ def _merged(told: list[Finding]) -> list[Finding]:
 
 
 def _joined(alike: list[Finding]) -> Finding:
-    """One of all their machines; what the model gives for their GPUs stands before the note."""
+    """One finding for all their machines. The model's values for their GPUs precede the note."""
     machines = list(dict.fromkeys(f.machine for f in alike))
     homes = list(dict.fromkeys(f.at_home for f in alike if f.at_home))
     said = [home if len(homes) == 1 else f"{home} ({', '.join(f.machine for f in alike if f.at_home == home)})" for home in homes]

@@ -1,7 +1,7 @@
-"""What the calculators say (`rung bound`, `rung occupancy`, the device catalogue): their answers to every question of the
-claims, kept in experiments/model.json, so that the same results give the same verdicts with and without the program.
+"""Answers of the calculators (`rung bound`, `rung occupancy`, the device catalogue) to every question of the claims. They
+are stored in experiments/model.json, so that the same results give the same verdicts with and without the program.
 
-    python3 -m report.claims.model      asks the program rung anew and writes the file
+    python3 -m report.claims.model      runs the program rung again and writes the file
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SECONDS = 60
 
 
 class Unknown(Exception):
-    """The model cannot tell: why."""
+    """Why the model has no answer."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Model:
     answers: Mapping[str, Mapping[str, float | str]]
 
     def value(self, call: Call, gpu: str | None = None) -> float:
-        """The field of an answer; of `gpu`, if that is given, in place of the call's own device. Unknown for a GPU that is
-        in no catalogue, Fault for what no device has, InputError for what the file does not answer."""
+        """The field of an answer, for `gpu` if given, else for the call's own device. Unknown for a GPU that is not in the
+        catalogue, Fault for what no device has, InputError for a question without an answer in the file."""
         name = gpu or call.subject
         device = self.device(name) or (name if not gpu else "")
         if not device:
@@ -64,11 +64,11 @@ class Model:
         return answer
 
     def device(self, name: str) -> str:
-        """The catalogue's device that is called so, by its name or what CUDA reports; nothing if none is."""
+        """The catalogue's device with this name, its own or the one that CUDA reports; empty if there is none."""
         return self._by_key.get(key(name), "")
 
     def names(self, name: str) -> frozenset[str]:
-        """All names of the device that is called so, as keys to compare."""
+        """All names of the device with this name, as keys to compare."""
         known = self.devices.get(self.device(name))
         return frozenset(map(key, (name, self.device(name), *known["aliases"]))) if known else frozenset((key(name),))
 
@@ -104,7 +104,7 @@ def devices() -> list[str]:
 
 
 def what_counts(kernel: str, key: str) -> str:
-    """'registers a thread': what a value of this size or tunable counts, as its problem or the kernel declares it."""
+    """What a value of this size or tunable counts, as its problem or the kernel declares it: 'elements along a tile'."""
     return load().what.get(kernel, {}).get(key, "")
 
 

@@ -10,7 +10,7 @@ from report.text import words
 REASONS = (("no point of ", "point", "missing"),
            ("no hardware counters of ", "point", "without hardware counters"),
            ("no launches of the planted fault ", "planted fault", "without launches"), ("no planted fault ", "planted fault", "missing"),
-           ("no snippet ", "snippet", "not compiled"), ("no GPU was there ", "value", "missing for want of a GPU"), ("no ", "value", "missing"), ("the limit lies within ", "comparison", "undecided"))
+           ("no snippet ", "snippet", "not compiled"), ("no GPU was there ", "value", "missing without a GPU"), ("no ", "value", "missing"), ("the limit lies within ", "comparison", "undecided"))
 """How reasons begin, and how several of that kind are counted: '3 points are missing'."""
 OTHER_REASON = ("reason", "of another kind")
 

@@ -1,10 +1,10 @@
-"""Of which machines a claim was said: a device, a generation, a compute capability, a version of CUDA, a year or a CPU.
+"""The machines that a claim is about: a device, a generation, a compute capability, a version of CUDA, a year or a CPU.
 
     G80        Kepler        compute capability 1.x        CUDA 3.1        2015
     before Volta        Fermi and later        GT200 and before        Fermi and Kepler
 
-A generation is one of compute capabilities, a year that of the GPUs that were there then. What none of this understands
-("early GPUs") is a machine that nobody has here: it never applies.
+A generation is a range of compute capabilities; a year means the GPUs that existed then. A text in no such form ("early
+GPUs") matches no machine here and never applies.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def version(text: str) -> tuple[int, ...]:
 
 
 def applies(said_of: str, subject: Subject) -> bool:
-    """Whether what was measured is what the claim was said of."""
+    """Whether the claim was made about the measured machine."""
     if found := re.fullmatch(r"(?:CUDA )?before (.+)", said_of):
         one = found.group(1) if said_of.startswith("before") else f"CUDA {found.group(1)}"
         return _place(one, subject) == "before"
@@ -60,12 +60,12 @@ def applies(said_of: str, subject: Subject) -> bool:
 
 
 def _is_in(one: str, subject: Subject) -> bool:
-    """Of a year: whatever was there by then."""
+    """For a year: any GPU or version of that year or earlier."""
     return _place(one, subject) in (("in", "before") if re.fullmatch(YEAR, one) else ("in",))
 
 
 def _place(one: str, subject: Subject) -> str:
-    """'before', 'in' or 'after' of a single term; '' where it cannot be told."""
+    """'before', 'in' or 'after' of a single term; '' where that is unknown."""
     if found := re.fullmatch(r"CUDA (\d[\d.]*)", one):
         return _compared(subject.cuda, version(found.group(1)))
     if re.fullmatch(YEAR, one):

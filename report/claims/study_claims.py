@@ -22,7 +22,7 @@ RECORDED = FOLDER / "recorded"
 
 
 def compilers(study: Study) -> tuple[CompilerFile, ...]:
-    """What compiles is true of any machine, so what was recorded of it stands beside the study's own."""
+    """The study's compiler files and the recorded ones: whether a snippet compiles does not depend on the machine."""
     mine = {file.path.resolve() for file in study.compilers}
     stored = find(sorted(RECORDED.glob("compilers.json*"))).compilers
     return (*study.compilers, *(file for file in stored if file.path.resolve() not in mine))
@@ -78,13 +78,13 @@ def findings(study: Study, entries: Iterable[Entry]) -> list[Finding]:
 
 
 def findings_of(study: Study, known: Iterable[Entry], chosen: Sequence[Entry]) -> list[Finding]:
-    """Of the chosen ones of all that are known. The claims of an experiment are judged together, so that one that is
-    asked for alone has the verdict that it has in the report."""
+    """The findings of the chosen claims. The claims of an experiment are judged together, so that a claim that is chosen
+    alone has the same verdict as in the report."""
     ids, experiments = {e.id for e in chosen}, {e.experiment for e in chosen}
     return [f for f in findings(study, [e for e in known if e.experiment in experiments]) if f.entry.id in ids]
 
 
 def of_study(study: Study) -> list[Finding]:
-    """Of the claims that the study's report shows: all of them, or those of its only experiment."""
+    """The findings that the study's report shows: of all claims, or of the claims of its only experiment."""
     names = {view.name for view in study.views}
     return findings(study, [e for e in load().values() if len(names) > 1 or e.experiment in names])

@@ -1,7 +1,7 @@
 """What an expression comes to: numbers that may be measured, with their samples, and comparisons with what is accepted.
 
-A number that was measured has an interval of any confidence that is asked for: of one time, or of two that took turns, by
-the ranks of its samples; of what is made of several, from the ends of theirs. A comparison is true where the whole interval
+A measured number has an interval of any requested confidence. For one time, or for two interleaved times, it is by the
+ranks of the samples; for a combination of numbers it is computed from the ends of their intervals. A comparison is true where the whole interval
 lies within what is accepted, false where all of it lies outside, and else undecided; so equality within a tolerance can be
 shown just as a difference can. All else is exact.
 """
@@ -35,7 +35,7 @@ class Fault(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """factor × the times of `over` / those of `under`; where there is a `sign` (+ * min max) made of `parts` by it."""
+    """factor × times of `over` / times of `under`; with a `sign` (+ * min max), the result of applying it to `parts`."""
 
     number: float
     factor: float = 1.0
@@ -44,9 +44,9 @@ class Value:
     sign: str = ""
     parts: tuple[Value, ...] = ()
     unit: str = ""
-    """Of a rate or a time as it was measured, and of the least or the greatest of several; what else is made of them has none."""
+    """Of a measured rate or time, and of the minimum or maximum of several; other results have no unit."""
     known: tuple[float, float] | None = None
-    """The interval of a number without samples here, which no more of them narrow."""
+    """The interval of a number without samples here; more samples would not narrow it."""
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -56,7 +56,7 @@ class Value:
 
     @cached_property
     def decisive(self) -> tuple[Point, ...]:
-        """Those that its number is of: of the least or the greatest of several the one that it is."""
+        """The points that give its number: for a minimum or maximum, the points of the selected part."""
         if self.sign in ("min", "max"):
             return next(part.decisive for part in self.parts if part.number == self.number)
         every = (*self.over, *self.under, *(p for part in self.parts for p in part.decisive))
@@ -68,18 +68,18 @@ class Value:
 
     @cached_property
     def quotients(self) -> list[float]:
-        """Turn by turn, of two times that took turns."""
+        """The quotient in each round, for two interleaved times."""
         both = not self.sign and len(self.over) == len(self.under) == 1
         return paired(self.under[0], self.over[0], self.factor) if both else []
 
     @property
     def samples(self) -> int:
-        """The fewest that a number has which it is of."""
+        """The smallest number of samples among its numbers."""
         return len(self.quotients) or min((len(p.times) for p in self.decisive), default=0)
 
     @cached_property
     def _measured(self) -> int:
-        """How many numbers with an interval of their own it is made of."""
+        """The number of its parts that have an interval of their own."""
         if self.sign:
             return sum(part._measured for part in self.parts)
         return 1 if self.quotients else len(self.over) + len(self.under)
@@ -194,7 +194,7 @@ class Comparison:
 
     def more(self, judged: Mapping[Comparison, float]) -> int | None:
         """How many more samples of each would decide, if the interval narrows as the root of their number; None: too many
-        to be told."""
+        to be given."""
         found, n = self.of.interval(judged.get(self, MISS)), self.of.samples
         if found is None:
             return max(FEWEST_FOR_INTERVAL - n, 1)
@@ -248,8 +248,8 @@ def _holds(left: float, sign: str, right: float, accepted: tuple[float | None, f
 
 
 def compare(left: Value, sign: str, right: Value) -> Comparison:
-    """A comparison of two numbers. Two kernels that do the same work: the one is faster if it is so by more than codes that
-    are equal differ by (GAP in turns, else GAP_APART), and as fast if it is slower by no more than that."""
+    """A comparison of two numbers. For two kernels that do the same work, the one is faster if it is so by more than equal
+    codes differ (GAP if interleaved, else GAP_APART), and as fast if it is slower by no more than that."""
     if not (left.is_measured or right.is_measured):
         return Comparison(left, sign, right, left, (None, None))
     if sign == "==":
@@ -284,7 +284,7 @@ def multiply(a: Value, b: Value) -> Value:
 
 
 def _product(factor: float, over: tuple[Point, ...], under: tuple[Point, ...]) -> Value:
-    """Of two times that took turns the median of the quotients turn by turn, else the quotient of the medians."""
+    """For two interleaved times, the median of the quotients of each round; else the quotient of the medians."""
     made = Value(factor * math.prod(p.summary.median for p in over) / math.prod(p.summary.median for p in under), factor, over, under)
     return replace(made, number=median(made.quotients)) if made.quotients else made
 
@@ -296,7 +296,7 @@ def divide(a: Value, b: Value) -> Value:
 
 
 def _reduced(over: tuple, under: tuple) -> tuple[tuple, tuple]:
-    """Without the points that stand on both sides."""
+    """Without the points that are on both sides."""
     for point in over:
         if point in under:
             return _reduced(_without(over, point), _without(under, point))
@@ -315,10 +315,10 @@ def add(a: Value, b: Value) -> Value:
 
 
 def evaluate(tree: object, found: Mapping[Call, Value], case: Mapping[str, float | str]) -> Value | Comparison | Logic:
-    """The tree's value, with the calls' values and those of the case; Fault where that makes no sense."""
+    """The tree's value, given the values of calls and of the case; Fault where the operands do not fit."""
     made = _evaluate(tree, found, case)
     if isinstance(made, Value) and not math.isfinite(made.number):
-        raise Fault("a number too large to be told")
+        raise Fault("a number too large to represent")
     return made
 
 

@@ -24,18 +24,18 @@ IN_PART = "holds in part"
 `words` says which cases are which."""
 ORDER = (HOLDS, IN_PART, OF_ITS_OWN, FAILS, ERRATUM, UNDECIDED, UNTESTED)
 ANYWHERE = "any"
-"""In place of a machine's name where nothing depends on the machine."""
+"""Replaces the machine's name where nothing depends on the machine."""
 RATES = ("GFLOP/s", "GB/s", "FLOP/s")
 SHARE, BYTES = "share", "bytes"
-"""With these begin a unit of parts of a whole, and what a size in bytes counts."""
+"""Prefixes of the unit of a fraction, and of the description of a size in bytes."""
 MOST_CASES, MOST_VALUES = 6, 3
 SAID_OF = "said of: "
 PLANTED = ("fault", "launched", "wrong_elements")
-"""What is asked of planted faults."""
+"""The calls on planted faults."""
 LARGE = 4096
-"""From so many bytes on whole kibibytes are told in them."""
+"""From this number of bytes on, multiples of 1024 are written in KiB."""
 WARPS = 64
-"""Of a multiprocessor: occupancies are multiples of one over that."""
+"""Warps of a multiprocessor: occupancies are multiples of 1 / WARPS."""
 EXACT = 5
 """Digits of stated, modelled and counted numbers."""
 SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "="}
@@ -44,7 +44,7 @@ FALSE_SIGNS = {"<": "≥", "<=": ">", ">": "≤", ">=": "<", "==": "≠"}
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim on a machine. `verdict` is one of ORDER, `words` says it with its cases; texts are as tables print them."""
+    """A claim on a machine. `verdict` is one of ORDER, `words` has it with its cases; texts are as tables print them."""
 
     entry: Entry
     machine: str
@@ -146,7 +146,7 @@ def _without(checked: Checked) -> tuple[str, ...]:
 
 
 def _elsewhere(checked: Checked, judged: Mapping) -> str:
-    """What was measured here is another machine's than the claim was said of."""
+    """The claim is about another machine than the one that was measured here."""
     told = [f"{kind} {text}" for kind in KINDS[1:] if (
         text := _text(checked.entry, [case.results.get(kind, Result()) for case in checked.cases], judged))]
     where = f" ({checked.machine.label})" if checked.machine.names else ""
@@ -192,7 +192,7 @@ def _in_words(verdict: str, found: Sequence[str], cases: Sequence[dict], what: M
 
 
 def _where(mine: Sequence[dict], every: Sequence[dict], what: Mapping[str, str]) -> str:
-    """'up to n = 512', 'from 112 registers a thread', 'for mode cold', 'for 3 of 8 cases'."""
+    """'up to n = 512', 'from depth = 16', 'for mode cold', 'for 3 of 8 cases'."""
     key = _telling(mine, every)
     if key is None:
         listed = [", ".join(_named(k, [v], what) for k, v in case.items()) for case in mine]
@@ -211,7 +211,7 @@ def _where(mine: Sequence[dict], every: Sequence[dict], what: Mapping[str, str])
 
 
 def _named(key: str, values: Sequence, what: Mapping[str, str]) -> str:
-    """'n = 64 and 128', '16 and 32 registers a thread', 'mode cold'."""
+    """'n = 64 and 128', '16 and 32 elements along a tile', 'mode cold'."""
     unit = what.get(key, "")
     texts = [numbers.binary(v) if unit.startswith(BYTES) else _plain(v) for v in values]
     listed = _listed(texts, MOST_CASES)
@@ -226,7 +226,7 @@ def _listed(texts: Sequence[str], most: int) -> str:
 
 
 def _telling(mine: Sequence[dict], every: Sequence[dict]) -> str | None:
-    """The key whose values alone tell which cases are meant."""
+    """A key whose values identify the cases without the other keys."""
     others = [c for c in every if c not in mine]
     for key in every[0]:
         if not {c[key] for c in mine} & {c[key] for c in others}:
@@ -242,7 +242,7 @@ def _plain(value: object) -> str:
 
 
 def figure(value: float, unit: str, digits: int = 3) -> str:
-    """A number of a claim in its unit: with so many digits if that is all of it, else with at most four."""
+    """A number of a claim in its unit: with `digits` digits if these are exact, else with at most four."""
     if not math.isfinite(value):
         return "infinite" if value in (math.inf, -math.inf) else "no number"
     if unit == "s" or (unit in RATES and digits <= 3):

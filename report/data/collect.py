@@ -32,12 +32,12 @@ from report.forks import UNAVAILABLE, belong_to
 
 COUNTS = "counts"
 LARGE = 4 << 20
-"""Bytes of results from which on several processes read them: starting these takes less time than reading."""
+"""From this number of bytes of results on, several processes read them: starting these takes less time than reading."""
 MOST_READERS = 4
 FEWEST_RUNS = 3
-"""Of one build, that tell how much runs differ."""
+"""Runs of one build that are required to estimate how much runs differ."""
 PACKING = 12
-"""So much smaller are results that gzip has packed."""
+"""The factor by which gzip compresses results."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def _with(part: Part, counters: CounterFile | None) -> Part:
 
 
 def _roofs(run: Run, side: str, recorded: bool, live: Found, stored: Found, book: roofs.Book) -> Roofs:
-    """The machine's, with those of its data sheet."""
+    """The roofs of the machine and of its data sheet."""
     made = book.of(run, side, recorded)
     return replace(made, all=(*made.all, *roofs.of_sheet(live.sheets + stored.sheets, run.machine(side))))
 

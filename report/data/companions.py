@@ -1,5 +1,5 @@
-"""The files beside the results: data-sheet ceilings, hardware counters, planted faults, snippets compiled, emulators' rates,
-twins."""
+"""Sidecar files of the results: data-sheet ceilings, hardware counters, planted faults, compiled snippets, emulators'
+rates, A/A tests (twins)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class CounterFile:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one tool says of one planted fault; `failed` is why it could not tell, if it could not. `wrong_elements`: how
-    many elements of the result differ from the right twin's, where the fault has inputs for that."""
+    """The verdict of one tool on one planted fault; `failed`: why it has none. `wrong_elements`: how many elements of the
+    result differ from the correct version's, where the fault has inputs for that."""
 
     found: bool
     message: str = ""
@@ -49,18 +49,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A faulty kernel, or its corrected version, with what was found by each tool that looked at it."""
+    """A faulty kernel, or its corrected version, with the verdict of each tool that examined it."""
 
     verdicts: dict[str, Verdict]
     what: str = ""
     is_right: bool = False
     group: str = ""
-    """What it is about: barriers, bounds, copies …"""
+    """Its subject: barriers, bounds, copies …"""
 
 
 @dataclass(frozen=True)
 class HazardFile:
-    """What one program's tools find of the planted faults, by kernel name."""
+    """The verdicts of one program's tools on the planted faults, by kernel name."""
 
     path: Path
     machine: str
@@ -94,7 +94,7 @@ class EmulatorRate:
 
 @dataclass(frozen=True)
 class Emulator:
-    """An emulator of GPU kernels: its rates, and what it tells of a kernel (race, uninitialised, accesses, sectors)."""
+    """An emulator of GPU kernels: its rates, and what it reports for a kernel (race, uninitialised, accesses, sectors)."""
 
     tool: str
     rates: tuple[EmulatorRate, ...]
@@ -155,7 +155,7 @@ class CompilerFile:
 
 @dataclass(frozen=True)
 class Tally:
-    """So many of so many pairs were called different."""
+    """The number of pairs, and how many of them were called different."""
 
     called: int
     pairs: int
@@ -165,8 +165,8 @@ class Tally:
 class TwinsFile:
     """How often the rule for "faster" called the same code different, and found planted slow-downs: by tests/twins/run.sh.
 
-    `within`: of codes that took turns in a run; `between`: of successive runs of one build. Keys: same, two, five (per
-    cent slower), and intervals, which are those of the same code that are disjoint.
+    `within`: of interleaved codes of a run; `between`: of successive runs of one build. Keys: same, two, five (per cent
+    slower), and intervals: pairs of the same code whose intervals are disjoint.
     """
 
     path: Path
@@ -174,9 +174,9 @@ class TwinsFile:
     date: str
     runs: int
     turns: tuple[int, ...]
-    """Samples of a point: the median over the runs, of each kernel."""
+    """Samples per point: the median over the runs, for each kernel."""
     ratio_within: float
-    """Half the interval of a ratio, relative, up to which samples were taken."""
+    """Sampling ended at this half-width of a ratio's interval, relative to the ratio."""
     load: float
     """Of the machine when the last run began: 1 for each process that would compute."""
     within: dict[str, Tally]
@@ -296,7 +296,7 @@ def _emulator(path: Path, where: str, table: dict) -> Emulator:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(path, f"{where}.rows", "not a list of tables")
     if not isinstance(told, dict) or not all(isinstance(v, bool) for v in told.values()):
-        raise InputError(path, f"{where}.told", "not a table of true and false")
+        raise InputError(path, f"{where}.told", "not a table of booleans")
     return Emulator(text(path, table, "tool", where),
                     tuple(_emulator_rate(path, f"{where}.rows[{i}]", row) for i, row in enumerate(rows)), told)
 
@@ -335,6 +335,6 @@ def _tallies(path: Path, twins: object, name: str) -> dict[str, Tally]:
         row = table(path, rows.get(key), where)
         pairs, called = row.get("pairs"), row.get("called")
         if not (is_number(pairs) and is_number(called) and 0 <= called <= pairs and pairs >= 1):
-            raise InputError(path, where, "not so many called of so many pairs")
+            raise InputError(path, where, "not a number of pairs and, of these, a number of called ones")
         found[key] = Tally(int(called), int(pairs))
     return found

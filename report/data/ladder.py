@@ -1,6 +1,6 @@
-"""A ladder: the kernels of one problem and data type at one size, each beside the one below, the peers and the roof.
+"""A ladder: the kernels of one problem and data type at one size, each compared with the one below, the peers and the roof.
 
-Built once, by the experiment that has it, and handed on.
+Built once, by its experiment, and passed on.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Ladder:
     note: str
     """Why the size is not the declared one; else empty."""
     missing: tuple[Point, ...]
-    """Of each kernel without a rung a point that was not measured, or was measured at other sizes only."""
+    """For each kernel without a rung, a point that was not measured, or was measured at other sizes only."""
     over: tuple[tuple[Point, dict[str, Ratio]], ...]
     """The kernel of the highest rung that is not significantly slower than the fastest one, at each size and shape,
     smallest first, with its ratios over the peers there."""
@@ -76,7 +76,7 @@ class Ladder:
 
     @property
     def level(self) -> list[Rung]:
-        """The own rungs that the tests do not tell apart from the fastest, those of the least medians first."""
+        """The own rungs that do not differ significantly from the fastest one, by increasing median."""
         found = (r for r in self.own if r.over_fastest and r.over_fastest.is_level)
         return sorted(found, key=lambda r: r.point.summary.median)
 

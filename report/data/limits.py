@@ -32,11 +32,11 @@ POWER_LIMITS = 0.95
 SLOWED = 0.01
 """By more than this part a clock is lower than the highest."""
 NEARLY_ALL = 0.95
-"""So large a part of the L1's share makes it shared memory's."""
+"""From this part of the L1's share on, it is attributed to shared memory."""
 WAVEFRONT = 128
 """Bytes that shared memory serves in one wavefront: 32 banks of 4."""
 SCHEDULERS = 4
-"""Of each multiprocessor, each of which issues one warp instruction a cycle."""
+"""Schedulers of a multiprocessor; each issues one warp instruction per cycle."""
 ABLE = "selected", "not_selected"
 """The states of a warp that does not wait: it issues, or it could and another was chosen."""
 
@@ -155,13 +155,13 @@ def _capacities(part: Part, point: Point) -> dict[str, float]:
 
 
 def _cycles(part: Part, point: Point) -> float:
-    """Cycles of all multiprocessors in a second at the clock of the roofs, else at that of the samples; 0 if unknown."""
+    """Cycles of all multiprocessors per second, at the clock of the roofs, else at the samples' clock; 0 if unknown."""
     clock, number = part.roofs.clock_mhz or clock_of(point), part.run.context.get("gpu_sm_count")
     return clock * 1e6 * number if clock and isinstance(number, int) else 0.0
 
 
 def _waits(part: Part, point: Point) -> dict[str, float]:
-    """Of each state that waits, the part of the time of all active warps; empty without the warps that issue."""
+    """For each waiting state, its part of the time of all active warps; empty without the number of issuing warps."""
     counters = part.counters_of(point)
     warps = {key.removeprefix("warps_"): value for key, value in counters.items() if key.startswith("warps_")}
     if not warps.get("selected"):

@@ -76,8 +76,8 @@ def _swept(names: Iterable[str]) -> set[str]:
 
 
 def _in_turns(points: dict[str, list[dict]]) -> dict[str, str]:
-    """The group of each point whose samples were taken in turns with others' ("interleave_group"). Results without that key have
-    the points of a group one after the other, each with the number of the others, alike in what they compute and where."""
+    """The group of each interleaved point ("interleave_group"). Results without that key have the points of a group one after
+    the other; each has the number of the others, and all have the same problem, sizes, data, mode and threads."""
     found: dict[str, str] = {}
     alike, left, number = None, 0, 0
     for name, (first, *_) in points.items():

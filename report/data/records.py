@@ -24,7 +24,7 @@ SWEPT = "shared_bytes_added"
 
 @dataclass(frozen=True)
 class Metric:
-    """What a problem's performance is told in. The unit's prefix (G) says how `key` is scaled in the results."""
+    """The metric of a problem's performance. The unit's prefix (G) is the scale of `key` in the results."""
 
     key: str
     unit: str
@@ -104,7 +104,7 @@ class Point:
     """What one call does, in the metric's unit times seconds: value = amount / time. None where there is no rate."""
     times: tuple[float, ...] = ()
     turns: tuple[int, ...] = ()
-    """Which repetition each of its times is: those with one number were taken in the same turn."""
+    """The repetition of each of its times. Times of interleaved points with the same number are of the same round."""
     summary: Summary | None = None
     batch: int = 1
     threads: int = 1
@@ -115,59 +115,59 @@ class Point:
     skipped: str | None = None
     failed: str | None = None
     swept_threads: bool = False
-    """The same was timed on other numbers of threads."""
+    """Whether the same was timed on other numbers of threads."""
     oversubscribed: bool = False
     group: str = ""
-    """Its samples were taken in turns with those of the points of the same run with the same group; empty for a point alone."""
+    """Its samples were interleaved with the samples of the run's other points of this group; empty for a point alone."""
     data: str = ""
     """The named data set that was timed."""
     run: str = ""
-    """The file that it is from."""
+    """The file that it comes from."""
     takes: tuple[float, ...] = ()
-    """Of a ceiling that was measured again: each median (seconds), in order. Its times are those of the shortest."""
+    """Of a ceiling that was measured again: each median (seconds), in order. `times` are of the measurement with the lowest."""
     timeline: tuple[Span, ...] = ()
-    """Of one run that is none of the samples, where its kernel tells it."""
+    """Of one run outside the samples, where the kernel reports one."""
     disturbed: int = 0
-    """How many samples other work on the machine disturbed: they are left out of `times`, or, where there were too few
-    others, all that there is (`is_disturbed`)."""
+    """The number of samples that other work on the machine disturbed. They are left out of `times`; where too few others
+    were left, `times` has all samples (`is_disturbed`)."""
     left_out: int = 0
-    """How many of them are left out of `times`."""
+    """The number of disturbed samples that are left out of `times`."""
     median_of_all: float | None = None
-    """The median time with those that are left out (seconds)."""
+    """The median time including the samples that are left out (seconds)."""
     is_watched: bool = False
-    """Whether the recorder watched what other work did during the samples; else none could be marked."""
+    """Whether the recorder watched other work during the samples; otherwise none could be marked."""
     waited: float = 0.0
     """The share of its time that its threads waited for a processor, over all samples."""
     between: float = BETWEEN_RUNS
-    """By how much (relative) medians of two runs of this machine may differ with nothing else changed, with 95 %."""
+    """The relative difference that medians of two runs of this machine may have with nothing changed, with 95 %."""
     elsewhere: Mapping[str, float] = field(default_factory=dict)
-    """Of a roof: by how much (relative) its median differs from that of the same code in other runs of the machine, by run."""
+    """Of a roof: the relative difference from the median of the same code in each other run of the machine."""
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether it could not be measured undisturbed: its median is no less than the time without the other work."""
+        """Whether it could not be measured undisturbed: its median may exceed the time without the other work."""
         return self.labels.get("stop_reason") == DISTURBED or (self.disturbed > 0 and not self.left_out)
 
     @property
     def moved_by_all(self) -> float:
-        """By how much (relative) the median would be longer, or below 0 shorter, with the samples that are left out."""
+        """The relative change of the median if the samples that are left out counted; above 0: longer."""
         return self.median_of_all / self.summary.median - 1 if self.left_out else 0.0
 
     @property
     def is_out_of_interval_with_all(self) -> bool:
-        """Whether the median would lie outside of the point's interval with the samples that are left out."""
+        """Whether the median including the samples that are left out is outside the point's interval."""
         return bool(self.left_out and self.summary.has_interval) and not self.summary.low <= self.median_of_all <= self.summary.high
 
     @property
     def is_decided_by_leaving_out(self) -> bool:
-        """Whether it matters more which samples count than how these scatter: fewer than half of all are left, fewer than give
-        an interval, or the interval excludes the median of all."""
+        """Whether the choice of samples matters more than their scatter: fewer than half of all are left, or too few for an
+        interval, or the interval excludes the median of all."""
         few = len(self.times) < max(FEWEST_FOR_INTERVAL, self.left_out)
         return bool(self.left_out) and (few or self.is_out_of_interval_with_all)
 
     @property
     def sampled(self) -> dict[str, float | None]:
-        """For a row: the samples that count, those left out, the median time of both (seconds)."""
+        """For a row: the numbers of samples that count and that are left out, the median time without and with the latter."""
         return {"samples": len(self.times), "left_out": self.left_out, "median_seconds": self.summary.median,
                 "median_of_all_seconds": self.median_of_all or self.summary.median} if self.is_timed else {}
 
@@ -187,7 +187,7 @@ class Point:
 
     @property
     def n(self) -> float | None:
-        """The side of a square problem, or its only size (beside further ones that are no sides, such as steps)."""
+        """The side of a square problem, or its only size (ignoring sizes that are no sides, such as steps)."""
         sides = {v for k, v in self.sizes.items() if k in SQUARE}
         only = None
         if len(sides) == 1 and ("n" in self.sizes):
@@ -227,13 +227,13 @@ class Point:
 
     @property
     def identity(self) -> tuple:
-        """What two measurements of the same thing share: all that says what is run. Of one kernel two points may also be alike
-        but for the data set, the mode and the number of threads."""
+        """The key that two measurements of the same code at the same size share. Such points may still differ in data set, mode
+        and number of threads."""
         return (self.kernel.name, self.size_key, tuple(sorted((k, str(v)) for k, v in self.tunables.items())),
                 self.counters.get(SWEPT, 0.0))
 
     def value_at(self, seconds: float) -> float | None:
-        """The metric's value for a call of so many seconds."""
+        """The metric's value for a call that takes `seconds`."""
         if self.metric == SECONDS:
             return seconds
         return self.amount / seconds if self.amount else None
@@ -305,12 +305,12 @@ def _plain(value: float | str) -> str:
 
 @dataclass(frozen=True)
 class Machine:
-    """A CPU or a GPU that was measured. GPUs of one name are told apart by their UUID."""
+    """A CPU or a GPU that was measured. GPUs of one name are distinguished by their UUID."""
 
     side: str
     name: str
     id: str
-    """What two runs of the same machine share."""
+    """Equal for two runs of the same machine."""
 
     @property
     def label(self) -> str:
@@ -342,7 +342,7 @@ class Run:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it is one of those that ship with the project."""
+        """Whether it is a run that ships with the project."""
         parts = self.path.resolve().parts
         return RECORDED_FOLDER in zip(parts, parts[1:])
 
@@ -352,7 +352,7 @@ class Run:
 
     @property
     def refused(self) -> dict[str, str]:
-        """Kernels of the experiment that were refused for what their records say: the reasons by name."""
+        """Kernels of the experiment that were refused because of their records: the reasons by name."""
         found = self.context.get("refused_kernels")
         return {str(name): str(reason) for name, reason in found.items()} if isinstance(found, dict) else {}
 

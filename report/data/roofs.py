@@ -1,16 +1,14 @@
-"""Roofs: what a machine does at best. There is one for each machine, resource and number of threads: the best that any
-variant of the instructions reached in any run of that machine, with the range of its runs, its clock and its provenance.
-
+"""Roofs: the best performance of a machine. There is one for each machine, resource and number of threads: the best that
+any variant of the instructions reached in any run of that machine, with the range of its runs, its clock and its provenance.
 A resource is a level of memory, whatever moves its bytes (reading, copying, triads; streaming or not), or the arithmetic
 of one data type, however wide its instructions are.
 
-What a kernel that memory binds is judged by is chosen by one rule, `Part.memory`: the level that holds its operands
-(`holding`), and at that level the pattern that writes as large a part of its bytes as the kernel's problem must
-(`written`, `Roofs.memory`): what reads alone is judged by reading, what writes as much as it reads by a copy.
+One rule, `Part.memory`, chooses the roof of a memory-bound kernel: the level that holds its operands (`holding`), and at
+that level the pattern that writes the same part of its bytes as the kernel's problem must (`written`, `Roofs.memory`).
 
-A GPU is its board. Boards of one model are not mixed: what a board has no roof of its own for is judged by the best of the
-others, and `Roofs.note` says so. A CPU is its name, its cores and its host's GPU, recorded or measured here: a name alone
-does not identify a machine.
+A GPU is its board. Boards of one model are not mixed: for a resource without a roof of its own, a board is judged by the
+best of the others, and `Roofs.note` states it. A CPU is its name, its cores and its host's GPU, recorded or measured here:
+a name alone does not identify a machine.
 """
 
 from __future__ import annotations
@@ -22,30 +20,30 @@ from report.data.companions import SheetFile
 from report.data.records import GFLOPS, SIDES, Machine, Point, Run
 
 LEVELS = ("L1", "L2", "L3", "DRAM", "SHARED")
-"""Levels of memory, as their names stand in the labels of ceilings."""
+"""Levels of memory, by their names in the labels of ceilings."""
 ALIASES = {"HBM": "DRAM"}
 BEYOND = 1.05
-"""A value that is further above a roof is no evidence: it or the roof is wrong. Up to here it is as near to the
-roof as runs of one machine are to each other, and its share is given as it is."""
+"""A value further above a roof is no evidence: it or the roof is wrong. A smaller excess is within the
+difference between runs, and the share is given."""
 APART = 0.1
-"""A run that measured so much less than the roof is marked."""
+"""A run that measured less than the roof by more than this part is marked."""
 SAME_CLOCK = 0.005
-"""Clocks that differ by less are one."""
+"""Clocks that differ by less are treated as equal."""
 ON_THE_SM_CLOCK = ("L1", "SHARED")
 """Levels of a GPU's memory that the multiprocessors' clock drives. The L2 and DRAM have clocks of their own."""
 WRITTEN = {"COPY": 1 / 2, "TRIAD": 1 / 3}
 """The part of its bytes that a pattern writes, by the word in its label. Every other pattern only reads."""
 ALIKE = 0.02
-"""Parts written that differ by less are one: edges, sums of blocks."""
+"""Written parts that differ by less are treated as equal: edges, sums of blocks."""
 CACHES = {"cpu": (("L1", "cpu_l1d_bytes"), ("L2", "cpu_l2_bytes"), ("L3", "cpu_l3_bytes")), "gpu": (("L2", "gpu_l2_bytes"),)}
-"""Caches that may hold a kernel's operands from call to call, nearest first, and the context's key of the size of one."""
+"""Caches that may hold a kernel's operands between calls, nearest first, with the context's key of the size of one."""
 ALL = {"L3": "cpu_l3_all_bytes"}
-"""Of a cache that several cores share, the key of the size of all of them."""
+"""For a cache that several cores share, the key of the total size."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one run measured of a roof, in the roof's unit."""
+    """A roof as measured by one run, in the roof's unit."""
 
     value: float
     experiment: str
@@ -59,8 +57,8 @@ class Roof:
     """A ceiling in GB/s or GFLOP/s: the highest median of any run, with the 95 % interval within that run and the range of
     that run's samples. `readings`: what each run measured, lowest first.
 
-    `threads`: of a CPU, that it was measured with; None on a GPU. Data-sheet values have n = 0. `clock_mhz`: of a GPU, the
-    mean over the samples, and `power_w` likewise.
+    `threads`: those of the measurement on a CPU; None on a GPU. Data-sheet values have n = 0. `clock_mhz` and `power_w`: the
+    means over the samples of a GPU.
     """
 
     label: str
@@ -81,7 +79,7 @@ class Roof:
     power_w: float | None = None
     readings: tuple[Reading, ...] = ()
     takes: tuple[float, ...] = ()
-    """What its run measured, first and again, where points were above it; the highest is its value."""
+    """The measurements of its run, more than one where points were above the first; the highest is `value`."""
     left_out: int = 0
     """Samples that other work disturbed."""
     of_all: float | None = None  # the value with these
@@ -99,7 +97,7 @@ class Roof:
 
     @property
     def resource(self) -> str:
-        """What it is a roof of: a level of memory, or the arithmetic of a data type."""
+        """Its resource: a level of memory, or the arithmetic of a data type."""
         return self.level if self.is_bandwidth else f"{self.type} arithmetic"
 
     @property
@@ -123,7 +121,7 @@ class Roof:
         return self.lowest < (1 - APART) * self.value
 
     def scaled(self, clock_mhz: float | None) -> float | None:
-        """Its value at a clock of the multiprocessors, where that drives what it is a roof of; None where it is not known."""
+        """Its value at a clock of the multiprocessors; None if that does not drive the resource or is not known."""
         if self.is_bandwidth and self.level not in ON_THE_SM_CLOCK or not self.clock_mhz or not clock_mhz:
             return None
         return self.value * clock_mhz / self.clock_mhz
@@ -135,10 +133,10 @@ def _words(label: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Share:
-    """A value over a roof, with the interval that the roof's and the value's own give.
+    """A value over a roof, with an interval from the intervals of both.
 
     `exceeds`: the value is above the roof by more than BEYOND allows, so that no share is given.
-    `clock_mhz`: at which a GPU's point ran, and `at_clock` its share of the roof at that clock.
+    `clock_mhz`: the clock of a GPU's point; `at_clock`: its share of the roof at that clock.
     """
 
     value: float
@@ -162,9 +160,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Roofs:
-    """All roofs of one machine, for every variant of each resource; `note` says what is of another machine.
+    """All roofs of one machine, for every variant of each resource; `note` names roofs of another machine.
 
-    `own`: what the run that they judge measured itself. `model`: of a GPU, the best of all boards of its model.
+    `own`: roofs that the judged run measured itself. `model`: the best roofs of all boards of a GPU's model.
     """
 
     all: tuple[Roof, ...] = ()
@@ -176,16 +174,14 @@ class Roofs:
         return any(r.measured for r in self.all)
 
     def of_threads(self, threads: int | None) -> Roofs:
-        """Those for that number of threads; all the machine's for None or for at least as many threads as it was
-        measured with; none where no roof has so many."""
+        """The roofs for this number of threads; for None, or more threads than measured, those for the most threads."""
         counts = {r.threads for r in self.all if r.measured and r.threads}
         if threads is None or not counts or threads >= max(counts):
             threads = max(counts, default=None)
         return replace(self, all=tuple(r for r in self.all if not r.measured or r.threads in (threads, None)))
 
     def of_model(self) -> Roofs:
-        """Those of the GPU's model, whose `readings` are of several boards: what such a GPU does at best. No point is judged
-        by them. Of a CPU its own."""
+        """The roofs of the GPU's model, with `readings` of several boards; no point is judged by them. A CPU's own."""
         return replace(self, all=(*self.model, *(r for r in self.all if not r.measured)), note="") if self.model else self
 
     def compute(self, type_: str | None = None, measured: bool = True) -> list[Roof]:
@@ -210,8 +206,8 @@ class Roofs:
         return self.levels(measured).get("DRAM")
 
     def memory(self, level: str, written: float | None) -> Roof | None:
-        """The roof of a level of memory for what writes that part of its bytes: the highest of the measured pattern that
-        writes the largest part not above it, else of the one that writes least; the highest of all where it is unknown."""
+        """The roof of a level of memory for a kernel that writes this part of its bytes: of the pattern that writes the largest
+        part not above it, else of the one that writes least. The highest of all patterns if `written` is None."""
         found = [r for r in self.all if r.measured and r.is_bandwidth and r.level == level]
         if written is not None and found:
             parts = {r.written for r in found}
@@ -221,11 +217,11 @@ class Roofs:
 
     @property
     def clock_mhz(self) -> float | None:
-        """The clock that the highest roofs ran at: of a GPU that nothing slows."""
+        """The highest clock of any roof: the clock of a GPU that nothing slows."""
         return max((r.clock_mhz for r in self.all if r.clock_mhz), default=None)
 
     def lower_in_its_run(self) -> list[tuple[Roof, Roof]]:
-        """(what the judged run measured, the machine's roof) of the same variant, where the two differ by more than 10 %."""
+        """(the judged run's roof, the machine's roof) of the same variant, where the first is more than 10 % lower."""
         best = {(r.label, r.threads): r for r in self.all if r.measured}
         pairs = [(r, best[r.label, r.threads]) for r in self.own if (r.label, r.threads) in best]
         return [(mine, roof) for mine, roof in pairs if mine.value < (1 - APART) * roof.value]
@@ -246,7 +242,7 @@ class Roofs:
         return min(memory.value * intensity, peak.value) if memory and peak else None
 
     def share(self, point: Point, roof: Roof | None) -> Share | None:
-        """Of a roof's value what the point reaches: operations of a compute roof, compulsory bytes of a bandwidth."""
+        """The point's share of a roof: by operations for a compute roof, by compulsory bytes for a bandwidth."""
         if roof is None or not point.is_timed:
             return None
         value = point.gbytes if roof.is_bandwidth else point.gflops
@@ -261,8 +257,8 @@ class Roofs:
 
 
 def holding(context: Mapping, side: str, bytes_: float | None, threads: int = 1) -> str:
-    """The level of memory that these bytes are in from call to call: the nearest cache whose size in the run's context is
-    enough, with those of all threads together on a CPU; else DRAM, as where the bytes are unknown."""
+    """The level of memory that holds these bytes between calls: the nearest cache that is large enough by the run's context,
+    with the caches of all threads together on a CPU; else, or if the bytes are unknown, DRAM."""
     for level, key in CACHES[side] if bytes_ else ():
         size = context.get(key) or 0
         size *= min(threads, context.get("cpu_cores") or threads) if side == "cpu" else 1
@@ -272,15 +268,15 @@ def holding(context: Mapping, side: str, bytes_: float | None, threads: int = 1)
 
 
 def written(points: Iterable[Point], family: str) -> float | None:
-    """The part of the compulsory bytes that a problem writes: the least that any of its kernels declares to store, of a run's
-    points on either side, timed or counted. None where no kernel declares it."""
+    """The part of the compulsory bytes that a problem writes: the least that any of its kernels declares to store, among a
+    run's points on either side, timed or counted. None where no kernel declares it."""
     known = [min(p.counters["bytes_declared_stored"] / p.counters["bytes_min"], 1.0) for p in points
              if p.kernel.family == family and p.counters.get("bytes_min") and "bytes_declared_stored" in p.counters]
     return min(known, default=None)
 
 
 def clock_of(point: Point) -> float | None:
-    """The mean clock of a GPU's multiprocessors over the samples; a CPU's is read between them, of one core."""
+    """The mean clock of a GPU's multiprocessors over the samples. None for a CPU: its clock is of one core, between samples."""
     return point.counters.get("sm_clock_mhz") if point.kernel.side == "gpu" else None
 
 
@@ -290,7 +286,7 @@ def _around(point: Point, value: float) -> tuple[float, float] | None:
 
 
 def share(value: float, around: tuple[float, float] | None, roof: Roof, clock_mhz: float | None = None) -> Share:
-    """A value with its interval over a roof with its own; `clock_mhz`: of the multiprocessors meanwhile."""
+    """A value with its interval over a roof with its own; `clock_mhz`: the multiprocessors' clock at the time."""
     low, high = around or (value, value)
     under, over = roof.low or roof.value, roof.high or roof.value
     known = around and roof.low
@@ -300,13 +296,13 @@ def share(value: float, around: tuple[float, float] | None, roof: Roof, clock_mh
 
 
 def told(fraction: float | None) -> float | None:
-    """The part of a roof, or None where it is none: with no roof, or above it."""
+    """The part of a roof; None without a roof or above it."""
     return None if fraction is None or fraction > BEYOND else fraction
 
 
 def of_run(run: Run, side: str) -> list[Roof]:
-    """A roof for each ceiling kernel's label and number of threads: its fastest point. More threads than processors make
-    none, since their parts may fit into caches."""
+    """A roof for each ceiling kernel's label and number of threads: its fastest point. Points with more threads than
+    processors are ignored, since their parts may fit into caches."""
     best: dict[tuple, Roof] = {}
     for point in run.points:
         if point.is_timed and point.kernel.is_ceiling and point.kernel.side == side and point.value and not point.oversubscribed:
@@ -328,7 +324,7 @@ def _roof(point: Point, run: Run) -> Roof:
 
 
 def best(found: Iterable[Roof]) -> list[Roof]:
-    """Of each label and number of threads the highest, with what every run measured."""
+    """The highest roof for each label and number of threads, with the readings of every run."""
     found = list(found)
     readings: dict[tuple, list[Reading]] = {}
     for roof in found:
@@ -339,12 +335,12 @@ def best(found: Iterable[Roof]) -> list[Roof]:
 
 @dataclass(frozen=True)
 class Book:
-    """The roofs of every machine of a study, by what two runs of one machine share."""
+    """The roofs of every machine of a study, by `identity`."""
 
     machines: Mapping[tuple, tuple[Machine, tuple[Roof, ...]]] = field(default_factory=dict)
 
     def of(self, run: Run, side: str, recorded: bool) -> Roofs:
-        """The roofs that judge a run's points of that side. Of another machine only those that they need."""
+        """The roofs that judge a run's points of that side; from other machines only those that the points need."""
         machine, key = run.machine(side), identity(run, side, recorded)
         own = self.machines[key][1] if key in self.machines else ()
         known = {(r.resource, r.threads) for r in own}
@@ -360,7 +356,7 @@ class Book:
 
 
 def _highest(found: Iterable[Roof]) -> list[Roof]:
-    """Of each label and number of threads."""
+    """The highest roof for each label and number of threads."""
     groups: dict[tuple, Roof] = {}
     for roof in found:
         key = roof.label, roof.threads or 0
@@ -369,13 +365,13 @@ def _highest(found: Iterable[Roof]) -> list[Roof]:
 
 
 def identity(run: Run, side: str, recorded: bool | None = None) -> tuple:
-    """What two runs of one machine share; `recorded`: whether the run stands in for others, else by where it is."""
+    """Equal for two runs of one machine. `recorded`: whether it is a recorded run; None: decided by its folder."""
     machine, recorded = run.machine(side), run.is_recorded if recorded is None else recorded
     return side, machine.id, *(() if machine.id.startswith("GPU-") else (recorded, host(run) if side == "cpu" else ""))
 
 
 def host(run: Run) -> str:
-    """By which two hosts of one kind are told apart: their GPU's board."""
+    """Distinguishes two hosts of one kind: the board of their GPU."""
     return str(run.context.get("gpu_uuid") or run.context.get("gpu_name") or "")
 
 

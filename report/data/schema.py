@@ -1,10 +1,10 @@
-"""Results of schema 1 in the words of schema 2, so that everything else knows one schema only."""
+"""Converts results of schema 1 to schema 2, so that all other code handles one schema only."""
 
 from __future__ import annotations
 
 SIZES = ("m", "n", "k")
 UNUSUAL = ("lda", "ldb", "ldc", "alpha", "beta", "shift")
-"""Sizes of a general product beside m, n and k."""
+"""Sizes of a general product in addition to m, n and k."""
 THREADS = "threads"
 TIMED = {"flops": "flops_useful", "bytes_requested": "bytes_declared_loaded", "bytes_stored": "bytes_declared_stored",
          "op_per_byte_requested": "op_per_byte_declared"}
@@ -16,11 +16,11 @@ TYPED_FAMILIES = {"matmul_bf16": ("matmul", "bf16"), "fma_bf16": ("fma", "bf16")
 
 
 PROBLEMS = {"matmul": {"title": "Matrix multiplication", "metric": {"key": "gflops", "unit": "GFLOP/s"}}}
-"""What schema 1 does not say of its one large problem."""
+"""The problem's title and metric, which schema 1 does not have."""
 
 
 def migrate(data: dict) -> dict:
-    """The file as schema 2 would have it; what is malformed stays so, for the loader to tell."""
+    """The file in schema 2. Malformed parts are kept, so that the loader reports them."""
     context, entries = {"problems": PROBLEMS} | data["context"], data.get("benchmarks")
     if isinstance(context.get("kernels"), dict):
         context["kernels"] = {name: _kernel(k) if isinstance(k, dict) else k for name, k in context["kernels"].items()}

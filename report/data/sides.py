@@ -29,16 +29,16 @@ from report.data.view import Part, View
 
 Rest = tuple[tuple[str, object], ...]
 Copies = dict[tuple[str, str, str, str], tuple[float, dict[str, float]]]
-"""Of operands, by host: their bytes, and the seconds of their copies there and back by run."""
+"""For the operands on each host: their bytes, and by run the seconds of their copies there and back."""
 Time = tuple[float, float, float]
 """Seconds: the median, and the ends of its interval."""
 NO_COPIES: Time = (0.0, 0.0, 0.0)
 NEAREST = 12
-"""Copies of operands of about as many bytes, that tell together how much a copy's time differs from run to run."""
+"""Copies of operands of similar size that together estimate how much a copy's time differs from run to run."""
 CHOSEN = "Of a kernel that several experiments measured, the one whose ladder it is on counts."
-"""What every caption of best codes says."""
+"""A sentence of every caption of best codes."""
 FASTER = "Faster: the whole interval of the speed-up is above 1 from there on."
-"""What every caption says that has a size from which on the GPU is faster."""
+"""A sentence of every caption with a size from which on the GPU is faster."""
 ALWAYS, NEVER, FROM = "at every size measured", "at no size measured", "from"
 
 

@@ -21,9 +21,9 @@ FEWEST_FOR_INTERVAL = 6
 EXACT_BELOW = 70
 MOST_CORRELATED = 0.9
 BETWEEN_RUNS = 0.05
-"""By how much (relative) medians of two runs may differ, with 95 %, where no runs of the machine were repeated."""
+"""The relative difference that medians of two runs may have, with 95 %, where no runs of the machine were repeated."""
 FEWEST_REPEATED = 5
-"""With fewer degrees of freedom repeated runs do not tell how much runs differ."""
+"""With fewer degrees of freedom, repeated runs do not show how much runs differ."""
 
 
 def correlation(samples: Sequence[float]) -> float:
@@ -68,7 +68,7 @@ class Summary:
 
 
 def at_most(k: int, n: int) -> float:
-    """The probability that of n fair coins at most k show heads."""
+    """The probability of at most k heads among n fair coins."""
     return sum(math.comb(n, i) for i in range(k + 1)) / 2**n
 
 
@@ -183,8 +183,8 @@ def widened(ends: tuple[float, float] | None, margin: float) -> tuple[float, flo
 class Ratio:
     """How many times as fast one code is as another, for the same work.
 
-    `paired`: by the quotients of samples of the same turn. `p`: two-sided; `least_p`: the smallest that so many samples
-    can give. `verdict` is set by `judge` alone.
+    `paired`: by the quotients of samples of the same round. `p`: two-sided; `least_p`: the smallest that this number of
+    samples can give. `verdict` is set only by `judge`.
     """
 
     value: float
@@ -195,9 +195,9 @@ class Ratio:
     least_p: float | None = None
     verdict: str = ""
     is_apart: bool = True
-    """Whether no sample of the one is near any of the other; where that is not known, it is taken for granted."""
+    """Whether no sample of the one is near any of the other; assumed where that is not known."""
     correlation: float = 0.0
-    """From turn to turn, of paired ones."""
+    """From round to round, of paired ones."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -209,22 +209,22 @@ class Ratio:
 
     @property
     def is_level(self) -> bool:
-        """Whether the two cannot be told apart: by a test, or because samples too few for one are near each other."""
+        """Whether the two cannot be distinguished: by a test, or because samples too few for a test are near each other."""
         return not self.is_significant and not (self.verdict == TOO_FEW and self.is_apart)
 
     @property
     def doubt(self) -> str:
-        """What a sentence adds to a ratio that is not significant; empty for one that is."""
+        """The addition of a sentence to a ratio that is not significant; empty for a significant one."""
         return "" if self.is_significant else TOO_FEW if self.verdict == TOO_FEW else "not a significant difference"
 
 
 FASTER, SLOWER, SAME = "significantly faster", "significantly slower", "not significantly different"
-TOO_FEW = "too few samples to tell"
+TOO_FEW = "too few samples to decide"
 FEWEST_TURNS = 12
-"""With fewer common turns the sign test could not reach significance among as many comparisons as a ladder has."""
+"""With fewer common rounds the sign test could not reach significance among the comparisons of a ladder."""
 FEWEST_FOR_TEST = 4
 GAP, GAP_APART = 0.005, 0.02
-"""Relative differences that are never called: of codes that took turns, and of others."""
+"""Relative differences that are never called: of interleaved codes, and of others."""
 ROUNDING = 1e-12
 
 
@@ -233,10 +233,10 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
     it with another number than 1).
 
     Where no sample of the one is within GAP_APART of any of the other, the Mann–Whitney U test decides. Nearer samples
-    tell nothing where they are of different times. Where both were sampled in turns of one group, the sign test of the quotients
-    turn by turn being beyond GAP decides, which what the machine did to both at once does not touch; the ratio
-    is their median then, else that of the medians. Of different runs, samples have to be apart by what runs of the machine
-    differ by as well, and the interval is as much wider. tests/twins/run.sh measures how often this is wrong.
+    decide nothing if they were taken at different times. If both were interleaved in one group, the sign test decides whether
+    the quotients of each round are beyond GAP; a disturbance of both at once does not affect it. The ratio is then
+    the median of these quotients, else the quotient of the medians. Samples of different runs must also be apart by the
+    difference between runs of the machine, and the interval is wider by it. tests/twins/run.sh measures how often this is wrong.
     """
     theirs = [scale * time for time in other.times]
     (least, most), (low, high), margin = own.extremes, (scale * end for end in other.extremes), between(own, other)
@@ -253,15 +253,15 @@ def ratio(own, other, scale: float = 1.0) -> Ratio:
 
 
 def times_as_fast(own, other) -> float:
-    """How many times as fast one timed point is as another, for the same work: what every sentence, table and figure has of two
-    points that may have taken turns."""
+    """How many times as fast one timed point is as another, for the same work. All sentences, tables and figures use it for two
+    points that may be interleaved."""
     return ratio(own, other).value
 
 
 def paired(own, other, scale: float = 1.0) -> list[float]:
-    """Other's time over own time of each turn in which both were sampled (times `scale`); none if they are not of one group
-    of one run, since turns of two groups have nothing but their numbers in common, have fewer than FEWEST_TURNS such turns, or
-    one was disturbed throughout: other work comes in bursts that last longer than a turn, so that turns are not independent."""
+    """Other's time over own time (times `scale`) of each round in which both were sampled. None if they are not of one group
+    of one run, since rounds of different groups are unrelated; if they share fewer than FEWEST_TURNS rounds; or if one was
+    disturbed throughout: bursts of other work last longer than a round, so that rounds are not independent."""
     is_of_one = own.group and (own.run, own.group) == (other.run, other.group)
     if not is_of_one or own.is_disturbed or other.is_disturbed:
         return []
@@ -271,8 +271,8 @@ def paired(own, other, scale: float = 1.0) -> list[float]:
 
 
 def weakened(p: float, share: float) -> float:
-    """The p of a test that takes every sample for independent, where only that share of them is: its normal score is
-    smaller by the root of the share."""
+    """The p of a test that assumes independent samples, if only `share` of them are independent: its normal score is
+    multiplied by the root of `share`."""
     score = NormalDist().inv_cdf(p / 2) * math.sqrt(share) if p / 2 > 0 else -math.inf
     return math.erfc(-score / math.sqrt(2))
 
@@ -286,7 +286,7 @@ def gap_test(quotients: Sequence[float]) -> float:
 
 
 def sign_test(quotients: Sequence[float]) -> float:
-    """Two-sided p that the median of the quotients is 1; quotients of 1, but for rounding, are left out."""
+    """Two-sided p that the median of the quotients is 1; quotients that are 1 within rounding are left out."""
     above, below = sum(1 for q in quotients if q > 1 + ROUNDING), sum(1 for q in quotients if q < 1 - ROUNDING)
     return min(1.0, 2 * at_most(min(above, below), above + below)) if above + below else 1.0
 
@@ -320,7 +320,7 @@ def judge(ratios: dict) -> dict:
     """The same ratios with their verdicts: Holm's correction over all of them, at 5 %.
 
     All comparisons of one experiment are judged together. Those without a p are left out of the correction. The sign test
-    takes turns for independent; how much they are not is a matter of the machine, so it is the mean over all comparisons.
+    assumes independent rounds. Their correlation depends on the machine, so its mean over all comparisons is used.
     Where not even the clearest outcome could be significant among so many comparisons, the samples are too few.
     """
     paired = [r.correlation for r in ratios.values() if r.paired]

@@ -1,4 +1,4 @@
-"""When the copies and launches of one call ran, as the results tell it."""
+"""When the copies and launches of one call ran, from the results."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Part:
         return f"{'recorded' if self.recorded else 'measured'} on {self.machine.label}, {self.run.day}"
 
     def timed(self, family: str | None = None, type_: str | None = None, mode: str | None = None) -> list[Point]:
-        """Timed points that are no ceilings, in the ladder's order; of the main mode unless told otherwise.
+        """Timed points that are no ceilings, in the ladder's order; by default of the main mode.
 
         The main mode is hot where there is any hot point, else cold.
         """
@@ -59,7 +59,7 @@ class Part:
         return {k: v for k, v in found.items() if k not in counted.OF_MEMORY} if finds_them else found
 
     def counters_name(self, point: Point) -> str:
-        """Under which the counters of a point were read: points that differ in their mode alone share one measurement."""
+        """The name of the point's counters: points that differ only in their mode share one measurement."""
         name = "/".join(part for part in point.name.split("/") if not part.startswith("mode:"))
         return point.name if self.counters.get(point.name) else name
 
@@ -70,12 +70,12 @@ class Part:
         return [found for key in names if (found := self.counters.get(key))]
 
     def level(self, point: Point, bytes_: float | None = None) -> str:
-        """Of the memory that a point's operands are in from call to call; `bytes_`: if they are more than the compulsory ones."""
+        """The level of memory that holds a point's operands between calls; `bytes_`: if they exceed the compulsory ones."""
         return holding(self.run.context, self.side, bytes_ or point.counters.get("bytes_min"), point.threads)
 
     def memory(self, point: Point, bytes_: float | None = None) -> Roof | None:
-        """The roof that judges a point which memory binds, for its number of threads: of the level that holds its operands, by
-        the pattern of its problem. None where that level was not measured."""
+        """The roof of a memory-bound point with its number of threads: of the level that holds its operands, by the pattern
+        of its problem. None where that level was not measured."""
         return self.at_level(self.level(point, bytes_), point.kernel.family, point.threads)
 
     def dram(self, family: str, threads: int | None = None) -> Roof | None:
@@ -83,7 +83,7 @@ class Part:
         return self.at_level("DRAM", family, threads)
 
     def at_level(self, level: str, family: str, threads: int | None = None) -> Roof | None:
-        """The same of any level."""
+        """The same for any level."""
         roofs = self.roofs.of_threads(threads if self.side == "cpu" else None)
         return roofs.memory(level, written(self.run.points, family))
 
@@ -101,8 +101,8 @@ def order(point: Point) -> tuple:
 
 
 def whole_machine(points: Sequence[Point]) -> list[Point]:
-    """Those on all threads of the machine, one of each thing measured; a sweep over threads does not stand in for the
-    same point of the ladder, which was measured in other minutes."""
+    """The points on all threads of the machine, each once. A point of a sweep over threads does not replace the same point of
+    the ladder, which was measured at another time."""
     fair = [p for p in points if not p.oversubscribed] or list(points)
     most = max((p.threads for p in fair), default=1)
     whole = [p for p in fair if p.threads == most]
@@ -116,9 +116,9 @@ def fastest(points: Sequence[Point]) -> Point | None:
 
 
 def leaders(points: Sequence[Point]) -> list[Point]:
-    """The fastest of points of one size by the report's tests, and after it those that these do not tell apart from it.
+    """The fastest of points of one size by the report's tests, then those that do not differ significantly from it.
 
-    By the least median; where another took turns with that and is significantly faster turn by turn, by the largest such ratio.
+    The search begins at the least median and moves to a significantly faster point, the one with the largest ratio.
     """
     best, tried = fastest(points), set()
     while best is not None and best.name not in tried:
@@ -141,7 +141,7 @@ def best_variants(points: Sequence[Point]) -> list[Point]:
 
 @dataclass(frozen=True)
 class Companions:
-    """The files beside the results that an experiment may ask for."""
+    """The sidecar files that an experiment may use."""
 
     hazards: tuple[HazardFile, ...] = ()
     """The newest file of each program, the emulator's first."""
@@ -168,11 +168,11 @@ class View:
     """The CPU's part on further machines, newest first."""
     companions: Companions = Companions()
     host: Mapping[str, Part] = field(default_factory=dict)
-    """By side what was timed on the kind of host on which the study compares GPU and CPU; perhaps other parts than those above."""
+    """By side, the parts timed on the kind of host on which the study compares GPU and CPU; they may differ from those above."""
     joined: Mapping[str, object] = field(default_factory=dict)
-    """The sections of the experiments named in `[report] joins`, as they were composed."""
+    """The sections of the experiments named in `[report] joins`."""
     suite: tuple[View, ...] = ()
-    """Every experiment's view, for one that says `[report] collects = true`: it asks about all of them."""
+    """The views of all experiments, for an experiment with `[report] collects = true`."""
 
     @property
     def parts(self) -> list[Part]:
@@ -184,7 +184,7 @@ class View:
 
     @property
     def comparable(self) -> list[Part]:
-        """The parts of the two sides that may be compared: on one kind of host; where not both were timed there, one side's alone."""
+        """The parts of the two sides that may be compared, from one kind of host; only one if not both were timed there."""
         return list(self.host.values()) if len(self.host) == len(SIDE_NAME) else self.timed_parts[:1]
 
     def left_out(self) -> list[tuple[str, Point]]:
@@ -193,5 +193,5 @@ class View:
 
 
 def collecting(view: View, views: Iterable[View]) -> View:
-    """With all of the study's views, if the experiment asks about all of them."""
+    """The view, with all views of the study if the experiment collects them."""
     return replace(view, suite=tuple(views)) if view.settings.get("collects") else view

@@ -1,6 +1,6 @@
 """The formats of a figure: matplotlib draws the SVG, typst makes PDF and PNG of it.
 
-matplotlib would lay a figure out anew for each format and embed a font in each PDF, which takes longer than typst does.
+matplotlib would lay a figure out again for each format and embed a font in each PDF, which takes longer than typst does.
 Without typst 0.14, matplotlib writes all three.
 """
 

@@ -14,19 +14,19 @@ from report.draw.paper import Paper, text_width
 from report.text import numbers
 
 CURVE = 3
-"""Places along x from which on points are joined: fewer make no curve."""
+"""The least number of places along x whose points are joined by a curve."""
 LINE_ALONE = ","
-"""The marker of what is drawn as a line whatever its number of places, such as a bound: it shows none."""
+"""The invisible marker of a series that is always drawn as a line, such as a bound."""
 FAR = 256
-"""Points further apart than this factor on a logarithmic axis are not joined: what lies between was not measured."""
+"""Points further apart than this factor on a logarithmic axis are not joined, since nothing between them was measured."""
 HIDDEN = 1.5
-"""Marks so near (points) cover each other."""
+"""Marks closer than this (points) cover each other."""
 MOST_NAMES = 3
-"""Names in one label; more series that coincide are told apart by a legend."""
+"""Names in one label; more coinciding series are named by a legend."""
 ABOVE, BELOW = 1.5, 20.0
-"""Times the highest value and parts of the lowest one: an interval that reaches further is cut there and ends in an arrow."""
+"""An interval beyond ABOVE times the highest value or below the lowest value / BELOW is cut there and ends in an arrow."""
 ASIDE = 1.04
-"""Factor on a logarithmic axis between unjoined marks of one place, so that none hides another."""
+"""Factor on a logarithmic axis between unjoined marks of the same place, so that none hides another."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Series:
     label: str
     dots: Sequence[Dot]
     look: dict | None = None
-    """Instead of that of its place among the series."""
+    """Replaces the default look, which depends on the position among the series."""
     joined: bool = True
 
 
@@ -59,7 +59,7 @@ def draw(ax, series: Sequence[Series], xlabel: str, ylabel: str, log_x: bool = T
     here and not set afterwards, since the labels are placed by them.
     """
     if len(series) > style.MOST:
-        raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} can be told apart")
+        raise ValueError(f"{len(series)} series in one figure; at most {style.MOST} are distinguishable")
     if unit:
         factor, unit = numbers.scale(max(d.y for s in series for d in s.dots), unit)
         series, ylabel = [divided(s, factor) for s in series], f"{ylabel} [{unit}]"

@@ -39,13 +39,13 @@ class Mark:
     xs: dict[str, float]
     is_peer: bool = False
     is_main: bool = False
-    """Its name goes first where several share a label, and is written in any case."""
+    """Its name is first where several share a label, and is always written."""
     colour: str = ""
-    """Instead of that of own kernels or peers."""
+    """Replaces the default colour of own kernels or peers."""
 
     @property
     def owner(self) -> tuple[str, str, str]:
-        """To whom the markers belong; marks of one name in several colours are several."""
+        """The owner of the markers; marks of one name in several colours have different owners."""
         return self.tag, self.name, self.colour
 
 
@@ -68,14 +68,14 @@ def _colour(mark: Mark) -> str:
 
 
 def label(ax, shown: Sequence[Mark], sheet: Paper) -> None:
-    """Labels of all, those with a main one first, since the first find most room."""
+    """Labels all groups, those with a main mark first, since the first ones find most room."""
     groups = _grouped(ax, shown)
     for group in sorted(groups, key=lambda g: not any(m.is_main for m in g)):
         _label(ax, group, sheet)
 
 
 def _grouped(ax, shown: Sequence[Mark]) -> list[list[Mark]]:
-    """Marks that one label can name, all of them."""
+    """Groups of marks that one label can name."""
     groups: list[list[Mark]] = []
     for mark in shown:
         home = next((g for g in groups if _near(ax, mark, g[0])), None)
@@ -84,7 +84,7 @@ def _grouped(ax, shown: Sequence[Mark]) -> list[list[Mark]]:
 
 
 def _near(ax, a: Mark, b: Mark) -> bool:
-    """By height and the first kind of place; of two names without numbers, which a label tells in full, by what the eye sees."""
+    """Whether one label can name both: by height and the first kind of place; for names without numbers, if markers overlap."""
     if _colour(a) != _colour(b) or a.xs.keys() != b.xs.keys():
         return False
     if a.name == b.name or a.tag and b.tag:

@@ -14,8 +14,8 @@ EDGE = 0.5
 
 def row(fig: Figure, images: Sequence[tuple[str, Sequence[Sequence[float]]]], cmap: str, low: float, high: float,
         bar: Sequence[float] = ()) -> None:
-    """Images with titles in a row, in one scale of colours from `low` to `high`; `bar`: ticks of a colour bar beside
-    them, none for no bar."""
+    """Images with titles in a row, in one scale of colours from `low` to `high`; `bar`: ticks of a colour bar next
+    to them, none for no bar."""
     whole, tall = (x / style.MM for x in fig.get_size_inches())
     side = min((whole - EDGE - (12 if bar else 0)) / len(images) - 2, tall - 6)
     for i, (title, values) in enumerate(images):

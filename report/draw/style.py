@@ -23,7 +23,7 @@ MM = 1 / 25.4
 POINTS = 72.0
 POINTS_OF_MM = POINTS / 25.4
 WIDTH, HALF = 166.0, 81.0
-"""Millimetres: the text's width on the A4 page, and that of one of two figures side by side."""
+"""Millimetres: the text's width on the A4 page, and the width of one of two figures side by side."""
 SMALL, NORMAL = 6.6, 7.6
 INK, GREY, PALE, ALERT = "#1a1a1a", "#6b6b6b", "#c9c9c9", "#a32a00"
 SIDE_COLOUR = {"cpu": "#c4560a", "gpu": "#123f7a"}

@@ -1,5 +1,5 @@
-"""What experiments share whose kernels are bound by memory: rates by size beside a roof of memory, and a ladder at the
-largest size with what the requested bytes allow."""
+"""Shared by experiments with memory-bound kernels: rates by size with the roof of memory, and a ladder at the largest size
+with the bound by the requested bytes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ladder(part: Part | None, family: str, type_: str) -> Ladder | None:
 
 
 def requested(p: Point) -> float | None:
-    """Bytes that the code asks memory for, for each element."""
+    """Bytes that the code requests per element."""
     c = p.counters
     return (c["bytes_declared_loaded"] + c.get("bytes_declared_stored", 0)) / p.n if "bytes_declared_loaded" in c and p.n else None
 

@@ -19,13 +19,13 @@ BEYOND_CACHES = 4
 
 
 def table(study: Study) -> Table | None:
-    """Of each roof's kernel its largest point; of other kernels that move or compute a known amount, the range."""
+    """The largest point of each roof's kernel, and the range of other kernels that move or compute a known amount."""
     rows = [*_roofs(study), *_others(study)]
     tools = words.joined(sorted({p.counter_tool for p in study.parts if p.counter_tool}))
     return Table(
         "roof_checks", "Counters over what is known, of kernels whose bytes and operations follow from their code: those that measure "
         "roofs, at the largest size that was counted, and others in one row for each experiment (median and range of the points). "
-        f"Bytes loaded and stored are sectors of {SECTOR}\u00a0B, of which an access that is not aligned touches one more; memory sees fewer "
+        f"Bytes loaded and stored are sectors of {SECTOR}\u00a0B, and an unaligned access touches one more; memory receives fewer "
         f"bytes than a kernel stores, since the last ones stay in the cache; bytes from shared memory are wavefronts of {WAVEFRONT}\u00a0B, "
         "which also serve a roof’s own sums; products do more where "
         f"tiles reach over the edges{f'. Counted by {tools}, {words.EMPTY_CACHES}' if tools else ''}.", (

@@ -54,4 +54,4 @@ def told(name: str, make: Callable[[], Section | None]) -> Section | None:
         return section
     except UNUSABLE as error:
         return Untold("Its results have values that its report does not expect.",
-                      warnings=[f"{name} cannot be told from these results: {why(error)}."])
+                      warnings=[f"{name} cannot be reported from these results: {why(error)}."])

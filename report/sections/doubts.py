@@ -56,13 +56,13 @@ def scattered(study: Study) -> list[str]:
 
 
 def measured_again(study: Study, are_above: bool) -> str:
-    """Of the roofs that a run measured again, since verified points were above them: those that rose by themselves; where none
-    did, that, if points are still above."""
+    """The roofs that rose when a run measured them again because verified points were above them; if none rose and points are
+    still above, a sentence about that."""
     again = {(r.label, r.threads, r.run): r for part in study.parts for r in part.roofs.own if r.takes}
     rose = [f"{r.label}{_threads(r)} ({_amount_of(r.takes[0])} to {_amount(r)}\u00a0{_unit(r)})" for r in again.values()
             if r.value > BEYOND * r.takes[0]]
     if rose:
-        return f"Measured again in the same run, these roofs rose by themselves: {words.listed(rose, NAMED)}."
+        return f"Measured again in the same run, these roofs rose: {words.listed(rose, NAMED)}."
     return f"{words.counted(len(again), 'roof')} measured again in the same run did not rise." if again and are_above else ""
 
 
@@ -85,8 +85,8 @@ def disturbed(study: Study) -> list[str]:
         return []
     titles = list(dict.fromkeys(f"{p.kernel.title} ({SIDE_NAME[p.kernel.side]})" for p in busy))
     waited = f"; their threads waited for a processor for up to {numbers.percent(busy[0].waited)} of the time" if busy[0].waited else ""
-    return [f"Other work disturbed {words.counted(len(busy), 'point')} of {len(points)}, which are slower than alone by as much as their "
-            f"intervals say{waited}: {words.listed(titles, NAMED)}."]
+    return [f"Other work disturbed {words.counted(len(busy), 'point')} of {len(points)}, which may be slower than alone by as much as their "
+            f"intervals show{waited}: {words.listed(titles, NAMED)}."]
 
 
 def marked(study: Study) -> list[str]:

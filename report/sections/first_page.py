@@ -1,7 +1,7 @@
-"""The first page: title, machines, question, the answer in five sentences, and the plots that carry it.
+"""The first page: title, machines, question, the answer in five sentences, and the plots that support it.
 
-Of a study of several experiments: their sentences and first figures, by chapter, the comparison's last. Of a single
-experiment: that experiment, whole.
+For a study of several experiments: their sentences and first figures, by chapter, the comparison's last. For a single
+experiment: all of it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def compose(study: Study, found: Sequence[Contribution], joined: Sequence[Sectio
 
 
 def _answer(found: Sequence[Contribution], joined: Sequence[Section]) -> list[str]:
-    """The experiments' sentences, at most five with those of what joins them; else the findings."""
+    """The sentences of the experiments and of sections that join them, at most five in all; else the findings."""
     last = [text for section in joined for text in section.answer]
     texts = [text for c in found for text in c.section.answer][:SENTENCES - len(last)]
     return [*texts, *last] or [c.section.finding for c in found][:SENTENCES]
 
 
 def figures(found: Sequence[Contribution]) -> list[Figure]:
-    """The two plots side by side; of a single experiment all of its own."""
+    """The two plots side by side; for a single experiment all its figures."""
     if is_single(found):
         return every(found[0].section)
     first = [c.section.first for c in found if c.section.first][:FIGURES]
@@ -53,7 +53,7 @@ def figures(found: Sequence[Contribution]) -> list[Figure]:
 
 
 def every(section: Section) -> list[Figure]:
-    """All figures of a section, the one made for the first page before the first that is as narrow."""
+    """All figures of a section, with the one for the first page before the first half-width figure."""
     made = list(section.figures)
     if section.first and section.first not in made:
         made.insert(next((i for i, f in enumerate(made) if f.half), len(made)), section.first)

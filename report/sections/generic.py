@@ -15,11 +15,11 @@ from report.sections import ladders
 MOST = 6
 """Lines of a figure."""
 ABOVE = 1.5
-"""Times the highest value or roof: an interval that reaches further is cut at the axis."""
+"""An interval beyond ABOVE times the highest value or roof is cut at the axis."""
 FAR = 20
-"""An axis is logarithmic where the highest value is more than so many times the lowest one."""
+"""An axis is logarithmic where the highest value is more than this many times the lowest one."""
 SHORT = 16
-"""Printed rows of a table that may stand in the main part."""
+"""The most printed rows of a table in the main part."""
 
 
 def section(view: View) -> Section | None:
@@ -36,11 +36,11 @@ def section(view: View) -> Section | None:
 
 
 def _declared(view: View) -> list[str]:
-    """That a ladder was declared of which nothing was timed."""
+    """A warning if no point of a declared ladder was timed."""
     family = view.settings.get("family")
     if view.settings.get("kind") != ladders.LADDER or not family or not view.timed_parts or ladders.is_timed(view):
         return []
-    return [f"{view.title}: [report] declares a ladder of {family} in {words.type_name(str(view.settings.get('type', 'fp32')))}, of which no point was timed; all points are shown without one."]
+    return [f"{view.title}: [report] declares a ladder of {family} in {words.type_name(str(view.settings.get('type', 'fp32')))}, but no point of it was timed; all points are shown without one."]
 
 
 def _points(part: Part) -> list[Point]:
@@ -115,7 +115,7 @@ def _drawn(part: Part, points: list[Point], metric: Metric) -> list[Roof]:
     return [r for r in _judging(part, whole) if r.is_bandwidth == (metric == GBYTES)]
 
 
-# What varies beside the sizes
+# What varies in addition to the sizes
 
 
 def _varied(points: list[Point]) -> list[str]:
@@ -178,7 +178,7 @@ def _at(point: Point, axis: str) -> float:
 
 
 def _line(point: Point, axis: str, points: list[Point]) -> str:
-    """The kernel with all that varies beside the axis; with its type where another kernel has its title."""
+    """The kernel with all that varies except the axis; with its type where another kernel has its title."""
     alike = {p.kernel.name for p in points if p.kernel.title == point.kernel.title}
     title = point.kernel.title if len(alike) == 1 else f"{point.kernel.title} ({point.kernel.name.partition('/')[2]})"
     square = {"m", "n", "k"} if axis in ("m", "n", "k") and point.n is not None else {axis}

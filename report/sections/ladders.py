@@ -1,5 +1,5 @@
-"""What every ladder's section shares: its words, figures and tables; and the whole section of an experiment of kind
-"ladder" that has no .py of its own."""
+"""Words, figures and tables of every ladder's section, and the whole section of an experiment of kind "ladder" that has no
+.py of its own."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from report.experiment import (
 LADDER = "ladder"
 """The kind of experiment that needs no .py to be shown as a ladder."""
 FEW = 5
-"""Kernels of a figure that tells kernels apart by colour."""
+"""The most kernels of a figure in which colours distinguish kernels."""
 MOST_ABOVE = 2
-"""Times the highest median: a longer interval leaves the axes, so that the others can be read."""
+"""An interval beyond this multiple of the highest median leaves the axes, so that the others can be read."""
 WAVEFRONT = 128
 """Bytes of a wavefront of the GPU's L1 data path."""
 
@@ -67,7 +67,7 @@ def at(ladder: Ladder) -> str:
 
 
 def finding(ladder: Ladder) -> str:
-    """The fastest rung beside roof and peers, the largest gain, and what limits the lowest and the highest rung."""
+    """The fastest rung compared with roof and peers, the largest gain, and the limits of the lowest and the highest rung."""
     best, own = ladder.fastest, ladder.own
     text = f"{at(ladder)} in {words.type_name(ladder.type)} the fastest rung is {named(ladder)} with {numbers.rate(best.point)}"
     text += f", {words.of_peak(best.share)}" if best.share else ""
@@ -77,7 +77,7 @@ def finding(ladder: Ladder) -> str:
 
 
 def named(ladder: Ladder, is_inside: bool = False) -> str:
-    """The fastest rung with those that the tests do not tell apart from it."""
+    """The fastest rung with those that do not differ significantly from it."""
     return words.fastest(ladder.fastest.point.kernel.title, [r.point.kernel.title for r in ladder.level], is_inside)
 
 
@@ -127,7 +127,7 @@ def missing(ladder: Ladder) -> list[str]:
 
 
 def rows(ladder: Ladder) -> list[dict]:
-    """Everything that is known of each rung, raw: the CSV of the ladder's figures and tables."""
+    """All raw values of each rung, for the CSV of the ladder's figures and tables."""
     return [_row(ladder, r) for r in ladder.rungs]
 
 
@@ -147,7 +147,7 @@ def _row(ladder: Ladder, r) -> dict:
 
 
 def state(p: Point) -> dict:
-    """Of a GPU's point the multiprocessors' mean clock and the board's mean power."""
+    """The multiprocessors' mean clock and the board's mean power, for a point of a GPU."""
     return {"sm_clock_mhz": clock_of(p), "power_w": mean_power(p)} if p.kernel.side == "gpu" else {}
 
 
@@ -285,15 +285,15 @@ def speed_of_light(stem: str, ladder: Ladder) -> list[Table]:
         return []
     peak = next((r.share.roof for r in ladder.rungs if r.share), None)
     roof = (f"The roof is {numbers.flops(peak.value)}{f', measured at {peak.clock_mhz:.0f} MHz' if peak.clock_mhz else ''}; at its "
-            "clock: of the roof as it would be at the clock of the kernel. ") if peak else ""
-    watts = f"Of the limit: of the {limit:g}\u00a0W that the board may draw. " if any(row["of_power_limit"] for row in made) else ""
+            "clock: of the roof scaled to the kernel’s clock. ") if peak else ""
+    watts = f"Of the limit: of the board’s power limit, {limit:g}\u00a0W. " if any(row["of_power_limit"] for row in made) else ""
     watts += words.energy(points(ladder)) if any(row.get("power_w") for row in made) else ""
     return [Table(f"{stem}_speed_of_light", f"Roof, clock and power at {ladder.size_text}, {words.type_name(ladder.type)}. {roof}{watts}"
                   f"{_profiled(ladder)}{words.clock_source(ladder.part)}{words.provenance(ladder.part, points(ladder), hollow=False)}", known, made)]
 
 
 def table(stem: str, ladder: Ladder) -> Table:
-    """The ladder in numbers; columns that nothing is known for are left out."""
+    """The ladder in numbers; columns without any value are left out."""
     peers, made = [r.point.kernel.title for r in ladder.peers], rows(ladder)
     columns = (
         Column("rung", "rung", str), Column("title", "kernel", right=False, wide=True),
@@ -316,7 +316,7 @@ def table(stem: str, ladder: Ladder) -> Table:
 
 
 def cold(stem: str, ladder: Ladder) -> list[Table | str]:
-    """Rates with a cold last-level cache beside the hot ones; a sentence where none was measured."""
+    """Rates with a cold last-level cache compared with the hot ones; a sentence where none was measured."""
     found = {p.identity: p for p in best_variants(ladder.part.timed(ladder.problem.family, ladder.type, COLD))}
     pairs = [(p, found[p.identity]) for p in ladder.points if p.identity in found]
     if not pairs:
@@ -336,7 +336,7 @@ def cold(stem: str, ladder: Ladder) -> list[Table | str]:
 
 
 def variants(stem: str, ladder: Ladder) -> list[Table]:
-    """What the value of a tunable is worth: each kernel's variants of one size that differ in that tunable alone."""
+    """The effect of a tunable's value: each kernel's variants of one size that differ only in that tunable."""
     timed = [p for p in ladder.part.timed(ladder.problem.family, ladder.type)
              if p.threads == ladder.fastest.point.threads and p.tunables and not p.swept_threads]
     groups: dict[tuple, dict] = defaultdict(dict)
@@ -357,9 +357,9 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
                      "all": "; ".join(f"{v}: {_of_best(over.get((group, v)))}" for v in found),
                      **{f"value at {v}": p.value for v, p in found.items()},
                      **{k: x for v in found for k, x in ratio_row(f"{v} over the best", over.get((group, v))).items()}})
-    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best with its rate, and the speed of all, of the best’s, "
-                  "by turns where interleaved; without sweeps over threads. ≈: not significantly different, or too few samples; "
-                  "a ladder has the one of least median, perhaps another. "
+    return [Table(f"{stem}_variants", "Variants that differ in one tunable alone: the best with its rate, and the speed of each relative to the best, "
+                  "by rounds where interleaved; without sweeps over threads. ≈: not significantly different, or too few samples; "
+                  "a ladder has the variant of least median, which may be another one. "
                   f"{words.provenance(ladder.part, shown, hollow=False)}", (
                       Column("title", "kernel", right=False), Column("tunable", "tunable", right=False),
                       Column("size", "size"), Column("best", "best", str), Column("rate", "rate"),
@@ -367,8 +367,8 @@ def variants(stem: str, ladder: Ladder) -> list[Table]:
 
 
 def fastest_by_turns(points: Sequence[Point]) -> Point:
-    """The one that none of the others is faster than, by the quotients that tables give; the medians may be in another order.
-    Where each is slower than another one, that to which the way from the least median leads back."""
+    """The point that no other point is faster than, by the quotients that tables give; the medians may be in another order.
+    In a cycle of such comparisons, the point at which the search from the least median arrives a second time."""
     best, seen = fastest(points), set()
     while best.name not in seen:
         seen.add(best.name)

@@ -49,8 +49,8 @@ def summary(found: Sequence[Finding]) -> tuple[str, Table] | None:
         rows.append({"document": title, "claims": len(mine)} | {v: told[v] or None for v in ORDER})
     told = counts(found)
     every = words.joined([f"{told[v]} {_plural(v, told[v])}" for v in ORDER if told[v]])
-    text = (f"Of {told.total()} claims of the literature {every}. What was said of another GPU, generation or time than what was "
-            "measured here cannot fail here: it holds for what it was said of if the model of that device gives the same, and is "
+    text = (f"Of {told.total()} claims of the literature {every}. A claim about another GPU, generation or time than "
+            "measured here cannot fail here: it holds for its own device if the model of that device gives the same, and is "
             "not tested otherwise. The appendix has every claim, with the machine and the kernels that decide it.")
     return text, Table("literature", "Claims by document and verdict; where several machines were measured, of the first. In "
                        "part: for some sizes or settings, which the tables of the appendix name. Does not hold here: not so on "

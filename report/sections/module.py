@@ -12,7 +12,7 @@ from report.sections import generic, ladders
 
 
 def of(view: View) -> ModuleType:
-    """experiments/NAME.py, or the generic section, of a ladder that was timed that of ladders."""
+    """experiments/NAME.py; without it the section of ladders for a timed ladder, else the generic section."""
     name = view.name
     path = declaration.FOLDER / f"{name}.py"
     if not declaration.is_name(name) or not path.is_file():

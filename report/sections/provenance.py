@@ -12,7 +12,7 @@ from report.experiment import Column, Table, words
 from report.text import blocks, sources
 
 NAMED, LISTED, LONGEST = 4, 15, 240
-"""So many names of a group are printed, so many groups are listed, longer values are cut."""
+"""The numbers of names printed per group and of groups listed, and the length at which values are cut."""
 SETTINGS = {
     "cpu_scaling_enabled": "CPU frequency scaling", "aslr_enabled": "random address layout", "smt": "simultaneous multithreading",
     "huge_pages": "huge pages", "mhz_per_cpu": "nominal CPU clock [MHz]", "cpu_events_unavailable": "no CPU events, since",
@@ -33,7 +33,7 @@ def section(study: Study) -> tuple[list[dict], list[Table]]:
 
 
 def citation(study: Study) -> list[dict]:
-    """What names these numbers, on the last page: version, commits, machines and days."""
+    """How to cite these numbers, on the last page: version, commits, machines and days."""
     runs = sorted({str(p.run.path): p.run for p in study.parts}.values(), key=lambda r: r.date)
     changed = sum(bool(r.context.get("git_dirty")) for r in runs)
     versions = sorted({str(r.context["rung_version"]) for r in runs if r.context.get("rung_version")})
@@ -51,7 +51,7 @@ def commit_of(run: Run) -> str:
 
 
 def contexts(study: Study) -> list[dict]:
-    """For each pair of machines what its runs have in common."""
+    """The settings that the runs on each pair of machines have in common."""
     made, runs = [], {str(p.run.path): p.run for p in study.parts}
     for machine in dict.fromkeys((r.machine("cpu"), r.machine("gpu").name) for r in runs.values()):
         mine = [r for r in runs.values() if (r.machine("cpu"), r.machine("gpu").name) == machine]
@@ -64,7 +64,7 @@ def contexts(study: Study) -> list[dict]:
 
 
 def _plain(value: object) -> str | None:
-    """'yes' of True; nothing of what is unknown."""
+    """'yes' for True; None for an unknown value."""
     if value is None or isinstance(value, bool):
         return {True: "yes", False: "no"}.get(value)
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -96,7 +96,7 @@ def _runs(study: Study) -> Table:
 
 
 def load_of(run: Run) -> float | None:
-    """The machine's when it began, over a minute; None if the system did not tell."""
+    """The machine's load when the run began, over a minute; None if the system did not report it."""
     match run.context.get("load_avg"):
         case [int() | float() as minute, *_]:
             return minute
@@ -106,7 +106,7 @@ def load_of(run: Run) -> float | None:
 def _files(study: Study) -> Table:
     rows = [{"used": "used" if s.used else "left out", "path": s.path, "kind": s.kind, "note": s.note}
             for s in study.sources]
-    return Table("files", "Files that were looked at; recorded ones that were not needed are left out of this list.", (
+    return Table("files", "Files that were read; recorded ones that were not needed are left out of this list.", (
         Column("used", "", right=False), Column("path", "file", right=False, wide=True),
         Column("kind", "what", right=False), Column("note", "note", right=False, wide=True)), rows)
 
@@ -115,7 +115,7 @@ def _left_out(study: Study) -> list[Table]:
     points = of_runs(study)
     refused = {item for part in study.parts for item in part.run.refused.items()}
     groups = (
-        ("refused", "Kernels that were refused for what their records say.", [(why, name) for name, why in sorted(refused)]),
+        ("refused", "Kernels that were refused because of their records.", [(why, name) for name, why in sorted(refused)]),
         ("skipped", "Points that were skipped, by reason.", [(p.skipped, p.name) for p in points if p.skipped]),
         ("failed", "Points that failed, so that they have no rate.", [(p.failed, p.name) for p in points if p.failed]),
         ("flagged", "Samples and fields that were kept out of the statistics.",
@@ -132,8 +132,8 @@ def of_runs(study: Study) -> list[Point]:
 
 
 def _grouped(items: Iterable[tuple[str, str]]) -> list[dict]:
-    """Reasons with the number of their items, most frequent first. Those that differ only in their numbers are one
-    group, shown by its first; rare groups beyond LISTED are summed."""
+    """Reasons with the number of their items, most frequent first. Reasons that differ only in their numbers are one
+    group, shown by the first; rare groups beyond LISTED are summed."""
     groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for reason, name in items:
         groups["".join("#" if c.isdigit() else c for c in reason).replace("##", "#")].append((reason, name))

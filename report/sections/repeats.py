@@ -1,4 +1,4 @@
-"""What several experiments measured on one machine: how far their medians differ, which no interval within a run includes."""
+"""Points that several experiments measured on one machine: how far their medians differ, which no interval within a run includes."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def limits(study: Study) -> Iterable[str]:
         worst = apart[0]
         yield (f"Of {words.counted(len(made), 'point')} that several experiments measured on one machine, {len(apart)} differ by more than "
                f"{100 * APART:g}\u00a0%, at most by {numbers.times(worst['ratio'])} ({worst['title']} on the {worst['side']} at {worst['size']}); "
-               "all are in tables/repeated.csv. The intervals are within a run and do not include that, but for comparisons and claims that join runs. Each section gives its own "
+               "all are in tables/repeated.csv. The intervals are within a run and do not include this difference, except in comparisons and claims that join runs. Each section gives its own "
                "run’s values; GPU and CPU are compared by the values of the experiment whose ladder the kernel is on.")

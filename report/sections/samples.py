@@ -9,7 +9,7 @@ from report.data.records import SIDE_NAME, SIDES, Point, Run
 from report.experiment import Table, numbers, words
 
 MOVED = 0.01
-"""By so much (relative) a median has to move to be counted on the first page."""
+"""The relative change of a median from which on the first page counts it."""
 
 
 def rows(study: Study) -> list[dict]:

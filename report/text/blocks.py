@@ -114,7 +114,7 @@ def table(shown: Table) -> dict:
 
 
 def _height(wide: Sequence[float | None], rows: Sequence[Sequence[str]]) -> float:
-    """About that of the printed table, points: having typst measure it takes as long as setting it."""
+    """Estimates the height of the printed table, points: measuring it by typst takes as long as typesetting it."""
     natural = _natural(rows)
     room = TEXT_WIDTH - sum(width for width, share in zip(natural, wide) if not share)
     shares = sum(share or 0 for share in wide)
@@ -124,7 +124,7 @@ def _height(wide: Sequence[float | None], rows: Sequence[Sequence[str]]) -> floa
 
 
 def _natural(rows: Sequence[Sequence[str]]) -> list[float]:
-    """About how wide each column is in one line, points; such a table is not stretched to the text's width."""
+    """Estimates the width of each column in one line, points; such a table is not stretched to the text's width."""
     return [max(map(len, column)) * LETTER + INSET for column in zip(*rows)]
 
 

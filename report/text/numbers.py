@@ -20,7 +20,7 @@ ROUNDS_UP = 0.9995
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """The value with so many significant digits, zeros at the end as well: 0.940, 4.00, 1530, 1 530 000; from 10¹² on with a power
+    """The value with this number of significant digits, zeros at the end as well: 0.940, 4.00, 1530, 1 530 000; from 10¹² on with a power
     of ten: 3.93·10¹². A value below 1 that has fewer digits, such as a counted or a stated 0.25, is written as it is."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"

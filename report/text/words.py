@@ -39,8 +39,8 @@ def several(names: Sequence[str], most: int | None = None) -> str:
 
 
 def fastest(name: str, level: Iterable[str], is_inside: bool = False) -> str:
-    """'stream-K (not significantly faster than top)' of the fastest and the names that the tests do not tell apart from it; of another
-    variant of the same name nothing. `is_inside`: within brackets, 'stream-K, not significantly faster than top'."""
+    """'stream-K (not significantly faster than top)': the fastest and the names that do not differ significantly from it, without
+    variants of the same name. `is_inside`: within brackets, 'stream-K, not significantly faster than top'."""
     others = [other for other in dict.fromkeys(level) if other != name]
     doubt = f"not significantly faster than {several(others, 4)}"
     return name if not others else f"{name}, {doubt}" if is_inside else f"{name} ({doubt})"
@@ -95,17 +95,17 @@ def provenance(part: Part, points: Iterable[Point], hollow: bool = True) -> str:
     lost = sum("process_lost" in p.labels for p in points)
     return sentence(text) + _unsettled(unsettled, len(points), hollow) + _wider_bounds(points) + (
         f" {throttled} throttled." if throttled else "") + (
-        f" The process that measured {counted(lost, 'point')} was lost once; another one measured anew." if lost else "")
+        f" The process that measured {counted(lost, 'point')} was lost once; another one measured it again." if lost else "")
 
 
 def _wider_bounds(points: Iterable[Point]) -> str:
-    """' Bounds on errors: 4 × that of others for A and B, 20 × by norm for C.': where the record of a kernel says so."""
+    """' Bounds on errors, relative to other kernels: 4 × for A and B; 20 × by norm for C.', where kernels' records have such bounds."""
     titles: dict[tuple[float, bool], dict[str, None]] = {}
     for p in points:
         if factor := p.counters.get("error_factor"):
             titles.setdefault(("error_by_norm" in p.labels, factor), {})[p.kernel.title] = None
     told = [f"{factor:g}\u00a0×{' by norm' * by_norm} for {joined(list(named))}" for (by_norm, factor), named in sorted(titles.items())]
-    return f" Bounds on errors beside those of others: {several(told)}." if told else ""
+    return f" Bounds on errors, relative to other kernels: {several(told)}." if told else ""
 
 
 def samples(points: Sequence[Point]) -> str:
@@ -120,8 +120,8 @@ def samples(points: Sequence[Point]) -> str:
 
 
 def counted_at(part: Part | None, families: Iterable[str], *names: str, of: str = "") -> str:
-    """' at N = 8192, 16 steps': the sizes of those names at which the emulator counted kernels of these families (of the name `of`), which
-    are smaller than those that are timed; what stands next to rates or times says so."""
+    """' at N = 8192, 16 steps': the named sizes at which the emulator counted kernels of these families (with `of` in their name).
+    These are smaller than the timed sizes, so that texts with counts next to rates or times state them."""
     points = [p for p in (part.points if part else ()) if p.is_counted and p.kernel.family in families and of in p.kernel.name]
     texts = []
     for name in names:
@@ -237,7 +237,7 @@ def clock_source(part: Part) -> str:
 
 def speed(ratio: Ratio, other: str) -> str:
     """'1.17× as fast as cuBLAS (95 % interval [1.16, 1.18])', below a half '47.4 times slower than …', with the verdict where
-    it is not significant. Of codes that took turns that is not the quotient of their medians, as the method says."""
+    it is not significant. For interleaved codes it is not the quotient of their medians, as the method explains."""
     is_slower = ratio.value < 0.5
     value = f"{numbers.significant(1 / ratio.value)} times slower than" if is_slower else f"{numbers.times(ratio.value)} as fast as"
     ends = ratio.interval and tuple(sorted(1 / x for x in ratio.interval)) if is_slower else ratio.interval
@@ -248,7 +248,7 @@ def speed(ratio: Ratio, other: str) -> str:
 
 
 def longer(ratio: Ratio, name: str) -> str:
-    """'1.90× as long as that', of a code that is so many times as fast; with the ratio's doubt."""
+    """'1.90× as long as that', for a ratio of speeds; with the ratio's doubt."""
     doubt = f" ({ratio.doubt})" if ratio.doubt else ""
     return f"{numbers.times(1 / ratio.value)} as long as {name}{doubt}"
 

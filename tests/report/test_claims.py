@@ -303,7 +303,7 @@ def test_missing_points_are_named_with_what_measures_them(tmp_path):
     found, = claims(tmp_path, products({"naive": {64: 100}}, study="brief"), **keys)
     assert "in the brief study: rung run ratio --full" in found.why
     found, = claims(tmp_path, products({"naive": {64: 100}}), **keys)
-    assert found.why.endswith("in the recorded run of ratio: rung run ratio --full measures it anew.")
+    assert found.why.endswith("in the recorded run of ratio: rung run ratio --full measures it again.")
     for expression, what in (("counters(gpu/matmul/naive).ffma", "experiments/profile.sh reads them"), ("context(gpu_warp_size)", "a new run has it"),
                              ("fault(no_such_fault)", "no_such_fault"), ("run(gpu/matmul/naive).no_field", "field no_field of gpu/matmul/naive")):
         assert what in claims(tmp_path, products({"naive": {64: 100}}), measured=f"{expression} > 1")[0].why
@@ -317,7 +317,7 @@ def test_further_reasons_are_counted_by_their_kind(tmp_path):
     found, = claims(tmp_path, products({"naive": {64: 100}}, "other"), measured=both, said_of="CUDA 1.0")
     assert found.why == "Said of: CUDA 1.0 (2 points are missing)."
     found, = claims(tmp_path, products({"naive": {64: 100}}), measured=f"{both} and counters(gpu/matmul/naive).ffma > 1 and fault(a) and fault(b)")
-    assert found.why.endswith("anew (1 further point is missing, 1 point is without hardware counters and 2 planted faults are missing).")
+    assert found.why.endswith("again (1 further point is missing, 1 point is without hardware counters and 2 planted faults are missing).")
 
 
 def test_machines_stand_side_by_side(tmp_path):

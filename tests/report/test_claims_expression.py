@@ -37,8 +37,8 @@ def test_calls_keep_their_keys_and_columns():
 
 
 @pytest.mark.parametrize("text, column, what", [
-    ("", 1, "expected"), ("1 +", 4, "the end"), ("(1", 3, "')' is expected"), ("1 2", 3, "operator"), ("rate(x)", 6, "asks for a kernel"),
-    ("rate()", 6, "asks for a kernel"), ("count(gpu/a/b)", 15, "a field is expected"), ("rate(gpu/a/b).x", 16, "no fields"),
+    ("", 1, "expected"), ("1 +", 4, "the end"), ("(1", 3, "')' is expected"), ("1 2", 3, "operator"), ("rate(x)", 6, "requires a kernel"),
+    ("rate()", 6, "requires a kernel"), ("count(gpu/a/b)", 15, "a field is expected"), ("rate(gpu/a/b).x", 16, "no fields"),
     ("rate(gpu/a/b, n)", 16, "'=' is expected"), ("rate(gpu/a/b, n=)", 17, "a value of n"), ("floor(1, 2)", 11, "takes 1"),
     ("1 $ 2", 3, "'$' is not understood"), ("speed(gpu/a/b)", 1, "no function 'speed'"), ("1 < 2 < 3", 7, "operator"),
     ("(" * 100 + "1" + ")" * 100, 41, "nested"), ("not " * 100 + "1", 161, "nested"), ("1+" * 600 + "1", 1000, "longer")])

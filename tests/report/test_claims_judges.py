@@ -56,7 +56,7 @@ def test_what_has_no_interval_is_undecided(tmp_path):
 @pytest.mark.parametrize("off, verdict", [(1.0, HOLDS), (2.0, FAILS)])
 def test_littles_law(tmp_path, off, verdict):
     found = judged(tmp_path, latency(off=off), "little")
-    assert found.verdict == verdict and "ates up to half of the best ones" in found.why
+    assert found.verdict == verdict and "ates up to half of the best rate" in found.why
 
 
 def test_few_threads_with_several_chains(tmp_path):

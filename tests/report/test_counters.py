@@ -109,7 +109,7 @@ def test_without_the_right_to_read_counters_it_ends_at_once(tmp_path, monkeypatc
     monkeypatch.setattr("test_counters.NCU", NCU.replace('"$@"\n', '"$@"; echo "==ERROR== ERR_NVGPUCTRPERM" >"$log"; exit 1\n', 1))
     data, done, runs = profiled(tmp_path, kernels_of_b=1, names=MANY)
     assert done.returncode == 2 and data is None and runs == 1
-    assert done.stderr.count("ERR_NVGPUCTRPERM: ask") == 1
+    assert done.stderr.count("ERR_NVGPUCTRPERM: the permission") == 1
 
 
 def test_without_a_filter_those_that_profile_names_are_read(tmp_path):

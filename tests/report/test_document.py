@@ -452,7 +452,7 @@ def test_a_typst_that_dies_is_told_in_a_line(tmp_path, capsys, plain, monkeypatc
     ladder().save(tmp_path / "in")
     assert cli.main([str(tmp_path / "in"), "--output", str(tmp_path / "out")]) == cli.BAD_OUTPUT
     text = capsys.readouterr().err
-    assert text.endswith("typst: its process ended early, as where memory runs out\n") and "Traceback" not in text
+    assert text.endswith("typst: its process ended early, perhaps because memory ran out\n") and "Traceback" not in text
 
 
 def test_without_matplotlib(tmp_path, capsys, plain):
@@ -495,7 +495,7 @@ def test_the_method_says_where_products_are_measured_otherwise_than_nvidia_s_gui
         entry["warm_up_seconds"] = 0.05
     run.save(tmp_path)
     text = " ".join(b.get("text", "") for b in method.method(collect([tmp_path], [])))
-    assert f"the clock that the kernel ran at ({said})" in text and "each turn with at most 0.05\u00a0s" in text
+    assert f"the clock that the kernel ran at ({said})" in text and "each round with at most 0.05\u00a0s" in text
     assert ("except in older runs" in text) == (source is None)
     ladder("cpu").save(tmp_path / "cpu")
     assert "guidelines" not in " ".join(b.get("text", "") for b in method.method(collect([tmp_path / "cpu"], [])))

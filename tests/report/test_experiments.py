@@ -206,9 +206,9 @@ def emulated(folder, changes=(), model=False):
 def test_equal_counts_are_told_and_a_single_difference_is_seen(tmp_path):
     section = section_of(tmp_path, emulated(tmp_path))
     assert section.finding.startswith("For all 3 points of 1 kernel the emulator counts exactly")
-    assert "what the source says, while the GPU runs what the compiler made of it." in section.finding
+    assert "The emulator executes the source, the GPU the compiled code." in section.finding
     section = section_of(tmp_path, emulated(tmp_path, {"ffma": 68}))
-    assert section.finding.startswith("For 2 of 3 points") and "does; the others are of tiled." in section.finding
+    assert section.finding.startswith("For 2 of 3 points") and "; the exceptions are points of tiled." in section.finding
     assert table(section, "kernels")[0]["difference"] == "multiply-adds, N\u00a0=\u00a067: 67 and 68"
     assert table(section, "kernels")[0]["operations"] == "2 of 3"
 
@@ -217,7 +217,7 @@ def test_what_the_hardware_does_not_count_is_not_called_equal(tmp_path):
     run = emulated(tmp_path)
     assert "Bulk copies" not in section_of(tmp_path, run).finding
     run.benchmarks[-1]["bulk_loads"] = 4
-    assert "Bulk copies, in 1 point, are not compared: the counters of requests and sectors do not have them." in section_of(tmp_path, run).finding
+    assert "Bulk copies, in 1 point, are not compared: the hardware’s counters of requests and sectors do not include them." in section_of(tmp_path, run).finding
 
 
 def test_what_the_compiler_merged_is_told_apart(tmp_path):

@@ -44,7 +44,7 @@ def first_kernels(sides=("gpu", "cpu"), views=1.0, block=0.4, refused=True):
 
 def test_one_block_is_judged_by_one_multiprocessor(tmp_path):
     section = section_of(tmp_path, first_kernels())
-    assert "13\u00a0% of the peak of one multiprocessor, while 9 others have nothing to do" in section.finding
+    assert "13\u00a0% of the peak of one multiprocessor, while the 9 others are idle" in section.finding
     assert "40× as much" in section.finding and "One core of the CPU needs" in section.finding
 
 

@@ -193,7 +193,7 @@ def test_an_experiment_that_cannot_be_told_costs_no_other(tmp_path, plain, capsy
     code, text = said(tmp_path, capsys)
     assert code == cli.BAD_INPUT
     line = text.splitlines()[0]
-    assert "small cannot be told from these results: ValueError: in two lines (test_hostile_files.py, line" in line
+    assert "small cannot be reported from these results: ValueError: in two lines (test_hostile_files.py, line" in line
     assert "Title of matmul" in (tmp_path / "out" / "report.json").read_text()
 
 
@@ -207,7 +207,7 @@ def test_a_table_that_cannot_be_written_costs_its_experiment_alone(tmp_path, pla
     table = Table("odd", "Sizes.", (Column("x", "x", sized),), [{"x": "many"}])
     monkeypatch.setattr(generic, "section", lambda view: Section("Told.", appendix=[table]))
     code, text = said(tmp_path, capsys)
-    assert code == cli.BAD_INPUT and "small cannot be told from these results: ValueError: Unknown format code 'f'" in text
+    assert code == cli.BAD_INPUT and "small cannot be reported from these results: ValueError: Unknown format code 'f'" in text
     assert "Title of matmul" in (tmp_path / "out" / "report.json").read_text()
 
 
@@ -216,7 +216,7 @@ def test_a_comparison_that_cannot_be_told_costs_no_experiment(tmp_path, plain, c
         ladder(side).save(tmp_path / "in" / side)
     monkeypatch.setattr(comparison, "section", lambda found: found.sizes["n"])
     code, text = said(tmp_path, capsys)
-    assert code == cli.BAD_INPUT and "The GPU against the CPU cannot be told from these results: TypeError" in text
+    assert code == cli.BAD_INPUT and "The GPU against the CPU cannot be reported from these results: TypeError" in text
     assert "matmul_ladder_rungs" in (tmp_path / "out" / "report.json").read_text()
 
 

@@ -1,4 +1,4 @@
-"""Any process of the report may be killed, as where memory runs out: one line and the exit code, at once, and none is left."""
+"""Any process of the report may be killed, for instance when memory runs out: one line and the exit code, at once, and none is left."""
 
 import multiprocessing
 import os
@@ -50,7 +50,7 @@ def drawing(monkeypatch, draws, cores=3):
 def test_one_that_draws(rendered, monkeypatch, cores):
     """Also while the others are busy for long."""
     drawing(monkeypatch, [killed, *[lambda fig: time.sleep(LONG)] * (cores - 1)], cores)
-    assert rendered() == (cli.BAD_OUTPUT, "report: a process that draws figures has ended early, as where memory runs out\n")
+    assert rendered() == (cli.BAD_OUTPUT, "report: a process that draws figures has ended early, perhaps because memory ran out\n")
 
 
 def test_one_that_waits_for_the_others(rendered, monkeypatch):
@@ -93,7 +93,7 @@ def test_one_that_reads_is_done_without(rendered, monkeypatch):
 
 def test_one_that_judges_claims(rendered, monkeypatch):
     monkeypatch.setattr(study_claims, "of_study", killed)
-    assert rendered() == (cli.BAD_OUTPUT, "report: its process ended early, as where memory runs out\n")
+    assert rendered() == (cli.BAD_OUTPUT, "report: its process ended early, perhaps because memory ran out\n")
 
 
 def test_one_that_typesets(rendered, monkeypatch):

@@ -174,7 +174,7 @@ def test_the_caption_says_when_power_is_a_roof(tmp_path):
 def test_the_method_names_what_is_no_median(tmp_path):
     ladder().save(tmp_path)
     text = " ".join(b.get("text", "") for b in method.method(collect([tmp_path], [])))
-    assert MEANS[:2] == ("sm_clock_mhz", "power_w") and "medians, but clocks, power and the load by others, which are means" in text
+    assert MEANS[:2] == ("sm_clock_mhz", "power_w") and "medians, except clocks, power and the load by others, which are means" in text
 
 
 def test_the_best_variant_is_the_one_that_none_is_faster_than(tmp_path):

@@ -15,7 +15,7 @@ LEVELS = {"cpu": ((1 << 15, 2), (MIB, 5), (64 * MIB, 30), (1 << 40, 100)),
           "gpu": ((1 << 17, 20), (32 * MIB, 130), (1 << 40, 400))}
 """Up to so many bytes, nanoseconds of a load."""
 MOST = {"cpu": 12, "gpu": 2000}
-"""Loads under way at once."""
+"""Loads in flight at once."""
 CLOCK = 2000
 STEPS = 65536
 
@@ -86,9 +86,9 @@ def drawn(section) -> list[str]:
 def test_everything_is_told_and_drawn(tmp_path):
     section = section_of(tmp_path, latency())
     assert drawn(section) == ["latency_walk", "latency_loads", "latency_multiply_adds"]
-    assert "On the GPU a load that waits for the one before takes 20.0\u00a0ns (40 cycles) in the nearest cache and 400\u00a0ns (801 cycles)" in section.finding
+    assert "On the GPU a load that depends on the one before takes 20.0\u00a0ns (40 cycles) in the nearest cache and 400\u00a0ns (801 cycles)" in section.finding
     assert "shared memory takes 12.0\u00a0ns" in section.finding
-    assert "waits 4× to 26× as long as one of the CPU" in section.finding
+    assert "waits 4× to 26× as long as a thread of the CPU" in section.finding
     assert "core reaches 120\u00a0Mload/s from memory, 12× the rate of one walker, with 16 loads in flight" in section.finding
     assert "takes 2.00\u00a0ns on a" in section.finding
     assert "9.99\u00a0GB/s, each of the 10 multiprocessors must have 3.90\u00a0KiB in flight, at the 400\u00a0ns that one walker waits for a load in 512\u00a0MiB" in section.finding
@@ -128,7 +128,7 @@ def test_counts_alone_say_nothing(tmp_path):
     assert section is None or not section.figures
 
 
-@pytest.mark.parametrize("steps, ns, said", ((8192, 300, ""), (262144, 450, " (450\u00a0ns in one of 262\u202f144)")))
+@pytest.mark.parametrize("steps, ns, said", ((8192, 300, ""), (262144, 450, " (450\u00a0ns with 262\u202f144 steps)")))
 def test_a_curve_has_walks_of_one_length(tmp_path, steps, ns, said):
     """One walker was timed with the length of the many and with another, which gives another latency."""
     run = latency()
@@ -137,4 +137,4 @@ def test_a_curve_has_walks_of_one_length(tmp_path, steps, ns, said):
              loads_per_s=1e9 / ns, name=f"gpu/chase/global/other/steps:{steps}")
     run.save(tmp_path)
     section = contributions(collect([tmp_path], []))[0].section
-    assert f"at the 400\u00a0ns that one walker waits for a load in 512\u00a0MiB, in a walk of 65\u202f536 steps as those of more walkers are{said}." in section.finding
+    assert f"at the 400\u00a0ns that one walker waits for a load in 512\u00a0MiB, in a walk of 65\u202f536 steps like the walks of more walkers{said}." in section.finding

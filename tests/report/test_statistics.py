@@ -133,7 +133,7 @@ def test_too_few_samples_are_called_so():
                  for n in (6, 8))
     assert stats.judge({"a": few[0]})["a"].verdict == stats.FASTER
     assert {r.verdict for r in stats.judge(dict(enumerate(few))).values()} == {stats.TOO_FEW}
-    assert {r.doubt for r in stats.judge(dict(enumerate(few))).values()} == {"too few samples to tell"}
+    assert {r.doubt for r in stats.judge(dict(enumerate(few))).values()} == {"too few samples to decide"}
     assert {r.verdict for r in stats.judge(dict(enumerate(many))).values()} == {stats.FASTER}
 
 

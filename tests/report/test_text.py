@@ -108,8 +108,8 @@ def test_every_caption_names_wider_bounds_of_errors_and_lost_processes(tmp_path)
     run.rate("gpu/matmul/parts", 10, error_factor=4.0, error_by_norm=False)
     run.rate("gpu/matmul/fewer", 10, error_factor=20.0, error_by_norm=True, process_lost="it ended")
     text = words.provenance(*_timed(run, tmp_path / "wider"))
-    assert "Bounds on errors beside those of others: 4\u00a0× for " in text and "20\u00a0× by norm for " in text
-    assert "The process that measured 1 point was lost once; another one measured anew." in text
+    assert "Bounds on errors, relative to other kernels: 4\u00a0× for " in text and "20\u00a0× by norm for " in text
+    assert "The process that measured 1 point was lost once; another one measured it again." in text
 
 
 def _timed(run, folder):

@@ -29,9 +29,9 @@ def test_the_method_says_what_was_measured(tmp_path):
     write(tmp_path / "run" / "twins.json", FILE)
     text = str(method(collect([tmp_path / "run"], []))).replace("\\xa0", " ")
     assert "planted slow-downs" not in without
-    for said in ("in 20 runs that took turns until ratios were known to 0.8 %", "after 90 and 1500 samples in the median",
-                 "(Synthetic CPU, load 2.2, 2026-01-01)", "1 of 40 pairs were called different",
-                 "3 of 76 of successive runs", "intervals of 20 % are disjoint", "in 85 % and 100 % of pairs in turns",
+    for said in ("in 20 runs of interleaved kernels, each until ratios were known to 0.8 %", "after 90 and 1500 samples in the median",
+                 "(Synthetic CPU, load 2.2, 2026-01-01)", "1 of 40 interleaved pairs were called different",
+                 "3 of 76 of successive runs", "intervals of 20 % are disjoint", "in 85 % and 100 % of interleaved pairs",
                  "in 0 % and 50 % between runs", "Its runs differ by up to 12 %"):
         assert said in text, said
 

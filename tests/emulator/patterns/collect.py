@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
         return 2
     result = collect(Path(arguments[0]))
     if not result["patterns"]:
-        print("collect: ncu counted nothing (ERR_NVGPUCTRPERM: ask for the right to read counters)", file=sys.stderr)
+        print("collect: ncu counted nothing (ERR_NVGPUCTRPERM: the permission to read counters is missing)", file=sys.stderr)
         return 2
     head = json.dumps({key: value for key, value in result.items() if key != "patterns"}, indent=1)
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(values)}" for name, values in result["patterns"].items())
