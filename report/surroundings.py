@@ -1,7 +1,7 @@
-"""What surrounds the report is not its own: variables and files of a user's that would change what it writes, or whether.
+"""Protects the report from its surroundings: a user's variables and files that would change or prevent its output.
 
 common/environment.toml declares what each variable does. Many act as soon as a program starts, so that the report starts
-again without those that it clears; what it starts has none of them, either.
+again without those that it clears, and so do the programs that it starts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Synthetic result files of schema 2 for the report's tests. Every machine is called 'Synthetic …', so that nobody takes
-their values for measurements. The same calls write the same bytes."""
+"""Synthetic result files of schema 2 for the report's tests. Every machine is called 'Synthetic …', so that no
+reader takes their values for measurements. The same calls write the same bytes."""
 
 import copy
 import json
@@ -24,7 +24,7 @@ def noise(i: int) -> float:
 
 
 class Run:
-    """A results file in the making."""
+    """A results file under construction."""
 
     def __init__(self, experiment: str, **context):
         self.context = {
@@ -52,8 +52,8 @@ class Run:
                 "threads": 4 if kernel.startswith("cpu/") else 1, "time_unit": "ns", "run_type": "iteration"} | fields
 
     def time(self, kernel: str, seconds: float, sizes=512, tunables=None, count: int = 12, times=None, **fields) -> None:
-        """A timed point of so many seconds a call; of a square of 512 unless told. Those of one size, data set and number of
-        threads on one side that are interleaved at all are of one group."""
+        """A timed point with these seconds per call; by default a square of 512. Interleaved points of one side, size, data set
+        and number of threads form one group."""
         sizes = {"m": sizes, "n": sizes, "k": sizes} if isinstance(sizes, int) else sizes
         if "interleaved_with" in fields:
             alike = kernel.split("/")[0], *sizes.values(), *(fields.get(key, "") for key in ("data", "mode", "threads"))
@@ -72,7 +72,7 @@ class Run:
             "op_per_byte_declared": 0.25} | fields)
 
     def roofs(self, side: str, threads=(), factor: float = 1.0) -> None:
-        """Peak and DRAM bandwidth; of a CPU for each number of threads."""
+        """Peak and DRAM bandwidth; on a CPU for each number of threads."""
         whole = 1.0 if side == "gpu" else 0.1
         for label, value, is_bandwidth in (("FP32 FMA", PEAK, False), ("DRAM read", DRAM, True), ("L2", 4 * DRAM, True)):
             name = self.kernel(f"{side}/ceiling/{label.lower().replace(' ', '_')}",
@@ -101,7 +101,7 @@ class Run:
 
 
 def ladder(side: str = "gpu", experiment: str = "", factor: float = 1.0, sizes=(256, 512), **context) -> Run:
-    """Three rungs and a library at every size, under roofs of their own run, sampled in turns."""
+    """Three rungs and a library at every size, under roofs of their own run, interleaved."""
     run = Run(experiment or ("matmul_ladder" if side == "gpu" else "cpu_ladder"), **context)
     whole = (1.0 if side == "gpu" else 0.1) * factor
     run.roofs(side, (1, 4) if side == "cpu" else ())

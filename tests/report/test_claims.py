@@ -42,7 +42,7 @@ LIMITS = {"Old": 512, GPU: 1024}
 
 
 class KnownModel:
-    """Knows the threads of a block of two devices."""
+    """A model that has the threads per block of two devices."""
 
     devices = {"Old": {"aliases": ["Older"], "compute_capability": "1.0"}}
 
@@ -122,7 +122,7 @@ def test_a_claim_of_another_device(tmp_path, stated, device, said_of, verdict):
 
 @pytest.mark.parametrize("said_of", ("Old", "before Fermi", "early GPUs", "2010", "CUDA before 3.1", "GPUs with a display"))
 def test_what_was_said_of_other_machines_never_fails_here(tmp_path, said_of):
-    """Whether somebody wrote `modelled` decides between two verdicts, of which neither is of the machine at hand."""
+    """With or without `modelled`, the verdict is not about the measured machine."""
     run = products({"naive": {64: 100}, "tiled": {64: 50}}, gpu_threads=1024, gpu_compute_capability_major=9, gpu_compute_capability_minor=0,
                    gpu_cuda_runtime="13.0")
     keys = {"stated": 512, "said_of": said_of, "measured": "context(gpu_threads)"}
@@ -144,7 +144,7 @@ def test_what_was_said_of_the_machine_at_hand_may_fail_here(tmp_path, said_of):
 
 
 def test_the_emulator_and_the_compilers_are_of_today(tmp_path):
-    """What depends on no machine is counted and compiled for compute capability 9.0."""
+    """Without a machine, kernels are counted and compiled for compute capability 9.0."""
     told = {"good": {"compiles": True, "compiler": "nvcc 13.0.88"}}
     extra = [("compilers.json", {"date": "2026-01-01", "snippets": told})]
     for said_of, verdict in (("Volta and later", FAILS), ("before Volta", UNTESTED), ("before CUDA 3.1", UNTESTED), ("CUDA 4.0 and later", FAILS)):
@@ -162,7 +162,7 @@ def test_a_limit_of_ours_is_not_stated(tmp_path):
 
 
 def test_one_expression_may_decide(tmp_path):
-    """Of accesses the counters, of what is so in practice the time; the others are shown."""
+    """Counters decide about accesses, times about practice; the other kinds are shown."""
     keys = {"stated": 16, "modelled": "15", "counted": "2 * 8", "measured": "1 + 1"}
     assert claims(tmp_path, products({"naive": {64: 100}}), **keys)[0].verdict == FAILS
     found, = claims(tmp_path, products({"naive": {64: 100}}), **keys, decides="counted")
@@ -214,7 +214,7 @@ SPEEDUP = "rate(gpu/matmul/tiled) / rate(gpu/matmul/naive)"
 
 
 def spread(rate, apart, count=12):
-    """Two kernels of other turns; the second has this rate, samples of both are scattered by as much."""
+    """Two kernels that are not interleaved. The second has this rate; samples of both have the same scatter."""
     run, random = Run("ratio"), Random(2)
     for name, gflops in (("naive", 100), ("tiled", rate)):
         factors = [math.exp(random.gauss(0, apart)) for _ in range(count)]
@@ -229,14 +229,14 @@ def spread(rate, apart, count=12):
     (77.4, {"threshold": 0.8, "rule": "at_least", "tolerance": 0.02}, FAILS), (79, {"threshold": 0.8, "rule": "at_least", "tolerance": 0.02}, HOLDS),
     (78.4, {"threshold": 0.8, "rule": "at_least", "tolerance": 0.02}, UNDECIDED), (77.4, {"threshold": 0.784, "rule": "at_most"}, HOLDS)])
 def test_an_interval_inside_holds_and_one_outside_does_not(tmp_path, rate, keys, verdict):
-    """However near to 1: differences that no code is called faster by are told from a limit all the same."""
+    """Also near 1: a limit may be nearer to the value than the smallest difference by which a code is called faster."""
     found, = claims(tmp_path, spread(rate, 0.001), measured=SPEEDUP, **keys)
     assert (found.verdict, found.words) == (verdict, verdict)
 
 
 @pytest.mark.parametrize("rate, verdicts", [(100, (FAILS, HOLDS)), (100.5, (FAILS, HOLDS)), (97, (FAILS, FAILS)), (104, (HOLDS, HOLDS)), (98.8, (FAILS, HOLDS))])
 def test_codes_that_are_equal_are_not_faster(tmp_path, rate, verdicts):
-    """Two codes of other turns are told apart from 2 % on: one that is faster by less is not, and is no slower either."""
+    """Two codes that are not interleaved differ from 2 % on: one that is faster by less counts neither as faster nor as slower."""
     for sign, verdict in zip((">", ">="), verdicts):
         found, = claims(tmp_path, spread(rate, 0.001), measured=f"rate(gpu/matmul/tiled) {sign} rate(gpu/matmul/naive)")
         assert found.verdict == verdict
@@ -263,7 +263,7 @@ def test_what_is_undecided_is_told_with_the_samples_that_would_decide(tmp_path):
 
 
 def test_a_case_that_is_undecided_is_named(tmp_path):
-    """Not left out of 'holds'."""
+    """They are not left out of 'holds'."""
     run = products({"naive": dict.fromkeys((64, 128, 256), 100), "tiled": {64: 119.9, 128: 300, 256: 300}})
     run.benchmarks = [b | {"real_time": b["real_time"] * (1 + 0.02 * math.sin(i))} for i, b in enumerate(run.benchmarks)]
     found, = claims(tmp_path, run, threshold=1.2, rule="at_least", cases='{ n = "all" }', measured=GAIN)
@@ -276,7 +276,7 @@ def test_a_case_that_is_undecided_is_named(tmp_path):
 
 
 def test_many_comparisons_need_clearer_ones(tmp_path):
-    """Of 500 equal claims no one is decided that alone would be."""
+    """None of 500 equal claims is decided, although one alone would be."""
     run = spread(102.5, 0.01)
     sizes = {"cases": "{ limit = [" + ", ".join(f"{0.5 + i / 1000}" for i in range(500)) + "] }"}
     alone, = claims(tmp_path, run, measured=f"{SPEEDUP} > 1.008")
@@ -371,7 +371,7 @@ def test_a_cpu_is_named_and_no_other_stands_in(tmp_path):
 
 
 def test_a_section_shows_the_verdicts_of_its_own_machines(tmp_path):
-    """Of two CPUs that of the section's figures, not the one that was measured first."""
+    """Of two CPUs, the one in the section's figures counts, not the one that was measured first."""
     found = []
     for name, rate in (("recorded", 10), ("live", 80)):
         run = Run("ratio", gpu_name="", gpu_uuid="", cpu_name=f"Synthetic {name}")

@@ -79,7 +79,7 @@ def test_no_machine_decides_an_erratum(known):
 
 
 def test_a_note_says_nothing_that_is_printed_anyway(found):
-    """Nor what a reader of another year could not tell."""
+    """Nor anything that is only true in the year of writing."""
     for f in found:
         number = re.match(r"[\d.\u202f]+", f.at_home)
         assert not number or not re.search(rf"(?<![\d.]){re.escape(number[0])}(?![\d.])", f.entry.note), f.entry.id
@@ -130,7 +130,7 @@ def test_a_device_is_named_by_the_document_and_said_of_by_one_rule(known):
 
 
 def test_the_kernel_that_was_launched_is_the_claims_own(known):
-    """The one that the emulator judges, where it does; a right twin may be that of a sibling."""
+    """It is the kernel that the emulator judges, if it judges one; a corrected version may belong to a sibling."""
     for e in known.values():
         judged, launched = ({c.subject for kind in KINDS for c in e.calls(kind) if c.name == name} for name in ("fault", "launched"))
         assert not judged or launched <= judged, e.id
@@ -175,11 +175,11 @@ def test_whose_limits_a_document_states_without_a_name_is_said_with_the_reason()
 
 PEAKS = re.compile(r"\b(?:peak|maximum|up to)\b")
 ELSEWHERE = {"rate", "time", "counters"}
-"""What only a measurement on the very machine can tell."""
+"""Calls that only a measurement on the machine itself can answer."""
 
 
 def test_what_the_catalogue_or_the_guides_decide_is_not_left_untested(found):
-    """A limit of a device or a restriction of an older language is decided by the model of it; a rate has to be measured."""
+    """A limit of a device or a restriction of an older language is decided by its model; a rate has to be measured."""
     for e in (f.entry for f in found if f.verdict == UNTESTED and f.entry.said_of):
         assert not PEAKS.search(e.text), e.id
         assert e.untested or {c.name for kind in KINDS for c in e.calls(kind)} <= ELSEWHERE, e.id

@@ -26,7 +26,7 @@ def judged(folder, run, function):
 
 
 def little_gain(gpu, count=12, of_gpu=None):
-    """Sizes at which the GPU takes so many times as long as the CPU, with copies of a tenth of that."""
+    """Sizes with the ratio of the GPU's time to the CPU's; copies take a tenth of the GPU's time."""
     run = Run("crossover", problems={"heat": {"title": "Heat", "metric": {"key": "gbytes_per_s", "unit": "GB/s"}, "size_names": ["n"]}})
     for side, by_size in (("cpu", dict.fromkeys(gpu, 1.0)), ("gpu", gpu)):
         kernel = run.kernel(f"{side}/heat/best")
@@ -66,7 +66,7 @@ def test_few_threads_with_several_chains(tmp_path):
 
 
 def test_a_block_for_each_multiprocessor(tmp_path):
-    both = judged(tmp_path, parallel(), "blocks")  # blocks that keep a multiprocessor busy, and those of which two are resident
+    both = judged(tmp_path, parallel(), "blocks")  # blocks that keep a multiprocessor busy, and blocks that are resident in pairs
     assert both.verdict == IN_PART and both.why.count("one on each multiprocessor") == 2
     found = judged(tmp_path, parallel(slots=256), "blocks")
     assert found.verdict == HOLDS and "one on each multiprocessor, reach 50" in found.why

@@ -1,4 +1,4 @@
-"""Which runs an experiment is told from: newest, complete, live before recorded; nothing pooled across experiments."""
+"""Which runs an experiment uses: newest, complete, live before recorded; nothing pooled across experiments."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_points_of_other_experiments_are_not_pooled(tmp_path):
 
 
 def test_sides_come_from_different_runs(tmp_path):
-    """A live CPU run beside a recorded run with both sides: each side from one of them."""
+    """A live CPU run and a recorded run with both sides: each side comes from one of them."""
     both = ladder("gpu", "both")
     both.rate("cpu/matmul/naive", 5)
     both.save(tmp_path / "stored")

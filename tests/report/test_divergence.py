@@ -42,7 +42,7 @@ def ways(group, taken):
 
 
 def divergence(cost=ways, gpu=True, cpu=True, counts=True, function=True, overhead=1.0):
-    """Short bodies cost both ways, whoever goes where; long ones the ways that a warp walks."""
+    """Short bodies always cost both paths; long bodies cost the paths that a warp executes."""
     run = Run("divergence", problems={"branches": STEPS, "discontinuous": RESULTS})
     n = MILLION
 

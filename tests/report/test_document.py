@@ -102,7 +102,7 @@ def test_every_experiment_has_a_question_and_a_finding(whole):
 
 
 def test_every_finding_names_the_figures_that_show_it(whole):
-    """They may stand on another page; the names are those of the first and the last figure before the next heading."""
+    """They may stand on another page; the text names the first and the last figure before the next heading."""
     main = json.loads((whole / "report.json").read_text())["main"]
     headings = [i for i, b in enumerate(main) if b["kind"] == "heading"] + [len(main)]
     for begin, end in zip(headings, headings[1:]):
@@ -160,7 +160,7 @@ def compared(study):
 
 
 def test_gpu_and_cpu_ladders_are_compared(tmp_path):
-    """With the copies the GPU's time is that of the kernel and of the copies."""
+    """With the copies, the GPU's time is the sum of the times of kernel and copies."""
     found, = compared(collect([study(tmp_path)], []))
     assert [round(s.gain().value, 2) for s in found.sizes] == [10.0, 10.0]
     seconds = 2 * 512**3 / 800e9
@@ -330,7 +330,7 @@ def test_names_of_experiments_lead_nowhere_else(folder, tmp_path, plain):
     render(tmp_path / "out", tmp_path / "in")
 
 
-# Names and files that nobody wishes for
+# Hostile names and files
 
 HOSTILE = ('#import "x"', "<script>alert(1)</script>", "$x^2$ *b* _i_ `c`", '"); #panic("', "=cmd()", "../../../etc",
            "\\u0000\x00\x1b[31m", "a" * 400, "\u202e reversed", "@label <x> ~ --", "two\nlines", "{{}} {0} %s %n")

@@ -1,4 +1,4 @@
-"""Drawing: labels keep apart, series can be told apart, figures stay on their page."""
+"""Drawing: labels keep apart, series are distinguishable, figures stay on their page."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_nothing_is_cut_off(text, number):
 @pytest.mark.parametrize("side", (0, 1))
 def test_a_label_of_several_lines_stays_beside_the_axes(side):
     ax = style.axes(style.figure(60), 14, 9, 30, 2)
-    labels.margin_labels(ax, [(1, side, "a label that takes several lines of the margin beside the axes", "k")], limit=12)
+    labels.margin_labels(ax, [(1, side, "a label that takes several lines of the margin next to the axes", "k")], limit=12)
     box = ax.texts[0].get_window_extent()
     _, bottom, _, top = (edge * ax.figure.dpi / labels.POINTS for edge in labels.box_points(ax))
     slack = labels.LINE / 2 * ax.figure.dpi / labels.POINTS
@@ -151,7 +151,7 @@ def labelled(monkeypatch):
 
 
 def numbered(text):
-    """The numbers that a label tells: those of '1, 3–5 name'."""
+    """The numbers in a label: 1, 3, 4 and 5 in '1, 3–5 name'."""
     told = set()
     for word in text.split(" "):
         first, _, last = word.rstrip(",").partition("–")
@@ -162,7 +162,7 @@ def numbered(text):
 
 
 def named(text, shown):
-    """The marks that a label tells: by their numbers, else by their names."""
+    """The marks that a label names: by their numbers, else by their names."""
     if any(m.tag for m in shown):
         return [m for m in shown if m.tag in numbered(text) or not m.tag and m.name in text.split(" / ")]
     return [m for m in shown if m.name in text.split(" / ")]

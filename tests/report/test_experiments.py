@@ -26,7 +26,7 @@ def counters(folder, points):
 
 
 def counted(run, variant, ratio, n=64, off=0, **tunables):
-    """A counted product of so many operations per byte."""
+    """A counted product with this ratio of operations per byte."""
     flops, loaded = 2 * n**3, 2 * n**3 / ratio
     run.count(f"gpu/matmul/{variant}", n, tunables, flops_useful=flops, flops_executed=flops, bytes_min=12 * n * n,
               bytes_declared_loaded=loaded, bytes_executed_loaded=loaded + off, bytes_declared_stored=4 * n * n,

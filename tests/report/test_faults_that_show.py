@@ -1,4 +1,4 @@
-"""How often planted faults show on a GPU, beside who finds them, and what is said of it."""
+"""How often planted faults show on a GPU, next to the tools that find them, and the sentences about it."""
 
 import pytest
 from synthetic import GPU, Run, write

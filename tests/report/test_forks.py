@@ -1,4 +1,4 @@
-"""Functions in processes of their own: what they return, raise, and what is told when they die."""
+"""Functions in processes of their own: what they return and raise, and the message when they die."""
 
 import os
 import time

@@ -223,7 +223,7 @@ def test_an_l1_that_serves_little_but_shared_memory_is_called_so(tmp_path):
 
 
 def close(folder, times):
-    """Kernels in turns, each with its seconds of all turns; at the ladder's own size."""
+    """Interleaved kernels, each with its seconds of all rounds, at the ladder's own size."""
     run = Run("matmul_ladder")
     for i, (name, own) in enumerate(times.items()):
         run.kernel(f"gpu/matmul/{name}", order=i)
@@ -232,7 +232,7 @@ def close(folder, times):
 
 
 def test_a_fastest_rung_that_no_test_tells_apart_is_named_with_its_likes(tmp_path):
-    """Medians differ, turns do not agree on which is faster: an ordering by medians alone would be one of noise."""
+    """Medians differ, but rounds disagree on which is faster: an order by medians alone would be noise."""
     wave = [1e-3 * (1 + 0.01 * (i % 2)) for i in range(24)]
     made = close(tmp_path, {"naive": [2e-3 + 1e-6 * i for i in range(24)], "stream": [x * (0.998 if i % 3 else 1.002) for i, x in enumerate(wave)], "top": wave})
     assert made.fastest.point.kernel.title == "stream" and [r.point.kernel.title for r in made.level] == ["top"]
@@ -242,7 +242,7 @@ def test_a_fastest_rung_that_no_test_tells_apart_is_named_with_its_likes(tmp_pat
 
 
 def test_the_fastest_is_by_the_turns_where_these_decide(tmp_path):
-    """The one that was also sampled later, on a quieter machine, has the lower median, but was slower in every turn that both had."""
+    """The one that was also sampled later, on a quieter machine, has the lower median, but was slower in every common round."""
     noise = [1 + 1e-4 * (i * 7 % 11) for i in range(30)]
     made = close(tmp_path, {"late": [1e-3 * x for x in noise[:14]] + [0.9e-3 * x for x in noise[14:]], "top": [0.97e-3 * x for x in noise[:14]]})
     late, top = (r.point for r in made.rungs)

@@ -178,7 +178,7 @@ def test_the_method_names_what_is_no_median(tmp_path):
 
 
 def test_the_best_variant_is_the_one_that_none_is_faster_than(tmp_path):
-    """By the quotients that the table gives: depth 8 has the lesser median, depth 16 is faster in most turns."""
+    """By the quotients that the table gives: depth 8 has the lesser median, depth 16 is faster in most rounds."""
     run = Run("cpu_ladder")
     for i, (depth, times) in enumerate(((8, [1.0] * 7 + [1.3] * 6), (16, [0.98] * 6 + [1.01] + [1.28] * 6), (32, [2.0] * 7 + [2.6] * 6))):
         run.rate("cpu/matmul/top", 1, 512, tunables={"depth": depth}, times=times, interleaved_with=2)

@@ -13,7 +13,7 @@ from report.sections.contributions import contributions
 MIB = 1 << 20
 LEVELS = {"cpu": ((1 << 15, 2), (MIB, 5), (64 * MIB, 30), (1 << 40, 100)),
           "gpu": ((1 << 17, 20), (32 * MIB, 130), (1 << 40, 400))}
-"""Up to so many bytes, nanoseconds of a load."""
+"""(bytes, nanoseconds of a load in at most this many bytes)."""
 MOST = {"cpu": 12, "gpu": 2000}
 """Loads in flight at once."""
 CLOCK = 2000

@@ -285,7 +285,7 @@ def test_fixtures_name_themselves_synthetic():
 
 
 def busy(folder, reason, disturbed):
-    """A product of which the samples of those numbers were disturbed, and took ten times as long."""
+    """A product whose samples with these numbers were disturbed and took ten times as long."""
     run = Run("ratio")
     for i in range(12):
         fields = {"disturbed": True, "waited_seconds": 0.9, "watched_seconds": 1.0} if i in disturbed else {
@@ -318,12 +318,12 @@ def test_a_disturbed_point_is_not_significantly_slower(tmp_path):
     alone = dataclasses.replace(slow, labels={}, disturbed=0)
     assert judge({"": ratio(alone, fast)})[""].verdict == SLOWER
     slow, fast = (dataclasses.replace(p, group="1", run="one") for p in (slow, fast))
-    assert judge({"": ratio(slow, fast)})[""].verdict == SAME, "bursts last longer than a turn"
+    assert judge({"": ratio(slow, fast)})[""].verdict == SAME, "bursts last longer than a round"
     assert judge({"": ratio(dataclasses.replace(slow, labels={}, disturbed=0), fast)})[""].verdict == SLOWER
 
 
 def sampled(folder, kept, left_out):
-    """A product with samples of these times (seconds), of which the second group is marked as disturbed."""
+    """A product with samples of these times (seconds); the second group is marked as disturbed."""
     run = Run("ratio")
     for i, t in enumerate((*kept, *left_out)):
         fields = {"disturbed": True} if i >= len(kept) else {}
@@ -396,11 +396,11 @@ def test_method_and_csv_files_have_the_rule_of_disturbed_samples(tmp_path):
     assert [(row["samples"], row["left_out"]) for row in table.rows] == [(10, 2)]
 
 
-# Groups of points that took turns
+# Groups of interleaved points
 
 
 def grouped(tmp_path, names, sizes=(64,), **ids):
-    """The groups of a run's points: (variant, others in turns with it or 0) in the file's order."""
+    """The groups of a run's points: (variant, number of points interleaved with it) in the file's order."""
     run = Run("x")
     for i, (variant, others) in enumerate(names):
         run.time(f"gpu/matmul/{variant}", 1e-3, sizes[i % len(sizes)], interleaved_with=others, interleave_group=ids.get(variant))
@@ -408,7 +408,7 @@ def grouped(tmp_path, names, sizes=(64,), **ids):
 
 
 def test_groups_follow_each_other_where_results_do_not_name_them(tmp_path):
-    """Of results that say only with how many others a point took turns."""
+    """For results that have only the number of points with which a point was interleaved."""
     a, b, c, d, e, f, alone = grouped(tmp_path, (("a", 1), ("b", 1), ("c", 2), ("d", 2), ("e", 2), ("f", 1), ("alone", 0)))
     assert a == b and c == d == e and len({a, c, f}) == 3 and f and alone == ""
     first, second, third, fourth = grouped(tmp_path, (("a", 1), ("b", 1), ("c", 1), ("d", 1)))

@@ -98,7 +98,7 @@ def test_no_section_has_a_rule_of_its_own(file):
 @pytest.mark.long
 @pytest.mark.parametrize("machine", ("nvidia-h200", "nvidia-h100", "amd-epyc-2-cores"))
 def test_recorded_kernels_are_judged_by_what_their_problems_do(machine):
-    """What only reads by reading, what writes as much as it reads by a copy, on either side."""
+    """A kernel that only reads by reading, one that writes as much as it reads by a copy, on either side."""
     expected = {"sum": 0.0, "histogram": 0.0, "transpose": 1 / 2, "prefix_sum": 1 / 2, "blur": 1 / 2, "heat": 1 / 2, "sort_columns": 1 / 2,
                 "vector_addition": 1 / 3, "copy_strided": 1 / 2, "slices": 0.0}
     seen = set()

@@ -1,4 +1,4 @@
-"""The first mutants of tests/fuzz/report.sh, and that it notices what it looks for."""
+"""The first mutants of tests/fuzz/report.sh, and that it detects what it checks for."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def bases():
 
 @pytest.fixture
 def patient(monkeypatch):
-    """What hangs, hangs for two seconds."""
+    """A process that hangs, hangs for two seconds."""
     monkeypatch.setattr(mutants, "SECONDS", 2)
 
 

@@ -31,8 +31,8 @@ def parts_of(section):
 
 @pytest.mark.long
 def test_the_sides_compared_have_the_values_of_their_ladders(made):
-    """Each time of the GPU against the CPU is what the experiment with that kernel's ladder says, where it measured that on
-    the same host."""
+    """Each time in a comparison of GPU and CPU equals the time in the experiment with the kernel's ladder, if that measured
+    it on the same host."""
     known = defaultdict(set)
     for c in made.found:
         s = c.view.settings
@@ -95,7 +95,7 @@ def test_a_claim_of_all_experiments_has_the_section_s_numbers(made):
 
 
 def test_a_kernel_with_less_shared_memory_left_is_another(tmp_path):
-    """A sweep of the occupancy runs the ladder's kernel with shared memory that nobody uses."""
+    """A sweep of the occupancy runs the ladder's kernel with unused shared memory."""
     ladder().save(tmp_path)
     again = Run("occupancy")
     again.rate("gpu/matmul/naive", 30, 256, shared_bytes_added=56320, name="gpu/matmul/naive/n:256/shared:56320")
@@ -106,7 +106,7 @@ def test_a_kernel_with_less_shared_memory_left_is_another(tmp_path):
 
 
 class Valued(float):
-    """A point's value that notes where it is divided by that of a point with which it took turns."""
+    """A point's value that records where it is divided by the value of a point interleaved with it."""
 
     def __new__(cls, value, point, where):
         made = super().__new__(cls, value)
@@ -136,7 +136,7 @@ def test_no_section_divides_the_rates_of_codes_that_took_turns(monkeypatch):
 UNDEFINED_ALONE = {"with stores", "formula", "factor", "n", "R", "shared added", "theoretical", "achieved", "spilled", "padding", "addresses", "rows", "chain",
                    "chains", "passes", "predicted", "of its bound", "of the bound of one step", "2³⁰ B/s", "loaded", "occ.", "OP/B", "waits", "wavefronts per request",
                    "paths, counted", "accesses", "working set", "stride"}
-"""Headers of tables that say nothing to who has not read the code: their captions define them."""
+"""Table headers that are unclear without the code: their captions define them."""
 
 
 @pytest.mark.long

@@ -51,7 +51,7 @@ def fail(fig):
 
 @pytest.mark.parametrize("cores", (1, 3))
 def test_a_figure_that_cannot_be_drawn_costs_no_other(tmp_path, capfd, monkeypatch, cores):
-    """By whichever process it is drawn; nothing of an earlier one stays."""
+    """In any process that draws; no file of an earlier figure stays."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores))
     with output.written([figure("bad")], list, tmp_path):
         pass
@@ -87,7 +87,7 @@ def test_a_mistake_that_no_values_cause_is_not_taken_for_damage(tmp_path):
 
 
 def test_what_fails_beside_the_drawing_is_told_alone(tmp_path, capfd):
-    """As bad input that is found while tables are made: the processes that draw add nothing to it."""
+    """For instance for bad input that is found while tables are made: the processes that draw print nothing more."""
     def tables():
         raise ValueError("line 1 of a file")
     with pytest.raises(ValueError, match="line 1"):

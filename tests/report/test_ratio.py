@@ -1,4 +1,4 @@
-"""Operations per byte: the figure's size, and the textbook's values beside what was counted."""
+"""Operations per byte: the figure's size, and the textbook's values next to the counted ones."""
 
 import pytest
 from synthetic import GPU, Run, write

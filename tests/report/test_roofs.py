@@ -38,7 +38,7 @@ def test_a_roof_is_the_best_of_all_runs_of_the_machine(tmp_path):
 
 
 def test_every_variant_of_a_resource_counts(tmp_path):
-    """Streaming stores in one run, reading in another: one roof of DRAM for both; a copy's rate where that is asked for."""
+    """Streaming stores in one run, reading in another: one roof of DRAM for both; a copy's rate where that is requested."""
     for name, label, rate in (("a", "DRAM copy", 80), ("b", "DRAM copy, streaming", 130), ("c", "DRAM triad", 90), ("d", "DRAM", 150)):
         run = ladder(experiment=name)
         kernel = run.kernel(f"gpu/ceiling/{name}", ceiling={"label": label, "is_bandwidth": True})
@@ -218,7 +218,7 @@ def test_an_exceeded_roof_is_a_warning_and_never_a_percentage(tmp_path, plain):
 
 
 def test_an_algorithm_that_does_other_operations_has_no_share_of_a_peak(tmp_path):
-    """Products by Strassen's algorithm, or on tensor cores by parts: nothing is wrong with the roof that they pass."""
+    """Products by Strassen's algorithm, or on tensor cores by parts, may exceed a roof that is right."""
     run = ladder()
     run.rate("gpu/matmul/parts", 3 * PEAK, error_factor=4.0)
     run.save(tmp_path)
@@ -265,7 +265,7 @@ def test_many_experiments_on_a_busy_machine_make_one_warning_and_one_limit(tmp_p
 
 
 def measured_again(factor: float, wonder: float = 3.0) -> Run:
-    """A ladder with a kernel above the peak, for which the run measured that again: so many times as much."""
+    """A ladder with a kernel above the peak, for which the run measured the peak again, higher by this factor."""
     run = ladder()
     run.rate("gpu/matmul/wonder", wonder * PEAK)
     again = [e | {"remeasured": 1, "real_time": e["real_time"] / factor} for e in run.benchmarks if e["kernel"] == "gpu/ceiling/fp32_fma"]

@@ -28,7 +28,7 @@ def drawn(section):
 
 
 def arrays(name, family, rates, bytes_, side="gpu", sizes=(1024, 100 * MILLION), **requested):
-    """Rates in GB/s at the largest size, a tenth of that at the others; the roof is 100, of a CPU 10."""
+    """Rates in GB/s at the largest size, a tenth of that at the others; the roof is 100, on a CPU 10."""
     run = Run(name, gpu_l2_bytes=60 * MILLION, cpu_l3_bytes=60 * MILLION, problems={family: METRIC | {"size_names": ["n"]}})
     run.roofs(side)
     for order, (variant, rate) in enumerate(rates.items()):
@@ -134,7 +134,7 @@ def test_copies_of_the_counters_gain_the_more_the_more_values_are_alike(tmp_path
 
 
 def test_a_sentence_has_the_ratio_of_its_table(tmp_path):
-    """Of two codes that took turns the median quotient, which is 2, and not the quotient of the medians, which is 3."""
+    """For two interleaved codes it is the median quotient, which is 2, not the quotient of the medians, which is 3."""
     run = Run("prefix_sum", problems={"prefix_sum": METRIC | {"size_names": ["n"]}})
     slow, fast = [2.0] * 7 + [6.0] * 8, [1.0] * 7 + [3.0] * 7 + [2.0]
     for order, (name, times) in enumerate((("look_back", slow), ("bulk", fast))):

@@ -43,8 +43,8 @@ def ladders():
 
 
 def best_of(folder):
-    """(family, type, question, N) → side → (seconds, kernel), both of one host: that whose two are nearest to the best of all
-    hosts. Of one thing that several experiments measured there, that counts whose ladder it is on."""
+    """(family, type, question, N) → side → (seconds, kernel), both of one host: the host whose two times are nearest to the best
+    of all hosts. If several experiments measured a kernel there, the one whose ladder it is on counts."""
     found = defaultdict(list)
     for file in sorted(folder.glob("*.json*")):
         data = raw(file)
@@ -100,8 +100,8 @@ def test_every_speed_up_is_that_of_the_raw_samples(machine):
 @pytest.mark.long
 @pytest.mark.parametrize("family, type_", (("heat", "fp32"), ("matmul", "bf16"), ("matmul", "fp32")))
 def test_no_start_hangs_on_one_kernel_at_one_size(family, type_):
-    """Of the recorded H200: whichever kernel is left out at whichever size, if others were measured there and the interval
-    there is not that of about as fast."""
+    """For the recorded H200: with any kernel left out at any size, if others were measured there and the two sides are not
+    about equally fast."""
     views = [replace(v, host={side: replace(part, points=tuple(p for p in part.points if p.kernel.family == family and p.kernel.type == type_))
                               for side, part in v.host.items()}) for v in collect([RECORDED / "nvidia-h200"], []).views]
     views = [v for v in views if any(part.points for part in v.host.values())]

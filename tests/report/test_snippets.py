@@ -27,7 +27,7 @@ def test_every_snippet_was_compiled_and_is_asked_for():
 
 
 def test_a_slip_has_its_mended_line():
-    """Else what the compiler refuses may be another one's fault than the document's."""
+    """Otherwise the compiler may refuse a snippet for another reason than the document's."""
     recorded = json.loads((RECORDED / "compilers.json").read_text(encoding="utf-8"))["snippets"]
     slips = {call.subject for e in load().values() if e.otherwise == ERRATUM for kind in KINDS for call in e.calls(kind) if call.name == "compiles"}
     assert slips and not [name for name in slips if not recorded[name]["compiles"] and not recorded[name].get("mended")]

@@ -49,7 +49,7 @@ def test_coverage_by_simulation(n):
 
 
 def series(correlation: float, n: int, number: int) -> np.ndarray:
-    """Rows of n times about 1, of which each depends on the one before."""
+    """Rows of n times about 1; each time depends on the one before."""
     rng = np.random.default_rng(5)
     noise, rows = rng.normal(size=(number, n)), np.empty((number, n))
     rows[:, 0] = noise[:, 0]
@@ -93,7 +93,7 @@ def point(times, group="1", run="a", turns=None):
 
 
 def test_samples_of_one_turn_are_compared_with_each_other():
-    """A machine that slows down for both leaves their ratio alone."""
+    """A machine that slows down for both does not change their ratio."""
     slow = [1.0 + 0.1 * i for i in range(12)]
     found = stats.ratio(point(slow), point([1.02 * t for t in slow]))
     assert found.paired and found.value == pytest.approx(1.02) and found.low == pytest.approx(1.02)
@@ -138,7 +138,7 @@ def test_too_few_samples_are_called_so():
 
 
 def families(effect: float, is_paired: bool, number: int = 120, size: int = 8, count: int = 15) -> list[bool]:
-    """Of each family of comparisons whether any difference is called; both codes share the drift of their turns."""
+    """For each family of comparisons, whether any difference is called; both codes share the drift of their rounds."""
     rng, called = np.random.default_rng(11), []
     for _ in range(number):
         drift = rng.lognormal(0.0, 0.02, (size, count)) if is_paired else np.ones((size, count))
@@ -160,7 +160,7 @@ def test_what_is_slower_is_found(is_paired, effect, least):
 
 
 def test_a_run_that_was_slower_as_a_whole_makes_no_difference():
-    """Where codes did not take turns, samples that are near each other may differ by when they were taken alone."""
+    """Near samples of codes that are not interleaved may differ only because they were taken at different times."""
     rng = np.random.default_rng(3)
     early, late = (shift * rng.lognormal(0.0, 0.004, 30) for shift in (1.0, 1.015))
     found = stats.judge({"x": stats.ratio(point(early, False), point(late, False))})["x"]
@@ -180,7 +180,7 @@ def test_turns_that_share_their_noise_are_not_taken_for_many(correlation, most):
 
 
 def test_what_is_far_apart_needs_few_turns():
-    """Of twelve turns the sign test can tell little among a hundred comparisons; samples that lie apart tell enough."""
+    """With twelve rounds the sign test rarely decides among a hundred comparisons; separate samples are enough."""
     rng = np.random.default_rng(9)
     pairs = {i: stats.ratio(point(rng.lognormal(0, 0.004, 12)), point(rng.lognormal(0.1, 0.004, 12))) for i in range(100)}
     assert {r.verdict for r in stats.judge(pairs).values()} == {stats.FASTER} and all(r.paired for r in pairs.values())
@@ -213,7 +213,7 @@ def test_a_ratio_is_compared_with_another_number_by_its_scale(tmp_path):
 
 
 def stats_point(times):
-    """All that ratio() looks at."""
+    """All attributes that ratio() reads."""
     from types import SimpleNamespace
     return SimpleNamespace(is_disturbed=False, extremes=(min(times), max(times)), between=0.0, elsewhere={}, times=times, summary=stats.summarise(times), group="", turns=(), run="")
 

@@ -1,4 +1,4 @@
-"""What surrounds the report is not its own: a user's settings of matplotlib, the locale, a system without semaphores."""
+"""Influences from outside the report: a user's settings of matplotlib, the locale, a system without semaphores."""
 
 import errno
 import os
@@ -74,7 +74,7 @@ def test_every_command_prints_in_any_locale():
 
 @pytest.fixture
 def no_semaphores(monkeypatch):
-    """As where /dev/shm is read-only."""
+    """As if /dev/shm were read-only."""
     def refuse(*_, **__):
         raise OSError(errno.EROFS, "Read-only file system")
     monkeypatch.setattr("multiprocessing.synchronize.SemLock.__init__", refuse)

@@ -1,4 +1,4 @@
-"""The experiment on tensor cores: each data type beside its own roof and the libraries, whatever of them was measured."""
+"""The experiment on tensor cores: each data type with its own roof and the libraries, whichever of them were measured."""
 
 import re
 

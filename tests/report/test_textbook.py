@@ -26,7 +26,7 @@ def timed(rates, n=4096, loads="usual", run=None, count=12, **fields):
 
 
 def counters(folder, run, dram=0.02):
-    """Half merged, L1 leaves 6 % of the naive kernel's bytes; the tiled kernel's DRAM bytes are those of the naive one."""
+    """Half merged, L1 leaves 6 % of the naive kernel's bytes; the tiled kernel has the same DRAM bytes as the naive one."""
     points = {}
     for b in run.benchmarks:
         if b["kernel"] in (NAIVE, TILED):
@@ -141,7 +141,7 @@ def test_requests_that_do_not_merge_bring_it_back_by_the_model_unless_a_measured
 
 
 def test_a_hot_rate_stands_next_to_no_bytes_that_the_caches_hold(tmp_path):
-    """The counters are those of empty caches: at a size that the L2 holds, the first reading of the operands says nothing of calls that follow each other."""
+    """Counters are read with empty caches: at a size that the L2 holds, the first reading of the operands does not apply to successive calls."""
     run = timed((100, 160), run=timed((90, 150), n=512, run=timed((80, 120), n=512, mode="cold", run=timed((90, 140), mode="cold"))))
     for b in (b for b in run.benchmarks if b["mode"] == "cold"):
         b["name"] = b["run_name"] = f"{b['name']}/mode:cold"

@@ -37,7 +37,7 @@ def drawn(section):
 
 
 def spans(chunks, streams, stages):
-    """Copies in, kernels and copies out of all chunks: on one stream in turn, on several as the engines get free."""
+    """Copies in, kernels and copies out of all chunks: on one stream one after the other, on several as engines become free."""
     made, free, last = [], dict.fromkeys(stages, 0.0), [0.0] * streams
     for chunk in range(chunks):
         stream = chunk % streams
@@ -49,7 +49,7 @@ def spans(chunks, streams, stages):
 
 
 def transfers(rates=RATES, together=None, overlap=True, sizes=(256, 65536, 2**24, 2**28), sides=("gpu", "cpu"), **context):
-    """`together`: how much of the second way comes free, by kernel."""
+    """`together`: the part of the second direction that takes no extra time, by kernel."""
     together = together or {"pageable": 0.0, "pinned": 0.9, "zero_copy": 0.8}
     run = Run("transfers", problems={"transfer": BYTES, "pipeline": BYTES | {"title": "Pipeline"}}, **context)
     for order, (variant, rate) in enumerate(rates.items()):
@@ -283,7 +283,7 @@ def test_gains_that_are_lost_again_do_not_count(tmp_path):
 
 
 def declared_sizes(brief):
-    """By family and side the sizes N that experiments/crossover.toml asks for."""
+    """By family and side, the sizes N in experiments/crossover.toml."""
     sizes = defaultdict(set)
     for sweep in tomllib.loads((declaration.FOLDER / "crossover.toml").read_text())["sweep"]:
         wanted = sweep | (sweep.get("brief", {}) if brief else {})
@@ -357,7 +357,7 @@ def test_a_copy_is_known_as_well_as_runs_agree_on_it(tmp_path):
 
 
 def test_faster_is_what_the_printed_interval_says(tmp_path):
-    """Of two runs the interval is wider: a median that is ahead by less than runs differ by is no start."""
+    """Between two runs the interval is wider: a median that is ahead by less than the difference between runs is no start."""
     sizes, other = (256, 1024, 4096), Run("vector_addition", problems={"matmul": BYTES | {"title": "Matrix multiplication"}})
     run = Run("crossover")
     both_sides(run, "matmul", lambda n: 1e-5, lambda n: 2e-5, None, sizes)

@@ -1,4 +1,4 @@
-"""Twins: how often the rule for "faster" is wrong, from the runs of tests/twins/ to the sentence in the method section."""
+"""A/A tests (twins): how often the rule for "faster" is wrong, from the runs of tests/twins/ to the sentence in the method section."""
 
 import sys
 

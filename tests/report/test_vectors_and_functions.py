@@ -107,7 +107,7 @@ def functions(intrinsic=(3e12, 60.0), large=0.1):
 
 
 def judged(run, kernel, function, **values):
-    """More of what the judge says of one function."""
+    """Further values of the judge for one function."""
     e, = (e for e in run.benchmarks if e["kernel"] == kernel and e["sizes"]["function"] == function and e["run_type"] == "iteration"
           and e.get("repetition_index", 0) == 0)
     for other in run.benchmarks:
@@ -116,7 +116,7 @@ def judged(run, kernel, function, **values):
 
 
 def test_an_error_outside_the_bounds_limits_what_is_said(tmp_path):
-    """That a result is no less accurate holds where bounds are stated; elsewhere the error and NaN are said."""
+    """'No less accurate' holds where bounds are stated; elsewhere the text gives the error and NaN."""
     run = functions()
     run.benchmarks = [e for e in run.benchmarks if e.get("tunables") != {"degree": 3}]
     judged(run, "gpu/math_error/library", "exp", share_bounded=0.9961, special_mismatches=0)

@@ -1,4 +1,4 @@
-"""What the report writes, and where: never through a link or into a pipe, whole or not at all, and not among the results."""
+"""The files of the report: never written through a link or into a pipe, complete or absent, and not among the results."""
 
 import os
 import resource
