@@ -49,7 +49,8 @@ void time_launches(CallFacts& facts) {
   facts.launched_seconds = median(ended);
 }
 
-/// Events behind kernels of slowly growing length, by their distance from the first: the times lie a few steps apart.
+/// The smallest step of events' times, from events between kernels of slowly growing length: the intervals differ by a
+/// few steps.
 double event_step() {
   std::vector<cudaEvent_t> events(kEvents);
   for (cudaEvent_t& event : events) check_cuda(cudaEventCreate(&event), "creating an event");
@@ -79,11 +80,11 @@ bool keeps_variables() {
   add_to_kept<<<1, 1>>>();
   add_to_kept<<<1, 1>>>();
   check_cuda(cudaMemcpyFromSymbol(&found, kept, sizeof found), "reading a __device__ variable");
-  check_cuda(cudaGetSymbolSize(&bytes, kept), "asking for the size of a __device__ variable");
+  check_cuda(cudaGetSymbolSize(&bytes, kept), "reading the size of a __device__ variable");
   return found == 42 && bytes == sizeof found;
 }
 
-/// Of a launch that no GPU takes: the error is that call's alone.
+/// With a launch that no GPU accepts: only that call fails.
 bool resets_error() {
   spin<<<1, 1 << 20>>>(1);
   const cudaError_t first = cudaGetLastError(), second = cudaGetLastError();

@@ -4,8 +4,8 @@
 namespace rung {
 namespace {
 
-constexpr double kShortest = 1e5;      // ns: the timer's steps of 1 us are a per cent of it
-constexpr unsigned kBlocksOfEach = 2;  // so that every multiprocessor gets one, wherever the first ones are put
+constexpr double kShortest = 1e5;      // ns: the timer's steps of 1 us are one per cent of it
+constexpr unsigned kBlocksOfEach = 2;  // so that every multiprocessor gets one, wherever the first blocks run
 
 __global__ void read_counters(ulonglong2* stamps, unsigned count) {
   unsigned multiprocessor;
@@ -40,7 +40,7 @@ void ClockGauge::add(cudaStream_t stream) {
   for (unsigned i = 0; i < count_; ++i) {
     const auto [begin_ns, begin_cycles] = read_[i];
     const auto [end_ns, end_cycles] = read_[count_ + i];
-    if (begin_ns == 0 || end_ns <= begin_ns || end_cycles <= begin_cycles) continue;  // no block was there both times
+    if (begin_ns == 0 || end_ns <= begin_ns || end_cycles <= begin_cycles) continue;  // no block ran there both times
     cycles += static_cast<double>(end_cycles - begin_cycles);
     ns += static_cast<double>(end_ns - begin_ns);
   }

@@ -12,7 +12,7 @@ namespace {
 
 cudaStream_t native(void* stream) { return static_cast<cudaStream_t>(stream); }
 
-/// A stream beside that of the calls, with the events that order it after and before them.
+/// A stream in addition to the calls' stream, with the events that order the two.
 struct Fork {
   cudaStream_t stream = nullptr;
   cudaEvent_t begins = nullptr, ends = nullptr;
@@ -24,7 +24,7 @@ struct Fork {
   }
 };
 
-/// Made by the first call that has one and kept: timed calls must not create streams. The process's end frees them.
+/// Created by the first call that uses one and kept: timed calls must not create streams. Freed when the process ends.
 Fork& fork_of(int which) {
   static std::array<Fork, kForks>* const forks = new std::array<Fork, kForks>;
   return forks->at(static_cast<std::size_t>(which));

@@ -1,4 +1,4 @@
-/// CUB's algorithms, each behind a function: its headers are compiled here alone.
+/// CUB's algorithms, each behind a function: only this file compiles its headers.
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>

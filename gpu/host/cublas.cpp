@@ -1,5 +1,5 @@
-/// cuBLAS behind one function. The library's handle and workspace are made once and stay for the process: freeing them
-/// at exit would race with CUDA's own end.
+/// cuBLAS behind one function. The library's handle and workspace are created once and never freed: freeing them at
+/// exit would race with CUDA's own shutdown.
 #include "gpu/simt/cublas.hpp"
 
 #include <cublas_v2.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
-/// That it has no kernel for a product is known only when it is asked for it.
+/// Only the call itself shows that cuBLAS has no kernel for a product.
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH)
@@ -92,8 +92,8 @@ cublasComputeType_t compute_type(Type type) {
 void cublas_matmul(const Call& call, const Matmul<void, void>& it, Type type) {
   Library& cublas = library();
   if (auto* stream = static_cast<cudaStream_t>(call.stream); stream != cublas.stream) cublas.use(stream);
-  // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition. But it
-  // sees A or B stored by columns as they are, and is told to transpose them.
+  // Column-major cuBLAS sees each row-major matrix transposed; C^T = B^T A^T needs no copy and no transposition. An A
+  // or B stored by columns it sees as it is, so it has to transpose it.
   const cublasOperation_t order_of_a = has_a_by_columns(it.layout) ? CUBLAS_OP_T : CUBLAS_OP_N,
                           order_of_b = has_b_by_columns(it.layout) ? CUBLAS_OP_T : CUBLAS_OP_N;
   const auto lda = static_cast<int>(it.lda), ldb = static_cast<int>(it.ldb), ldc = static_cast<int>(it.ldc);

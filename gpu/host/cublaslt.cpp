@@ -1,5 +1,5 @@
-/// cublasLt behind one function. What it was asked and chose is remembered for each shape; handle and workspace stay
-/// for the process, as cuBLAS's do.
+/// cublasLt behind one function. Its choice is cached for each shape; handle and workspace are never freed, as in
+/// cublas.cpp.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 constexpr int kProposals = 16;
-constexpr std::uint32_t kMostAlignment = 256;  // bytes; as cublasLt assumes where it is told nothing
+constexpr std::uint32_t kMostAlignment = 256;  // bytes; cublasLt's own default
 
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -34,7 +34,7 @@ void check(cublasStatus_t status, const char* what) {
   throw Error(std::string("cublasLt, ") + what + ": " + cublasGetStatusString(status));
 }
 
-/// The largest power of two up to kMostAlignment that an address is a multiple of.
+/// The largest power of two, up to kMostAlignment, that divides an address.
 std::uint32_t alignment_of(const void* p) {
   const auto address = reinterpret_cast<std::uintptr_t>(p);
   return address == 0 ? kMostAlignment : std::min(kMostAlignment, 1u << std::min(8, std::countr_zero(address)));
@@ -55,7 +55,7 @@ Library& library() {
   return *made;
 }
 
-/// What cublasLt is asked: type of the inputs, shape, leading dimensions, alignments of A, B and C, whether C is read,
+/// A request to cublasLt: type of the inputs, shape, leading dimensions, alignments of A, B and C, whether C is read,
 /// and the layout.
 using Question = std::array<std::int64_t, 12>;
 
@@ -81,7 +81,7 @@ class Described {
     const bool a_by_columns = has_a_by_columns(it.layout), b_by_columns = has_b_by_columns(it.layout);
     const cudaDataType output = type == Type::int8 ? CUDA_R_32I : CUDA_R_32F;
     check(cublasLtMatmulDescCreate(&operation_, compute_type(type), output), "describe");
-    // What is stored by columns is A or B itself to cublasLt, whose product needs A^T and B^T.
+    // cublasLt sees a matrix stored by columns as A or B itself, but its product needs A^T and B^T.
     if (b_by_columns) transpose(CUBLASLT_MATMUL_DESC_TRANSA, "B");
     if (a_by_columns) transpose(CUBLASLT_MATMUL_DESC_TRANSB, "A");
     describe(a_, a_by_columns, it.m, it.k, it.lda, "A");
@@ -147,7 +147,7 @@ std::vector<cublasLtMatmulAlgo_t> Described::proposals(const Matmul<void, void>&
   return algorithms;
 }
 
-/// Seconds of one run: the least of three intervals of several runs, after one that does not count.
+/// Seconds per run: the least of three intervals of several runs, after an untimed one.
 double seconds_of(const std::function<void()>& run, double flops, cudaStream_t stream) {
   Stopwatch watch;
   const int runs = flops < 5e9 ? 20 : 2;
@@ -162,7 +162,7 @@ double seconds_of(const std::function<void()>& run, double flops, cudaStream_t s
   return least;
 }
 
-/// Memory for a C that nobody looks at, with C's alignment.
+/// Memory for a C that is never read, with C's alignment.
 class OtherC {
  public:
   explicit OtherC(const Matmul<void, void>& it) {

@@ -7,13 +7,13 @@
 
 namespace rung {
 
-/// Throws Error for a type that no product of ours has a library for.
+/// Throws Error for a type for which we call no library.
 cudaDataType cuda_type(Type type);
 
 /// How the product of such inputs is computed: in float32, in int32, or in float32 from inputs rounded to TF32.
 cublasComputeType_t compute_type(Type type);
 
-/// alpha and beta of a product as the libraries read them: float32, or int32 where its sums are.
+/// alpha and beta of a product as the libraries read them: float32, or int32 where the sums are int32.
 class Factors {
  public:
   Factors(const Matmul<void, void>& it, Type type)

@@ -35,21 +35,21 @@ namespace {
 constexpr double kEventResolution = 0.5e-6;    // seconds, of CUDA's events
 constexpr std::int64_t kQueuedRuns = 32;       // runs timed one by one that are queued before the host waits
 constexpr double kLongRun = 0.01;              // seconds; warm caches no longer matter: they are filled within 0.1 ms
-constexpr std::size_t kDirectBytes = 1 << 20;  // copied at once: a few of these are fast either way
+constexpr std::size_t kDirectBytes = 1 << 20;  // copied at once: fast with or without staging
 constexpr int kSm90a = 90;                     // of kernels compiled for sm_90a (TMA, wgmma), which no other GPU runs
 constexpr double kEnergySeconds = 0.6;         // six steps of an H200's energy counter
 
 int attribute(int device, cudaDeviceAttr which) {
   int value = 0;
-  check_cuda(cudaDeviceGetAttribute(&value, which, device), "asking for a property of the GPU");
+  check_cuda(cudaDeviceGetAttribute(&value, which, device), "reading a property of the GPU");
   return value;
 }
 
 class Gpu : public Target {
  public:
   explicit Gpu(int device) : device_(device), nvml_(pci_bus_id(device)) {
-    check_cuda(cudaGetDeviceProperties(&properties_, device), "asking for the GPU's properties");
-    check_cuda(find_marker(built_for_), "asking what GPU this program was built for");
+    check_cuda(cudaGetDeviceProperties(&properties_, device), "reading the GPU's properties");
+    check_cuda(find_marker(built_for_), "reading for which GPU this program was built");
     flush_bytes_ = static_cast<std::size_t>(properties_.l2CacheSize);
     check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
     check_cuda(cudaMalloc(&flush_, std::max<std::size_t>(flush_bytes_, 1)), "allocating the L2 flush buffer");
@@ -67,7 +67,7 @@ class Gpu : public Target {
     const cudaError_t error = cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw Error(fmt::format("out of GPU memory: {:.1f} MB asked for, {:.1f} MB free", bytes / 1e6,
+      throw Error(fmt::format("out of GPU memory: {:.1f} MB requested, {:.1f} MB free", bytes / 1e6,
                               static_cast<double>(free_bytes()) / 1e6));
     }
     check_cuda(error, "allocating GPU memory");
@@ -150,7 +150,8 @@ class Gpu : public Target {
                                               : time_each(kernel, queued, runs, mode);
   }
 
-  /// The clock stays up from one kernel to the next, and before each interval time() has one run more for the caches.
+  /// The clock stays high from one kernel to the next, and time() makes one extra run before each interval for the
+  /// caches.
   double warm_up_seconds() const override { return 0.001; }
   double resolved_seconds() const override { return 1000 * kEventResolution; }
 
@@ -173,7 +174,7 @@ class Gpu : public Target {
     rung::mark_point(stream_);
   }
 
-  /// The driver adds records some times a second at most: in between, what it told last.
+  /// The driver adds records a few times per second at most: in between, returns the latest value.
   Disturbance disturbance() override {
     const auto now = std::chrono::steady_clock::now();
     if (now - asked_ > std::chrono::milliseconds(200)) {
@@ -196,13 +197,13 @@ class Gpu : public Target {
  private:
   static std::string pci_bus_id(int device) {
     char text[32] = {};
-    check_cuda(cudaDeviceGetPCIBusId(text, sizeof text, device), "asking for the GPU's bus id");
+    check_cuda(cudaDeviceGetPCIBusId(text, sizeof text, device), "reading the GPU's bus id");
     return text;
   }
 
   std::pair<std::size_t, std::size_t> memory() const {
     std::size_t free = 0, total = 0;
-    check_cuda(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
+    check_cuda(cudaMemGetInfo(&free, &total), "reading the size of the GPU's memory");
     return {free, total};
   }
 
@@ -212,7 +213,7 @@ class Gpu : public Target {
     return queued;
   }
 
-  /// For what is worth it; null otherwise, and where pinned memory is short or forbidden.
+  /// For copies that are large enough; null otherwise, and where pinned memory is short or forbidden.
   StagedCopy* staged_copy(std::size_t bytes) {
     if (bytes <= kDirectBytes || !can_stage_) return nullptr;
     try {
@@ -262,7 +263,7 @@ std::string Gpu::refuse(const Kernel& kernel, const Call& call) const {
                        kernel.gpu.min_compute_capability / 10, kernel.gpu.min_compute_capability % 10, built_for_ / 10,
                        built_for_ % 10);
   if (kernel.gpu.min_compute_capability == kSm90a && capability != kSm90a)
-    return fmt::format("has instructions of compute capability 9.0 alone (sm_90a); this GPU has {}.{}",
+    return fmt::format("has instructions that only compute capability 9.0 has (sm_90a); this GPU has {}.{}",
                        properties_.major, properties_.minor);
   if (!kernel.run) return "not in this build: it needs nvcc 12.5 or newer and the architecture sm_90a";
   if (!kernel.gpu.launch) return "";
@@ -294,7 +295,7 @@ double Gpu::time_batch(const Kernel& kernel, const Call& call, std::int64_t runs
   std::optional<PowerMeter> meter;
   if (known * static_cast<double>(runs) >= kEnergySeconds && nvml_.joules())
     meter.emplace([&] { return nvml_.joules(); });
-  if (known < kLongRun) kernel.run(call);  // untimed: so that the first timed run finds the caches as the others do
+  if (known < kLongRun) kernel.run(call);  // untimed: the first timed run then finds the same caches as the others
   Stopwatch& watch = watches_[0];
   clock_->start(stream_);
   watch.start(stream_);
@@ -309,9 +310,9 @@ double Gpu::time_batch(const Kernel& kernel, const Call& call, std::int64_t runs
   return seconds;
 }
 
-/// Each run between two events of its own: what comes before it, a flush of the cache or the kernel's reset, is not
-/// timed. A memset of exactly the size of L2 leaves nothing of the previous run in it. It also keeps the GPU busy while
-/// the host queues the events and the launch, so that no waiting for the host is timed.
+/// Times each run between two events: a flush of the cache or the kernel's reset before it is not timed. A memset of
+/// exactly the size of L2 evicts all data of the previous run. It also keeps the GPU busy while the host queues the
+/// events and the launch, so that no waiting for the host is timed.
 double Gpu::time_each(const Kernel& kernel, const Call& call, std::int64_t runs, Mode mode) {
   double seconds = 0;
   for (std::int64_t done = 0; done < runs; done += kQueuedRuns) {
@@ -367,8 +368,8 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 
 nlohmann::json Gpu::context() const {
   int driver = 0, runtime = 0;
-  check_cuda(cudaDriverGetVersion(&driver), "asking for the driver's version");
-  check_cuda(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
+  check_cuda(cudaDriverGetVersion(&driver), "reading the driver's version");
+  check_cuda(cudaRuntimeGetVersion(&runtime), "reading the runtime's version");
   nlohmann::json context{
       {"gpu_name", properties_.name},
       {"gpu_sm_count", properties_.multiProcessorCount},
@@ -402,7 +403,7 @@ nlohmann::json Gpu::context() const {
       {"gpu_copy_engines", attribute(device_, cudaDevAttrAsyncEngineCount)},
       {"sm_clock_source", "over the sample"},
       nvml_.joules() ? std::pair{"gpu_energy_source", "NVML, the board's total energy"}
-                     : std::pair{"gpu_energy_unavailable", "the driver tells no energy of this GPU"},
+                     : std::pair{"gpu_energy_unavailable", "the driver reports no energy for this GPU"},
   };
   if (const std::optional<double> limit = nvml_.power_limit_w()) context["gpu_power_limit_w"] = *limit;
   const CallFacts facts = call_facts();
@@ -435,7 +436,7 @@ std::string why_not(cudaError_t error) {
   return "CUDA does not start: " + cuda_words(error);
 }
 
-/// Why no kernel of this program runs on this GPU; empty if they do. Asked of one that is compiled for every
+/// Why no kernel of this program runs on this GPU; empty if they do. Checked with a kernel that is compiled for every
 /// architecture.
 std::string no_code_for(int device) {
   int architecture = 0;
@@ -459,7 +460,7 @@ GpuTarget open_gpu(int device) {
   if (device < 0 || device >= count)
     return {nullptr, fmt::format("there is no GPU {}: {} visible, counted from 0", device, count)};
   cudaError_t error = cudaSetDevice(device);
-  if (error == cudaSuccess) error = cudaFree(nullptr);  // makes the context, also where choosing does not
+  if (error == cudaSuccess) error = cudaFree(nullptr);  // creates the context, also where cudaSetDevice does not
   if (error != cudaSuccess) return {nullptr, "the GPU does not start: " + cuda_words(error)};
   if (const std::string reason = no_code_for(device); !reason.empty()) return {nullptr, reason};
   try {
@@ -478,7 +479,7 @@ std::optional<DeviceFacts> present_gpu_facts() {
   static std::map<int, DeviceFacts> known;
   if (const auto found = known.find(device); found != known.end()) return found->second;
   cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the GPU's properties");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "reading the GPU's properties");
   return known[device] = DeviceFacts{
              .sm_count = properties.multiProcessorCount,
              .l2_bytes = properties.l2CacheSize,

@@ -1,4 +1,4 @@
-/// The device's limits on what kernels take by malloc and by calls inside each other.
+/// The device's limits on kernels' memory: by malloc, and on the stack for nested calls.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -8,22 +8,22 @@
 namespace rung {
 namespace {
 
-/// For every thread that a GPU holds at once some KiB. There is one size for all, since it cannot grow any more once a
+/// Some KiB for every thread that a GPU holds at once. One size for all kernels, since the heap cannot grow once a
 /// kernel that calls malloc is loaded.
 constexpr std::size_t kHeapBytes = std::size_t{1} << 30;
-constexpr std::size_t kStackBytes = 8 << 10;  // for some hundred calls inside each other
+constexpr std::size_t kStackBytes = 8 << 10;  // for some hundred nested calls
 
 std::size_t limit_now(cudaLimit limit) {
   std::size_t bytes = 0;
-  check_cuda(cudaDeviceGetLimit(&bytes, limit), "asking for a limit of the GPU");
+  check_cuda(cudaDeviceGetLimit(&bytes, limit), "reading a limit of the GPU");
   return bytes;
 }
 
-/// Makes the heap as large as it may be, and says how large it is: a profiler may have loaded all kernels already.
+/// Enlarges the heap if possible and returns its size: a profiler may have loaded all kernels already.
 std::size_t raised_heap() {
   if (limit_now(cudaLimitMallocHeapSize) < kHeapBytes &&
       cudaDeviceSetLimit(cudaLimitMallocHeapSize, kHeapBytes) != cudaSuccess)
-    cudaGetLastError();  // else the next launch would be taken for the one that failed
+    cudaGetLastError();  // otherwise the next launch would seem to have failed
   return limit_now(cudaLimitMallocHeapSize);
 }
 

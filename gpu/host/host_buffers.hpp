@@ -1,4 +1,4 @@
-/// Buffers on the GPU's host: what copies go from and to.
+/// Buffers on the GPU's host, the sources and targets of copies.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@
 
 namespace rung {
 
-/// Allocates them, pageable or pinned, and knows any address within one of them.
+/// Allocates them, pageable or pinned, and finds the buffer of any address inside one.
 class HostBuffers {
  public:
   HostBuffers() = default;
@@ -55,7 +55,7 @@ class HostBuffers {
     return std::less<>()(at, begin + buffer.bytes);
   }
 
-  // By all threads: buffers are large, and new pages are mapped where they are first touched.
+  // Uses all threads: buffers are large, and new pages are mapped where they are first touched.
   static void copy(void* to, const void* from, std::size_t bytes) {
     each_part(bytes, [=](std::size_t at, std::size_t size) {
       std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at, size);

@@ -12,16 +12,16 @@
 namespace rung {
 namespace {
 
-/// Lets `kernel` have `bytes` of dynamic shared memory: above 48 KB only a kernel that was told so gets them. The
-/// largest share of the common memory goes to shared memory then, so that as many blocks are resident as the occupancy
-/// API says. Asked once for each kernel and size: the calls between two timed launches must cost nothing.
+/// Allows `kernel` `bytes` of dynamic shared memory: above 48 KB CUDA requires this. Then shared memory gets its
+/// largest share of the memory in common with L1, so that the number of resident blocks is the one that the occupancy
+/// API returns. Called once for each kernel and size: the calls between two timed launches must cost nothing.
 void allow_shared(const void* kernel, std::size_t bytes) {
   static std::unordered_map<const void*, std::size_t> allowed;
   std::size_t& most = allowed[kernel];
   if (bytes <= most) return;
   const cudaError_t allowing =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  const std::string what = fmt::format("{} bytes of dynamic shared memory for a block, beside its arrays", bytes);
+  const std::string what = fmt::format("{} bytes of dynamic shared memory per block, in addition to its arrays", bytes);
   if (allowing == cudaErrorInvalidValue) {  // more than this GPU has
     cudaGetLastError();
     throw LaunchRefused(what + ": this GPU has fewer");
@@ -35,13 +35,13 @@ void allow_shared(const void* kernel, std::size_t bytes) {
 
 Resources asked_resources(const void* kernel, const Launch& launch) {
   cudaFuncAttributes attributes{};
-  check_cuda(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's resources");
+  check_cuda(cudaFuncGetAttributes(&attributes, kernel), "reading a kernel's resources");
   Resources resources{.registers_per_thread = attributes.numRegs,
                       .static_shared_bytes = attributes.sharedSizeBytes,
                       .local_bytes = attributes.localSizeBytes};
   check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                  &resources.blocks_per_sm, kernel, static_cast<int>(launch.block.count()), launch.dynamic_shared_bytes),
-             "asking for a kernel's occupancy");
+             "reading a kernel's occupancy");
   return resources;
 }
 
@@ -57,8 +57,8 @@ struct Hash {
   }
 };
 
-/// What a kernel takes when launched so. Asked once: the calls between two timed launches must cost nothing. Throws
-/// LaunchRefused if not even one block of it fits on a multiprocessor.
+/// The resources of a kernel with this launch. Read once: the calls between two timed launches must cost nothing.
+/// Throws LaunchRefused if not even one block fits on a multiprocessor.
 const Resources& resources_of(const void* kernel, const Launch& launch) {
   static std::unordered_map<Key, Resources, Hash> known;
   const Key key{kernel, launch.block.count(), launch.dynamic_shared_bytes};
@@ -74,8 +74,9 @@ const Resources& resources_of(const void* kernel, const Launch& launch) {
 
 int multiprocessors() {
   int device = 0, count = 0;
-  check_cuda(cudaGetDevice(&device), "asking for the current GPU");
-  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "asking for its multiprocessors");
+  check_cuda(cudaGetDevice(&device), "reading the current GPU");
+  check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+             "reading its number of multiprocessors");
   return count;
 }
 

@@ -1,4 +1,4 @@
-/// What was launched: a log of the launches that one run of a kernel's record makes, with the resources of each.
+/// A log of the launches that one run of a kernel's record makes, with the resources of each.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace rung {
 
 enum class LaunchKind;
 
-/// While one lives, launches are written down. One at a time.
+/// While one exists, launches are recorded. One at a time.
 class LaunchLog {
  public:
   LaunchLog();
@@ -19,8 +19,8 @@ class LaunchLog {
   LaunchLog(const LaunchLog&) = delete;
   LaunchLog& operator=(const LaunchLog&) = delete;
 
-  /// Resources of the first launch of this shape: the kernel itself, where helpers are launched with shapes of their
-  /// own. Nothing if there was none, as of a library's call.
+  /// Resources of the first launch of this shape: the kernel itself, since helpers are launched with other shapes.
+  /// Nothing if there was no such launch, as in a library's call.
   std::optional<Resources> resources_of(const Launch& launch) const;
 
  private:

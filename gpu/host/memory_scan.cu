@@ -26,13 +26,13 @@ struct Scrambled {
   }
 };
 
-/// 1 if not each byte is as those of `word`.
+/// 1 if the 16 bytes are not `word` twice.
 struct Differs {
   Word word;
   __device__ Word operator()(ulonglong2 part, Word) const { return part.x != word || part.y != word; }
 };
 
-/// Adds what `of` says of each 16 bytes to `sum`; where the last ones are fewer, those of `rest` stand for the others.
+/// Adds of(part, index) of each 16 bytes to `sum`; if the last part is shorter, it is completed with bytes of `rest`.
 template <typename Function>
 __global__ void sum_up(const unsigned char* memory, std::size_t bytes, Function of, ulonglong2 rest, Word* sum) {
   const auto* const parts = reinterpret_cast<const ulonglong2*>(memory);
@@ -69,9 +69,9 @@ std::uint64_t MemoryScan::summed(cudaStream_t stream, const Launch& launch) {
   Word sum = 0;
   check_cuda(cudaMemsetAsync(sum_, 0, sizeof *sum_, stream), "filling GPU memory");
   launch();
-  check_cuda(cudaGetLastError(), "looking through GPU memory");
+  check_cuda(cudaGetLastError(), "scanning GPU memory");
   check_cuda(cudaMemcpyAsync(&sum, sum_, sizeof sum, cudaMemcpyDeviceToHost, stream), "copying from the GPU");
-  check_cuda(cudaStreamSynchronize(stream), "looking through GPU memory");
+  check_cuda(cudaStreamSynchronize(stream), "scanning GPU memory");
   return sum;
 }
 

@@ -1,4 +1,4 @@
-/// Looks through the GPU's memory where it is, so that nothing has to cross the bus.
+/// Scans the GPU's memory on the GPU, so that nothing has to cross the bus.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,7 +8,7 @@
 
 namespace rung {
 
-/// Of memory that begins at a multiple of 16 bytes. Both wait for `stream`.
+/// Scans memory that begins at a multiple of 16 bytes. Both functions wait for `stream`.
 class MemoryScan {
  public:
   MemoryScan();
@@ -16,8 +16,8 @@ class MemoryScan {
   MemoryScan(const MemoryScan&) = delete;
   MemoryScan& operator=(const MemoryScan&) = delete;
 
-  /// A sum, modulo 2^64, of a scrambled word for every 16 bytes, their place and a key that is another one in each
-  /// process: other bytes, or the same elsewhere, have the same sum with a chance of 2^-64.
+  /// A sum, modulo 2^64, of a word for every 16 bytes, scrambled from the bytes, their place and a random key of the
+  /// process: other bytes, or the same bytes elsewhere, have the same sum with a probability of 2^-64.
   std::uint64_t fingerprint(const void* memory, std::size_t bytes, cudaStream_t stream);
   /// Whether each of the bytes is `byte`.
   bool is_filled(const void* memory, std::size_t bytes, unsigned char byte, cudaStream_t stream);

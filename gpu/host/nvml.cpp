@@ -1,5 +1,5 @@
-/// NVML through dlopen: the library comes with the driver, its header with some toolkits only. So the few functions
-/// and constants that are needed are declared here, as in NVIDIA's NVML API reference.
+/// NVML through dlopen: the library comes with the driver, its header only with some toolkits. So the few functions and
+/// constants that are needed are declared here, as in NVIDIA's NVML API reference.
 #include "gpu/host/nvml.hpp"
 
 #include <dlfcn.h>
@@ -106,7 +106,7 @@ std::optional<PcieLink> Nvml::pcie_link() const {
 std::optional<double> Nvml::others_share(unsigned own) {
   unsigned count = 0;
   if (!device_ || !library_->process_use) return std::nullopt;
-  library_->process_use(device_, nullptr, &count, seen_);  // says how many records there are
+  library_->process_use(device_, nullptr, &count, seen_);  // sets `count` to the number of records
   std::vector<ProcessUse> records(count);
   if (count == 0 || library_->process_use(device_, records.data(), &count, seen_) != kSuccess) return std::nullopt;
   const bool is_first = seen_ == 0;
@@ -127,8 +127,8 @@ std::string Nvml::driver_version() const {
 }
 
 double pcie_gbytes_per_s(const PcieLink& link) {
-  // GT/s of a lane, and the share of its bits that the line code leaves: 8 of 10, from 3.0 on 128 of 130. From 6.0 on
-  // 236 of a unit's 256 bytes carry data.
+  // GT/s per lane times the share of data bits in the line code: 8 of 10, from 3.0 on 128 of 130. From 6.0 on 236 of a
+  // unit's 256 bytes carry data.
   constexpr double kLane[] = {
       0, 2.5 * 8 / 10, 5.0 * 8 / 10, 8.0 * 128 / 130, 16.0 * 128 / 130, 32.0 * 128 / 130, 64.0 * 236 / 256};
   return link.generation < std::size(kLane) ? kLane[link.generation] / 8 * link.lanes : 0;

@@ -15,7 +15,7 @@ bool is_watching = false;
 }  // namespace
 
 Watched::Watched() {
-  check_cuda(cudaProfilerStart(), "telling the profiler to watch");
+  check_cuda(cudaProfilerStart(), "starting the profiler");
   is_watching = true;
 }
 Watched::~Watched() {
@@ -24,7 +24,7 @@ Watched::~Watched() {
 }
 
 Unwatched::Unwatched() : was_watching_(std::exchange(is_watching, false)) {
-  if (was_watching_) check_cuda(cudaProfilerStop(), "telling the profiler to look away");
+  if (was_watching_) check_cuda(cudaProfilerStop(), "stopping the profiler");
 }
 Unwatched::~Unwatched() {
   is_watching = was_watching_;

@@ -5,7 +5,7 @@
 
 namespace rung {
 
-/// While it lives, the profiler watches what this process launches.
+/// While it exists, the profiler records this process's launches.
 class Watched {
  public:
   Watched();
@@ -14,7 +14,8 @@ class Watched {
   Watched& operator=(const Watched&) = delete;
 };
 
-/// While it lives, the profiler looks away: what a library tries out before it chooses is not the point's own work.
+/// While it exists, the profiler records nothing: kernels that a library tries before it chooses are not the point's
+/// work.
 class Unwatched {
  public:
   Unwatched();
@@ -26,12 +27,12 @@ class Unwatched {
   bool was_watching_;
 };
 
-/// Looks for that empty kernel: success where this program has code for the current GPU; `architecture` is 75 where
-/// that was compiled for compute capability 7.5, as may be for a newer GPU.
+/// Looks for the empty kernel below: success where this program has code for the current GPU. `architecture` is 75
+/// where the code was compiled for compute capability 7.5, as it may be for a newer GPU.
 cudaError_t find_marker(int& architecture);
 
-/// Launches an empty kernel, `rung_point_begins`: the watched kernels up to the next one are those of one point
-/// (report/counters.py reads them so). Waits for it.
+/// Launches an empty kernel, `rung_point_begins`, and waits for it: the watched kernels up to the next such launch
+/// belong to one point (report/counters.py reads them so).
 void mark_point(cudaStream_t stream);
 
 }  // namespace rung

@@ -1,4 +1,4 @@
-/// Mean power while something runs, by a counter of energy that advances in steps.
+/// Mean power during a run, from an energy counter that advances in steps.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,9 @@
 
 namespace rung {
 
-/// A thread looks at the counter every millisecond. Energy and time are taken from one step to another: read at the
-/// beginning and the end instead, a counter that advances every 100 ms would be wrong by up to a tenth in a second.
+/// A thread reads the counter every millisecond. Energy and time are taken from one step to another: read at the
+/// beginning and the end instead, a counter that advances every 100 ms would be wrong by up to a tenth for a run of a
+/// second.
 class PowerMeter {
  public:
   using Counter = std::function<std::optional<double>()>;  // joules
@@ -28,8 +29,8 @@ class PowerMeter {
             }
         }) {}
 
-  /// Ends the watch. Watts from the second step on, since the first may hold what was before; nothing if fewer than
-  /// four steps were seen.
+  /// Ends the measurement. Watts from the second step on, since the first may contain earlier energy; nothing if fewer
+  /// than four steps were seen.
   std::optional<double> watts() {
     constexpr std::size_t kFewest = 4;
     thread_.request_stop();

@@ -13,7 +13,7 @@
 
 namespace rung {
 
-/// Two chunks of page-locked memory: while one is on the bus, all cores fill or read the other. The driver's own copy
+/// Two chunks of page-locked memory: while one is transferred, all cores fill or read the other. The driver's own copy
 /// of ordinary memory uses one core, which also has to map each page that was never touched before.
 class StagedCopy {
  public:

@@ -13,11 +13,10 @@
 
 namespace rung::hopper {
 
-/// How TMA permutes the chunks of 16 bytes of a box in shared memory: in patterns of 8 rows of so many bytes.
+/// How TMA permutes the chunks of 16 bytes of a box in shared memory: in patterns of 8 rows with this number of bytes.
 enum class Swizzle { none, of_32_bytes, of_64_bytes, of_128_bytes };
 
-/// A row-major matrix that TMA loads in boxes, with zeros beyond its edges, or stores in boxes, and nothing beyond
-/// them.
+/// A row-major matrix that TMA loads or stores in boxes. Beyond its edges zeros are loaded, and nothing is stored.
 struct BoxedMatrix {
   const void* at = nullptr;  ///< aligned to 16 bytes
   Type type = Type::fp32;    ///< or tf32, int32, of 16 or of 8 bits

@@ -39,9 +39,8 @@ CUtensorMap encoded(const BoxedMatrix& of) {
   constexpr CUtensorMapSwizzle kSwizzles[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                               CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
   const CUtensorMapSwizzle swizzle = kSwizzles[static_cast<int>(of.swizzle)];
-  // L2 fetches 128 bytes at a time. With 256, BF16 products of 3000 and 5000, whose rows begin at any multiple of 16
-  // bytes, took 4 to 15 % longer on an H200; where rows begin at multiples of 256 no difference was larger than the
-  // noise.
+  // L2 fetches 128 bytes at a time. With 256, BF16 products whose rows begin at any multiple of 16 bytes were slower,
+  // and none was faster.
   const CUresult result =
       encode(&map, type, 2, const_cast<void*>(of.at), size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
              CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -58,7 +57,7 @@ CUtensorMap tensor_map(const BoxedMatrix& of) {
     BoxedMatrix of;
     CUtensorMap map;
   };
-  static std::array<Known, 32> known{};  // a timed loop uses the same ones: up to 8 of each kernel
+  static std::array<Known, 32> known{};  // a timed loop uses the same maps: up to 8 per kernel
   static std::size_t oldest = 0;
   for (const Known& one : known)
     if (one.of == of) return one.map;

@@ -41,7 +41,7 @@ Timeline::Entry::Entry(const char* what, cudaStream_t stream) : stream_(stream) 
   check_cuda(cudaEventRecord(begin, stream), "recording an event");
 }
 
-/// Where recording fails, so does the wait for the event in spans(), which tells it.
+/// If recording fails, the wait for the event in spans() fails, too, and reports it.
 Timeline::Entry::~Entry() {
   if (end_) cudaEventRecord(end_, stream_);
 }

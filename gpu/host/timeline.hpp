@@ -1,4 +1,4 @@
-/// When copies and launches really ran, by events before and after each.
+/// When copies and launches actually ran, from events before and after each.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,16 +9,16 @@
 
 namespace rung {
 
-/// While one lives, copies and launches are written down. One at a time.
+/// While one exists, copies and launches are recorded. One at a time.
 class Timeline {
  public:
-  /// Time is counted from what is queued on `stream` next.
+  /// Time is counted from the next entry that is queued on `stream`.
   explicit Timeline(cudaStream_t stream);
   ~Timeline();
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  /// Made right before one thing is queued and gone right after that. Does nothing while there is no timeline.
+  /// Exists while one copy or launch is queued. Does nothing while there is no timeline.
   class Entry {
    public:
     Entry(const char* what, cudaStream_t stream);
@@ -32,8 +32,8 @@ class Timeline {
   };
 
   /// In the order in which they were queued; waits for their ends. An event before a copy is reached when its stream is
-  /// free, perhaps before its engine is: copies one way have one engine, so each begins when the one before it has
-  /// ended. Kernels can run side by side.
+  /// free, perhaps before its engine is: copies in one direction share an engine, so each begins when the previous one
+  /// has ended. Kernels can run concurrently.
   std::vector<Span> spans() const;
 
  private:

@@ -1,4 +1,4 @@
-/// The GPU's side of a program that was built without CUDA: it says so, and everything else works.
+/// The GPU's side of a program that was built without CUDA: it reports that, and everything else works.
 #include "common/machine/device_facts.hpp"
 #include "common/machine/target.hpp"
 #include "gpu/simt/copies.hpp"

@@ -14,9 +14,9 @@ namespace rung::hopper {
 /// GPU memory that grows to the needs of the largest call and is kept until the program ends, so that timed calls do
 /// not allocate. All calls share it, so they must be on one stream.
 struct Workspace {
-  float* a = nullptr;         ///< A transposed, or with rows of whole quads
-  float* b = nullptr;         ///< B with rows of whole quads
-  float* partials = nullptr;  ///< partial sums: a tile for each block, or a plane for each part of k
+  float* a = nullptr;         ///< A transposed, or with rows of whole float4s
+  float* b = nullptr;         ///< B with rows of whole float4s
+  float* partials = nullptr;  ///< partial sums: a tile per block, or a plane per part of k
   unsigned* flags = nullptr;  ///< one for each block; equal to the epoch once the block's partial tile is written
   unsigned epoch = 0;         ///< of the latest launch
 };
@@ -25,7 +25,7 @@ struct Workspace {
 
 inline namespace RUNG_EMULATION {
 
-/// Of exactly the size that a call asks for, so that accesses beyond it are found.
+/// Has exactly the size that a call requests, so that accesses beyond it are detected.
 class EmulatedWorkspace {
  public:
   ~EmulatedWorkspace() { release(); }
@@ -58,7 +58,7 @@ class EmulatedWorkspace {
   Workspace space_;
 };
 
-/// As below. It lasts until the next call.
+/// As below. It is valid until the next call.
 inline Workspace& workspace(std::size_t a, std::size_t b, std::size_t partials, std::size_t flags) {
   static thread_local EmulatedWorkspace space;
   return space.renewed(a, b, partials, flags);

@@ -9,7 +9,7 @@
 namespace rung::hopper {
 namespace {
 
-/// Device memory that grows on demand; its content is lost when it does.
+/// Device memory that grows on demand; growing discards its content.
 template <typename T>
 class Growing {
  public:

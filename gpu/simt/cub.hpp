@@ -5,8 +5,9 @@
 
 namespace rung {
 
-// Each solves its problem with operands 0 and 1 of the call, with so many bytes of temporary storage as operand 2, on
-// call.stream. Throws Error where the program was built without CUDA, and where CUB fails or needs more storage.
+// Each solves its problem with operands 0 and 1 of the call, on call.stream; operand 2 is temporary storage of
+// `storage_bytes` bytes. Throws Error where the program was built without CUDA, and where CUB fails or needs more
+// storage.
 void cub_sum(const Call& call, std::size_t storage_bytes);
 void cub_prefix_sum(const Call& call, std::size_t storage_bytes);
 void cub_histogram(const Call& call, std::size_t storage_bytes);
@@ -19,7 +20,7 @@ inline std::vector<Operand> cub_storage(std::size_t bytes) {
            .role = Role::scratch}};
 }
 
-/// Fills in what the records of all peers from CUB have in common.
+/// Fills in the fields that the records of all peers from CUB share.
 inline Kernel cub_peer(Kernel kernel) {
   kernel.order = 90;
   kernel.title = "CUB";

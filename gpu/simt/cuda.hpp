@@ -6,14 +6,14 @@
 #include "common/registry.hpp"
 #include "gpu/host/cuda_error.hpp"
 
-#ifndef __maxnreg__  // before CUDA 12.4 there is no cap: a kernel's resources then say what it got
+#ifndef __maxnreg__  // before CUDA 12.4 there is no cap: a kernel's resources then show its registers
 #define __maxnreg__(...)
 #endif
 
 namespace rung {
 
-/// early: the kernel may start before the previous one on the stream has ended, as soon as all blocks of that allow it
-/// (programmatic dependent launch, compute capability 9.0). cooperative: all of its blocks are on the GPU at once.
+/// early: the kernel may start before the previous kernel on the stream has ended, as soon as all its blocks allow that
+/// (programmatic dependent launch, compute capability 9.0). cooperative: all blocks are resident at once.
 enum class LaunchKind { ordinary, early, cooperative };
 
 /// Launches `kernel` with the configuration call.launch, on call.stream. Throws LaunchRefused if no block fits on this

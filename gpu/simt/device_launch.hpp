@@ -1,6 +1,6 @@
 /// Launches from kernels (dynamic parallelism). A file that uses them is called NAME.rdc.cu: it is compiled to
 /// relocatable device code and linked with the device's runtime library, which the other files need not be. The
-/// emulator does not know them. Source: NVIDIA, CUDA C++ Programming Guide, "CUDA dynamic parallelism".
+/// emulator does not support them. Source: NVIDIA, CUDA C++ Programming Guide, "CUDA dynamic parallelism".
 #pragma once
 
 #include "gpu/simt/simt.hpp"
@@ -11,14 +11,15 @@ namespace rung {
 
 inline namespace cuda {
 
-/// Starts `kernel` after what this block has launched so before. The launching grid counts as ended once it has, too.
+/// Starts `kernel` after the kernels that this block launched before by this function. The launching grid counts as
+/// ended only when `kernel` has ended, too.
 template <typename... Parameters, typename... Arguments>
 __device__ __forceinline__ void launch_in_order(unsigned blocks, unsigned threads, void (*kernel)(Parameters...),
                                                 Arguments... arguments) {
   kernel<<<blocks, threads>>>(arguments...);
 }
 
-/// Starts `kernel` once the launching grid and all that it has launched have ended. Call it from one thread.
+/// Starts `kernel` once the launching grid and all kernels that it launched have ended. Call it from one thread.
 template <typename... Parameters, typename... Arguments>
 __device__ __forceinline__ void launch_at_end(unsigned blocks, unsigned threads, void (*kernel)(Parameters...),
                                               Arguments... arguments) {

@@ -1,7 +1,7 @@
 /// simt.hpp for the emulator: CUDA's vocabulary as ordinary C++, so that g++ compiles a kernel's file unchanged.
 /// Written once for the traced and the plain build: all of it is in the inline namespace RUNG_EMULATION, whose name
-/// separates the two builds (and that of nvcc, linked into the same program). The threads of a block run one at a time
-/// on one OS thread, so its shared memory can be thread_local.
+/// separates the two builds (and nvcc's, linked into the same program). The threads of a block run one at a time on one
+/// OS thread, so its shared memory can be thread_local.
 #pragma once
 
 #include <cassert>
@@ -19,7 +19,7 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__  // and in system headers that say __attribute__((__noinline__))
+#define __noinline__  // also in system headers that use __attribute__((__noinline__))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
@@ -35,13 +35,13 @@
   (static_cast<bool>(condition) ? void() : rung::fail_thread(rung::finding_kind::assertion, #condition))
 #endif
 
-// An assumption that does not hold makes all that follows undefined. clang has the word itself.
+// After an assumption that does not hold the behaviour is undefined. clang has this builtin itself.
 #ifndef __clang__
 #define __builtin_assume(condition) \
   (static_cast<bool>(condition) ? void() : rung::fail_thread(rung::finding_kind::assertion, "assumes " #condition))
 #endif
 
-// Each includes those that it builds on.
+// Each includes the headers that it needs.
 #include "gpu/simt/emulated_intrinsics.hpp"
 #include "gpu/simt/emulated_vector.hpp"
 #include "gpu/simt/emulated_warp.hpp"
@@ -82,8 +82,8 @@ RUNG_INLINE T* dynamic_shared() {
   return reinterpret_cast<T*>(dynamic_shared_memory);
 }
 
-// Loads and stores with cache hints, which do not change any count; __ldcg, which no L1 serves, changes what the model
-// of the caches says.
+// Loads and stores with cache hints, which do not change any count; __ldcg bypasses L1, which changes the result of the
+// cache model.
 #define RUNG_LOAD(name, from)                      \
   template <typename T>                            \
   RUNG_INLINE reg<T> name(const mem<T>* element) { \
@@ -122,7 +122,7 @@ RUNG_INLINE void __pipeline_memcpy_async(void* to_shared, const void* from_globa
   begin_copy(to_shared, from_global, bytes, zeros);
 }
 RUNG_INLINE void __pipeline_commit() { end_copies(); }
-/// Waits for the thread's copies, except those of the `latest` groups committed last.
+/// Waits for the thread's copies, except in the `latest` groups committed last.
 RUNG_INLINE void __pipeline_wait_prior(std::size_t latest) { await_copies(latest); }
 
 /// Copies `bytes` from `data` to the beginning of a __constant__ array before the next launch.
@@ -153,8 +153,8 @@ void launch(const Call& call, void (*kernel)(Parameters...), Arguments... argume
       [](const void* code) { (*static_cast<const decltype(closure)*>(code))(); }, &closure, sizeof closure);
 }
 
-/// This build of the file can emulate the kernel but not run it on a GPU. What comes before each run, such as filling
-/// constant memory, is part of its body, since each build has constants of its own.
+/// This build of the file can emulate the kernel but not run it on a GPU. Work before each run, such as filling
+/// constant memory, is part of its body, since each build has separate constants.
 inline bool add_gpu_kernel(Kernel kernel) {
   auto body = std::exchange(kernel.run, nullptr);
   if (auto reset = std::exchange(kernel.reset, nullptr))

@@ -31,7 +31,7 @@ struct AtomicSum {
       return x + v;
   }
 };
-/// A sum of which the compiler knows that it counts by one: shared memory has an instruction for that.
+/// A sum that adds one, as a compile-time constant: shared memory has an instruction for that.
 struct AtomicCount : AtomicSum {};
 struct AtomicDifference {
   template <typename T>
@@ -87,8 +87,8 @@ struct AtomicReplacement {
   RUNG_INLINE T operator()(T x, T v) const { return x == expected ? v : x; }
 };
 
-/// What decides by its result whether it is tried again: the lanes of a warp do it at the same time, one after the
-/// other.
+/// Whether a change may be repeated depending on its result: the lanes of a warp execute it at the same time, one after
+/// the other.
 template <typename Change>
 constexpr bool is_attempt = std::same_as<Change, AtomicExchange>;
 template <typename T>

@@ -32,8 +32,8 @@ inline namespace RUNG_EMULATION {
   RUNG_INLINE name##4 make_##name##4(reg<type> x, reg<type> y, reg<type> z, reg<type> w) { return {x, y, z, w}; } \
   static_assert(sizeof(name##4) == 4 * sizeof(type) && alignof(name##4) == 4 * sizeof(type));
 
-// Vectors of 2 or 4 are aligned to their size, those of 3 like their members. None is larger than the 16 bytes that one
-// instruction moves, except some vectors of 3.
+// Vectors of 2 or 4 are aligned to their size, vectors of 3 like their members. None is larger than the 16 bytes that
+// one instruction moves, except some vectors of 3.
 #define RUNG_VECTORS_TO_3(type, name)         \
   RUNG_VECTOR_1(type, name, sizeof(type))     \
   RUNG_VECTOR_2(type, name, 2 * sizeof(type)) \

@@ -8,7 +8,7 @@
 #include "gpu/simt/emulator_value.hpp"
 
 #ifndef __clang__
-/// Calls of these in kernels' files are checked as accesses by plain types are (common/emulator/plain_access.cpp).
+/// Calls of these in kernels' files are checked like accesses by plain types (common/emulator/plain_access.cpp).
 extern "C" {
 void* memcpy(void* to, const void* from, std::size_t bytes) noexcept __asm__("rung_traced_memcpy");
 void* memmove(void* to, const void* from, std::size_t bytes) noexcept __asm__("rung_traced_memmove");
@@ -16,7 +16,8 @@ void* memset(void* to, int byte, std::size_t bytes) noexcept __asm__("rung_trace
 }
 #endif
 
-/// Device functions are inlined into the kernel; else the accesses of two calls would have the same return addresses.
+/// Device functions are inlined into the kernel; otherwise the accesses of two calls would have the same return
+/// addresses.
 #define RUNG_KERNEL __attribute__((flatten))
 
 /// An array of shared memory, preceded by a gap in which accesses beyond the end of another array are detected.
@@ -26,7 +27,7 @@ void* memset(void* to, int byte, std::size_t bytes) noexcept __asm__("rung_trace
 #ifdef __clang__
 #define RUNG_CONSTINIT
 #else
-#define RUNG_CONSTINIT constinit  // else g++ asks at each entry of the function whether it is initialised
+#define RUNG_CONSTINIT constinit  // otherwise g++ checks at each entry of the function whether it is initialised
 #endif
 #define RUNG_JOIN(a, b) RUNG_JOIN_EXPANDED(a, b)
 #define RUNG_JOIN_EXPANDED(a, b) a##b

@@ -70,15 +70,15 @@ RUNG_INLINE T counted_fma(T a, T b, T c) {
   return std::fma(a, b, c);
 }
 
-/// Whether the compiler, and so the GPU's, knows that x is this number.
+/// Whether x is this number at compile time, and so for the GPU's compiler, too.
 template <Plain T>
 RUNG_INLINE bool is_known(T x, int number) {
   return __builtin_constant_p(x) && x == static_cast<T>(number);
 }
 
-/// a * b, not evaluated until it is known whether an addition follows, with which a GPU's compiler would fuse it. What
-/// the compiler makes of factors that it knows was seen in what nvcc 13.0 compiles: by 1 nothing, by 2 an addition of
-/// the value to itself, which fuses in a sum of two products or terms but not in a difference.
+/// a * b, not evaluated until it is known whether an addition follows, with which a GPU's compiler would fuse it.
+/// Constant factors are treated as nvcc 13.0 compiles them: a factor of 1 costs nothing, and 2 is an addition of the
+/// value to itself, which fuses in a sum of two products or terms but not in a difference.
 template <typename T>
 class [[nodiscard]] Product {
  public:
@@ -127,7 +127,7 @@ RUNG_INLINE bool has_exact_inverse(T x) {
   return (bits & ((Bits{1} << kFraction) - 1)) == 0 && exponent > 0 && exponent < kMostExponent - 1;
 }
 
-/// a / b. A GPU's compiler multiplies by the inverse of a power of two that it knows, and may then fuse the product.
+/// a / b. A GPU's compiler multiplies by the inverse of a constant power of two, and may then fuse the product.
 template <typename T>
 class [[nodiscard]] Quotient {
  public:
@@ -177,15 +177,15 @@ RUNG_INLINE T scalar(const mem<T>& x) {
   return x.load();
 }
 
-/// What a variable without an initial value holds: -ftrivial-auto-var-init=pattern fills it with such bytes.
+/// The content of a variable without an initial value: -ftrivial-auto-var-init=pattern fills it with these bytes.
 #ifdef __clang__
 constexpr std::int64_t kUninitialised = -1;
 #else
 constexpr std::int64_t kUninitialised = static_cast<std::int64_t>(0xFEFE'FEFE'FEFE'FEFEu);
 #endif
 
-/// Fails the thread if nothing was ever assigned to the variable of this value: an invalid instruction, which the
-/// emulator knows by its bytes (BlockRunner::report_crash). A branch or a call would be basic blocks, each of which
+/// Fails the thread if nothing was ever assigned to the variable with this value, by an invalid instruction that the
+/// emulator recognises by its bytes (BlockRunner::report_crash). A branch or a call would add basic blocks, and each
 /// calls the emulator.
 template <std::floating_point T>
 RUNG_INLINE void require_initialised([[maybe_unused]] T value) {
@@ -249,8 +249,8 @@ struct AtomicExchange;
 template <typename T>
 struct AtomicReplacement;
 
-/// How shared memory executes it. It has no instruction for sums of floating-point numbers, and for 8 bytes only those
-/// that exchange. AtomicCount stands for one whose result is not used.
+/// How shared memory executes an atomic change. It has no instruction for sums of floating-point numbers, and for 8
+/// bytes only exchanges. AtomicCount stands for a change whose result is not used.
 template <typename Change, typename T>
 constexpr std::uint64_t atomic_kind() {
   if constexpr (std::same_as<Change, AtomicReplacement<T>>)
@@ -279,7 +279,7 @@ class mem {
     record(this, kSize | AccessKind::kPastL1, __builtin_return_address(0));
     return element_;
   }
-  /// Of a flag that another thread may write concurrently.
+  /// A load of a flag that another thread may write concurrently.
   RUNG_UNTRACED T load() const volatile {
     record(const_cast<const mem*>(this), kSize, __builtin_return_address(0), Ordering::is_volatile);
     yield_before_load(const_cast<const mem*>(this), sizeof(T));
@@ -371,8 +371,9 @@ class mem {
 /// A plain variable that takes part in arithmetic on elements: the operations would not be counted.
 template <typename Number>
 struct PlainVariable {
-  static_assert(!std::is_arithmetic_v<Number>,
-                "declare the variable as reg<T>, as reg<float> sum = 0: what is added to a plain one is not counted");
+  static_assert(
+      !std::is_arithmetic_v<Number>,
+      "declare the variable as reg<T>, as reg<float> sum = 0: operations on a plain variable are not counted");
 };
 #define RUNG_REFUSE_PLAIN(op)                     \
   template <Plain Variable, Counted Operand>      \

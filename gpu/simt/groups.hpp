@@ -1,4 +1,4 @@
-/// Cooperative groups. Not part of simt.hpp, since nvcc needs longer for the real header than for all the rest.
+/// Cooperative groups. Not part of simt.hpp, since nvcc needs longer for the real header than for everything else.
 #pragma once
 
 #include "gpu/simt/simt.hpp"

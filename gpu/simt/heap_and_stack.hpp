@@ -1,8 +1,8 @@
-/// For kernels that allocate or recurse: malloc and free, and the device's limits on what they take. The heap
-/// (cudaLimitMallocHeapSize) has 8 MiB unless told, a thread's stack (cudaLimitStackSize) 1 KiB. A kernel's .run calls
+/// For kernels that allocate or recurse: malloc and free, and the device's limits on their memory. By default the heap
+/// (cudaLimitMallocHeapSize) has 8 MiB, a thread's stack (cudaLimitStackSize) 1 KiB. A kernel's .run calls
 /// need_device_heap() or need_device_stack() before its launch: the first call sets the limit, later ones cost nothing.
-/// Both throw Error where the limit is too low and cannot be raised (gpu/host/heap_and_stack.cpp). The emulator has neither
-/// limit.
+/// Both throw Error where the limit is too low and cannot be raised (gpu/host/heap_and_stack.cpp). The emulator has
+/// neither limit.
 #pragma once
 
 #include "gpu/simt/simt.hpp"
@@ -15,7 +15,7 @@ namespace rung {
 
 #ifdef __CUDACC__
 
-/// `bytes`: what all threads of the launch together hold at once.
+/// `bytes`: the memory that all threads of the launch together hold at once.
 void need_device_heap(double bytes);
 void need_device_stack();
 

@@ -1,4 +1,4 @@
-/// The functions of hopper_ptx.hpp in the emulator, which has the same units (common/emulator/async.hpp).
+/// The functions of hopper_ptx.hpp for the emulator, which has the same units (common/emulator/async.hpp).
 #pragma once
 
 #include <atomic>
@@ -69,7 +69,7 @@ RUNG_INLINE void bulk_load(std::uint32_t to, const void* from, int bytes, std::u
                            Where where = Where::current()) {
   load_line(to, from, bytes, barrier, where);
 }
-RUNG_INLINE void bulk_prefetch(const void*, int) {}  // which L2 holds what is not modelled
+RUNG_INLINE void bulk_prefetch(const void*, int) {}  // the contents of L2 are not modelled
 RUNG_INLINE void bulk_store(void* to, std::uint32_t from, int bytes, Where where = Where::current()) {
   store_line(to, from, bytes, where);
 }

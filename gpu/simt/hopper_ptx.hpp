@@ -1,5 +1,5 @@
 /// PTX instructions of compute capability 9.0 without an equivalent in CUDA C++, one function each. Addresses of shared
-/// memory are 32-bit. The emulator has its own (hopper_emulated.hpp). Source: NVIDIA PTX ISA.
+/// memory are 32-bit. The emulator has its own versions (hopper_emulated.hpp). Source: NVIDIA PTX ISA.
 #pragma once
 
 #ifndef __CUDACC__
@@ -57,7 +57,8 @@ __device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, int blo
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-/// The same where no thread reads what another one wrote before: .release would wait for all its writes to memory.
+/// The same where no thread reads what another one wrote before the barrier: .release would wait for all its writes to
+/// memory.
 __device__ __forceinline__ void cluster_meeting() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -103,7 +104,7 @@ __device__ __forceinline__ void named_arrive() {
 
 // ---- Memory ----
 
-/// Fetches a tensor map, which the first load that uses it would otherwise wait for.
+/// Fetches a tensor map early: otherwise the first load that uses it would wait for it.
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
@@ -118,7 +119,7 @@ __device__ __forceinline__ void tma_load(std::uint32_t to, const CUtensorMap* ma
       : "memory");
 }
 
-/// The same into all blocks of the cluster that `blocks` has a bit for, at the same place, signalling the mbarrier of
+/// The same into all blocks of the cluster whose bit is set in `blocks`, at the same place, signalling the mbarrier of
 /// each.
 __device__ __forceinline__ void tma_multicast(std::uint32_t to, const CUtensorMap* map, std::uint32_t barrier, int x,
                                               int y, std::uint16_t blocks) {
@@ -129,8 +130,8 @@ __device__ __forceinline__ void tma_multicast(std::uint32_t to, const CUtensorMa
       : "memory");
 }
 
-/// Stores a box from shared memory, which must not be written again until the wait below. Of the issuing thread. What
-/// is stored is the first to leave L2, where others' inputs then stay.
+/// Stores a box from shared memory, which must not be overwritten until the issuing thread has passed the wait below.
+/// The stored data are the first to be evicted from L2, so that other blocks' inputs stay there.
 __device__ __forceinline__ void tma_store(const CUtensorMap* map, std::uint32_t from, int x, int y) {
   std::uint64_t policy;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -155,7 +156,7 @@ __device__ __forceinline__ void bulk_store(void* to, std::uint32_t from, int byt
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-/// Waits until all but `kLeft` of the thread's stores have read shared memory.
+/// Waits until all of the thread's stores except `kLeft` have read shared memory.
 template <int kLeft>
 __device__ __forceinline__ void tma_store_wait() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kLeft) : "memory");
@@ -175,8 +176,9 @@ __device__ __forceinline__ void barrier_arrive_after_copies(std::uint32_t barrie
 }
 __device__ __forceinline__ void wait_for_all_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-/// The stage to read the next fragments from. After the last one it is `next`, too, which is not filled any more: what
-/// is read is not used, and a choice would cost instructions. The emulator, which reports such reads, takes `present`.
+/// The stage from which the next fragments are read. After the last stage it is still `next`, which is not filled any
+/// more: the values read are not used, and a choice would cost instructions. The emulator, which reports such reads,
+/// takes `present`.
 __device__ __forceinline__ std::uint32_t read_ahead_from(std::uint32_t next, std::uint32_t /*present*/,
                                                          bool /*is_last*/) {
   return next;
@@ -203,7 +205,7 @@ __device__ __forceinline__ void write_shared(std::uint32_t address, const float*
                : "memory");
 }
 
-/// The same address in another block of the cluster, and a quad there.
+/// The same address in another block of the cluster, and a read of a float4 there.
 __device__ __forceinline__ std::uint32_t address_in(int block, std::uint32_t address) {
   std::uint32_t there;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
@@ -235,7 +237,7 @@ __device__ __forceinline__ unsigned acquire(const unsigned* flag) {
 
 // ---- Warps and kernels ----
 
-/// True in one lane of a whole warp, and known to the compiler to be so.
+/// True in exactly one lane of a whole warp; the compiler can rely on that.
 __device__ __forceinline__ bool elect_one() {
   std::uint32_t chosen;
   asm volatile("{\n .reg .pred p;\n elect.sync _|p, 0xFFFFFFFF;\n selp.u32 %0, 1, 0, p;\n}" : "=r"(chosen));

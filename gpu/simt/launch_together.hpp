@@ -1,6 +1,6 @@
-/// launch_together(), and launch_with(), for kernels whose blocks wait for each other both ways, for later blocks too:
-/// all of them have to be on the GPU at once. On the GPU it is a cooperative launch, which is refused where they do not
-/// fit, so that none can wait for a block that never starts. In the emulator the blocks take turns.
+/// launch_together() and launch_with(), for kernels whose blocks also wait for later blocks: all blocks have to be
+/// resident at once. On the GPU this is a cooperative launch, which is refused where they do not fit, so that no block
+/// waits for one that never starts. In the emulator the blocks' execution is interleaved.
 #pragma once
 
 #include "gpu/simt/simt.hpp"
@@ -14,14 +14,14 @@ namespace rung {
 struct LaunchNeeds {
   bool early = false;        ///< may start before the previous kernel has ended (programmatic dependent launch)
   int cluster = 1;           ///< blocks of a cluster
-  bool blocks_wait = false;  ///< for later ones, all of which the GPU holds at once
+  bool blocks_wait = false;  ///< also for later blocks: all must be resident at once
 };
 
 #ifdef __CUDACC__
 
 inline namespace cuda {
 
-/// As launch(), with these needs. The size of a cluster is the kernel's own, which declares it.
+/// As launch(), with these needs. The kernel itself declares the size of its clusters.
 template <typename... Parameters, typename... Arguments>
 void launch_with(const LaunchNeeds& needs, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
   launch_after(needs.early, call, kernel, arguments...);
@@ -39,8 +39,8 @@ void launch_together(const Call& call, void (*kernel)(Parameters...), Arguments.
 
 inline namespace RUNG_EMULATION {
 
-/// As launch(), with these needs. Throws Error if blocks wait for each other and are more than the emulator runs at
-/// once.
+/// As launch(), with these needs. Throws Error if blocks wait for each other and there are more than the emulator runs
+/// at once.
 template <typename... Parameters, typename... Arguments>
 void launch_with(const LaunchNeeds& needs, const Call& call, void (*kernel)(Parameters...), Arguments... arguments) {
   if (needs.cluster == 1 && !needs.blocks_wait) return launch(call, kernel, arguments...);

@@ -5,17 +5,16 @@
 ///   Fragments of C (16 x 8, float32): lane l holds row l / 4, columns 2 (l % 4) and the next, in sum[0] and sum[1];
 ///   eight rows below, in sum[2] and sum[3].
 ///   ldmatrix4(to, row)              four 8 x 8 matrices of 16-bit elements from shared memory: lanes 8 i to 8 i + 7
-///   give
-///                                   the addresses of the rows, of 16 bytes, of matrix i; each lane receives elements
-///                                   2 (l % 4) and the next of row l / 4 of it in to[i]
-///   ldmatrix4_transposed(to, row)   the same of the transposed matrices
-///   mma<Type::bf16>(sum, a, b)      sum += A B for a 16 x 16 matrix A, whose 8 x 8 quarters a[0] to a[3] are those
-///                                   above left, below left, above right and below right, and B (16 x 8), transposed:
-///                                   b[0] its upper and b[1] its lower half. Also for Type::fp16.
+///                                   pass the addresses of matrix i's rows of 16 bytes; each lane receives elements
+///                                   2 (l % 4) and the next of the matrix's row l / 4 in to[i]
+///   ldmatrix4_transposed(to, row)   the same for the transposed matrices
+///   mma<Type::bf16>(sum, a, b)      sum += A B for a 16 x 16 matrix A, whose 8 x 8 quarters a[0] to a[3] are above
+///                                   left, below left, above right and below right, and B (16 x 8), transposed: b[0]
+///                                   is its upper and b[1] its lower half. Also for Type::fp16.
 ///
 /// The emulator executes them lane by lane, with the fragments where the hardware has them, and counts the
 /// multiply-adds as tensor operations. It adds the exact products to the sum without rounding and truncates the result
-/// to float32, as tensor cores do, except for the few bits that these drop while they align the products. Sources:
+/// to float32, as tensor cores do, except for the few bits that are lost when the products are aligned. Sources:
 /// NVIDIA PTX ISA, warp-level matrix instructions; Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor
 /// cores (PeerJ Computer Science, 2021).
 #pragma once
@@ -73,7 +72,7 @@ __device__ __forceinline__ void mma(float (&sum)[4], const unsigned (&a)[4], con
 
 inline namespace RUNG_EMULATION {
 
-/// What every lane of the warp has in these two words; fails the thread if one is missing.
+/// The values of these two words in every lane of the warp; fails the thread if a lane is missing.
 RUNG_UNTRACED inline void exchange_words(unsigned first, unsigned second, unsigned (&firsts)[32],
                                          unsigned (&seconds)[32], Where where) {
   const auto bits = std::uint64_t{second} << 32 | first;
@@ -86,7 +85,7 @@ RUNG_UNTRACED inline void exchange_words(unsigned first, unsigned second, unsign
   }
 }
 
-/// From the rows that the lanes loaded to the elements that the instruction gives each of them.
+/// Distributes the rows that the lanes loaded: each lane receives the elements that the instruction defines.
 RUNG_UNTRACED inline void share_rows(unsigned (&to)[4], const uint4& row, bool is_transposed, Where where) {
   unsigned words[4][32];
   exchange_words(row.x, row.y, words[0], words[1], where);

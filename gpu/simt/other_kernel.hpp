@@ -1,5 +1,5 @@
 /// A kernel whose .run calls another kernel of the registry on the same device: on the GPU by that kernel's .run, in
-/// the emulator by the body that it has in the same build.
+/// the emulator by its body in the same build.
 #pragma once
 
 #include "gpu/simt/simt.hpp"
@@ -7,7 +7,7 @@
 namespace rung {
 inline namespace RUNG_BUILD {
 
-/// What executes `kernel` here. Throws Error if nothing does.
+/// The function that executes `kernel` in this build. Throws Error if there is none.
 inline const std::function<void(const Call&)>& body_of(const Kernel& kernel) {
 #if defined(__CUDACC__)
   const auto& body = kernel.run;

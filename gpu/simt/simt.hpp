@@ -1,8 +1,8 @@
 /// The header of a kernel's file: ordinary CUDA C++ plus mem<T>, reg<T>, launch() and add_gpu_kernel().
 /// The same file is compiled three times: with nvcc for the GPU, where mem<T> and reg<T> *are* T; with g++ for the
 /// emulator, where they count ("traced"); and with g++ as plain arithmetic, if only the result is needed ("plain",
-/// -DRUNG_PLAIN_EMULATION). RUNG_BUILD is the inline namespace of the one at hand. No other file distinguishes between
-/// the three.
+/// -DRUNG_PLAIN_EMULATION). RUNG_BUILD is the inline namespace of the current build. No other file distinguishes
+/// between the three.
 ///
 ///   mem<T>   the element type of every global, shared or constant array: const mem<float>* a, __shared__ mem<float>
 ///            tile[16][16]; T is a number, a pointer or a vector type: mem<float4>
@@ -13,13 +13,13 @@
 /// For cooperative groups, include gpu/simt/groups.hpp as well.
 ///
 /// In kernels, use no reinterpret_cast, no `auto x = a[i]` (x would be the element's proxy, not its value), and no
-/// member of an element in memory (write `const float4 v = a[i]; v.x`, not `a[i].x`). What arithmetic or a function
-/// such as __ldg() gives is a reg<T>, by its full name CountingValue<T>, so `const float v = __ldg(a)` and `float s +=
-/// a[i]` do not compile: write `const reg<float> v = __ldg(a)`. Memory that several threads could see is mem<T>: a
+/// member of an element in memory (write `const float4 v = a[i]; v.x`, not `a[i].x`). The result of arithmetic or of a
+/// function such as __ldg() is a reg<T>, by its full name CountingValue<T>, so `const float v = __ldg(a)` and `float s
+/// += a[i]` do not compile: write `const reg<float> v = __ldg(a)`. Memory that several threads could see is mem<T>: a
 /// shared array, a pointer or a constant of a plain type does not compile, or ends `rung check` and `rung count` with
 /// its name and line.
 ///
-/// The words of CUDA C++ that the emulator has (tests/emulator/test_words.py holds this list to its headers):
+/// The words of CUDA C++ that the emulator has (tests/emulator/test_words.py compares this list with its headers):
 ///   kernels    __global__ __device__ __host__ __forceinline__ __noinline__ __launch_bounds__ __maxnreg__
 ///              __cluster_dims__ __grid_constant__ __align__ assert __trap __builtin_assume clock64
 ///   variables  __shared__ __constant__ threadIdx blockIdx blockDim gridDim warpSize
@@ -34,12 +34,11 @@
 ///   atomics    atomicAdd atomicSub atomicExch atomicMin atomicMax atomicAnd atomicOr atomicXor atomicInc atomicDec
 ///              atomicCAS; the first ten also as NAME_block and NAME_system
 ///   vectors    char1 to char4, uchar, short, ushort, int, uint, float (1 to 4), long, ulong, longlong, ulonglong,
-///   double
-///              (1 to 3), each with make_TYPE(); dim3
-///   functions  those of <cmath> and their float forms, min, max, rsqrt, rcbrt, exp10, sinpi, cospi, sincos; of the
-///              intrinsics __fmaf_rn __fma_rn and __fadd_rn to __dsqrt_rn, __expf and its like, conversions,
-///              __float_as_int and its like, __popc __clz __ffs __brev with their ll forms, __byte_perm __funnelshift_l
-///              __funnelshift_r,
+///              double (1 to 3), each with make_TYPE(); dim3
+///   functions  <cmath> and its float forms, min, max, rsqrt, rcbrt, exp10, sinpi, cospi, sincos; of the intrinsics
+///              __fmaf_rn __fma_rn and __fadd_rn to __dsqrt_rn, __expf and its like, conversions,
+///              __float_as_int and its like, __popc __clz __ffs __brev with their ll forms, __byte_perm
+///              __funnelshift_l __funnelshift_r,
 ///              __mulhi __umulhi __mul64hi __umul64hi __mul24 __umul24 __sad __usad __hadd __rhadd __saturatef
 /// Not: variables that are __device__ or __managed__ (make them operands or scratch), `extern __shared__` (write
 /// dynamic_shared), textures, surfaces, __half and its like, printf, grid-wide synchronisation.

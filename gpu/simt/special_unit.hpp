@@ -1,6 +1,6 @@
-/// Instructions of the special function unit that CUDA C++ offers not at all, or only in combination with others: PTX's
+/// Instructions of the special function unit that CUDA C++ does not offer, or only in combination with others: PTX's
 /// .approx.ftz, one instruction each (sin and cos: after a multiplication). Subnormal arguments and results are flushed
-/// to zero. The emulator models them as it does the intrinsics that use them.
+/// to zero. The emulator models them in the same way as the intrinsics that use them.
 /// Source: NVIDIA PTX ISA.
 #pragma once
 

@@ -1,5 +1,5 @@
-/// wgmma: a warpgroup multiplies tiles that lie in shared memory. For files compiled for sm_90a; the emulator has its
-/// own instructions (wgmma_emulated.hpp). Source: NVIDIA PTX ISA, asynchronous warpgroup-level matrix instructions.
+/// wgmma: a warpgroup multiplies tiles in shared memory. For files compiled for sm_90a; the emulator has its own
+/// versions (wgmma_emulated.hpp). Source: NVIDIA PTX ISA, asynchronous warpgroup-level matrix instructions.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace rung::hopper {
 
-/// What wgmma needs to know of a tile that TMA wrote with its swizzle of 128 bytes: rows of 128 bytes, eight of them a
-/// pattern of 1024 bytes. `pattern_stride`: bytes from one pattern to the next along the rows; `block_stride`: from one
-/// block of 128 bytes of a row to the next, where the tile's rows are longer.
+/// wgmma's description of a tile that TMA wrote with its swizzle of 128 bytes: rows of 128 bytes, eight of which form a
+/// pattern of 1024 bytes. `pattern_stride`: bytes from one pattern to the next along the rows; `block_stride`: bytes
+/// from one block of 128 bytes of a row to the next, where the tile's rows are longer.
 __device__ __forceinline__ std::uint64_t tile_descriptor(std::uint32_t address, std::uint32_t pattern_stride,
                                                          std::uint32_t block_stride) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
@@ -19,7 +19,7 @@ __device__ __forceinline__ std::uint64_t tile_descriptor(std::uint32_t address, 
   return kSwizzle128 | field(pattern_stride) << 32 | field(block_stride) << 16 | field(address);
 }
 
-/// The same of a tile without a swizzle, made of blocks of 8 rows of 16 bytes, 128 contiguous bytes each.
+/// The same for a tile without a swizzle, made of blocks of 8 rows of 16 bytes, 128 contiguous bytes each.
 /// `down`: bytes from one block to the next 8 rows, `along`: to the next 16 bytes of the same rows.
 __device__ __forceinline__ std::uint64_t block_descriptor(std::uint32_t address, std::uint32_t down,
                                                           std::uint32_t along) {
@@ -27,7 +27,7 @@ __device__ __forceinline__ std::uint64_t block_descriptor(std::uint32_t address,
   return field(down) << 32 | field(along) << 16 | field(address);
 }
 
-/// A number of a type as it is stored, and the sums of their products.
+/// A number of a type as it is stored, and the type of sums of products.
 template <Type kType>
 using StoredAs =
     std::conditional_t<kType == Type::tf32, float,
@@ -70,8 +70,8 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_SUMS_16(c, i) RUNG_SUMS_4(c, i), RUNG_SUMS_4(c, i + 4), RUNG_SUMS_4(c, i + 8), RUNG_SUMS_4(c, i + 12)
 #define RUNG_SUMS_32(c, i) RUNG_SUMS_16(c, i), RUNG_SUMS_16(c, i + 16)
 /// `a`, `b`, `adds`, `a_order`, `b_order`: the numbers of the operands after the sums. `kind`: the depth and the types.
-/// `end`: what follows, factors of 1 for A and B and, for 16 bits, the orders of A and of B. `c`: "+f", or "+r" for
-/// int32 sums.
+/// `end`: the rest, factors of 1 for A and B and, for 16 bits, the orders of A and of B. `c`: "+f", or "+r" for int32
+/// sums.
 #define RUNG_WGMMA(cols, kind, registers, a, b, adds_at, end, ...)                                            \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" adds_at                                                   \
                ", 0;\n"                                                                                       \
@@ -99,9 +99,9 @@ __device__ __forceinline__ void wgmma_wait() {
 #define RUNG_END_FLOAT(a_order, b_order) ", 1, 1"
 #define RUNG_END_INT(a_order, b_order) ""
 
-/// sum (64 x kCols) = A (64 x k) B (k x kCols), + sum if `adds`, where k numbers are 32 bytes. A is stored by rows of k
-/// or, if told so, of m, B by rows of n or of k; in types of 16 bits alone there is a choice. A thread holds kCols / 2
-/// sums.
+/// sum (64 x kCols) = A (64 x k) B (k x kCols), + sum if `adds`, where k numbers are 32 bytes. A is stored by rows of
+/// k, or of m if kAByRowsOfM; B by rows of k, or of n if kBByRowsOfN. Only types of 16 bits have this choice. A thread
+/// holds kCols / 2 sums.
 template <Type kType, int kCols, bool kBByRowsOfN = true, bool kAByRowsOfM = false>
 __device__ __forceinline__ void wgmma_64(Sum<kType> (&sum)[kCols / 2], std::uint64_t a_tile, std::uint64_t b_tile,
                                          int adds) {
@@ -143,8 +143,8 @@ __device__ __forceinline__ void wgmma_64x256(Sum<kType> (&sum)[128], std::uint64
   wgmma_64<kType, 256, kBByRowsOfN>(sum, a, b, adds);
 }
 
-/// Keeps the compiler from reading sums before a wait for them, or writing them after: it does not know that the
-/// instructions in between go on using the registers.
+/// Keeps the compiler from reading sums before a wait for them, or writing them after: to the compiler, the
+/// instructions in between no longer use the registers.
 template <typename T, int kCount>
 __device__ __forceinline__ void keep_in_order(T (&sum)[kCount]) {
 #pragma unroll
