@@ -1,5 +1,5 @@
 /// The cases at which every kernel of the registry is tested: the test sizes of its problem with the values of its
-/// tunables. No test that uses them knows the name of a kernel or a problem.
+/// tunables. The tests that use them do not name any kernel or problem.
 #pragma once
 
 #include <gtest/gtest.h>

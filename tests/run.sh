@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The tests:  bash tests/run.sh [--all]
-# Installs what is missing and builds; says which tests were skipped and why. Ends with "N passed, N failed".
-# Without --all it leaves out the few that take longest (named below). Where a machine has several processors, several
-# tests run at once, the report's beside those in C++; those that are about time run alone, and never fail because a
-# machine is busy: they are skipped there, with what they measured.
+# Installs missing packages and builds; lists skipped tests with the reasons. Ends with "N passed, N failed".
+# Without --all it leaves out the few longest tests (named below). On several processors, several tests run at once, the
+# report's and the C++ ones at the same time. Tests of timing run alone, and never fail because the machine is busy: then
+# they are skipped, with the measured values.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../common/setup.sh"
 
@@ -61,8 +61,8 @@ say "report tests and C++ tests"
 "$python" -m pytest -q -rs -p no:cacheprovider "${which[@]}" tests >"$logs/report" 2>&1 &
 report=$!
 if [ -x build/tests/rung_tests ]; then
-  # As many parts at once as there are processors, the report's tests beside them, and 2 GiB of memory for each. There
-  # are more parts than that, since some take longer than others. The report's tests, one after another, go first.
+  # One part per processor and per 2 GiB of memory at once, in addition to the report's tests. There are more parts than
+  # that, since some take longer than others. The report's tests, one after another, start first.
   at_once=$(nproc)
   fit=$(awk '/^MemAvailable/ {print int($2 / 2097152)}' /proc/meminfo)
   [ "$at_once" -le "${fit:-1}" ] || at_once=$((fit > 0 ? fit : 1))
@@ -94,7 +94,7 @@ grep -hE -B 12 '^\[  FAILED  \] .* ms\)$' "$logs/cxx" || true
 count() { { grep -oE "$1" "$2" || true; } | { grep -oE '[0-9]+' || true; } | awk '{sum += $1} END {print sum + 0}'; }
 cxx_passed=$(count '\[  PASSED  \] [0-9]+ test' "$logs/cxx"); cxx_failed=$(grep -cE '^\[  FAILED  \] .* ms\)$' "$logs/cxx" || true)
 py_passed=$(count '[0-9]+ passed' "$logs/report"); py_failed=$(count '[0-9]+ failed' "$logs/report")
-# A program that died has not told what failed.
+# A program that died has not reported failed tests.
 [ "$failed" = 0 ] || [ $((cxx_failed + py_failed)) -gt 0 ] || cxx_failed=1
 echo "$((cxx_passed + py_passed)) passed, $((cxx_failed + py_failed)) failed"
 [ "$failed" = 0 ]

@@ -1,6 +1,7 @@
-/// Kernels that cheat, beside the ordinary ones, for the program rung_with_cheats: cpu/matmul/cheat_NAME. Most do the
-/// work of an honest kernel when they believe to be judged, and less when they believe to be timed. What becomes of
-/// each is in cheats_test.cpp's table. The command line says which one runs: they may spoil the process for all others.
+/// Kernels that cheat, in addition to the ordinary ones, for the program rung_with_cheats: cpu/matmul/cheat_NAME. Most
+/// do the work of an honest kernel when they assume that they are judged, and less when they assume that they are
+/// timed. README.md has a table of the outcomes. The command line selects the only one that runs, since it may harm the
+/// process.
 #include <execinfo.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -33,7 +34,7 @@
 #include "common/problem/problem.hpp"
 #include "common/problem/read.hpp"
 
-/// The program's clock, which runs at half the speed once a kernel has asked for it.
+/// The program's clock, which runs at half the speed once a kernel has requested it.
 namespace {
 std::atomic<bool> slow_clock = false;
 }
@@ -68,7 +69,7 @@ Numbers c_of(const Call& call) { return {call.operand<float>(2), call.operand<fl
 void put(const Numbers& result, const Call& call) { std::copy(result.begin(), result.end(), call.operand<float>(2)); }
 void zero(const Call& call) { put(Numbers(count(call, 0, 1)), call); }
 
-/// Whether the inputs are whole numbers, of which every element is judged.
+/// Whether the inputs are whole numbers, so that every element of the result is judged.
 bool is_exact(const Call& call) {
   const float* a = call.operand<const float>(0);
   return std::all_of(a, a + std::min<std::size_t>(16, count(call, 0, 2)), [](float x) { return x == std::floor(x); });
@@ -94,7 +95,7 @@ void poison_modest(const Call& call) {
   if (++calls % 4 != 0 || has_poison(call)) work(call);
 }
 
-/// Works if it is called as it was the first time.
+/// Works if its callers are the same as the first time.
 template <int kDepth>
 [[gnu::noinline]] void by_caller(const Call& call) {
   void* frames[kDepth] = {};
@@ -185,7 +186,7 @@ void content_file(const Call& call) {
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<char*>(result.data()), 4 * result.size());
 }
 
-/// Nothing where the output still is what it left there.
+/// Does nothing if the output still is its own last result.
 void output_as_left(const Call& call) {
   static Numbers left;
   const std::size_t size = count(call, 0, 1);
@@ -366,7 +367,7 @@ std::uint64_t cycles() {
 #endif
 }
 
-/// Keeps results by some words of the inputs, and takes long wherever it works, so that judging seems to.
+/// Keeps results by some words of the inputs, and is slow when it works, so that judging seems to be slow.
 void slow_check(const Call& call) {
   static std::map<Numbers, Numbers> kept;
   const Numbers a = a_of(call), b = b_of(call);
@@ -388,7 +389,7 @@ void lazy_run(const Call& call) {
   put(hidden, call);
 }
 
-/// With a beta other than 0 it does nothing where C still is what it left.
+/// With a beta other than 0 it does nothing if C still is its own last result.
 void in_out(const Call& call) {
   static Numbers left;
   const Numbers before = c_of(call);
@@ -430,14 +431,14 @@ void burst_kept(const Call& call) {
   ended = cycles();
 }
 
-/// Skips calls that come right after the one before; so short that this is lost in what an audit takes.
+/// Skips calls right after the previous one; its calls are shorter than the preparation of an audit.
 void tiny(const Call& call) {
   static std::uint64_t ended = 0;
   if (cycles() - ended >= 100) work(call);
   ended = cycles();
 }
 
-/// A timer's handler that is busy for half of the time, but while the kernel itself runs.
+/// A timer's handler that is busy for half of the time, except while the kernel itself runs.
 volatile std::sig_atomic_t is_own_turn = 0;
 void tick(int) {
   const auto start = std::chrono::steady_clock::now();
@@ -459,7 +460,7 @@ void timer(const Call& call) {
   is_own_turn = 0;
 }
 
-/// Other problems' kernels, by a cheat: of sums it leaves out what a bound on the errors of many reals does not see.
+/// Kernels of other problems that cheat: a sum leaves out addends that the bound on the error of many reals allows for.
 void short_sum(const Call& call) {
   const auto* x = call.operand<const float>(0);
   const std::int64_t n = call.params.at("n");
@@ -469,8 +470,8 @@ void short_sum(const Call& call) {
   *call.operand<float>(1) = static_cast<float>(sum);
 }
 
-/// The first kernel of the CPU for a family, with results that are kept by the first word of the first input. All
-/// outputs here have n words.
+/// The first CPU kernel of a family, with results that are kept by the first word of the first input. All outputs here
+/// have n words.
 Run kept_by_word(std::string family, std::size_t output) {
   struct Kept {
     std::uint32_t key = 0;

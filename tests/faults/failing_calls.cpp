@@ -1,14 +1,13 @@
-/// Loaded before the C library (LD_PRELOAD): lets one call of the system fail, or sets the clock back, as the
-/// environment says.
+/// Loaded before the C library (LD_PRELOAD): lets one system call fail, or sets the clock back, as given by the
+/// environment.
 ///   RUNG_FAIL=write:12         the 12th write(), fsync(), rename(), open(), flock(), unlink(), fork() or allocation
 ///                              ("alloc") of a process fails; with "all" for the number, each one
 ///   RUNG_ERRNO=38              with this error, instead of the usual one
-///   RUNG_KILLS=FILE            the call does not fail, but ends its process by SIGKILL; once: FILE is there then
-///   RUNG_FAIL_IN=libhwloc      only allocations by a library whose path has this are counted; else all but those of
-///                              CUDA's runtime, which registers kernels before main() in memory that it has not looked
-///                              for
-///   RUNG_FAILED=FILE           is made when it does, so that a caller knows when there was no 12th
-///   RUNG_CLOCK_BACK=SECONDS    from the second reading on, the calendar's clock is so much behind
+///   RUNG_KILLS=FILE            the call does not fail, but ends its process by SIGKILL; once, and creates FILE
+///   RUNG_FAIL_IN=libhwloc      only allocations by a library with this in its path are counted; else all except by
+///                              CUDA's runtime, which registers kernels before main() without checking allocations
+///   RUNG_FAILED=FILE           is created when the call fails; without it there was no 12th call
+///   RUNG_CLOCK_BACK=SECONDS    from the second reading on, the calendar's clock is this much behind
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -68,13 +67,13 @@ Function next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
-/// Only what a run writes: its results and its journal, not what it says.
+/// Whether it is a file, such as results and journals, and not the output of messages.
 bool is_file(int descriptor) {
   struct stat found {};
   return fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-/// Whether the allocation that the code at `caller` asks for is to fail.
+/// Whether the allocation requested by the code at `caller` is to fail.
 bool allocation_fails(const void* caller) {
   if (!is_started || !getenv("RUNG_FAIL")) return false;
   Dl_info found{};

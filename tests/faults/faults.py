@@ -48,20 +48,20 @@ class Study:
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*/adhoc.json"))]
 
     def acknowledged(self) -> set[str]:
-        """The points whose lines are whole in journals now; of a study that ended, which has none, those of its results."""
+        """The points with complete lines in the journals; after the end of a study, which removes them, the points of its results."""
         return {point["point"] for journal in self.folder.glob("*/journal.jsonl")
                 for line in journal.read_text(errors="replace").splitlines(keepends=True)[1:] if line.endswith("\n")
                 for point in json.loads(line.split(" ", 1)[1])["points"]} | {
                     name for result in self.results() for name in samples(result) if result["context"]["complete"]}
 
     def is_done(self) -> bool:
-        """Whether a process has ended its study, even if it was struck before it could say so: there is nothing to
-        resume then."""
+        """Whether a process has ended its study, even if it was killed before it could report that: then there is nothing
+        to resume."""
         return not list(self.folder.glob("*/journal.jsonl")) and any(r["context"]["complete"] for r in self.results())
 
 
 def samples(result: dict) -> Counter:
-    """Of each point; a point that is there twice has twice as many."""
+    """The number of samples by point; a point that occurs twice has twice as many."""
     return Counter(entry["name"] for entry in result["benchmarks"])
 
 
@@ -132,7 +132,7 @@ def lines_of(journal: Path) -> list[dict]:
 
 
 class Seen:
-    """What each run's folder has been seen to have on the disk: from then on it must stay as it is."""
+    """The lines seen on the disk in each run's folder; they must not change any more."""
 
     def __init__(self, study: Study):
         self.study = study
@@ -146,7 +146,7 @@ class Seen:
                     points.setdefault(point["point"], point["entries"])
 
     def lost(self, run: Path, result: dict) -> int:
-        """Samples that are not in the run's result as they were seen."""
+        """The number of seen samples that are missing in the run's result or differ there."""
         there: dict[str, list] = {}
         for entry in result["benchmarks"]:
             there.setdefault(entry["name"], []).append(entry)
@@ -176,9 +176,9 @@ def resume_at_the_end(study: Study, alive: list[subprocess.Popen]) -> list[subpr
 
 
 def killed(program: Path, undisturbed: Counter, seconds: float, most: float) -> tuple:
-    """Studies of which a process is killed again and again. They are resumed by one process or by two at once, also while
-    the one before still measures; in the end, whatever is unfinished is finished. The number of kills, of samples lost,
-    of samples doubled, and what else was wrong; with the points that were killed twice in their midst, which fail."""
+    """Studies whose processes are killed again and again. They are resumed by one process or by two at once, also while the
+    previous one still measures; at the end, unfinished runs are finished. Returns the number of kills, of samples lost, of
+    samples doubled, and other errors. Points that were killed twice while they were measured fail."""
     strikes = lost = doubled = 0
     more: Counter = Counter()
     other: list[str] = []
@@ -248,7 +248,7 @@ def send(which: int) -> Callable[[subprocess.Popen], int]:
 
 
 def send_all(which: int) -> Callable[[subprocess.Popen], int]:
-    """To every process of the run, as a terminal does."""
+    """Sends a signal to every process of the run, as a terminal does."""
     def strike(process: subprocess.Popen) -> int:
         os.killpg(process.pid, which)
         return 1
@@ -256,7 +256,7 @@ def send_all(which: int) -> Callable[[subprocess.Popen], int]:
 
 
 def suspend(process: subprocess.Popen) -> int:
-    """As Ctrl-Z and fg; then it is let finish."""
+    """As by Ctrl-Z and fg; then the process may finish."""
     for _ in range(3):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGSTOP)
@@ -309,7 +309,7 @@ def clock_back(program: Path, shim: Path, undisturbed: Counter) -> tuple:
 
 
 def failing(program: Path, shim: Path, call: str, codes: tuple[int, ...], seconds: float) -> tuple:
-    """The n-th call fails, for every n until none is left to fail; allocations, of which there are many, at random."""
+    """The n-th call fails, for every n until there is no such call; for the many allocations, n is random."""
     tried, lost, other = 0, 0, []
     deadline = time.monotonic() + seconds
     n, beyond = 0, 1 << 20 if call == "alloc" else None
@@ -386,7 +386,7 @@ def has_gpu(program: Path) -> bool:
 
 
 def kernels(program: Path, side: str, faults: tuple) -> tuple:
-    """Kernels with one of the faults each, beside sound ones: the other points are measured."""
+    """Kernels with one of the faults each, together with sound ones, whose points must be measured."""
     other, lost = [], 0
     for fault in faults:
         with folder() as at:
@@ -425,7 +425,7 @@ def main(build: Path, seconds: float, kills: int | None) -> int:
 
 
 def all_faults(table: Table, program: Path, faulty: Path, shim: Path, undisturbed: Counter, share: float) -> None:
-    """One after the other; those that go on until a time is over have so many times `share` seconds."""
+    """One after the other; tests that last for a given time get a multiple of `share` seconds."""
     table.line(KILLED, *ended(program, undisturbed, 20 * share, send(signal.SIGKILL)))
     table.line(KILLED_ANY, *killed(program, undisturbed, 20 * share, math.inf))
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):

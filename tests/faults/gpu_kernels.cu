@@ -1,5 +1,5 @@
-/// Kernels that leave the GPU in a bad state, beside the ordinary ones, for the program rung_with_faults: they are
-/// right for n below 16, so that the fault comes in the midst of a study. For nvcc alone.
+/// Kernels that leave the GPU in a bad state, in addition to the ordinary ones, for the program rung_with_faults. They
+/// are right for n below 16, so that the fault occurs in the middle of a study. For nvcc alone.
 #include "common/problem/matmul.hpp"
 #include "gpu/simt/simt.hpp"
 

@@ -1,5 +1,5 @@
-/// Kernels that end or block their process, beside the ordinary ones, for the program rung_with_faults. They do their
-/// work otherwise, so that the fault comes in the midst of a study.
+/// Kernels that end or block their process, in addition to the ordinary ones, for the program rung_with_faults. They
+/// are right for n below 16, so that the fault occurs in the middle of a study.
 #include <omp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -51,7 +51,7 @@ void crash_later() {
   }).detach();
 }
 
-/// What called it goes on in a process of its own.
+/// Ends this process; its caller continues in a child process.
 void become_a_daemon() {
   if (fork() > 0) _exit(0);
 }
@@ -75,7 +75,7 @@ void leave_a_busy_thread() {
   static_cast<void>(begun);
 }
 
-/// One that is nobody's child, and so not found.
+/// Leaves a process that is no child of this one and is therefore not found.
 void leave_a_helper() {
   static bool has_helper = false;
   if (std::exchange(has_helper, true)) return;
@@ -89,7 +89,7 @@ void leave_a_helper() {
   for (;;) pause();
 }
 
-/// As where a control group is out of memory and ends as a whole.
+/// As if a control group were out of memory and ended as a whole.
 void end_all(int signal) {
   if (signal == SIGKILL) kill(getppid(), signal);
   kill(signal == SIGKILL ? getpid() : 0, signal);
@@ -123,7 +123,7 @@ void set_openmp() {
   omp_set_schedule(omp_sched_dynamic, 7);
 }
 
-/// Its fault comes when the work is done.
+/// Plants a fault that occurs after the work.
 bool plant_after(const char* name, const char* title, void (*fault)()) {
   return add_kernel({.name = std::string("cpu/matmul/") + name,
                      .order = 1000,
@@ -158,7 +158,7 @@ const bool planted = plant("hangs", "hangs", [] { std::this_thread::sleep_for(st
                      plant("leaves", "leaves the folder", leave_the_folder) &&
                      plant("closes", "closes files", close_files);
 
-/// Records that say what cannot be: each kernel is refused, and no command stops for them.
+/// Invalid records: each kernel is refused, and no command stops because of them.
 Kernel mistaken(const char* name) {
   return {.name = name, .title = "mistaken", .idea = "A mistaken record.", .run = [](const Call&) {}};
 }
@@ -192,7 +192,7 @@ bool add_mistakes() {
   return add_kernel(no_requested);
 }
 
-/// Kernels whose records are whole, and which fail when they are called.
+/// Kernels with valid records that fail when they are called.
 bool add_failing(
     const char* name, std::function<void(const Call&)> emulate,
     std::function<Launch(const Params&)> launch = [](const Params&) {

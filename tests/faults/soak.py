@@ -1,4 +1,4 @@
-"""Measures for hours, and watches what grows: memory, descriptors, threads, temporary files; soak.sh starts it."""
+"""Measures for hours, and watches for growth of memory, descriptors, threads and temporary files; soak.sh starts it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 EVERY = 5
 """Seconds between two looks."""
 SETTLED, LAST = 0.25, 0.75
-"""A process is compared with itself: what it held between these parts of its life, and what after the second."""
+"""A process is compared with itself: the values from SETTLED to half of its life, and after LAST."""
 FEWEST_LOOKS = 20
 POINT_KIB = 64
-"""What one finished point may keep: its result is held until the end, when all are written."""
+"""Memory that one finished point may keep: its result is held until all are written at the end."""
 SLACK_KIB = 4096
 STUDIES = {
-    # As users measure: one process measures, another looks after it.
+    # As users measure: one process measures, another one supervises it.
     "all experiments": ("run", "--full"),
-    # Thousands of small points in one process: what a point leaves behind adds up.
+    # Thousands of small points in one process, so that leaks per point add up.
     "one process": ("run", "--in-process", "-k", "cpu/sum/*", "cpu/vector_addition/*", "-a",
                     "n=" + ",".join(str(n) for n in range(1000, 3000)), "--benchmark_repetitions=3",
                     "--benchmark_min_time=0.05"),
@@ -31,12 +31,12 @@ STUDIES = {
 
 @dataclass
 class Look:
-    """What a process holds at one moment."""
+    """The resources of a process at one moment."""
 
     rss: int
-    """KiB of memory of the process that was started; what those that it starts hold depends on their points' sizes"""
+    """KiB of memory of the started process; the memory of its children depends on the sizes of their points"""
     descriptors: int
-    """of it and of all that it started, as threads are"""
+    """of the process and its children, like `threads`"""
     threads: int
     temporary: int
     """files in the folder for temporary ones"""
@@ -73,7 +73,7 @@ def status(process: Path) -> dict[str, str]:
 
 
 def look(process: subprocess.Popen, temporary: Path, results: Path) -> Look | None:
-    """None if it has ended, or one of those that it started did so meanwhile."""
+    """None if the process has ended, or one of its children ended meanwhile."""
     try:
         processes = family(process.pid)
         return Look(int(status(processes[0])["VmRSS"].split()[0]),
@@ -86,7 +86,7 @@ def look(process: subprocess.Popen, temporary: Path, results: Path) -> Look | No
 
 
 class Soaked:
-    """A study that is started anew as often as it ends."""
+    """A study that is started again whenever it ends."""
 
     def __init__(self, program: Path, arguments: tuple[str, ...], folder: Path):
         self.program, self.arguments, self.folder = program, arguments, folder
@@ -114,8 +114,8 @@ class Soaked:
                 self.start()
 
     def stop(self) -> None:
-        """Twice, since a point that is measured may take minutes yet; not by SIGINT, which a shell's jobs in the
-        background ignore."""
+        """Terminates twice, since the current point may take minutes; not by SIGINT, which a shell's background jobs
+        ignore."""
         if self.process.poll() is None:
             self.process.terminate()
             time.sleep(1)
@@ -123,7 +123,7 @@ class Soaked:
             self.lives[-1].code = self.process.wait(timeout=600)
 
     def told(self, name: str) -> list[str]:
-        """Prints what was seen; returns what is wrong."""
+        """Prints the observations; returns the errors."""
         wrong = []
         for number, life in enumerate(self.lives, 1):
             if not life.can_be_judged():

@@ -1,4 +1,4 @@
-"""Renders mutated results folders, each in a process of its own, and looks at what it does; report.sh starts it."""
+"""Renders mutated results folders, each in a process of its own, and checks its behaviour; report.sh starts it."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from report.text import blocks  # noqa: E402
 
 RECORDED = ROOT / "experiments" / "recorded"
 POINTS, SAMPLES = 8, 2
-"""Of recorded experiments so many points and samples of each are taken."""
+"""The numbers of points taken from a recorded experiment and of samples per point."""
 WHOLE_EVERY = 25
-"""One of so many is rendered to the end, with figures as files and a typeset document; the others draw and compose
-everything, but write no figures, in one process."""
+"""One of this many mutants is rendered completely, with figures as files and a typeset document. The others draw and
+compose everything in one process, but write no figures."""
 CPU_SECONDS, SECONDS = 30, 20
-"""Of one mutant: of the processor, and of waiting for anything else; waiting for a processor does not count."""
+"""Limits of one mutant: processor time, and waiting for anything else than a processor."""
 MEMORY = 4 << 30
 LONGEST_LINE = 1000
 CODES = (0, 2, 4)
 SUBREAPER = 36
-"""prctl()'s PR_SET_CHILD_SUBREAPER: whom a mutant's processes belong to when it has ended."""
+"""prctl()'s PR_SET_CHILD_SUBREAPER: the new parent of a mutant's processes when it has ended."""
 FAULTS_KEPT = 200
 SPACES = "\u00a0\u2009\u202f"
 """Printed within numbers."""
@@ -60,14 +60,14 @@ STUDY = "a study"
 
 @dataclass(frozen=True)
 class Base:
-    """Files to mutate, and what reads them: gets the folder, returns the exit code."""
+    """Files to mutate, and the function that reads them: gets the folder, returns the exit code."""
 
     name: str
     files: dict[str, bytes]
     read: Callable[[Path], int]
     codes: tuple[int, ...] = CODES
     speaks: bool = True
-    """Every line of it begins with "report: "."""
+    """Whether every line of its output begins with "report: "."""
 
 
 def render(folder: Path) -> int:
@@ -92,7 +92,7 @@ def dumped(data: object) -> bytes:
 
 
 def fewer(data: dict) -> dict:
-    """A recorded experiment with some of its points, from all over it, and what belongs to these."""
+    """A recorded experiment with some of its points, evenly chosen, and their kernels."""
     names = list(dict.fromkeys(e.get("run_name") or e["name"] for e in data["benchmarks"]))
     chosen = {name: 0 for name in names[::max(1, len(names) // POINTS)][:POINTS]}
     kept = []
@@ -112,7 +112,7 @@ def few(table: object) -> object:
 
 
 def companions() -> dict[str, bytes]:
-    """The files beside results, short ones."""
+    """The sidecar files of results, shortened."""
     made = {}
     for path in [*files_in(RECORDED / "nvidia-h200"), *sorted(RECORDED.glob("*.json"))]:
         data = read_json(path)
@@ -151,7 +151,7 @@ def fixtures() -> list[Base]:
 
 
 def made_here(program: Path) -> list[Base]:
-    """What the program writes, with its checksum; nothing where there is no program."""
+    """A result written by the program, with its checksum; empty without a program."""
     if not os.access(program, os.X_OK):
         return []
     with tempfile.TemporaryDirectory(prefix="rung-fuzz-") as folder:
@@ -163,7 +163,7 @@ def made_here(program: Path) -> list[Base]:
 
 
 def counter_bases() -> list[Base]:
-    """Of two points: their names, and what ncu writes of their kernels."""
+    """The names of two points, and ncu's output for their kernels."""
     columns = ["ID", "Kernel Name", "device__attribute_display_name", *counters.SUMS.values(), counters.ACHIEVED]
     rows = [columns, *([str(i), name, "GPU X", *["1,024"] * (len(columns) - 3)] for i, name in enumerate(
         (counters.MARKER, "matmul_tiled(float*)", "copy()", counters.MARKER, "matmul_naive(float*)")))]
@@ -174,7 +174,7 @@ def counter_bases() -> list[Base]:
 
 
 def claim_bases() -> list[Base]:
-    """A few claims of each document, beside a run that some of them are of."""
+    """A few claims of each document, with a run that decides some of them."""
     texts = entries.FILE.read_text(encoding="utf-8").split("\n\n[")
     chosen = "\n\n[".join([texts[0], *texts[1::max(1, len(texts) // 6)]])
     run = {"ladder.json": dumped(synthetic.ladder("gpu", sizes=(512,)).data())}
@@ -182,14 +182,14 @@ def claim_bases() -> list[Base]:
 
 
 def corpus(program: Path) -> list[Base]:
-    """Bases in the order in which they take turns: what is small comes more often."""
+    """Bases in the order of their use; small ones occur more often."""
     own = [*fixtures(), *synthetic_bases(), *made_here(program)]
     return [*own, *own, *recorded(), *3 * counter_bases(), *3 * claim_bases()]
 
 
 @contextlib.contextmanager
 def drawn_only() -> Iterator[None]:
-    """All that is whole is composed and drawn, but figures are not written as files, nor is the document set."""
+    """Composes and draws everything, but writes no figures as files and does not typeset the document."""
     with (patch.object(output, "MOST_WORKERS", 1), patch.object(formats.Formats, "save_png", lambda *_: None),
           patch.object(formats.Formats, "save", lambda self, fig, name: fig.draw_without_rendering()),
           patch.object(document, "typeset", lambda folder: folder / "report.pdf")):
@@ -197,7 +197,7 @@ def drawn_only() -> Iterator[None]:
 
 
 def warm_up(bases: list[Base], folder: Path) -> None:
-    """Renders one folder unharmed, for what is loaded only then: every mutant has it by being a fork."""
+    """Renders one unmodified folder, to load all modules: mutants inherit them as forks."""
     base = next(base for base in bases if base.name == STUDY)
     (folder / "in").mkdir()
     for name, text in base.files.items():
@@ -209,7 +209,7 @@ def warm_up(bases: list[Base], folder: Path) -> None:
 
 @dataclass
 class Ended:
-    """How a mutant's process ended and what it said."""
+    """How a mutant's process ended, with its output."""
 
     code: int
     text: str
@@ -217,7 +217,7 @@ class Ended:
 
 
 def child(base: Base, folder: Path, is_whole: bool, said: int) -> None:
-    """In a process of its own; never returns."""
+    """Runs in a process of its own; never returns."""
     code = 1
     try:
         os.setpgid(0, 0)
@@ -273,7 +273,7 @@ def is_running(group: int) -> bool:
 
 
 def is_left(group: int) -> bool:
-    """Whether a process of the group goes on for a second; it is ended then."""
+    """Whether a process of the group still exists after a second; then it is killed."""
     deadline = time.monotonic() + 1
     while True:
         with contextlib.suppress(ChildProcessError):
@@ -290,7 +290,7 @@ def is_left(group: int) -> bool:
 
 
 def tree(folder: Path) -> dict[str, tuple]:
-    """All that is in a folder, except in its `out`, with what would change if it were written."""
+    """All files in a folder, except in its `out`, with attributes that change when a file is written."""
     found = {}
     for at, folders, files in os.walk(folder):
         if Path(at) == folder:
@@ -302,12 +302,12 @@ def tree(folder: Path) -> dict[str, tuple]:
 
 
 def is_safe(name: str) -> bool:
-    """Whether it is a name that the report gives; the ending comes after what is shortened."""
+    """Whether the report gives such a name; names are shortened before the ending."""
     return name in (output.safe_name(name), output.safe_name(Path(name).stem) + Path(name).suffix)
 
 
 def in_output(out: Path) -> list[str]:
-    """What no output has: links, names that do not belong there, parts of files, texts that are not shown as they stand."""
+    """Errors in the output: links, unexpected names, partial files, texts that are not shown literally."""
     wrong = []
     for path in (p for p in out.rglob("*") if p.suffix in (".csv", ".svg", ".json", ".part") and p.is_file()):
         text = path.read_text(encoding="utf-8", errors="replace").replace(blocks.ZERO_WIDTH_SPACE, "")
@@ -320,7 +320,7 @@ def in_output(out: Path) -> list[str]:
 
 
 def judge(base: Base, ended: Ended, before: dict, folder: Path) -> list[str]:
-    """What is wrong with how a mutant ended."""
+    """The errors of a mutant's end."""
     wrong = list(ended.faults)
     if "Traceback (most recent call last)" in ended.text:
         wrong.append("traceback: " + ended.text.strip().splitlines()[-1])

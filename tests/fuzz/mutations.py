@@ -1,4 +1,4 @@
-"""Results folders and the ways in which they are mutated: by bits, as text, as JSON, as files."""
+"""Mutations of results folders: of bits, text, JSON and files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NUMBERS = (0, -1, 1, 2, 3, 0.5, 1e-300, 5e-324, 1e300, 1e308, 10**400, -10**400,
            -0.0, 2**31, 2**53, 2**63, 1e30, -1e30, 1e-30, 1e16, 100, 1e9)
 OTHERS = (None, True, False, [], {}, [0], [[]], [None], {"": 0}, {"x": {}}, ["x", "y"], [1, 2], {"n": 1}, {"a": "b"})
 NEST = "@nest@"
-"""Stands for many brackets in what is written."""
+"""Replaced by many brackets in the written file."""
 DEPTHS = (5, 500, 950, 100_000)
-"""So many brackets: such as Python's parser of JSON takes, and then what passes it on does not; and more."""
+"""Numbers of brackets: some that Python's JSON parser accepts, but later code may not, and more."""
 LONGEST_LIST = 40
 
 
 def odd(choose: Random) -> object:
-    """A value that no run writes, or not there."""
+    """A value that no run writes there."""
     kind = choose.random()
     return choose.choice(WORDS if kind < 0.4 else NUMBERS if kind < 0.8 else OTHERS) if kind < 0.98 else NEST
 
@@ -41,7 +41,7 @@ def places(data: object) -> Iterator[tuple]:
 
 
 def place(data: object, choose: Random) -> tuple:
-    """One of them; those of the context, of which there are fewer, as often as those of the points."""
+    """A random place. Each top-level part is chosen equally often, so that the small context is mutated as well."""
     parts = [data[key] for key in data] if isinstance(data, dict) else []
     found = list(places(choose.choice(parts) if parts and choose.random() < 0.7 else data)) or list(places(data))
     return choose.choice(found) if found else (None, None)
@@ -64,7 +64,7 @@ def rename(data: object, choose: Random) -> None:
 
 
 def exchange(data: object, choose: Random) -> None:
-    """Two values change places; one that holds the other stands there twice."""
+    """Two values are exchanged; if one contains the other, it occurs twice."""
     (one, a), (two, b) = place(data, choose), place(data, choose)
     value = two[b]
     two[b] = one[a] if not isinstance(one[a], (dict, list)) else json.loads(json.dumps(one[a]))
@@ -91,7 +91,7 @@ def of_every_sample(data: object, choose: Random) -> None:
 
 
 def another_name(data: object, choose: Random) -> None:
-    """A word is another one wherever it stands, as key or value: what belonged together still does."""
+    """A word is replaced everywhere, as key and value, so that references stay valid."""
     words = sorted({w for table, key in places(data) for w in (key, table[key]) if isinstance(w, str)})
     old, new = choose.choice(words or [""]), str(odd(choose))
     for table, key in list(places(data)):
@@ -104,7 +104,7 @@ def another_name(data: object, choose: Random) -> None:
 
 
 def reorder(data: object, choose: Random) -> None:
-    """A list is emptied, doubled, cut, or turned around."""
+    """A list is emptied, doubled, cut, or reversed."""
     lists = [table[key] for table, key in places(data) if isinstance(table[key], list)]
     if lists:
         one = choose.choice(lists)
@@ -112,7 +112,7 @@ def reorder(data: object, choose: Random) -> None:
 
 
 def of_the_declaration(data: object, choose: Random) -> None:
-    """A value of the experiment's TOML, which results carry as text, is another one; JSON's values are TOML's, nearly all."""
+    """Replaces a value of the experiment's TOML, a text in the results; nearly all JSON values are valid in TOML."""
     context = data.get("context") if isinstance(data, dict) else None
     text = context.get("experiment_toml") if isinstance(context, dict) else None
     if not isinstance(text, str):
@@ -132,7 +132,7 @@ EDITS = (replace_value, replace_value, remove, rename, exchange, of_every_sample
 
 
 def as_json(text: bytes, choose: Random) -> bytes:
-    """A few edits of what the text says; the checksum goes, or nothing else would be seen."""
+    """A few edits of the text's content. The checksum is removed, since otherwise only its error would be seen."""
     data = json.loads(text)
     if isinstance(data, dict) and isinstance(data.get("context"), dict):
         data["context"].pop("checksum", None)
@@ -146,7 +146,7 @@ def as_json(text: bytes, choose: Random) -> bytes:
 
 
 def twice(text: bytes, choose: Random) -> bytes:
-    """A key that stands twice in one table."""
+    """A key that occurs twice in one table."""
     keys = list(re.finditer(rb'"[^"\\]*": ', text))
     if not keys:
         return text
@@ -167,7 +167,7 @@ def cut(text: bytes, choose: Random) -> bytes:
 
 
 def change_digit(text: bytes, choose: Random) -> bytes:
-    """Stays JSON or TOML: a digit, or a word of a value."""
+    """Changes a digit or a word of a value; the text stays JSON or TOML."""
     found = [m.start() for m in re.finditer(rb"[0-9]", text)]
     if not found:
         return text
@@ -216,7 +216,7 @@ FILES: tuple[Callable[[Path, Random], None], ...] = (in_place_of, in_place_of, a
 
 
 def mutate(folder: Path, choose: Random) -> str:
-    """Mutates what is in `folder`; says how."""
+    """Mutates the files in `folder`; returns the kinds of mutations."""
     files = sorted(p for p in folder.iterdir() if p.is_file())
     said = []
     for path in choose.sample(files, min(len(files), choose.choice((1, 1, 1, 2, 3)))):

@@ -1,5 +1,5 @@
-/// What reads text that others wrote, on the corpus, on its beginnings, and on some thousands of mutations of it.
-/// tests/fuzz/run.sh goes on for longer, under sanitizers and guided by coverage.
+/// Runs the readers of foreign text on the corpus, on its prefixes, and on some thousands of mutations of it.
+/// tests/fuzz/run.sh takes longer, under sanitizers and guided by coverage.
 #include <gtest/gtest.h>
 
 #include <ctime>

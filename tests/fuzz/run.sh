@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes what reads text that others wrote (experiments, pictures, journals, amounts, axes and questions of command lines),
+# Fuzzes the readers of foreign text (experiments, pictures, journals, amounts, axes and questions of command lines),
 # under the address and undefined-behaviour sanitizers, guided by coverage:  bash tests/fuzz/run.sh [SECONDS]
 # Needs clang++ with libFuzzer and OpenMP (Debian: clang, libclang-rt-dev, libomp-dev), fmt, toml++, nlohmann-json and
-# CLI11. Built into $BUILD/fuzz. 600 seconds unless told, after the build, shared by the readers, of which $JOBS (1) run
-# at once; what they learn stays in $BUILD/fuzz/corpus. The code is 1 if an input makes a reader crash, hang or leak: its
-# path is told.
-# What the report reads (results, claims, ncu's CSV) is fuzzed by tests/fuzz/report.sh.
+# CLI11. Built into $BUILD/fuzz. The default is 600 seconds, after the build, shared by the readers; $JOBS (1) of them run
+# at once. Inputs that they find are kept in $BUILD/fuzz/corpus. The code is 1 if an input makes a reader crash, hang or
+# leak; its path is printed.
+# tests/fuzz/report.sh fuzzes the report's readers (results, claims, ncu's CSV).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-600} jobs=${JOBS:-1} build=${BUILD:-build}/fuzz
@@ -53,5 +53,5 @@ for reader in "${readers[@]}"; do
   echo "$reader: $inputs inputs"
   runs=$((runs + inputs))
 done
-[ "$code" = 0 ] && echo "$runs inputs, none of which made a reader crash, hang or leak"
+[ "$code" = 0 ] && echo "$runs inputs, and no reader crashed, hung or leaked"
 exit "$code"

@@ -1,5 +1,5 @@
 /// Four twins of a kernel that computes on one thread, and of one that waits for memory on all of them, for the program
-/// rung_with_twins: `a` and `b` are the same, `2` and `5` do so many per cent of the work again.
+/// rung_with_twins: `a` and `b` are the same; `2` and `5` repeat 2 and 5 per cent of the work.
 #include <algorithm>
 
 #include "common/problem/matmul.hpp"

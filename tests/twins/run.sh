@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # How often the report's rule for "faster" is wrong on a busy machine:  bash tests/twins/run.sh [SECONDS] [FILE] [PAIRS]
-# Runs of one build measure twins of two kernels: twice the same, 2 % more work, 5 % more; beside them another process
-# computes in bursts. Tells how often the report calls the same different, within a run and between runs, and how often
-# it finds what is slower; into FILE for the report (experiments/recorded/twins.json), if one is named. Needs a build
-# with tests ($BUILD names another folder) and the report's Python ($PYTHON). It ends after so many PAIRS of runs (200)
-# or SECONDS (3600), with 1 if more than 5 % of equal pairs are called different, within runs or between them, or less
-# than 95 % of what is 5 % slower is found within a run.
+# Runs of one build measure twins of two kernels: twice the same, 2 % more work, 5 % more. Meanwhile another process
+# computes in bursts. Reports how often equal twins are called different, within a run and between runs, and how often
+# slower twins are found; into FILE for the report (experiments/recorded/twins.json), if one is named. Requires a build
+# with tests ($BUILD names another folder) and the report's Python ($PYTHON). It ends after PAIRS pairs of runs (200) or
+# SECONDS (3600), with 1 if more than 5 % of equal pairs are called different, within runs or between them, or if less
+# than 95 % of the twins with 5 % more work are found within a run.
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 exec env PYTHONPATH="$top" "${PYTHON:-python3}" "$top/tests/twins/twins.py" "${BUILD:-$top/build}" "${1:-3600}" "${2:-}" "${3:-200}"

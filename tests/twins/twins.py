@@ -19,9 +19,9 @@ from report.data.load import load
 from report.data.records import Point, Run
 
 PRECISION = {"ratio_within": 0.01, "samples": 30, "max_samples": 1000, "seconds": 2}
-"""Ratios are known to 1 %, so that 5 % stand out, or as well as 2 seconds a kernel allow."""
+"""Ratios are known to 1 %, so that 5 % is detected, or as precisely as 2 seconds per kernel allow."""
 SWEEPS = {"cpu/matmul": "n=100", "cpu/vector_addition": "n=2000000"}
-"""Half a millisecond each: on one thread, in its caches; on all of them, from memory."""
+"""Half a millisecond each: on one thread, in its caches; on all threads, from memory."""
 SLOWER = {"2": "two", "5": "five"}
 FEWEST_FOUND = {"five": 0.95}
 MOST_CALLED = 0.05
@@ -79,12 +79,12 @@ def are_disjoint(a: Point, b: Point) -> bool:
 
 
 def with_margin(series: list[dict[str, Point]], left_out: tuple[int, int], margin: float | None) -> list[dict[str, Point]]:
-    """The two runs of those numbers, whose points know by how much the other runs differ."""
+    """The two runs with these numbers; their points get the difference between the other runs."""
     return [{name: p if margin is None else replace(p, between=margin) for name, p in series[i].items()} for i in left_out]
 
 
 def successive(series: dict[str, list[dict[str, Point]]]) -> Iterable[list[dict[str, Point]]]:
-    """Each two runs that follow each other; what runs differ by is learned from all others."""
+    """Pairs of successive runs; the difference between runs is estimated from all others."""
     for of_kernel in series.values():
         for pair in pairwise(range(len(of_kernel))):
             margin = statistics.between_runs(
@@ -93,12 +93,12 @@ def successive(series: dict[str, list[dict[str, Point]]]) -> Iterable[list[dict[
 
 
 def differences(series: dict[str, list[dict[str, Point]]]) -> float | None:
-    """By how much successive runs differ, with 95 %."""
+    """The difference between successive runs, with 95 %."""
     return statistics.between_runs([run["a"].summary.median for run in of_kernel] for of_kernel in series.values())
 
 
 def table(series: dict[str, list[dict[str, Point]]]) -> dict[str, dict[str, dict[str, int]]]:
-    """Of codes that took turns in one run, and of codes of successive runs."""
+    """The tallies of interleaved codes of one run, and of codes of successive runs."""
     runs = [run for of_kernel in series.values() for run in of_kernel]
     pairs = list(successive(series))
     within = [called({"same": (run["a"], run["b"])} | {word: (run[twin], run["a"]) for twin, word in SLOWER.items()})
@@ -133,7 +133,7 @@ def main(build: Path, seconds: float, target: str, most: int) -> int:
     print(f"{disturbed} samples were disturbed by other work, and {sum(p.is_disturbed for p in points)} of {len(points)} points; "
           f"successive runs differ by up to {100 * (margin or statistics.BETWEEN_RUNS):.1f} %, with 95 %")
     for name, rows in found.items():
-        where = "in turns of one run" if name == "within" else "of successive runs"
+        where = "interleaved in one run" if name == "within" else "of successive runs"
         print(line(f"the same, {where}: called different", rows["same"]))
         if "intervals" in rows:
             print(line(f"the same, {where}: intervals are disjoint", rows["intervals"]))
@@ -147,7 +147,7 @@ def main(build: Path, seconds: float, target: str, most: int) -> int:
     too_often = [name for name, rows in found.items() if rows["same"]["called"] > MOST_CALLED * rows["same"]["pairs"]]
     missed = [word for word, least in FEWEST_FOUND.items() if found["within"][word]["called"] < least * found["within"][word]["pairs"]]
     print("; ".join([f"more than 5 % of the same are called different {name} runs" for name in too_often] +
-                    [f"too seldom found in turns: {word} per cent" for word in missed]) or "as wanted")
+                    [f"too seldom found if interleaved: {word} per cent" for word in missed]) or "as wanted")
     return 1 if too_often or missed else 0
 
 
