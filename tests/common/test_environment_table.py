@@ -98,7 +98,7 @@ def test_a_limit_that_is_too_low_is_told_in_a_line(study, tmp_path, limit):
 @pytest.mark.parametrize("place, rc", (("here", b"\xff\xfe"), ("here", None), ("home", b"text.usetex: True\nsvg.id: x\nfont.size: 30\n"),
                                        pytest.param("here", b"text.usetex: True\nsvg.id: x\n", marks=pytest.mark.long)))
 def test_a_users_settings_of_plots_change_nothing(study, tmp_path, place, rc):
-    """A file in the folder at hand or in the home folder; also a pipe, which nobody writes to."""
+    """A file in the current folder or in the home folder; also a pipe without a writer."""
     folder = tmp_path if place == "here" else tmp_path / ".config" / "matplotlib"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "matplotlibrc"

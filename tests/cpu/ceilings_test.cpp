@@ -1,6 +1,6 @@
 /// The CPU's ceilings: every kernel is right, its sizes belong to the level that it names, every pass is made, and the
-/// triad from memory is as fast as a STREAM that has nothing in common with it. No kernel is named in a list where the
-/// registry can tell.
+/// triad from memory is as fast as an independent STREAM. Kernels come from the registry, not from lists of names,
+/// where possible.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 namespace rung {
 namespace {
 
-/// The CPU's ceilings, or those of one family and type; none where the build has none of it (tiles of bfloat16 on
-/// another CPU than x86).
+/// The CPU's ceilings, all or of one family and type; empty where the build has none (tiles of bfloat16 on another CPU
+/// than x86).
 std::vector<const Kernel*> ceilings(const std::string& family = "", Type type = Type::fp32) {
   std::vector<const Kernel*> found;
   for (const Kernel& kernel : kernels())
@@ -129,8 +129,8 @@ double best_processor_seconds(Target& host, const Kernel& kernel, const Call& ca
   return best;
 }
 
-/// A pass that a compiler leaves out changes no result: only the time can tell. The shortest of many calls, until they
-/// tell what they must.
+/// A pass that a compiler removes changes only the time, not the result. The shortest of many calls counts, until the
+/// condition is met.
 TEST(CpuCeilings, EveryPassTakesItsTime) {
   const auto host = open_host();
   const UseThreads one(1);
@@ -168,10 +168,10 @@ std::string run_stream(std::int64_t bytes) {
   return output;
 }
 
-/// The claim is about what the machine can do, so about the best of many runs on both sides: whatever else runs here,
-/// or beside this virtual machine, takes bandwidth from some of them and gives it to none. Rounds take turns, and go on
-/// until both have had their quiet moment. A quarter is what no neighbour takes for that long, and less than the third
-/// by which a triad that counts the fetching of its output differs.
+/// The best of many runs counts on both sides, since other programs here, or on the same host as this virtual machine,
+/// only ever reduce the bandwidth. Both are interleaved until each has had a quiet moment. The tolerance of a quarter
+/// is more than a neighbour takes for that long, and less than the third by which a triad that counts the fetching of
+/// its output differs.
 TEST(CpuCeilings, TriadFromMemoryIsAsFastAsStream) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "sanitizers take their time";
@@ -198,7 +198,7 @@ TEST(CpuCeilings, TriadFromMemoryIsAsFastAsStream) {
   std::cout << "triad: cpu/triad/dram " << ours << " MB/s, STREAM " << reference << " MB/s\n";
   ASSERT_GT(reference, 0);
   if (!is_quiet_machine() && std::abs(ours / reference - 1) > within)
-    GTEST_SKIP() << "this machine is too busy to tell: triad " << ours << ", STREAM " << reference
+    GTEST_SKIP() << "this machine is too busy for a test: triad " << ours << ", STREAM " << reference
                  << " MB/s; set RUNG_QUIET_MACHINE=1 where it is not";
   EXPECT_NEAR(ours / reference, 1, within);
 }

@@ -1,5 +1,5 @@
 /// The CPU's products beyond the test sizes that every kernel is verified at: leading dimensions, threads, SIMD widths;
-/// the peers use the threads that they are told to.
+/// the peers use the given number of threads.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sched.h>
@@ -87,7 +87,7 @@ TEST(CpuMatmul, EveryWidthOfVectorsIsRightInPartsOfLargerMatrices) {
   EXPECT_GT(widths, 4);
 }
 
-/// Products of so many rows that threads take parts of them as they become free, however many threads there are.
+/// Products with enough rows that threads take parts of them as they become free, for any number of threads.
 TEST(CpuMatmul, ManyRowsAreRightOnAnyNumberOfThreads) {
   const auto host = open_host();
   for (const Kernel* kernel : matmul_kernels()) {
@@ -102,7 +102,7 @@ TEST(CpuMatmul, ManyRowsAreRightOnAnyNumberOfThreads) {
   }
 }
 
-/// Inside a parallel region the kernels' own ones have a team of one, whatever they ask for.
+/// Inside a parallel region the kernels' own regions have a team of one, whatever they request.
 TEST(CpuMatmul, FewerThreadsThanAskedForAreRight) {
   const auto host = open_host();
   for (const Kernel* kernel : matmul_kernels()) {
@@ -192,7 +192,7 @@ Busy busy_threads(Target& host, const Kernel& kernel) {
 }
 
 TEST(CpuMatmul, LibrariesUseAsManyThreadsAsOpenMp) {
-  if (thread_seconds().empty()) GTEST_SKIP() << "the system does not tell the time that threads used";
+  if (thread_seconds().empty()) GTEST_SKIP() << "the system does not report the time that threads used";
   const auto host = open_host();
   const int all = std::min(omp_get_num_procs(), 4);  // few enough that each has a share of a product of size 512
   for (const Kernel* kernel : matmul_kernels()) {

@@ -1,4 +1,4 @@
-/// What a call in a hot loop must not do: start threads, ask for memory, or take longer than the product itself.
+/// A call in a hot loop must not start threads, allocate memory, or take longer than the product itself.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sys/resource.h>
@@ -81,7 +81,7 @@ TEST(HotPath, TheTopRungMultiplies64By64InFiveMicroseconds) {
   while (least > allowed && std::chrono::steady_clock::now() < end)  // another process may take the cores for a while
     least = std::min(least, host->time(top, work.call(), 200, Mode::hot) / 200);
   if (!is_quiet_machine() && least > allowed)
-    GTEST_SKIP() << "this machine is too busy to tell: " << least * 1e6
+    GTEST_SKIP() << "this machine is too busy for a test: " << least * 1e6
                  << " us at best; set RUNG_QUIET_MACHINE=1 where it is not";
   EXPECT_LE(least, allowed) << top.name;
 }

@@ -1,4 +1,4 @@
-/// Each check against folders that say what a machine's /proc and /sys would.
+/// Each check against folders with the contents of a machine's /proc and /sys.
 #include "common/doctor/doctor.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace rung::doctor {
 namespace {
 
-/// A machine on which nothing is amiss, with a GPU; each test changes what it is about.
+/// A machine without problems, with a GPU; each test changes one aspect.
 class Machine {
  public:
   Machine() {
@@ -53,7 +53,7 @@ class Machine {
   void remove(const std::string& file) { std::filesystem::remove_all(folder_.path() / file); }
 
   std::vector<Finding> findings() const { return diagnose(system); }
-  /// What is not good, as "verdict of what".
+  /// The checks that are not good, as "verdict of what".
   std::vector<std::string> complaints() const {
     std::vector<std::string> all;
     for (const Finding& finding : findings()) {

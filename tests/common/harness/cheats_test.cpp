@@ -1,4 +1,4 @@
-/// Known ways to fool a benchmark, each planted into an honest kernel: none gets a rate.
+/// Known tricks to fool a benchmark, each planted into an honest kernel: none gets a rate.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 const Kernel& honest() { return find_kernel("cpu/matmul/naive"); }
 
-/// What became of a point whose kernel is `run`: its error, empty if it has rates.
+/// The error of a point whose kernel is `run`; empty if it has rates.
 std::string error_of(PointRunner& runner, Run run, const Problem* problem = nullptr, const char* size = "n=64") {
   Kernel kernel = honest();
   kernel.run = std::move(run);
@@ -75,7 +75,7 @@ TEST(Cheats, WorkOnAnotherThreadAfterTheReturn) {
   EXPECT_NE(error.find("wrong result"), std::string::npos) << error;  // a busy machine may find it later
 }
 
-/// Right whenever a result is judged, since the judge is slower than the thread; on a busy machine not at each attempt.
+/// The result is right when it is judged, since the judge is slower than the thread; on a busy machine not always.
 TEST(Cheats, WorkOnAnotherThreadThatTheJudgeDoesNotOvertake) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the planted fault uses memory that is free by then, which the address sanitizer finds first";
@@ -138,7 +138,7 @@ TEST(Cheats, SkippingWorkWhenInputsRepeat) {
   EXPECT_TRUE(is_seen) << error;
 }
 
-/// The judge of a sine knows the sine, so that no audited run of other inputs is held against it.
+/// The judge of a sine uses its formula, so that audited runs with other inputs are not judged by it.
 TEST(Cheats, AnHonestKernelOnInputsWithAFormula) {
   const auto points =
       adhoc_experiment({"cpu/heat/temporal"}, {"n=15", "steps=50", "permille=250", "data=sine", "samples=8"}).points;
@@ -147,7 +147,7 @@ TEST(Cheats, AnHonestKernelOnInputsWithAFormula) {
       EXPECT_FALSE(entries.front().contains("error_message")) << entries.front();
 }
 
-/// Works in the first of several calls that follow each other fast, so that what timed runs leave is right.
+/// Works in the first of several calls in quick succession, so that the result after timed runs is right.
 TEST(Cheats, WorkThatDependsOnTheTimeBetweenCalls) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "with sanitizers the harness leaves more than 50 us between two calls";
@@ -197,7 +197,7 @@ TEST(Cheats, LowerPrecision) {
     }
 }
 
-/// A problem that lets out what its reference works out, by the first input.
+/// A problem that leaks the results of its reference, by the first input.
 struct Leaking {
   std::map<std::vector<float>, std::vector<float>> answers;
   Problem problem = problem_of(honest());
@@ -227,7 +227,7 @@ TEST(Cheats, CopyingTheReference) {
   EXPECT_NE(error.find("wrong result before timing"), std::string::npos) << error;
 }
 
-/// An honest kernel was judged on the same inputs before; what is right for fresh ones nobody knows.
+/// The leaked answers are for inputs on which an honest kernel was judged before; there are none for fresh inputs.
 TEST(Cheats, ReadingTheOracle) {
   Leaking leak;
   PointRunner runner(0, 1, {.repetitions = 3, .min_seconds = 1e-3});
@@ -297,7 +297,7 @@ std::vector<Row> table() {
   return rows;
 }
 
-/// The results file of a run of `program` in this folder, and what it printed if there is none.
+/// The results file of a run of `program` in this folder, or its output if there is none.
 std::pair<Json, std::string> run_in(const TemporaryFolder& folder, const std::string& program,
                                     const std::string& arguments) {
   const auto out = folder.path() / "out", printed = folder.path() / "printed";
@@ -337,7 +337,7 @@ TEST(Cheats, EachRowOfOtherProblems) {
   }
 }
 
-/// What came of a planted kernel: "a rate", with a word if it is none that its time gives, or why there is none.
+/// The outcome of a planted kernel: "a rate", with a word if its time does not give that rate, or why there is none.
 std::string outcome_of(const Row& row) {
   const TemporaryFolder folder;
   const bool is_preloaded = row.name == "preload";
@@ -374,7 +374,7 @@ TEST(Cheats, EachRowOfTheTable) {
     }
 }
 
-/// Otherwise a result that is kept by what the inputs hold would not be seen.
+/// Otherwise a result that is kept by the contents of the inputs would not be detected.
 TEST(Cheats, AuditsCanChangeTheInputsOfEveryProblem) {
   std::set<std::string> unchanged;
   for (const Kernel& kernel : kernels()) {

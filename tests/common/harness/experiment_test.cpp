@@ -113,7 +113,7 @@ TEST(Experiment, RefusesCachesThatCannotBeModelled) {
     EXPECT_NE(error_of(counted_sweep(lines)).find(word), std::string::npos) << lines << error_of(counted_sweep(lines));
 }
 
-/// The report would pass over them in silence.
+/// The report would ignore them silently.
 TEST(Experiment, RefusesWordsThatTheReportDoesNotKnow) {
   const auto error = [](const std::string& report) {
     try {
@@ -133,7 +133,7 @@ TEST(Experiment, RefusesWordsThatTheReportDoesNotKnow) {
   EXPECT_NE(error("family = 3").find("is not one of"), std::string::npos);
 }
 
-/// What the emulator can run is counted, so that the report can set it beside the hardware's counters.
+/// All kernels that the emulator can run are counted, so that the report can compare them with hardware counters.
 TEST(Experiment, EveryEmulatedKernelIsCountedInSomeExperiment) {
   std::set<std::string> counted;
   for (const std::string& name : experiment_names())
@@ -201,8 +201,8 @@ TEST(CountedEntry, HasAllCountsAndTheModelsUnderItsOwnNames) {
   }
 }
 
-/// Tiles of 32 x 32: too many threads for a block of a G80; of half of the SM on an RTX 3080, which so has room for
-/// one.
+/// Tiles of 32 x 32 have too many threads for a block of a G80, and more than half of an SM's on an RTX 3080, which so
+/// has room for one block.
 TEST(Experiment, ACountedLaunchIsModelledOnEveryGpuOfTheCatalogue) {
   Point point = point_of(find_kernel("gpu/matmul/dynamic_tile"), {{"tile", 32}, {"n", 32}});
   point.way = Way::count;
@@ -231,7 +231,7 @@ TEST(Experiment, SaysWhyAPointCannotBe) {
   EXPECT_NE(counted.points.at(0).skip, "");
   EXPECT_THROW(adhoc_experiment({"cpu/matmul/naive"}, {"n"}), Error);
   EXPECT_THROW(adhoc_experiment({"cpu/matmul/naive"}, {"n=8", "ratio_within=0.01"}), Error)
-      << "of samples in turns only";
+      << "only for interleaved samples";
   EXPECT_THROW(find_experiment("matmul_lader"), Error);
 }
 

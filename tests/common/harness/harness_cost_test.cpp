@@ -1,4 +1,4 @@
-/// What the harness adds to the time of a kernel: nothing that shows.
+/// The cost of the harness is not visible in the time of a kernel.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace rung {
 namespace {
 
-/// Median seconds of one run: in a bare loop, and through the harness, taken in turns.
+/// Median seconds of one run: in a bare loop and through the harness, interleaved.
 std::pair<double, double> bare_and_harness(const Kernel& kernel, int n) {
   const Problem& problem = problem_of(kernel);
   const Params sizes = problem.complete({{"n", n}});
@@ -33,7 +33,7 @@ std::pair<double, double> bare_and_harness(const Kernel& kernel, int n) {
 }
 
 TEST(HarnessCost, IsBelowThreePercentForTheLibraries) {
-  if (!is_quiet_machine()) GTEST_SKIP() << "three percent cannot be told on a shared machine: set RUNG_QUIET_MACHINE=1";
+  if (!is_quiet_machine()) GTEST_SKIP() << "a shared machine cannot resolve three percent: set RUNG_QUIET_MACHINE=1";
   for (const Kernel* kernel : match_kernels("cpu/matmul/*"))
     if (kernel->is_library)
       for (const int n : {256, 1024}) {
@@ -43,7 +43,7 @@ TEST(HarnessCost, IsBelowThreePercentForTheLibraries) {
       }
 }
 
-/// What is read of the machine for each sample is read outside of the timed interval.
+/// The machine's state is read for each sample outside of the timed interval.
 TEST(HarnessCost, LooksAtTheMachineAreNotTimed) {
   const std::unique_ptr<Target> host = open_host();
   Kernel nothing;

@@ -1,4 +1,4 @@
-/// Points measured together: their samples in turns, and what becomes of the others when one fails.
+/// Points measured together: their samples are interleaved, and the others are measured when one fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -137,7 +137,7 @@ TEST(MeasureTogether, GoesOnUntilTheRatiosAreKnown) {
   };
   const std::size_t coarse = samples(0.3, 100'000), fine = samples(0.04, 100'000);
   EXPECT_GT(fine, 2 * coarse) << "the noisy one's ratio takes longer to know well";
-  EXPECT_EQ(samples(1e-6, 60), 60u) << "as many as it may";
+  EXPECT_EQ(samples(1e-6, 60), 60u) << "the maximum";
 }
 
 TEST(MeasureTogether, RepetitionsGivenAreNotPassedForTheSakeOfRatios) {

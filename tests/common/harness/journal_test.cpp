@@ -28,7 +28,7 @@ TEST(Journal, GivesBackWhatWasAppended) {
   Journal again(folder / "run/journal.jsonl", {{"identity", "one"}, {"context", {{"seed", 2}}}});
   ASSERT_EQ(again.records().size(), 2u);
   EXPECT_EQ(again.records()[1]["point"], "b\n\"quoted\"");
-  EXPECT_EQ(again.header()["context"]["seed"], 1) << "the header is that of the run's beginning";
+  EXPECT_EQ(again.header()["context"]["seed"], 1) << "the header was written at the run's beginning";
 }
 
 TEST(Journal, CutsATornLineAtEveryLength) {
@@ -51,7 +51,7 @@ TEST(Journal, CutsATornLineAtEveryLength) {
   EXPECT_EQ(Journal(file, kHeader).records().size(), 2u);
 }
 
-/// A journal of two records, in which `from` was replaced by as many letters.
+/// A journal of two records, with `from` replaced by a text of the same length.
 std::filesystem::path damaged_journal(const TemporaryFolder& folder, const std::string& from, const std::string& to) {
   const auto file = folder / "journal.jsonl";
   {

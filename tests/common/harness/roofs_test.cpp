@@ -1,4 +1,4 @@
-/// Which roofs are measured again: those that a verified point of their own side, type and threads exceeds.
+/// A roof is measured again if a verified point of its side, type and threads exceeds it.
 #include "common/harness/roofs.hpp"
 
 #include <gtest/gtest.h>

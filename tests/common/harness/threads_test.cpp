@@ -1,4 +1,4 @@
-/// The axis `threads`: how many a kernel has, what its name and its entries say, and the roofs of one thread.
+/// The axis `threads`: the threads of a kernel, its name and entries, and the roofs of one thread.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -58,7 +58,7 @@ TEST(Threads, AndInterleaveRefuseOtherValues) {
   EXPECT_EQ(adhoc_experiment({"cpu/matmul/naive"}, {"n=4", "interleave=false"}).points.at(0).group, 0);
 }
 
-/// What threads have each in a kernel's scratch is there for all of them, also where they are more than cores.
+/// A kernel's scratch memory per thread exists for all threads, also if these exceed the cores.
 TEST(Threads, HaveScratchForAsManyAsThePointHas) {
   const std::unique_ptr<Target> host = open_host();
   int checked = 0;
@@ -75,7 +75,7 @@ TEST(Threads, HaveScratchForAsManyAsThePointHas) {
   EXPECT_GT(checked, 0);
 }
 
-/// A kernel that notes how many threads it had, while it was verified and while it was timed.
+/// A kernel that records its number of threads, while it is verified and while it is timed.
 TEST(Threads, AreSetWhileAPointIsMadeAndWhileItRuns) {
   Kernel kernel = find_kernel("cpu/matmul/naive");
   std::vector<int> seen;
@@ -106,7 +106,7 @@ TEST(Threads, AreSetWhileAPointIsMadeAndWhileItRuns) {
   EXPECT_EQ(entry.at("bytes_dram_model"), 7e6);
 }
 
-/// Sizes that follow from the machine follow from the point's threads.
+/// Sizes that depend on the machine depend on the point's threads.
 TEST(Threads, GiveACeilingItsSizes) {
   const auto points = adhoc_experiment({"cpu/read/l1", "cpu/read/l2"}, {"threads=1,2"}).points;
   std::map<std::string, std::map<int, std::int64_t>> bytes;

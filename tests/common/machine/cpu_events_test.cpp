@@ -1,4 +1,4 @@
-/// Counting events: with those of the kernel's own (software events), which every machine has, and with refused ones.
+/// Counting events: software events of the operating system, which every machine has, and refused events.
 #include "common/machine/cpu_events.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ const EventSum kTaskClock{"seconds", {{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CL
 const EventSum kPageFaults{"faults", {{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS}}};
 const EventSum kNoSuchEvent{"none", {{PERF_TYPE_HARDWARE, 0x7FFF}}};
 
-/// Works for so many seconds of its own thread's CPU time.
+/// Works for `seconds` of its own thread's CPU time.
 void burn(double seconds) {
   const auto now = [] {
     timespec t{};
@@ -42,7 +42,7 @@ TEST(CpuEvents, CountThreadsThatExistAndThoseThatTheWorkStarts) {
 #pragma omp parallel num_threads(3)
     burn(0.03);
   });
-  EXPECT_GE(team.at("seconds"), 0.08);  // three threads that burn 0.03 s each, as their clocks tell
+  EXPECT_GE(team.at("seconds"), 0.08);  // three threads that burn 0.03 s each by their clocks
   const auto started = events.count([] {
     std::thread a(burn, 0.03), b(burn, 0.03);
     a.join();

@@ -22,7 +22,7 @@ TEST(AssumedDevice, IsWhatLaunchesFollowFromAsLongAsItLives) {
   EXPECT_EQ(gpu_facts().sm_count, present);
 }
 
-/// Where a kernel chooses a tunable by the device, the device can launch what it chose.
+/// If a kernel chooses a tunable by the device, the device can launch the chosen value.
 TEST(AssumedDevice, LaunchesWhatAKernelChoosesForIt) {
   int checked = 0;
   for (const Device& device : devices()) {

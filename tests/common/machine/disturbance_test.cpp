@@ -1,4 +1,4 @@
-/// What other work does to an interval, as the system's counters tell it.
+/// The effect of other work on an interval, from the system's counters.
 #include "common/machine/disturbance.hpp"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(Disturbance, IsMoreThanAPerCentOfTheInterval) {
   EXPECT_TRUE(with([](Disturbance& one) { one.waited = 0.011; }));
   EXPECT_TRUE(with([](Disturbance& one) { one.stolen = 0.011; }));
   EXPECT_TRUE(with([](Disturbance& one) { one.device_others = 0.02; }));
-  EXPECT_TRUE(with([](Disturbance& one) { one.waited.reset(); })) << "by the switches, where waits are not told";
+  EXPECT_TRUE(with([](Disturbance& one) { one.waited.reset(); })) << "by the switches, where waits are not reported";
   EXPECT_FALSE(with([](Disturbance& one) { one.waited.reset(), one.switches = 0; }));
 }
 
@@ -103,7 +103,7 @@ TEST(Disturbance, IsSeenWhereAnotherProcessWantsTheSameProcessor) {
   kill(other, SIGKILL);
   waitpid(other, nullptr, 0);
   sched_setaffinity(0, sizeof before, &before);
-  if (!found.waited) GTEST_SKIP() << "this system does not tell how long threads wait";
+  if (!found.waited) GTEST_SKIP() << "this system does not report how long threads wait";
   EXPECT_GT(*found.waited, 0.02);
   EXPECT_TRUE(found.is_one());
 }

@@ -1,4 +1,4 @@
-/// Energy: counters that look like the system's, and what the harness makes of a target that tells its energy.
+/// Energy: simulated system counters, and the harness's values for a target that reports its energy.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// The host as a target: memory, the clock, the flushed caches, and what it says of itself.
+/// The host as a target: memory, the clock, the flushed caches, and its description of itself.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
@@ -184,8 +184,8 @@ TEST(Host, GivesBackThePagesThatItKeeps) {
   EXPECT_LT(resident(), before - kBytes * 9 / 10);
 }
 
-/// What the harness adds to each run of a short kernel: one indirect call. The best of many, since others use the
-/// machine, too; what is looked up by name (a call's sizes) is the kernel's own affair and measured beside it.
+/// The harness adds one indirect call to each run of a short kernel. The best of many runs counts, since other programs
+/// use the machine, too. Looking up a call's sizes by name is work of the kernel and measured in addition.
 TEST(Host, AnEmptyKernelTakesNextToNothing) {
 #ifndef __OPTIMIZE__
   GTEST_SKIP() << "without optimisation";
@@ -213,9 +213,7 @@ TEST(Host, AnEmptyKernelTakesNextToNothing) {
   EXPECT_LT(looked_up, 300);
 }
 
-/// Cold runs are slower on data that the caches would have held: the flush reaches every level. The library's search is
-/// as fast as the memory; a loop of this file would not be, since its branches are counted.
-/// All threads flush the caches before a cold run; what they take is not the kernel's.
+/// All threads flush the caches before a cold run; their time does not count for the kernel.
 TEST(Host, TheProcessorTimeOfAColdRunIsThatOfTheKernelAlone) {
   const auto host = open_host();
   Kernel kernel{.name = "cpu/none/spin", .cpu = {.is_serial = true}, .run = [](const Call&) {
@@ -233,6 +231,8 @@ TEST(Host, TheProcessorTimeOfAColdRunIsThatOfTheKernelAlone) {
   EXPECT_LT(of_caller[of_caller.size() / 2], 1.2);
 }
 
+/// Cold runs are slower on data that the caches would have held: the flush reaches every level. The library's search is
+/// as fast as the memory; a loop of this file would not be, since its branches are counted.
 TEST(Host, ColdIsColderThanHot) {
   const auto host = open_host();
   const std::vector<char> data(128 << 10);  // hot, it is in the L2
@@ -242,7 +242,7 @@ TEST(Host, ColdIsColderThanHot) {
   kernel.run = [&](const Call&) { sink = std::memchr(data.data(), 1, data.size()) != nullptr; };
   double hot = 1, cold = 1;  // the best of several: a busy machine only ever adds
   for (int i = 0; i < 100 && (i < 10 || cold <= 1.2 * hot); ++i) {
-    hot = std::min(hot, host->time(kernel, {}, 20, Mode::hot) / 20);  // the first finds what the flush has left
+    hot = std::min(hot, host->time(kernel, {}, 20, Mode::hot) / 20);  // the first runs after a flush
     cold = std::min(cold, host->time(kernel, {}, 1, Mode::cold));
   }
   EXPECT_GT(cold, 1.2 * hot);

@@ -1,4 +1,4 @@
-/// How a target looks through its memory without bringing it to the host: any byte that differs is seen.
+/// A target compares its memory without copying it to the host, and detects any byte that differs.
 #include <gtest/gtest.h>
 
 #include <vector>

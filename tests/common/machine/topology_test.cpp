@@ -74,7 +74,7 @@ TEST(Topology, LeavesOutCachesOfNoSizeAndFoldersOfNoProcessor) {
 
 TEST(Topology, OfThisMachineAgreesWithItsFiles) {
   const auto read = read_topology(), in_files = topology_in("/sys/devices/system/cpu", processors_of_process());
-  if (!read || !in_files) GTEST_SKIP() << "this machine does not tell its topology";
+  if (!read || !in_files) GTEST_SKIP() << "this machine does not report its topology";
   EXPECT_EQ(read->hardware_threads, in_files->hardware_threads);
   if (!in_files->l2.empty() && !read->l2.empty()) {
     EXPECT_EQ(read->l2.front(), in_files->l2.front());

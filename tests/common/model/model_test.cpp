@@ -1,5 +1,5 @@
 /// The models against the textbooks' hand-worked numbers, against NVIDIA's own calculator where its header is
-/// installed, and against what the CUDA occupancy API answered on a real GPU.
+/// installed, and against the answers of the CUDA occupancy API on a real GPU.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -196,7 +196,7 @@ TEST(Devices, EntriesAreComplete) {
   }
 }
 
-/// Operations of FP16 a clock that the tensor units of one SM do at most, with sums in FP32; 0: there are none.
+/// The most FP16 operations per clock of the tensor units of one SM, with sums in FP32; 0 without tensor units.
 int tensor_fp16(const Device& d) {
   const bool is_geforce = d.name.starts_with("RTX");  // half the rate where sums are of 32 bits
   switch (10 * d.major + d.minor) {
@@ -332,8 +332,8 @@ TEST(Occupancy, A100With32KiBBlocks) {
 // --- occupancy: rules ------------------------------------------------------------------------------------------------
 
 TEST(Occupancy, RegistersCountPerFile) {
-  // 9.0 has four register files of 16384. At 80 registers a warp takes 2560: 6 to a file, 24 to an SM, though 25.6
-  // times 2560 are 65536. At 200 (6400 a warp) it is 2 to a file: a block of 8 warps runs, of 9 does not.
+  // 9.0 has four register files of 16384. With 80 registers per thread a warp takes 2560: 6 fit a file, 24 an SM,
+  // though 25.6 times 2560 are 65536. With 200 (6400 per warp) 2 fit a file: a block of 8 warps runs, of 9 does not.
   const SmLimits hopper = sm_limits(9, 0);
   EXPECT_EQ(occupancy(hopper, {.threads = 32, .registers_per_thread = 80}).blocks_by_registers, 24);
   EXPECT_EQ(occupancy(hopper, {.threads = 8 * 32, .registers_per_thread = 200}).blocks_per_sm, 1);
@@ -481,7 +481,7 @@ TEST(Occupancy, AgreesWithNvidiasCalculator) {
   };
   int compared = 0, running = 0;
   for (const SmLimits& sm : all_sm_limits()) {
-    if (sm.major < 3) continue;  // the header no longer knows Tesla and Fermi
+    if (sm.major < 3) continue;  // the header no longer has Tesla and Fermi
     cudaOccDeviceProp device;
     device.computeMajor = sm.major;
     device.computeMinor = sm.minor;
@@ -532,11 +532,11 @@ TEST(Occupancy, AgreesWithNvidiasCalculator) {
     }
   }
   EXPECT_GE(compared, 50000);
-  EXPECT_GE(running, compared / 5) << "too few cases with more than one block to tell anything";
+  EXPECT_GE(running, compared / 5) << "too few cases with more than one block for a meaningful test";
 #endif
 }
 
-/// The numbers of a line of a CSV file; empty if it is not made of whole numbers alone.
+/// The numbers of a line of a CSV file; empty if a value is not a whole number.
 std::vector<std::int64_t> numbers(const std::string& line) {
   std::vector<std::int64_t> values;
   std::istringstream cells(line);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kKiB = 1024;
 
-/// An SM as an exercise describes it, in all else as an A100's.
+/// An SM with the limits of an exercise, otherwise like an A100's.
 SmLimits sm(int threads, int blocks, int threads_per_block = 1024) {
   SmLimits limits = sm_limits(8, 0);
   limits.threads_per_sm = threads;
@@ -66,8 +66,8 @@ TEST(PmppChapter4, Exercise8) {  // 2048 threads, 32 blocks, 65536 registers
   EXPECT_EQ(small.limiter, "blocks");
   const Occupancy many = occupancy(device, {.threads = 256, .registers_per_thread = 34});
   EXPECT_EQ(many.limiter, "registers");
-  // 65536 / (34 x 256) are 7 blocks on paper. A warp gets registers in units of 256, 34 x 32 = 1088 becomes 1280, and
-  // 51 such warps, of which 48 by whole files of registers, are 6 blocks.
+  // 65536 / (34 x 256) are 7 blocks on paper. A warp gets registers in units of 256, so 1280 instead
+  // of 34 x 32 = 1088. That allows 51 warps, but only 48 (6 blocks) since each warp is within one register file.
   EXPECT_EQ(many.blocks_per_sm, 6);
 }
 

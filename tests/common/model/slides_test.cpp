@@ -1,4 +1,4 @@
-/// The worked examples of the three lectures that the calculators answer, beside those in model_test.cpp: Zhou,
+/// The worked examples of the three lectures that the calculators answer, in addition to model_test.cpp: Zhou,
 /// CUDA/GPU Programming (2), 2015; Blakely, Writing and Compiling a CUDA Code; Imam and others, IF3230, 2022. And the
 /// phases of figure 4.15 of PMPP's 3rd edition.
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-/// The problems "exchange" and "sum": their judges, and their kernels on the emulator, where every order of blocks and
-/// threads must give the same, no hazard be found, and as many barriers be counted as each kernel says that it needs.
+/// The problems "exchange" and "sum": their judges, and their kernels on the emulator. Every order of blocks and
+/// threads must give the same result, without hazards, and with the number of barriers that each kernel declares.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ struct Operands {
 
 // ---- The judge of the exchange ----
 
-/// The exchange as its definition has it, in float32: every product moves on by one place a round.
+/// The exchange by its definition, in float32: every product moves by one place per round.
 void exchange(Operands& host, int rounds) {
   const std::vector<float>&x = host.arrays[0], &y = host.arrays[1];
   std::vector<float>& z = host.arrays[2];
@@ -144,7 +144,7 @@ TEST(SumOracle, FailsAWrongSum) {
     }
 }
 
-/// A single number is added to nothing: it has no rounding to be excused by.
+/// The sum of a single number has no rounding error, and so no tolerance.
 TEST(SumOracle, ASingleElementIsExact) {
   Summed of(1, random_reals());
   of.sum() = std::nextafter(of.sum(), 2.0f);

@@ -1,4 +1,4 @@
-/// What the element-by-element comparison of all judges lets pass.
+/// Differences that the element-by-element comparison of all judges accepts.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,5 +1,5 @@
-/// The judge of the heat equation: it must pass forward Euler in float32 and fail each way of being wrong, where it
-/// compares every cell, where it takes samples, and where it has a formula.
+/// The judge of the heat equation: it must pass forward Euler in float32 and fail each kind of error, where it compares
+/// every cell, where it takes samples, and where it has a formula.
 #include "common/problem/heat.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 const Problem& heat() { return find_problem("heat", Type::fp32); }
 
-/// Memory as kernels get it.
+/// Memory like the kernels' own.
 template <typename T>
 struct Aligned {
   using value_type = T;
@@ -27,7 +27,7 @@ struct Aligned {
 };
 using Field = std::vector<float, Aligned<float>>;
 
-/// A field beside its inputs and their judge.
+/// A field with its inputs and their judge.
 struct Case {
   Params sizes;
   Field u0, u;
@@ -47,7 +47,7 @@ struct Case {
   bool passes() const { return check().passed(); }
 };
 
-/// Forward Euler in float32 in plain order. `edge`: what a neighbour beyond the edge is, as a part of the cell.
+/// Forward Euler in float32 in plain order. `edge`: the value of a neighbour beyond the edge, relative to the cell.
 Field stepped(const Case& it, int steps, float edge = 0, double weight = 1) {
   HeatGrid g = heat_grid(it.sizes);
   g.side = static_cast<float>(g.side * weight);
@@ -119,7 +119,7 @@ TEST(HeatOracle, FailsAnotherSchemeOrTime) {
     }
 }
 
-/// With weights that are powers of two nothing is rounded, and the last bit counts.
+/// With weights that are powers of two nothing is rounded, so that the last bit must be right.
 TEST(HeatOracle, IsExactWhereFloat32Is) {
   for (const Params& shape : {Params{{"m", 61}, {"n", 35}, {"steps", 12}, {"permille", 250}},
                               Params{{"m", 61}, {"n", 35}, {"steps", 8}, {"permille", 125}}}) {
@@ -134,7 +134,7 @@ TEST(HeatOracle, IsExactWhereFloat32Is) {
   }
 }
 
-/// Runs a CPU kernel for so many steps.
+/// Runs a CPU kernel for `steps` steps.
 void run(const char* name, const Params& sizes, int steps, Field& from, Field& to) {
   const Kernel& kernel = find_kernel(name);
   Params params = with_tunables(kernel, {});
@@ -147,7 +147,7 @@ void run(const char* name, const Params& sizes, int steps, Field& from, Field& t
   kernel.run(call);
 }
 
-/// Too much to work out in full: windows and waves.
+/// Too large to compute in full: windows and waves.
 TEST(HeatOracle, SeesFaultsInLargeFieldsBySamples) {
   constexpr int kSize = 8192, kSteps = 130;
   Case it({{"n", kSize}, {"steps", kSteps}}, "random");
@@ -176,7 +176,7 @@ TEST(HeatOracle, SeesFaultsInLargeFieldsBySamples) {
   EXPECT_TRUE(fails(0, 0, 1, 1, off)) << "a cell of the first corner";
   EXPECT_TRUE(fails(kSize - 1, kSize - 1, 1, 1, off)) << "a cell of the last corner";
   EXPECT_TRUE(fails(1000, 2000, 1, 1, [](float) { return NAN; })) << "NaN anywhere";
-  EXPECT_TRUE(fails(512, 0, 16, kSize, [](float) { return 0.0f; })) << "rows that nobody wrote";
+  EXPECT_TRUE(fails(512, 0, 16, kSize, [](float) { return 0.0f; })) << "rows that were never written";
   EXPECT_TRUE(fails(0, 3000, kSize, 16, [](float u) { return 0.9f * u; })) << "columns that are stale";
 }
 

@@ -1,4 +1,4 @@
-/// The judges of the mathematical functions: what is right passes, and each way of being wrong or of hiding it fails.
+/// The judges of the mathematical functions: right results pass, and each kind of error, also a hidden one, fails.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -17,7 +17,7 @@ Value word(MathFunction f) { return math_function_words()[static_cast<std::size_
 
 // ---- Speed ----
 
-/// Totals of a function that is evaluated `passes` times where `asked` are asked for.
+/// Totals of a function that is evaluated `passes` times instead of the requested `asked` times.
 template <MathFunction kAsked, MathFunction kDone = kAsked>
 struct Totals {
   const Problem& problem = find_problem("math", Type::fp32);
@@ -97,7 +97,7 @@ TEST(MathOracle, FailsWhatWasNotWrittenEvenWhereNothingIsPromised) {
 
 // ---- Errors ----
 
-/// A kernel's report on `kFunction`, rounded correctly; change(x, result) gives what it has instead.
+/// A kernel's report on `kFunction`, rounded correctly; change(x, result) returns the value that it has instead.
 template <MathFunction kFunction>
 struct Reported {
   const Problem& problem = find_problem("math_error", Type::fp32);
@@ -171,7 +171,7 @@ TEST(MathErrorOracle, FindsOneWrongResultAmongMany) {
   EXPECT_FALSE(off.passed());
   EXPECT_GT(off.max_error_ratio, 1);
   EXPECT_FALSE(wrong_at(-40.0f, 1 - 0x1p-20f).passed());
-  EXPECT_FALSE(wrong_at(1.5f, std::numeric_limits<float>::quiet_NaN()).passed()) << "NaN in place of a number";
+  EXPECT_FALSE(wrong_at(1.5f, std::numeric_limits<float>::quiet_NaN()).passed()) << "NaN instead of a number";
 }
 
 TEST(MathErrorOracle, FailsAReportThatIsNoReport) {

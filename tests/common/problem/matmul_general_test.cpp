@@ -145,7 +145,7 @@ TEST(Bf16, RoundsToTheNearestEven) {
 
 // --- every general kernel -------------------------------------------------------------------------------------------
 
-/// What is wrong with a kernel at these sizes: verified on both fills, then again as after timing.
+/// The error of a kernel at these sizes: verified on both fills, then again as after timing.
 std::string failure(Target& host, const Kernel& kernel, const Params& given) {
   const Problem& problem = problem_of(kernel);
   const Params sizes = problem.complete(given);
@@ -345,7 +345,7 @@ TEST(GeneralFp32, SubnormalsAreNotFlushed) {
 
 // --- the judge -------------------------------------------------------------------------------------------------------
 
-/// A right general product, but for a fault.
+/// A general product that is right except for one fault.
 enum class Fault {
   none,
   ldc_ignored,
@@ -445,7 +445,8 @@ TEST(GeneralJudge, AnInputOrAGuardThatTimedRunsChangedIsFoundBeforeItIsRestored)
   EXPECT_NE(work.recheck(inputs).failure.find("wrote outside C"), std::string::npos);
 }
 
-/// Sums rounded to bfloat16 as they grow, and inputs of float32 where bfloat16 was stored, are not what was asked for.
+/// Sums rounded to bfloat16 as they grow, and inputs of float32 where bfloat16 was stored, are not the requested
+/// product.
 TEST(Bf16Judge, FailsNarrowSums) {
   Kernel kernel;
   kernel.name = "cpu/matmul/faulty_bf16";

@@ -1,5 +1,5 @@
-/// The size "layout" of the matrix product: what it says of sizes and operands, that the judge reads A and B in it, and
-/// which kernels take it.
+/// The size "layout" of the matrix product: its effect on sizes and operands, that the judge uses it for A and B, and
+/// the kernels that accept it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ TEST(MatmulLayouts, OverlapsAreThoseOfTheStoredMatrices) {
 
 // --- the judge ------------------------------------------------------------------------------------------------------
 
-/// A product in float32, of A and B as the judge should read them or not.
+/// A product in float32, with A and B in the layout that the judge should use, or in another one.
 struct Case {
   const Problem& problem = find_problem("matmul");
   Params sizes;

@@ -1,4 +1,4 @@
-/// The judge of the matrix product: it must pass what is right in FP32 and fail each way of being wrong.
+/// The judge of the matrix product: it must pass right results in FP32 and fail each kind of error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -144,7 +144,7 @@ TEST(MatmulOracle, FailsOneWrongElementAnywhere) {
   }
 }
 
-/// Which elements are compared is drawn anew for each judge; the projections see the others.
+/// Each judge draws the compared elements at random; the projections cover the others.
 TEST(MatmulOracle, FailsOneWrongRealAnywhereInALargeProduct) {
   Case wrong({{"n", 300}}, random_reals());
   EXPECT_TRUE(wrong.check().passed()) << wrong.check().reason();

@@ -1,4 +1,4 @@
-/// The product in TF32, FP8 and INT8: how numbers are rounded, where B lies, and what the judge passes and fails.
+/// The product in TF32, FP8 and INT8: how numbers are rounded, the layout of B, and what the judge passes and fails.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ TEST(Fp8, KeepsEveryNumberThatItHas) {
     EXPECT_EQ(to_fp8(x), bits) << x;
     values.insert(x);
   }
-  EXPECT_EQ(values.size(), 253u) << "254 numbers, of which two are zeros";
+  EXPECT_EQ(values.size(), 253u) << "254 numbers, two of them zeros";
   EXPECT_EQ(*values.rbegin(), 448);
   EXPECT_EQ(*values.upper_bound(0), 0x1p-9f);
 }
@@ -156,7 +156,7 @@ TEST(MatmulByColumns, LeadingDimensionsAreThoseOfTheStoredMatrix) {
 }
 
 /// Sums as tensor cores of compute capability 9.0 make them in FP8: the terms of 32 and the sum so far are cut off
-/// below 2^-13 of the largest of them. After each `of` terms that sum is added to another one in float32.
+/// below 2^-13 of the largest of them. After each `of` terms, this sum is added to another one in float32.
 auto with_few_bits(int of) {
   return [of](int k, const auto& term) {
     float total = 0;

@@ -18,7 +18,7 @@ TEST(Fp16, EveryNumberComesBack) {
   }
 }
 
-/// Between neighbours: the nearer one, and of a tie the even one. Their order is that of their bits.
+/// Between neighbours the nearer one, and for a tie the even one. Numbers and their bits have the same order.
 TEST(Fp16, RoundsToTheNearestEven) {
   for (std::uint32_t bits = 0; bits < 0x7bff; ++bits) {
     const float low = from_fp16(static_cast<Fp16>(bits)), high = from_fp16(static_cast<Fp16>(bits + 1));

@@ -1,4 +1,4 @@
-/// The problems "prefix_sum" and "histogram": what is right passes, and what is almost right does not.
+/// The problems "prefix_sum" and "histogram": right results pass, and almost right ones do not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class PrefixSum : public testing::TestWithParam<DataSet> {
     const void* const host[] = {inputs.input(0), y.data()};
     return inputs.judge(host).passed();
   }
-  /// As the definition has it, the sum kept in T.
+  /// By the definition, with the sum in T.
   template <typename T>
   std::vector<float> scanned() const {
     const auto* x = static_cast<const float*>(inputs.input(0));

@@ -1,4 +1,4 @@
-/// The problems "transfer" and "pipeline": where their operands lie, and that the judge sees a single wrong bit or
+/// The problems "transfer" and "pipeline": where their operands are, and that the judge detects a single wrong bit or
 /// step.
 #include "common/problem/transfer.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kElements = 4099;
 
-/// Copies of the inputs as outputs, operand by operand, of which one may be spoiled.
+/// Copies of the inputs as outputs, operand by operand; one may be spoiled.
 class Transfer : public testing::TestWithParam<Value> {
  protected:
   Params sizes = find_problem("transfer").complete({{"direction", GetParam()}, {"n", kElements}});

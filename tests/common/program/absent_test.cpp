@@ -1,4 +1,4 @@
-/// What a build or a machine lacks is said in one line and skipped: no kernel vanishes, nothing unknown is stated.
+/// Features that a build or a machine lacks are skipped with one line: no kernel vanishes, no unknown value is stated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 /// Why this machine does not run the kernel; empty if it does. Throws Error if there is no such kernel.
 std::string skip_of(const std::string& kernel) { return adhoc_experiment({kernel}, {"n=8"}).points.at(0).skip; }
 
-/// Blank-separated words of the first line of /proc/cpuinfo that starts so; nothing if there is none.
+/// Blank-separated words of the first line of /proc/cpuinfo that starts with this; empty if there is none.
 std::vector<std::string> cpuinfo_words(const std::string& start) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -57,7 +57,7 @@ TEST(Absent, OpenBlasIsNamedOnEveryBuildAndRefusedWhereItIsMissing) {
   EXPECT_EQ(skip_of("cpu/matmul/openblas"), is_missing ? reason : "");
 }
 
-/// The rungs on the SIMD micro-kernel are of a width that the CPU has, or all of them say that Highway is missing.
+/// The rungs on the SIMD micro-kernel have a width of the CPU, or all of them report that Highway is missing.
 TEST(Absent, RungsOnHighwaysVectorsAreNamedOnEveryBuild) {
   const std::string reason = "built without Highway: install libhwy-dev and build again";
   const bool is_missing = skip_of("cpu/matmul/fused") == reason;
@@ -65,7 +65,7 @@ TEST(Absent, RungsOnHighwaysVectorsAreNamedOnEveryBuild) {
     EXPECT_EQ(skip_of(name), is_missing ? reason : "") << name;
 }
 
-/// Or experiments that name them could not be read.
+/// Otherwise experiments that name them could not be read.
 TEST(Absent, VectorMathIsNamedOnEveryBuild) {
   for (const char* name :
        {"cpu/math/libmvec", "cpu/math_error/libmvec", "cpu/math/highway", "cpu/math_error/highway"}) {
@@ -86,7 +86,7 @@ TEST(Absent, AmxIsNamedOnEveryBuildAndRefusedWhereTheCpuHasNone) {
   }
 }
 
-/// The points beside a refused one are measured as if it were not there.
+/// The other points of a group are measured as if the refused one were not there.
 TEST(Absent, RefusedPointsAreSkippedWithTheirReason) {
   const Experiment experiment =
       adhoc_experiment({"cpu/matmul/*_bf16", "cpu/matmul/naive", "cpu/matmul/onednn"}, {"n=8", "interleave=true"});

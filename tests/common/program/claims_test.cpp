@@ -1,4 +1,4 @@
-/// `rung model` and `rung claims` as their users meet them.
+/// `rung model` and `rung claims` as users call them.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -45,7 +45,7 @@ TEST(Claims, TheModelAnswersEachLineByItself) {
   EXPECT_EQ(answers[4][0]["bounds"].size(), 2u);  // no option outlives its line
 }
 
-/// A question may come from others: a quoted word takes in what follows as well.
+/// A question may come from others: a quoted word also takes the text after it.
 TEST(Claims, QuestionsWriteNoFile) {
   char folder[] = "/tmp/rung_claims_XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
@@ -60,7 +60,7 @@ TEST(Claims, QuestionsWriteNoFile) {
   shell(std::string("rm -r ") + folder);
 }
 
-/// A stand-in for Python that says what it is given.
+/// A replacement for Python that prints its arguments.
 TEST(Claims, TheReportsPythonGetsTheArguments) {
   char folder[] = "/tmp/rung_claims_XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);

@@ -1,4 +1,4 @@
-/// `rung count --lines` and --caches: what is added up for a line, what is the best a line could do, how it is shown.
+/// `rung count --lines` and --caches: the sums for a line, the best possible values of a line, and how they are shown.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -154,7 +154,7 @@ TEST(CountLines, LoadsComeBeforeStores) {
   EXPECT_EQ(lines[0].accesses[1].kind, "global store");
 }
 
-/// The lines of two sites, if addr2line says that the second one is at `place` and the first is not known.
+/// The lines of two sites, if addr2line places the second one at `place` and the first is unknown.
 std::vector<LineCounts> lines_at(const std::string& place) {
   static std::uintptr_t used = 0;
   TemporaryFolder folder;
@@ -164,7 +164,7 @@ std::vector<LineCounts> lines_at(const std::string& place) {
   setenv("PATH", folder.path().c_str(), 1);
   Counts counts;
   counts.sites.resize(2);
-  for (SiteCounts& site : counts.sites)  // places that no other test asks for
+  for (SiteCounts& site : counts.sites)  // places that no other test uses
     site.address = reinterpret_cast<std::uintptr_t>(&transposed_sum) + 10000 + ++used;
   const auto lines = counts_by_line(counts);
   setenv("PATH", before.c_str(), 1);

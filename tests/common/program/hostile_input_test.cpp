@@ -1,4 +1,4 @@
-/// Input that was made to break the program, and the ways in which its surroundings end a run: each in one line.
+/// Input that was made to break the program, and surroundings that end a run: each is reported in one line.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -30,7 +30,7 @@ Ended shell(const std::string& command) {
   return ended;
 }
 
-/// Ends what hangs. On a busy machine, work of seconds may take minutes.
+/// Ends a hanging process. On a busy machine, work of seconds may take minutes.
 #define TIMEOUT "timeout 180 "
 
 Ended rung(const std::string& arguments) { return shell(TIMEOUT RUNG_PROGRAM " " + arguments); }
@@ -107,7 +107,7 @@ TEST(Surroundings, ClosedAndFullStreams) {
   expect_one_line(shell(RUNG_PROGRAM " list >/dev/full"), 4, "standard output", "/dev/full");
 }
 
-/// What nobody reads costs nothing that was measured.
+/// If the reader of the output leaves, no measured point is lost.
 TEST(Surroundings, AReaderThatLeavesCostsNoPoint) {
   TemporaryFolder folder;
   shell(std::string("( " RUNG_PROGRAM " run -k cpu/matmul/naive -a n=8,9,10,11,12 -o ") + folder.path().string() +
@@ -135,7 +135,7 @@ TEST(Surroundings, AFileSizeLimitIsAnErrorOfWriting) {
 
 class Signals : public testing::TestWithParam<int> {};
 
-/// Of the process that a shell knows, as kill and a closing terminal do; sent when `is_due` says so, or after minutes.
+/// The exit code after a signal to the shell's process, as by kill or a closing terminal; sent when `is_due`, or later.
 int code_after(int signal, const std::string& command, const std::function<bool()>& is_due) {
   const pid_t child = fork();
   if (child == 0) {
@@ -153,7 +153,7 @@ int code_after(int signal, const std::string& command, const std::function<bool(
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// Folders of runs in which a point has been measured.
+/// Folders of runs with at least one measured point.
 std::set<std::filesystem::path> runs_under_way(const std::filesystem::path& folder) {
   std::set<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -218,7 +218,7 @@ TEST(Results, OfSkippedPointsHaveWhatGoogleBenchmarkWrites) {
   EXPECT_TRUE(results["context"]["command_line"].get<std::string>().starts_with(program + " run "));
 }
 
-/// The folder of a run that SIGKILL stopped in its midst, as a machine that loses power does.
+/// The folder of a run that SIGKILL stopped in the middle, as a power failure does.
 std::filesystem::path unfinished(const std::filesystem::path& folder, const std::string& arguments,
                                  const std::string& environment = "") {
   const auto before = runs_under_way(folder);

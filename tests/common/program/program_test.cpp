@@ -1,4 +1,4 @@
-/// The program as its users meet it: what it prints, its exit codes, what it leaves behind.
+/// The program as users call it: its output, its exit codes, the files that it leaves.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// A shell's background jobs ignore Ctrl-C, and what they start does, too; tests interrupt what they start.
+/// A shell's background jobs and their children ignore Ctrl-C; tests interrupt the programs that they start.
 [[maybe_unused]] const auto ignored_before = signal(SIGINT, SIG_DFL);
 
 using nlohmann::json;
@@ -167,7 +167,7 @@ TEST(Program, SkipsWhatDoesNotFitIntoMemory) {
   EXPECT_EQ(files(folder.path(), "adhoc.json").size(), 1u);
 }
 
-/// What the results say that OpenBLAS ran, on this CPU.
+/// The OpenBLAS code for this CPU that the results name.
 json openblas_context_of_a_run() {
   TemporaryFolder folder;
   const Ended ended = rung("run -k cpu/matmul/openblas -a n=16 -o " + folder.path().string() + kQuick);
@@ -207,7 +207,7 @@ TEST(Program, WithoutAGpuItSkipsUnlessOneIsRequired) {
   EXPECT_EQ(hidden.code, 0) << hidden.output;
 }
 
-/// Runs the program until it has said `wanted`, presses Ctrl-C, and lets it end.
+/// Runs the program until it has printed `wanted`, sends Ctrl-C, and lets it end.
 Ended interrupted(const std::vector<std::string>& arguments, const std::string& wanted) {
   int output[2];
   EXPECT_EQ(pipe(output), 0);
@@ -334,7 +334,7 @@ TEST(Program, RecordsHowTurnsWereTaken) {
   EXPECT_GT(others, 0);
 }
 
-/// The roof of scalar instructions, for a kernel that has vectors: what is faster than all that bounds it is no rate.
+/// The roof of scalar instructions, for a kernel with vectors: a rate above all its bounds is invalid.
 TEST(Program, RefusesWhatStaysAboveItsRoof) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "a sanitized kernel may be slower than the roof";

@@ -185,7 +185,7 @@ def test_the_command_line_in_results_can_be_typed(tmp_path):
     assert shlex.split(words)[-1] == str(tmp_path / "it's a folder")
 
 
-# ---- Other libraries' environments, and what the build knows ----
+# ---- Other libraries' environments, and the contents of the build ----
 
 def test_the_machine_is_this_one(tmp_path):
     synthetic = {"HWLOC_SYNTHETIC": "l3:1(size=1073741824) l2:1(size=33554432) core:1 pu:1", "HWLOC_THISSYSTEM": "1"}

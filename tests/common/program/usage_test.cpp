@@ -1,4 +1,4 @@
-/// A command line that rung does not understand is answered with the word that it does not know and the nearest one.
+/// For an invalid command line rung reports the unknown word and the nearest known one.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-/// How threads share a product: each element once, and nobody waits long for the last part.
+/// How threads share a product: each element once, and no thread waits long for the last part.
 #include "cpu/matmul/grid.hpp"
 
 #include <gtest/gtest.h>
@@ -91,8 +91,8 @@ TEST(GuidedPieces, ASlowCoreHoldsNobodyUpForLong) {
   std::vector<double> one_slow(16, 1.0);
   one_slow.front() = 0.5;
   EXPECT_GT(longest(evenly(16, 4096, 4096), one_slow), 1.9);
-  EXPECT_LT(longest(guided(16, 4096, 4096), one_slow), 1.33);  // what it takes for its first piece
-  // GFLOP/s of the threads of a virtual machine beside others, in a product that they share.
+  EXPECT_LT(longest(guided(16, 4096, 4096), one_slow), 1.33);  // the time of its first piece
+  // GFLOP/s of the threads of a virtual machine on a shared host, in one product.
   const std::vector<double> measured = {102, 98, 134, 135, 129, 69, 97, 68, 69, 133, 85, 103, 107, 132, 84, 70};
   EXPECT_GT(longest(evenly(16, 1024, 1024), measured), 1.45);
   EXPECT_LT(longest(guided(16, 1024, 1024), measured), 1.1);

@@ -30,7 +30,7 @@ class Lru {
     return is_hit;
   }
 
-  /// Drops the line used longest ago if there is one too many. True, and the line, if it must be written back.
+  /// Drops the least recently used line if there are too many. True, and the line, if it must be written back.
   bool evict(std::size_t& line) {
     if (size_ <= capacity_) return false;
     line = entries_[end_].before;
@@ -65,8 +65,9 @@ class Lru {
   std::size_t end_;
 };
 
-/// Memory behind three caches, the first two of which each core has for itself; counts floats asked for and lines that
-/// cross each boundary, both ways. What a core stores or has stored is dropped or written back by the others, first.
+/// Memory behind an L1 and an L2 per core and a shared L3. Counts the requested floats and the lines that cross each
+/// boundary in either direction. Before a core stores a line, or loads one that another core has stored, the other
+/// cores drop it, and write it back if it is modified.
 class Memory {
  public:
   Memory(const Caches& caches, std::size_t floats, std::size_t cores = 1) : cores_(cores) {
@@ -116,7 +117,7 @@ class Memory {
   std::vector<double> crossed_ = std::vector<double>(3);
 };
 
-/// Where the operands lie, in floats; each begins a line.
+/// The offsets of the operands, in floats; each begins a line.
 struct Layout {
   std::size_t m, n, k, a, b, c, scratch;
   explicit Layout(const MatmulShape& s)
@@ -124,7 +125,7 @@ struct Layout {
   static std::size_t padded(std::size_t floats) { return (floats + 15) / 16 * 16; }
 };
 
-/// What the second of two calls moves: the first leaves the caches as calls that follow each other find them.
+/// The traffic of the second of two calls: the first fills the caches, as in successive calls.
 template <typename Nest>
 LevelTraffic simulated(const Caches& caches, std::size_t floats, const Nest& nest) {
   Memory memory(caches, floats);
@@ -257,7 +258,7 @@ LevelTraffic simulated_packed(const MatmulShape& shape, const Packing& p, const 
   });
 }
 
-/// What one thread asks for, in order; barrier() begins a part that no thread begins before all have come there.
+/// The accesses of one thread, in order; barrier() begins a part that threads begin when all have arrived.
 class Trace {
  public:
   void load(std::size_t index) { parts_.back().push_back(2 * index); }
@@ -269,7 +270,7 @@ class Trace {
   std::vector<std::vector<std::size_t>> parts_{1};
 };
 
-/// A core for each thread, which take turns, an access each.
+/// A core for each thread; the threads make one access each, in turn.
 LevelTraffic simulated_threads(const Caches& caches, std::size_t floats, const std::vector<Trace>& threads) {
   Memory memory(caches, floats, threads.size());
   for (int call = 0; call < 2; ++call) {
@@ -317,7 +318,7 @@ void copy_nest(Trace& memory, std::size_t rows, std::size_t columns, Rows from, 
     }
 }
 
-/// A thread's part of C by tiles, as register_tile, masked (small operands) and fused go over it.
+/// A thread's part of C by tiles, as register_tile, masked (small operands) and fused traverse it.
 void tiles_nest(Trace& memory, const Layout& at, const TileLoops& loops, Part rows, Part columns, std::size_t places) {
   const int kc = loops.kc, k = static_cast<int>(at.k);
   const Rows a{at.a, at.k}, b{at.b, at.n}, c{at.c, at.n}, copy{places, std::size_t(kc)};
@@ -352,7 +353,7 @@ void tiles_nest(Trace& memory, const Layout& at, const TileLoops& loops, Part ro
       }
 }
 
-/// The pieces in the order in which threads take them that are all equally fast.
+/// The pieces in the order in which equally fast threads take them.
 template <typename LoopsOf>
 LevelTraffic simulated_pieces(const MatmulShape& shape, const std::vector<Piece>& pieces, const Grid& team,
                               const LoopsOf& loops_of, const Caches& caches) {
@@ -413,8 +414,7 @@ LevelTraffic simulated_shared(const MatmulShape& shape, const Grid& grid, const 
   return simulated_threads(caches, packed_b + std::size_t(l.kc) * std::size_t(l.nc), threads);
 }
 
-/// register_tile: whole tiles, then the edges in strips; of each a thread has as many as every other, one after
-/// another.
+/// register_tile: whole tiles, then the edges in strips; each thread has an equal, contiguous share of both.
 LevelTraffic simulated_register_tile(const MatmulShape& shape, int mr, int nr, int kc, int strip, int count,
                                      const Caches& caches) {
   const Layout at(shape);
@@ -475,7 +475,7 @@ LevelTraffic simulated_streamed(const MatmulShape& shape, int lanes, int count, 
   return simulated_threads(caches, at.scratch + std::size_t(count) * 32, threads);
 }
 
-/// Both say nothing passes, or they differ by at most `tolerance` of what the simulation counts.
+/// Both are zero, or they differ by at most `tolerance` of the simulation's count.
 void expect_near(const LevelTraffic& formula, const LevelTraffic& counted, double tolerance, const std::string& where) {
   EXPECT_EQ(formula.l1, counted.l1) << where;
   EXPECT_NEAR(formula.l2, counted.l2, tolerance * counted.l2) << where;
