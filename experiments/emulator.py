@@ -1,5 +1,5 @@
-"""The emulator judged: its counts and its cache model beside hardware counters, its findings beside other tools', its
-speed beside other emulators'."""
+"""The emulator, compared: its counts and cache model with hardware counters, its findings with other tools', its speed with
+other emulators'."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from report.data.view import order
 from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
 
 Pairs = list[tuple[Point, dict[str, float]]]
-"""Counted points, each with what the hardware counted of the same point."""
+"""Counted points, each with the hardware's counters of the same point."""
 OURS = "emulator"
 MILLION = 1e6
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What both count: the emulator's counter and the hardware's, which add up; all of them must be known."""
+    """A quantity that both count: sums of the emulator's counters and of the hardware's."""
 
     title: str
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
     is_model: bool = False
-    """By the emulator's model of the caches, not by executing the source."""
+    """Whether the emulator's model of the caches gives the count, and not the execution of the source."""
 
 
 EXECUTED = (
@@ -48,10 +48,10 @@ MODELLED = (
     Quantity("DRAM bytes (model)", ("model_dram_bytes",), ("dram_bytes",), True))
 COLUMNS = {"operations": EXECUTED[:3], "requests": EXECUTED[3:6], "sectors": EXECUTED[6:9], "shared requests": EXECUTED[9:10],
            "shared wavefronts": EXECUTED[10:11], "shared atomics": EXECUTED[11:]}
-"""Of the table by kernel."""
+"""Columns of the table by kernel."""
 BULK = ("bulk_loads", "bulk_stores")
 COMPILED = {"shared requests", "shared wavefronts"}
-"""What the compiler changes by merging loads or keeping values in registers."""
+"""Quantities that the compiler changes by merging loads or keeping values in registers."""
 
 
 def section(view: View) -> Section | None:
@@ -63,12 +63,12 @@ def section(view: View) -> Section | None:
         return None
     figures = [*([_ratio_figure(view, pairs)] if pairs else []), *([_faults_figure(view, faults)] if faults else [])]
     return Section(words.paragraphs(texts) or f"{words.counted(len(part.points), 'point')} were counted by the emulator; no hardware "
-                   "counters of them are known.", figures=figures,
+                   "counters are available for them.", figures=figures,
                    appendix=[*_counts_table(view, pairs), *_model_table(view, _modelled(part, pairs)),
                              *_faults_table(view, faults), *_rates_table(view, file)])
 
 
-# Counts beside counters
+# Counts and hardware counters
 
 
 def _pairs(part: Part) -> Pairs:
@@ -77,7 +77,7 @@ def _pairs(part: Part) -> Pairs:
 
 
 def _modelled(part: Part | None, pairs: Pairs) -> Pairs:
-    """Points with a model of the caches of the very GPU whose counters are known."""
+    """Points whose cache model is of the GPU that the counters are from."""
     return [(p, seen) for p, seen in pairs if p.labels.get("model_device", "\0").lower() in part.counter_machine.lower()]
 
 
@@ -101,13 +101,13 @@ def _counts_text(part: Part | None, pairs: Pairs) -> list[str]:
     equal = sum(_is_equal(p, seen, certain) for p, seen in pairs)
     kernels = len({p.kernel.name for p, _ in pairs})
     text = (f"For {words.of_all(equal, len(pairs), 'point')} of {words.counted(kernels, 'kernel')} the "
-            f"emulator counts exactly the operations, requests and sectors of global memory that the {part.counter_machine} "
-            f"does{f'; the others are of {words.joined(others)}' if others else ''}.")
+            f"emulator counts exactly as many operations, requests and sectors of global memory as the counters of {part.counter_machine}"
+            f"{f'; the exceptions are points of {words.joined(others)}' if others else ''}.")
     if bulk := sum(any(p.counters.get(key) for key in BULK) for p, _ in pairs):
-        text += f" Bulk copies, in {words.counted(bulk, 'point')}, are not compared: the counters of requests and sectors do not have them."
+        text += f" Bulk copies, in {words.counted(bulk, 'point')}, are not compared: the hardware’s counters of requests and sectors do not include them."
     shared = [pair for p, seen in pairs if (pair := _both(_named("shared requests"), p, seen)) and pair[0]]
     fewer = sum(b < a for a, b in shared)
-    text += (" It counts what the source says, while the GPU runs what the compiler made of it")
+    text += (" The emulator executes the source, the GPU the compiled code")
     if fewer:
         text += (f": in {fewer} of {len(shared)} points that use shared memory the compiler merged accesses or kept values "
                  "in registers, so that the GPU makes fewer requests")
@@ -119,7 +119,7 @@ def _named(title: str) -> Quantity:
 
 
 def _model_text(pairs: Pairs) -> list[str]:
-    """By how much the model of the caches is off."""
+    """The deviation of the model of the caches."""
     each = []
     for q in MODELLED[1:]:
         off = [abs(both[0] / both[1] - 1) for p, seen in pairs if (both := _both(q, p, seen)) and both[1]]
@@ -132,7 +132,7 @@ def _model_text(pairs: Pairs) -> list[str]:
 
 
 def _ratio_figure(view: View, pairs: Pairs) -> Figure:
-    """The emulator's count over the hardware's, a row for each quantity, a mark for each point."""
+    """The emulator's count over the hardware's: one row per quantity, one mark per point."""
     part, modelled = view.counts, _modelled(view.counts, pairs)
     rows = []
     for q in (*EXECUTED, *MODELLED):
@@ -166,7 +166,7 @@ def _ratio_figure(view: View, pairs: Pairs) -> Figure:
                         textcoords="offset points", va="center_baseline", color=style.INK, annotation_clip=False)
         ax.annotate("equal", (1, -0.6), xycoords=("axes fraction", "data"), xytext=(4, 1), textcoords="offset points",
                     size=style.SMALL, va="bottom", color=style.GREY, annotation_clip=False)
-    caption = (f"Counts of the emulator over those of {part.counter_tool} on the {part.counter_machine}; a circle is a point. "
+    caption = (f"Counts of the emulator divided by counts of {part.counter_tool} on the {part.counter_machine}; one circle per point. "
                f"{'The last rows are the model of the caches, which start empty. ' if any(r['is_model'] for r in rows) else ''}"
                f"{words.profiled(part, view.counts.points) if any(r['is_model'] for r in rows) else ''}{words.sentence(part.label)}")
     equal = sum(r["emulator"] == r["hardware"] for r in rows)
@@ -175,7 +175,7 @@ def _ratio_figure(view: View, pairs: Pairs) -> Figure:
 
 
 def _counts_table(view: View, pairs: Pairs) -> list[Table]:
-    """One row a kernel: how many points are equal in each quantity, and the first difference."""
+    """One row per kernel: the number of equal points in each quantity, and the first difference."""
     groups: dict[str, Pairs] = {}
     for p, seen in pairs:
         groups.setdefault(p.kernel.name, []).append((p, seen))
@@ -183,8 +183,8 @@ def _counts_table(view: View, pairs: Pairs) -> list[Table]:
         title: _cell(which, group) for title, which in COLUMNS.items()}, "difference": _difference(group)} for name, group in groups.items()]
     if not rows:
         return []
-    return [Table(f"{view.name}_kernels", "The emulator against the hardware’s counters, by kernel: = where all points are "
-                  "equal, else the number of points that are; –: none occurs. First difference: the emulator’s count and the "
+    return [Table(f"{view.name}_kernels", "The emulator compared with the hardware’s counters, by kernel: = where all points are "
+                  "equal, else the number of equal points; –: neither counts any. First difference: the emulator’s count and the "
                   f"hardware’s. {view.counts.counter_tool} on the {view.counts.counter_machine}.", (
                       Column("title", "kernel", right=False, wide=True), Column("points", "points"),
                       *(Column(title, title) for title in COLUMNS),
@@ -192,7 +192,7 @@ def _counts_table(view: View, pairs: Pairs) -> list[Table]:
 
 
 def _cell(which: tuple[Quantity, ...], group: Pairs) -> str | None:
-    """'=', or how many points are equal; None where neither counts any."""
+    """'=', or the number of equal points; None where neither counts any."""
     known = [(p, seen) for p, seen in group if any(any(_both(q, p, seen) or ()) for q in which)]
     equal = sum(_is_equal(p, seen, which) for p, seen in known)
     return None if not known else "=" if equal == len(known) else f"{equal} of {len(known)}"
@@ -221,8 +221,8 @@ def _model_table(view: View, pairs: Pairs) -> list[Table]:
     if not rows:
         return []
     text: dict[str, Callable] = {"L2 sectors (model)": numbers.grouped, "DRAM bytes (model)": numbers.volume}
-    return [Table(f"{view.name}_caches", "The emulator’s model of the caches beside the hardware’s counters, caches empty at "
-                  "the start. L1: share of the sectors of loads that hit. L2 sectors: those that loads ask L2 for. "
+    return [Table(f"{view.name}_caches", "The emulator’s model of the caches compared with the hardware’s counters, caches empty at "
+                  "the start. L1: share of the sectors of loads that hit. L2 sectors: requested from L2 by loads. "
                   f"{words.profiled(view.counts, [p for p, _ in pairs])}".rstrip(), (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                       Column("l1", "L1, model", numbers.percent), Column("l1 measured", "measured", numbers.percent),
@@ -239,7 +239,7 @@ NOT_FOUND = "not found"
 
 
 def _faults(view: View) -> Faults:
-    """The files' rows joined by the kernel's name; those that no file describes are left out."""
+    """The files' rows, joined by the kernel's name; rows without a description are left out."""
     rows: Faults = {}
     for file in view.companions.hazards:
         for name, row in file.kernels.items():
@@ -261,7 +261,7 @@ def _found(faults: Faults, tools: list[str]) -> list[str]:
 
 
 def _run(faults: Faults, tools: list[str]) -> list[str]:
-    """The kernels that one of these tools was run on, or that cannot be run at all."""
+    """The kernels for which one of these tools has a verdict."""
     return [name for name, row in faults.items() if any(t in row.verdicts for t in tools)]
 
 
@@ -283,7 +283,7 @@ def _faults_text(faults: Faults) -> list[str]:
         ran, several = _run(wrong, others), len(others) > 1
         of = "" if len(ran) == len(wrong) else f" of the {len(ran)} that {'they were' if several else 'it was'} run on"
         open_ = sum(any(v.failed for t, v in wrong[name].verdicts.items() if t in others) and not _found({name: wrong[name]}, others) for name in ran)
-        of += f"; on {open_} of these {'no tool found a fault and some did not finish' if several else 'it did not finish'}" if open_ else ""
+        of += f"; for {open_} of these {'no tool found a fault and some did not finish' if several else 'it did not finish'}" if open_ else ""
         parts.append(f"{words.joined(others)} {'together find' if several else 'finds'} {len(_found(wrong, others))}{of}")
     text = words.sentence("; ".join(parts))
     alarms = [f"{t} in {words.joined(names)}" for t in tools if (names := _found(right, [t]))]
@@ -300,7 +300,7 @@ def _story(view: View) -> str:
 
 
 def _faults_figure(view: View, faults: Faults) -> Figure:
-    """Faults found by each tool, by what the faults are about."""
+    """Faults found by each tool, by topic."""
     wrong, _ = _split(faults)
     tools = _tools(faults)
     groups: dict[str, Faults] = {}
@@ -328,8 +328,8 @@ def _faults_figure(view: View, faults: Faults) -> Figure:
         ax.tick_params(length=0, pad=2)
         for side in ax.spines.values():
             side.set_visible(False)
-    return Figure(f"{view.name}_faults", rows, draw, "Planted faults that each tool finds, by what the faults are about (their "
-                  f"number in brackets; –: not run); every fault is a small kernel of its own. {_story(view)}",
+    return Figure(f"{view.name}_faults", rows, draw, "Planted faults that each tool finds, by topic (number of faults "
+                  f"in brackets; –: not run); each fault is a separate small kernel. {_story(view)}",
                   "Table of the faults found by the emulator and by each tool of the sanitizer.", height=66, half=True)
 
 
@@ -353,7 +353,7 @@ def _verdict(row: PlantedFault, tool: str) -> str:
     return "✓" if found.found else "no verdict" if found.failed else NOT_FOUND
 
 
-# Speed beside other emulators
+# Speed, compared with other emulators
 
 MODES = {"counting": "counting", "hazards": "checking hazards", "answer": "result only"}
 TOLD = {"race": "finds races", "uninitialised": "finds uninitialised reads", "accesses": "counts accesses",
@@ -361,7 +361,7 @@ TOLD = {"race": "finds races", "uninitialised": "finds uninitialised reads", "ac
 
 
 def _rate(emulator: Emulator, mode: str) -> EmulatorRate | None:
-    """That of the kernel which all have, the first, on the fewest cores at the largest size."""
+    """The rate of the first kernel, which all emulators have, on the fewest cores at the largest size."""
     mine = [r for r in emulator.rates if r.mode == mode and r.kernel == emulator.rates[0].kernel]
     return max(mine, key=lambda r: (-r.threads, r.n), default=None)
 
@@ -395,8 +395,8 @@ def _rates_table(view: View, file: EmulatorFile | None) -> list[Table]:
             if one := _rate(emulator, mode):
                 row |= {mode: one.per_core, f"{mode} n": one.n}
         rows.append(row | {key: emulator.told.get(key) for key in TOLD})
-    return [Table(f"{view.name}_rates", "Emulators of GPU kernels: accesses to global and shared memory in a second of one "
-                  "core’s time, in the 16-wide tiled product written alike in each one’s language; median of the runs at "
+    return [Table(f"{view.name}_rates", "Emulators of GPU kernels: accesses to global and shared memory per second and "
+                  "core, in the tiled product with tiles of 16, written alike for each emulator; median of the runs at "
                   f"the largest N that was timed on one core. {file.machine}, {words.counted(file.cores, 'core')}, "
                   f"{file.date[:10]}.", (
                       Column("tool", "emulator", right=False, wide=True),

@@ -1,4 +1,4 @@
-"""A product by one block beside one by many, and the tiled product on views beside sums of indices."""
+"""A product by one block compared with one by many, and the tiled product with views compared with sums of indices."""
 
 from report.experiment import (
     Column,
@@ -40,7 +40,7 @@ def _of(view: View, part: Part | None, key: str) -> list[Point]:
 
 
 def _pairs(view: View) -> list[tuple[Point, Point, Ratio]]:
-    """The kernel with sums of indices, that on views, at each size and tile; how fast the second is over the first."""
+    """The kernel with sums of indices and the kernel with views, at each size and tile, and the speed of the second over the first."""
     views = {(p.size_key, p.tunables.get(TILE)): p for p in _of(view, view.gpu, "views")}
     found = [(p, views[p.size_key, p.tunables.get(TILE)]) for p in _of(view, view.gpu, "sums") if (p.size_key, p.tunables.get(TILE)) in views]
     judged = judge({new.name: ratio(new, old) for old, new in found})
@@ -48,7 +48,7 @@ def _pairs(view: View) -> list[tuple[Point, Point, Ratio]]:
 
 
 def _share(view: View, p: Point) -> float | None:
-    """Of the GPU's measured arithmetic peak."""
+    """The share of the GPU's measured arithmetic peak."""
     share = view.gpu.roofs.of_peak(p)
     return share.told if share else None
 
@@ -68,7 +68,7 @@ def _block_text(view: View, block: list[Point]) -> list[str]:
             f"with its launch{'' if last.settled else ' (unsettled)'}: {numbers.rate(last)}")
     share = _share(view, last)
     if share and many:
-        text += f", {numbers.percent(share * many)} of the peak of one multiprocessor, while {many - 1} others have nothing to do"
+        text += f", {numbers.percent(share * many)} of the peak of one multiprocessor, while the {many - 1} others are idle"
     return [f"{text}."]
 
 
@@ -76,7 +76,7 @@ def _grid_text(block: list[Point], grid: list[Point]) -> list[str]:
     if not grid or not block or grid[-1].n <= block[-1].n:
         return []
     best = max(grid, key=lambda p: p.value)
-    return [f"With a block for each tile of the result the same work of a thread reaches {numbers.rate(best)} at {best.size_text}, "
+    return [f"With one block per tile of the result, the same work per thread reaches {numbers.rate(best)} at {best.size_text}, "
             f"{numbers.times(best.value / block[-1].value)} as much."]
 
 
@@ -86,14 +86,14 @@ def _core_text(block: list[Point], cores: list[Point]) -> list[str]:
         largest = max((p.n for p in cores), default=None)
         best = fastest([p for p in cores if p.n == largest])
         return [f"One core of the CPU reaches {numbers.rate(best)} at {best.size_text} ({best.kernel.title})."] if best else []
-    return [f"One core of the CPU needs {numbers.seconds(here.summary.median)} for the product of that size ({here.kernel.title})."]
+    return [f"One core of the CPU needs {numbers.seconds(here.summary.median)} for the product of this size ({here.kernel.title})."]
 
 
 def _views_text(pairs: list) -> list[str]:
     if not pairs:
         return []
     old, new, gain = max(pairs, key=lambda x: (x[0].n, x[0].tunables.get(TILE) == 16))
-    text = f"On views, the tiled product is {words.speed(gain, 'with sums of indices')} at {old.size_text} with {old.variant}"
+    text = f"With views, the tiled product is {words.speed(gain, 'with sums of indices')} at {old.size_text} with {old.variant}"
     if len(pairs) > 1:
         values = [numbers.times(f(r.value for _, _, r in pairs)) for f in (min, max)]
         text += f"; over {len(pairs)} sizes and tiles {' to '.join(dict.fromkeys(values))}"
@@ -108,7 +108,7 @@ def _counted_text(view: View, counted: list[Point]) -> list[str]:
     if not pairs:
         return []
     same = sum(all(a.counters.get(k) == b.counters.get(k) for k in keys) for a, b in pairs)
-    return [f"By the emulator’s count, views ask for the same operations, bytes, sectors and wavefronts in {same} of {words.counted(len(pairs), 'case')}."]
+    return [f"By the emulator’s count, views need the same operations, bytes, sectors and wavefronts in {same} of {words.counted(len(pairs), 'case')}."]
 
 
 # Figures and tables
@@ -124,7 +124,7 @@ def _row(view: View, p: Point) -> dict:
 
 
 def _figure(view: View, block: list[Point], grid: list[Point], cores: list[Point]) -> list[Figure]:
-    """Rates over the width, under the peaks of one multiprocessor and of all."""
+    """Rates by the width, with the peaks of one multiprocessor and of the GPU."""
     from report.draw import lines, style
     of_core: dict[str, list[Point]] = {}
     for p in cores:
@@ -150,7 +150,7 @@ def _figure(view: View, block: list[Point], grid: list[Point], cores: list[Point
                 ax.axhline(value / scale, color=style.GREY, linewidth=0.8, zorder=1)
                 ax.annotate(f"{name}, {numbers.flops(value)}", (left, value / scale), xytext=(3, 2.5), textcoords="offset points",
                             size=style.SMALL, color=style.GREY)
-    who = [name for name, some in (("one block", block), ("a block for each tile", grid), ("one core of the CPU", cores)) if some]
+    who = [name for name, some in (("one block", block), ("one block per tile", grid), ("one core of the CPU", cores)) if some]
     stories = [words.provenance(x, [p for p in points if p.kernel.side == x.side]) for x in view.timed_parts
                if any(p.kernel.side == x.side for p in points)]
     return [Figure(f"{view.name}_{part.side}", [_row(view, p) for p in points], draw,
@@ -174,8 +174,8 @@ def _views_table(view: View, pairs: list) -> list[Table]:
     rows = [{"n": old.n, "tile": old.tunables.get(TILE), "sums": old.gflops, "views": new.gflops, "ratio": r.value, "low": r.low, "high": r.high,
              "p": r.p, "verdict": r.verdict, "sums_registers": old.counters.get("registers_per_thread"),
              "views_registers": new.counters.get("registers_per_thread")} for old, new, r in pairs]
-    return [Table(f"{view.name}_views", "The tiled product with sums of indices and on views. Registers: of "
-                  f"a thread. {words.provenance(view.gpu, [p for old, new, _ in pairs for p in (old, new)], hollow=False)}", (
+    return [Table(f"{view.name}_views", "The tiled product with sums of indices and with views. Registers: per "
+                  f"thread. {words.provenance(view.gpu, [p for old, new, _ in pairs for p in (old, new)], hollow=False)}", (
                       Column("n", "N", lambda n: f"{n:.0f}"), Column("tile", "tile", lambda t: f"{t:.0f}"), Column("sums", "sums", numbers.flops),
                       Column("views", "views", numbers.flops), Column("ratio", "views over sums", numbers.times),
                       Column("verdict", "difference", right=False), Column("sums_registers", "registers, sums", lambda v: f"{v:.0f}"),

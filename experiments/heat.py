@@ -1,4 +1,4 @@
-"""What the heat equation shows: rates against what memory allows one step a pass, the gain of deeper passes, the order of the error."""
+"""The heat equation: rates against memory's bound for one step per pass, the gain from more steps per pass, the order of the error."""
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -29,11 +29,11 @@ from report.sections import ladders
 
 DEPTH, ERROR, ROUNDING = "depth", "sine_error", "rounding_error"
 STEP_BYTES = 8
-"""That a pass of one step moves for a cell: read once, written once."""
+"""Bytes that a pass of one step moves per cell: read once, written once."""
 CLEAR = 0.1
-"""The scheme's error is told where rounding makes up so small a part of it."""
+"""The order is fitted where rounding makes up at most this share of the error."""
 NEAR = 0.05
-"""An order so far from two is two."""
+"""An order within this distance of two counts as two."""
 
 
 def section(view: View) -> Section | None:
@@ -58,8 +58,8 @@ def _rated(view: View, part: Part) -> Part:
 
 
 def _ladder(view: View, part: Part) -> Ladder | None:
-    """At a size with several kernels: of those whose field no cache holds, as the question is about memory, the one with the
-    most kernels, the largest of these."""
+    """At a size with several kernels, if possible with a field that no cache holds, as the question is about memory; then at the
+    size with the most kernels, then at the largest."""
     rated, found = _rated(view, part), defaultdict(list)
     for p in rated.timed():
         found[p.size_key].append(p)
@@ -71,13 +71,13 @@ def _ladder(view: View, part: Part) -> Ladder | None:
 
 
 def _bound(part: Part, p: Point) -> float | None:
-    """GCell/s of a pass of one step at the roof of the memory that holds the field."""
+    """GCell/s with one step per pass at the roof of the memory that holds the field."""
     roof = part.memory(p)
     return roof and roof.value / STEP_BYTES
 
 
 def _share(part: Part, p: Point) -> Share | None:
-    """Of that roof what a point would take if each of its steps read and wrote every cell."""
+    """The share of that roof that a point would use if each of its steps read and wrote every cell."""
     roof, low_high = part.memory(p), p.interval
     return share(p.value * STEP_BYTES, low_high and tuple(x * STEP_BYTES for x in low_high), roof) if roof else None
 
@@ -91,12 +91,12 @@ class Order:
 
     @property
     def clear(self) -> list[Point]:
-        """Those whose error is the scheme's and not that of rounding."""
+        """The points whose error is due to the scheme and not to rounding."""
         return [p for p in self.points if p.judged[ROUNDING] <= CLEAR * p.judged[ERROR]]
 
     @property
     def order(self) -> float | None:
-        """The power of the distance with which the error falls."""
+        """The power of the distance with which the error decreases."""
         if len(self.clear) < 2:
             return None
         return -linear_regression([log2(p.n + 1) for p in self.clear], [log2(p.judged[ERROR]) for p in self.clear]).slope
@@ -114,18 +114,18 @@ def _orders(view: View, part: Part) -> list[Order]:
 
 
 def _finding(ladder: Ladder) -> str:
-    """The best pass of one step beside its bound, and what several steps a pass make of it."""
+    """The best rate with one step per pass, compared with its bound, and the rate with several steps per pass."""
     part = ladder.part
     several = [r.point for r in ladder.own if r.point.tunables.get(DEPTH)]
     best, *level = leaders([r.point for r in ladder.own if r.point not in several]) or [ladder.fastest.point]
-    text = f"{_at(best)} on the {part.side.upper()}, one step a pass reaches {numbers.rate(best)} ({words.fastest(best.kernel.title, [p.kernel.title for p in level], is_inside=True)})"
+    text = f"{_at(best)} on the {part.side.upper()}, one step per pass reaches {numbers.rate(best)} ({words.fastest(best.kernel.title, [p.kernel.title for p in level], is_inside=True)})"
     bound = _bound(part, best)
     if found := _share(part, best):
         allowed = f"the {numbers.in_metric(bound, best.metric)} that {words.rate_of(found.roof)} allows"
         text += f", {words.of_roof(found, allowed)}{_kept(part, best) if found.exceeds else ''}"
     if several:
         deep = fastest(several)
-        text += f"; {deep.kernel.title}, with {_depth(deep):.0f} steps a pass, reaches {numbers.rate(deep)}"
+        text += f"; {deep.kernel.title}, with {_depth(deep):.0f} steps per pass, reaches {numbers.rate(deep)}"
         text += f", {numbers.times(deep.value / bound)} that bound" if bound else f", {numbers.times(times_as_fast(deep, best))} as much"
     return f"{text}."
 
@@ -136,7 +136,7 @@ def _at(p: Point) -> str:
 
 
 def _depth(p: Point) -> float:
-    """Steps that a pass really makes."""
+    """The actual number of steps per pass."""
     return min(p.tunables[DEPTH], p.sizes["steps"])
 
 
@@ -146,21 +146,21 @@ def _order_words(orders: list[Order]) -> list[str]:
         return []
     low, high = min(o.order for o in known), max(o.order for o in known)
     span = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
-    return [f"The error against the decay of a sine falls with the distance between points to the power of {span}, {_clear_sizes(known)}."]
+    return [f"The error against the decay of a sine decreases with the distance between points to the power of {span}, {_clear_sizes(known)}."]
 
 
 def _clear_sizes(known: list[Order]) -> str:
-    """'over the sizes of which rounding makes up at most 10 % of the error: N = 15 to 63 for r = 0.125 and …'."""
+    """'at sizes where rounding makes up at most 10 % of the error: N = 15 to 63 for r = 0.125 and …'."""
     ranges = {}
     for o in sorted(known, key=lambda o: o.points[0].sizes["permille"]):
         ends = ranges.setdefault(o.points[0].sizes["permille"] / 1000, set())
         ends.update((o.clear[0].n, o.clear[-1].n))
     told = [f"N\u00a0=\u00a0{min(ends):.0f} to {max(ends):.0f} for r\u00a0=\u00a0{r:g}" for r, ends in ranges.items()]
-    return f"over the sizes of which rounding makes up at most {numbers.percent(CLEAR)} of the error: {words.joined(told)}"
+    return f"at sizes where rounding makes up at most {numbers.percent(CLEAR)} of the error: {words.joined(told)}"
 
 
 def second_order(view: View) -> Judged | None:
-    """Of the claim heat_order, by the errors at halved distances."""
+    """For the claim heat_order, by the errors at halved distances."""
     known = [o for part in view.timed_parts for o in _orders(view, part) if o.order is not None]
     if not known:
         return None
@@ -188,7 +188,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _rates(view: View, made: list[Ladder]) -> Figure:
-    """Every kernel as a mark next to the bound of one step a pass."""
+    """Every kernel as a mark next to the bound for one step per pass."""
     from report.draw import style
     from report.draw.paper import text_width
     bars = [(ladder.part, r.point) for ladder in made for r in ladder.own]
@@ -216,8 +216,8 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
             if bound := _bound(ladder.part, ladder.fastest.point):
                 ax.plot([bound] * 2, [first - 0.45, last - 0.55], color=style.ALERT, linewidth=1.1, linestyle=(0, (2, 1)))
             first = last
-    caption = ("Cells stepped in a second by each kernel in its fastest variant, and how many times that is what a pass of one step "
-               f"is bound to (dashed: {_roof_text(made)}, over {STEP_BYTES}\u00a0bytes). {_provenance(made)}")
+    caption = ("Cells updated per second by each kernel in its fastest variant, and as a multiple of the bound for one step per pass "
+               f"(dashed: {_roof_text(made)}, divided by {STEP_BYTES}\u00a0bytes). {_provenance(made)}")
     beyond = [_label(part, p) for part, p in bars if (found := _share(part, p)) and found.exceeds]
     return Figure(f"{view.name}_rates", [_row(part, p) for part, p in bars], draw, caption,
                   f"Marks of the rates of {words.counted(len(bars), 'kernel')}. Beyond the dashed bound: {words.joined(beyond) or 'none'}.",
@@ -225,14 +225,14 @@ def _rates(view: View, made: list[Ladder]) -> Figure:
 
 
 RATE, OF_BOUND = 34, 74
-"""Where the columns right of the bars end, points."""
+"""Right ends of the columns beyond the bars, in points."""
 
 
 def _kept(part: Part, p: Point) -> str:
-    """Why a pass of one step may be faster than a copy."""
+    """The reason why one step per pass may be faster than a copy."""
     size = part.run.context.get("gpu_l2_bytes" if part.side == "gpu" else "cpu_l3_all_bytes") or 0
     share = size / p.counters["bytes_min"] if p.counters.get("bytes_min") else 0
-    return f" (the last cache can keep {numbers.percent(share)} of the field from pass to pass)" if 0 < share < 1 else ""
+    return f" (the last-level cache can keep {numbers.percent(share)} of the field from pass to pass)" if 0 < share < 1 else ""
 
 
 def _roof_text(made: list[Ladder]) -> str:
@@ -260,7 +260,7 @@ def _provenance(made: list[Ladder]) -> str:
 
 
 def _depths(view: View, part: Part) -> list[Figure]:
-    """Rate over the steps that share a pass, beside as many times the bound of one."""
+    """Rate by the steps per pass, compared with the bound for one step times their number."""
     from report.draw import lines, style
     swept = defaultdict(lambda: defaultdict(list))
     for p in whole_machine(_rated(view, part).timed()):
@@ -281,16 +281,16 @@ def _depths(view: View, part: Part) -> list[Figure]:
         made = [lines.Series(name, [lines.dot(p, _depth(p)) for p in line]) for name, line in series.items()]
         dashed = {"color": style.ALERT, "linestyle": (0, (2, 1)), "marker": ","}
         made += [lines.Series("bound, times steps", [lines.Dot(d, bound * d) for d in depths], dashed)] if bound else []
-        lines.draw(ax, made, "Steps a pass", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
+        lines.draw(ax, made, "Steps per pass", "Rate", log_y=True, limit=13, unit=points[0].metric.unit)
         style.plain_ticks(ax.xaxis, depths)
-    caption = (f"Rate of {points[0].kernel.title} on the {part.side.upper()} over the steps that share a pass, {_size(points[0])}; "
-               f"dashed: if every step cost nothing but its share of the pass. {words.provenance(part, points)}")
+    caption = (f"Rate of {points[0].kernel.title} on the {part.side.upper()} by the steps per pass, {_size(points[0])}; "
+               f"dashed: the bound for one step per pass, times the steps. {words.provenance(part, points)}")
     return [Figure(f"{view.name}_{part.side}_depth", [_row(part, p) | {"depth": _depth(p)} for p in points], draw, caption,
-                   "Line plot of the rate over the steps a pass: it rises with them, less than in proportion.", height=55, half=True)]
+                   "Line plot of the rate by the steps per pass: it increases with them, less than in proportion.", height=55, half=True)]
 
 
 def _error(view: View, orders: list[Order]) -> Figure:
-    """Errors over the distance between points, both logarithmic, beside a slope of two."""
+    """Errors by the distance between points, both logarithmic, with a line of slope two."""
     from report.draw import style
     lines_ = defaultdict(list)  # kernels that give the same errors share a line
     for o in orders:
@@ -356,11 +356,11 @@ def _fields(view: View) -> list[Figure]:
         pictures.row(fig, [(f"{p.sizes['steps']:.0f} steps", _cells(p)) for p in points], "cividis", -1, 1, bar=(-1, 0, 1))
     size = f"{points[0].sizes['m']:.0f} × {points[0].sizes['n']:.0f}"
     caption = (f"Two hot discs and a cold one on a field of {size} cells whose edge is kept at 0, r\u00a0=\u00a0"
-               f"{points[0].sizes['permille'] / 1000:g}: every cell as {kernel.title} on the {part.side.upper()} computed it. "
+               f"{points[0].sizes['permille'] / 1000:g}, computed by {kernel.title} on the {part.side.upper()}. "
                f"{words.sentence(part.label)}")
     rows = [{"steps": p.sizes["steps"], "row": row, "column": col, "u": u} for p in points
             for row, line in enumerate(_cells(p)) for col, u in enumerate(line)]
-    return [Figure(f"{view.name}_field", rows, draw, caption, "Pictures of the field: the discs fade and run into each other.",
+    return [Figure(f"{view.name}_field", rows, draw, caption, "Pictures of the field: the discs fade and merge.",
                    height=32 if len(points) == 3 else 45, half=True)]
 
 
@@ -373,7 +373,7 @@ def _appendix(view: View, ladder: Ladder) -> list[Table | Figure | str]:
 
 
 def _sizes(view: View, ladder: Ladder) -> list[Figure]:
-    """Rates over the side of the field: where a cache holds it, and where it is too small."""
+    """Rates by the side of the field: with fields that a cache holds, and with fields that no cache holds."""
     from report.draw import lines, style
     steps = ladder.rungs[0].point.sizes["steps"]
     series = defaultdict(list)
@@ -383,17 +383,17 @@ def _sizes(view: View, ladder: Ladder) -> list[Figure]:
     if max(map(len, series.values())) < 3:
         return []
     points = [p for line in series.values() for p in line]
-    caption = (f"Rates on the {ladder.part.side.upper()} over the side of the field, {steps:.0f} steps, each kernel in its fastest variant. "
+    caption = (f"Rates on the {ladder.part.side.upper()} by the side of the field, {steps:.0f} steps, each kernel in its fastest variant. "
                f"{words.provenance(ladder.part, points)}")
     return [Figure(f"{view.name}_{ladder.part.side}_sizes", [_row(ladder.part, p) | {"n": p.n} for p in points],
                    lambda fig: lines.draw(style.axes(fig, 14, 9, 22, 2), [
                        lines.Series(name, [lines.dot(p, p.n) for p in sorted(line, key=lambda p: p.n)]) for name, line in series.items()],
                        "Side of the field, N", "Rate", log_y=True, limit=13, unit=points[0].metric.unit),
-                   caption, "Line plot of rates over the side of the field.", height=55, half=True)]
+                   caption, "Line plot of rates by the side of the field.", height=55, half=True)]
 
 
 def _threads(view: View, ladder: Ladder) -> list[Figure]:
-    """Rates over the number of threads."""
+    """Rates by the number of threads."""
     from report.draw import lines, style
     sizes = defaultdict(list)
     for p in ladder.part.timed(view.settings["family"]):
@@ -407,12 +407,12 @@ def _threads(view: View, ladder: Ladder) -> list[Figure]:
     series = {title: [p for (of, _), p in best.items() if of == title] for title, _ in best}
     if not swept or max(len({p.threads for p in line}) for line in series.values()) < 2:
         return []
-    caption = f"Rates over the number of threads, {_size(swept[0])}, each kernel in its fastest variant. {words.provenance(ladder.part, swept)}"
+    caption = f"Rates by the number of threads, {_size(swept[0])}, each kernel in its fastest variant. {words.provenance(ladder.part, swept)}"
     return [Figure(f"{view.name}_threads", [_row(ladder.part, p) for p in swept],
                    lambda fig: lines.draw(style.axes(fig, 14, 9, 22, 2), [
                        lines.Series(name, [lines.dot(p, p.threads) for p in line]) for name, line in series.items()],
                        "Threads", "Rate", log_y=True, limit=13, unit=swept[0].metric.unit),
-                   caption, "Line plot of rates over the number of threads.", height=55, half=True)]
+                   caption, "Line plot of rates by the number of threads.", height=55, half=True)]
 
 
 def _variants(view: View, ladder: Ladder) -> list[Table]:
@@ -422,7 +422,7 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
         groups[p.kernel.name, p.size_key].append(p)
     points = [p for group in groups.values() if len(group) > 1 for p in sorted(group, key=lambda p: -p.value)]
     return [Table(f"{view.name}_{ladder.part.side}_variants", f"Variants on the {ladder.part.side.upper()}, the fastest first; bound of one step: "
-                  "memory’s roof, if each step read and wrote each cell once. "
+                  "memory’s roof if each step reads and writes each cell once. "
                   f"{words.provenance(ladder.part, points, hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),
                       Column("gcells_per_s", "rate", lambda v: numbers.quantity(v, points[0].metric.unit)),
@@ -430,14 +430,14 @@ def _variants(view: View, ladder: Ladder) -> list[Table]:
 
 
 def _requests(view: View) -> list[Table]:
-    """What each kernel requests for a cell and a step, counted."""
+    """The bytes that each kernel requests per cell and step, counted."""
     points = [p for p in (view.counts.points if view.counts else ()) if p.is_counted and p.kernel.family == view.settings["family"]]
     if not points:
         return []
     rows = [{"kernel": p.kernel.name, "title": p.title, "size": _size(p)} | {
         key: p.counters[f"bytes_executed_{key}"] / (p.sizes["m"] * p.sizes["n"] * p.sizes["steps"]) for key in ("loaded", "stored")} | {
         "flops": p.counters["flops_executed"] / p.flops} for p in sorted(points, key=lambda p: p.kernel.order)]
-    return [Table(f"{view.name}_requests", f"Bytes requested from global memory for a cell and a step, and operations executed over "
+    return [Table(f"{view.name}_requests", f"Bytes requested from global memory per cell and step, and executed operations over "
                   f"useful ones, as the emulator counted them at {_size(points[0])}.", (
                       Column("title", "kernel", right=False, wide=True), Column("loaded", "loaded [B]", numbers.significant),
                       Column("stored", "stored [B]", numbers.significant), Column("flops", "operations", numbers.times)), rows)]

@@ -1,4 +1,4 @@
-"""What the histogram shows: rates over the share of values that are alike, on both sides, beside the rate of reading."""
+"""The histogram: rates by the share of equal values, on both sides, compared with the rate of reading."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ def _of(view: View, part: Part, data: str) -> list[Point]:
 
 
 def _swept(view: View, part: Part) -> list[Point]:
-    """Those at the size that has most shares."""
+    """The points at the size with the most shares."""
     points = _of(view, part, view.settings["data"])
     shares: dict = {}
     for p in points:
@@ -51,7 +51,7 @@ def _swept(view: View, part: Part) -> list[Point]:
 
 
 def _ladder(view: View, part: Part) -> Ladder | None:
-    """At that size, with no value more frequent than another, if that was measured."""
+    """At that size, with the smallest share: no value is more frequent than another, if that was measured."""
     points = _swept(view, part)
     if not points:
         return None
@@ -75,14 +75,14 @@ def _finding(made: Ladder) -> str:
 
 
 def _spread(view: View, made: Ladder) -> str:
-    """How far the rate of each kernel falls as values become alike."""
+    """The variation of each kernel's rate with the share of equal values."""
     lines = {name: some for name, some in _by_kernel(_swept(view, made.part)).items() if len(some) > 1}
     if not lines:
         return ""
     falls = {some[0].kernel.title: max(p.value for p in some) / min(p.value for p in some) for some in lines.values()}
     ends = next(iter(lines.values()))
     most, least = max(falls, key=falls.get), min(falls, key=falls.get)
-    text = (f"On the {made.part.side.upper()}, as the share of one value goes from {ends[0].sizes[SHARE]:.0f}\u00a0% to "
+    text = (f"On the {made.part.side.upper()}, as the share of one value increases from {ends[0].sizes[SHARE]:.0f}\u00a0% to "
             f"{ends[-1].sizes[SHARE]:.0f}\u00a0%, the rate varies by a factor of {numbers.significant(falls[most])} with {most}")
     return f"{text}." if most == least else f"{text} and of {numbers.significant(falls[least])} with {least}."
 
@@ -104,7 +104,7 @@ def _figure(view: View, made: Ladder) -> Figure:
         values = [p.value for some in series for p in some] + ([top.value] if top else [])
         shares = sorted({p.sizes.get(SHARE, 0) for some in series for p in some})
         lines.draw(ax, [lines.Series(some[0].kernel.title, [lines.dot(p, p.sizes.get(SHARE, 0)) for p in some]) for some in series],
-                   "Values that are alike [%]", "Bandwidth", log_x=False, log_y=True, limit=15, unit=points[0].metric.unit,
+                   "Equal values [%]", "Bandwidth", log_x=False, log_y=True, limit=15, unit=points[0].metric.unit,
                    xlim=(-4, max(shares[-1], 1) * 1.04), ylim=(min(values) / 1.5, 2.5 * max(values)))
         style.rate_ticks(ax.yaxis, *ax.get_ylim())
         if top:
@@ -112,10 +112,10 @@ def _figure(view: View, made: Ladder) -> Figure:
             ax.annotate(f"{top.label}, {numbers.bandwidth(top.value)}", (ax.get_xlim()[0], top.value), xytext=(3, 2.5),
                         textcoords="offset points", size=style.SMALL, color=style.GREY)
     who = "GPU" if part.side == "gpu" else f"CPU, up to {words.counted(max(p.threads for p in points), 'thread')}"
-    caption = (f"Bandwidth of the histogram, a byte a value, over the share of values that are alike, the others spread evenly, on the {who}, with "
+    caption = (f"Bandwidth of the histogram, 1 byte per value, by the share of equal values, the others spread evenly, on the {who}, with "
                f"{numbers.grouped(points[0].n)} values. Each kernel in its fastest variant. {words.provenance(part, points)}")
     return Figure(f"{view.name}_{part.side}", [_row(part, p) for p in points], draw, caption,
-                  f"Line plot of bandwidth over the share of equal values for {words.listed([s[0].kernel.title for s in series])}.",
+                  f"Line plot of bandwidth by the share of equal values for {words.listed([s[0].kernel.title for s in series])}.",
                   height=66, half=True)
 
 
@@ -131,5 +131,5 @@ def _data(view: View, made: Ladder) -> list[Table]:
     rows = [{"kernel": name, "title": title} | {data: at[name, data].value for data in sets if (name, data) in at}
             for name, title in titles.items()]
     return [Table(f"{view.name}_{part.side}_data", f"Bandwidth on the {part.side.upper()} by data at {made.size_text}: values spread over all 256 or "
-                  f"over few of them, and with neighbours alike. {words.provenance(part, list(at.values()), hollow=False)}", (
+                  f"over few values, and with equal neighbours. {words.provenance(part, list(at.values()), hollow=False)}", (
                       Column("title", "kernel", right=False, wide=True), *(Column(d, d, numbers.bandwidth) for d in sets)), rows)]

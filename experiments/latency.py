@@ -1,4 +1,4 @@
-"""One operation's latency on either side, and how many of them must be under way: Little's law, drawn and tested."""
+"""One operation's latency on both sides, and the number that must be in flight: Little's law, drawn and tested."""
 
 from dataclasses import dataclass
 from statistics import median
@@ -9,23 +9,23 @@ from report.experiment import Column, Figure, Part, Point, Section, Table, View,
 
 CHASE, CHAINS = "chase", "chains"
 PAGE = 1 << 20
-"""Nodes so many bytes apart lie in pages of their own."""
+"""Nodes at least this many bytes apart are in different pages."""
 NEAR = 0.5
-"""Up to this part of the best rate, operations do not yet wait for each other."""
+"""Up to this share of the best rate, operations do not yet wait for each other."""
 CLOSE = 0.25
-"""So far may a rate be from what the latency of one promises."""
+"""The largest accepted deviation of a rate from the rate that the latency of one operation predicts."""
 LINE = {"cpu": 64, "gpu": 32}
-"""Bytes that one load moves from the cache or memory that has them: a line, or a sector."""
+"""Bytes that one load moves from the cache or memory that holds them: a line, or a sector."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Rates of one core or multiprocessor over the number of operations under way."""
+    """Rates of one core or multiprocessor by the number of operations in flight."""
 
     part: Part
     title: str
     points: tuple[Point, ...]
-    """The fastest of each number, ascending."""
+    """The fastest point for each number, ascending."""
 
     @property
     def label(self) -> str:
@@ -34,7 +34,7 @@ class Curve:
 
     @property
     def latency(self) -> float:
-        """Of one operation, seconds: from the fewest under way."""
+        """Of one operation, seconds: from the point with the fewest in flight."""
         return _under_way(self.points[0]) / _rate(self.points[0])
 
     @property
@@ -43,7 +43,7 @@ class Curve:
 
     @property
     def needed(self) -> float:
-        """Under way at the best rate, if each still took as long as one alone: rate times latency."""
+        """Operations in flight at the best rate, if each took as long as one alone: rate times latency."""
         return _rate(self.best) * self.latency
 
 
@@ -55,7 +55,7 @@ def section(view: View) -> Section | None:
     texts = [*_latency_words(view, walks), *_fma_words(curves), *_little_words(curves), *_share_words(view, curves, walks)]
     figures = [*_latency_figure(view, walks), *_little_figure(view, [c for c in curves if _is_walk(c)], "loads", "load/s"),
                *_little_figure(view, [c for c in curves if not _is_walk(c)], "multiply-adds", "FMA/s")]
-    return Section(words.paragraphs(texts) or "Nothing was timed that tells a latency.", figures=figures, tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
+    return Section(words.paragraphs(texts) or "No latency was timed.", figures=figures, tables=_little_table(view, curves), appendix=[*_order_words(view), *_page_words(view), *_tables(view, walks)])
 
 
 # Data
@@ -70,8 +70,8 @@ def _is_shared(p: Point) -> bool:
 
 
 def _walks(part: Part) -> dict[str, list[Point]]:
-    """Kernel's title → one walker's points over the working set, nodes in neighbouring lines and in a random order; of walks of
-    several lengths the longest."""
+    """Kernel's title → one walker's points by working set, with nodes in neighbouring lines and in random order; where walks
+    have several lengths, the longest."""
     found: dict[str, dict[float, list[Point]]] = {}
     for p in _loads(part):
         if p.sizes["walkers"] == 1 and p.sizes["stride"] < PAGE and p.data != "sequential":
@@ -90,7 +90,7 @@ def _seconds(p: Point) -> float:
 
 
 def _clock(part: Part, p: Point) -> float | None:
-    """Hertz: as the sensor says right after a sample; a GPU's highest where none does."""
+    """Hertz: as the sensor reports it right after a sample; without a sensor, a GPU's highest clock."""
     mhz = p.counters.get("sm_clock_mhz") or (part.run.context.get("gpu_clock_khz", 0) / 1e3 if part.side == "gpu" else 0)
     return mhz * 1e6 or None
 
@@ -110,13 +110,13 @@ def _under_way(p: Point) -> float:
 
 
 def _rate(p: Point) -> float:
-    """Operations in a second: loads, or multiply-adds."""
+    """Operations per second: loads, or multiply-adds."""
     return p.value if p.kernel.family == CHASE else p.value * 1e9 / 2
 
 
 def _curves(view: View, part: Part) -> list[Curve]:
-    """Of one core or multiprocessor: loads from the last-level cache and from memory, and multiply-adds. The walks of a curve are
-    equally long, since the time of a step depends on that."""
+    """Of one core or multiprocessor: loads from the last-level cache and from memory, and multiply-adds. The walks of a curve have
+    the same length, since the time of a step depends on it."""
     one = "multiprocessor" if part.side == "gpu" else "core"
     walks = [p for p in _loads(part) if p.data != "sequential" and p.sizes["stride"] < PAGE and not _is_shared(p)]
     swept = {p.sizes["bytes"] for p in walks if p.sizes["walkers"] > 1}
@@ -128,7 +128,7 @@ def _curves(view: View, part: Part) -> list[Curve]:
 
 
 def _of_one_length(walks: list[Point]) -> list[Point]:
-    """Those with the number of steps that most numbers of walkers were timed with; the larger one of two."""
+    """The walks with the number of steps that was timed with the most numbers of walkers; of two, the larger one."""
     lengths = {p.sizes["steps"] for p in walks}
     chosen = max(lengths, key=lambda steps: (len({_under_way(p) for p in walks if p.sizes["steps"] == steps}), steps))
     return [p for p in walks if p.sizes["steps"] == chosen]
@@ -137,7 +137,7 @@ def _of_one_length(walks: list[Point]) -> list[Point]:
 def _level(view: View, part: Part, bytes_: float) -> str:
     if bytes_ > view.settings["cached"]:
         return "memory"
-    return "L2" if part.side == "gpu" else "L3" if part.run.context.get("cpu_l3_bytes") else "the last cache"
+    return "L2" if part.side == "gpu" else "L3" if part.run.context.get("cpu_l3_bytes") else "last-level cache"
 
 
 def _by_number(points: list[Point]) -> tuple[Point, ...]:
@@ -156,13 +156,13 @@ def _of_step(part: Part, p: Point) -> str:
 
 
 def _latency_words(view: View, walks: dict[str, dict]) -> list[str]:
-    """The nearest cache and memory, side beside side."""
+    """The nearest cache and memory, on each side."""
     texts = []
     for part in view.timed_parts:
         points = _memory(walks.get(part.side, {}))
         if len(points) > 1:
             shared = [p for line in walks[part.side].values() for p in line if _is_shared(p)]
-            text = (f"on the {part.side.upper()} a load that waits for the one before takes {_of_step(part, points[0])} in the nearest cache and "
+            text = (f"on the {part.side.upper()} a load that depends on the one before takes {_of_step(part, points[0])} in the nearest cache and "
                     f"{_of_step(part, points[-1])} in {numbers.binary(points[-1].sizes['bytes'])}")
             texts.append(text + (f"; shared memory takes {_of_step(part, shared[0])}" if shared else ""))
     return [words.sentence(text) for text in texts] + _ratio_words(walks)
@@ -174,9 +174,9 @@ def _ratio_words(walks: dict[str, dict]) -> list[str]:
     if not both:
         return []
     ratios = [_seconds(gpu[n]) / _seconds(cpu[n]) for n in both]
-    return [f"A single thread of the GPU waits {numbers.times(min(ratios))} to {numbers.times(max(ratios))} as long as one of the CPU for "
-            f"the same array." if len(both) > 1 else
-            f"A single thread of the GPU waits {numbers.times(ratios[0])} as long as one of the CPU for the same array."]
+    return [f"A single thread of the GPU waits {numbers.times(min(ratios))} to {numbers.times(max(ratios))} as long as a thread of the CPU for "
+            f"loads from an array of the same size." if len(both) > 1 else
+            f"A single thread of the GPU waits {numbers.times(ratios[0])} as long as a thread of the CPU for loads from an array of the same size."]
 
 
 def _by_bytes(points: list[Point]) -> dict[float, Point]:
@@ -186,7 +186,7 @@ def _by_bytes(points: list[Point]) -> dict[float, Point]:
 def _fma_words(curves: list[Curve]) -> list[str]:
     alone = [c for c in curves if not _is_walk(c)]
     latencies = [f"{numbers.seconds(c.points[0].summary.median / c.points[0].sizes['iterations'])} on a {c.title}" for c in alone]
-    return [f"A multiply-add that waits for the one before takes {words.joined(latencies)}."] if latencies else []
+    return [f"A multiply-add that depends on the one before takes {words.joined(latencies)}."] if latencies else []
 
 
 def _little_words(curves: list[Curve]) -> list[str]:
@@ -200,22 +200,22 @@ def _little_words(curves: list[Curve]) -> list[str]:
 
 
 def _share_words(view: View, curves: list[Curve], walks: dict[str, dict]) -> list[str]:
-    """What each multiprocessor must have under way for its share of the bandwidth of memory."""
+    """The bytes that each multiprocessor must have in flight for its share of the bandwidth of memory."""
     curve = next((c for c in curves if c.part.side == "gpu" and _is_walk(c) and c.title.endswith("memory")), None)
     roof, sms = (view.gpu.dram(curve.points[0].kernel.family), view.gpu.run.context.get("gpu_sm_count")) if curve else (None, None)
     if not roof or not sms:
         return []
     share, one = roof.value / sms, curve.points[0]
     longest = _by_bytes(_memory(walks.get("gpu", {}))).get(one.sizes["bytes"], one)
-    longer = (f" ({numbers.seconds(_seconds(longest))} in one of {numbers.grouped(longest.sizes['steps'])})"
+    longer = (f" ({numbers.seconds(_seconds(longest))} with {numbers.grouped(longest.sizes['steps'])} steps)"
               if longest.sizes["steps"] != one.sizes["steps"] else "")
     return [f"For its share of the bandwidth of memory, {numbers.bandwidth(share)}, each of the {sms} multiprocessors must have "
             f"{numbers.binary(share * 1e9 * curve.latency)} in flight, at the {numbers.seconds(curve.latency)} that one walker waits for a load in "
-            f"{numbers.binary(one.sizes['bytes'])}, in a walk of {numbers.grouped(one.sizes['steps'])} steps as those of more walkers are{longer}."]
+            f"{numbers.binary(one.sizes['bytes'])}, in a walk of {numbers.grouped(one.sizes['steps'])} steps like the walks of more walkers{longer}."]
 
 
 def _order_words(view: View) -> list[str]:
-    """What a prefetcher is worth, where both orders were measured on one array."""
+    """The gain from a prefetcher, where both orders were measured on one array."""
     texts = []
     for part in view.timed_parts:
         by = {(p.sizes["bytes"], p.data): p for p in _loads(part) if p.sizes["walkers"] == 1 and p.sizes["stride"] < PAGE
@@ -224,11 +224,11 @@ def _order_words(view: View) -> list[str]:
             if data == "sequential" and (bytes_, "random") in by:
                 gain = _seconds(by[bytes_, "random"]) / _seconds(by[bytes_, data])
                 texts.append(f"{numbers.times(gain)} as fast on the {part.side.upper()}")
-    return [f"A walk along nodes in the order of their addresses, which a prefetcher can guess, is {words.joined(texts)}."] if texts else []
+    return [f"A walk along nodes in the order of their addresses, which a prefetcher can predict, is {words.joined(texts)}."] if texts else []
 
 
 def _page_words(view: View) -> list[str]:
-    """Nodes in pages of their own, over as many in neighbouring lines."""
+    """The time of a step with nodes in different pages, in the smallest and the largest array."""
     texts = []
     for part in view.timed_parts:
         apart = [p for p in _loads(part) if p.sizes["walkers"] == 1 and p.sizes["stride"] >= PAGE]
@@ -236,28 +236,28 @@ def _page_words(view: View) -> list[str]:
             first, last = (f(apart, key=lambda p: p.sizes["bytes"]) for f in (min, max))
             texts.append(f"from {numbers.seconds(_seconds(first))} over {numbers.binary(first.sizes['bytes'])} to {numbers.seconds(_seconds(last))} "
                          f"over {numbers.binary(last.sizes['bytes'])} on the {part.side.upper()}")
-    return [f"With one node in every two mebibytes a step grows {words.joined(texts)}."] if texts else []
+    return [f"With one node per 2\u00a0MiB the time of a step grows {words.joined(texts)}."] if texts else []
 
 
 # Judges of claims
 
 
 def _near(curve: Curve) -> list[Point]:
-    """Beyond the first, up to where operations begin to wait for each other."""
+    """The points after the first, up to the one where operations begin to wait for each other."""
     return [p for p in curve.points[1:] if _rate(p) <= NEAR * _rate(curve.best)]
 
 
 def little(view: View) -> Judged | None:
-    """Of the claim of that name, as far as one more does not make the others wait: the rate over that which the number under
-    way and the latency of one alone give."""
+    """For the claim of that name, where one more operation does not delay the others: the rate, divided by the rate that the number
+    in flight and the latency of one alone predict."""
     near = [(c, p) for part in view.timed_parts for c in _curves(view, part) for p in _near(c)]
     if not near:
         return None
     found = [divide(of_rate(p), of_rate(c.points[0])).scaled(_under_way(c.points[0]) / _under_way(p)) for c, p in near]
-    cases = tuple(One(c.title, within(value, 1 - CLOSE, 1 + CLOSE), _under_way(p), "under way") for (c, p), value in zip(near, found))
+    cases = tuple(One(c.title, within(value, 1 - CLOSE, 1 + CLOSE), _under_way(p), "in flight") for (c, p), value in zip(near, found))
     off = [abs(value.number - 1) for value in found]
-    return Judged(cases, f"Rates up to half of the best ones, within {numbers.percent(CLOSE)} of the number under way over the latency of one alone; the "
-                         f"median is off by {numbers.percent(median(off))}, the worst by {numbers.percent(max(off))}.")
+    return Judged(cases, f"Rates up to half of the best rate, within {numbers.percent(CLOSE)} of the number in flight over the latency of one alone; the "
+                         f"median deviation is {numbers.percent(median(off))}, the largest {numbers.percent(max(off))}.")
 
 
 # Figures
@@ -276,7 +276,7 @@ def _latency_row(part: Part, p: Point) -> dict:
 
 
 def _place(part: Part, title: str) -> str:
-    """'GPU, shared memory'; a CPU's walk goes through its caches and its memory, so that it has no further name."""
+    """'GPU, shared memory'; a CPU's walk needs no further name, as its caches and its memory share one address space."""
     return f"{_side(part)}, {title}" if part.side == "gpu" else _side(part)
 
 
@@ -299,9 +299,9 @@ def _latency_figure(view: View, walks: dict[str, dict]) -> list[Figure]:
     story = " ".join(words.provenance(part, [p for _, _, points in some for p in points])
                      for part in view.timed_parts if (some := [x for x in shown if x[0] is part]))
     strides = " and ".join(f"{int(s)}" for s in sorted({r["stride"] for r in rows}))
-    caption = (f"The time of a load that waits for the one before: one thread walks along a random cycle of nodes {strides} bytes apart. {story}")
+    caption = (f"Time of a load that depends on the one before: one thread walks along a random cycle of nodes {strides} bytes apart. {story}")
     return [Figure(f"{view.name}_walk", rows, draw, caption,
-                   "Log-log line plot of the time of a load over the size of the array: it climbs with every level.", height=66)]
+                   "Log-log line plot of the time of a load by the size of the array: it increases with every level.", height=66)]
 
 
 def _little_rows(curves: list[Curve]) -> list[dict]:
@@ -320,9 +320,9 @@ def _little_figure(view: View, curves: list[Curve], what: str, unit: str) -> lis
         ax = style.axes(fig, 16, 9, 22, 2)
         factor, scaled = numbers.scale(max(_rate(c.best) for c in curves), unit)
         series = [lines.Series(c.label, [_rate_dot(p, factor) for p in c.points]) for c in curves]
-        lines.draw(ax, series, f"Independent {what} under way", f"Rate [{scaled}]", log_y=True, limit=14)
+        lines.draw(ax, series, f"Independent {what} in flight", f"Rate [{scaled}]", log_y=True, limit=14)
         low, high = ax.get_ylim()
-        for i, c in enumerate(curves):  # the rate that the latency of one promises, up to the best
+        for i, c in enumerate(curves):  # the rate that the latency of one predicts, up to the best
             last = _under_way(c.points[-1])
             corners = [_under_way(c.points[0]), min(c.needed, last), last]
             ax.plot(corners, [min(n / c.latency, _rate(c.best)) / factor for n in corners], color=style.SERIES[i]["color"],
@@ -332,10 +332,10 @@ def _little_figure(view: View, curves: list[Curve], what: str, unit: str) -> lis
         style.plain_ticks(ax.xaxis, powers)
     story = " ".join(words.provenance(part, [p for c in some for p in c.points])
                      for part in view.timed_parts if (some := [c for c in curves if c.part is part]))
-    caption = (f"Little’s law: rates of one core and one multiprocessor by the number of {what} under way. Thin lines: that number over "
+    caption = (f"Little’s law: rates of one core and one multiprocessor by the number of {what} in flight. Thin lines: this number over "
                f"the latency of one, up to the best rate{'; SM: multiprocessor' if any(c.part.side == 'gpu' for c in curves) else ''}. {story}")
     return [Figure(f"{view.name}_{what.replace('-', '_')}", _little_rows(curves), draw, caption,
-                   f"Log-log line plot of the rate over the number of independent {what}.", height=64, half=True)]
+                   f"Log-log line plot of the rate by the number of independent {what}.", height=64, half=True)]
 
 
 def _rate_dot(p: Point, factor: float):
@@ -356,12 +356,12 @@ def _little_table(view: View, curves: list[Curve]) -> list[Table]:
              "bytes": c.needed * LINE[c.part.side] if _is_walk(c) else None} for c in curves]
     story = " ".join(words.provenance(part, [p for c in some for p in c.points], hollow=False)
                      for part in view.timed_parts if (some := [c for c in curves if c.part is part]))
-    sector = f"; bytes: of lines of {LINE['cpu']} bytes on the CPU and sectors of {LINE['gpu']} on the GPU"
+    sector = f"; bytes: in lines of {LINE['cpu']} bytes on the CPU and sectors of {LINE['gpu']} bytes on the GPU"
     columns = (Column("title", "", right=False, wide=True), Column("what", "operations", right=False),
                Column("latency", "latency of one", numbers.seconds), Column("rate", "best rate", lambda v: numbers.si(v, "/s")),
-               Column("needed", "latency × rate", numbers.significant), Column("under_way", "under way at the best", numbers.grouped),
+               Column("needed", "latency × rate", numbers.significant), Column("under_way", "in flight at the best rate", numbers.grouped),
                Column("bytes", "latency × rate, bytes", numbers.binary))
-    return [Table(f"{view.name}_little", f"What must be under way: latency times rate{sector}. {story}",
+    return [Table(f"{view.name}_little", f"Operations that must be in flight: latency times rate{sector}. {story}",
                   [c for c in columns if any(r[c.key] is not None for r in rows)], rows)]
 
 
@@ -374,8 +374,8 @@ def _tables(view: View, walks: dict) -> list[Table]:
                    Column("stride", "stride", numbers.grouped), Column("data", "order", right=False),
                    Column("seconds", "time of a load", numbers.seconds), Column("cycles", "cycles", lambda v: f"{v:.0f}"))
         if rows:
-            made.append(Table(f"{view.name}_{part.side}_walks", f"The time of a load on the {part.side.upper()}: every walk of one walker. Working "
-                              "set: the bytes walked through, in steps of the stride (bytes), in this order"
+            made.append(Table(f"{view.name}_{part.side}_walks", f"Time of a load on the {part.side.upper()}: every walk of one walker. Working "
+                              "set: bytes of the array, walked at this stride (bytes) and in this order"
                               f"{'; cycles: at the clock of the samples' if part.side == 'gpu' else ''}. "
                               f"{words.provenance(part, points, hollow=False)}",
                               [c for c in columns if any(r[c.key] is not None for r in rows)], rows))
