@@ -1,5 +1,5 @@
-/// Every thread walks both ways and keeps one result: what a warp whose lanes part pays, by construction, and what a
-/// compiler makes of a short branch when it predicates it. No pattern of threads makes it faster or slower.
+/// Every thread executes both paths and keeps one result. It always costs as much as a divergent warp, and as a short
+/// branch that the compiler predicates. No pattern of threads makes it faster or slower.
 /// Floor: half of the FP32 units' rate.
 #include "gpu/branches/ways.hpp"
 
@@ -26,7 +26,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/branches/both",
     .order = 20,
     .title = "both ways",
-    .idea = "Every thread walks both ways and keeps one result.",
+    .idea = "Every thread executes both paths and keeps one result.",
     .source = {{"cuda-best-practices", "branch predication"}},
     .gpu = {.launch = branch_launch, .requested = branch_traffic},
     .run =

@@ -1,7 +1,7 @@
-/// The branch as it is written: if and else. Where all lanes of a warp go one way, the warp skips the other. Where they
-/// part, it walks both, each with the lanes that belong there, and takes as long as both together. The compiler may
-/// turn a short branch into instructions that every lane issues and only some complete, or into a choice between
-/// values. Floor: the FP32 units' rate, or half of it where the lanes of a warp part.
+/// The branch as it is written: if and else. Where all lanes of a warp take one path, the warp skips the other. Where
+/// they diverge, it executes both paths, each with the lanes on that path, and takes as long as both together. The
+/// compiler may turn a short branch into predicated instructions, or into a choice between values. Floor: the FP32
+/// units' rate, or half of it where the lanes of a warp diverge.
 #include "gpu/branches/ways.hpp"
 
 namespace rung {
@@ -30,7 +30,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/branches/if_else",
     .order = 10,
     .title = "if and else",
-    .idea = "A branch: each thread takes one of two ways, and a warp whose lanes part walks both.",
+    .idea = "A branch: each thread takes one of two paths, and a warp whose lanes diverge executes both.",
     .source = {{"blakely", "divergent branching"}},
     .gpu = {.launch = branch_launch, .requested = branch_traffic},
     .run =

@@ -1,8 +1,8 @@
-/// Each way is a function of its own, called through a pointer that a thread chooses: the choice is data, the way still
-/// is a branch. All lanes of a warp that have the same pointer make the call together, and a warp whose lanes have both
-/// calls twice. What the call costs beside a branch is the jump to an address in a register, the values that it has to
-/// hand over by the calling convention, and what the compiler can no longer do across it. Floor: the FP32 units' rate,
-/// or half of it where the lanes of a warp part.
+/// Each path is a separate function, called through a pointer that a thread chooses: the choice is data, but the call
+/// is still a branch. All lanes of a warp that have the same pointer make the call together, and a warp whose lanes
+/// have both pointers calls twice. Compared with a branch, the call also costs the jump to an address in a register,
+/// the values passed by the calling convention, and optimisations that the compiler cannot make across it. Floor: the
+/// FP32 units' rate, or half of it where the lanes of a warp diverge.
 /// Source: Zhou, "Functional Declarations": care with calls through pointers, as thousands of threads follow them.
 #include "gpu/branches/ways.hpp"
 
@@ -43,7 +43,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/branches/pointer",
     .order = 40,
     .title = "call by pointer",
-    .idea = "Each way is a function, and each thread calls the one that its pointer names.",
+    .idea = "Each path is a function, and each thread calls the one that its pointer names.",
     .source = {{"zhou2015", "Functional Declarations"}},
     .gpu = {.launch = branch_launch, .requested = branch_traffic},
     .run =

@@ -1,5 +1,5 @@
-/// No branch: the two ways differ in their coefficients alone, so a thread chooses these and walks one way. Where a
-/// branch can be turned into data, that is what it should become: the pattern of threads no longer matters.
+/// No branch: the two paths differ only in their coefficients, so a thread chooses these and executes one path. A
+/// branch that can be turned into data should be: the pattern of threads no longer matters.
 /// Floor: the FP32 units' rate.
 #include "gpu/branches/ways.hpp"
 
@@ -24,7 +24,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/branches/select",
     .order = 30,
     .title = "choice of coefficients",
-    .idea = "No branch: a thread chooses the coefficients of its way, and all walk the same one.",
+    .idea = "No branch: a thread chooses its coefficients, and all threads execute the same path.",
     .source = {{"cuda-best-practices", "branching and divergence"}},
     .gpu = {.launch = branch_launch, .requested = branch_traffic},
     .run =

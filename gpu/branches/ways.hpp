@@ -1,5 +1,5 @@
-/// What the kernels of the branches share: which way a thread goes, the steps of a way, and the record's parts. In an
-/// unnamed namespace: each of the three builds of a kernel's file has its own.
+/// Shared by the kernels of the branches: which path a thread takes, the steps of a path, and the record's parts. In an
+/// unnamed namespace, so that each of the three builds of a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/branches.hpp"
@@ -8,9 +8,9 @@
 namespace rung {
 namespace {
 
-/// The place of the thread's group among 32: below `taken`, the thread takes the first way.
+/// The index of the thread's group among 32: below `taken`, the thread takes the first path.
 __device__ __forceinline__ int first_place(int i, int group, int taken) { return (i / group * taken) & 31; }
-/// Its place in the next round.
+/// Its index in the next round.
 __device__ __forceinline__ int next_place(int place, int taken) { return (place + taken) & 31; }
 
 template <int Body>

@@ -1,6 +1,6 @@
-/// The rate at which memory is read and written at once, over arrays far larger than the last-level cache. Every thread
-/// asks for all of its 16-byte elements before it stores the first. Blocks are many and short, so that the hardware
-/// keeps every multiprocessor busy to the end.
+/// The rate at which memory is read and written at the same time, with arrays far larger than the last-level cache.
+/// Every thread loads all its 16-byte elements before it stores the first. Blocks are many and short, so that the
+/// hardware keeps every multiprocessor busy to the end.
 #include <algorithm>
 
 #include "common/machine/device_facts.hpp"

@@ -1,11 +1,10 @@
 /// The peak rate of FP32 arithmetic: every thread iterates independent chains of fused multiply-adds in registers, so
-/// that a new one can start in every clock while others are still under way, and memory is touched only at both ends.
+/// that a new one can start in every clock while others are still in flight, and memory is accessed only at both ends.
 ///
-/// What keeps the units from that are the loop's own instructions, hence 8 chains and 8 times the granule of steps in a
-/// turn, and reads of registers: a multiply-add reads three, from two banks, of which each returns one in a clock. A
-/// coefficient that stays the same is kept from one instruction to the next, if it lies in the right bank. With 8
-/// chains the compiler finds such registers: 66.2 TFLOP/s on an H200 at 1980 MHz, 99 % of two operations for each of
-/// its 16896 units and clock. With 6 it does not: 57.2.
+/// Two things reduce the rate. The first is the loop's own instructions, hence 8 chains and 8 times the granule of
+/// steps per iteration. The second is reads of registers: a multiply-add reads three, from two banks, and each bank
+/// returns one per clock. A coefficient that stays the same is kept from one instruction to the next, if it is in the
+/// right bank. With 8 chains the compiler finds such registers and the rate is close to the peak; with 6 it does not.
 #include "common/machine/device_facts.hpp"
 #include "common/problem/fma.hpp"
 #include "gpu/simt/simt.hpp"
@@ -17,10 +16,10 @@ constexpr int kThreads = 256;
 constexpr int kBlocksPerSm = 8;  // 2048 threads: every slot of a multiprocessor
 constexpr int kSteps = kFmaGranule;
 
-constexpr int kChains = 8;  // of each thread
-constexpr int kUnroll = 8;  // granules of steps in a turn of the loop
+constexpr int kChains = 8;  // per thread
+constexpr int kUnroll = 8;  // granules of steps per iteration of the loop
 
-/// So many steps of each chain, unrolled: what a loop costs on top is then small against them.
+/// The steps of each chain, unrolled, so that the loop's own instructions are few in comparison.
 template <int Steps>
 __device__ __forceinline__ void advance(reg<float> (&value)[kChains], reg<float> a0, reg<float> b0, reg<float> a1,
                                         reg<float> b1) {

@@ -1,4 +1,4 @@
-/// What the ceilings of tensor cores share, but for the kernel (fma_tensor_kernel.hpp): their launch and their record.
+/// Shared by the ceilings of tensor cores: their launch and their record. The kernel is in fma_tensor_kernel.hpp.
 #pragma once
 
 #include "common/machine/device_facts.hpp"
@@ -11,7 +11,7 @@ constexpr int kGroups = 2;              // warpgroups of a block
 constexpr int kRows = 64, kCols = 256;  // of a product
 constexpr int kChainsOfGroup = kRows / kTileRows * kCols / kTileCols;
 constexpr int kChainsOfBlock = kGroups * kChainsOfGroup;
-constexpr int kStepBytes = 64;  // of a step, in k
+constexpr int kStepBytes = 64;  // per step, along k
 
 }  // namespace rung::fma_tensor
 
@@ -56,7 +56,7 @@ bool add(const char* name, const char* label, int iterations) {
               .requested =
                   [](const Params& p) {
                     const double sums = 4.0 * kTileSums * p.at("chains");
-                    const double factors = (kRows + 2.0 * kCols) * kStepBytes;  // of each block
+                    const double factors = (kRows + 2.0 * kCols) * kStepBytes;  // per block
                     return Traffic{.loaded = sums + factors * blocks_for(p.at("chains"), kChainsOfBlock),
                                    .stored = sums};
                   }},

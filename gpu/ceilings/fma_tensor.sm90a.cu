@@ -1,7 +1,7 @@
 /// The peak rates of the tensor cores, by data type, with sums in float32 (INT8: in int32): warpgroups iterate products
-/// of 64 x 256, 64 bytes deep, from shared memory, four instructions in flight, and touch memory only at both ends. A
+/// of 64 x 256, 64 bytes deep, from shared memory, four instructions in flight, and access memory only at both ends. A
 /// product is 64 of the problem's chains, side by side: A repeats their tile `a` four times down, B their tile `b`
-/// sixteen times across. In FP8 fewer iterations: its sums keep 14 bits, so larger ones would not be exact.
+/// sixteen times across. In FP8 there are fewer iterations: its sums keep 14 bits, so larger sums would not be exact.
 /// Source: NVIDIA PTX ISA, wgmma; Yang and others 2020 (in-core ceilings).
 #include "gpu/ceilings/fma_tensor.hpp"
 

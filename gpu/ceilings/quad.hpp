@@ -1,4 +1,4 @@
-/// What the kernels that measure memory share: elements of 16 bytes, the widest access of a thread, and the sum over a
+/// Shared by the kernels that measure memory: elements of 16 bytes, the widest access of a thread, and the sum over a
 /// block.
 #pragma once
 
@@ -14,7 +14,7 @@ __device__ inline std::uint32_t total(const uint4& quad) { return quad.x + quad.
 inline std::int64_t quads_in(const Params& p) { return p.at("bytes") / static_cast<std::int64_t>(sizeof(uint4)); }
 
 /// Adds `value` over the Threads (a power of two) threads of the block into partials[blockIdx.x], and zeroes the
-/// partials that no block has, as the problem "read" wants it.
+/// partials that no block has, as the problem "read" requires.
 template <int Threads>
 __device__ void store_partials(std::uint32_t value, mem<std::uint32_t>* partials) {
   __shared__ mem<std::uint32_t> sums[Threads];

@@ -1,6 +1,6 @@
 /// The rate at which an array far larger than the last-level cache is read: 16-byte loads, neighbouring threads on
-/// neighbouring addresses, several loads of a thread in flight before the first is used. Enough bytes must be on their
-/// way to cover the latency of memory (Little's law): rate x latency, about 20 KB for each multiprocessor of an H200.
+/// neighbouring addresses, several loads of a thread in flight before the first is used. Enough bytes must be in flight
+/// to cover the latency of memory (Little's law): rate x latency, tens of kilobytes per multiprocessor.
 #include <algorithm>
 
 #include "common/machine/device_facts.hpp"
@@ -26,7 +26,7 @@ __global__ void read_dram(const mem<uint4>* data, mem<std::uint32_t>* partials, 
       for (int j = 0; j < InFlight; ++j) quad[j] = *(data + i + j * kThreads);
       for (int j = 0; j < InFlight; ++j) sum += total(quad[j]);
     }
-    for (int j = 0; j < InFlight - 1; ++j)  // what remains of the last
+    for (int j = 0; j < InFlight - 1; ++j)  // the rest of the last batch
       if (i + j * kThreads < quads) sum += total(*(data + i + j * kThreads));
   }
   store_partials<kThreads>(sum, partials);

@@ -1,6 +1,6 @@
-/// The rate of the last-level cache: an array of a third of it is read many times over. A third, because GPUs whose L2
-/// has two halves may keep a copy in each. The L1 caches must not help: in every pass a block reads another slice than
-/// in the passes before, one that some other multiprocessor has just read.
+/// The rate of the last-level cache: an array of a third of its size is read many times. A third, because GPUs whose L2
+/// has two halves may keep a copy in each. The L1 caches must not help: in every pass a block reads a slice that it has
+/// not read before, but another multiprocessor just has.
 #include <algorithm>
 
 #include "common/machine/device_facts.hpp"
@@ -16,7 +16,8 @@ constexpr int kInFlight = 4;
 __global__ void read_l2(const mem<uint4>* data, mem<std::uint32_t>* partials, int quads, int passes) {
   const int tx = threadIdx.x;
   const int width = (quads + gridDim.x - 1) / gridDim.x;
-  const int shift = gridDim.x / 4 + 1;  // to a slice that was not on this multiprocessor, however blocks are dealt out
+  const int shift =
+      gridDim.x / 4 + 1;  // to a slice that was not on this multiprocessor, however blocks are distributed
   int slice = blockIdx.x;
   std::uint32_t sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
@@ -38,7 +39,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/read/l2",
     .order = 20,
     .title = "L2 read",
-    .idea = "An array that L2 holds and no L1 does: each pass a block reads a slice that another block had before.",
+    .idea =
+        "An array that fits into L2 but not into L1: in each pass a block reads a slice that another block had before.",
     .source = {{"yang2020"}},
     .type = Type::uint32,
     .ceiling = Ceiling{"L2", true},

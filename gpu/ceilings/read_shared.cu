@@ -1,5 +1,5 @@
-/// The rate of shared memory: each block brings its slice of the array in once and then reads it `passes` times, 16
-/// bytes per thread and load, without bank conflicts. 32 banks of 4 bytes give 128 bytes per clock and multiprocessor.
+/// The rate of shared memory: each block loads its slice of the array once and then reads it `passes` times, 16 bytes
+/// per thread and load, without bank conflicts. 32 banks of 4 bytes give 128 bytes per clock and multiprocessor.
 #include "common/machine/device_facts.hpp"
 #include "gpu/ceilings/quad.hpp"
 
@@ -25,7 +25,7 @@ __global__ void read_shared(const mem<uint4>* data, mem<std::uint32_t>* partials
   std::uint32_t sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
     const unsigned i =
-        (tx + 32 * pass) % kThreads;  // moves on by a warp, or the compiler would read once for many passes
+        (tx + 32 * pass) % kThreads;  // shifted by a warp: otherwise the compiler would read once for many passes
     for (int j = 0; j < kQuadsPerThread; ++j) sum += total(slice[j * kThreads + i]);
   }
   store_partials<kThreads>(sum, partials);
@@ -35,7 +35,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/read/shared",
     .order = 30,
     .title = "shared memory read",
-    .idea = "A slice is brought into shared memory once and then read over and over, all 32 banks in every clock.",
+    .idea = "A slice is loaded into shared memory once and then read again and again, all 32 banks in every clock.",
     .source = {{"cuda-guide", "shared memory banks"}},
     .type = Type::uint32,
     .ceiling = Ceiling{"Shared memory", true},

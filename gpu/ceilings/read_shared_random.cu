@@ -1,6 +1,6 @@
-/// Shared memory read in a random order: each block brings its slice of the array in once and reads it `passes` times,
-/// each time by a permutation in which neighbouring lanes have nothing to do with each other. Of 32 random words some
-/// share a bank, and a request takes as many wavefronts as the fullest bank has words: 3 to 4 as a rule.
+/// Shared memory read in a random order: each block loads its slice of the array once and reads it `passes` times, each
+/// time by a permutation in which the places of neighbouring lanes are unrelated. Of 32 random words some share a bank,
+/// and a request takes as many wavefronts as the fullest bank has words: usually 3 to 4.
 #include "common/machine/device_facts.hpp"
 #include "gpu/ceilings/quad.hpp"
 
@@ -12,7 +12,7 @@ constexpr int kBlocksPerSm = 2;  // 2048 threads: every slot of a multiprocessor
 constexpr int kSlice = 8192;     // 32 KiB in a block
 constexpr int kPerThread = kSlice / kThreads;
 
-/// A permutation of 0 .. kSlice - 1, a power of two: each step can be undone.
+/// A permutation of 0 .. kSlice - 1 (kSlice is a power of two): each step is invertible.
 __device__ __forceinline__ unsigned scattered(unsigned i) {
   for (int round = 0; round < 3; ++round) {
     i = (i * 0x9E3779B1u + 0x7F4A7C15u) & (kSlice - 1);
@@ -35,7 +35,7 @@ __global__ void read_shared_random(const mem<std::uint32_t>* data, mem<std::uint
   for (int k = 0; k < kPerThread; ++k) index[k] = scattered(tx + k * kThreads);
   std::uint32_t sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
-    const unsigned moved = sum & zero;  // by 0, but a compiler that knew would read once for all
+    const unsigned moved = sum & zero;  // by 0, which the compiler must not know: it would read once for all passes
     for (int k = 0; k < kPerThread; ++k) sum += slice[index[k] + moved];
   }
   store_partials<kThreads>(sum, partials);
@@ -47,7 +47,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/read/shared_random",
     .order = 50,
     .title = "shared memory, random",
-    .idea = "Lanes read shared memory in a random order, each word once in a pass.",
+    .idea = "Lanes read shared memory in a random order, each word once per pass.",
     .source = {{"zhou2015", "Shared memory: full speed random access"}},
     .type = Type::uint32,
     .refuse = [](const Params& p) -> std::string {

@@ -1,7 +1,7 @@
 /// Shared memory read at a stride. It has 32 banks of 4 bytes, and a request takes as many wavefronts as its busiest
 /// bank has distinct words: one if neighbouring lanes read neighbouring words, 32 if they read words 32 apart. One
-/// element of padding in every row of 128 bytes moves each row on by a bank, which is what makes columns cheap.
-/// Each block brings its slice of the array in once and reads it `passes` times, every element once a pass.
+/// element of padding in every row of 128 bytes shifts each row by a bank, which makes columns cheap. Each block loads
+/// its slice of the array once and reads it `passes` times, every element once per pass.
 #include "common/machine/device_facts.hpp"
 #include "gpu/ceilings/quad.hpp"
 
@@ -20,10 +20,10 @@ __device__ __forceinline__ std::uint32_t sum_of(std::uint32_t x) { return x; }
 __device__ __forceinline__ std::uint32_t sum_of(const uint2& x) { return x.x + x.y; }
 __device__ __forceinline__ std::uint32_t sum_of(const uint4& x) { return total(x); }
 
-/// The i-th element, of a power of two, in an order in which the next one is `stride` further (modulo all of them) and
-/// each comes once: the multiples of the stride, then those moved on by one, and so on.
+/// The i-th element in an order in which the next one is `stride` further (modulo their number, a power of two) and
+/// each comes once: the multiples of the stride, then the multiples plus one, and so on.
 __device__ __forceinline__ int element_at(int i, int stride, int elements) {
-  const int even = stride & -stride;  // the stride's power of two: so often do its multiples go round
+  const int even = stride & -stride;  // the stride's power of two: its multiples repeat this often
   return i * stride % elements + i / (elements / even);
 }
 
@@ -48,7 +48,8 @@ __global__ void read_shared_strided(const mem<Element>* data, mem<std::uint32_t>
   }
   std::uint32_t sum = 0;
   for (int pass = 0; pass < passes; ++pass) {
-    const int moved = static_cast<int>(sum) & zero;  // by 0, but a compiler that knew would read once for all
+    const int moved =
+        static_cast<int>(sum) & zero;  // by 0, which the compiler must not know: it would read once for all passes
     for (int k = 0; k < kPerThread; ++k) {
       const Element element = slice[index[k] + moved];
       sum += sum_of(element);
@@ -69,7 +70,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/read/shared_strided",
     .order = 40,
     .title = "shared memory, strided",
-    .idea = "Lanes read shared memory so many elements apart, with or without an element of padding in each row.",
+    .idea = "Lanes read shared memory at a stride, with or without an element of padding in each row.",
     .source = {{"zhou2015", "Shared memory: full speed random access"}, {"cuda-guide", "shared memory banks"}},
     .type = Type::uint32,
     .tunables = {{.name = "stride", .values = strides(), .what = "elements from lane to lane"},

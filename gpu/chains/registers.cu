@@ -1,7 +1,7 @@
-/// Multiply-adds by as many threads as the launch has, each of which keeps its chains in registers. A chain can start
-/// its next multiply-add when the one before has ended, some 4 cycles later, so a scheduler that starts one for a warp
-/// in every cycle needs about 4 of them that do not depend on each other: 4 warps with a chain each, or one with 4.
-/// Floor: the operations over the FP32 peak of as many multiprocessors as have a block.
+/// Multiply-adds by all threads of the launch, which keep their chains in registers. A chain can start its next
+/// multiply-add when the previous one has ended, some 4 cycles later. So a scheduler that starts one for a warp in
+/// every cycle needs about 4 independent ones: 4 warps with a chain each, or one warp with 4 chains. Floor: the
+/// operations over the FP32 peak of all multiprocessors that have a block.
 #include "common/machine/device_facts.hpp"
 #include "common/problem/chains.hpp"
 #include "gpu/simt/simt.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Chains = Choices<1, 2, 3, 4, 6, 8>;
 
-/// So many steps of each chain, unrolled.
+/// The steps of each chain, unrolled.
 template <int Steps, int Each>
 __device__ __forceinline__ void advance(reg<float> (&value)[Each], reg<float> a0, reg<float> b0, reg<float> a1,
                                         reg<float> b1) {

@@ -1,7 +1,7 @@
 /// Walkers in global memory: each thread has one or a few, and each step of a walker waits for the load before it. A
-/// single one measures the latency of L1, L2 or DRAM, whichever holds the array; more of them in one block measure how
-/// many loads a multiprocessor can have under way. Floor: steps x latency, however many walkers there are, until the
-/// level's bandwidth ends that.
+/// single walker measures the latency of L1, L2 or DRAM, whichever holds the array; more walkers in one block measure
+/// how many loads a multiprocessor can have in flight. Floor: steps x latency for any number of walkers, until the
+/// level's bandwidth is the limit.
 #include <algorithm>
 
 #include "gpu/simt/simt.hpp"
@@ -44,7 +44,7 @@ const bool added = add_gpu_kernel({
     .type = Type::uint32,
     .tunables = {{"each", Walkers::values()}, {"block", {1024, 32, 256}}},
     .refuse = [](const Params& p) -> std::string {
-      return p.at("walkers") % p.at("each") ? "walkers must be a multiple of those of each thread" : "";
+      return p.at("walkers") % p.at("each") ? "walkers must be a multiple of the walkers per thread" : "";
     },
     .gpu =
         {

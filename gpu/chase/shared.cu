@@ -1,5 +1,5 @@
-/// Walkers in shared memory: a block brings the whole cycle in, then as many of its threads as there are walkers go
-/// along it. One walker measures the latency of shared memory. Floor: steps x latency.
+/// Walkers in shared memory: a block loads the whole cycle, then one thread per walker follows it. One walker measures
+/// the latency of shared memory. Floor: steps x latency.
 #include <algorithm>
 
 #include "gpu/simt/simt.hpp"
@@ -7,8 +7,8 @@
 namespace rung {
 namespace {
 
-constexpr std::int64_t kThreads = 256;          // that bring the cycle in
-constexpr std::int64_t kMostBytes = 48 * 1024;  // what every GPU gives a block
+constexpr std::int64_t kThreads = 256;          // that load the cycle
+constexpr std::int64_t kMostBytes = 48 * 1024;  // available to a block on every GPU
 constexpr std::int64_t kMostWalkers = 1024;     // of one block
 
 __global__ void walk_shared(const mem<std::uint32_t>* next, mem<std::uint32_t>* at, mem<std::uint32_t>* sums, int words,
@@ -35,11 +35,11 @@ const bool added = add_gpu_kernel({
     .name = "gpu/chase/shared",
     .order = 20,
     .title = "shared memory",
-    .idea = "The cycle is brought into shared memory once, and its pointers are followed there.",
+    .idea = "The cycle is loaded into shared memory once, and its pointers are followed there.",
     .source = {{"jia2018"}, {"zhou2015", "Memory Model"}},
     .type = Type::uint32,
     .refuse = [](const Params& p) -> std::string {
-      if (p.at("bytes") > kMostBytes) return "shared memory takes at most 48 KiB a block without asking for more";
+      if (p.at("bytes") > kMostBytes) return "without a request for more, a block has at most 48 KiB of shared memory";
       return p.at("walkers") > kMostWalkers ? "a block has at most 1024 walkers" : "";
     },
     .gpu =

@@ -1,6 +1,7 @@
-/// Neighbouring lanes read elements `stride` apart, from `offset` on, and write side by side. A warp's request takes as
-/// many 32-byte sectors as its 32 addresses fall into: from 32 bytes on every element has a sector of its own, and the
-/// rest of that is moved in vain. Each thread has several loads in flight, so that bandwidth and not latency decides.
+/// Neighbouring lanes read elements `stride` apart, from `offset` on, and write contiguous elements. A warp's request
+/// takes as many 32-byte sectors as its 32 addresses fall into: from a stride of 32 bytes on every element is in a
+/// different sector, whose other bytes are moved in vain. Each thread has several loads in flight, so that bandwidth is
+/// the limit, not latency.
 /// Floor: the sectors' bytes over the bandwidth of the memory that holds the arrays.
 #include "common/problem/copy_strided.hpp"
 #include "gpu/simt/simt.hpp"
@@ -40,7 +41,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/copy_strided/elements",
     .order = 10,
     .title = "a thread several elements",
-    .idea = "Lanes read elements so far apart, with several loads in flight for each thread, and write side by side.",
+    .idea = "Lanes read elements at a stride, with several loads in flight per thread, and write contiguous elements.",
     .source = {{"harris2013memory"}, {"cuda-best-practices", "strided accesses"}, {"blakely", "coalescence"}},
     .tunables = {{"loads", Loads::values()}},
     .gpu = {

@@ -1,5 +1,5 @@
-/// Both branches are evaluated for every element, and one result is kept: no pattern of signs matters, and every
-/// element pays for a sine. Floor: as that of the branch.
+/// Both branches are evaluated for every element, and one result is kept: the pattern of signs does not matter, and
+/// every element costs a sine. Floor: as for the branch.
 #include "gpu/discontinuous/passes.hpp"
 
 namespace rung {

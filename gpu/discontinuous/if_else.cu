@@ -1,5 +1,5 @@
-/// The function as the course writes it. A warp whose elements are all negative skips the sine; one in which a single
-/// element is not walks through it. Floor: 12 bytes an element, which for one pass take longer than either branch.
+/// The function as the course writes it. A warp whose elements are all negative skips the sine; if a single element is
+/// not negative, the warp executes it. Floor: 12 bytes per element, which for one pass take longer than either branch.
 #include "gpu/discontinuous/passes.hpp"
 
 namespace rung {
@@ -20,7 +20,7 @@ const bool added = add_discontinuous<IfElse>({
     .name = "gpu/discontinuous/if_else",
     .order = 10,
     .title = "if and else",
-    .idea = "The function as it is written: a warp walks the branches that its elements take.",
+    .idea = "The function as it is written: a warp executes the branches that its elements take.",
     .source = {{"blakely", "discontinuous function"}},
 });
 

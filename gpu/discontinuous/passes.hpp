@@ -1,5 +1,5 @@
-/// What the kernels of the discontinuous function share: the loop around it, and the record's parts. In an unnamed
-/// namespace: each of the three builds of a kernel's file has its own.
+/// Shared by the kernels of the discontinuous function: the loop around it, and the record's parts. In an unnamed
+/// namespace, so that each of the three builds of a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/discontinuous.hpp"
@@ -10,10 +10,10 @@ namespace {
 
 constexpr int kDiscontinuousThreads = 256;
 
-/// Elements of a thread: enough loads in flight for the bandwidth of memory, or one.
+/// Elements per thread: enough loads in flight for the bandwidth of memory, or one.
 using DiscontinuousElements = Choices<4, 1>;
 
-/// `Function` has of(a, b). Each result is added up, so that none can be left out.
+/// `Function` has of(a, b). All results are added up, so that the compiler cannot remove any.
 template <typename Function, int Elements>
 __global__ void __launch_bounds__(kDiscontinuousThreads)
     discontinuous(const mem<float>* a, const mem<float>* b, mem<float>* c, std::int64_t n, int passes) {
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kDiscontinuousThreads)
     if (first + j * kDiscontinuousThreads < n) c[first + j * kDiscontinuousThreads] = sum[j];
 }
 
-/// The record of the kernel with this function, of which `record` has the words.
+/// The record of the kernel with this function. `record`: its name and texts.
 template <typename Function>
 bool add_discontinuous(Kernel record) {
   record.tunables = {{"elements", DiscontinuousElements::values()}};

@@ -1,5 +1,5 @@
-/// The exchange moves to shared memory; the barriers stay. What differs from global_memory is where the product waits
-/// for its reader, so the round costs what two block barriers cost, and a trip to shared memory.
+/// The exchange moves to shared memory; the barriers stay. Only the place where the product waits for its reader
+/// differs from global_memory. So a round costs two block barriers and one access to shared memory each way.
 /// Source: Blakely, "Shared memory"; PMPP 4e, section 5.4: the two barriers of the tiled kernel are these two.
 #include "gpu/exchange/ring.hpp"
 
@@ -20,7 +20,7 @@ __global__ void exchange_block_barriers(const mem<float>* x, const mem<float>* y
     __syncthreads();  // every product is there before any thread reads its neighbour's
     value = tile[next];
     sum += value;
-    __syncthreads();  // every thread has read before any replaces what is read
+    __syncthreads();  // every thread has read before any overwrites the product
   }
   if (i < n) z[i] = sum;
 }
@@ -29,7 +29,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/exchange/block_barriers",
     .order = 20,
     .title = "block barriers",
-    .idea = "Neighbours exchange through shared memory, two block barriers a round.",
+    .idea = "Neighbours exchange through shared memory, with two block barriers per round.",
     .source = {{"blakely", "Shared memory"}, {"pmpp", "section 5.4"}},
     .tunables = {{"block", RingBlocks::values()}},
     .gpu =

@@ -1,5 +1,5 @@
-/// Two tiles in turn make the second barrier needless: a round writes the tile that nobody reads in that round, and
-/// whoever still reads the other one has not passed the next barrier, beyond which alone it is written again.
+/// Two alternating tiles make the second barrier unnecessary: a round writes the tile that no thread reads in that
+/// round. The other tile is overwritten only after the next barrier, which a thread that still reads it has not passed.
 #include "gpu/exchange/ring.hpp"
 
 namespace rung {
@@ -27,7 +27,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/exchange/double_buffer",
     .order = 30,
     .title = "double buffer",
-    .idea = "Two tiles in turn: one block barrier a round, since no round writes what the round before reads.",
+    .idea = "Two alternating tiles: one block barrier per round, since no round writes the tile that the previous "
+            "round reads.",
     .source = {{"cuda-guide", "synchronization functions"}},
     .tunables = {{"block", RingBlocks::values()}},
     .gpu =

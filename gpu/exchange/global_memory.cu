@@ -1,7 +1,7 @@
-/// Neighbours of a block exchange through global memory: a barrier between a write and the neighbour's read of it, and
-/// another between the read and the write that replaces what was read.
-/// __syncthreads makes a block's writes visible to the block; a fence adds nothing to the result here and is there for
-/// its price: __threadfence_block orders what other threads of the block see, __threadfence what the whole GPU sees.
+/// Neighbours of a block exchange through global memory: a barrier between a write and the neighbour's read, and
+/// another between the read and the write that overwrites it. __syncthreads makes a block's writes visible to the
+/// block. A fence changes nothing in the result here; it is there to measure its cost: __threadfence_block orders
+/// writes for the threads of the block, __threadfence for the whole GPU.
 /// Source: Blakely, "Global memory access visibility".
 #include "gpu/exchange/ring.hpp"
 
@@ -25,7 +25,7 @@ __global__ void exchange_global_memory(const mem<float>* x, const mem<float>* y,
     __syncthreads();  // every product is there before any thread reads its neighbour's
     if (i < n) value = z[next];
     sum += value;
-    __syncthreads();  // every thread has read before any replaces what is read
+    __syncthreads();  // every thread has read before any overwrites the product
   }
   if (i < n) z[i] = sum;
 }
@@ -34,10 +34,9 @@ const bool added = add_gpu_kernel({
     .name = "gpu/exchange/global_memory",
     .order = 10,
     .title = "global memory",
-    .idea =
-        "Neighbours exchange through global memory, with two block barriers and, if asked for, a fence in each round.",
+    .idea = "Neighbours exchange through global memory, with two block barriers and optionally a fence in each round.",
     .source = {{"blakely", "Global memory access visibility"}},
-    .tunables = {{.name = "block", .values = RingBlocks::values(), .what = "threads a block"},
+    .tunables = {{.name = "block", .values = RingBlocks::values(), .what = "threads per block"},
                  {"fence", words({"none", "block", "device"})}},
     .gpu =
         {

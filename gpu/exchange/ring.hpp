@@ -1,5 +1,5 @@
-/// What the kernels of the exchange share: who is whose neighbour, and the launch. In an unnamed namespace: each of the
-/// three builds of a kernel's file has its own.
+/// Shared by the kernels of the exchange: the neighbours, and the launch. In an unnamed namespace, so that each of the
+/// three builds of a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/exchange.hpp"
@@ -11,7 +11,8 @@ namespace {
 /// Threads of a block: whole rings.
 using RingBlocks = Choices<256, 32, 1024>;
 
-/// The element that i gets a product from: the next in its ring; beyond n, where nothing is kept, one of the same 32.
+/// The element whose product element i receives: the next in its ring; beyond n, where nothing is kept, one of the same
+/// 32.
 __device__ __forceinline__ int next_in_ring(int i, int n) {
   const bool is_last = i % kExchangeRing == kExchangeRing - 1 || i + 1 == n;
   return is_last ? i / kExchangeRing * kExchangeRing : i + 1;
@@ -20,13 +21,13 @@ __device__ __forceinline__ int next_in_ring(int i, int n) {
 inline int ring_elements(const Params& p) { return static_cast<int>(p.at("n")); }
 inline int ring_rounds(const Params& p) { return static_cast<int>(p.at("rounds")); }
 
-/// A thread for each element.
+/// One thread per element.
 inline Launch ring_launch(const Params& p) {
   const auto threads = static_cast<unsigned>(p.at("block"));
   return Launch{{blocks_for(p.at("n"), threads)}, {threads}};
 }
 
-/// Of a kernel that exchanges on chip: the inputs once, the result once.
+/// The traffic of a kernel that exchanges on chip: the inputs once, the result once.
 inline Traffic ring_traffic(const Params& p) { return Traffic{.loaded = 8.0 * p.at("n"), .stored = 4.0 * p.at("n")}; }
 
 /// For .run: launches a kernel of (x, y, z, n, rounds).

@@ -1,4 +1,4 @@
-/// A shuffle hands a register of one lane to another: it brings the lanes together and moves the product in the same
+/// A shuffle passes a register of one lane to another: it synchronises the lanes and moves the product in one
 /// instruction, with no memory to write, read and guard.
 #include "gpu/exchange/ring.hpp"
 
@@ -13,7 +13,7 @@ __global__ void exchange_shuffle(const mem<float>* x, const mem<float>* y, mem<f
   reg<float> sum = 0;
   if (i < n) value = x[i] * y[i];
   for (int round = 0; round < rounds; ++round) {
-    value = __shfl_sync(0xffffffffu, value, next);  // by all lanes: those beyond n have nothing to add, but take part
+    value = __shfl_sync(0xffffffffu, value, next);  // by all lanes: lanes beyond n have nothing to add, but take part
     sum += value;
   }
   if (i < n) z[i] = sum;
@@ -23,7 +23,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/exchange/shuffle",
     .order = 50,
     .title = "shuffle",
-    .idea = "One shuffle a round passes the product from lane to lane: no barrier and no memory.",
+    .idea = "One shuffle per round passes the product from lane to lane: no barrier and no memory.",
     .source = {{"cuda-guide", "warp shuffle functions"}},
     .tunables = {{"block", RingBlocks::values()}},
     .gpu =

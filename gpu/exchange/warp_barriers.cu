@@ -1,8 +1,8 @@
-/// Neighbours are lanes of one warp, so only the warp has to wait. It does have to: since Volta each lane has a program
-/// counter of its own, and nothing but __syncwarp promises that a lane's write is seen by another lane's read. Both
-/// barriers are needed, for the same two reasons as in a block.
-/// Source: Blakely, "Using shared memory", says that none is; NVIDIA's tuning guide for Volta, independent thread
-/// scheduling.
+/// Neighbours are lanes of one warp, so only the warp has to wait. It does have to: since Volta each lane has its own
+/// program counter, and only __syncwarp guarantees that another lane's read sees a lane's write. Both barriers are
+/// needed, for the same two reasons as in a block.
+/// Source: Blakely, "Using shared memory", according to which none is needed; NVIDIA's tuning guide for Volta,
+/// independent thread scheduling.
 #include "gpu/exchange/ring.hpp"
 
 namespace rung {
@@ -22,7 +22,7 @@ __global__ void exchange_warp_barriers(const mem<float>* x, const mem<float>* y,
     __syncwarp();  // every product of the warp is there before any lane reads its neighbour's
     value = tile[next];
     sum += value;
-    __syncwarp();  // every lane has read before any replaces what is read
+    __syncwarp();  // every lane has read before any overwrites the product
   }
   if (i < n) z[i] = sum;
 }
@@ -31,7 +31,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/exchange/warp_barriers",
     .order = 40,
     .title = "warp barriers",
-    .idea = "Neighbours are lanes of a warp, so that two warp barriers a round are enough, and needed since Volta.",
+    .idea = "Neighbours are lanes of a warp, so that two warp barriers per round are enough, and needed since Volta.",
     .source = {{"blakely", "Shared memory"}, {"volta-tuning", "independent thread scheduling"}},
     .tunables = {{"block", RingBlocks::values()}},
     .gpu =

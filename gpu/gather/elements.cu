@@ -1,6 +1,6 @@
-/// Each thread moves a few elements: it reads their indices side by side with its neighbours, then x wherever these
-/// point. The order of the list alone decides how many sectors a warp's request takes, from 4 to one a lane, and
-/// whether a cache still has them. Floor: 12 bytes an element; in a random order 32 for x instead of 4, that is 40.
+/// Each thread moves a few elements: it reads their indices, contiguous across the lanes, then the elements of x at
+/// these indices. Only the order of the list decides how many sectors a warp's request takes, from 4 to one per lane,
+/// and whether a cache still has them. Floor: 12 bytes per element; in a random order 32 for x instead of 4, so 40.
 #include "gpu/simt/simt.hpp"
 
 namespace rung {
@@ -30,7 +30,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/gather/elements",
     .order = 10,
     .title = "a thread several elements",
-    .idea = "Each thread reads several indices side by side with its neighbours, then the elements that they name.",
+    .idea = "Each thread reads several indices, contiguous across the lanes, then the elements at these indices.",
     .source = {{"imam2022", "shuffling data"}},
     .tunables = {{"loads", Loads::values()}},
     .gpu = {

@@ -1,7 +1,7 @@
 /// One thread per cell: five loads and a store. L1 serves most of the neighbours, so DRAM is read little more than
-/// once; but each thread has a single element of its own in flight, and all of them together are too few bytes to
-/// saturate DRAM. The block's shape decides how many rows and sectors beside its own it loads. Source: Blakely,
-/// Laplace's equation and memory bandwidth.
+/// once; but each thread has only one new element in flight, and all threads together have too few bytes in flight to
+/// saturate DRAM. The block's shape decides how many rows and sectors of halo it loads. Source: Blakely, Laplace's
+/// equation and memory bandwidth.
 #include "gpu/heat/one_step.hpp"
 
 namespace rung {

@@ -1,5 +1,5 @@
-/// What the kernels of the heat equation share that make one step per launch. In an unnamed namespace: each of the
-/// three builds of a kernel's file has its own.
+/// Shared by the kernels of the heat equation that make one step per launch. In an unnamed namespace, so that each of
+/// the three builds of a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/heat.hpp"
@@ -11,12 +11,12 @@ namespace {
 /// For .scratch.
 inline std::vector<Operand> one_step_scratch(const Params& p) { return heat_scratch(p, heat_steps(p)); }
 
-/// The traffic of all steps, each of which loads so many elements and stores every cell.
+/// The traffic of all steps. Each loads `loads` elements and stores every cell.
 inline Traffic one_step_traffic(const Params& p, double loaded) {
   return {.loaded = 4 * loaded * heat_steps(p), .stored = 4 * heat_cells(p) * heat_steps(p)};
 }
 
-/// Of a line of n cells, how many all tiles of `size` cells load that have a halo of `halo` cells on either side.
+/// The cells of a line of n that are loaded in tiles of `size` cells with a halo of `halo` cells on either side.
 inline double cells_of_tiles(std::int64_t n, std::int64_t size, std::int64_t halo) {
   double cells = 0;
   for (std::int64_t first = 0; first < n; first += size)

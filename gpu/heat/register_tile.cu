@@ -1,7 +1,7 @@
-/// Each lane loads quads of two rows and of those above and below into registers, and exchanges its outer columns with
-/// its neighbours by shuffles: no shared memory, no barrier. With several 16-byte loads in flight per thread, expect
-/// the bandwidth of a copy. Source: PMPP 4e, section 8.5 (register tiling for stencils); NVIDIA CUDA C++ Programming
-/// Guide, warp shuffles.
+/// Each lane loads float4s of two rows, and of the rows above and below, into registers, and exchanges its outer
+/// columns with its neighbours by shuffles: no shared memory, no barrier. With several 16-byte loads in flight per
+/// thread, expect the bandwidth of a copy. Source: PMPP 4e, section 8.5 (register tiling for stencils); NVIDIA CUDA C++
+/// Programming Guide, warp shuffles.
 #include "gpu/heat/register_tile.hpp"
 
 namespace rung {
@@ -13,7 +13,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/heat/register_tile",
     .order = 30,
     .title = "register tile",
-    .idea = "Each lane keeps quads of a few rows in registers; columns of its neighbours come by shuffles.",
+    .idea = "Each lane keeps float4s of a few rows in registers; columns of its neighbours come by shuffles.",
     .source = {{"pmpp", "section 8.5"}, {"cuda-guide", "warp shuffle functions"}},
     .tunables = {{"rows", Rows::values()}},
     .scratch = one_step_scratch,

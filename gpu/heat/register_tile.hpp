@@ -1,4 +1,5 @@
-/// One step with the cells in registers: the kernel of heat/register_tile, and of the last steps of heat/temporal.
+/// One step with the cells in registers: the kernel of heat/register_tile, also used for the last steps of
+/// heat/temporal.
 #pragma once
 
 #include "gpu/heat/one_step.hpp"
@@ -6,10 +7,10 @@
 namespace rung {
 namespace {
 
-constexpr int kRegisterCols = 128;  // of a warp: 4 per lane
-constexpr int kRegisterWarps = 8;   // of a block, one below the other
+constexpr int kRegisterCols = 128;  // per warp: 4 per lane
+constexpr int kRegisterWarps = 8;   // per block, one below the other
 
-/// Four neighbouring columns of a row, zero outside the grid. One load where rows are whole quads.
+/// Four neighbouring columns of a row, zero outside the grid. One load where rows are whole float4s.
 template <bool kQuads>
 __device__ __forceinline__ float4 cells_at(const mem<float>* u, int row, int col, const HeatGrid& g) {
   float4 cells = make_float4(0, 0, 0, 0);
@@ -40,7 +41,7 @@ __device__ __forceinline__ void put_cells(mem<float>* next, int row, int col, co
   }
 }
 
-/// A lane computes 4 columns of Rows rows; the columns beside them come from its neighbours by shuffles.
+/// A lane computes 4 columns of Rows rows; the columns next to them come from its neighbours by shuffles.
 template <int Rows, bool kQuads>
 __global__ void __launch_bounds__(32 * kRegisterWarps)
     heat_register_tile(const mem<float>* u, mem<float>* next, HeatGrid g) {
@@ -75,7 +76,7 @@ inline Launch register_tile_launch(const Params& p, int rows) {
   return {{blocks_for(p.at("n"), kRegisterCols), blocks_for(p.at("m"), rows * kRegisterWarps)}, {32, kRegisterWarps}};
 }
 
-/// Elements that a step loads: its rows and those above and below them, and the columns beside each warp's.
+/// Elements that a step loads: its rows, the rows above and below, and one column on either side of each warp's.
 inline double register_tile_loads(const Params& p, int rows) {
   return cells_of_tiles(p.at("m"), rows, 1) * p.at("n") +
          p.at("m") * (cells_of_tiles(p.at("n"), kRegisterCols, 1) - p.at("n"));

@@ -1,7 +1,8 @@
 /// A block copies its tile of the field and a halo into shared memory, each cell once, by asynchronous copies that are
-/// all in flight before anyone waits. Each thread then marches down a column with the rows above in registers: three
-/// loads from shared memory per cell. The reuse is not what it gains over the naive kernel, whose neighbours come from
-/// L1: it has many more bytes in flight, and tall tiles keep the halo small. Expect close to the bandwidth of a copy.
+/// all in flight before any thread waits. Each thread then goes down a column with the rows above in registers: three
+/// loads from shared memory per cell. It gains over the naive kernel, whose neighbours come from L1, not by reuse but
+/// because it has many more bytes in flight, and tall tiles keep the halo small. Expect close to the bandwidth of a
+/// copy.
 /// Source: PMPP 4e, section 8.3 (shared memory tiling for stencils); Blakely, shared memory.
 #include "gpu/heat/one_step.hpp"
 
@@ -31,7 +32,7 @@ __global__ void heat_shared_tile(const mem<float>* u, mem<float>* next, HeatGrid
   }
   __pipeline_commit();
   __pipeline_wait_prior(0);
-  __syncthreads();  // the tile is complete before any thread reads what others brought
+  __syncthreads();  // the tile is complete before any thread reads what others loaded
   const int x = kHalo + threadIdx.x % kCols, col = first_col + x;
   if (col >= g.cols) return;
   constexpr int kPart = Rows / (kThreads / kCols);  // rows that a thread computes

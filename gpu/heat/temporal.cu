@@ -1,14 +1,14 @@
 /// Temporal blocking: several steps between one read and one write of the field, all of them in registers. A warp
-/// streams down a strip of columns. The first level of a pipeline turns each row that comes in into the row above it
+/// streams down a strip of columns. The first level of a pipeline computes, from each row that enters, the row above it
 /// one time step later and passes that on to the next level; each of the `depth` levels keeps one row and the partial
-/// sums that the next row completes. DRAM traffic per step falls by almost the depth, so the kernel leaves the bound of
-/// one step per pass far behind, until instruction issue limits it.
+/// sums that the next row completes. DRAM traffic per step falls by almost the depth, so the kernel far exceeds the
+/// bound of one step per pass, until instruction issue limits it.
 ///
-/// The outer columns of a strip become invalid, one more per level, so strips overlap; likewise the parts that the rows
-/// are divided into so that every multiprocessor has enough warps. Rows are prefetched by asynchronous copies into a
-/// ring in shared memory; results go through the same ring, which turns what a lane has side by side into coalesced
-/// stores. The boundary costs no test: the outer lanes of a strip at the edge take zero from beyond it, and above and
-/// below the field continues as its own mirror image with the opposite sign, which keeps the edge at zero.
+/// The outer columns of a strip become invalid, one more per level, so strips overlap. The rows are divided into parts,
+/// so that every multiprocessor has enough warps; these overlap as well. Rows are prefetched by asynchronous copies
+/// into a ring in shared memory. Results go through the same ring, so that a lane's neighbouring columns become
+/// coalesced stores. The boundary costs no test: the outer lanes of a strip at the edge take zero from beyond it, and
+/// above and below the field continues as its own mirror image with the opposite sign, which keeps the edge at zero.
 ///
 /// Source: Matsumura et al. 2020 (AN5D); Zhang et al. 2023 (EBISU).
 #include <algorithm>
@@ -24,13 +24,13 @@ using Depths = Choices<12, 10, 8, 6, 4>;
 using Columns = Choices<8, 4>;
 
 constexpr int kSlots = 6;          // pairs of rows that the ring holds
-constexpr int kRowsOfOneStep = 2;  // of the register tile, for the steps that are left
+constexpr int kRowsOfOneStep = 2;  // of the register tile, for the remaining steps
 
-/// What a warp computes: Columns neighbouring columns per lane, of which the outer kHalo on each side become invalid.
+/// A warp's columns: Columns neighbouring ones per lane. The outer kHalo columns on each side become invalid.
 template <int Depth, int Columns>
 struct Strip {
   static constexpr int kWidth = 32 * Columns;
-  static constexpr int kHalo = (Depth + 3) / 4 * 4;  // whole quads
+  static constexpr int kHalo = (Depth + 3) / 4 * 4;  // whole float4s
   static constexpr int kFresh = kWidth - 2 * kHalo;
   static constexpr int kRingFloats = kSlots * 2 * kWidth;
   /// Resident warps that the registers of a multiprocessor's four partitions allow: each level needs two rows.
@@ -40,18 +40,18 @@ struct Strip {
 /// The field, and how a sweep over it is divided: strips side by side, parts of the rows one below the other.
 struct Sweep {
   int rows, cols;
-  float ratio;  ///< weight of a cell over that of a neighbour: all that a level multiplies by
-  float scale;  ///< weight of a neighbour to the power of the depth, which makes up for it in the end
+  float ratio;  ///< a cell's weight over a neighbour's: a level's only factor
+  float scale;  ///< a neighbour's weight to the power of the depth, applied at the end
   int strips, part_rows;
 };
 
-/// Where an element of a row lies in the ring: swizzled, so that lanes that read every other quad use all banks.
+/// The place of an element of a row in the ring: swizzled, so that lanes that read every other float4 use all banks.
 template <int Columns>
 __device__ __forceinline__ int place(int i) {
   return Columns == 8 ? i ^ (i >> 5 & 1) << 2 : i;
 }
 
-/// The row of the field that `row` is or, above and below the field, mirrors; `sign`: what to multiply it by.
+/// The row of the field that `row` is or, above and below the field, mirrors. `sign`: the factor for its cells.
 __device__ __forceinline__ int mirrored(int row, int rows, float& sign) {
   sign = 1;
   if (static_cast<unsigned>(row) < static_cast<unsigned>(rows)) return row;
@@ -103,7 +103,7 @@ __device__ __forceinline__ void put_row(mem<float>* out, mem<float>* stage, int 
   }
 }
 
-/// One level: takes the next row in `v` and returns there the row above it one time step later. It keeps the row in
+/// One level: takes the next row in `v`, and returns in `v` the row above it one time step later. It keeps the row in
 /// `last`, and in `sum` the next result without its southern neighbour. `west`, `east`: 0 in the strip's outer lanes,
 /// else 1.
 template <int Columns>
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(32, (Strip<Depth, Columns>::kWarps))
 #pragma unroll 1
   for (; row < end; row += 2) {
     __pipeline_wait_prior(kSlots - 2);
-    __syncwarp();  // all lanes' copies have landed, and no lane still uses the slot that is filled next
+    __syncwarp();  // all lanes' copies have arrived, and no lane still uses the slot that is filled next
     reg<float> upper[Columns], lower[Columns];
     take(slot, 0, row, upper);
     take(slot, 1, row + 1, lower);
@@ -205,12 +205,12 @@ __global__ void __launch_bounds__(32, (Strip<Depth, Columns>::kWarps))
 
 // ---- How a sweep is divided ----
 
-/// What the host needs to know of the kernel with these tunables.
+/// The properties of the kernel with these tunables that the host needs.
 struct Shape {
   int depth, width, fresh, warps;
 };
 
-/// use(depth, columns), the tunables' values as constants.
+/// Calls use(depth, columns) with the tunables' values as constants.
 template <typename Use>
 void with_tunables_of(const Params& p, const Use& use) {
   Depths::pick(p.at("depth"),
@@ -232,7 +232,7 @@ int strips_of(const Params& p, const Shape& shape) {
 }
 
 /// Rows per part, chosen so that the sweep ends earliest: a warp takes time for its rows and the overlap above and
-/// below, and as many warps run at once as fit; more parts fill the last wave better but overlap more.
+/// below, and all warps that fit run at once; more parts fill the last wave better but overlap more.
 int part_rows(const Params& p, const Shape& shape) {
   constexpr int kMostWaves = 8;
   const int rows = static_cast<int>(p.at("m")), strips = strips_of(p, shape);

@@ -1,5 +1,5 @@
-/// A thread a value, and an atomic in global memory for each: all threads of the GPU meet at 256 counters, in a few
-/// sectors of L2. L2's atomic units set the pace, not memory, and where all values are alike a single one of them.
+/// One thread and one atomic in global memory per value: all threads of the GPU update 256 counters, in a few sectors
+/// of L2. L2's atomic units limit the rate, not memory; where all values are equal, a single unit does.
 #include "gpu/histogram/privatised.hpp"
 
 namespace rung {
@@ -17,7 +17,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/histogram/global_atomics",
     .order = 10,
     .title = "global atomics",
-    .idea = "One atomic in global memory for each value: all threads meet at the same 256 counters.",
+    .idea = "One atomic in global memory per value: all threads update the same 256 counters.",
     .source = {{"pmpp", "section 9.2"}},
     .type = Type::int8,
     .tunables = {{"threads", HistogramThreads::values()}},

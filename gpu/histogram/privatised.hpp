@@ -1,5 +1,5 @@
-/// What the histogram's kernels share: how values are read, how the counters begin, and how the copies that blocks keep
-/// in shared memory join them. In an unnamed namespace: each of the three builds of a kernel's file has its own.
+/// Shared by the histogram's kernels: how values are read, counters are zeroed, and the blocks' copies in shared memory
+/// are added to them. In an unnamed namespace, so that each of the three builds of a kernel's file has its own copy.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ __device__ __forceinline__ void for_each_byte(const uint4& vector, const Count& 
     for (int shift = 0; shift < 32; shift += 8) count(words[word] >> shift & 0xff);
 }
 
-/// Calls count(value) for each value that falls to this thread, of a grid of any size, by loads of 16 bytes: two of
-/// them before the first value is counted, since counting takes long.
+/// Calls count(value) for each of this thread's values, in a grid of any size, by loads of 16 bytes: two before the
+/// first value is counted, since counting takes long.
 template <typename Count>
 __device__ __forceinline__ void for_each_value(const mem<unsigned char>* values, int n, const Count& count) {
   const mem<uint4>* vectors = vector_cast<uint4>(values);
@@ -43,21 +43,20 @@ __device__ __forceinline__ void for_each_value(const mem<unsigned char>* values,
   if (tail < n) count(values[tail]);
 }
 
-/// The launch: as many blocks as are resident at once, so that few copies have to be joined, but no more than there is
-/// work for.
+/// The launch: the number of blocks that are resident at once, so that few copies have to be added, but no idle blocks.
 inline unsigned histogram_blocks(const Params& p, std::int64_t values_per_thread) {
   const std::int64_t threads = p.at("threads"), resident = gpu_facts().sm_count * (2048 / threads);
   return std::min(static_cast<unsigned>(resident), blocks_for(p.at("n"), threads * values_per_thread));
 }
 
-/// Zeroes the counters by a launch of one block, before the one that counts.
+/// Zeroes the counters by a launch of one block, before the counting launch.
 inline void launch_zero_counts(const Call& call) {
   Call before = call;
   before.launch = Launch{{1}, {kBins}};
   launch(before, zero_counts, call.operand<mem<unsigned>>(1));
 }
 
-/// The values once; the counters zeroed, and an atomic of each block to each.
+/// The values once; the counters zeroed, and one atomic per block and counter.
 inline Traffic privatised_traffic(const Params& p, unsigned blocks) {
   return Traffic{.loaded = 1.0 * p.at("n"), .stored = 4.0 * kBins * (1.0 + blocks)};
 }

@@ -1,6 +1,6 @@
-/// A copy of the counters for each block in shared memory, whose atomics are near and meet those of one block only; at
-/// the end each block adds its copy to the counters in global memory. A thread reads one byte at a time, as few bytes
-/// in flight as it gets, and lanes with equal values still take turns.
+/// One copy of the counters per block in shared memory, where atomics are fast and conflict only within one block; at
+/// the end each block adds its copy to the counters in global memory. A thread reads one byte at a time, the fewest
+/// bytes in flight possible, and atomics of lanes with equal values are still serialised.
 #include "gpu/histogram/privatised.hpp"
 
 namespace rung {

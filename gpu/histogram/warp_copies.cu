@@ -1,5 +1,5 @@
-/// Loads of 16 bytes, and a copy of the counters for each warp: warps no longer meet, but the lanes of a warp still
-/// take turns where their values are alike, 32 turns if all are.
+/// Loads of 16 bytes, and one copy of the counters per warp: warps no longer conflict, but atomics of a warp's lanes
+/// with equal values are still serialised, up to 32 in a row.
 #include "gpu/histogram/privatised.hpp"
 
 namespace rung {
@@ -26,7 +26,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/histogram/warp_copies",
     .order = 30,
     .title = "a copy a warp",
-    .idea = "Loads of 16 bytes, and a copy of the counters for each warp, so that only its lanes meet.",
+    .idea = "Loads of 16 bytes, and one copy of the counters per warp, so that only its own lanes conflict.",
     .source = {{"luitjens2013"}, {"pmpp", "section 9.4"}},
     .type = Type::int8,
     .tunables = {{"threads", HistogramThreads::values()}},

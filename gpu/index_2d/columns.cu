@@ -1,6 +1,6 @@
 /// The same with the two indices exchanged: x runs down the columns, so that neighbouring lanes are a row apart and
-/// each asks for a sector of its own, of which it needs 4 bytes of 32. The other 28 belong to lanes with a larger y:
-/// what is lost depends on whether L1 keeps the sector until these ask for it.
+/// each requests a different sector, but needs only 4 of its 32 bytes. The other 28 belong to lanes with a larger y:
+/// the loss depends on whether L1 keeps the sector until they request it.
 #include "gpu/index_2d/block_shape.hpp"
 
 namespace rung {

@@ -1,6 +1,6 @@
 /// The same accesses as "x along rows", from a launch of one dimension: the thread works out itself which column and
-/// row of the block it has, and which block of the grid it is in. The labels are all that a second dimension adds; what
-/// is left to pay for them is a division, for the row of blocks.
+/// row of the block it has, and which block of the grid it is in. A second dimension adds nothing but these labels;
+/// here they cost a division, for the row of blocks.
 #include "gpu/index_2d/block_shape.hpp"
 
 namespace rung {

@@ -1,6 +1,6 @@
-/// A thread an element, x along the rows. A warp of a block that is 32 threads wide asks for 128 bytes in a row, four
-/// sectors; the narrower the block, the more rows a warp spreads over, down to a sector for each lane. A block of 4 x 4
-/// is half a warp: the other lanes do nothing. Floor: 8 bytes an element over the bandwidth.
+/// One thread per element, x along the rows. A warp of a block that is 32 threads wide requests 128 bytes in a row,
+/// four sectors. In a narrower block a warp covers more rows, down to one sector per lane. A block of 4 x 4 is half a
+/// warp: the other lanes are idle. Floor: 8 bytes per element over the bandwidth.
 #include "gpu/index_2d/block_shape.hpp"
 
 namespace rung {

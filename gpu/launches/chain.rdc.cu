@@ -1,5 +1,5 @@
-/// Every step launches the next one, to run when all of its own blocks have ended (a tail launch): for work that only a
-/// step itself knows whether there is more of.
+/// Every step launches the next one, to run when all its own blocks have ended (a tail launch): for work where only a
+/// step itself can decide whether another one follows.
 /// Source: NVIDIA, CUDA C++ Programming Guide, "CUDA dynamic parallelism", tail launches.
 #include "gpu/launches/step.hpp"
 #include "gpu/simt/device_launch.hpp"

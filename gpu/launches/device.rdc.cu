@@ -1,6 +1,6 @@
 /// A kernel of one thread launches all steps (dynamic parallelism): they run in the order of its launches, after it.
-/// The host makes one call, whatever the number of steps, and need not know it. Source: Blakely, Writing and Compiling
-/// a CUDA Code, "Device function calling"; NVIDIA, CUDA C++ Programming Guide.
+/// The host makes one call for any number of steps, which it need not know. Source: Blakely, Writing and Compiling a
+/// CUDA Code, "Device function calling"; NVIDIA, CUDA C++ Programming Guide.
 #include "gpu/launches/step.hpp"
 #include "gpu/simt/device_launch.hpp"
 

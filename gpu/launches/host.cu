@@ -1,5 +1,5 @@
-/// The host launches each step. It is done with a launch before the GPU is, so that they queue up, and each begins when
-/// the one before has ended.
+/// The host launches each step. A launch returns before the GPU has executed it, so launches queue up, and each begins
+/// when the previous one has ended.
 #include "gpu/launches/step.hpp"
 
 namespace rung {

@@ -1,5 +1,5 @@
-/// All steps in one launch, which is possible here since an element needs no other: what the steps cost if nobody
-/// starts them.
+/// All steps in one launch, which is possible here since an element needs no other: the cost of the steps without any
+/// launches between them.
 #include "gpu/launches/step.hpp"
 
 namespace rung {

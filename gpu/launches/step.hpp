@@ -1,4 +1,4 @@
-/// What the kernels of small steps share: one step of an element, and the bytes of all of them.
+/// Shared by the kernels of small steps: one step of an element, and the bytes of all steps.
 #pragma once
 
 #include "common/problem/launches.hpp"

@@ -1,6 +1,6 @@
-/// The table in constant memory, which has a cache of its own on each multiprocessor. The cache hands out one word at a
+/// The table in constant memory, which has a separate cache on each multiprocessor. The cache delivers one word at a
 /// time, to any number of lanes: a read of one address by all lanes is a single pass, and k addresses are k passes.
-/// Floor: a pass for each distinct address of a warp.
+/// Floor: one pass per distinct address of a warp.
 #include "gpu/lookup/walk.hpp"
 
 namespace rung {

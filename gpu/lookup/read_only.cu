@@ -1,6 +1,6 @@
 /// The table in global memory, read through the read-only path of the L1 cache. A row is one line of 128 bytes, so any
 /// number of addresses in it are one request of at most four sectors.
-/// Floor: a request a clock for every multiprocessor, whatever its addresses.
+/// Floor: one request per clock and multiprocessor, whatever its addresses.
 #include "gpu/lookup/walk.hpp"
 
 namespace rung {

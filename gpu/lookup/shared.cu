@@ -1,5 +1,5 @@
-/// A copy of the table in each block's shared memory. The words of a row lie in different banks, so any number of
-/// addresses in it are one wavefront. Floor: a wavefront a clock for every multiprocessor, and the table once a block.
+/// A copy of the table in each block's shared memory. The words of a row are in different banks, so any number of
+/// addresses in it are one wavefront. Floor: one wavefront per clock and multiprocessor, and the table once per block.
 #include "gpu/lookup/walk.hpp"
 
 namespace rung {
@@ -23,7 +23,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/lookup/shared",
     .order = 30,
     .title = "shared memory",
-    .idea = "Each block copies the table into shared memory, where a word of each bank is read at a time.",
+    .idea = "Each block copies the table into shared memory, where one word of each bank is read at a time.",
     .source = {{"cuda-guide", "shared memory"}},
     .type = Type::uint32,
     .gpu = {.launch = [](const Params& p) { return lookup_launch(p, static_cast<std::size_t>(lookup_table_bytes(p))); },

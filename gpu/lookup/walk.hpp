@@ -1,5 +1,5 @@
-/// What the kernels of the lookups share: the walk through the table, and the record's parts. In an unnamed namespace:
-/// each of the three builds of a kernel's file has its own.
+/// Shared by the kernels of the lookups: the walk through the table, and the record's parts. In an unnamed namespace,
+/// so that each of the three builds of a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/lookup.hpp"
@@ -8,7 +8,8 @@
 namespace rung {
 namespace {
 
-/// Threads of a block: many, so that its copy of the table in shared memory leaves the multiprocessor full.
+/// Threads of a block: many, so that the multiprocessor is full although each block has a copy of the table in shared
+/// memory.
 constexpr int kLookupThreads = 1024;
 
 /// The sum of the words that thread i reads. read(place): the word there.

@@ -1,9 +1,8 @@
-/// What all implementations of the functions share: the kernel that evaluates them for their speed, the one that does
-/// so for their errors, and the two records. An implementation is a struct with
+/// Shared by all implementations of the functions: the kernel that evaluates them for their speed, the one for their
+/// errors, and the two records. An implementation is a struct with
 ///   has(f)                whether it has the function
 ///   of<f>(x, y)           its result
-///   bound<f>(x, y, want)  the absolute error that its maker allows where `want` is right; kNoBound where he says
-///                         nothing
+///   bound<f>(x, y, want)  the documented bound of the absolute error if the exact result is `want`, or kNoBound
 #pragma once
 
 #include <bit>
@@ -17,8 +16,8 @@ constexpr int kMathThreads = 256;
 
 using MathElements = Choices<4, 1>;
 
-/// Each thread keeps its arguments and sums in registers and touches memory once, so that the functions are all that
-/// there is to wait for. Several elements at a time are independent of each other: one's latency hides another's.
+/// Each thread keeps its arguments and sums in registers and accesses memory once, so that only the functions take
+/// time. Several elements at a time are independent of each other: the latency of one hides that of another.
 template <typename Implementation, MathFunction kFunction, int Elements>
 __global__ void __launch_bounds__(kMathThreads)
     math_passes(const mem<float>* x, const mem<float>* y, mem<float>* total, std::int64_t n, int passes) {
@@ -43,7 +42,7 @@ __global__ void __launch_bounds__(kMathThreads)
     if (first + j * kMathThreads < n) total[first + j * kMathThreads] = sum[j];
 }
 
-/// A thread a row. Neighbouring threads have neighbouring exponents, so that a warp seldom goes two ways.
+/// One thread per row. Neighbouring threads have neighbouring exponents, so that a warp seldom diverges.
 template <typename Implementation, MathFunction kFunction>
 __global__ void __launch_bounds__(kMathThreads)
     math_errors(mem<float>* worst, mem<double>* bound, mem<std::uint32_t>* counts, int log_n, int rows) {
@@ -71,8 +70,8 @@ inline std::string refuse_function(const Params& p, bool (*has)(MathFunction)) {
   return has(math_function(p)) ? "" : "has no such function";
 }
 
-/// The record of the kernel for speed: what `record` says of the implementation, which choose(params, act) hands to
-/// act.
+/// The record of the kernel for speed. `record`: the implementation's name and texts; choose(params, act) passes the
+/// implementation to act.
 template <typename Choose>
 bool add_math_speed(Kernel record, bool (*has)(MathFunction), const Choose& choose) {
   record.tunables.push_back({"elements", MathElements::values()});
@@ -98,7 +97,7 @@ bool add_math_speed(Kernel record, bool (*has)(MathFunction), const Choose& choo
   return add_gpu_kernel(std::move(record));
 }
 
-/// Likewise of the one for errors.
+/// The same for the kernel for errors.
 template <typename Choose>
 bool add_math_error(Kernel record, bool (*has)(MathFunction), const Choose& choose) {
   record.name.replace(record.name.find("/math/"), 6, "/math_error/");

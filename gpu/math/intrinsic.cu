@@ -1,7 +1,7 @@
-/// The intrinsics: the special function unit's instruction and, where the function is not its own, a multiplication.
-/// What that costs in accuracy differs: __expf loses with the size of its argument, whose rounding is multiplied;
-/// __logf near 1, __sinf near multiples of pi and __cosf near odd multiples of pi / 2 are right to so many bits after
-/// the point, which is no digit where the result is near 0; __sinf and __cosf are for arguments of few turns.
+/// The intrinsics: the special function unit's instruction and, where it computes a related function, a multiplication.
+/// The loss of accuracy differs: __expf loses with the size of its argument, whose rounding is multiplied; __logf near
+/// 1, __sinf near multiples of pi and __cosf near odd multiples of pi / 2 have a fixed number of correct bits after the
+/// point, so no correct digit where the result is near 0; __sinf and __cosf are for small arguments.
 #include "gpu/math/implementation.hpp"
 
 namespace rung {

@@ -1,7 +1,7 @@
 /// CUDA's mathematical library: right to a unit or two in the last place for every argument. Some functions are a few
-/// instructions around the special function unit; sin, cos and tan bring the argument into range first, which for
-/// arguments beyond 10^5 is a long multiplication with many digits of 2 / pi, in local memory; pow carries its
-/// logarithm in two float32. Division is correctly rounded.
+/// instructions around the special function unit; sin, cos and tan reduce the argument first, for arguments beyond 10^5
+/// by a long multiplication with many digits of 2 / pi, in local memory; pow keeps its logarithm in two float32.
+/// Division is correctly rounded.
 #include "gpu/math/implementation.hpp"
 
 namespace rung {
@@ -25,7 +25,7 @@ struct Library {
     if constexpr (kFunction == MathFunction::none) return x;
   }
 
-  /// The guide's errors are those against the correctly rounded result, for all arguments.
+  /// The guide states errors relative to the correctly rounded result, for all arguments.
   static __device__ constexpr double ulps(MathFunction f) {
     switch (f) {
       case MathFunction::exp:

@@ -1,7 +1,7 @@
-/// Exponentials without the special function unit: 2^n times a polynomial of what is left of the argument, which is at
-/// most half. n is added to the polynomial's exponent bits. Each further degree costs one multiply-add and brings three
-/// to five bits, down to what evaluating it in float32 costs. Worth it where the special function unit is the
-/// bottleneck and others are idle. The coefficients are minimax in the relative error, found by Remez's exchange.
+/// Exponentials without the special function unit: 2^n times a polynomial of the rest of the argument, which is at most
+/// half. n is added to the polynomial's exponent bits. Each further degree costs one multiply-add and gains three to
+/// five bits, up to the error of evaluating it in float32. Useful where the special function unit is the bottleneck and
+/// other units are idle. The coefficients are minimax in the relative error, found by Remez's exchange.
 #include "gpu/math/implementation.hpp"
 
 namespace rung {
@@ -9,7 +9,7 @@ namespace {
 
 using Degrees = Choices<6, 3, 4, 5>;
 
-constexpr float kShift = 0x1.8p23f;  // added and taken away again, it rounds to a whole number
+constexpr float kShift = 0x1.8p23f;  // added and subtracted again, it rounds to a whole number
 
 template <int Degree>
 struct Polynomial {
@@ -46,11 +46,11 @@ struct Polynomial {
       const reg<float> whole = __fsub_rn(shifted, kShift);
       rest = fmaf(whole, -1.42860677e-6f, fmaf(whole, -0.693145752f, inside));  // ln 2 in two parts
     }
-    // The whole number is in the low bits of what was shifted.
+    // The whole number is in the low bits of the shifted value.
     return __int_as_float(__float_as_int(power<kFunction>(rest)) + (__float_as_int(shifted) << 23));
   }
 
-  /// The polynomial's own error and its evaluation's, where the argument is not clamped and the result is normal.
+  /// The errors of the polynomial and of its evaluation, where the argument is not clamped and the result is normal.
   template <MathFunction kFunction>
   static __device__ __forceinline__ double bound(float x, float, double want) {
     constexpr double kRelative[] = {7.48e-5, 2.59e-6, 7.49e-8, 1.86e-9};
@@ -65,7 +65,7 @@ const bool added = add_math(
         .name = "gpu/math/polynomial",
         .order = 50,
         .title = "polynomial",
-        .idea = "Exponentials by multiply-adds alone: accuracy is bought one degree at a time.",
+        .idea = "Exponentials by multiply-adds alone: each degree adds accuracy.",
         .source = {{"muller2016", "polynomial approximations, range reduction"}},
         .tunables = {{"degree", Degrees::values()}},
     },

@@ -1,5 +1,5 @@
-/// The intrinsics that round correctly: the special function unit's result, and as many multiply-adds as it takes to
-/// be sure of the last bit. What a correct half unit costs beside one or two.
+/// The intrinsics that round correctly: the special function unit's result, and the multiply-adds that make the last
+/// bit right. They show the cost of an error of half a unit compared with one or two units.
 #include "gpu/math/implementation.hpp"
 
 namespace rung {

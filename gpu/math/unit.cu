@@ -1,5 +1,5 @@
-/// The special function unit alone: one instruction a result, with subnormal numbers taken for 0. Its rate, a quarter
-/// of the arithmetic units' or less, is the roof of whatever is built on it.
+/// The special function unit alone: one instruction per result, with subnormal numbers taken as 0. Its rate, a quarter
+/// of the arithmetic units' or less, is the roof of every function built on it.
 #include "gpu/math/implementation.hpp"
 #include "gpu/simt/special_unit.hpp"
 
@@ -22,7 +22,7 @@ struct Unit {
     if constexpr (kFunction == MathFunction::reciprocal) return special_reciprocal(x);
   }
 
-  /// Of normal arguments with normal results.
+  /// For normal arguments with normal results.
   template <MathFunction kFunction>
   static __device__ __forceinline__ double bound(float x, float, double want) {
     if (!(std::fabs(x) >= 0x1p-126f || x == 0) || !(std::fabs(want) >= 0x1p-126 || want == 0)) return kNoBound;

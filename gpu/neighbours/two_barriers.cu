@@ -1,8 +1,9 @@
 /// The course's example of global memory that a block shares: each thread reads its element, stores its number in the
-/// next one, and multiplies its own by what its left neighbour stored there. The first barrier keeps a thread from
-/// storing in an element that has yet to be read (write after read), the second one from reading an element that has
-/// yet to be stored (read after write). The array has one element more than threads, for the last of them, and thread 0
-/// has no neighbour, so that its element is squared. Source: Blakely, "Potential global memory access problem".
+/// next element, and multiplies its own by the number that its left neighbour stored there. The first barrier keeps a
+/// thread from storing in an element that has yet to be read (write after read), the second one from reading an element
+/// that has yet to be stored (read after write). The array has one element more than threads, for the last of them, and
+/// thread 0 has no neighbour, so that its element is squared. Source: Blakely, "Potential global memory access
+/// problem".
 #include "gpu/simt/simt.hpp"
 
 namespace rung {
@@ -10,7 +11,7 @@ namespace {
 
 __global__ void times_left_number(const mem<int>* in, mem<int>* array) {
   const int i = threadIdx.x;
-  array[i] = in[i];  // its own element: so far no other thread's business
+  array[i] = in[i];  // its own element: no other thread accesses it yet
   const int x = array[i];
   __syncthreads();
   array[i + 1] = i;

@@ -1,5 +1,5 @@
-/// The arithmetic of the pipeline: a thread an element. In an unnamed namespace: each of the three builds of a kernel's
-/// file has its own.
+/// The arithmetic of the pipeline: one thread per element. In an unnamed namespace, so that each of the three builds of
+/// a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/fma.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kStepThreads = 256;
 
-/// Full multiprocessors have 16 warps for each scheduler, of which 4 cover the latency of a multiply-add: one chain for
-/// each thread keeps the units busy.
+/// A full multiprocessor has 16 warps per scheduler, and 4 cover the latency of a multiply-add: one chain per thread
+/// keeps the units busy.
 __global__ void take_steps(const mem<float>* x, const mem<float>* coefficients, mem<float>* y, std::int64_t n,
                            int steps) {
   const std::int64_t i = std::int64_t{blockIdx.x} * kStepThreads + threadIdx.x;
@@ -28,7 +28,7 @@ __global__ void take_steps(const mem<float>* x, const mem<float>* coefficients, 
 
 inline Launch launch_of(std::int64_t elements) { return {{blocks_for(elements, kStepThreads)}, {kStepThreads}}; }
 
-/// Of a thread an element and four coefficients, which the L1 cache serves.
+/// Per thread one element and four coefficients, which the L1 cache serves.
 inline Traffic steps_traffic(const Params& p) {
   const auto n = static_cast<double>(p.at("n"));
   return {.loaded = 20 * n, .stored = 4 * n};

@@ -1,7 +1,7 @@
 /// The array in chunks, each through three stages: copy in, kernel, copy out. On one stream the stages follow each
-/// other; on several, the chunks of different streams are in different stages at the same time, as a copy engine for
-/// each way and the multiprocessors allow. Floor: the slowest stage alone, and the first and last chunk's other stages.
-/// Small chunks shorten these ends, but each copy and launch has a start that its bytes must hide.
+/// other; on several, the chunks of different streams are in different stages at the same time: there is a copy engine
+/// for each direction, and the multiprocessors. Floor: the slowest stage alone, and the first and last chunk's other
+/// stages. Small chunks shorten these ends, but each copy and launch has a start that its bytes must hide.
 #include <algorithm>
 
 #include "gpu/pipeline/steps.hpp"

@@ -1,5 +1,5 @@
 /// No copies: the kernel loads its elements from the host's memory and stores the results there. Every warp's load
-/// waits for the link, while other warps calculate: the three stages overlap by themselves, in one launch. Floor: the
+/// waits for the link, while other warps calculate: the three stages overlap automatically, in one launch. Floor: the
 /// slower of the link and the arithmetic.
 #include "gpu/pipeline/steps.hpp"
 

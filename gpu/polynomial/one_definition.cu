@@ -1,5 +1,6 @@
 /// The class of common/problem/polynomial.hpp, compiled for the GPU: passed to the kernel by value, its method called
-/// by every thread. Floor: 8 bytes an element over memory's bandwidth; 12 operations an element are far below the peak.
+/// by every thread. Floor: 8 bytes per element over memory's bandwidth; 12 operations per element are far below the
+/// peak.
 /// Source: Blakely, Writing and Compiling a CUDA Code, "CUDA extensions to C++": functions for host and device.
 #include "common/problem/polynomial.hpp"
 #include "gpu/simt/simt.hpp"
@@ -15,7 +16,7 @@ template <Rounding kHow, int PerThread>
 __global__ void polynomial(OddPolynomial p, const mem<float>* x, mem<float>* y, std::int64_t n) {
   const std::int64_t first = std::int64_t{blockIdx.x} * kThreads * PerThread + threadIdx.x;
   reg<float> at[PerThread] = {};
-  for (int j = 0; j < PerThread; ++j)  // all are on their way before the first is used
+  for (int j = 0; j < PerThread; ++j)  // all are in flight before the first is used
     if (first + j * kThreads < n) at[j] = x[first + j * kThreads];
   for (int j = 0; j < PerThread; ++j)
     if (first + j * kThreads < n) y[first + j * kThreads] = p.at<kHow>(at[j]);

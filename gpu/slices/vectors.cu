@@ -1,7 +1,6 @@
-/// Each thread reads its part of an array, 16 bytes a load and several loads in flight, side by side with its
-/// neighbours. Memory has a latency of hundreds of cycles, so a multiprocessor draws its share of the bandwidth only
-/// with bandwidth x latency bytes under way (Little's law): tens of kilobytes. Floor: the bytes over the bandwidth of
-/// DRAM.
+/// Each thread reads its part of an array, 16 bytes per load and several loads in flight, contiguous across the lanes.
+/// Memory has a latency of hundreds of cycles, so a multiprocessor reaches its share of the bandwidth only with
+/// bandwidth x latency bytes in flight (Little's law): tens of kilobytes. Floor: the bytes over the bandwidth of DRAM.
 #include "common/machine/device_facts.hpp"
 #include "common/problem/slices.hpp"
 #include "gpu/ceilings/quad.hpp"

@@ -1,5 +1,5 @@
-/// The method as an argument of the kernel, with a switch in every step that all threads take alike. Arguments lie in
-/// constant memory, where instructions read them as an operand. Floor: the FP32 units' rate.
+/// The method as an argument of the kernel, with a switch in every step that all threads take alike. Arguments are in
+/// constant memory, from which instructions read them as operands. Floor: the FP32 units' rate.
 #include "gpu/solver/steps.hpp"
 
 namespace rung {
@@ -17,7 +17,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/solver/argument",
     .order = 20,
     .title = "kernel argument",
-    .idea = "One kernel with all methods: an argument says which, and every step has a switch.",
+    .idea = "One kernel with all methods: an argument selects one, and every step has a switch.",
     .source = {{"blakely", "kernel functions"}},
     .gpu = {.launch = solver_launch, .requested = solver_traffic},
     .run =

@@ -1,5 +1,5 @@
-/// What the kernels of the solver share: one step by a method that is known at compile time, or not, and the record's
-/// parts. In an unnamed namespace: each of the three builds of a kernel's file has its own.
+/// Shared by the kernels of the solver: one step by a method that is known at compile time, or not, and the record's
+/// parts. In an unnamed namespace, so that each of the three builds of a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/solver.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSolverThreads = 256;
 
-/// One step; all threads give the same method.
+/// One step; all threads pass the same method.
 __device__ __forceinline__ reg<float> update(int method, const reg<float>& u) {
   switch (static_cast<SolverMethod>(method)) {
     case SolverMethod::euler:

@@ -19,7 +19,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/solver/symbol",
     .order = 30,
     .title = "constant symbol",
-    .idea = "One kernel with all methods: a __constant__ variable says which, and every step has a switch.",
+    .idea = "One kernel with all methods: a __constant__ variable selects one, and every step has a switch.",
     .source = {{"blakely", "solver parameter"}},
     .gpu = {.launch = solver_launch, .requested = solver_traffic},
     .reset =

@@ -1,4 +1,4 @@
-/// The method as a template argument: a kernel for each, in which no choice is left. The host chooses the kernel.
+/// The method as a template argument: one kernel per method, with no choice at run time. The host chooses the kernel.
 /// Floor: the FP32 units' rate.
 #include "gpu/solver/steps.hpp"
 
@@ -18,7 +18,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/solver/template",
     .order = 10,
     .title = "template argument",
-    .idea = "A kernel for each method: the host chooses which one to launch.",
+    .idea = "One kernel per method: the host chooses which one to launch.",
     .source = {{"blakely", "device functions"}},
     .gpu = {.launch = solver_launch, .requested = solver_traffic},
     .run =

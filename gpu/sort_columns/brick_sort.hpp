@@ -1,8 +1,8 @@
-/// Shared by the kernels that sort columns, which differ in one thing only: where a thread has its array.
+/// Shared by the kernels that sort columns, which differ only in where a thread has its array.
 ///
-/// Odd-even transposition: in each of as many rounds as there are keys, neighbours are put in order, in even rounds
-/// those that begin at even places, in odd ones the others. It compares keys^2 / 2 times whatever the keys are, so all
-/// threads do the same, and each access is to a place that the loops alone decide: a constant once they are unrolled.
+/// Odd-even transposition: there is one round per key. A round puts pairs of neighbours in order: pairs that begin at
+/// even places in even rounds, the other pairs in odd rounds. It compares keys^2 / 2 times for any keys, so all threads
+/// do the same, and only the loops decide the place of an access: a constant once they are unrolled.
 /// Source: Habermann, Parallel neighbor-sort, 1972.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kColumnThreads = 128;
 
-/// An array of the thread's own: in registers if every place is a constant, else in local memory.
+/// An array of the thread: in registers if every place is a constant, else in local memory.
 template <int Keys>
 struct Automatic {
   reg<float> keys[Keys];
@@ -22,7 +22,7 @@ struct Automatic {
   __device__ __forceinline__ void put(int place, reg<float> key) { keys[place] = key; }
 };
 
-/// Sorts `array` in rounds of which so many are unrolled: all, or 1.
+/// Sorts `array`. Unrolled: how many rounds are unrolled, all or 1.
 template <int Keys, int Unrolled, typename Array>
 __device__ __forceinline__ void brick_sort(Array& array) {
 #pragma unroll Unrolled
@@ -36,7 +36,7 @@ __device__ __forceinline__ void brick_sort(Array& array) {
   }
 }
 
-/// Sorts the thread's column in `array`. All of it is loaded before anything is compared, by places that are constants.
+/// Sorts the thread's column in `array`. The whole column is loaded before the first comparison, to constant places.
 template <int Keys, int Unrolled, typename Array>
 __device__ __forceinline__ void sort_column(Array& array, const mem<float>* in, mem<float>* out, std::int64_t n) {
   const std::int64_t column = std::int64_t{blockIdx.x} * kColumnThreads + threadIdx.x;

@@ -1,7 +1,7 @@
-/// The same code with loops that stay loops: an index is known only when the code runs, and registers have no
-/// addresses. So the compiler puts the array into local memory, which is global memory that each thread has for itself,
-/// laid out so that the same element of neighbouring threads is side by side. Two loads and two stores for each
-/// comparison go to L1 as long as it holds the arrays of all resident threads: expect L1's rate, not that of memory.
+/// The same code with loops that stay loops: an index is known only at run time, and registers have no addresses. So
+/// the compiler puts the array into local memory, which is private global memory of each thread, laid out so that the
+/// same element of neighbouring threads is contiguous. Two loads and two stores per comparison are served by L1 while
+/// it holds the arrays of all resident threads: expect L1's rate, not memory's.
 /// Source: Zhou, CUDA/GPU Programming (2), 2015, Memory Model.
 #include "gpu/sort_columns/brick_sort.hpp"
 

@@ -1,6 +1,6 @@
-/// All loops are unrolled, so each access to the array is to a place that the compiler knows: the array is no array any
-/// more but as many registers as it has elements. What remains is one comparison of neighbours after another, 2 x 31/2
-/// instructions a key with 32 keys: expect the bandwidth of a copy, or nearly.
+/// All loops are unrolled, so each access to the array has a constant index: the array becomes one register per
+/// element. What remains is one comparison of neighbours after another, 2 x 31/2 instructions per key with 32 keys:
+/// expect the bandwidth of a copy, or nearly.
 /// Source: Zhou, CUDA/GPU Programming (2), 2015, Memory Model.
 #include "gpu/sort_columns/brick_sort.hpp"
 
@@ -18,7 +18,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/sort_columns/registers",
     .order = 40,
     .title = "registers",
-    .idea = "The loops are unrolled, so every index is a constant and each element of the array has its register.",
+    .idea = "The loops are unrolled, so every index is a constant and each element of the array is in a register.",
     .source = {{"zhou2015", "Memory Model"}, {"habermann1972"}},
     .gpu = {.launch = columns_launch, .requested = columns_traffic},
     .run =

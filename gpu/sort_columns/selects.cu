@@ -1,7 +1,6 @@
-/// Indices of run time and yet no local memory: to read a place, all elements are looked at and one is selected; to
-/// write one, each is replaced or kept. Registers only, but as many instructions for an access as the array has
-/// elements: expect a rate that falls with the square of their number, and it is no bargain but for the shortest
-/// arrays.
+/// Indices known only at run time and yet no local memory: to read a place, all elements are read and one is selected;
+/// to write a place, each element is replaced or kept. Registers only, but an access takes one instruction per element
+/// of the array: expect a rate that falls with the square of their number. It pays only for the shortest arrays.
 #include "gpu/sort_columns/brick_sort.hpp"
 
 namespace rung {
@@ -33,7 +32,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/sort_columns/selects",
     .order = 20,
     .title = "selects",
-    .idea = "An access at run time goes through all elements and selects one, so that they can stay in registers.",
+    .idea = "Each access goes through all elements and selects one, so that they can stay in registers.",
     .source = {{"cuda-guide", "local memory"}},
     .gpu = {.launch = columns_launch, .requested = columns_traffic},
     .run =

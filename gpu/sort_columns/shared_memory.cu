@@ -1,8 +1,8 @@
-/// Each thread has its array in shared memory, which takes any index at run time. What decides is where a thread's
-/// elements are: "by_key" puts the same element of neighbouring threads side by side, as local memory does, so a warp's
-/// accesses are to 32 banks; "padded" keeps a thread's array together with one unused element after it, which spreads
-/// the threads over the banks as well; without that ("by_thread") all 32 lanes access one bank, since an array's length
-/// is a power of two. Shared memory limits the resident threads: 32 keys take 128 bytes a thread.
+/// Each thread has its array in shared memory, which takes any index at run time. The layout decides the rate: "by_key"
+/// puts the same element of neighbouring threads side by side, as local memory does, so a warp accesses 32 banks;
+/// "padded" keeps a thread's array contiguous with one unused element after it, which also spreads the threads over the
+/// banks; without padding ("by_thread") all 32 lanes access one bank, since an array's length is a power of two. Shared
+/// memory limits the resident threads: 32 keys take 128 bytes per thread.
 #include "gpu/sort_columns/brick_sort.hpp"
 
 namespace rung {
@@ -33,14 +33,14 @@ __global__ void __launch_bounds__(kColumnThreads)
   __shared__ mem<float> arrays[kColumnThreads * pitch<layout>(Keys)];
   const int t = threadIdx.x;
   Shared array{arrays + (layout == kByKey ? t : t * pitch<layout>(Keys)), layout == kByKey ? kColumnThreads : 1};
-  sort_column<Keys, 1>(array, in, out, n);  // no barrier: nobody else uses this thread's array
+  sort_column<Keys, 1>(array, in, out, n);  // no barrier: no other thread uses this array
 }
 
 const bool added = add_gpu_kernel({
     .name = "gpu/sort_columns/shared_memory",
     .order = 30,
     .title = "shared memory",
-    .idea = "Shared memory takes an index of run time, if the threads' arrays are laid out so that no banks conflict.",
+    .idea = "Shared memory takes an index at run time; the layout of the threads' arrays decides on bank conflicts.",
     .source = {{"zhou2015", "Memory Model"}, {"cuda-best-practices", "shared memory and memory banks"}},
     .tunables = {{"layout", words({"by_key", "padded", "by_thread"})}},
     .gpu = {.launch = columns_launch, .requested = columns_traffic},

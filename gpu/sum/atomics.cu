@@ -1,5 +1,5 @@
-/// Each block adds its sum to the result with an atomic, in whatever order blocks come by, which float addition lets
-/// show in the last bits. The result must be zero before: a launch of its own sees to that.
+/// Each block adds its sum to the result with an atomic. The order of the blocks varies from run to run, which shows in
+/// the last bits of a float sum. A separate launch sets the result to zero before.
 #include "gpu/sum/block_sum.hpp"
 
 namespace rung {

@@ -1,5 +1,5 @@
-/// What the kernels of the sum share: the sum of a thread's elements, of a warp and of a block, and the launch. They
-/// differ in how the blocks' sums come together.
+/// Shared by the kernels of the sum: the sum of a thread's elements, of a warp and of a block, and the launch. The
+/// kernels differ in how they add the blocks' sums.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ __device__ __forceinline__ reg<float> block_sum(reg<float> sum) {
   return sum;
 }
 
-/// As many blocks as are resident at once, at most one for each kSumThreads elements.
+/// The number of blocks that are resident at once, at most one per kSumThreads elements.
 inline unsigned sum_blocks(const Params& p) {
   const auto resident = static_cast<unsigned>(gpu_facts().sm_count * kSumBlocksPerSm);
   return std::min(resident, blocks_for(p.at("n"), kSumThreads));
@@ -68,7 +68,7 @@ inline Operand partial_sums(const Params& p) {
   return {.name = "partials", .elements = sum_blocks(p), .role = Role::scratch};
 }
 
-/// What an atomic of each block sends to memory, which counts as stored.
+/// One atomic per block; what it sends to memory counts as stored.
 inline double atomic_bytes(const Params& p) { return 4.0 * sum_blocks(p); }
 
 inline int sum_elements(const Params& p) { return static_cast<int>(p.at("n")); }

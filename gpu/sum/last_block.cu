@@ -1,8 +1,8 @@
 /// One launch: each block stores its sum, then takes a ticket, and the one with the last ticket adds all sums up. The
-/// ticket is a flag that says "my sum is there", and a flag is true only if the GPU sees the sum no later than the
-/// flag: that is the fence's work. Without it the last block may add up what was in memory before.
-/// __threadfence, since the reader is another block; where writer and reader are of one block, __threadfence_block
-/// suffices, and __syncthreads includes it.
+/// ticket is a flag for a stored sum, and is valid only if the GPU sees the sum no later than the flag: the fence
+/// guarantees this. Without it the last block may add up old contents of memory. It is __threadfence, since the reader
+/// is another block; where writer and reader are in one block, __threadfence_block suffices, and __syncthreads includes
+/// it.
 /// Source: Blakely, "Global memory access visibility"; NVIDIA CUDA C++ Programming Guide, memory fence functions.
 #include "gpu/sum/block_sum.hpp"
 
@@ -16,11 +16,11 @@ __global__ void sum_last_block(const mem<float>* x, mem<unsigned>* ticket, mem<f
   const reg<float> partial = block_sum(thread_sum(x, n));
   if (threadIdx.x == 0) {
     partials[blockIdx.x] = partial;
-    __threadfence();                                        // who sees the ticket sees the partial sum
-    is_last = atomicInc(&ticket[0], last) == last ? 1 : 0;  // from the last on to 0: as the next call wants it
+    __threadfence();                                        // a thread that sees the ticket sees the partial sum
+    is_last = atomicInc(&ticket[0], last) == last ? 1 : 0;  // after the last ticket 0 again, for the next call
     __threadfence();                                        // no later read is older than the ticket
   }
-  __syncthreads();  // the block learns whether it is the last, and sees what its first thread does
+  __syncthreads();  // all threads can read is_last, and see what the first thread sees
   if (is_last == 0) return;
   const reg<float> total = block_sum(thread_sum_of_block(partials, gridDim.x));
   if (threadIdx.x == 0) sum[0] = total;

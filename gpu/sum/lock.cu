@@ -1,11 +1,11 @@
-/// Each block adds its sum under a lock that all blocks share: its first thread asks until the lock is free, adds with
-/// an ordinary load and store, and gives the lock back. It ends, whatever the order of blocks, because a block waits
-/// only for one that holds the lock, and a block that holds it runs and waits for nothing: no other lock, no barrier of
-/// the grid, no block that has yet to start. A lock that is handed to a certain block next has no such right: that one
-/// may be waiting for a multiprocessor. One thread a block asks: of lanes of one warp that ask each other's lock free,
-/// the one that has it may never get its turn on GPUs before Volta. The blocks add one after another, so that its price
-/// is a chain of as many atomics, fences and additions as blocks. The sum is started by a launch of its own, as for
-/// atomics. Source: Kistijantoro and others, "Blocks must be independent": a shared lock can easily deadlock.
+/// Each block adds its sum under a lock that all blocks share: its first thread tries until the lock is free, adds with
+/// an ordinary load and store, and releases the lock. It terminates for any order of blocks, because a block waits only
+/// for the block that holds the lock, and that block runs and waits for nothing: no other lock, no barrier of the grid,
+/// no block that has yet to start. A lock that is passed to a certain block next would not be safe: that block may be
+/// waiting for a multiprocessor. Only one thread per block tries: if lanes of one warp competed for the lock, the lane
+/// that holds it might never continue on GPUs before Volta. The blocks add one after another, so the cost is a chain of
+/// one atomic, fences and an addition per block. A separate launch sets the sum to zero, as for atomics.
+/// Source: Kistijantoro and others, "Blocks must be independent": a shared lock can easily deadlock.
 #include "gpu/sum/block_sum.hpp"
 
 namespace rung {
@@ -21,7 +21,7 @@ __global__ void sum_lock(const mem<float>* x, volatile mem<float>* sum, mem<unsi
   __threadfence();  // no read of the sum is older than the lock
   const float before = sum[0];
   sum[0] = before + partial;
-  __threadfence();  // who gets the lock sees the sum
+  __threadfence();  // the next holder of the lock sees the sum
   atomicExch(&lock[0], 0u);
 }
 
@@ -41,7 +41,7 @@ const bool added = add_gpu_kernel({
             .blocks_wait = true,
             .launch = sum_launch,
             .requested =
-                [](const Params& p) {  // where nobody waits, a block asks once
+                [](const Params& p) {  // where no block waits, each tries once
                   const double blocks = sum_blocks(p);
                   return Traffic{.loaded = 4 * (p.at("n") + blocks), .stored = 4 + 4 * blocks + 2 * atomic_bytes(p)};
                 },

@@ -1,5 +1,5 @@
-/// The textbook's sum by a tree in shared memory: a thread an element, and a launch for each level of blocks until one
-/// sum is left. What differs is which threads of a block add which two sums.
+/// The textbook's sum by a tree in shared memory: one thread per element, and one launch per level of blocks until one
+/// sum is left. The kernels differ in which threads of a block add which two sums.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@ namespace rung {
 
 using TreeThreads = Choices<256, 128, 512, 1024>;
 
-/// Tree::fold<Threads>(sums): adds up the block's sums into sums[0], each step after a barrier; it ends with none.
+/// Tree::fold<Threads>(sums): adds up the block's sums into sums[0], each step after a barrier; no barrier follows the
+/// last step.
 template <typename Tree, int Threads>
 __global__ void sum_tree(const mem<float>* x, mem<float>* sums, int n) {
   __shared__ mem<float> tree[Threads];
@@ -20,7 +21,7 @@ __global__ void sum_tree(const mem<float>* x, mem<float>* sums, int n) {
   if (threadIdx.x == 0) sums[blockIdx.x] = tree[0];
 }
 
-/// The elements that each launch adds up, and in the end one.
+/// The number of elements that each launch adds up; the last entry is one.
 inline std::vector<std::int64_t> tree_levels(const Params& p) {
   std::vector<std::int64_t> levels{p.at("n")};
   do {
@@ -29,7 +30,8 @@ inline std::vector<std::int64_t> tree_levels(const Params& p) {
   return levels;
 }
 
-/// The sums of the levels take turns in two arrays: the first is as long as the second level, the other as the third.
+/// The sums of the levels alternate between two arrays: the first is as long as the second level, the other as the
+/// third.
 template <typename Tree>
 void sum_by_tree(const Call& call) {
   const std::vector<std::int64_t> levels = tree_levels(call.params);
@@ -47,7 +49,7 @@ void sum_by_tree(const Call& call) {
   });
 }
 
-/// The record but for what a kernel is called and where its idea comes from.
+/// Completes a record in which only the kernel's name, texts and sources are set, and adds it.
 template <typename Tree>
 bool add_tree(Kernel kernel) {
   kernel.tunables = {{"threads", TreeThreads::values()}};

@@ -1,6 +1,6 @@
-/// Neighbours first: threads whose number is a multiple of 2, then of 4, of 8 … add the sum 1, 2, 4 … places on. In
-/// each step half of the threads that worked before drop out, all over the block, so that for five steps every warp has
-/// work for ever fewer of its lanes, and issues as many instructions as if all of them worked.
+/// Neighbours first: threads whose number is a multiple of 2, then of 4, of 8 … add the sum 1, 2, 4 … places further.
+/// In each step half of the working threads drop out, all over the block. So for five steps every warp has work for
+/// fewer and fewer of its lanes, but issues as many instructions as if all worked.
 #include "gpu/sum/tree.hpp"
 
 namespace rung {
@@ -11,7 +11,7 @@ struct Interleaved {
   static __device__ __forceinline__ void fold(mem<float>* sums) {
     const int tx = threadIdx.x;
     for (int distance = 1; distance < Threads; distance *= 2) {
-      __syncthreads();  // the sums of the step before are there
+      __syncthreads();  // the previous step's sums are there
       if (tx % (2 * distance) == 0) sums[tx] += sums[tx + distance];
     }
   }

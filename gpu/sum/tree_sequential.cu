@@ -1,5 +1,5 @@
 /// The block's halves first: the lower half of the threads add the sums of the upper half, then a quarter, an eighth …
-/// The threads that work are always the first ones, so that whole warps drop out and no lane of a working one idles
+/// The working threads are always the first ones, so that whole warps drop out and no lane of a working warp is idle
 /// until a single warp is left.
 #include "gpu/sum/tree.hpp"
 
@@ -11,7 +11,7 @@ struct Sequential {
   static __device__ __forceinline__ void fold(mem<float>* sums) {
     const int tx = threadIdx.x;
     for (int half = Threads / 2; half > 0; half /= 2) {
-      __syncthreads();  // the sums of the step before are there
+      __syncthreads();  // the previous step's sums are there
       if (tx < half) sums[tx] += sums[tx + half];
     }
   }

@@ -1,5 +1,5 @@
 /// Each block stores its sum, and a second launch of one block adds these up. The end of a launch is the only barrier
-/// that all blocks share: what it has written, the next one reads, with no fence.
+/// that all blocks share: the next launch sees all its writes, without a fence.
 #include "gpu/sum/block_sum.hpp"
 
 namespace rung {

@@ -1,6 +1,6 @@
-/// Loads of 16 bytes, several of each thread in flight before the first is added: enough bytes on their way to cover
-/// memory's latency, so that the sum comes at the rate at which memory can be read. The blocks, as many as are resident
-/// at once, join their sums as the last block by ticket does.
+/// Loads of 16 bytes, several per thread in flight before the first is added: enough bytes in flight to cover memory's
+/// latency, so that the sum runs at the rate at which memory can be read. The grid has the number of blocks that are
+/// resident at once, and the last block adds their sums, as in last_block.cu.
 #include "gpu/sum/block_sum.hpp"
 
 namespace rung {
@@ -21,7 +21,7 @@ __device__ __forceinline__ reg<float> thread_sum_of_vectors(const mem<float>* x,
     for (int j = 0; j < InFlight; ++j) v[j] = vectors[i + j * kSumThreads];
     for (int j = 0; j < InFlight; ++j) sum += total(v[j]);
   }
-  for (int j = 0; j < InFlight - 1; ++j)  // what remains of the last
+  for (int j = 0; j < InFlight - 1; ++j)  // the rest of the last batch
     if (i + j * kSumThreads < count) {
       const float4 v = vectors[i + j * kSumThreads];
       sum += total(v);
@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(kSumThreads)
   const reg<float> partial = block_sum(thread_sum_of_vectors<InFlight>(x, n));
   if (threadIdx.x == 0) {
     partials[blockIdx.x] = partial;
-    __threadfence();                                        // who sees the ticket sees the partial sum
-    is_last = atomicInc(&ticket[0], last) == last ? 1 : 0;  // from the last on to 0: as the next call wants it
+    __threadfence();                                        // a thread that sees the ticket sees the partial sum
+    is_last = atomicInc(&ticket[0], last) == last ? 1 : 0;  // after the last ticket 0 again, for the next call
     __threadfence();                                        // no later read is older than the ticket
   }
   __syncthreads();
@@ -49,14 +49,15 @@ __global__ void __launch_bounds__(kSumThreads)
   if (threadIdx.x == 0) sum[0] = total;
 }
 
-/// No more blocks than are resident at once, nor than there are batches.
+/// The number of blocks that are resident at once, or of batches if there are fewer.
 unsigned vector_blocks(const Params& p) { return std::min(sum_blocks(p), blocks_for(p.at("n"), 4 * kSumThreads)); }
 
 const bool added = add_gpu_kernel({
     .name = "gpu/sum/vectors",
     .order = 40,
     .title = "wide loads",
-    .idea = "Each thread keeps several loads of 16 bytes in flight; blocks join their sums by ticket.",
+    .idea =
+        "Each thread keeps several loads of 16 bytes in flight; the block with the last ticket adds the blocks' sums.",
     .source = {{"harris2007", "multiple elements a thread"}, {"luitjens2013"}, {"little1961"}},
     .tunables = {{"loads", Loads::values()}},
     .scratch =

@@ -1,4 +1,4 @@
-/// How the two kernels load: as usual, or past the L1 (__ldcg), so that what the L1 serves reaches the L2.
+/// How the two kernels load: as usual, or bypassing L1 (__ldcg), so that loads that L1 would serve reach L2.
 #pragma once
 
 #include "common/problem/matmul.hpp"
@@ -10,7 +10,7 @@ namespace {
 /// For .tunables: the values of kPastL1.
 inline Tunable load_ways() { return {"loads", words({"usual", "past_l1"})}; }
 
-/// Calls use(std::bool_constant) with whether the loads go past the L1.
+/// Calls use(std::bool_constant) with whether the loads bypass L1.
 template <typename Use>
 void pick_loads(const Call& call, const Use& use) {
   call.params.at("loads") == 0 ? use(std::false_type{}) : use(std::true_type{});

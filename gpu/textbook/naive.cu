@@ -1,8 +1,8 @@
 /// The textbook's naive product, gpu/matmul/naive, in blocks of any shape. In a block of 16 x 16 a warp has two rows:
-/// its load of A asks for two words in two sectors, its load of B for 16 words twice, so that half of the requested
-/// bytes are merged away; with one row a warp (32 x 8), three eighths; with 32 rows a warp (1 x 256), the load of A has
-/// a sector for each lane: more bytes are moved than requested, unless a cache keeps the other 28 for the next seven
-/// steps. Floor on the textbook's model: 8 bytes for each multiply-add over the bandwidth of memory.
+/// its load of A requests two words in two sectors, its load of B 16 words twice, so that half of the requested bytes
+/// are merged away. With one row per warp (32 x 8) three eighths are merged away. With 32 rows per warp (1 x 256) the
+/// load of A takes one sector per lane: more bytes are moved than requested, unless a cache keeps the other 28 for the
+/// next seven steps. Floor in the textbook's model: 8 bytes per multiply-add over the bandwidth of memory.
 #include "gpu/textbook/loads.hpp"
 
 namespace rung {

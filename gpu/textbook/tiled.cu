@@ -1,6 +1,6 @@
 /// The textbook's product with tiles of 16 x 16, gpu/matmul/tiled: a sixteenth of the naive kernel's requests to global
-/// memory, two loads from shared memory for each multiply-add in their place. Floor on the textbook's model: half a
-/// byte for each multiply-add over the bandwidth of memory; on a current GPU the loads from shared memory come first.
+/// memory, and two loads from shared memory per multiply-add instead. Floor in the textbook's model: half a byte per
+/// multiply-add over the bandwidth of memory; on a current GPU the loads from shared memory take longer.
 #include "gpu/textbook/loads.hpp"
 
 namespace rung {
@@ -31,7 +31,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/textbook/tiled",
     .order = 20,
     .title = "tiled",
-    .idea = "The threads of a block load each tile of A and B into shared memory once, from caches or past the L1.",
+    .idea = "The threads of a block load each tile of A and B into shared memory once, through L1 or bypassing it.",
     .source = {{"pmpp", "section 5.4, figure 5.9"}, {"zhou2015"}},
     .tunables = {load_ways()},
     .refuse = [](const Params& p) -> std::string {

@@ -1,5 +1,5 @@
-/// What the copies by the driver's calls share: the GPU's copy engines move the bytes, no kernel does. In an unnamed
-/// namespace: each of the three builds of a kernel's file has its own.
+/// Shared by the copies by the driver's calls: the GPU's copy engines move the bytes, no kernel does. In an unnamed
+/// namespace, so that each of the three builds of a kernel's file has its own copy.
 #pragma once
 
 #include "common/problem/transfer.hpp"
@@ -9,7 +9,7 @@
 namespace rung {
 namespace {
 
-/// One copy, or one each way on two streams.
+/// One copy, or one in each direction on two streams.
 inline void run_copies(const Call& call) {
   const auto bytes = static_cast<std::size_t>(4 * call.params.at("n"));
   const Direction direction = direction_of(call.params);
@@ -23,7 +23,7 @@ inline void run_copies(const Call& call) {
   join_stream(call, 0);
 }
 
-/// Fills in what their records have in common.
+/// Fills in the fields that their records share.
 inline Kernel copy_by_engine(Kernel kernel) {
   kernel.is_library = true;
   kernel.gpu.not_emulated = "a copy by the GPU's copy engines, not by a kernel";

@@ -1,6 +1,6 @@
 /// No copy at all: the threads of a kernel load and store pinned memory of the host over the link. Reading waits for
-/// the link's round trip, so many bytes must be asked for at once: 16 for each thread and load, several loads. Floor:
-/// bytes over the link's rate, as for the engines; without their start, so small arrays come sooner.
+/// the link's round trip, so the kernel must request many bytes at once: several loads of 16 bytes per thread. Floor:
+/// bytes over the link's rate, as for the engines; there is no engine to start, so small arrays are faster.
 #include "common/problem/transfer.hpp"
 #include "gpu/simt/simt.hpp"
 
@@ -27,7 +27,7 @@ __global__ void copy_over_link(const mem<float>* from, mem<float>* to, const mem
   for (int j = 0; j < InFlight; ++j)
     if (first + j * kThreads < whole) copies[first + j * kThreads] = quad[j];
   const std::int64_t tail = whole * kQuad + std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (tail < n) target[tail] = source[tail];  // the last elements, fewer than a quad, are for the first threads
+  if (tail < n) target[tail] = source[tail];  // the last elements, fewer than 4, are for the first threads
 }
 
 const bool added = add_gpu_kernel({
@@ -41,7 +41,7 @@ const bool added = add_gpu_kernel({
         .pins_host = true,
         .launch =
             [](const Params& p) {
-              const std::int64_t elements = kThreads * kQuad * p.at("loads");  // of a block
+              const std::int64_t elements = kThreads * kQuad * p.at("loads");  // per block
               return Launch{{blocks_for(p.at("n"), elements), static_cast<unsigned>(transfer_pairs(p))}, {kThreads}};
             },
         .requested =

@@ -1,4 +1,5 @@
-/// The library as a peer: cuBLAS's sum of two matrices, either of them transposed, with a factor of 0 for the second.
+/// The library for comparison: cuBLAS's sum of two matrices, the first one transposed, with a factor of 0 for the
+/// second.
 /// Source: NVIDIA cuBLAS, cublasSgeam.
 #include "common/problem/transpose.hpp"
 #include "gpu/simt/cublas.hpp"

@@ -1,4 +1,4 @@
-/// What the two naive kernels share: a thread an element, and the shapes of their blocks.
+/// Shared by the two naive kernels: one thread per element, and the shapes of their blocks.
 #pragma once
 
 #include "common/problem/transpose.hpp"

@@ -1,6 +1,6 @@
-/// Naive, reading along rows: a warp loads 128 bytes in a row, four sectors, and stores down a column, a sector for
-/// each lane. L2 collects what the warps of a block write to the same sector, but every store request takes 32 sectors
-/// through the path from the multiprocessor. Floor: 8 bytes an element over the bandwidth of a copy.
+/// Naive, reading along rows: a warp loads 128 bytes in a row, four sectors, and stores down a column, one sector per
+/// lane. L2 merges the stores of a block's warps to the same sector, but every store request takes 32 sectors on the
+/// path from the multiprocessor. Floor: 8 bytes per element over the bandwidth of a copy.
 #include "gpu/transpose/element.hpp"
 
 namespace rung {

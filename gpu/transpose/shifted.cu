@@ -16,7 +16,7 @@ using Tiles = Choices<64, 32, 128>;
 constexpr int kSector = 8;  // elements
 constexpr int kCols = 64;   // of A, rows of B: of a block
 
-/// The rows of A before its own that a block holds: none where all rows of B begin with a sector.
+/// How many rows of A before its own a block holds: none where all rows of B begin with a sector.
 int rows_before(std::int64_t rows) { return rows % kSector == 0 ? 0 : kSector; }
 
 /// Blocks along the rows of A: the last one's edge, shifted back, must not be before the end.
@@ -24,13 +24,13 @@ std::int64_t tile_rows(std::int64_t rows, int tile) {
   return blocks_for(rows + std::max(0, rows_before(rows) - 1), tile);
 }
 
-/// Tile: columns of B that a block writes. `before`: see rows_before(). A block has a warp for each eight columns of B.
+/// Tile: columns of B that a block writes. `before`: see rows_before(). A block has one warp per eight columns of B.
 template <int Tile>
 __global__ void __launch_bounds__(Tile * 4, 1536 / (Tile * 4))
     transpose_shifted(const mem<float>* a, mem<float>* b, int rows, int cols, int before, int strip, int tiles_down) {
   constexpr int kWarps = Tile / 8;
   constexpr int kHeld = Tile + kSector;  // rows of A
-  constexpr int kStride = kHeld + 1;     // odd: neither a column nor a row of the tile meets a bank twice
+  constexpr int kStride = kHeld + 1;     // odd: neither a column nor a row of the tile has two elements in a bank
   constexpr int kLoads = (kHeld + kWarps - 1) / kWarps;
   __shared__ mem<float> tile[kCols * kStride];  // by rows of B
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -80,7 +80,7 @@ void run_shifted(const Call& call) {
          static_cast<int>(tile_rows(rows, Tile)));
 }
 
-/// Rows of A that the blocks along them hold, added up.
+/// The rows of A that the blocks along them hold, added up.
 double held_rows(std::int64_t rows, int tile) {
   std::int64_t held = 0;
   for (std::int64_t first = 0; first < tile_rows(rows, tile) * tile; first += tile)

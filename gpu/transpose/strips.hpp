@@ -7,9 +7,9 @@
 namespace rung {
 namespace {
 
-/// Where a block's tile is: strips of `strip` columns of tiles follow each other, each gone through by rows. Blocks
-/// that run together make up about a square then: in row order they would read whole rows of A and write a few hundred
-/// bytes of every row of B.
+/// Where a block's tile is: strips of `strip` columns of tiles follow each other, and each is covered row by row. So
+/// concurrent blocks cover roughly a square: in row order they would read whole rows of A and write a few hundred bytes
+/// of every row of B.
 struct TilePlace {
   int row, col;
 };

@@ -1,5 +1,5 @@
 /// The transpose through shared memory: a block reads a tile along the rows of A, waits, and writes it along the rows
-/// of B. A layout says where the tile's element (row, col) lies, which is all that the tile's kernels differ in.
+/// of B. The kernels differ only in the layout: where the tile's element (row, col) is.
 #pragma once
 
 #include "common/problem/transpose.hpp"

@@ -1,8 +1,8 @@
-/// Every access has 16 bytes. A thread loads four quads, rows below each other, transposes these 4 x 4 elements in its
-/// registers, where that is a matter of names, and puts them into the tile as four quads of B; the tile is then read
-/// and B written by quads along its rows. Quads of a row of the tile are swizzled, since the eight lanes that shared
-/// memory serves together would else meet in one bank. A thread has 64 bytes in flight, the 1536 of a multiprocessor
-/// 96 KiB. Floor: 8 bytes an element over the rate of a copy.
+/// Every access has 16 bytes. A thread loads four float4s, rows below each other, transposes these 4 x 4 elements in
+/// its registers, which takes no instructions, and writes them into the tile as four float4s of B; the tile is then
+/// read and B written by float4s along its rows. The float4s of a row of the tile are swizzled: otherwise the eight
+/// lanes that shared memory serves together would access one bank. A thread has 64 bytes in flight, the 1536 threads of
+/// a multiprocessor 96 KiB. Floor: 8 bytes per element over the rate of a copy.
 #include <algorithm>
 
 #include "gpu/transpose/strips.hpp"
@@ -39,13 +39,13 @@ __device__ void store_quad(mem<float>* row, int col, int cols, const float4& qua
   if (col + 3 < cols) row[col + 3] = quad.w;
 }
 
-/// Tile: rows and columns of a block. kReads, kWrites: whether the rows of A and those of B are aligned for quads;
-/// where both are, blocks of 1536 threads together are resident: 2048 would leave too few registers.
+/// Tile: rows and columns of a block. kReads, kWrites: whether the rows of A and of B are aligned to 16 bytes; if both
+/// are, blocks with 1536 threads together are resident: 2048 would leave too few registers.
 template <int Tile, bool kReads, bool kWrites>
 __global__ void __launch_bounds__(Tile* Tile / 16, kReads&& kWrites ? 24576 / (Tile * Tile) : 1)
     transpose_vectorised(const mem<float>* a, mem<float>* b, int rows, int cols, int strip) {
   constexpr int kQuads = Tile / 4;             // of a row of the tile
-  __shared__ mem<float4> tile[Tile * kQuads];  // by rows of B, that is columns of A
+  __shared__ mem<float4> tile[Tile * kQuads];  // by rows of B, i.e. columns of A
   const int x = threadIdx.x % kQuads, y = threadIdx.x / kQuads;
   const TilePlace place = tile_place(blockIdx.x, strip, (rows + Tile - 1) / Tile, (cols + Tile - 1) / Tile);
   const int first_row = place.row * Tile, first_col = place.col * Tile;
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(Tile* Tile / 16, kReads&& kWrites ? 24576 / (T
     quad[i] = make_float4(0, 0, 0, 0);
     if (row < rows) quad[i] = load_quad<kReads>(a + std::int64_t{row} * cols, first_col + 4 * x, cols);
   }
-  mem<float4>* column = tile + 4 * x * kQuads + (y ^ (x % 8));  // the four columns have one swizzle: that of their x
+  mem<float4>* column = tile + 4 * x * kQuads + (y ^ (x % 8));  // the four columns have the same swizzle, by their x
   column[0] = make_float4(quad[0].x, quad[1].x, quad[2].x, quad[3].x);
   column[kQuads] = make_float4(quad[0].y, quad[1].y, quad[2].y, quad[3].y);
   column[2 * kQuads] = make_float4(quad[0].z, quad[1].z, quad[2].z, quad[3].z);
@@ -93,7 +93,7 @@ const bool added = add_gpu_kernel({
     .order = 60,
     .title = "16-byte accesses",
     .idea = "Every access has 16 bytes: 4 x 4 elements are transposed in a thread's registers, the rest by a swizzled "
-            "tile of quads.",
+            "tile of float4s.",
     .source = {{"luitjens2013"}, {"cuda-guide", "shared memory swizzle"}},
     .tunables = {{"tile", Tiles::values()}, {"strip", {32, 8, 128, 4096}}},
     .gpu = {

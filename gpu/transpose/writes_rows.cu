@@ -1,6 +1,6 @@
 /// Naive, writing along rows: a warp stores 128 bytes in a row and loads down a column. The sectors that it loads have
-/// eight elements each, of which other warps of the block want the rest soon: L1 serves these, as it cannot serve the
-/// scattered stores of the kernel that reads along rows. Expect more than that one reaches.
+/// eight elements each, and other warps of the block soon request the other seven: L1 serves these requests, but it
+/// cannot serve the scattered stores of the kernel that reads along rows. Expect a higher rate than that kernel's.
 #include "gpu/transpose/element.hpp"
 
 namespace rung {

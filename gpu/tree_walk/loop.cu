@@ -1,5 +1,5 @@
-/// No stack at all: a node's number tells where to go on, so that all there is fits registers. Not every recursion can
-/// be undone like this; where it can, local memory has no part in it.
+/// No stack at all: a node's number determines the next node, so that everything fits into registers. Not every
+/// recursion can be removed like this; where it can, no local memory is needed.
 #include "gpu/tree_walk/trees.hpp"
 
 namespace rung {
@@ -14,7 +14,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/tree_walk/loop",
     .order = 30,
     .title = "loop without a stack",
-    .idea = "A loop that finds the next node from the number of the last one, in registers alone.",
+    .idea = "A loop that computes the next node from the number of the last one, in registers alone.",
     .source = {{"imam2022", "Code executed on GPU"}},
     .type = Type::uint32,
     .gpu = {.launch = tree_launch, .requested = tree_traffic},

@@ -1,5 +1,5 @@
-/// The same order of nodes by a loop and an array of those that wait, of the largest depth. The array is in local
-/// memory as the stack of a recursion is, but a node that waits takes 4 bytes, and nothing is called.
+/// The same order of nodes by a loop and an array of waiting nodes, as long as the largest depth. The array is in local
+/// memory, like the stack of a recursion, but a waiting node takes 4 bytes, and nothing is called.
 #include "gpu/tree_walk/trees.hpp"
 
 namespace rung {
@@ -32,7 +32,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/tree_walk/own_stack",
     .order = 20,
     .title = "loop with a stack",
-    .idea = "A loop that keeps the nodes which are still to be visited in an array of its own.",
+    .idea = "A loop that keeps the nodes still to be visited in an array.",
     .source = {{"imam2022", "Code executed on GPU"}},
     .type = Type::uint32,
     .gpu = {.launch = tree_launch, .requested = tree_traffic},

@@ -1,7 +1,7 @@
-/// A function of the device that calls itself for both children. Every call keeps what it needs later, and where to
-/// return to, on the thread's stack: local memory, of which the compiler cannot tell how much there will be. CUDA gives
-/// each thread 1 KiB unless it is told otherwise (cudaLimitStackSize); beyond, the kernel fails. Recursion has been
-/// allowed since compute capability 2.0. Source: Zhou, CUDA/GPU Programming (2), "Functional declarations".
+/// A device function that calls itself for both children. Every call keeps the values that it needs later, and its
+/// return address, on the thread's stack: local memory whose size the compiler cannot determine. By default CUDA gives
+/// each thread 1 KiB (cudaLimitStackSize); beyond that the kernel fails. Recursion has been allowed since compute
+/// capability 2.0. Source: Zhou, CUDA/GPU Programming (2), "Functional declarations".
 #include "gpu/simt/heap_and_stack.hpp"
 #include "gpu/tree_walk/trees.hpp"
 

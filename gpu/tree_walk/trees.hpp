@@ -1,6 +1,6 @@
-/// What the kernels that walk through trees share: a thread for each tree, and the bytes of the trees and their sums.
-/// Floor: some ten integer operations for each node, on lanes that all have one to visit. The lanes of a warp walk
-/// until the largest of their 32 trees is done.
+/// Shared by the kernels that walk through trees: one thread per tree, and the bytes of the trees and their sums.
+/// Floor: some ten integer operations per node, on lanes that all have a node to visit. A warp walks until the largest
+/// of its 32 trees is done.
 #pragma once
 
 #include "common/problem/tree_walk.hpp"

@@ -1,6 +1,6 @@
-/// A thread an element, in as many blocks as that takes. The last block has threads left over: hence the bounds check.
-/// Every multiprocessor works now. What is left to gain: a thread asks for 8 bytes and ends, so that small blocks come
-/// and go faster than the hardware starts them, and too few bytes are on their way to cover memory's latency.
+/// One thread per element, in as many blocks as needed. The last block has more threads than elements: hence the bounds
+/// check. Every multiprocessor works now. What is left to gain: a thread requests 8 bytes and ends, so that small
+/// blocks end faster than the hardware starts new ones, and too few bytes are in flight to cover memory's latency.
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

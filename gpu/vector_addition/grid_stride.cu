@@ -1,7 +1,7 @@
 /// A grid that does not grow with n: each thread takes every (threads of the grid)-th element. One launch serves any n,
-/// and no block is started after the first ones; with several loads before the first addition more bytes are on their
-/// way. But all blocks sweep memory at once until the end, and those that fall behind have nobody to hand work to:
-/// expect less than from many short blocks that do as much each.
+/// and no block is started after the first ones; with several loads before the first addition more bytes are in flight.
+/// But all blocks sweep memory at once until the end, and a block that falls behind cannot pass work to another: expect
+/// less than from many short blocks with as much work each.
 #include <algorithm>
 
 #include "common/machine/device_facts.hpp"
@@ -24,7 +24,7 @@ __global__ void add_grid_stride(const mem<float>* a, const mem<float>* b, mem<fl
     for (int j = 0; j < InFlight; ++j) right[j] = b[i + j * stride];
     for (int j = 0; j < InFlight; ++j) c[i + j * stride] = left[j] + right[j];
   }
-  for (; i < n; i += stride) c[i] = a[i] + b[i];  // what is less than InFlight strides
+  for (; i < n; i += stride) c[i] = a[i] + b[i];  // the rest, less than InFlight strides
 }
 
 const bool added = add_gpu_kernel({

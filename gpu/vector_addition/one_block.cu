@@ -1,6 +1,6 @@
-/// All by one block, whose threads go over the arrays side by side. A block runs on one multiprocessor and its threads
-/// may have at most 1024 elements of each array on their way at a time: the rest of the GPU waits. Expect about what
-/// one multiprocessor can have in flight, however many elements there are.
+/// All by one block, whose threads go over the arrays side by side. A block runs on one multiprocessor, and its threads
+/// can have at most 1024 elements of each array in flight at a time: the rest of the GPU is idle. Expect the rate of
+/// one multiprocessor, however many elements there are.
 #include "gpu/simt/simt.hpp"
 
 namespace rung {

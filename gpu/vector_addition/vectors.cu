@@ -1,6 +1,6 @@
-/// Accesses of 4, 8 and 16 bytes, and one or several of them from each array before the first addition. A 16-byte load
-/// is one instruction and one request of a warp for 512 bytes. What matters is how many bytes a thread has on their
-/// way: four loads of 4 bytes and one of 16 should come out alike, and both near the roof; one of 4 bytes should not.
+/// Accesses of 4, 8 and 16 bytes, and one or several loads from each array before the first addition. A 16-byte load is
+/// one instruction and one request of a warp for 512 bytes. The number of bytes that a thread has in flight matters:
+/// four loads of 4 bytes and one of 16 should be equally fast, both near the roof; one of 4 bytes should not.
 #include <type_traits>
 
 #include "gpu/simt/simt.hpp"
@@ -19,7 +19,7 @@ __device__ inline float4 plus(const float4& x, const float4& y) {
 template <typename Vector, int InFlight>
 __global__ void add_vectors(const mem<float>* a, const mem<float>* b, mem<float>* c, std::int64_t n) {
   constexpr int kWidth = sizeof(Vector) / sizeof(float);
-  using Element = std::conditional_t<kWidth == 1, reg<float>, Vector>;  // what a thread keeps of an access
+  using Element = std::conditional_t<kWidth == 1, reg<float>, Vector>;  // a thread's value from an access
   const mem<Vector>* left = vector_cast<Vector>(a);
   const mem<Vector>* right = vector_cast<Vector>(b);
   mem<Vector>* sum = vector_cast<Vector>(c);
@@ -57,7 +57,7 @@ const bool added = add_gpu_kernel({
         .launch =
             [](const Params& p) {
               const std::int64_t threads = p.at("threads");
-              const std::int64_t elements = threads * p.at("loads") * p.at("width") / 4;  // of a block
+              const std::int64_t elements = threads * p.at("loads") * p.at("width") / 4;  // per block
               return Launch{{blocks_for(p.at("n"), elements)}, {static_cast<unsigned>(threads)}};
             },
         .requested = [](const Params& p) { return Traffic{.loaded = 8.0 * p.at("n"), .stored = 4.0 * p.at("n")}; },

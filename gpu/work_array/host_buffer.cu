@@ -1,6 +1,6 @@
-/// The host has allocated memory for the arrays of all threads that the GPU holds at once, before and once. Either an
-/// array lies in one piece, as malloc would give it, or word j of neighbouring threads lies side by side, which
-/// coalesces: what malloc costs by its time and what by its layout can be told apart.
+/// The host allocates memory once, before the launch, for the arrays of all threads that the GPU holds at once. Either
+/// an array is contiguous, as from malloc, or word j of neighbouring threads is contiguous, which coalesces. This
+/// separates the cost of malloc's time from the cost of its layout.
 /// Source: Blakely, Writing and Compiling a CUDA Code, "Vector addition, memory".
 #include "gpu/work_array/items.hpp"
 

@@ -1,6 +1,6 @@
-/// What the kernels with an array for each item share: a grid that stays as large as the GPU can hold at once, whose
-/// threads take one item after another, so that an array is needed for each thread, not for each item.
-/// Floor: nothing is moved that counts; an item costs its two passes over `length` words, wherever these are.
+/// Shared by the kernels with an array per item: a grid as large as the GPU can hold at once, whose threads take one
+/// item after another, so that an array is needed per thread, not per item. Floor: the bytes of the operands are few;
+/// an item costs its two passes over `length` words, wherever these are.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline Launch work_launch(const Params& p) {
 
 inline std::int64_t work_grid_threads(const Params& p) { return std::int64_t{work_launch(p).grid.x} * kWorkThreads; }
 
-/// Starts and sums, and both passes over arrays that are in global memory.
+/// The traffic of starts and sums, and of both passes over arrays in global memory.
 inline Traffic global_array_traffic(const Params& p) {
   const double items = 4.0 * p.at("n"), words = items * p.at("length");
   return {.loaded = items + words, .stored = items + words};
@@ -30,7 +30,7 @@ inline Traffic global_array_traffic(const Params& p) {
 inline int items_of(const Call& call) { return static_cast<int>(call.params.at("n")); }
 inline int length_of(const Call& call) { return static_cast<int>(call.params.at("length")); }
 
-/// Of all arrays that exist at once, one for each thread of the grid.
+/// For all arrays that exist at once, one per thread of the grid.
 inline double bytes_at_once(const Call& call) { return 4.0 * work_grid_threads(call.params) * length_of(call); }
 
 }  // namespace rung

@@ -1,6 +1,6 @@
-/// An array in the thread's own local memory, of the largest length, since that is settled when the kernel is compiled.
-/// Its index is known only when the kernel runs, so it cannot be in registers: it is in global memory, where the
-/// hardware lays word j of neighbouring threads side by side, and goes through the caches.
+/// An array in the thread's own local memory, of the largest length, since the length is fixed when the kernel is
+/// compiled. Its index is known only at run time, so it cannot be in registers: it is in global memory, where the
+/// hardware makes word j of neighbouring threads contiguous, and is cached.
 /// Source: Zhou, CUDA/GPU Programming (2), "Local memory".
 #include "gpu/work_array/items.hpp"
 
@@ -18,7 +18,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/work_array/local_array",
     .order = 10,
     .title = "local array",
-    .idea = "The array is a variable of the thread, of a length that the compiler knows, in local memory.",
+    .idea = "The array is a variable of the thread, of a length fixed at compile time, in local memory.",
     .source = {{"zhou2015", "Local memory"}},
     .type = Type::uint32,
     .gpu =

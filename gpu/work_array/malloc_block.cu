@@ -1,7 +1,7 @@
-/// One thread of each block takes memory for all its threads from the device's heap, once for the whole launch: a
-/// request for 256 threads in place of 256, and none for the later items. Word j of all threads of the block lies side
-/// by side, so that filling the arrays coalesces. Source: NVIDIA, CUDA C++ Programming Guide, "Dynamic global memory
-/// allocation", per thread block.
+/// One thread of each block allocates memory for all its threads from the device's heap, once for the whole launch: one
+/// request instead of 256, and none for later items. Word j of all threads of the block is contiguous, so that filling
+/// the arrays coalesces. Source: NVIDIA, CUDA C++ Programming Guide, "Dynamic global memory allocation", per thread
+/// block.
 #include "gpu/simt/heap_and_stack.hpp"
 #include "gpu/work_array/items.hpp"
 
@@ -25,7 +25,7 @@ __global__ void malloc_block(const mem<std::uint32_t>* start, mem<std::uint32_t>
     for (int i = blockIdx.x * kWorkThreads + threadIdx.x; i < n; i += threads)
       sum[i] = walk_through(Interleaved{arrays + threadIdx.x}, start[i], length);
   }
-  __syncthreads();  // nobody needs them any more
+  __syncthreads();  // no thread needs them any more
   if (threadIdx.x == 0) free(arrays);
 }
 
@@ -33,7 +33,7 @@ const bool added = add_gpu_kernel({
     .name = "gpu/work_array/malloc_block",
     .order = 30,
     .title = "malloc by each block",
-    .idea = "One thread of a block takes memory for all of them from the device’s heap, once a launch.",
+    .idea = "One thread of a block allocates memory for all its threads from the device’s heap, once per launch.",
     .source = {{"cuda-guide", "dynamic global memory allocation and operations"}},
     .type = Type::uint32,
     .gpu = {.launch = work_launch, .requested = global_array_traffic},
