@@ -1,9 +1,10 @@
 # Sets `result` to sources that each hold the text of several of ARGN, to be compiled in their place: reading the headers
 # is most of what compiling a kernel, a problem or a test takes. Each file's part stands in a namespace of its own within
 # rung, so that files may use the same names. Files stay alone that define something for others (their namespace rung
-# holds more than one unnamed namespace), or macros, or have conditions.
+# holds more than one unnamed namespace), or macros, or have conditions. `result`_files: ARGN, for rung_name_files().
 set(RUNG_TOGETHER 16 CACHE STRING "Files of kernels, problems and tests compiled together; 1: each alone, to work on them")
 function(rung_together result)
+  set(${result}_files ${ARGN} PARENT_SCOPE)
   if(RUNG_TOGETHER LESS_EQUAL 1)
     set(${result} ${ARGN} PARENT_SCOPE)
     return()
@@ -53,5 +54,18 @@ function(rung_unite target)
     list(FILTER sources INCLUDE REGEX "/together_[a-z_]+_[0-9]+\\.cpp$")
     set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${RUNG_TOGETHER})
+  endif()
+endfunction()
+
+# Has compile_commands.json name each of a target's files, as editors need it: in a target that nothing builds.
+function(rung_name_files target)
+  if(RUNG_TOGETHER GREATER 1)
+    add_library(${target}_files OBJECT EXCLUDE_FROM_ALL ${ARGN})
+    foreach(property LINK_LIBRARIES COMPILE_OPTIONS COMPILE_DEFINITIONS)
+      get_target_property(value ${target} ${property})
+      if(value)
+        set_property(TARGET ${target}_files PROPERTY ${property} "${value}")
+      endif()
+    endforeach()
   endif()
 endfunction()
