@@ -1,4 +1,4 @@
-"""common/environment.toml: what each variable and limit of others does to the report and to rung. Every example is tried."""
+"""common/environment.toml: the effect of each foreign variable and limit on the report and on rung. Every example is tried."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def ended(*command, env=(), **options):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Results with a name that is not ASCII, and what their report is in an environment with nothing in it."""
+    """Results with a name that is not ASCII, and their report in an empty environment."""
     folder = tmp_path_factory.mktemp("é")
     run = synthetic.Run("small", title="Größe")
     for n in (128, 256, 512):
@@ -45,7 +45,7 @@ def study(tmp_path_factory):
 
 
 def rendered(folder, output, env=(), **options):
-    """The report's files, and what it printed but the folder's name."""
+    """The report's files, and its output except the folder's name."""
     made = ended(sys.executable, "-m", "report", folder / "in", "--output", output, env=env, **options)
     assert (made.returncode, made.stderr) == (0, ""), made.stderr
     return {str(p.relative_to(output)): p.read_bytes() for p in sorted(output.rglob("*")) if p.is_file()}
@@ -74,7 +74,7 @@ def test_all_of_them_together_change_nothing(study, tmp_path):
 
 
 def test_what_the_report_starts_has_the_environment_of_the_table(tmp_path):
-    """A stand-in for rung writes its environment down."""
+    """A replacement for rung writes its environment to a file."""
     program = tmp_path / "rung"
     program.write_text(f"#!/bin/sh\nenv > {tmp_path}/env\n")
     program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The declarations of libraries: what is downloaded is held to its hash, and what is missing is named with its package.
+"""The declarations of libraries: downloads are compared with their hashes, and missing libraries are named with packages.
 Archives are made here and named by file:// addresses; nothing comes from the network."""
 
 import hashlib

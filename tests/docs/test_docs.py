@@ -1,4 +1,4 @@
-"""The README and docs/: their commands run, their output is what the program prints, their links lead somewhere."""
+"""The README and docs/: their commands run, their output equals the program's, their links are valid."""
 
 import os
 import re

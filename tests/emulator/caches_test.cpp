@@ -1,4 +1,4 @@
-/// The cache model: small cases worked by hand, and what an H200's counters say of large ones.
+/// The cache model: small cases worked by hand, and large ones against an H200's counters.
 #include "common/emulator/caches.hpp"
 
 #include <gtest/gtest.h>
@@ -171,7 +171,7 @@ TEST(Caches, TwoMultiprocessorsShareTheL2AndNotTheL1) {
 }
 
 TEST(Caches, ResidentBlocksTakeTurns) {
-  // Twice what the L2 holds: a block that follows another step by step finds all of it, one that comes later nothing.
+  // Twice the L2's size: a block that follows another step by step finds all data there, a later one finds nothing.
   const Requests walk = lines(0, 64);
   EXPECT_EQ(played(small_device(2), {walk, walk}).l2_load_hits, 64u * 4);
   EXPECT_EQ(played(small_device(2), {walk, {}, {}, walk}).l2_load_hits, 0u);
@@ -195,7 +195,7 @@ TEST(Caches, AMatrixReadByColumns) {
   EXPECT_EQ(by_columns(512).dram_read_sectors, 2u * 512);
   EXPECT_EQ(by_columns(1024).l1_load_hits, 0u);
   EXPECT_EQ(by_columns(1024).dram_read_sectors, 8u * 2 * 1024);
-  // Rows of 32 lines: half as many as the L1 holds are spread over its sets well enough.
+  // Rows of 32 lines: half of the L1's number of lines is distributed over its sets well enough.
   Requests column;
   for (std::uint64_t row = 0; row < 256; ++row) column.push_back({row * 32, 1});
   EXPECT_GT(played(small_device(1), {column + column}).l1_load_hits, 200u);
@@ -212,7 +212,7 @@ TEST(Caches, AnL2InHalvesKeepsACopyForTheOtherSide) {
   const CacheCounts first_copy = counts({{}, {}, {{1}}, {{3}}, {{1}}, {{3}}, {}, {}});
   EXPECT_EQ(first_copy.l2_load_hits, 4u);  // line 3 in SM 1's half, but no copy of line 1
   EXPECT_EQ(first_copy.dram_read_sectors, 8u);
-  // Stores go home, whoever makes them.
+  // Stores go to the line's home, from any SM.
   const CacheCounts stored = counts({{{1, kAll, true}}, {}, {{1, kAll, true}}, {{1}}});
   EXPECT_EQ(stored.l2_store_hits, 4u);
   EXPECT_EQ(stored.l2_load_hits, 4u);

@@ -1,6 +1,6 @@
-/// The emulator against the hardware: what Nsight Compute counted on a real GPU
-/// (experiments/recorded/*/counters.json, packed by gzip or not) must be what executing the same kernel here counts, to
-/// the last operation, request and sector.
+/// The emulator against the hardware: Nsight Compute's counts on a real GPU
+/// (experiments/recorded/*/counters.json, packed by gzip or not) must equal the emulator's counts of the same kernel,
+/// to the last operation, request and sector.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The contents of a file that gzip has packed, or has not.
+/// The contents of a file, packed by gzip or not.
 std::string unpacked(const std::filesystem::path& path) {
   std::string text;
   std::FILE* pipe = popen(("gzip -dcf '" + path.string() + "'").c_str(), "r");
@@ -38,7 +38,7 @@ std::string unpacked(const std::filesystem::path& path) {
   return text;
 }
 
-/// Of each GPU that has some.
+/// The recorded counters of each GPU.
 std::vector<Json> recorded_counters() {
   std::vector<Json> all;
   for (const auto& machine : std::filesystem::directory_iterator(source_dir() / "experiments/recorded"))
@@ -48,7 +48,7 @@ std::vector<Json> recorded_counters() {
   return all;
 }
 
-/// Where the GPU runs something else than what the source says, and so than what the emulator executes.
+/// Kernels whose machine code on the GPU differs from the source, and so from the emulator's execution.
 struct Difference {
   std::string_view experiment;
   std::string_view kernels;  ///< what their names begin with
@@ -86,9 +86,9 @@ const std::vector<Difference>& differences() {
        "gpu/math",
        {"ffma", "fadd", "fmul", "dfma", "dadd", "dmul", "load_requests", "l1_load_sectors", "store_requests",
         "l1_store_sectors"},
-       "library functions and divisions are sequences of instructions, some with tables, and both ways of a branch "
+       "library functions and divisions are sequences of instructions, some with tables, and both paths of a branch "
        "share a store"},
-      {"prefix_sum", "gpu/prefix_sum/", {"fadd"}, "additions of what is known to be zero are left out"},
+      {"prefix_sum", "gpu/prefix_sum/", {"fadd"}, "additions of known zeros are left out"},
       {"prefix_sum",
        "gpu/prefix_sum/look_back",
        {"load_requests", "l1_load_sectors"},
@@ -187,7 +187,7 @@ void HardwareCounters::compare_exactly(const std::string& kernel, const Json& ha
 }
 
 /// The compiler merges neighbouring loads of shared memory into wider ones, so a GPU may make fewer requests, never
-/// more. Where it makes as many, their wavefronts are equal.
+/// more. Where their number is equal, their wavefronts are equal, too.
 void HardwareCounters::compare_shared(const std::string& kernel, const Json& hardware, const char* requests_key,
                                       const char* wavefronts_key, std::uint64_t requests, std::uint64_t wavefronts) {
   if (!hardware.contains(requests_key)) return;
@@ -204,8 +204,8 @@ void HardwareCounters::compare(const std::string& kernel, const Json& hardware, 
                  counts.shared_store_requests, counts.shared_store_wavefronts);
 }
 
-/// Launched as on the GPU that was counted: on as many multiprocessors. Where two GPUs have as many, and as much shared
-/// memory, a point is executed once.
+/// Launched as on the counted GPU, with its number of multiprocessors. For two GPUs with the same number, and the same
+/// size of shared memory, a point is executed once.
 TEST_P(HardwareCounters, EqualTheEmulators) {
 #if defined(__SANITIZE_ADDRESS__)
   // Lanes load together if they are at one place in the code, and here the compiler lays loops out in other pieces.

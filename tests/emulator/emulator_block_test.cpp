@@ -1,4 +1,4 @@
-/// The emulator's blocks: shared memory, barriers, orders of threads, failures, and the ways to run it.
+/// The emulator's blocks: shared memory, barriers, orders of threads, failures, and the modes of execution.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -340,7 +340,7 @@ __global__ void take_turns(mem<int>* next, mem<int>* turns) {
   next[0] += 1;
 }
 
-/// At which turn each of 3 blocks' 80 threads runs.
+/// The position in the order of execution of each of 3 blocks' 80 threads.
 std::vector<int> turns(const EmulatorOptions& options) {
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
@@ -364,7 +364,7 @@ TEST(EmulatorRuns, ThreadsRunInTheOrderAskedFor) {
 
 // ---- Blocks that wait for later ones ----
 
-/// A ring of blocks: each turn a block tells its number, and then waits for that of the block behind it.
+/// A ring of blocks: in each turn a block publishes the turn's number, and then waits for the block behind it.
 __global__ void hand_round(volatile mem<int>* told, mem<int>* sums, int turns, int fails) {
   __shared__ mem<int> number;
   const int blocks = gridDim.x, behind = (blockIdx.x + 1) % blocks;

@@ -1,9 +1,9 @@
 /// How fast the emulator runs kernels: accesses of single threads to global and shared memory, per second.
 ///   emulator_rate [N ...]     prints JSON; the sizes are 256, 512 and 1024 unless others are given
 /// Each kernel is emulated at each size in three modes (counting; counting and looking for hazards; only the answer),
-/// on one core and on all of them. A run that is judged wrong ends the program with 1. What a kernel accesses does not
-/// depend on the mode, so all three are told with the counted accesses. tests/emulator/emulator_rate.sh runs it, with
-/// threads that do not spin while they wait.
+/// on one core and on all of them. A run that is judged wrong ends the program with 1. A kernel's accesses do not
+/// depend on the mode, so all three are reported with the counted accesses. tests/emulator/emulator_rate.sh runs it,
+/// with threads that do not spin while they wait.
 #include <omp.h>
 #include <sys/resource.h>
 
@@ -48,7 +48,7 @@ constexpr double kEnoughSeconds = 10;  ///< of one row; at least three runs are 
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Processor time of all threads of this process so far: what others do on the machine is not in it.
+/// Processor time of all threads of this process so far, without other work on the machine.
 double processor_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

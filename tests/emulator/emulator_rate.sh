@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How fast the emulator runs kernels, beside other emulators of the same on a CPU:
+# How fast the emulator runs kernels, compared with other emulators of GPU kernels on a CPU:
 #   bash tests/emulator/emulator_rate.sh build experiments/recorded/emulators.json
 # Oclgrind (Debian: oclgrind) and Numba (pip install numba, for python3 or for the Python that $PYTHON names) take part
 # where they are installed. About ten minutes, with nothing else running.

@@ -1,4 +1,4 @@
-/// The emulator's counts against what can be worked out by hand: global memory, divergence, arithmetic.
+/// The emulator's counts against values worked out by hand: global memory, divergence, arithmetic.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -470,7 +470,7 @@ std::pair<std::uint64_t, std::uint64_t> wavefronts(int divisor, int modulus) {
   return wavefronts<Vector>([=](int lane) { return lane / divisor % modulus; });
 }
 
-/// What an H200's counters say of the same patterns.
+/// An H200's counters of the same patterns.
 TEST(EmulatorShared, WideLoadsGoTwoPartsAtATimeIfNeighboursReadTheSame) {
   using Both = std::pair<std::uint64_t, std::uint64_t>;
   EXPECT_EQ(wavefronts<float2>(1, 32), (Both{2, 2}));
@@ -488,7 +488,7 @@ TEST(EmulatorShared, WideLoadsGoTwoPartsAtATimeIfNeighboursReadTheSame) {
   EXPECT_EQ(wavefronts<float2>([](int lane) { return lane / 2 == 1 ? 16 : lane < 16 ? 0 : 1; }), (Both{3, 3}));
 }
 
-// ---- Constant memory: words of a request, and the ways of a branch that it counts ----
+// ---- Constant memory: words of a request, and the counted paths of a branch ----
 
 __constant__ mem<int> constants[32];
 

@@ -18,8 +18,8 @@ std::vector<const Kernel*> emulated_kernels() {
   return found;
 }
 
-/// Of kernels for compute capability 9.0, whose tiles take long at any size, other values of the tunables than the
-/// first only at the last two sizes.
+/// Kernels for compute capability 9.0, whose tiles take long at any size, run with other values of the tunables than
+/// the first only at the last two sizes.
 std::vector<Point> emulated_cases_of(const Kernel& kernel) {
   std::vector<Point> cases = cases_of(kernel);
   if (kernel.gpu.min_compute_capability < 90) return cases;
@@ -72,8 +72,8 @@ TEST_P(EveryEmulatedKernel, HasNoHazardInAnyOrder) {
   }
 }
 
-/// Run on one data set after the other, and again, without anything being set up anew: what a kernel keeps in its
-/// scratch must be as the next call wants it.
+/// Runs on one data set after the other, and again, without any set-up in between: a kernel must leave its scratch
+/// memory as the next call requires it.
 TEST_P(EveryEmulatedKernel, IsRightOnEveryDataSetAgainAndAgain) {
   const std::unique_ptr<Target> emulator = open_emulator();
   for (const Point& point : cases) {

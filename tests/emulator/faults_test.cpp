@@ -1,5 +1,5 @@
-/// Planted faults: small changes to a right tiled kernel, each of which the verification or the emulator must catch.
-/// The kernels are written as the suite's own are, and run by the emulator.
+/// Planted faults: small changes to a right tiled kernel. The verification or the emulator must detect each of them.
+/// The kernels are written like the suite's own, and run by the emulator.
 #include <gtest/gtest.h>
 
 #include "common/harness/count.hpp"
@@ -82,7 +82,7 @@ Kernel faulty() {
                       }}};
 }
 
-/// The verdict of the harness's verification, in this order of threads; what the emulator refuses to do is its failure.
+/// The verdict of the harness's verification, in this order of threads; an error of the emulator is its failure.
 Check verdict(const Kernel& kernel, int n, const DataSet& fill, Order order) {
   const Problem& problem = find_problem("matmul");
   const Params sizes = problem.complete({{"n", n}});
@@ -122,7 +122,7 @@ TEST(PlantedFaults, EachIsCaught) {
   EXPECT_TRUE(caught(faulty<Fault::stale_tile>()));
 }
 
-/// With one block the result is still right: only the look at what should not have changed tells.
+/// With one block the result is still right: only the check of unchanged memory detects the fault.
 TEST(PlantedFaults, DamageBesideTheResultIsNamed) {
   const auto failure = [](const Kernel& kernel) {
     return verdict(kernel, kTile, random_reals(), Order::forward).failure;

@@ -1,4 +1,5 @@
-/// The planted faults in the emulator: each is found and named in every order of execution, and no right twin alarms.
+/// The planted faults in the emulator: each is found and named in every order of execution; right twins have no
+/// findings.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sys/resource.h>
@@ -10,7 +11,7 @@
 
 namespace rung {
 
-/// What GoogleTest shows of a parameter.
+/// How GoogleTest prints a parameter.
 void PrintTo(const Faulty& faulty, std::ostream* out) { *out << faulty.file << " " << faulty.name; }
 
 namespace {
@@ -60,7 +61,7 @@ TEST(FaultyList, IsLargeAndItsEntriesAreWhole) {
                                           "divergence.cu", "heap.cu", "textbook.cu", "uninitialised.cu"}));
 }
 
-/// PMPP 3e, figure 4.20: as printed every element is wrong, by what the tiles hold from the phase before.
+/// PMPP 3e, figure 4.20: as printed every element is wrong, by the previous phase's contents of the tiles.
 double processor_seconds() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);

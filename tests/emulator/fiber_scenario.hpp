@@ -1,4 +1,4 @@
-/// What the emulator asks of its fibers, for the ones of Boost.Context and for those of a build without it.
+/// The emulator's requirements on its fibers, for the fibers of Boost.Context and of a build without it.
 #pragma once
 
 #include <cmath>
@@ -10,12 +10,12 @@
 
 namespace rung {
 
-/// Empty, or what went wrong.
+/// Empty, or the error.
 inline std::string fiber_scenario() {
   StackPool stacks;
   std::string order;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  for (int i = 0; i < 40; ++i)  // more than one area of stacks has
+  for (int i = 0; i < 40; ++i)  // more than one area of stacks holds
     fibers.push_back(std::make_unique<Fiber>(stacks.next(), [&order, i](Fiber& self) {
       double sum = 0;
       char local[1000] = {};
@@ -54,7 +54,7 @@ inline std::string fiber_scenario() {
     if (turn > 0) given_up.restart();
     given_up.resume();
   }
-  if (starts != 3 || ends != 0) return "a fiber that is given up goes on or is unwound";
+  if (starts != 3 || ends != 0) return "a fiber that is given up continues or is unwound";
   given_up.resume();
   if (ends != 1) return "a fiber that was restarted does not end";
   Fiber waiting(stacks.next(), [](Fiber& self) { self.suspend(); });

@@ -1,5 +1,5 @@
-/// The hazard checks, told of accesses and barriers directly: each kind is found in both orders of execution, and
-/// nothing is said of the variant that is ordered.
+/// The hazard checks, called with accesses and barriers directly: each kind is found in both orders of execution, and
+/// the ordered variant has no findings.
 #include "common/emulator/hazards.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uintptr_t kShared = 0x10000, kDynamic = 0x20000, kGlobal = 0x100000, kFlag = 0x900000;
 constexpr unsigned kThreads = 70;  // the last of the three warps has 6 lanes
 
-/// A launch and one OS thread that runs its blocks. Each access has a site of its own unless told otherwise.
+/// A launch and one OS thread that runs its blocks. By default, each access has a site of its own.
 class Hazards : public testing::Test {
  protected:
   Hazards() {
@@ -395,7 +395,7 @@ TEST_P(HazardsInABlock, AFindingHasBothSidesAndIsMerged) {
   EXPECT_EQ(next[0].first.actor, Actor::atomic);
 }
 
-// ---- What nobody wrote ----
+// ---- Uninitialised memory ----
 
 TEST_F(Hazards, SharedMemoryBeginsUninitialised) {
   load(1, kShared);
@@ -411,7 +411,7 @@ TEST_F(Hazards, SharedMemoryBeginsUninitialised) {
   load(1, kShared + 101, 1);
   EXPECT_EQ(kinds(), kNone);
   load(1, kShared + 100, 1);
-  EXPECT_EQ(kinds(), kUninitializedShared) << "the byte beside it";
+  EXPECT_EQ(kinds(), kUninitializedShared) << "the adjacent byte";
   load(1, kDynamic + 996);
   const auto found = grid_.take();
   ASSERT_EQ(found.size(), 1u);

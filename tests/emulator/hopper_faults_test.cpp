@@ -1,6 +1,6 @@
-/// Planted faults in a small kernel on TMA and wgmma, each of which the verification or the hazard checks must catch:
-/// one block computes a tile of 64 x 64 of C, one warp loads tiles of A and B, a warpgroup multiplies them, and TMA
-/// stores the sums.
+/// Planted faults in a small kernel on TMA and wgmma; the verification or the hazard checks must detect each. One block
+/// computes a tile of 64 x 64 of C, one warp loads tiles of A and B, a warpgroup multiplies them, and TMA stores the
+/// sums.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -9,9 +9,9 @@
 #include "common/harness/workload.hpp"
 #include "common/machine/target.hpp"
 #include "common/problem/matmul.hpp"
+#include "gpu/host/tensor_map.hpp"
 #include "gpu/simt/hopper_ptx.hpp"
 #include "gpu/simt/wgmma_ptx.hpp"
-#include "gpu/host/tensor_map.hpp"
 #include "tests/emulator/emulator_support.hpp"
 
 namespace rung {

@@ -89,12 +89,8 @@ struct Difference {
 
 const std::vector<Difference>& differences() {
   static const std::vector<Difference> all{
-      {"shared_16/",
-       {"shared_load_wavefronts"},
-       "of warps of which some lanes are off: when the rule holds is not known"},
-      {"copy_16/",
-       {"shared_load_wavefronts"},
-       "of warps of which some lanes are off: when the rule holds is not known"},
+      {"shared_16/", {"shared_load_wavefronts"}, "of warps with some lanes off: when the rule holds is not known"},
+      {"copy_16/", {"shared_load_wavefronts"}, "of warps with some lanes off: when the rule holds is not known"},
       {"copy_16/", {"async_sectors", "load_sectors"}, "of lanes that are not in order; two counters of the GPU differ"},
       {"global_spread",
        {"atomic_sectors"},

@@ -129,7 +129,7 @@ class PlainAccess : public testing::Test {
  protected:
   void SetUp() override {
 #ifndef __SANITIZE_THREAD__
-    GTEST_SKIP() << "the compiler does not report plain accesses beside another sanitizer";
+    GTEST_SKIP() << "the compiler does not report plain accesses together with another sanitizer";
 #endif
   }
   Array<float> x{kThreads}, y{kThreads};
@@ -178,7 +178,7 @@ TEST_F(PlainAccess, ToGlobalMemoryIsFound) {
                just_past_the_end, it, y.on_device());
 }
 
-/// Where no array is near, the processor tells.
+/// Where no array is near, the processor detects the access.
 TEST_F(PlainAccess, ToNoMemoryIsACrash) {
   const std::string what = "crash: block (0, 0, 0), thread (0, 0, 0) uses an address that is no memory, at ";
   expect_found(what + here(kFarLine), far_beyond, Arrays{&x[0], y.on_device()}, y.on_device());

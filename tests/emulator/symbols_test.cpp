@@ -70,7 +70,7 @@ TEST(SymbolsLines, NoCodeNoLine) {
   EXPECT_TRUE(lines_of({}).empty());
 }
 
-/// An address in this program that no other test asks for.
+/// An address in this program that no other test uses.
 std::uintptr_t fresh_address() {
   static std::uintptr_t used = 0;
   return reinterpret_cast<std::uintptr_t>(&scale_through_tile) + 20000 + ++used;
@@ -84,7 +84,7 @@ TEST(SymbolsLines, WithoutAddr2lineLinesAreEmpty) {
   EXPECT_EQ(lines_of(several).size(), 2u);
 }
 
-/// What is told of `count` fresh addresses when addr2line is this shell script.
+/// The lines of `count` fresh addresses when addr2line is this shell script.
 std::vector<SourceLine> told_by(const std::string& script, std::size_t count) {
   TemporaryFolder folder;
   const auto tool = folder.write("addr2line", "#!/bin/sh\n" + script + "\n");
@@ -177,7 +177,7 @@ __global__ void two_tiles(mem<float>* to, SharedArray* told) {
   told[2] = at(&bs[3]);
   told[3] = at(to);
   {
-    __shared__ mem<int> as[5];  // the compiler tells it from the other one by its symbol's ending
+    __shared__ mem<int> as[5];  // its symbol's ending distinguishes it from the other one
     told[4] = at(&as[4]);
   }
 }

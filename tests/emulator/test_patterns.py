@@ -1,4 +1,4 @@
-"""What ncu says of the patterns becomes one table: a row a pattern, the metrics in one order."""
+"""ncu's output for the patterns becomes one table: one row per pattern, the metrics in one order."""
 
 import importlib.util
 import json

@@ -9,7 +9,7 @@ LISTED = ("kernels", "variables", "barriers", "lanes", "memory", "atomics")
 
 
 def listed() -> set[str]:
-    """The words of those parts."""
+    """The words of these parts."""
     words, is_open = set(), False
     for line in (SIMT / "simt.hpp").read_text().splitlines():
         head = re.match(r"///   (\w+) {2,}", line)

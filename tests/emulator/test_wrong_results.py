@@ -1,4 +1,4 @@
-"""Planted faults that are launched again and again: what the program says of each becomes one table."""
+"""Planted faults that are launched again and again: the program's output for each becomes one table."""
 
 import importlib.util
 import json

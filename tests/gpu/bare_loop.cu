@@ -1,4 +1,4 @@
-/// What the GPU harness is measured against: a kernel of the suite in the plainest event-timed loop, nothing around it.
+/// The reference for the GPU harness: a kernel of the suite in the simplest event-timed loop.
 /// `cmake --build build --target bare_loop` builds it.
 ///   bare_loop [N]     prints the median GFLOP/s of the 32-wide tiled kernel; `rung run` must agree within 3 %
 #include <cuda_runtime.h>

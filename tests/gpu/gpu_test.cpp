@@ -1,5 +1,5 @@
 /// The GPU as a target, and every GPU kernel of the registry on it. Without a GPU these tests are skipped, with the
-/// reason; those of the parts that need none are not.
+/// reason, except for tests of parts that need none.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -67,8 +67,8 @@ std::vector<const Kernel*> gpu_kernels() { return match_kernels("gpu/*"); }
 class EveryGpuKernel : public testing::TestWithParam<const Kernel*> {};
 
 /// Further sizes for any problem whose sizes are numbers, most of them awkward: the first size from one list, all
-/// others from another or equal to it, and none of those that are for some kernels only. What the problem or the kernel
-/// does not take, or what takes long, is left out.
+/// others from another or equal to it, without sizes that are for some kernels only. Sizes that the problem or the
+/// kernel refuses, or that take long, are left out.
 std::vector<Point> awkward_cases(const Kernel& kernel, const Params& tunables) {
   const Problem& problem = problem_of(kernel);
   std::vector<Point> accepted;
@@ -116,7 +116,7 @@ TEST_P(EveryGpuKernel, IsRightAtAwkwardSizes) {
         ASSERT_TRUE(check.passed()) << point.name() << " on " << data.name << ": " << check.reason();
       }
     } catch (const LaunchRefused& why) {
-      ASSERT_TRUE(kernel.is_library) << point.name() << ": " << why.what();  // these tell only when they are asked
+      ASSERT_TRUE(kernel.is_library) << point.name() << ": " << why.what();  // only these refuse at the launch
       ++refused;
     }
   }
@@ -222,7 +222,7 @@ TEST_F(Gpu, DynamicSharedMemoryLimitsResidentBlocks) {
   Prepared naive(gpu(), "gpu/matmul/naive", {{"n", 64}});
   const int unlimited = gpu().resources(naive.kernel, naive.work.call())->blocks_per_sm;
   Call call = naive.work.call();
-  call.launch.dynamic_shared_bytes = 60 << 10;  // more than a kernel gets unless it is told so
+  call.launch.dynamic_shared_bytes = 60 << 10;  // more than a kernel gets by default
   ASSERT_EQ(gpu().refuse(naive.kernel, call), "");
   const int limited = gpu().resources(naive.kernel, call)->blocks_per_sm;
   EXPECT_LT(limited, unlimited);

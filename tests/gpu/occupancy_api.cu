@@ -122,7 +122,7 @@ std::vector<Row> compare(Kernel entry, const rung::SmLimits& sm, std::size_t mos
   return rows;
 }
 
-/// The limits that the driver reports must be those of the model's table too.
+/// The limits that the driver reports must equal the model's table.
 int compare_limits(const cudaDeviceProp& device, const rung::SmLimits& sm) {
   const std::vector<std::pair<const char*, std::pair<long long, long long>>> pairs = {
       {"threads per block", {device.maxThreadsPerBlock, sm.threads_per_block}},

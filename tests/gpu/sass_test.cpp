@@ -58,7 +58,7 @@ std::string kernel_code(std::string_view cubin, std::string_view name, std::stri
   return found.size() == 1 ? found[0] : "";
 }
 
-/// Where two kernels part, by instructions of 16 bytes; empty if they are the same.
+/// The first difference of two kernels, by instructions of 16 bytes; empty if they are the same.
 std::string difference(std::string_view ours, std::string_view twins) {
   if (ours == twins) return "";
   const auto [left, right] = std::mismatch(ours.begin(), ours.end(), twins.begin(), twins.end());
@@ -90,7 +90,7 @@ TEST(Sass, DifferencesAreTold) {
   EXPECT_EQ(difference("", code), "instruction 0 is another; 0 and 3 in all");
 }
 
-/// What `compiler`, with its flags, makes of one source of the tree; compiled once.
+/// The output of `compiler`, with its flags, for one source of the tree; compiled once.
 [[maybe_unused]] std::string cubin_of(const std::string& compiler, const std::string& source) {
   static std::map<std::string, std::string> known;
   std::string& cubin = known[compiler + source];
@@ -135,7 +135,7 @@ long number_of(Opcode opcode, const std::vector<Instruction>& code) {
   return std::count_if(code.begin(), code.end(), [&](const Instruction& i) { return i.opcode == opcode; });
 }
 
-/// The longest stretch in which an FFMA is never more than 12 instructions away: what a product's loop looks like.
+/// The longest stretch in which an FFMA is never more than 12 instructions away, as in a product's loop.
 std::vector<Instruction> main_loop(const std::vector<Instruction>& code) {
   std::size_t best_begin = 0, best_end = 0, begin = 0, last = 0;
   bool inside = false;
@@ -149,8 +149,8 @@ std::vector<Instruction> main_loop(const std::vector<Instruction>& code) {
   return {code.begin() + static_cast<long>(best_begin), code.begin() + static_cast<long>(best_end)};
 }
 
-/// The share of registers loaded from shared memory that an FFMA wants before 32 others have been issued: one that has
-/// to wait for it.
+/// The share of registers loaded from shared memory that an FFMA reads before 32 others have been issued, so that it
+/// has to wait.
 double hasty_share(const std::vector<Instruction>& loop) {
   std::array<long, 256> loaded_at{};  // FFMAs before it; -1: used since, or never loaded
   loaded_at.fill(-1);
@@ -166,8 +166,8 @@ double hasty_share(const std::vector<Instruction>& loop) {
   return uses == 0 ? 1 : static_cast<double>(hasty) / static_cast<double>(uses);
 }
 
-/// The share of FFMAs that read three registers of one bank, of which there are two: each costs a cycle more. The
-/// compiler keeps clear of them only while it has registers to spare.
+/// The share of FFMAs that read three registers of the same one of the two banks: each costs one more cycle. The
+/// compiler avoids them only while it has free registers.
 double conflict_share(const std::vector<Instruction>& loop) {
   constexpr unsigned kNone = 255;  // RZ, which is not read
   long ffmas = 0, conflicts = 0;

@@ -1,4 +1,4 @@
-"""The GPU side compiles for every GPU: what an older one lacks is left out by its kernel's record, not by the compiler."""
+"""The GPU side compiles for every GPU: a kernel's record, not the compiler, excludes GPUs that lack a feature."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OLDEST = "75"
-"""Turing: what hosted notebooks and many students have (T4, RTX 20, GTX 16)."""
+"""Turing: common in hosted notebooks and among students (T4, RTX 20, GTX 16)."""
 ALL = (OLDEST, "80", "86", "87", "89", "90", "100", "120")
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 BUILT = ROOT / "build" / "generated"
@@ -26,7 +26,7 @@ def kernels() -> list[Path]:
 
 @cache
 def included(path: Path) -> frozenset[str]:
-    """What nvcc reads of this tree for a file, itself among it."""
+    """The files of this tree that nvcc reads for a file, including itself."""
     found = {str(path.relative_to(ROOT))}
     for name in re.findall(r'^#include "((?:gpu|common)/[^"]+)"', path.read_text(), re.MULTILINE):
         if "/emulat" not in name and (ROOT / name).exists():
@@ -40,7 +40,7 @@ def depends_on_architecture(path: Path) -> bool:
 
 
 def capability_of(path: Path) -> int:
-    """The least that a record in this file demands."""
+    """The least compute capability that a record in this file requires."""
     return min((int(n) for n in re.findall(r"min_compute_capability = (\d+)", path.read_text())), default=0)
 
 
@@ -72,7 +72,7 @@ def test_what_depends_on_the_architecture_compiles_for_the_oldest(tmp_path):
 @pytest.mark.long
 @needs_nvcc
 def test_all_kernels_compile_for_all_architectures(tmp_path):
-    """As a user builds them, for all at once."""
+    """Compiled as a user builds them, for all architectures at once."""
     architectures = known_architectures()
     assert OLDEST in architectures
     configured = ["cmake", "-S", str(ROOT), "-B", str(tmp_path), "-G", "Ninja", "-DRUNG_DOWNLOAD=OFF",

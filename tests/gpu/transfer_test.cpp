@@ -50,7 +50,8 @@ TEST_F(HostMemory, IsFilledAndReadAsTheGpusIs) {
     }
 }
 
-/// Every chunk has its three stages in turn; copies one way never overlap; one stream does one thing at a time.
+/// Every chunk has its three stages in turn; copies in one direction never overlap; one stream does one thing at a
+/// time.
 TEST_F(HostMemory, TheTimelineHasEveryStageOfEveryChunk) {
   const Kernel& kernel = find_kernel("gpu/pipeline/streams");
   for (const std::int64_t streams : {1, 3}) {

@@ -1,5 +1,5 @@
 /// Four kernels of the suite as one would write them without it: plain pointers, plain variables, nothing included.
-/// tests/gpu/sass_test.cpp holds the suite's kernels against them, instruction by instruction.
+/// tests/gpu/sass_test.cpp compares the suite's kernels with them, instruction by instruction.
 
 extern "C" __global__ void twin_naive(const float* a, const float* b, float* c, int m, int n, int k) {
   const int row = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,4 +1,4 @@
-"""What surrounds the program: environments, foreign bytes, folders that were moved or cannot be written, pipes."""
+"""Surroundings of the program: environments, foreign bytes, folders that were moved or cannot be written, pipes."""
 
 import json
 import os
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not RUNG.exists(), reason="needs build/rung")
 
 
 def rung(*arguments, env=(), program=RUNG, seconds=300, **options):
-    """The exit code, what was said and the complaints. An endless run is a failure."""
+    """The exit code, the output and the errors. An endless run is a failure."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("BENCHMARK_", "OMP_", "GOMP_", "HWLOC_", "RUNG_"))}
     done = subprocess.run([str(program), *arguments], capture_output=True, timeout=seconds,
                           env=clean | dict(env), **options)
@@ -170,7 +170,7 @@ def test_why_a_folder_cannot_be_made_is_said(tmp_path):
 
 
 def test_a_reader_that_leaves_is_no_fault(tmp_path):
-    """Whoever starts the program may have it ignore the signal; results are on the disk all the same."""
+    """The program may be started with the signal ignored; results are on the disk in any case."""
     for command in (["list"], [*SUM, "-o", str(tmp_path)]):
         done = subprocess.run(["bash", "-c", 'trap "" PIPE; "$@" > >(exec true); echo $?', "bash", str(RUNG), *command],
                               capture_output=True, text=True)

@@ -42,7 +42,7 @@ __global__ void two_phases(const mem<float>* in, mem<float>* out) {
 }
 
 const bool after_use = add_faulty({.name = "missing_barrier_after_use",
-                                   .what = "no barrier between reading a tile and filling it anew",
+                                   .what = "no barrier between reading a tile and filling it again",
                                    .findings = kUnordered,
                                    .buffer = "tile",
                                    .launch = {{1}, {kThreads}},

@@ -126,8 +126,8 @@ const bool dynamic = add_faulty({.name = "dynamic_shared_beyond_by_one",
                                  .run = on_buffers(dynamic_beyond<false>),
                                  .right = on_buffers(dynamic_beyond<true>)});
 
-/// The dynamic shared memory holds two tiles; the second begins so many elements after the first. The faulty kernel
-/// takes the tile's size in bytes for that, as it would be right for a pointer to char. Source: PMPP 4e, fig. 5.14.
+/// The dynamic shared memory holds two tiles; the second begins kOffset elements after the first. In the faulty kernel
+/// kOffset is the tile's size in bytes, which would be right for a pointer to char. Source: PMPP 4e, fig. 5.14.
 template <int kOffset>
 __global__ void product_of_two_dynamic_tiles(const mem<float>* in, mem<float>* out) {
   mem<float>* as = dynamic_shared<mem<float>>();

@@ -1,4 +1,4 @@
-/// Faults of copies in bulk, of compute capability 9.0: what an mbarrier must be told and asked, and what must stand
+/// Faults of bulk copies, of compute capability 9.0: setting up, arriving at and waiting for an mbarrier, and fences
 /// between threads and the unit that copies for them.
 #include "gpu/simt/hopper_ptx.hpp"
 #include "tests/emulator/faulty/faulty.hpp"
@@ -12,7 +12,7 @@ const std::vector<FaultyBuffer> kStages = {{"in", kPhases* kStageBytes}, {"out",
 
 enum class Load { right, unawaited, wrong_phase, few_bytes, many_bytes, refilled_in_use, uninitialised, left_alone };
 
-/// Two stages: while one is used, the next one is on its way.
+/// Two stages: while one is used, the copy into the next one is in flight.
 template <Load kFault>
 __global__ void two_stages(const mem<float>* in, mem<float>* out) {
   mem<float>* tile = dynamic_shared<mem<float>>();
@@ -79,7 +79,7 @@ const bool refilled =
 const bool uninitialised =
     add_load("mbarrier_without_barrier", "an mbarrier is used with no barrier after it was set up", {"bad mbarrier"},
              "", two_stages<Load::uninitialised>);
-const bool left_alone = add_load("bulk_load_left_alone", "the block ends while the last load is under way",
+const bool left_alone = add_load("bulk_load_left_alone", "the block ends while the last load is in flight",
                                  {"never awaited"}, "", two_stages<Load::left_alone>);
 
 enum class Copies { right, arrive_first, unawaited, left_alone };
@@ -120,9 +120,9 @@ const bool arrive_first =
     add_copies("mbarrier_before_copies", "threads arrive at an mbarrier before their copies begin", kUnfinished,
                kDynamic, copied_elements<Copies::arrive_first>);
 const bool copies_unawaited = add_copies(
-    "mbarrier_copies_without_wait", "a tile is used before the mbarrier of its copies was asked",
+    "mbarrier_copies_without_wait", "a tile is used before waiting for the mbarrier of its copies",
     {"read after write", "uninitialised shared memory", "never awaited"}, kDynamic, copied_elements<Copies::unawaited>);
-const bool copies_left_alone = add_copies("mbarrier_copies_left_alone", "the block ends while copies are under way",
+const bool copies_left_alone = add_copies("mbarrier_copies_left_alone", "the block ends while copies are in flight",
                                           {"never awaited"}, "", copied_elements<Copies::left_alone>);
 
 enum class Store { right, no_fence, no_barrier, overwritten, unawaited };

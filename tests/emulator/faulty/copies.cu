@@ -1,5 +1,5 @@
-/// Faults of asynchronous copies from global to shared memory: what they bring is there for the thread that started
-/// them once it has waited, and for the others after a barrier on top of that.
+/// Faults of asynchronous copies from global to shared memory: the thread that started them has to wait before it reads
+/// the data, and other threads also need a barrier after that.
 #include "tests/emulator/faulty/faulty.hpp"
 
 namespace rung {
@@ -57,8 +57,8 @@ const bool wait_alone = add_faulty({.name = "copy_with_wait_without_barrier",
                                     .buffers = kInOut,
                                     .run = on_buffers(copy_and_reverse<true, false>)});
 
-/// Two stages: while one is used, the next is on its way. kOpen: how many groups of copies may still be on their way
-/// when a stage is used; with the next one committed just before, 1 is right and 2 waits for nothing.
+/// Two stages: while one is used, the copy into the next is in flight. kOpen: how many groups of copies may be in
+/// flight when a stage is used; with the next one committed just before, 1 is right and 2 waits for nothing.
 template <int kOpen, bool kBarrier>
 __global__ void two_stages(const mem<float>* in, mem<float>* out) {
   __shared__ mem<float> tile[2][kThreads];
@@ -81,7 +81,7 @@ __global__ void two_stages(const mem<float>* in, mem<float>* out) {
 const std::vector<FaultyBuffer> kStages = {{"in", kPhases* kBytes}, {"out", kBytes}};
 
 const bool stale_stage = add_faulty({.name = "pipeline_waits_for_too_little",
-                                     .what = "a pipeline of two stages lets both be on their way when one is used",
+                                     .what = "a pipeline of two stages lets both be in flight when one is used",
                                      .findings = kUnfinished,
                                      .buffer = "tile",
                                      .launch = {{1}, {kThreads}},

@@ -147,7 +147,7 @@ const bool tile_of_a =
                 .run = on_buffers(product_by_tile_of_a<false>),
                 .right = on_buffers(product_by_tile_of_a<true>)});
 
-/// In the faulty one the last lane goes on alone, while the first reads what it writes.
+/// In the faulty one the last lane continues alone, while the first reads the element that it writes.
 template <bool kRight>
 __global__ void partial_syncwarp(const mem<int>* in, mem<int>* out) {
   __shared__ mem<int> tile[kWarp];

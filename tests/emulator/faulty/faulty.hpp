@@ -1,6 +1,6 @@
-/// The planted faults: small kernels, each with one well-known mistake, and most with a twin that is right but for it.
-/// They are what the emulator's checks and compute-sanitizer's tools are measured by. Compiled like every kernel, with
-/// nvcc for the GPU and with g++ for the emulator.
+/// The planted faults: small kernels, each with one well-known mistake, and most with a twin without that mistake. They
+/// measure the emulator's checks and compute-sanitizer's tools. Compiled like every kernel, with nvcc for the GPU and
+/// with g++ for the emulator.
 #pragma once
 
 #include <algorithm>

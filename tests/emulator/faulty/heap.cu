@@ -9,7 +9,7 @@ constexpr int kThreads = 32, kWords = 4;
 constexpr std::size_t kBytes = kThreads * sizeof(int);
 const std::vector<std::string> kOutside = {"out of bounds"};
 
-/// The sum of what a thread has put into an array of its own.
+/// The sum of the elements that a thread has stored to an array of its own.
 template <int kLast, bool kFreedBefore>
 __global__ void sum_of_own_array(const mem<int>* in, mem<int>* out) {
   auto* words = static_cast<mem<int>*>(malloc(kWords * sizeof(int)));

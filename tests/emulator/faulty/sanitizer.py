@@ -1,4 +1,4 @@
-"""Merges compute-sanitizer's logs into one table of what its tools find, ``sanitizer.json``.
+"""Merges compute-sanitizer's logs into one table of its tools' findings, ``sanitizer.json``.
 
 Run by ``sanitize.sh`` beside it: ``python sanitizer.py LOGS SANITIZER.json``. LOGS holds ``machine``,
 ``version``, ``kernels`` (one name a line) and, for each kernel and tool, ``KERNEL.TOOL.log`` (the tool's own text),
@@ -17,7 +17,7 @@ TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 TIME_IS_UP = ("124", "137")
 NO_FINDING = ("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "LEAK SUMMARY", "Target application",
               "Program hit", "Error: process didn't terminate", "Error: Target application", "Error: No attachable")
-"""How the tool's lines begin that tell of the run and not of a fault."""
+"""Beginnings of the tool's lines that report on the run and not on a fault."""
 PREFIX = re.compile(r"^=========\s(?=\S)")
 """A headline; its details stand farther to the right."""
 COUNTED = re.compile(r"^=========\s+(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard)", re.MULTILINE)
@@ -35,7 +35,7 @@ def first_finding(log: str) -> str:
 
 
 def verdict(logs: Path, kernel: str, tool: str) -> dict:
-    """Whether the tool found something, and its first line on it; ``failed`` says why it could not tell."""
+    """Whether the tool found something, with the first line of the finding; ``failed``: why it has no verdict."""
     log, status = read(logs / f"{kernel}.{tool}.log"), read(logs / f"{kernel}.{tool}.status").strip()
     message = first_finding(log)
     result = {"found": bool(message), "message": message}
@@ -48,7 +48,7 @@ def verdict(logs: Path, kernel: str, tool: str) -> dict:
 
 
 def collect(logs: Path) -> dict:
-    """The whole table; an Error of compute-sanitizer that no kernel is to blame for is in ``failed`` of its entry."""
+    """The whole table; an Error of compute-sanitizer that no kernel caused is in ``failed`` of its entry."""
     kernels = read(logs / "kernels").split()
     version = re.search(r"Version (\S+)", read(logs / "version"))
     return {

@@ -1,4 +1,4 @@
-/// Faults of what nobody wrote: shared memory, all of it or a border, and global memory that neither the host nor a
+/// Faults of uninitialised memory: shared memory, all of it or a border, and global memory that neither the host nor a
 /// kernel filled.
 #include "tests/emulator/faulty/faulty.hpp"
 
@@ -41,7 +41,7 @@ __global__ void without_a_column(const mem<float>* in, mem<float>* out) {
 }
 
 const bool one_column = add_faulty({.name = "uninitialised_column",
-                                    .what = "a shared tile that is filled but for its first column",
+                                    .what = "a shared tile that is filled except for its first column",
                                     .findings = kShared,
                                     .buffer = "tile",
                                     .launch = {{1}, {16, 16}},
@@ -64,7 +64,7 @@ __global__ void smoothed(const mem<float>* in, mem<float>* out) {
 }
 
 const bool halo = add_faulty({.name = "uninitialised_halo",
-                              .what = "a stencil whose tile is filled but for the halo",
+                              .what = "a stencil whose tile is filled except for the halo",
                               .findings = kShared,
                               .buffer = "tile",
                               .launch = {{1}, {kThreads}},
@@ -118,7 +118,7 @@ __global__ void set_to_zero(mem<float>* sum) {
 __global__ void add_all(const mem<float>* in, mem<float>* sum) {
   atomicAdd(&sum[0], static_cast<float>(in[threadIdx.x]));
 }
-/// A sum by atomics; whoever launches it must have set the sum to zero.
+/// A sum by atomics; its caller must have set the sum to zero.
 template <bool kZero>
 void summed(const Call& call) {
   if constexpr (kZero) launch(call, set_to_zero, call.operand<mem<float>>(1));

@@ -17,7 +17,7 @@ LAUNCHES, SECONDS = 1000, 10
 
 
 def entry(program: str, name: str, launches: int, seconds: float = SECONDS) -> dict:
-    """``wrong``: how many results; or ``failed``: why there is no such number."""
+    """``wrong``: the number of wrong results; or ``failed``: why there is no such number."""
     try:
         done = subprocess.run([program, name, str(launches)], capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -28,7 +28,7 @@ def entry(program: str, name: str, launches: int, seconds: float = SECONDS) -> d
 
 
 def names(program: str) -> list[str]:
-    """The faults that end; their right twins are what they are compared with."""
+    """The faults that end; they are compared with their right twins."""
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
     return [line for line in listed if line and " " not in line and not line.endswith("_right")]
 

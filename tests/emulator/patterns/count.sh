@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What a GPU's hardware counters say of the patterns (patterns.cu), on a machine with a GPU, nvcc and Nsight Compute:
+# Reads a GPU's hardware counters for the patterns (patterns.cu), on a machine with a GPU, nvcc and Nsight Compute:
 #   bash tests/emulator/patterns/count.sh tests/emulator/patterns/MACHINE.json
 # The emulator's counts of the same patterns are compared with that file by patterns_test.cpp. The patterns are counted in
-# parts, each of which has some of every kind; after 200 s, or RUNG_SECONDS, no further part begins.
+# parts with some of every kind in each; after 200 s, or RUNG_SECONDS, no further part begins.
 set -euo pipefail
 [ $# -eq 1 ] || { sed -n '2,5p' "$0" | sed 's/^# //'; exit 2; }
 target=$(realpath -m "$1")

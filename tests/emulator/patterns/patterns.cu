@@ -45,7 +45,7 @@ __global__ void copies(const mem<int>* words, mem<T>* data, mem<T>* out) {
   if (from >= 0) out[threadIdx.x] = tile[to];
 }
 
-// Atomics; `v` is not known to the compiler. The result of those that are not called "returned" is not used.
+// Atomics; `v` is not known to the compiler. The result is used only if the name has "returned".
 #define RUNG_OP(name, type, result, ...)                                                           \
   struct name {                                                                                    \
     using Type = type;                                                                             \

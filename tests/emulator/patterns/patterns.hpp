@@ -1,5 +1,5 @@
-/// Kernels whose threads access memory where the host's random numbers say: the rules by which the emulator counts are
-/// held to a GPU's hardware counters by them. Compiled like every kernel, with nvcc for the GPU (main.cu) and with g++
+/// Kernels whose threads access memory at random places that the host draws. They compare the counting rules of the
+/// emulator with a GPU's hardware counters. Compiled like every kernel, with nvcc for the GPU (main.cu) and with g++
 /// for the emulator (patterns_test.cpp). count.sh reads the counters of a GPU.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace rung {
 
 /// One launch of a single block.
 struct Pattern {
-  std::string name;  ///< "shared_16/3": the kernel, and which of its patterns
+  std::string name;  ///< "shared_16/3": the kernel, and the number of its pattern
   unsigned threads = 32;
-  std::vector<std::int32_t> words;       ///< operand 0: what the threads read to know where they access memory
+  std::vector<std::int32_t> words;       ///< operand 0: the threads read from it where to access memory
   std::function<void(const Call&)> run;  ///< operands 1 and 2 hold kPatternBytes each, zeros before the launch
 
-  /// "shared_16/3 9f3a12c4": with what tells whether it is still the same pattern.
+  /// "shared_16/3 9f3a12c4": with a hash that changes when the pattern changes.
   std::string identity() const;
 };
 

@@ -1,7 +1,7 @@
-"""Merges what emulator_rate.sh measured: ``merge.py EMULATORS.json COMMIT FAULTS.json RUNG.json [PEER.json ...]``.
+"""Merges the measurements of emulator_rate.sh: ``merge.py EMULATORS.json COMMIT FAULTS.json RUNG.json [PEER.json ...]``.
 
-FAULTS is what the emulator says of the planted faults (faulty_kernels_emulated --json), RUNG is emulator_rate's
-output, a PEER that of tiled_oclgrind.py or tiled_numba.py.
+FAULTS is the emulator's verdicts on the planted faults (faulty_kernels_emulated --json), RUNG the output of
+emulator_rate, a PEER the output of tiled_oclgrind.py or tiled_numba.py.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from product import accesses
 
 RACE, UNINITIALISED = "missing_barrier_after_load", "uninitialised_column"
-"""The planted faults that are the same as those of the peers' kernels."""
+"""The planted faults that the peers' kernels also have."""
 
 
 def told(rows: list[dict], faults: dict) -> dict:
-    """What the emulator of rung tells, in the peers' terms: of faults, and whether what it counts is so."""
+    """The verdicts of rung's emulator in the peers' terms: on faults, and whether its counts are right."""
     tiled = [row for row in rows if row["kernel"] == "gpu/matmul/tiled"]
     return {
         "race": faults["kernels"][RACE]["emulator"]["found"],

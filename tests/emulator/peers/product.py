@@ -1,4 +1,4 @@
-"""What the measurements of other emulators share: the product's inputs, its right result and its accesses to memory."""
+"""Shared by the measurements of other emulators: the product's inputs, its right result and its accesses to memory."""
 
 from __future__ import annotations
 

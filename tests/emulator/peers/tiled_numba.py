@@ -1,4 +1,4 @@
-"""How fast Numba's CUDA simulator runs the 16-wide tiled product, and what it tells: ``tiled_numba.py [N]``, N = 64.
+"""How fast Numba's CUDA simulator runs the 16-wide tiled product, and what it reports: ``tiled_numba.py [N]``, N = 64.
 
 Prints JSON. Needs the Python packages numba and numpy. Exit codes: 0 measured, 1 a result was wrong, 2 no Numba.
 """
@@ -30,7 +30,7 @@ def kernel(has_barrier: bool, fills_all: bool):
     @cuda.jit
     def tiled(a, b, c, n):
         left = cuda.shared.array((TILE, TILE), float32)
-        right = cuda.shared.array((TILE, TILE), float32)  # the simulator tells arrays apart by their lines
+        right = cuda.shared.array((TILE, TILE), float32)  # the simulator distinguishes arrays by their lines
         tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
         row = cuda.blockIdx.y * TILE + ty
         col = cuda.blockIdx.x * TILE + tx
@@ -49,7 +49,7 @@ def kernel(has_barrier: bool, fills_all: bool):
 
 
 def run(tiled, n: int) -> tuple[bool, str, float, float]:
-    """Whether the product is right, what the simulator said, and the seconds and processor seconds that it took."""
+    """Whether the product is right, the simulator's messages, and its seconds and processor seconds."""
     a, b = (numpy.array(matrix, numpy.float32) for matrix in inputs(n))
     c = numpy.full((n, n), numpy.nan, numpy.float32)
     said = ""
@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
     told = {"race": "race" in run(kernel(has_barrier=False, fills_all=True), TILE)[1],
             "uninitialised": "initiali" in run(kernel(has_barrier=True, fills_all=False), TILE)[1],
             "accesses": False, "sectors": False}
-    # One core whatever the machine has: Python's threads take turns.
+    # One core on any machine: only one of Python's threads runs at a time.
     rows = [{"mode": "answer", "n": n, "threads": 1, "accesses": accesses(n),
              "seconds": [seconds for *_, seconds, _ in outcomes],
              "processor_seconds": [seconds for *_, seconds in outcomes]}]

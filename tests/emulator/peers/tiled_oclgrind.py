@@ -35,7 +35,7 @@ class Failed(Exception):
 
 
 def simulation(n: int) -> str:
-    """The file that tells oclgrind-kernel what to run: the kernel, global and local size, the arguments."""
+    """The input file of oclgrind-kernel: the kernel, global and local size, the arguments."""
     a, b = ("\n".join(" ".join(map(str, row)) for row in matrix) for matrix in inputs(n))
     size = 4 * n * n
     return (f"{KERNEL}\ntiled\n{n} {n} 1\n{TILE} {TILE} 1\n<size={size} float>\n{a}\n<size={size} float>\n{b}\n"
@@ -50,7 +50,7 @@ class Simulator:
         self.file.write_text(simulation(n))
 
     def run(self, *options: str) -> tuple[str, float, float]:
-        """All that is printed, and the seconds and processor seconds from start to end."""
+        """The output, and the seconds and processor seconds from start to end."""
         start, processor_start = time.perf_counter(), children_seconds()
         done = subprocess.run(["oclgrind-kernel", *options, str(self.file)], capture_output=True, text=True)
         seconds, processor_seconds = time.perf_counter() - start, children_seconds() - processor_start
@@ -65,7 +65,7 @@ class Simulator:
 
 
 def measure(n: int, folder: Path) -> dict:
-    """Rows of the modes on one thread and on all. The time of a 16 x 16 product, which is the start, is taken off."""
+    """Rows of the modes on one thread and on all. The start-up time, that is the time of a 16 x 16 product, is subtracted."""
     real, start = Simulator(folder, n), Simulator(folder, TILE)
     rows = []
     for mode, options in MODES.items():

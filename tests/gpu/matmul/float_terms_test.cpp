@@ -1,6 +1,6 @@
-/// FP32's accuracy from tensor cores, without a GPU: what splitting a float32 into terms loses, which products of the
-/// terms are added and in which order, and how large the errors of a long sum are where tensor cores cut off what they
-/// add, beside those of a chain of FMAs as SGEMM has.
+/// FP32's accuracy from tensor cores, without a GPU: the loss of splitting a float32 into terms, which products of the
+/// terms are added and in which order, and the errors of a long sum on tensor cores, which truncate, compared with the
+/// errors of a chain of FMAs as in SGEMM.
 #include "gpu/matmul/accuracy/float_terms.hpp"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(FloatTerms, TwoTf32MissTheNumberByHalfARounding) {
   EXPECT_GT(largest, 0x1p-24) << "so two TF32 are less than a float32";
 }
 
-/// The two FP16 of a scaled number, as the splitting kernel makes them; the second is 2^12 times what it stands for.
+/// The two FP16 of a scaled number, as the splitting kernel makes them; the second is scaled by 2^12.
 std::array<float, 2> halves(float x) {
   const float first = from_fp16(to_fp16(x));
   return {first, from_fp16(to_fp16((x - first) * wgmma::kSecondFp16))};
@@ -205,7 +205,7 @@ int whole_of(float x, int exponent) {
   return static_cast<int>(std::nearbyint(std::ldexp(double(x), wgmma::kFractionBits - exponent)));
 }
 
-/// What a whole number's slices add up to; each is held to be an INT8, the first one not to be -128.
+/// The sum of a whole number's slices; checks that each is an INT8 and that the first is not -128.
 std::int64_t sum_of_slices(int whole) {
   std::int64_t sum = 0;
   for (int place = 0; place < wgmma::kSlices; ++place) {
@@ -248,7 +248,7 @@ TEST(Int8Slices, HaveExponentsOfTheirOwnForZerosAndWhatIsNotFinite) {
     const int exponent = wgmma::exponent_of(bits_of(x));
     EXPECT_EQ(std::ldexp(double(whole_of(x, exponent)), exponent - wgmma::kFractionBits), x);
   }
-  // As a sum of exponents tells whether one of two lines has no result.
+  // A sum of exponents must show whether one of two lines has no result.
   EXPECT_GT(wgmma::kNotFinite + wgmma::kNoExponent, wgmma::kNotFinite / 2);
   EXPECT_LT(2 * 129, wgmma::kNotFinite / 2);
 }
@@ -302,7 +302,7 @@ double largest_error(const Product& p, const SumOf& sum_of) {
   return largest * 0x1p24;
 }
 
-/// As SGEMM does it: one FMA after the other.
+/// Like SGEMM: one FMA after the other.
 double sgemm_error(const Product& p) {
   return largest_error(p, [&](int row, int col) {
     float sum = 0;
@@ -327,7 +327,7 @@ std::vector<float> split_rows(int k, const std::vector<float>& x, bool by_column
   return all;
 }
 
-/// As the rungs do it: sums of `steps` steps on the tensor cores, then added in float32.
+/// Like the rungs: sums of `steps` steps on the tensor cores, then added in float32.
 template <Type kType>
 double terms_error(const Product& p, int products, int steps = 1) {
   constexpr int kTerms = terms_of(kType), kDepth = kType == Type::tf32 ? 8 : 16, kHalves = kTermDepth / kDepth;
@@ -389,7 +389,7 @@ double fp16_error(const Product& p) {
   });
 }
 
-/// The exponents of a matrix's lines, each number's changed by that of its place in the line.
+/// The exponents of a matrix's lines; change(i) is added to the exponent of the i-th number of each line.
 template <typename Number, typename Change>
 std::vector<int> exponents(int lines, int length, const Number& number, const Change& change) {
   std::vector<int> found(lines, wgmma::kNoExponent);
@@ -472,7 +472,8 @@ TEST_P(ErrorsOfTerms, OfSlicesAreNoLargerThanThoseOfSgemm) {
   }
 }
 
-/// Where rows and columns of both matrices have scales of their own, numbers of a row are small beside its largest one.
+/// If rows and columns of both matrices have different scales, numbers of a row are small compared with its largest
+/// one.
 TEST(Int8Slices, WouldLoseNumbersAlongKWereTheyNotBalanced) {
   for (const int k : {8, 16, 33}) {
     const Product p(k, "scaled");
@@ -481,7 +482,7 @@ TEST(Int8Slices, WouldLoseNumbersAlongKWereTheyNotBalanced) {
   }
 }
 
-/// Of scaled inputs none is multiplied in FP16 (the test of the kernel holds that).
+/// Scaled inputs are not multiplied in FP16 (the test of the kernel checks that).
 TEST(ErrorsOfFp16, AreNoLargerThanThoseOfSgemm) {
   for (const char* data : {"random", "cancelling"}) {
     SCOPED_TRACE(data);

@@ -1,5 +1,5 @@
-/// gpu/matmul/wgmma_int8_slices in the emulator: what it makes of infinities, NaN, denormal numbers, zeros and single
-/// numbers that are far larger than all others, each of which changes no row or column but its own.
+/// gpu/matmul/wgmma_int8_slices in the emulator: infinities, NaN, denormal numbers, zeros and single numbers that are
+/// far larger than all others. Each may change only its own row or column.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kM = 20, kN = 24, kK = 150;
 
-/// Random reals in [-1, 1), as somebody changed them, and their product by the kernel.
+/// Random reals in [-1, 1), modified by change(), and their product by the kernel.
 struct Product {
   Array<float> a{kM * kK}, b{kK * kN}, c{kM * kN};
 
@@ -40,7 +40,7 @@ struct Product {
   float& a_at(int row, int i) { return a[row * kK + i]; }
   float& b_at(int i, int col) { return b[i * kN + col]; }
 
-  /// |error| / |A||B| of an element in units of 2^-24, beside what the smallest denormal number costs.
+  /// |error| / |A||B| of an element in units of 2^-24, less the error of the smallest denormal number.
   double error(int row, int col) {
     double want = 0, size = 0;
     for (int i = 0; i < kK; ++i) {

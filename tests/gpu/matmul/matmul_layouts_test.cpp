@@ -33,7 +33,7 @@ std::vector<const Kernel*> rungs_with_layouts() {
 
 class EveryRungWithLayouts : public testing::TestWithParam<const Kernel*> {
  protected:
-  /// In each layout that it does not refuse, it must be right and do what it declares. Returns in how many.
+  /// In each layout that it accepts, it must be right and do what it declares. Returns the number of these layouts.
   int expect_right(const Params& given, bool checks_hazards) {
     int right = 0;
     for (const MatmulLayout layout : kLayouts) {
@@ -92,7 +92,7 @@ std::string rung_name(const testing::TestParamInfo<const Kernel*>& info) {
 INSTANTIATE_TEST_SUITE_P(Registry, EveryRungWithLayouts, testing::ValuesIn(rungs_with_layouts()), rung_name);
 
 /// Where its tiles have few steps, a warpgroup could be a whole tile ahead of the other one, and boxes of the last tile
-/// could still be on their way.
+/// could still be in flight.
 TEST(PersistentShapes, AreRightWhereABlockHasManyTilesOfFewSteps) {
   const Kernel& kernel = *match_kernels("gpu/matmul/wgmma_top_bf16").front();
   int checked = 0;
@@ -173,7 +173,7 @@ TEST(ShapesOfLayouts, LoadAsManyBytesInEach) {
       EXPECT_EQ(s.shared_bytes(), usual.shared_bytes());
     }
   const wgmma::Shape split = wgmma::shape_for(Type::bf16, wgmma::small(1, 64, 1, 2));
-  EXPECT_FALSE(wgmma::shape_for(Type::bf16, split, nn, true).is_possible()) << "parts of k store whole quads";
+  EXPECT_FALSE(wgmma::shape_for(Type::bf16, split, nn, true).is_possible()) << "parts of k store whole float4s";
   EXPECT_FALSE(wgmma::shape_for(Type::tf32, wgmma::large(256), nn, true).is_possible()) << "rows of k only";
 }
 

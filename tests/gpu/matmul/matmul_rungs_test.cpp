@@ -1,6 +1,6 @@
-/// The GPU rungs that take any product: what their records declare against what the emulator counts, at sizes that are
-/// no multiple of anything, with leading dimensions, factors and shifts; how the top rung shares out its work; and what
-/// it chooses. None of this needs a GPU.
+/// The GPU rungs that take any product: their declared counts against the emulator's counts, at sizes that are no
+/// multiple of anything, with leading dimensions, factors and shifts; how the top rung distributes its work; and the
+/// recipes that it chooses. None of this needs a GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::vector<Params> general_sizes() {
   };
 }
 
-/// The same for a kernel that takes few rows or few columns alone.
+/// The same for a kernel that only takes few rows or few columns.
 std::vector<Params> sizes_for(const Kernel& kernel) {
   std::vector<Params> all = general_sizes();
   for (Params& one : all)
@@ -130,7 +130,7 @@ TEST(Strassen, IsOverTheKernelsThatItsRecordsName) {
 
 // --- how the work is shared out -----------------------------------------------------------------------------------
 
-/// Adds 1 to the count of each stage of each tile that this block is given, and counts the stages it says it has.
+/// Adds 1 to the count of each stage of each tile of this block, and counts the stages that it reports.
 __global__ void deal(mem<int>* dealt, mem<int>* totals, int tiles, int k_tiles, int parts, bool share) {
   hopper::StreamK schedule(hopper::Work{tiles, k_tiles, parts, share});
   const int total = schedule.total();
@@ -168,8 +168,8 @@ TEST(StreamK, DealsEachStageOfEachTileOnce) {
         }
 }
 
-/// A block that waits for another's part sees what is released while it waits: at this size the emulator once checked
-/// the flag before it gave up its turn, and called the parts that it then read a race.
+/// A block that waits for another's part sees the data that is released while it waits: at this size the emulator once
+/// checked the flag before it switched to another block, and reported reading the parts as a race.
 TEST(StreamK, ReadsThePartsOfOthersWithoutAHazard) {
   const char* const recipe = "128x256_stream_k";
   const Value value(static_cast<std::int64_t>(hopper::recipe_called(recipe)), recipe);

@@ -12,7 +12,7 @@
 
 namespace rung::model {
 
-/// The exponent of a float's leading bit; of subnormal numbers, that of the smallest normal one; of 0 less than any.
+/// The exponent of a float's leading bit; for subnormal numbers the smallest normal exponent; for 0 less than any.
 inline int exponent_of(float x) {
   if (x == 0) return -1000;
   return std::max(static_cast<int>(std::bit_cast<std::uint32_t>(x) >> 23 & 0xff), 1) - 127;

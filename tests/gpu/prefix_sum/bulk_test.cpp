@@ -1,5 +1,5 @@
-/// The scan by blocks whose warps have a task each, on the emulator: blocks are under way together, and their threads
-/// meet in every order.
+/// The scan by blocks whose warps have a task each, on the emulator: blocks run at the same time, and their threads
+/// in every order.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ Point many_tiles(int tile, int lag) {
   return point_of(kernel, {{"n", 100001}, {"tile", tile}, {"ring", 64}, {"flying", 32}, {"lag", lag}});
 }
 
-/// What one run leaves, in this order of threads and blocks; right, and without hazards.
+/// The bits of one run's result, in this order of threads and blocks; right, and without hazards.
 std::vector<std::uint32_t> bits_of(const Point& point, const EmulatorOptions& options) {
   const auto emulator = open_emulator();
   Call call{.params = point.params()};
@@ -38,7 +38,7 @@ std::vector<std::uint32_t> bits_of(const Point& point, const EmulatorOptions& op
   return bits;
 }
 
-/// Two blocks have many turns each, of which the ring holds a few; 16 blocks have four at most, 132 have one.
+/// Two blocks have many tiles each, more than the ring holds; 16 blocks have at most four, 132 have one.
 TEST(BulkPrefixSum, IsTheSameToTheBitInEveryOrder) {
   for (const int blocks : {2, 16, 132}) {
     Device device = find_device("h200");

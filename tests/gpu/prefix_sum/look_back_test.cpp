@@ -1,5 +1,5 @@
 /// The scan whose blocks wait for each other, on the emulator: with more tiles than a warp looks back over at once, and
-/// with several blocks under way at a time.
+/// with several blocks in flight at a time.
 #include <gtest/gtest.h>
 
 #include "common/harness/count.hpp"
