@@ -1,4 +1,4 @@
-"""Where an automatic array ends up: registers, local memory, shared memory or selects, and what each place costs."""
+"""The place of an automatic array: registers, local memory, shared memory or selects, and the cost of each."""
 
 from collections import defaultdict
 
@@ -52,7 +52,7 @@ def _best_of(points: list[Point], kernel: str) -> Point | None:
 
 
 def _rates(view: View, timed: list[Point]) -> str:
-    """Each kernel's best at the longest array, over the fastest of all."""
+    """Each place's fastest point at the longest array, relative to the fastest of all."""
     if not timed:
         return ""
     points = _longest(timed)
@@ -76,17 +76,17 @@ def _place(p: Point) -> str:
 
 
 def _compiled(view: View, timed: list[Point]) -> str:
-    """What the compiler did with the same code."""
+    """The registers and local memory that the compiler used for the same code."""
     known = [p for p in _longest(timed) if LOCAL in p.counters] if timed else []
     constant, run_time = (_best_of(known, view.settings[name]) for name in ("constant", "run_time"))
     if not constant or not run_time:
         return ""
-    return (f"The same code with unrolled loops takes {constant.counters[USED]:.0f} registers and {constant.counters[LOCAL]:.0f}\u00a0B of local "
-            f"memory, with loops that stay loops {run_time.counters[USED]:.0f} and {run_time.counters[LOCAL]:.0f}\u00a0B.")
+    return (f"The same code takes {constant.counters[USED]:.0f} registers and {constant.counters[LOCAL]:.0f}\u00a0B of local memory with unrolled loops, "
+            f"and {run_time.counters[USED]:.0f} registers and {run_time.counters[LOCAL]:.0f}\u00a0B without unrolling.")
 
 
 def _accesses(p: Point) -> float:
-    """To the array in shared memory, for each key: counted."""
+    """Accesses to the array in shared memory per key, counted."""
     c = p.counters
     requests = c.get("shared_load_requests", 0) + c.get("shared_store_requests", 0)
     return LANES * requests / (p.sizes["n"] * _keys(p))
@@ -99,7 +99,7 @@ def _wavefronts(p: Point) -> float | None:
 
 
 def _layouts(counted: dict) -> str:
-    """What the layout in shared memory makes of a warp's access."""
+    """The wavefronts of a warp's access to shared memory, by layout."""
     most = max((k[2] for k in counted), default=0)
     waves = {str(p.tunables[LAYOUT]).replace("_", " "): w for (_, _, keys), p in counted.items()
              if keys == most and LAYOUT in p.tunables and (w := _wavefronts(p))}
@@ -108,15 +108,15 @@ def _layouts(counted: dict) -> str:
         groups[round(w, 2)].append(layout)
     if len(groups) < 2:
         return ""
-    said = [f"{w:g} laid out {' or '.join(names)}" for w, names in sorted(groups.items())]
-    return f"Wavefronts that an access of a warp takes in shared memory: {words.joined(said)} (counted)."
+    said = [f"{w:g} with layout {' or '.join(names)}" for w, names in sorted(groups.items())]
+    return f"Wavefronts per warp access to shared memory: {words.joined(said)} (counted)."
 
 
 # Figure and table
 
 
 def _series(timed: list[Point]) -> dict[str, list[Point]]:
-    """A line for each kernel and layout: over the lengths, at the most keys of each."""
+    """A line per kernel and layout: by length, at the most keys of each."""
     groups = defaultdict(dict)
     for p in sorted(timed, key=lambda p: p.sizes["n"]):
         groups[_place(p)][_keys(p)] = p
@@ -141,10 +141,10 @@ def _figure(view: View, timed: list[Point]) -> Figure:
             ax.axhline(level / factor, color=style.GREY, linewidth=0.8, zorder=1)
             ax.annotate(f"by {roof.label}", (0, level / factor), xycoords=("axes fraction", "data"), xytext=(3, 2), textcoords="offset points",
                         size=style.SMALL, color=style.GREY)
-    caption = ("Short columns sorted by the same comparisons, each by one thread, over the length of its array; the places of the array "
-               f"differ. Grey: what memory allows, 8\u00a0B for each key. {words.provenance(view.gpu, points)}")
+    caption = ("Short columns sorted by the same comparisons, one column per thread, by the length of the thread’s array and the place of the array. "
+               f"Grey: memory’s bound at 8\u00a0B per key. {words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_places", [_row(view.gpu, p, {}) for p in points], draw, caption,
-                  "Line plot of the rate over the array's length, for each place of the array.", height=66)
+                  "Line plot of the rate by the array's length, for each place of the array.", height=66)
 
 
 def _row(part: Part | None, p: Point, counted: dict) -> dict:
@@ -163,8 +163,8 @@ def _table(view: View, timed: list[Point], counted: dict) -> Table:
     rows = [_row(part, p, counted) for p in sorted(points, key=lambda p: (_keys(p), p.sizes["n"], p.kernel.order, p.variant))]
     measured = (Column("registers_per_thread", "registers", lambda v: f"{v:.0f}"), Column("local_bytes_per_thread", "local", numbers.binary),
                 Column("occupancy_theoretical", "occupancy", numbers.occupancy), Column("value", "GKey/s", numbers.significant)) if timed else ()
-    return Table(f"{view.name}_points", f"Every place and length: {'registers and local memory of a thread by the compiler; ' if measured else ''}accesses to the array "
-                 "for each key, and wavefronts of a warp’s access, "
+    return Table(f"{view.name}_points", f"Every place and length: {'registers and local memory per thread by the compiler; ' if measured else ''}accesses to the array "
+                 "per key, and wavefronts per warp access, "
                  f"counted{words.counted_at(view.counts, {p.kernel.family for p in counted.values()}, 'n')} in shared memory. "
                  f"{words.provenance(part, timed, hollow=False)}", (
                      Column("title", "place", right=False, wide=True), Column("keys", "elements", lambda v: f"{v:.0f}"),

@@ -1,4 +1,4 @@
-"""What the functions show: speed against error for each implementation, and what the last bits cost."""
+"""Mathematical functions: speed against error for each implementation, and the cost of the last bits."""
 
 import math
 from collections import defaultdict
@@ -23,13 +23,13 @@ from report.experiment import (
 
 FUNCTION, ULP = "function", "max_ulp"
 ROUNDED = 0.5
-"""Units in the last place that a correctly rounded result may be off."""
+"""The largest error of a correctly rounded result, in units in the last place."""
 POSITIVE, NEGATIVE = ("log", "rsqrt"), 0.498
-"""Functions whose exact result is NaN for every negative argument, and the part of all bit patterns that are such arguments."""
+"""Functions whose exact result is NaN for every negative argument, and the share of negative arguments among all bit patterns."""
 NEARLY_ALL = 0.995
-"""A smaller part than all is not printed as all."""
+"""From this share on, less than 1 is not rounded to 100 %."""
 SAME = 0.01
-"""Parts of the arguments that differ by no more are given as one."""
+"""Shares of the arguments that differ by at most this much count as the same."""
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,28 @@ class Spot:
 
     @property
     def ulps(self) -> float:
-        """Where the implementation states a bound."""
+        """The largest error where the implementation states a bound."""
         return self.error.judged[ULP]
 
     @property
     def everywhere(self) -> float:
-        """The largest error where neither the result nor the exact one is NaN; infinite where it is beyond what is recorded."""
+        """The largest error where neither the result nor the exact one is NaN; infinite if it is not recorded."""
         return self.error.judged.get(f"{ULP}_everywhere", math.inf)
 
     @property
     def bounded(self) -> float | None:
-        """The part of the arguments for which the implementation states a bound."""
+        """The share of the arguments for which the implementation states a bound."""
         return self.error.judged.get("share_bounded")
 
     @property
     def one_nan(self) -> float | None:
-        """The part of the arguments where only the result or only the exact one is NaN."""
+        """The share of the arguments where either only the result or only the exact one is NaN."""
         found = self.error.judged.get("special_mismatches")
         return None if found is None else found / self.error.sizes["n"]
 
     @property
     def is_beyond_domain(self) -> bool:
-        """Whether it returns numbers for the negative arguments of a function that has none there."""
+        """Whether it returns numbers for negative arguments of a function that is not defined there."""
         return self.function in POSITIVE and (self.one_nan or 0) >= NEGATIVE
 
 
@@ -82,7 +82,7 @@ def section(view: View) -> Section | None:
 
 
 def _variant(p: Point) -> tuple:
-    """What a speed and an error of the same code share."""
+    """The key that is equal for a speed and an error of the same code."""
     return p.kernel.name.rsplit("/", 1)[1], p.tunables.get("degree"), p.sizes[FUNCTION]
 
 
@@ -92,7 +92,7 @@ def _name(p: Point) -> str:
 
 
 def _typical(part: Part, family: str) -> list[Point]:
-    """Points on the data that is timed by default: a name tells only another set."""
+    """Points on the default data set: only other sets are in the name."""
     return [p for p in whole_machine(part.timed(family)) if FUNCTION in p.sizes and "/data:" not in p.name]
 
 
@@ -107,7 +107,7 @@ def _spots(view: View, part: Part) -> list[Spot]:
 
 
 def _gains(spots: list[Spot]) -> dict[tuple, tuple[Spot, Spot, Ratio]]:
-    """Each implementation of a side over the side's first one, function by function."""
+    """The speed of each implementation relative to the side's first one, function by function."""
     pairs = {}
     for side in ("gpu", "cpu"):
         mine = [s for s in spots if s.part.side == side]
@@ -151,14 +151,14 @@ def _finding(view: View, spots: list[Spot], gains: dict) -> str:
 
 
 def _bounded_text(fast: Spot, slow: Spot) -> str:
-    """For how many arguments the bounds are stated, where that is not the same."""
+    """The shares of the arguments for which the bounds are stated, if they differ."""
     if fast.bounded is None or slow.bounded is None or abs(fast.bounded - slow.bounded) <= SAME:
         return ""
-    return f" {words.sentence(f'{fast.name} does so for {_part(fast.bounded)} of the arguments, {slow.name} for {_part(slow.bounded)}')}"
+    return f" {words.sentence(f'{fast.name} states one for {_part(fast.bounded)} of the arguments, {slow.name} for {_part(slow.bounded)}')}"
 
 
 def _free_text(name: str, pairs: list[tuple[Spot, Spot]]) -> str:
-    """What is faster at no larger error: where it states a bound, or for all arguments."""
+    """Implementations that are faster at no larger error, where they state a bound or for all arguments."""
     text = (f"For {words.joined([s.function for s, _ in pairs])} the {name} is faster than the library, with no larger error where each states "
             "a bound.")
     worse = [s for s, first in pairs if s.everywhere > first.everywhere]
@@ -167,17 +167,17 @@ def _free_text(name: str, pairs: list[tuple[Spot, Spot]]) -> str:
         text += f" Elsewhere its error is larger: up to {words.joined([f'{_ulps(s.everywhere)} for {s.function}' for s in worse])}."
     if nan:
         each = words.joined([f"{_part(s.one_nan)} of the arguments of {s.function}" for s in nan])
-        text += f" For {each} it returns NaN where there is a number, or a number where there is none."
+        text += f" For {each} it returns NaN instead of a number, or a number instead of NaN."
     return text
 
 
 def _part(share: float) -> str:
-    """In per cent; only all is 100."""
+    """In per cent; '100 %' only for all."""
     return f"> 99.5{numbers.NB}%" if NEARLY_ALL <= share < 1 else numbers.percent(share)
 
 
 def _reduction(view: View) -> list[str]:
-    """What arguments out of the ordinary cost at most."""
+    """The highest cost of unusual arguments."""
     if not view.gpu:
         return []
     found = [(usual, large) for usual, large in _by_data(view, view.gpu) if usual.summary.median < large.summary.median / 2]
@@ -189,7 +189,7 @@ def _reduction(view: View) -> list[str]:
 
 
 def _by_data(view: View, part: Part) -> list[tuple[Point, Point]]:
-    """(on everyday arguments, on others) for the same code, where as many results were asked for."""
+    """(on usual arguments, on others) for the same code, scaled to the same number of results."""
     usual = {}
     for p in _typical(part, view.settings["family"]):
         usual[_variant(p)] = fastest([p, *([usual[_variant(p)]] if _variant(p) in usual else [])])
@@ -202,7 +202,7 @@ def _by_data(view: View, part: Part) -> list[tuple[Point, Point]]:
 
 
 def _scaled(usual: Point, other: Point) -> Point:
-    """The usual point, its times as for the other's number of results."""
+    """The usual point, with its times scaled to the other's number of results."""
     from dataclasses import replace
 
     from report.data.statistics import summarise
@@ -226,14 +226,14 @@ def _row(s: Spot) -> dict:
 
 
 def _front(spots: list[Spot]) -> list[Spot]:
-    """From the most accurate on, by error."""
+    """By error, the most accurate first."""
     return sorted(spots, key=lambda s: (s.ulps, -s.speed.value))
 
 
 COLUMNS, HEIGHT, TICKS = 3, 36, 9
-"""Panels in a row, millimetres of one, and of its ticks and title."""
+"""Panels in a row, the height of one in millimetres, and of its ticks and title."""
 BESIDE, LABELS = 36, 14
-"""Millimetres of the CPU's panel beside them, and of the labels at its right."""
+"""Widths of the CPU's panel to the right of them and of its labels, in millimetres."""
 LEFT, GAP = 10, 2.5
 
 
@@ -261,12 +261,12 @@ def _pareto(view: View, spots: list[Spot]) -> Figure:
         if cpu:
             _beside(style.axes(fig, style.WIDTH - beside, 9, LABELS, 4.5), cpu)
     sides = "Small panels: the GPU, one function each; large panel: the CPU. " if gpu and cpu else ""
-    caption = (f"Speed against the largest error in units in the last place (ULP): upwards and to the left is better. {sides}"
+    caption = (f"Speed against the largest error in units in the last place (ULP): up and left is better. {sides}"
                f"{'Numbers: the degree of a polynomial. ' if any(s.speed.tunables.get('degree') for s in gpu) else ''}"
-               f"Dotted: {ROUNDED}\u00a0ULP, correctly rounded. Errors are those for arguments for which the implementation states a bound. "
+               f"Dotted: {ROUNDED}\u00a0ULP, correctly rounded. Errors: over the arguments for which the implementation states a bound. "
                f"{_provenance(spots)}")
     return Figure(f"{view.name}_pareto", [_row(s) for s in spots], draw, caption,
-                  "Panels of speed over error: the faster an implementation, the larger its error.", height=height)
+                  "Panels of speed by error: faster implementations have larger errors.", height=height)
 
 
 def _provenance(spots: list[Spot]) -> str:
@@ -296,7 +296,7 @@ def _axes(ax, spots: list[Spot], every: list[Spot]) -> str:
 
 
 def _panel(ax, functions: list[str], every: list[Spot], is_left: bool, is_low: bool) -> None:
-    """The implementations of one function, or of two that are alike."""
+    """The implementations of one function, or of two similar ones."""
     from report.draw import labels, marks, style
     from report.draw.paper import TEXT, Paper
     spots = [s for s in every if s.function in functions]
@@ -326,7 +326,7 @@ def _panel(ax, functions: list[str], every: list[Spot], is_left: bool, is_low: b
 
 
 def _beside(ax, spots: list[Spot]) -> None:
-    """All functions of the CPU, each a line from one implementation to the next."""
+    """All functions of the CPU, each with a line that joins its implementations."""
     from report.draw import labels, style
     ax.set_ylabel(f"Speed [{_axes(ax, spots, spots)}]", labelpad=1)
     ax.set_xlabel("Largest error [ULP]")
@@ -352,9 +352,9 @@ def _table(view: View, part: Part, spots: list[Spot]) -> Table:
     mine = [s for s in spots if s.part is part]
     arguments = sorted({s.error.sizes["n"] for s in mine})
     caption = (f"Speed and error of every implementation on the {part.side.upper()}. Errors over {numbers.grouped(arguments[-1])} "
-               "arguments, evenly by bit pattern. Bound for: the part for which the implementation states a bound; largest error and of its "
-               "bound are of these. Anywhere and not rounded: of all where neither result is NaN, the largest error and "
-               "the part not correctly rounded. NaN: the part where only one of the two is NaN; no bound is stated there. "
+               "arguments, evenly by bit pattern. Bound for: the share of arguments for which the implementation states a bound; largest error "
+               "and its share of the bound: over these arguments. Anywhere and not rounded: where neither result is NaN, the largest error and "
+               "the share not correctly rounded. NaN: the share where only one of the two is NaN; no bound is stated there. "
                f"{_beyond_domain(mine)}{words.provenance(part, [s.speed for s in mine], hollow=False)}")
     return Table(f"{view.name}_{part.side}", caption, (
         Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
@@ -367,18 +367,18 @@ def _table(view: View, part: Part, spots: list[Spot]) -> Table:
 
 def _beyond_domain(spots: list[Spot]) -> str:
     found = [f"{s.name} {s.function}" for s in spots if s.is_beyond_domain]
-    return f"{words.joined(found)}: defined for positive arguments only, returns numbers for negative ones. " if found else ""
+    return f"{words.joined(found)}: defined for positive arguments only, returns numbers for negative arguments. " if found else ""
 
 
 def _slow(view: View, part: Part) -> list[Table]:
     pairs = list(_by_data(view, part))
     names = {p.name for pair in pairs for p in pair}
     ordinary, others = ("/".join(sorted({f"{p.sizes.get('passes', 1):.0f}" for p in side})) for side in zip(*pairs)) if pairs else ("", "")
-    passes = f"Ordinary ones in calls of {ordinary} passes, these of {others}, of which the fixed cost of a call is a larger part. " if ordinary != others else ""
+    passes = f"Usual arguments: calls of {ordinary} passes; these: {others} passes, so that the fixed cost per call weighs more. " if ordinary != others else ""
     rows = [{"function": p.sizes[FUNCTION], "implementation": _name(p), "data": p.data, "results_per_s": p.value,
              "usual": usual.value, "ratio": usual.value / p.value, "run": part.run.path.name} for usual, p in pairs]
-    return [Table(f"{view.name}_{part.side}_arguments", f"Arguments out of the ordinary, on the {part.side.upper()}: how many times "
-                  f"as long a result takes. {passes}{words.provenance(part, [p for p in part.timed() if p.name in names], hollow=False)}", (
+    return [Table(f"{view.name}_{part.side}_arguments", f"Unusual arguments on the {part.side.upper()}: the time of a "
+                  f"result relative to usual arguments. {passes}{words.provenance(part, [p for p in part.timed() if p.name in names], hollow=False)}", (
                       Column("function", "function", right=False), Column("implementation", "by", right=False, wide=True),
                       Column("data", "arguments", right=False),
                       Column("results_per_s", "speed", lambda v: numbers.quantity(v, "result/s")),

@@ -1,4 +1,4 @@
-"""What the GPU's ladder shows: each rung's rate, gain and nearest roof; its intensities; the top against the peers."""
+"""The GPU's ladder: each rung's rate, gain and nearest roof; its intensities; the top rung compared with the libraries."""
 
 from report.experiment import Figure, Ladder, Point, Section, View, build, words
 from report.sections import ladders
@@ -11,7 +11,7 @@ def section(view: View) -> Section | None:
         return None
     pair = [p for name in s.get("textbook", ()) if (p := ladder.find(name))]
     pair = pair if len(pair) == 2 else []
-    how = f"the useful operations, over bytes by {ladder.part.counter_tool or 'hardware counters'}, {words.EMPTY_CACHES}, 128\u00a0B a wavefront of L1, which serves shared memory, too"
+    how = f"useful operations over bytes by {ladder.part.counter_tool or 'hardware counters'}, {words.EMPTY_CACHES}, 128\u00a0B per wavefront of L1, which also serves shared memory"
     levels = ladders.hierarchy(view.name, ladder, ladders.chosen(ladder, pair), how)
     return Section(
         ladders.finding(ladder),
@@ -30,7 +30,7 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
     main = {p.kernel.name for p in (*pair, ladder.top.point, *(r.point for r in ladder.peers))}
     shown = [marks.Mark(str(r.number or ""), r.point.kernel.title, r.point.gflops, _two(ladder, r.point),
                            not r.is_own, r.point.kernel.name in main) for r in ladder.rungs if r.point.gflops]
-    # The textbook's own variant stands on the plot even where another tile is faster.
+    # The textbook's own variant is on the plot even where another tile is faster.
     shown += [marks.Mark("", p.title, p.gflops, _two(ladder, p), is_main=True) for p in pair
               if all(p is not r.point for r in ladder.rungs)]
     key = "; ".join(f"{r.number} {r.point.kernel.title}" for r in ladder.own)
@@ -46,12 +46,12 @@ def _roofline(view: View, ladder: Ladder, pair: list[Point]) -> Figure | None:
                       axis, levels=("DRAM", "L2"))
     return Figure(f"{view.name}_roofline", ladders.rows(ladder), draw, caption,
                   "Roofline plot of the kernels over the operations per byte that they request" + (
-                      ": those on the left lie far to the right when counted by the bytes that DRAM moved." if ", joined" in opened else "."),
+                      ": kernels on the left are far to the right by the bytes that DRAM moved." if ", joined" in opened else "."),
                   height=84, half=True)
 
 
 def _opened(shown: list) -> tuple[str, str]:
-    """What the caption and the axis say of the open marks: of all kernels that are drawn, of these alone, or nothing."""
+    """Texts about the open marks for the caption and the axis: for all kernels drawn, for the named ones only, or nothing."""
     known = [m for m in shown if "DRAM" in m.xs]
     if not known:
         return "", "requested"

@@ -1,4 +1,4 @@
-"""What occupancy is worth: resident warps taken away by unused shared memory, and blocks of different sizes."""
+"""The effect of occupancy: fewer resident warps through unused shared memory, and blocks of different sizes."""
 
 from collections import defaultdict
 
@@ -6,7 +6,7 @@ from report.experiment import SWEPT, Column, Figure, Ladder, Part, Point, Sectio
 from report.sections import ladders
 
 KEEPS = 0.95
-"""A kernel keeps its rate if so large a part of its best one is left."""
+"""A kernel keeps its rate if at least this share of its best rate is left."""
 OCCUPANCY = "occupancy_theoretical"
 
 
@@ -47,7 +47,7 @@ def _fastest_by(points: list[Point], key) -> list[Point]:
 
 
 def _enough(points: list[Point]) -> float:
-    """The least occupancy from which on every point keeps the rate."""
+    """The lowest occupancy from which every point keeps the rate."""
     best, enough = max(p.value for p in points), 1.0
     for p in reversed(points):
         if p.value < KEEPS * best:
@@ -72,7 +72,7 @@ def _finding(swept: dict[str, list[Point]], blocks: dict[str, list[Point]]) -> s
 
 
 def _answer(view: View, swept: dict[str, list[Point]]) -> list[str]:
-    """One sentence: occupancy is not what makes a kernel fast."""
+    """One sentence: occupancy alone does not make a kernel fast."""
     if not swept:
         return []
     title, points = max(swept.items(), key=lambda item: max(p.value for p in item[1]))
@@ -130,7 +130,7 @@ def _sweep_figure(view: View, swept: dict[str, list[Point]]) -> Figure:
     caption = (f"Occupancy lowered by unused shared memory, {points[0].size_text}{'; upright ticks: achieved occupancy by hardware counters' if reached else ''}. "
                f"{words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_sweep", [_row(view.gpu, p) for p in points], draw, caption,
-                  "Line plot of throughput over theoretical occupancy.", height=60, half=True)
+                  "Line plot of throughput by theoretical occupancy.", height=60, half=True)
 
 
 def _block_figure(view: View, blocks: dict[str, list[Point]]) -> Figure:
@@ -142,10 +142,10 @@ def _block_figure(view: View, blocks: dict[str, list[Point]]) -> Figure:
         series = [lines.Series(title, _dots(line, lambda p: p.counters["threads_per_block"])) for title, line in blocks.items()]
         lines.draw(ax, series, "Threads in a block", "Performance", limit=12, unit=points[0].metric.unit)
     shares = sorted({numbers.occupancy(p.counters[OCCUPANCY]) for p in points})
-    caption = (f"By the number of threads in a block, {points[0].size_text}, at {words.joined(shares)} theoretical "
+    caption = (f"Performance by the number of threads in a block, {points[0].size_text}, at {words.joined(shares)} theoretical "
                f"occupancy. {words.provenance(view.gpu, points)}")
     return Figure(f"{view.name}_blocks", [_row(view.gpu, p) for p in points], draw, caption,
-                  "Line plot of throughput over the number of threads in a block.", height=60, half=True)
+                  "Line plot of throughput by the number of threads in a block.", height=60, half=True)
 
 
 def _first(view: View, swept: dict[str, list[Point]]) -> Figure:
@@ -182,9 +182,9 @@ def _first(view: View, swept: dict[str, list[Point]]) -> Figure:
                f"nothing else changed. {words.provenance(view.gpu, points)}")
     if beside:
         story = words.provenance(beside[0][0].part, [p for _, p in beside])
-        caption += f" Diamonds: each kernel of the ladder at its own occupancy, with its number there. {story}"
+        caption += f" Diamonds: each kernel of the ladder at its own occupancy, with its number on the ladder. {story}"
     return Figure(f"{view.name}_throughput", [_row(view.gpu, p) for p in points] + [_row(x.part, p) for x, p in beside],
-                  draw, caption, "Plot of throughput over occupancy: the fastest kernels stand at low occupancy.",
+                  draw, caption, "Plot of throughput by occupancy: the fastest kernels have low occupancy.",
                   height=84, half=True)
 
 
@@ -196,8 +196,8 @@ def _number(ladder: Ladder, point: Point) -> str:
 def _table(view: View, points: list[Point]) -> Table:
     unit, rows = points[0].metric.unit, [_row(view.gpu, p) for p in points]
     is_read = any(r["occupancy_achieved"] is not None for r in rows)
-    return Table(f"{view.name}_points", "Occupancy and throughput, every point. Shared added: unused shared memory of a block that lowers the "
-                  f"occupancy; theoretical: by the model, which names what limits it{'; achieved: by hardware counters' if is_read else ', since no hardware counters of these points were read'}. "
+    return Table(f"{view.name}_points", "Occupancy and throughput, every point. Shared added: unused shared memory per block that lowers the "
+                  f"occupancy; theoretical: by the model, with the resource that limits it{'; achieved: by hardware counters' if is_read else '; no hardware counters were read for these points'}. "
                   f"{words.provenance(view.gpu, points)}", (
         Column("title", "kernel", right=False), Column("size", "size"),
         Column("threads_per_block", "threads/block", lambda v: f"{v:.0f}"),

@@ -1,4 +1,4 @@
-"""What parallelism is worth: threads from one to many waves, blocks beside whole numbers of them, chains of a thread."""
+"""The gain from parallelism: threads from one to many waves, blocks around whole waves, chains per thread."""
 
 import math
 
@@ -10,7 +10,7 @@ from report.experiment import SWEPT, Column, Figure, Part, Point, Section, Table
 CHAINS, SLICES = "chains", "slices"
 WARP = 32
 KEEPS, SATURATES = 0.95, 0.9
-"""A point keeps the rate if so large a part of the best one is left, and reaches the roof from here on."""
+"""A point keeps the rate if at least the first share of the best rate is left, and reaches the roof from the second on."""
 
 
 def section(view: View) -> Section | None:
@@ -29,7 +29,7 @@ def section(view: View) -> Section | None:
 
 
 def _of(part: Part, family: str) -> list[Point]:
-    """Hot chains, cold slices: each in the mode that it is measured in."""
+    """Chains in hot mode, slices in cold mode."""
     return [p for mode in ("hot", "cold") for p in part.timed(family, mode=mode) if p.value]
 
 
@@ -42,7 +42,7 @@ def _threads(p: Point) -> float:
 
 
 def _roof(part: Part, p: Point):
-    """The peak of multiply-adds, or the bandwidth of memory, for as many threads as the point has on a CPU."""
+    """The peak of multiply-adds, or the bandwidth of memory; on a CPU for the point's number of threads."""
     if p.kernel.family != CHAINS:
         return part.dram(p.kernel.family, p.threads)
     return (part.roofs.of_threads(p.threads) if part.side == "cpu" else part.roofs).peak("fp32")
@@ -58,8 +58,8 @@ def _matches(view: View, key: str, p: Point) -> bool:
 
 
 def _growth(view: View, part: Part) -> dict[str, list[Point]]:
-    """Kernel's title, with its loads in flight → of each number of threads the fastest point: one block, then as many as
-    it takes."""
+    """Kernel's title, with its loads in flight → the fastest point for each number of threads: one block, then several
+    blocks."""
     found: dict[str, dict[float, list[Point]]] = {}
     wanted = view.settings["growth"]
     for p in (*_of(part, CHAINS), *_of(part, SLICES)):
@@ -75,7 +75,7 @@ def _growth_title(p: Point) -> str:
 
 
 def _waves(view: View, part: Part) -> dict[bool, list[Point]]:
-    """By number of blocks: whether few blocks are resident (unused shared memory sees to that) → points."""
+    """Whether unused shared memory keeps the number of resident blocks small → points by number of blocks."""
     found: dict[bool, list[Point]] = {}
     for p in _of(part, CHAINS) if _sms(part) else ():
         if p.counters.get(SWEPT) or _matches(view, "wave", p):
@@ -84,13 +84,13 @@ def _waves(view: View, part: Part) -> dict[bool, list[Point]]:
 
 
 def _resident(p: Point) -> float:
-    """Blocks that a multiprocessor works on as if they were one: those that are resident where each of them waits for
-    itself, one where it keeps the multiprocessor busy."""
+    """Blocks that a multiprocessor executes at a time at full speed: all resident ones where each has dependent operations
+    only, one where a single block keeps the multiprocessor busy."""
     return p.counters.get("blocks_per_sm", 1) if p.counters.get(SWEPT) else 1
 
 
 def _by_chains(part: Part) -> dict[float, list[Point]]:
-    """Chains of a thread → points by warps of a multiprocessor, where all have as many and one wave holds them."""
+    """Chains per thread → points by warps per multiprocessor, where all multiprocessors have the same number, in one wave."""
     sms, found = _sms(part), {}
     for p in _of(part, CHAINS) if sms else ():
         blocks = p.sizes["blocks"]
@@ -100,7 +100,7 @@ def _by_chains(part: Part) -> dict[float, list[Point]]:
 
 
 def _warps(part: Part, p: Point) -> float:
-    """Of each multiprocessor."""
+    """Warps per multiprocessor."""
     return p.sizes["blocks"] / _sms(part) * math.ceil(p.sizes["block"] / WARP)
 
 
@@ -114,7 +114,7 @@ def _core(part: Part) -> dict[str, list[Point]]:
 
 
 def _team(part: Part) -> dict[str, list[Point]]:
-    """What is limited by the units, and by memory → points by threads, those on more threads than processors left out."""
+    """Multiply-adds (limited by the units) and reading memory → points by threads, without points on more threads than processors."""
     chains = [p for p in _of(part, CHAINS) if not p.oversubscribed]
     lanes = max((p.sizes["block"] for p in chains), default=0)
     most = max((p.sizes["each"] for p in chains if p.sizes["block"] == lanes and p.threads > 1), default=0)
@@ -126,7 +126,7 @@ def _team(part: Part) -> dict[str, list[Point]]:
 
 
 def _enough(part: Part, points: list[Point], level: float, best: float | None = None) -> Point | None:
-    """The first from which on every point has that part of the best rate."""
+    """The first point from which all points reach that share of the best rate."""
     top, found = best or max(p.value for p in points), None
     for p in reversed(points):
         if p.value < level * top:
@@ -139,7 +139,7 @@ def _enough(part: Part, points: list[Point], level: float, best: float | None = 
 
 
 def _growth_words(part: Part | None, growth: dict[str, list[Point]]) -> list[str]:
-    """Of each kernel with the most loads in flight."""
+    """For each kernel with the most loads in flight."""
     last = {points[0].kernel.title: points for points in growth.values()}
     texts = []
     for title, points in last.items():
@@ -160,7 +160,7 @@ def _top(chains: dict[float, list[Point]]) -> float:
 
 
 def _needed(part: Part, chains: dict[float, list[Point]]) -> dict[float, float]:
-    """Chains of a thread → warps from which on the best rate is kept."""
+    """Chains per thread → warps from which the rate stays near the best one."""
     top = _top(chains)
     return {each: _warps(part, p) for each, points in chains.items() if (p := _enough(part, points, SATURATES, top))}
 
@@ -171,12 +171,12 @@ def _chain_words(part: Part | None, chains: dict[float, list[Point]]) -> list[st
         return []
     some = [f"{n:.0f} warps with {words.counted(int(each), 'chain')}" for each, n in needed.items()]
     never = [f"{each:.0f}" for each in chains if each not in needed]
-    text = f"On each multiprocessor {numbers.percent(SATURATES)} of the best rate needs {words.joined(some)} in each thread"
-    return [f"{text}; with {words.joined(never)} it is not reached." if never else f"{text}."]
+    text = f"On each multiprocessor {numbers.percent(SATURATES)} of the best rate needs {words.joined(some)} per thread"
+    return [f"{text}; with {words.joined(never)} per thread it is not reached." if never else f"{text}."]
 
 
 def _step(part: Part, points: list[Point]) -> tuple[Point, Point] | None:
-    """Whole waves, and the same with a block more, where that costs most."""
+    """Whole waves, and the same plus one block, where the additional block costs the most."""
     by_blocks = {p.sizes["blocks"]: p for p in points}
     pairs = [(p, by_blocks[n + 1]) for n, p in by_blocks.items()
              if n % (_sms(part) * _resident(p)) == 0 and n + 1 in by_blocks]
@@ -189,8 +189,8 @@ def _wave_words(part: Part | None, waves: dict[bool, list[Point]]) -> list[str]:
         if pair := _step(part, points):
             full, more = (f"{p.sizes['blocks']:.0f}" for p in pair)
             longer = pair[1].summary.median / pair[0].summary.median
-            what = (f"where {_resident(pair[0]):.0f} are resident and none keeps the multiprocessor busy"
-                    if few else "where one keeps a multiprocessor busy")
+            what = (f"where {_resident(pair[0]):.0f} are resident per multiprocessor and none keeps it busy alone"
+                    if few else "where one block keeps a multiprocessor busy")
             texts.append(f"{more} blocks take {numbers.times(longer)} as long as {full} {what}")
     return [words.sentence("; ".join(texts))] if texts else []
 
@@ -210,15 +210,15 @@ def _team_words(team: dict[str, list[Point]]) -> list[str]:
     if not gains:
         return []
     last = max(points[-1].threads for points in team.values())
-    return [f"All {last} threads of the CPU reach, over one, {words.joined(gains)}."]
+    return [f"All {last} threads of the CPU reach, relative to one, {words.joined(gains)}."]
 
 
 # Judges of claims
 
 
 def occupancy(view: View) -> Judged | None:
-    """Of the claim fewer_threads: the fewest warps that keep the best rate of one chain in each thread with most chains keep
-    it surely, and as many with one chain do not."""
+    """For the claim fewer_threads: with the most chains per thread, some number of warps reaches the best rate of one chain per
+    thread beyond doubt; with one chain, the same number of warps does not."""
     chains = _by_chains(view.gpu) if view.gpu else {}
     if len(chains) < 2:
         return None
@@ -228,21 +228,21 @@ def occupancy(view: View) -> Judged | None:
     few = kept[most] or max(chains[most], key=lambda p: p.value)
     fewer = [p for p in chains[one] if _warps(view.gpu, p) <= _warps(view.gpu, few)]
     tests = [compare(divide(of_rate(few), of_rate(best)), ">=", exact(KEEPS)), *(compare(divide(of_rate(p), of_rate(best)), "<", exact(KEEPS)) for p in fewer)]
-    text = f"{_reached(view.gpu, kept[one], one)}, and more warps hardly more; {_reached(view.gpu, few, most)}"
+    text = f"{_reached(view.gpu, kept[one], one)}, and more warps hardly increase it; {_reached(view.gpu, few, most)}"
     why = " at most" if not kept[most] else "" if few.value < best.value / KEEPS else (
-        ". One chain stays below the roof with any number of warps: its loop holds multiply-adds alone, but each of them reads "
-        "three registers afresh; further chains share the two of the coefficients")
+        ". One chain stays below the roof with any number of warps: its loop contains only multiply-adds, but each of them reads "
+        "three registers; further chains share the two registers of the coefficients")
     text += f" (our threshold: {100 * KEEPS:g}\u00a0% of one chain’s best rate)"
     return Judged((One("one chain against most of them", Logic("and", tuple(tests))),), words.sentence(text + why))
 
 
 def _reached(part: Part, p: Point, each: float) -> str:
-    return f"{_warps(part, p):.0f} warps a multiprocessor with {words.counted(int(each), 'chain')} in each thread reach {numbers.rate(p)}"
+    return f"{_warps(part, p):.0f} warps per multiprocessor with {words.counted(int(each), 'chain')} per thread reach {numbers.rate(p)}"
 
 
 def blocks(view: View) -> Judged | None:
-    """Of the claim parallelism_blocks: a grid of one block for each multiprocessor stays behind the best of larger ones, for blocks
-    that keep a multiprocessor busy and for those of which few are resident."""
+    """For the claim parallelism_blocks: a grid of one block per multiprocessor is slower than the best larger grid, for blocks that
+    keep a multiprocessor busy and for blocks with few resident per multiprocessor."""
     sms, cases, texts = _sms(view.gpu) if view.gpu else None, [], []
     for points in (_waves(view, view.gpu) if view.gpu else {}).values():
         by_blocks = {p.sizes["blocks"]: p for p in points}
@@ -253,7 +253,7 @@ def blocks(view: View) -> Judged | None:
         kind = f"{numbers.grouped(alone.sizes['block'])} threads with {words.counted(int(alone.sizes['each']), 'chain')} each"
         kind += f" and {numbers.binary(unused)} of unused shared memory, so that {alone.counters.get('blocks_per_sm', 0):.0f} are resident" if unused else ""
         one_more = f", one more {numbers.percent(more.value / best.value)}" if more else ""
-        texts.append(f"{sms:.0f} blocks of {kind}, one on each multiprocessor, reach {numbers.percent(alone.value / best.value)} of the best rate by any number of these{one_more}")
+        texts.append(f"{sms:.0f} blocks of {kind}, one on each multiprocessor, reach {numbers.percent(alone.value / best.value)} of the best rate of any number of blocks{one_more}")
         cases.append(One(kind, compare(divide(of_rate(alone), of_rate(best)), "<", exact(KEEPS))))
     return Judged(tuple(cases), f"{'; '.join(texts)} (our limit: {100 * KEEPS:g}\u00a0%).") if cases else None
 
@@ -270,7 +270,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _percent_dot(part: Part, p: Point, x: float, top: float | None = None):
-    """As a share of its roof, or of `top`, in percent."""
+    """As a share of its roof, or of `top`, in per cent."""
     from report.draw import lines
     roof = _roof(part, p)
     whole = top or (roof.value if roof else p.value)
@@ -295,7 +295,7 @@ def _growth_figure(view: View, growth: dict[str, list[Point]]) -> list[Figure]:
         series = [lines.Series(title, [_percent_dot(part, p, _threads(p)) for p in line]) for title, line in growth.items()]
         lines.draw(ax, series, "Threads", "Share of the roof [%]", log_y=True, limit=13, ylim=(0.6 * min(d.y for s in series for d in s.dots), 250))
         sms = _sms(part)
-        for n, name in ((WARP, "a warp"), (sms and sms * view.settings["growth"]["block"], "a block on each SM")):
+        for n, name in ((WARP, "one warp"), (sms and sms * view.settings["growth"]["block"], "one block per SM")):
             if n and n < ax.get_xlim()[1]:
                 ax.axvline(n, color=style.PALE, linewidth=0.8, zorder=0)
                 ax.annotate(name, (n, ax.get_ylim()[0]), xytext=(2, 3), textcoords="offset points", size=style.SMALL,
@@ -303,11 +303,11 @@ def _growth_figure(view: View, growth: dict[str, list[Point]]) -> list[Figure]:
         powers = [2**k for k in range(0, 40, 5) if ax.get_xlim()[0] <= 2**k <= ax.get_xlim()[1]]
         style.plain_ticks(ax.xaxis, powers)
         ax.xaxis.set_major_formatter(lambda n, _: _power(n))
-    shape = ", ".join(f"{v:g} {'threads a block' if k == 'block' else 'chains a thread'}" for k, v in view.settings["growth"].items())
-    caption = (f"From one thread to many waves, as shares of the peak and of the bandwidth of memory, with so many loads of a "
-               f"thread in flight ({shape}; below that one block). {words.provenance(part, points)}")
+    shape = ", ".join(f"{v:g} {'threads per block' if k == 'block' else 'chains per thread'}" for k, v in view.settings["growth"].items())
+    caption = (f"From one thread to many waves, as shares of the peak and of the bandwidth of memory; in flight: loads per "
+               f"thread ({shape}; one smaller block where there are fewer threads). {words.provenance(part, points)}")
     return [Figure(f"{view.name}_growth", [_row(part, p) for p in points], draw, caption,
-                   "Log-log line plot of the share of the roof over the number of threads.", height=60, half=True)]
+                   "Log-log line plot of the share of the roof by the number of threads.", height=60, half=True)]
 
 
 def _power(n: float) -> str:
@@ -329,11 +329,11 @@ def _chain_figure(view: View, chains: dict[float, list[Point]]) -> list[Figure]:
         top = None if _roof(part, points[0]) else _top(chains)
         series = [lines.Series(words.counted(int(each), "chain"), [_percent_dot(part, p, _warps(part, p), top) for p in line])
                   for each, line in chains.items()]
-        lines.draw(ax, series, "Warps on each multiprocessor", "Share of the peak [%]", limit=12)
+        lines.draw(ax, series, "Warps per multiprocessor", "Share of the peak [%]", limit=12)
         ax.axhline(100, color=style.GREY, linewidth=0.8, zorder=1)
-    caption = f"Warps against independent chains in each thread, as shares of the peak. {words.provenance(part, points)}"
+    caption = f"Rates by warps per multiprocessor and independent chains per thread, as shares of the peak. {words.provenance(part, points)}"
     return [Figure(f"{view.name}_chains", [_row(part, p) for p in points], draw, caption,
-                   "Line plot of the share of the peak over warps, a line for each number of chains.", height=60, half=True)]
+                   "Line plot of the share of the peak by warps, one line per number of chains.", height=60, half=True)]
 
 
 def _wave_figure(view: View, waves: dict[bool, list[Point]]) -> list[Figure]:
@@ -341,7 +341,7 @@ def _wave_figure(view: View, waves: dict[bool, list[Point]]) -> list[Figure]:
     if not points:
         return []
     sms = _sms(part)
-    names = {False: "blocks that keep it busy alone", True: "blocks of one chain a thread"}
+    names = {False: "blocks that keep it busy alone", True: "blocks with one chain per thread"}
 
     def draw(fig) -> None:
         from report.draw import lines, style
@@ -352,7 +352,7 @@ def _wave_figure(view: View, waves: dict[bool, list[Point]]) -> list[Figure]:
         series = [lines.Series(names[few], [_percent_dot(part, p, p.sizes["blocks"] / sms, whole) for p in line],
                                look=style.SERIES[int(few)], joined=False) for few, line in waves.items()]
         ceiling = 1.12 * max(100.0, *(100 * t / whole for t in tops.values()), *(d.y for s in series for d in s.dots))
-        lines.draw(ax, series, "Blocks for each multiprocessor", "Share of the peak [%]", log_x=False, limit=18,
+        lines.draw(ax, series, "Blocks per multiprocessor", "Share of the peak [%]", log_x=False, limit=18,
                    xlim=(0, highest * 1.03), ylim=(0, ceiling))
         for few, line in waves.items():
             resident, colour = _resident(line[0]), style.SERIES[int(few)]["color"]
@@ -361,15 +361,15 @@ def _wave_figure(view: View, waves: dict[bool, list[Point]]) -> list[Figure]:
                     color=colour, linewidth=0.6, alpha=0.7, zorder=1)
         ax.set_xticks(range(int(highest) + 1))
     few = next((_resident(line[0]) for is_few, line in waves.items() if is_few), None)
-    caption = (f"The last wave: rates by the number of blocks over the {sms:.0f} multiprocessors. Lines: work over the whole waves "
-               f"that it takes, of {'one block each' if False in waves else ''}"
-               f"{' and ' if len(waves) > 1 else ''}{f'{few:.0f} blocks each' if few else ''}. {words.provenance(part, points)}")
+    caption = (f"The last wave: rates by the number of blocks per multiprocessor, of which there are {sms:.0f}. Lines: the work divided by the whole waves "
+               f"that it takes, with {'one block' if False in waves else ''}"
+               f"{' and ' if len(waves) > 1 else ''}{f'{few:.0f} blocks' if few else ''} per multiprocessor and wave. {words.provenance(part, points)}")
     return [Figure(f"{view.name}_waves", [_row(part, p) for p in points], draw, caption,
-                   "Points of a saw-tooth: the rate falls whenever one block begins a new wave.", height=60, half=True)]
+                   "Points of a saw-tooth: the rate drops whenever one block begins a new wave.", height=60, half=True)]
 
 
 def _full(part: Part, points: list[Point]) -> float:
-    """The rate of whole waves: the best."""
+    """The rate of whole waves: the best rate."""
     return max(p.value for p in points)
 
 
@@ -390,11 +390,11 @@ def _core_figure(view: View, core: dict[str, list[Point]]) -> list[Figure]:
     caption = (f"Chains of multiply-adds on one thread of the CPU, as shares of the best rate ({'; '.join(best)}). "
                f"{words.provenance(part, points)}")
     return [Figure(f"{view.name}_core", [_row(part, p) for p in points], draw, caption,
-                   "Line plot of one core's rate over the number of independent chains.", height=60, half=True)]
+                   "Line plot of one core's rate by the number of independent chains.", height=60, half=True)]
 
 
 def _gain_dot(p: Point, one: Point):
-    """Over the rate of one thread."""
+    """Relative to the rate of one thread."""
     from report.draw import lines
     low, high = p.interval or (None, None)
     return lines.Dot(p.threads, p.value / one.value, low and low / one.value, high and high / one.value, not p.settled)
@@ -412,9 +412,9 @@ def _team_figure(view: View, team: dict[str, list[Point]]) -> list[Figure]:
         lines.draw(ax, series, "Threads", "Times the rate of one thread", limit=13, log_y=True)
         most = max(p.threads for p in points)
         ax.plot([1, most], [1, most], color=style.GREY, linewidth=0.8, zorder=1)
-    caption = f"Threads of the CPU: multiply-adds and reading memory, over one thread; grey: proportional. {words.provenance(part, points)}"
+    caption = f"Threads of the CPU: rates of multiply-adds and of reading memory, relative to one thread; grey: proportional. {words.provenance(part, points)}"
     return [Figure(f"{view.name}_team", [_row(part, p) for p in points], draw, caption,
-                   "Log-log line plot of the gain over the number of threads.", height=60, half=True)]
+                   "Log-log line plot of the speed-up by the number of threads.", height=60, half=True)]
 
 
 def _tables(view: View) -> list[Table]:
@@ -430,7 +430,7 @@ def _tables(view: View) -> list[Table]:
                    Column("unit", "unit", right=False), Column("share", "of the roof", numbers.share))
         known = [c for c in columns if any(r.get(c.key) for r in rows)]
         if rows:
-            made.append(Table(f"{view.name}_{part.side}_points", f"Parallelism on the {part.side.upper()}: every point. Chains: of dependent operations in each thread"
-                              f"{'; shared added: unused shared memory of a block' if part.side == 'gpu' else ''}; of the roof: for the kernel’s resource and threads. "
+            made.append(Table(f"{view.name}_{part.side}_points", f"Parallelism on the {part.side.upper()}: every point. Chains: of dependent operations, per thread"
+                              f"{'; shared added: unused shared memory per block' if part.side == 'gpu' else ''}; of the roof: for the kernel’s resource and threads. "
                               f"{words.provenance(part, points, hollow=False)}", known, rows))
     return made

@@ -1,17 +1,17 @@
-"""Operations per byte, three ways: by the kernel's formula, counted by executing it, measured by hardware counters."""
+"""Operations per byte by three methods: the kernel's formula, counts of its execution, and hardware counters."""
 
 from report.data.counted import operations
 from report.data.view import order
 from report.experiment import Column, Figure, Part, Point, Section, Table, View, numbers, words
 
 ROW, LEFT, RIGHT, ABOVE, BELOW = 4.0, 52.0, 66.0, 5.0, 9.0
-"""Millimetres of a line of the figure, and of the room around its axes."""
+"""Millimetres of a line of the figure, and of the margins of its axes."""
 WAYS = {"formula": "formula", "counted": "counted", "measured": "GPU counters"}
 BULK = "bulk_loads"
-MEASURED = ("GPU counters: operations over load requests, both by the hardware, at the bytes of a request that the emulator counts; not "
+MEASURED = ("GPU counters: the hardware’s operations over its load requests, with the emulator’s bytes per request; not "
             "where bulk copies load.")
 AGREES = 0.001
-"""Two ratios are equal if they differ by no more than this part: edges of the matrices."""
+"""Two ratios are equal if they differ by at most this share: edges of the matrices."""
 
 
 def section(view: View) -> Section | None:
@@ -31,18 +31,18 @@ def _points(part: Part | None) -> list[Point]:
 
 
 def _at(points: list[Point], sizes: list) -> list[Point]:
-    """Those of the first declared size that was counted, else of the largest."""
+    """The points of the first declared size that was counted, else of the largest."""
     counted = {p.n for p in points}
     n = next((size for size in sizes if size in counted), max(n or 0 for n in counted))
     return [p for p in points if p.n == n] or points
 
 
 def _named(points: list[Point], name: str) -> list[Point]:
-    """Those of 'gpu/matmul/tiled' or of its variant 'gpu/matmul/tiled/tile:16'."""
+    """The points of 'gpu/matmul/tiled' or of its variant 'gpu/matmul/tiled/tile:16'."""
     return [p for p in points if p.kernel.name == name or f"/{name}/" in f"/{p.name}/"]
 
 
-# The three ways
+# The three methods
 
 
 def _formula(p: Point) -> float | None:
@@ -54,8 +54,8 @@ def _counted(p: Point) -> float:
 
 
 def _measured(part: Part, p: Point) -> float | None:
-    """Operations over load requests, both by the hardware, at the bytes of a request that the emulator counts: 128 for a
-    full warp of 4-byte loads. None where bulk copies load: the counter of requests does not have them."""
+    """The hardware's operations over its load requests and the emulator's bytes per request: 128 for a full warp of 4-byte
+    loads. None where bulk copies load: the counter of requests does not include them."""
     seen = part.counters_of(p)
     done, requests, ours = operations(seen), seen.get("load_requests"), _requests(p.counters)
     if not (done and requests and ours) or p.counters.get(BULK):
@@ -64,7 +64,7 @@ def _measured(part: Part, p: Point) -> float | None:
 
 
 def _requests(counters) -> float:
-    """As the hardware counts them: asynchronous copies are loads, too."""
+    """As the hardware counts them: asynchronous copies are also loads."""
     return counters.get("load_requests", 0.0) + counters.get("async_requests", 0.0)
 
 
@@ -81,7 +81,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _as_declared(p: Point) -> bool | None:
-    """Whether the counted bytes are those that the kernel's record declares; None where it declares none."""
+    """Whether the counted bytes equal the bytes that the kernel's record declares; None where it declares none."""
     pairs = [(p.counters.get(f"bytes_executed_{kind}"), p.counters.get(f"bytes_declared_{kind}"))
              for kind in ("loaded", "stored")]
     known = [(a, b) for a, b in pairs if None not in (a, b)]
@@ -110,32 +110,32 @@ def _finding(part: Part, points: list[Point], claimed: list[tuple[Point, float]]
 
 
 def _counters_text(part: Part, points: list[Point]) -> list[str]:
-    """For how many points counters were read, how many of them can be compared, and why not the others."""
+    """The number of points whose counters were read, the number that can be compared, and the reasons for the rest."""
     read = [p for p in points if part.counters_of(p)]
     both = [(_counted(p), m) for p in read if (m := _measured(part, p))]
     if not both:
         return []
     bulk = [p for p in read if p.counters.get(BULK)]
     text = f"The hardware counters of the {part.counter_machine} were read for {words.of_all(len(read), len(points), 'point')}. "
-    text += (f"Operations over load requests by them, at the bytes of a request that the emulator counts, are the counted ratio for "
+    text += (f"Their operations over load requests, with the emulator’s bytes per request, give the counted ratio for "
              f"{words.of_all(sum(_equal(a, b) for a, b in both), len(both), 'point')}{' without bulk copies' if bulk else ''}")
     if bulk:
         kernels = list(dict.fromkeys(p.kernel.title for p in bulk))
-        text += (f"; the counter of load requests does not have the bulk copies of {words.counted(len(bulk), 'point')} "
+        text += (f"; the counter of load requests does not include the bulk copies of {words.counted(len(bulk), 'point')} "
                  f"({words.joined(kernels)})")
     if rest := len(read) - len(both) - len(bulk):
-        text += f"; of {words.counted(rest, 'point')} no load request was counted"
+        text += f"; for {words.counted(rest, 'point')} no load request was counted"
     return [words.sentence(text)]
 
 
 def _claimed(view: View, here: list[Point]) -> list[tuple[Point, float]]:
-    """Points with the value that the claims give them."""
+    """Points with the values that the claims state."""
     stated = view.settings.get("values") or _recorded_values(view)
     return [(found[0], value) for name, value in stated.items() if (found := _named(here, name))]
 
 
 def _recorded_values(view: View) -> dict:
-    """As the experiment declared them until the literature's claims had a file of their own."""
+    """The values as experiments declared them before the claims of the literature had a separate file."""
     return next((c["values"] for c in view.settings.get("claims", ()) if "values" in c), {})
 
 
@@ -144,7 +144,7 @@ def _recorded_values(view: View) -> dict:
 
 def _figure(view: View, here: list[Point]) -> Figure:
     lines = _lines(view.counts, here)
-    caption = (f"Operations for each byte that the code loads from global memory, {here[0].size_text}, "
+    caption = (f"Operations per byte that the code loads from global memory, {here[0].size_text}, "
                f"{words.type_name(here[0].kernel.type)}. Formula: useful operations over declared bytes. Counted: executed "
                f"operations over loaded bytes, by running the kernel in the emulator. {MEASURED} Sectors: 32-byte sectors per load request of a "
                f"warp. Dotted: the textbook’s values. Emulator: {view.counts.label}")
@@ -158,7 +158,7 @@ def _figure(view: View, here: list[Point]) -> Figure:
 
 
 def _lines(part: Part, here: list[Point]) -> list[dict]:
-    """One for all kernels of the same ratios and sectors."""
+    """One line for all kernels with the same ratios and sectors."""
     groups: dict[tuple, list[Point]] = {}
     for p in here:
         row = _row(part, p)
@@ -201,7 +201,7 @@ def _draw(fig, lines: list[dict], guides: list[float]) -> None:
 
 
 COLUMNS = (44.0, 86.0, 144.0, 182.0)
-"""Where the columns right of the axes end, and below, where their marks stand before the titles; points."""
+"""Right ends of the columns beyond the axes, and below, the positions of their marks before the titles; in points."""
 KEYS = (13.0, 54.0, 93.0)
 LOOKS = {"formula": {"marker": "o", "markersize": 6.4, "color": "#0b2447", "markerfacecolor": "none", "linestyle": ""},
          "counted": {"marker": "o", "markersize": 2.6, "color": "#c4560a", "linestyle": ""},
@@ -226,27 +226,26 @@ def _beside(ax, x: float):
 
 
 def _padding(points: list[Point]) -> list[str]:
-    """What boundary checks cost where the size is no multiple of the tile."""
+    """The cost of boundary checks where the size is not a multiple of the tile."""
     rows = [(1 - p.counters["flops_useful"] / p.counters["flops_executed"], p) for p in points
             if p.counters.get("flops_useful")]
     share, worst = max(rows, key=lambda r: (r[0], r[1].name), default=(0, None))
     if share < AGREES:
         return []
-    return [f"Where the size is no multiple of the tile, kernels multiply zeros beyond the edge: {worst.title} at "
-            f"{worst.size_text} spends {numbers.percent(share)} of its operations so. These count as executed but not as "
-            "useful, so that the counted ratio exceeds the formula’s."]
+    return [f"Where the size is not a multiple of the tile, kernels multiply zeros beyond the edge: {numbers.percent(share)} of the operations of "
+            f"{worst.title} at {worst.size_text}. These count as executed but not as useful, so that the counted ratio exceeds the formula’s."]
 
 
 def _read_by(part: Part) -> str:
-    """Whose counters stand next to the emulator's counts."""
+    """The tool and GPU of the counters that are next to the emulator's counts."""
     return f"; counters by {part.counter_tool} on {part.counter_machine}" if part.counter_tool else ""
 
 
 def _table(view: View, points: list[Point]) -> Table:
-    return Table(f"{view.name}_points", "Operations per byte. Formula: useful ones per declared byte; counted: executed ones per "
-                 "byte loaded, with stores: or stored. As declared: bytes "
-                 f"equal those of the kernel’s record. {MEASURED} Padding: operations that no result needs. "
-                 f"Sectors: 4 are the least of 4-byte loads by lanes that read different elements. {words.sentence(view.counts.label + _read_by(view.counts))}", (
+    return Table(f"{view.name}_points", "Operations per byte. Formula: useful operations per declared byte; counted: executed operations per "
+                 "byte loaded; with stores: per byte loaded or stored. As declared: the counted bytes "
+                 f"equal the bytes of the kernel’s record. {MEASURED} Padding: operations that no result needs. "
+                 f"Sectors: at least 4 for 4-byte loads by lanes that read different elements. {words.sentence(view.counts.label + _read_by(view.counts))}", (
                      Column("title", "kernel", right=False, wide=True), Column("size", "size"),
                      Column("formula", "formula", numbers.significant), Column("counted", "counted", numbers.significant),
                      Column("measured", "GPU counters", numbers.significant),

@@ -1,4 +1,4 @@
-"""What the reduction shows: rates beside that of reading, and what each step of the ladder gains."""
+"""The reduction: rates compared with the rate of reading, and the gain of each step of the ladder."""
 
 from report.experiment import Ladder, Section, View, numbers
 from report.sections import by_size
@@ -10,7 +10,7 @@ def section(view: View) -> Section | None:
     if not made:
         return None
     return Section(" ".join([*(by_size.finding(x) for x in made), *map(_steps, made)]).strip(),
-                   ladders=made, figures=[by_size.figure(view, x, "of the sum, 4 bytes for each element") for x in made],
+                   ladders=made, figures=[by_size.figure(view, x, "of the sum, 4 bytes per element") for x in made],
                    tables=[by_size.table(view, x) for x in made],
                    appendix=[x for ladder in made for x in by_size.appendix(view, ladder)])
 

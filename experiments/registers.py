@@ -1,4 +1,4 @@
-"""Registers capped: what a thread gets, what it spills, how many stay resident, and how fast the product is."""
+"""Registers capped: registers and spilled bytes per thread, resident threads, and the rate of the product."""
 
 from report.experiment import (
     Column,
@@ -20,7 +20,7 @@ from report.experiment import (
 CAP, USED, SPILLED, OCCUPANCY, BLOCKS, THREADS = ("registers", "registers_per_thread", "local_bytes_per_thread", "occupancy_theoretical",
                                                   "blocks_per_sm", "threads_per_block")
 FREE = 0.97
-"""A spill is nearly free if so large a part of the rate without it is left."""
+"""A spill is nearly free if at least this share of the rate without it is left."""
 
 
 def section(view: View) -> Section | None:
@@ -50,8 +50,8 @@ def _beside(view: View, size_key: tuple) -> list[Point]:
 
 
 def _said(p: Point) -> str:
-    """'96 registers a thread at 25 % occupancy'."""
-    return f"{p.counters[USED]:.0f} registers a thread at {numbers.occupancy(p.counters[OCCUPANCY])} occupancy"
+    """'96 registers per thread at 25 % occupancy'."""
+    return f"{p.counters[USED]:.0f} registers per thread at {numbers.occupancy(p.counters[OCCUPANCY])} occupancy"
 
 
 def _bytes(p: Point) -> str:
@@ -59,7 +59,7 @@ def _bytes(p: Point) -> str:
 
 
 def _fullest(capped: list[Point]) -> Point:
-    """The fastest of those with the highest occupancy."""
+    """The fastest point at the highest occupancy."""
     return max(capped, key=lambda p: (p.counters[OCCUPANCY], p.value))
 
 
@@ -67,17 +67,17 @@ def _finding(view: View, capped: list[Point]) -> str:
     (best, *level), full = leaders(capped), _fullest(capped)
     said = words.fastest(_said(best), map(_said, level))
     if full.counters[OCCUPANCY] <= best.counters[OCCUPANCY]:
-        text = f"The fastest has the highest occupancy, too: {said} with {numbers.rate(best)}"
+        text = f"The fastest variant also has the highest occupancy: {said} with {numbers.rate(best)}"
     else:
         loss = judge({"": ratio(full, best)})[""]
         why = f", since each thread spills {_bytes(full)}" if full.counters[SPILLED] else ""
-        text = (f"The fastest is not the one with the highest occupancy: {said} give {numbers.rate(best)}; "
+        text = (f"The fastest variant is not the one with the highest occupancy: {said} give {numbers.rate(best)}; "
                 f"{_said(full)} are {words.speed(loss, 'that')}{why}")
     return " ".join([f"{text}.", *_mild(capped), *_greedy(capped, best), *_others(view, best)])
 
 
 def _mild(capped: list[Point]) -> list[str]:
-    """The largest spill that costs next to nothing, beside the fastest without one at the same occupancy or below."""
+    """The largest spill that costs next to nothing, compared with the fastest variant without a spill."""
     whole = fastest([p for p in capped if not p.counters[SPILLED]])
     spilled = [p for p in capped if p.counters[SPILLED]]
     if not whole or not spilled:
@@ -85,19 +85,19 @@ def _mild(capped: list[Point]) -> list[str]:
     free = [p for p in spilled if times_as_fast(p, whole) >= FREE]
     if not free:
         least = min(spilled, key=lambda p: p.counters[SPILLED])
-        return [f"No spill is free: the smallest, of {_bytes(least)}, leaves {numbers.percent(times_as_fast(least, whole))} of the rate without."]
+        return [f"No spill is free: the smallest, of {_bytes(least)}, leaves {numbers.percent(times_as_fast(least, whole))} of the best rate without spills."]
     most = max(free, key=lambda p: p.counters[SPILLED])
-    return [f"A mild spill costs next to nothing: with {_bytes(most)} a thread {numbers.percent(times_as_fast(most, whole))} of the best rate "
-            "without any are left."]
+    return [f"A small spill costs next to nothing: {_bytes(most)} per thread leave {numbers.percent(times_as_fast(most, whole))} of the best rate "
+            "without spills."]
 
 
 def _greedy(capped: list[Point], best: Point) -> list[str]:
-    """What the compiler's own choice costs: more registers than the fastest has."""
+    """The cost of the compiler's own choice, which takes more registers than the fastest variant."""
     own = capped[-1]
     if own.counters[USED] <= best.counters[USED]:
         return []
     share = times_as_fast(own, best)
-    return [f"Left to itself the compiler takes {_said(own)}, which {f'gives {numbers.percent(share)} of the best rate' if share < 1 else 'is as fast within noise'}."]
+    return [f"Without a cap the compiler takes {_said(own)}, which {f'gives {numbers.percent(share)} of the best rate' if share < 1 else 'is as fast within noise'}."]
 
 
 def _others(view: View, best: Point) -> list[str]:
@@ -122,7 +122,7 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _figure(view: View, capped: list[Point]) -> Figure:
-    """Rate, occupancy and spilled bytes, side by side over the same caps."""
+    """Rate, occupancy and spilled bytes, side by side by the same caps."""
     best = fastest(capped)
     beside = _beside(view, best.size_key)
     factor, unit = numbers.scale(max(p.value for p in capped + beside), best.metric.unit)
@@ -136,7 +136,7 @@ def _figure(view: View, capped: list[Point]) -> Figure:
         from report.draw import lines
         return lambda p: lines.Dot(p.tunables[CAP], scale * p.counters[name])
     panels = ((f"Performance [{unit}]", rate), ("Theoretical occupancy [%]", counter(OCCUPANCY, 100.0)),
-              ("Spilled for each thread [B]", counter(SPILLED, 1.0)))
+              ("Spilled per thread [B]", counter(SPILLED, 1.0)))
 
     def draw(fig) -> None:
         from report.draw import style
@@ -149,14 +149,14 @@ def _figure(view: View, capped: list[Point]) -> Figure:
             if beside and i == 0:
                 ax.annotate(fastest(beside).kernel.title, (0, rate(fastest(beside)).y), xycoords=("axes fraction", "data"), xytext=(2, 2),
                             textcoords="offset points", size=style.SMALL, color=style.GREY)
-    caption = (f"{words.sentence(best.kernel.title)[:-1]}, {best.size_text}, with its registers capped: rate, theoretical occupancy, and "
-               f"the local memory that the compiler spills to. {words.provenance(view.gpu, capped)}")
+    caption = (f"{words.sentence(best.kernel.title)[:-1]}, {best.size_text}, with capped registers: rate, theoretical occupancy and "
+               f"the bytes that the compiler spills to local memory. {words.provenance(view.gpu, capped)}")
     return Figure(f"{view.name}_caps", [_row(view.gpu, p) for p in capped + beside], draw, caption,
-                  "Three line plots over the cap on registers: rate, occupancy and spilled bytes.", height=58)
+                  "Three line plots by the cap on registers: rate, occupancy and spilled bytes.", height=58)
 
 
 def _panel(ax, name: str, dots: list, level: float) -> None:
-    """A line from zero up, and a level to compare it with."""
+    """A line on an axis from zero, and a level to compare it with."""
     from report.draw import lines, style
     lines.one(ax, lines.Series("", dots), style.SERIES[0])
     ax.set_xscale("log", base=2)
@@ -174,7 +174,7 @@ def _table(view: View) -> Table:
     points = sorted(_timed(view), key=lambda p: (p.n or 0, p.tunables.get(CAP, 0), p.name))
     rows = [_row(view.gpu, p) for p in points]
     is_read = any(r["occupancy_achieved"] is not None for r in rows)
-    return Table(f"{view.name}_points", "Registers capped, every point. Registers and spilled local memory: of a thread; blocks/SM: resident on a "
+    return Table(f"{view.name}_points", "Registers capped, every point. Registers and spilled local memory: per thread; blocks/SM: resident per "
                   f"multiprocessor; theoretical{' and achieved: the occupancy by the model and by hardware counters' if is_read else ': the occupancy by the model'}. "
                   f"{words.provenance(view.gpu, points, hollow=False)}", (
         Column("title", "kernel", right=False, wide=True), Column("size", "size", right=False),

@@ -1,4 +1,4 @@
-"""The skinny product: what each tile in shared memory gains, in the source's bandwidth and in ours."""
+"""The skinny product: the gain of each tile in shared memory, in the source's bandwidth and in ours."""
 
 from report.experiment import (
     Column,
@@ -54,7 +54,7 @@ def _area(p: Point) -> float:
 
 
 def _steps(view: View, points: list[Point]) -> list[Point]:
-    """The source's steps at the largest size that has them all."""
+    """The source's steps at the largest size at which all were measured."""
     names = view.settings["steps"]
     by_size_: dict[tuple, dict[str, Point]] = {}
     for p in points:
@@ -69,12 +69,12 @@ def _here(points: list[Point], steps: list[Point]) -> list[Point]:
 
 
 def _gains(view: View, points: list[Point], steps: list[Point]) -> dict[str, Ratio]:
-    """Of every kernel over the first step, judged together."""
+    """The speed of every kernel relative to the first step, judged together."""
     return judge({p.kernel.name: ratio(p, steps[0]) for p in _here(points, steps) if p.kernel != steps[0].kernel}) if steps else {}
 
 
 def _binary(p: Point) -> float:
-    """The source's bandwidth: units of 2^30 bytes a second, each input read once, the output written once."""
+    """The source's bandwidth: units of 2^30 bytes per second, each input read once, the output written once."""
     return p.gbytes * 1e9 / GIB
 
 
@@ -99,7 +99,7 @@ def _steps_text(view: View, steps: list[Point], gains: dict[str, Ratio]) -> list
 
 
 def _best_text(view: View, points: list[Point], steps: list[Point]) -> list[str]:
-    """The fastest of all beside memory's roof and the libraries."""
+    """The fastest of all kernels, compared with memory's roof and the libraries."""
     here = _here(points, steps)
     own, peers = ([p for p in here if p.kernel.is_library == x] for x in (False, True))
     (best, *level), peer = leaders(own) or [None], fastest(peers)
@@ -128,8 +128,8 @@ def _counted_text(view: View, counts: dict[str, Point]) -> list[str]:
         return []
     asked = [f"{numbers.significant(_loaded(p))} ({p.kernel.title})" for p in found]
     untimed = "" if view.gpu else " The GPU’s kernels were counted only, not timed."
-    return [f"By the emulator’s count at {found[0].size_text} the GPU’s code loads {words.joined(asked)} bytes for each byte of the matrices; what is above "
-            f"1 is for the caches to serve.{untimed}"]
+    return [f"By the emulator’s count at {found[0].size_text} the GPU’s code loads {words.joined(asked)} bytes per byte of the matrices; caches can serve "
+            f"what exceeds 1.{untimed}"]
 
 
 def _loaded(p: Point) -> float:
@@ -149,13 +149,13 @@ def _row(part: Part, p: Point) -> dict:
 
 
 def _requested(p: Point) -> float | None:
-    """Bytes loaded by the code for each byte of the matrices."""
+    """Bytes loaded by the code per byte of the matrices."""
     loaded, least = p.counters.get("bytes_declared_loaded"), p.counters.get("bytes_min")
     return loaded / least if loaded and least else None
 
 
 def _figure(view: View, part: Part | None, points: list[Point]) -> list[Figure]:
-    """Bandwidth over the side of a square C."""
+    """Bandwidth by the side of a square C."""
     from report.draw import lines, style
     squares = [p for p in points if p.sizes.get("m") == p.sizes.get("n")]
     series: dict[str, list[Point]] = {}
@@ -181,11 +181,11 @@ def _figure(view: View, part: Part | None, points: list[Point]) -> list[Figure]:
             ax.axhline(roof.value, color=style.GREY, linewidth=0.8, zorder=1)
             ax.annotate(f"{roof.label}, {numbers.bandwidth(roof.value)}", (ax.get_xlim()[0], roof.value), xytext=(3, 2.5),
                         textcoords="offset points", size=style.SMALL, color=style.GREY)
-    others = " Of the libraries the fastest." if part.side == "gpu" and len(peers) > 1 else ""
+    others = " Only the fastest library is shown." if part.side == "gpu" and len(peers) > 1 else ""
     caption = (f"Bandwidth of the product of M\u00a0×\u00a016 and 16\u00a0×\u00a0N on the {part.side.upper()}, decimal, each matrix counted "
                f"once.{others} {words.provenance(part, [p for x in shown for p in x])}")
     return [Figure(f"{view.name}_{part.side}", [_row(part, p) for p in points], draw, caption,
-                   f"Line plot of bandwidth over M = N for {words.listed([x[0].kernel.title for x in shown])}.", height=66, half=True)]
+                   f"Line plot of bandwidth by M = N for {words.listed([x[0].kernel.title for x in shown])}.", height=66, half=True)]
 
 
 def _step_table(view: View, points: list[Point], steps: list[Point], gains: dict[str, Ratio]) -> list[Table]:
@@ -206,10 +206,10 @@ def _step_table(view: View, points: list[Point], steps: list[Point], gains: dict
                Column("requested", "loaded", numbers.significant), Column("gain", "gain", numbers.times),
                *(Column(e["gpu"], e["gpu"], numbers.significant) for e in published)]
     known = [c for c in columns if any(r.get(c.key) is not None for r in rows)]
-    moved = f"DRAM GB/s: what memory moved, by hardware counters ({words.EMPTY_CACHES}), over the time. " if any(c.key == "dram_gbytes_per_s" for c in known) else ""
+    moved = f"DRAM GB/s: bytes moved by memory, by hardware counters ({words.EMPTY_CACHES}), over the time. " if any(c.key == "dram_gbytes_per_s" for c in known) else ""
     return [Table(f"{view.name}_steps", f"The product at {here[0].size_text}. 2³⁰ B/s: the source’s formula, which divides by 1024³. GB/s: the same bytes in "
                   f"decimal units, each matrix counted once. {moved}Loaded: bytes that "
-                  "the code loads for each of these. Gain: speed over the first step. Last columns: the source’s values. "
+                  "the code loads per byte of the matrices. Gain: speed relative to the first step. Last columns: the source’s values. "
                   f"{words.provenance(view.gpu, here, hollow=False)}", known, rows)]
 
 
@@ -225,8 +225,8 @@ def _count_table(view: View, counts: dict[str, Point]) -> list[Table]:
                Column("shared", "shared wavefronts", numbers.grouped), Column("dram", "DRAM (model)", numbers.significant)]
     known = [c for c in columns if any(r.get(c.key) is not None for r in rows)]
     size = next(iter(counts.values())).size_text
-    return [Table(f"{view.name}_counts", f"Counted by the emulator at {size}: bytes loaded for each byte of the matrices, requests of warps and their "
-                  "sectors, wavefronts of loads from shared memory, and DRAM’s bytes for each byte of the matrices by the model of the caches.",
+    return [Table(f"{view.name}_counts", f"Counted by the emulator at {size}: bytes loaded per byte of the matrices, requests of warps and their "
+                  "sectors, wavefronts of loads from shared memory, and DRAM’s bytes per byte of the matrices by the model of the caches.",
                   known, rows)]
 
 

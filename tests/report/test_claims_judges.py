@@ -61,7 +61,7 @@ def test_littles_law(tmp_path, off, verdict):
 
 def test_few_threads_with_several_chains(tmp_path):
     found = judged(tmp_path, parallel(), "occupancy")
-    assert found.verdict == HOLDS and "2 warps a multiprocessor with 8 chains in each thread reach" in found.why
+    assert found.verdict == HOLDS and "2 warps per multiprocessor with 8 chains per thread reach" in found.why
     assert judged(tmp_path, parallel(slots=1 / 32, cpu_rate=1), "occupancy").verdict == FAILS
 
 

@@ -54,7 +54,7 @@ def test_the_ratio_holds_by_every_way_that_is_known(tmp_path):
     assert "to the byte for all 8 points" in section.finding
     counters(tmp_path, hardware(run))
     section = section_of(tmp_path)
-    assert "Synthetic GPU were read for all 8 points. Operations over load requests by them" in section.finding
+    assert "Synthetic GPU were read for all 8 points. Their operations over load requests" in section.finding
     assert {r["measured"] for r in table(section, "points") if "tile 16" in r["title"]} == {4.0}
 
 

@@ -103,11 +103,11 @@ def test_everything_is_told_and_drawn(tmp_path):
     assert drawn(section) == ["parallelism_growth", "parallelism_chains", "parallelism_waves", "parallelism_core"]
     assert "FP32 multiply-adds on the GPU: one thread reaches 780\u00a0MFLOP/s" in section.finding
     assert "Vectors on the GPU: one thread reaches" in section.finding
-    assert "needs 16 warps with 1 chain, 8 warps with 2 chains, 4 warps with 4 chains and 2 warps with 8 chains in each thread." in section.finding
-    assert "11 blocks take 2× as long as 10 where one keeps a multiprocessor busy" in section.finding
+    assert "needs 16 warps with 1 chain, 8 warps with 2 chains, 4 warps with 4 chains and 2 warps with 8 chains per thread." in section.finding
+    assert "11 blocks take 2× as long as 10 where one block keeps a multiprocessor busy" in section.finding
     assert "21 blocks take 2× as long as 20 where 2 are resident" in section.finding
     assert "of its best rate from 8 chains with scalar code (7.76× the rate of 1) and 8 chains with vector" in section.finding
-    assert any("All 4 threads of the CPU reach, over one," in x for x in section.appendix if isinstance(x, str))
+    assert any("All 4 threads of the CPU reach, relative to one," in x for x in section.appendix if isinstance(x, str))
     assert {t.name for t in section.appendix if isinstance(t, Table)} == {"parallelism_gpu_points", "parallelism_cpu_points"}
 
 

@@ -43,11 +43,11 @@ def test_what_the_counter_of_requests_does_not_have_is_not_given_as_measured(tmp
     run.save(tmp_path)
     section = contributions(collect([tmp_path], []))[0].section
     assert section.finding.endswith(
-        "The hardware counters of the Synthetic GPU were read for 3 of 4 points. Operations over load requests by them, at the bytes of a request that "
-        "the emulator counts, are the counted ratio for the only point without bulk copies; the counter of load requests does not have the bulk copies "
-        "of 1 point (bulky); of 1 point no load request was counted.")
+        "The hardware counters of the Synthetic GPU were read for 3 of 4 points. Their operations over load requests, with the emulator’s bytes "
+        "per request, give the counted ratio for the only point without bulk copies; the counter of load requests does not include the bulk copies "
+        "of 1 point (bulky); for 1 point no load request was counted.")
     measured = {row["kernel"]: row["measured"] for row in section.appendix[-1].rows}
     assert measured == {"gpu/matmul/naive": 8 * 64**3 / 8192, "gpu/matmul/bulky": None, "gpu/matmul/unread": None, "gpu/matmul/without": None}
     assert {row["sectors_per_load_request"] for row in section.appendix[-1].rows if "bulky" in row["kernel"]} == {None}  # of no request
     for text in (section.figures[0].caption, section.appendix[-1].caption):
-        assert "at the bytes of a request that the emulator counts; not where bulk copies load" in text
+        assert "with the emulator’s bytes per request; not where bulk copies load" in text

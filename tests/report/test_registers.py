@@ -60,16 +60,16 @@ def capped(rates=(), caps=CAPS, other=True):
 
 def test_the_highest_occupancy_is_not_the_fastest(tmp_path):
     section = section_of(tmp_path, capped())
-    assert "128 registers a thread at 25\u00a0% occupancy" in section.finding and "32 registers a thread at 100\u00a0% occupancy" in section.finding
-    assert "with 72\u00a0B a thread 99\u00a0% of the best rate" in section.finding
-    assert "Left to itself the compiler takes 141 registers" in section.finding
+    assert "128 registers per thread at 25\u00a0% occupancy" in section.finding and "32 registers per thread at 100\u00a0% occupancy" in section.finding
+    assert "72\u00a0B per thread leave 99\u00a0% of the best rate" in section.finding
+    assert "Without a cap the compiler takes 141 registers" in section.finding
     assert "1.14× as fast as warp tiles" in section.finding and "which loads nothing ahead (127 registers" in section.finding
     assert [r["registers_per_thread"] for r in rows(section, "registers_points") if r["cap"] == 255] == [141]
 
 
 def test_occupancy_may_win(tmp_path):
     section = section_of(tmp_path, capped({32: 900}))
-    assert "highest occupancy, too" in section.finding
+    assert "also has the highest occupancy" in section.finding
 
 
 def test_a_spill_may_cost(tmp_path):
@@ -110,8 +110,8 @@ def test_places_of_an_array(tmp_path):
     section = section_of(tmp_path, arrays())
     assert "With an array of 32 elements the fastest place is registers with 12" in section.finding
     assert "0.25× (shared memory, by key), 0.25× (shared memory, padded), 0.167× (local memory)" in section.finding and "that rate" in section.finding
-    assert "48 registers and 0\u00a0B of local memory, with loops that stay loops 48 and 128\u00a0B" in section.finding
-    assert "1 laid out by key or padded and 32 laid out by thread" in section.finding
+    assert "48 registers and 0\u00a0B of local memory with unrolled loops, and 48 registers and 128\u00a0B without unrolling" in section.finding
+    assert "1 with layout by key or padded and 32 with layout by thread" in section.finding
     # 64 accesses a key: from DRAM, 100 GB/s / (4 × 64 + 8) B
     found = rows(section, "local_memory_points")
     assert {r["wavefronts_per_access"] for r in found if "by_thread" in r["title"]} == {32}
@@ -121,7 +121,7 @@ def test_places_of_an_array(tmp_path):
 def test_counted_places_alone(tmp_path):
     section = section_of(tmp_path, arrays(timed=False))
     assert section.tables and not section.figures
-    assert "32 laid out by thread" in section.finding
+    assert "32 with layout by thread" in section.finding
 
 
 def test_timed_places_alone_and_one_length(tmp_path):

@@ -125,9 +125,9 @@ def test_an_error_outside_the_bounds_limits_what_is_said(tmp_path):
     judged(run, "gpu/math_error/library", "sin", share_bounded=0.9961, special_mismatches=0)
     section = section_of(tmp_path, run, FUNCTIONS)
     text = section.finding.replace("\u00a0", " ")
-    assert "1.0 × 10⁷ ULP instead of 1.50 ULP where each states a bound. Intrinsic does so for 50 % of the arguments, library for > 99.5 %." in text
+    assert "1.0 × 10⁷ ULP instead of 1.50 ULP where each states a bound. Intrinsic states one for 50 % of the arguments, library for > 99.5 %." in text
     assert ("For exp the polynomial 6 is faster than the library, with no larger error where each states a bound. Elsewhere its error is larger: up to "
-            "8.4 × 10⁶ ULP for exp. For 1.6 % of the arguments of exp it returns NaN where there is a number, or a number where there is none.") in text
+            "8.4 × 10⁶ ULP for exp. For 1.6 % of the arguments of exp it returns NaN instead of a number, or a number instead of NaN.") in text
 
 
 def test_the_parts_of_the_arguments_that_errors_are_of_are_given(tmp_path):
@@ -140,7 +140,7 @@ def test_the_parts_of_the_arguments_that_errors_are_of_are_given(tmp_path):
                                                                           "share_not_rounded": 0.0062, "special_mismatches": nan * 2**20})
     section = section_of(tmp_path, run, FUNCTIONS)
     table, = (t for t in section.appendix if isinstance(t, Table) and t.name.endswith("_cpu"))
-    assert "highway log: defined for positive arguments only, returns numbers for negative ones." in table.caption and "libm log" not in table.caption
+    assert "highway log: defined for positive arguments only, returns numbers for negative arguments." in table.caption and "libm log" not in table.caption
     cells = {c.title: [c.text(r[c.key]) for r in table.rows if r["function"] == "log"] for c in table.columns if all(
         r[c.key] is not None for r in table.rows if r["function"] == "log")}
     assert [x.replace("\u00a0", " ") for x in cells["NaN"]] == ["0 %", "50 %"]
