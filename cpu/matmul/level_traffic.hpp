@@ -109,7 +109,8 @@ inline double bytes_of_sum_registers() {
 
 /// for row (divided among the threads), for strip, for i, for col: a strip's sums in registers as far as there are
 /// enough. Reused from one strip to the next: the row of A; from one row to the next: all of B.
-inline LevelTraffic strips_traffic(const MatmulShape& shape, int strip, double register_bytes = bytes_of_sum_registers(),
+inline LevelTraffic strips_traffic(const MatmulShape& shape, int strip,
+                                   double register_bytes = bytes_of_sum_registers(),
                                    const Caches& caches = machine_caches()) {
   const Floats f(shape);
   const double uses = f.m * f.n * f.k, strips = std::ceil(f.n / strip), width = std::min<double>(strip, f.n);

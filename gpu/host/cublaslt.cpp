@@ -17,8 +17,8 @@
 #include "gpu/host/cuda_error.hpp"
 #include "gpu/host/cuda_type.hpp"
 #include "gpu/host/point_marker.hpp"
-#include "gpu/simt/cublas.hpp"
 #include "gpu/host/stopwatch.hpp"
+#include "gpu/simt/cublas.hpp"
 
 namespace rung {
 namespace {

@@ -24,10 +24,10 @@
 #include "gpu/host/nvml.hpp"
 #include "gpu/host/point_marker.hpp"
 #include "gpu/host/power_meter.hpp"
-#include "gpu/simt/cublas.hpp"
 #include "gpu/host/staged_copy.hpp"
 #include "gpu/host/stopwatch.hpp"
 #include "gpu/host/timeline.hpp"
+#include "gpu/simt/cublas.hpp"
 
 namespace rung {
 namespace {

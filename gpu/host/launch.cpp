@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "gpu/host/cuda_error.hpp"
-#include "gpu/simt/cuda.hpp"
 #include "gpu/host/timeline.hpp"
+#include "gpu/simt/cuda.hpp"
 
 namespace rung {
 namespace {

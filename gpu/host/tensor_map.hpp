@@ -1,10 +1,13 @@
-/// Tensor maps: the descriptions of matrices that TMA needs from the host. In the emulator (in files that include
-/// gpu/simt/simt.hpp first) they are plain records.
+/// Tensor maps: the descriptions of matrices that TMA needs from the host. In the emulator they are plain
+/// records. Files that the host's compiler translates for a real GPU define RUNG_HOST_CODE.
 #pragma once
 
 #include <cstdint>
 
 #include "common/registry.hpp"
+#if !defined(__CUDACC__) && !defined(RUNG_HOST_CODE)
+#include "gpu/simt/simt.hpp"  // defines RUNG_EMULATION
+#endif
 #ifdef RUNG_EMULATION
 #include "common/emulator/async.hpp"
 #else

@@ -1,8 +1,11 @@
 /// The workspace of the rungs for compute capability 9.0, which persists between calls. In the emulator
-/// (in files that include gpu/simt/simt.hpp first) it is in the emulated memory.
+/// it is in the emulated memory. RUNG_HOST_CODE: as in tensor_map.hpp.
 #pragma once
 
 #include <cstddef>
+#if !defined(__CUDACC__) && !defined(RUNG_HOST_CODE)
+#include "gpu/simt/simt.hpp"  // defines RUNG_EMULATION
+#endif
 #ifdef RUNG_EMULATION
 #include <algorithm>
 

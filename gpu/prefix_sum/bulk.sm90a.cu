@@ -28,8 +28,8 @@
 /// and Zhang, StreamScan, 2013 (sums passed between resident blocks); NVIDIA PTX ISA 8.0 (cp.async.bulk, mbarrier);
 /// CUTLASS, warp specialisation.
 #include "common/machine/device_facts.hpp"
-#include "gpu/simt/hopper_ptx.hpp"
 #include "gpu/prefix_sum/tile.hpp"
+#include "gpu/simt/hopper_ptx.hpp"
 #include "gpu/simt/launch_together.hpp"
 
 namespace rung {

@@ -6,8 +6,8 @@
 
 #include "common/emulator/async.hpp"
 #include "common/problem/narrow_float.hpp"
-#include "gpu/simt/simt.hpp"
 #include "gpu/host/tensor_map.hpp"
+#include "gpu/simt/simt.hpp"
 
 namespace rung::hopper {
 inline namespace RUNG_EMULATION {

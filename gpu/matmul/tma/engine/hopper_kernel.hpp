@@ -7,13 +7,13 @@
 /// has read them.
 #pragma once
 
+#include "gpu/host/tensor_map.hpp"
+#include "gpu/host/workspace.hpp"
 #include "gpu/matmul/general.hpp"
 #include "gpu/matmul/tma/engine/hopper.hpp"
 #include "gpu/matmul/tma/engine/hopper_prepare.hpp"
 #include "gpu/simt/hopper_ptx.hpp"
 #include "gpu/simt/launch_together.hpp"
-#include "gpu/host/tensor_map.hpp"
-#include "gpu/host/workspace.hpp"
 
 namespace rung::hopper {
 inline namespace RUNG_BUILD {

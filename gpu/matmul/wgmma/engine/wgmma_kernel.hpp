@@ -4,13 +4,13 @@
 /// when every multiplying warp has read them. Each box from which TMA stores sums has two as well (Boxes).
 #pragma once
 
-#include "gpu/simt/hopper_ptx.hpp"
-#include "gpu/matmul/accuracy/split_terms.hpp"
-#include "gpu/matmul/wgmma/engine/wgmma_prepare.hpp"
-#include "gpu/simt/wgmma_ptx.hpp"
-#include "gpu/simt/launch_together.hpp"
 #include "gpu/host/tensor_map.hpp"
 #include "gpu/host/workspace.hpp"
+#include "gpu/matmul/accuracy/split_terms.hpp"
+#include "gpu/matmul/wgmma/engine/wgmma_prepare.hpp"
+#include "gpu/simt/hopper_ptx.hpp"
+#include "gpu/simt/launch_together.hpp"
+#include "gpu/simt/wgmma_ptx.hpp"
 
 namespace rung::wgmma {
 inline namespace RUNG_BUILD {

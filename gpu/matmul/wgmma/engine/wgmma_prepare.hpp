@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "gpu/host/tensor_map.hpp"
 #include "gpu/matmul/general.hpp"
 #include "gpu/simt/simt.hpp"
-#include "gpu/host/tensor_map.hpp"
 
 namespace rung::wgmma {
 inline namespace RUNG_BUILD {
