@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__)
-#define RUNG_AMX  // the compiler supports its instructions; refuse_amx_bf16() says whether the CPU does
+#define RUNG_AMX  // the compiler supports its instructions; refuse_amx_bf16() checks whether the CPU does
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>

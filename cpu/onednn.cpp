@@ -1,5 +1,5 @@
-/// oneDNN's matrix product, for float32 and bfloat16 inputs. The code for a shape is generated once, at the first call
-/// with as many threads, and kept.
+/// oneDNN's matrix product, for float32 and bfloat16 inputs. The code for a shape and number of threads is generated
+/// once, at the first call, and kept.
 #include "cpu/onednn.hpp"
 
 #include <omp.h>
@@ -35,7 +35,7 @@ dnnl::primitive_attr factors(float alpha, float beta) {
   return attributes;
 }
 
-/// The product of one shape, for as many threads as OpenMP has when it is made.
+/// The product of one shape, for OpenMP's number of threads when it is created.
 template <typename Input>
 class OnednnProduct {
  public:
@@ -71,7 +71,7 @@ class OnednnProduct {
 template <typename Input>
 std::string find_refusal() {
   if (dnnl_version()->cpu_runtime != DNNL_RUNTIME_OMP)
-    return "this oneDNN is not built on OpenMP, so it does not use the threads that it is told to";
+    return "this oneDNN is not built on OpenMP, so it does not use the requested threads";
   try {
     OnednnProduct<Input>({.m = 64, .n = 64, .k = 64, .lda = 64, .ldb = 64, .ldc = 64});
     return "";
@@ -93,7 +93,7 @@ template <typename Input>
 std::string refuse_onednn(const Params& sizes) {
   static const std::string reason = find_refusal<Input>();
   if (reason.empty() && sizes.get("n", 0) == 1 && (sizes.get("ldb", 1) > 1 || sizes.get("ldc", 1) > 1))
-    return "oneDNN takes columns whose elements lie apart for dense ones (3.6 where n is 1)";
+    return "oneDNN takes strided columns for dense ones (3.6 where n is 1)";
   return reason;
 }
 

@@ -11,12 +11,12 @@ namespace rung {
 std::string onednn_name();
 
 /// Why oneDNN cannot multiply matrices of these inputs, float or Bf16, and sizes: this program was built without it, it
-/// is not built on OpenMP, it has no code for this CPU, or it takes a column whose elements lie apart for a dense one
-/// (oneDNN 3.6 does where n is 1). Empty if it can.
+/// is not built on OpenMP, it has no code for this CPU, or it takes a strided column for a dense one (oneDNN 3.6 does
+/// where n is 1). Empty if it can.
 template <typename Input>
 std::string refuse_onednn(const Params& sizes);
 
-/// C = alpha A B + beta C with as many threads as OpenMP has. Throws Error if oneDNN fails or is not in this build.
+/// C = alpha A B + beta C with OpenMP's number of threads. Throws Error if oneDNN fails or is not in this build.
 template <typename Input>
 void matmul_onednn(const Matmul<Input>& it);
 

@@ -11,8 +11,8 @@ namespace rung {
 namespace {
 
 /// Sets the number of threads of OpenBLAS. If it is built on pthreads, its threads inherit the affinity of the calling
-/// thread; where OpenMP binds threads, that is a single place, which all of them would share. So the binding of this
-/// thread is lifted while they start.
+/// thread; where OpenMP binds threads, that is a single place, which all would share. So the binding of this thread is
+/// removed while they start.
 void use_threads(int threads) {
   cpu_set_t bound, everywhere;
   CPU_ZERO(&everywhere);

@@ -13,8 +13,8 @@ std::string openblas_name();
 /// Why there is no OpenBLAS; empty if there is.
 std::string refuse_openblas();
 
-/// C = alpha A B + beta C with as many threads as OpenMP has. Throws Error if OpenBLAS uses another number of them or
-/// is not in this build.
+/// C = alpha A B + beta C with OpenMP's number of threads. Throws Error if OpenBLAS uses another number or is not in
+/// this build.
 void matmul_openblas(const Matmul<>& it);
 
 }  // namespace rung

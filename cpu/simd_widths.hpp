@@ -1,5 +1,5 @@
-/// The widths of SIMD registers: those that the micro-kernel is compiled for, that the tunable "simd" offers and that
-/// the FMA ceilings measure. To add one, add a row here, and its fused multiply-add to ceilings/fma.cpp.
+/// The widths of SIMD registers for which the micro-kernel is compiled, which the tunable "simd" offers and the FMA
+/// ceilings measure. To add one, add a row here, and its fused multiply-add to ceilings/fma.cpp.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ constexpr int simd_row_of(std::string_view target) {
   return -1;
 }
 
-/// The row of an instruction set; that of AVX2 if it has none, like AVX.
+/// The row of an instruction set; AVX2's row if it has none, like AVX.
 constexpr const SimdWidth& simd_width_of(std::string_view name) {
   for (const SimdWidth& width : kSimdWidths)
     if (width.name == name) return width;

@@ -8,7 +8,7 @@
 namespace rung {
 
 /// The sum of x[begin] to x[end - 1], begin a multiple of a vector, in kSums vectors side by side: no addition waits
-/// for the one before.
+/// for the previous one.
 template <int kSums>
 float vector_sum(const float* x, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kWidth = kVectorBytes / sizeof(float), kStep = kSums * kWidth;

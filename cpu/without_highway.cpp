@@ -1,5 +1,5 @@
-/// The micro-kernel of a program that was built without Highway: the rungs that need it say so, and everything else
-/// works.
+/// The micro-kernel of a program that was built without Highway: the rungs that need it report that, and everything
+/// else works.
 #include "cpu/matmul/micro_kernel.hpp"
 
 namespace rung {

@@ -1,4 +1,4 @@
-/// The peer of a program that was built without oneDNN: it says so, and everything else works.
+/// The peer in a program that was built without oneDNN: it reports that, and everything else works.
 #include "cpu/onednn.hpp"
 
 namespace rung {

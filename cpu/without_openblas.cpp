@@ -1,4 +1,4 @@
-/// The peer of a program that was built without OpenBLAS: it says so, and everything else works.
+/// The peer in a program that was built without OpenBLAS: it reports that, and everything else works.
 #include "cpu/openblas.hpp"
 
 namespace rung {

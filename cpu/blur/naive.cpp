@@ -1,5 +1,5 @@
-/// The textbook's four loops, on one thread: for every pixel all pixels of its window. One addition for each load of 4
-/// bytes, and each addition waits for the one before, so its latency sets the pace, far from any bandwidth.
+/// The textbook's four loops, on one thread: for every pixel all pixels of its window. One addition per load of 4
+/// bytes, and each addition waits for the previous one, so its latency limits the rate, far from any bandwidth.
 /// Source: PMPP 4e, section 3.3.
 #include "common/problem/blur.hpp"
 
@@ -22,7 +22,7 @@ const bool added = add_kernel({
     .name = "cpu/blur/naive",
     .order = 10,
     .title = "naive",
-    .idea = "Four loops, over all pixels and over the window of each, on one thread.",
+    .idea = "Four loops, over all pixels and over each pixel's window, on one thread.",
     .source = {{"pmpp", "section 3.3"}, {"pmpp3", "figure 4.1"}},
     .cpu = {.is_serial = true},
     .run =

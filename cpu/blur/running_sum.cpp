@@ -1,20 +1,20 @@
-/// Running sums along the rows, then down the columns, in one pass. Along a row a window differs from the one before by
-/// the pixel that comes in less the pixel that leaves. Added up over 1, 2, 4 … columns within vectors, these
-/// differences lead from the windows of one vector to those of the next: log2(lanes) shuffles and additions, and a
-/// chain of one addition a vector. The rows' windows wait in a ring of 2 R + 1 rows, which L2 holds; a row that comes
-/// in takes the place of the one that leaves, and both go into the columns' sums, which L1 holds. So DRAM reads each
-/// pixel once, and a vector of pixels costs the same at every radius. Where no cache holds the image, means are written
-/// by streaming stores. Pixels are prefetched 1024 columns before they come in, at the end of a strip's row those of
-/// the next one: the processor's own prefetcher would begin anew with each row. A whole row ahead would take the room
-/// in L1 that the columns' sums need, and narrower strips cost bandwidth: DRAM is read and written in shorter pieces.
+/// Running sums along the rows, then down the columns, in one pass. Along a row a window differs from the previous one
+/// by the pixel that enters minus the pixel that leaves. Added up over 1, 2, 4 … columns within vectors, these
+/// differences give the next vector's windows: log2(lanes) shuffles and additions, and a chain of one addition per
+/// vector. The rows' windows wait in a ring of 2 R + 1 rows, which L2 holds. A row that enters replaces the row that
+/// leaves, and both update the columns' sums, which L1 holds. So DRAM reads each pixel once, and a vector of pixels
+/// costs the same at every radius. Where no cache holds the image, means are written by streaming stores. Pixels are
+/// prefetched 1024 columns before they enter, at the end of a strip's row from the next row: the processor's own
+/// prefetcher would start again with each row. Prefetching a whole row ahead would take the space in L1 that the
+/// columns' sums need, and narrower strips cost bandwidth: DRAM is read and written in shorter pieces.
 ///
-/// Floor: 8 bytes a pixel at the bandwidth of a copy. With AVX-512 a vector of 16 pixels takes 13 operations on two
-/// ports (a difference, 4 shuffles, 5 additions, 2 more down the columns and a factor): 6.5 cycles, 0.4 a pixel; 7
-/// loads, two of which cross lines, and 3 stores fit beside them.
-/// Rounding: the sums down begin anew after 512 rows, those along after 128 (2 R + 1) columns: adding up a whole window
-/// then costs an addition for 128 pixels at every radius. A step of 16 columns adds the rounding errors of 32
-/// differences of pixels, each doubled at every of 4 levels, and one of the window: 1 + 160 / (2 R + 1) times that of
-/// a window at most. In 128 (2 R + 1) columns that is 8 (2 R + 1) + 1280 times, 1800 at radius 32.
+/// Floor: 8 bytes per pixel at the bandwidth of a copy. With AVX-512 a vector of 16 pixels takes 13 operations on two
+/// ports (a difference, 4 shuffles, 5 additions, 2 more down the columns and a factor): 6.5 cycles, 0.4 per pixel. In
+/// the same time there is room for the 7 loads, two across lines, and 3 stores.
+/// Rounding: the sums down restart after 512 rows, the sums along after 128 (2 R + 1) columns, so that adding up a
+/// whole window costs one addition per 128 pixels at every radius. A step of 16 columns adds the rounding errors of 32
+/// differences of pixels, each doubled at each of 4 levels, and one of the window: at most 1 + 160 / (2 R + 1) times a
+/// window's error. In 128 (2 R + 1) columns the factor is 8 (2 R + 1) + 1280, 1800 at radius 32.
 /// Source: McDonnell, Box-filtering techniques, 1981; Hillis and Steele 1986 (sums over 1, 2, 4 … lanes); Datta et al.
 /// 2008 (streaming stores, prefetching).
 #include <bit>
@@ -29,14 +29,14 @@ using namespace blur;
 
 constexpr int kLevels = std::countr_zero(static_cast<unsigned>(kLanes));
 constexpr int kPage = 4096 / sizeof(float);
-// A load waits for a store under way to an equal place in another page. Means are stored so many columns later, and the
-// sums and the ring are shifted by as many against the image: then stores are behind all loads.
+// A load waits for an outstanding store to the same place in another page. So means are stored kDelay columns later,
+// and the sums and the ring are shifted by kDelay relative to the image: then stores are behind all loads.
 constexpr int kDelay = 64;
 static_assert(kDelay >= kBlurRadiusLimit + kLanes && kDelay % kLanes == 0);
 
 int whole_pages(int n) { return (n + kPage - 1) / kPage * kPage; }
 
-/// What a thread keeps: the columns' sums and shares, an edge of a row, and the windows of the last 2 R + 1 rows.
+/// A thread's memory: the columns' sums and shares, an edge of a row, and the windows of the last 2 R + 1 rows.
 struct Lines {
   float *sums, *shares, *edge, *ring;
   int pitch, slots;
@@ -60,12 +60,12 @@ FloatVector moved_up(FloatVector before, FloatVector after, std::integer_sequenc
   return __builtin_shufflevector(before, after, (kLanes - kBy + kLane)...);
 }
 
-/// The windows along a row at kLanes columns, and what leads to those of the next ones.
+/// The windows along a row at kLanes columns, and the state for the next kLanes.
 class Windows {
  public:
-  /// Those of the columns whose first window begins at `x`.
+  /// Starts with the columns whose first window begins at `x`.
   FloatVector begin(const float* x, int radius) {
-    const float before = sum_of(x - 1, 2 * radius + 1);  // the window at the column before
+    const float before = sum_of(x - 1, 2 * radius + 1);  // the window of the previous column
     std::fill_n(last_, kLevels, FloatVector{});
     return sums_ = before + difference(x, radius);
   }
@@ -83,7 +83,7 @@ class Windows {
     return sum;
   }
 
-  /// By how much the windows differ from those kLanes columns before.
+  /// The differences between the windows and the windows kLanes columns before.
   FloatVector difference(const float* x, int radius) {
     return added_up(load(x + 2 * radius) - load(x - 1), std::make_integer_sequence<int, kLevels>());
   }
@@ -96,10 +96,10 @@ class Windows {
   }
 
   FloatVector sums_ = {};
-  FloatVector last_[kLevels] = {};  // how the windows before differ from those 1, 2, 4 … columns before them
+  FloatVector last_[kLevels] = {};  // the previous windows' differences over 1, 2, 4 … columns
 };
 
-/// One piece of the image on its way down.
+/// The processing of one piece of the image, row by row.
 template <Store kStore>
 class Descent {
  public:
@@ -124,7 +124,7 @@ class Descent {
   }
 
  private:
-  /// use(column, windows along row `row` from it on).
+  /// Calls use(column, the windows along row `row` from this column on).
   template <typename Use>
   void each_window(int row, const Use& use) {
     const float* const from = x_ + std::int64_t{row} * g_.cols + piece_.begin;
@@ -150,7 +150,7 @@ class Descent {
 
   int restart() const { return 128 * (2 * g_.radius + 1); }
 
-  /// A copy of what the windows of columns [begin, end) cover, with zeros for pixels outside the image.
+  /// A copy of the pixels that the windows of columns [begin, end) cover, with zeros for pixels outside the image.
   const float* edge(const float* from, int begin, int end) const {
     float* const copy = lines_.edge + (g_.radius + 1 - begin);
     const int first = begin - g_.radius - 1, last = end + g_.radius + kLanes;
@@ -169,13 +169,13 @@ class Descent {
     }
   }
 
-  /// Below the last row of the image, rows of zeros come in.
+  /// Below the last row of the image, rows of zeros enter.
   void put_row(int row) {
     const int coming = row + g_.radius, top = std::max(row - g_.radius, 0), bottom = std::min(coming + 1, g_.rows);
     const float row_share = 1.0f / static_cast<float>(bottom - top);
     const float whole_share = row_share / static_cast<float>(2 * g_.radius + 1);
     const int left = left_, right = right_;
-    float* const slot = lines_.slot(coming);  // of the row that leaves, too
+    float* const slot = lines_.slot(coming);  // also the slot of the row that leaves
     float* const to = y_ + std::int64_t{row} * g_.cols + piece_.begin;
     const auto put_means = [&](int i) __attribute__((always_inline)) {
       FloatVector share = FloatVector{} + whole_share;
@@ -204,7 +204,7 @@ class Descent {
   const BlurImage& g_;
   const Piece& piece_;
   const Lines& lines_;
-  int ahead_;  // columns from a pixel to the one that is prefetched with it
+  int ahead_;  // columns from a pixel to the pixel that is prefetched with it
   const float* x_;
   float* y_;
   int columns_, left_, right_;
@@ -225,7 +225,7 @@ const bool added = add_kernel({
     .name = "cpu/blur/running_sum",
     .order = 30,
     .title = "running sum",
-    .idea = "All threads; running sums along rows in vectors, a ring of these that L2 holds, running sums down its "
+    .idea = "All threads; running sums along rows in vectors, kept in a ring that L2 holds, running sums down its "
             "columns, streaming stores: the same cost at every radius.",
     .source = {{"mcdonnell1981"}, {"datta2008"}},
     .tunables = {{"strip", {4096, 2048, 3072, 8192}}, {"ahead", {1024, 2048, 512}}},

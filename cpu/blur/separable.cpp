@@ -1,7 +1,7 @@
-/// Rows, then columns: sums of 2 R + 1 neighbours along each row go into a ring of as many rows, which a cache holds,
-/// and sums down that ring give the windows. 2 (2 R + 1) vector additions a vector of pixels, all threads, one pass
-/// over memory: at small radii its floor is the bandwidth of a copy, at large ones the two loads a cycle that L1
-/// serves. Source: McDonnell, Box-filtering techniques, 1981 (rows, then columns).
+/// Rows, then columns: sums of 2 R + 1 neighbours along each row are written to a ring of 2 R + 1 rows, which a cache
+/// holds, and sums down that ring give the windows. 2 (2 R + 1) vector additions per vector of pixels, all threads, one
+/// pass over memory: at small radii the floor is the bandwidth of a copy, at large radii the two loads per cycle that
+/// L1 serves. Source: McDonnell, Box-filtering techniques, 1981 (rows, then columns).
 #include <cstring>
 
 #include "cpu/blur/strip.hpp"
@@ -11,9 +11,9 @@ namespace {
 
 using namespace blur;
 
-constexpr int kStrip = 1024;  // columns: the ring's 65 rows of them fit into L2
+constexpr int kStrip = 1024;  // columns: 65 rows of the ring fit into L2
 
-/// What a thread keeps: a row with R pixels more on both sides, the ring, and the columns' shares.
+/// A thread's memory: a row with R more pixels on both sides, the ring, and the columns' shares.
 struct Lines {
   float *padded, *ring, *shares;
   int slots;
@@ -28,7 +28,7 @@ struct Lines {
   static constexpr int kPitch = kStrip + 2 * kLanes;
 };
 
-/// The sums along row `row`, those of all rows that are not in the image being 0.
+/// The sums along row `row`; 0 for rows outside the image.
 void sum_row(const BlurImage& g, const float* x, const Piece& piece, int row, const Lines& lines, float* sums) {
   const int first = std::max(piece.begin - g.radius, 0), last = std::min(piece.end + g.radius, g.cols);
   std::memcpy(lines.padded + (first - piece.begin + g.radius), x + std::int64_t{row} * g.cols + first,
@@ -75,8 +75,7 @@ const bool added = add_kernel({
     .name = "cpu/blur/separable",
     .order = 20,
     .title = "separable",
-    .idea =
-        "All threads; sums along the rows in a ring that a cache holds, sums of these down the columns, in vectors.",
+    .idea = "All threads; sums along the rows in a ring that a cache holds, then sums down its columns, in vectors.",
     .source = {{"mcdonnell1981"}, {"openmp", "parallel construct"}},
     .scratch = [](const Params& p) { return thread_scratch(Lines::floats(blur_image(p))); },
     .run = run,

@@ -1,5 +1,5 @@
-/// What the CPU's fast kernels of the box blur share: vectors at any address, and how the image is cut into pieces that
-/// a thread works through.
+/// Shared by the CPU's fast kernels of the box blur: vectors at any address, and the division of the image into pieces,
+/// which threads process one after the other.
 #pragma once
 
 #include <omp.h>
@@ -23,24 +23,24 @@ inline void put(float* to, FloatVector value) { *reinterpret_cast<AnyFloatVector
 
 inline int whole_vectors(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-/// Columns [begin, end) of a thread's rows [top, bottom), of which a kernel computes the means; it reads R more on
-/// every side, as far as the image goes.
+/// Columns [begin, end) of a thread's rows [top, bottom), whose means a kernel computes. It reads R more on every side,
+/// inside the image.
 struct Piece {
   int top = 0, bottom = 0, begin = 0, end = 0;
 
   int columns() const { return end - begin; }
 };
 
-/// Floats of a line with what a strip of so many columns reads on both sides, and a vector that may be read beyond.
+/// Floats of a line for a strip of `strip` columns, with the halo on both sides and a vector that may be read beyond.
 inline int line_floats(const BlurImage& g, int strip) { return whole_vectors(strip + 2 * g.radius) + 2 * kLanes; }
 
-/// One part in columns() + kLanes that stands for each column of a piece: 1 over the columns near it.
+/// Sets the share of each column of a piece: 1 over the number of columns in its window.
 inline void fill_shares(const BlurImage& g, const Piece& piece, float* shares) {
   for (int i = 0; i < piece.columns(); ++i)
     shares[i] = 1.0f / static_cast<float>(pixels_near(piece.begin + i, g.cols, g.radius));
 }
 
-/// The memory of one thread out of a scratch that has as much for each.
+/// The part of this thread in a scratch with `floats` floats per thread.
 inline float* memory_of_thread(float* scratch, std::size_t floats) { return scratch + omp_get_thread_num() * floats; }
 
 /// For .scratch.
@@ -48,8 +48,8 @@ inline std::vector<Operand> thread_scratch(std::size_t floats) {
   return {{.name = "lines of each thread", .elements = floats * omp_get_max_threads(), .role = Role::scratch}};
 }
 
-/// Strips of columns, one below the other, make one long line of rows, of which every thread has an equal part: so few
-/// parts begin within a strip, and the R rows above each are read twice. use(piece, store).
+/// Strips of columns, one below the other, make one long line of rows, and every thread has an equal part of it. So few
+/// parts begin within a strip, where the R rows above are read twice. Calls use(piece, store).
 template <typename Use>
 void each_piece(const BlurImage& g, int strip, const Use& use) {
   const bool is_cached = 8.0 * g.rows * g.cols < static_cast<double>(cpu_info().all_l3_bytes);

@@ -1,6 +1,6 @@
 /// The rate of Intel AMX's bfloat16 products on all threads: each multiplies a 16 x 32 by a 32 x 16 tile and adds to
-/// 16 x 16 sums. The unit starts one every 16 cycles with a latency of 52, so four independent chains keep it busy;
-/// with a tile of A and two of B they occupy seven of the eight tile registers. Groups of chains are scheduled
+/// 16 x 16 sums. The unit starts a product every 16 cycles with a latency of 52, so four independent chains keep it
+/// busy; with a tile of A and two of B they occupy seven of the eight tile registers. Groups of chains are scheduled
 /// dynamically, so that no thread waits for the slowest core. Source: Intel 64 and IA-32 Architectures Optimization
 /// Reference Manual, chapter on AMX.
 #if defined(__x86_64__) && defined(__linux__)
@@ -17,7 +17,7 @@ constexpr int kGroup = 4;      // chains in the tile registers at a time
 constexpr int kRowBytes = 64;  // of every tile
 constexpr int kPairRows = kTileDepth / 2;
 
-/// The unit's layout of B: a row holds two rows of B, element by element in turn.
+/// The unit's layout of B: a row holds two rows of B, their elements interleaved.
 struct alignas(64) PairedRows {
   Bf16 at[kPairRows][2 * kTileCols];
 };

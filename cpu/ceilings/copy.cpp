@@ -1,6 +1,6 @@
 /// The copy bandwidth of one level of memory: every thread copies its own contiguous part. One loop, registered once
-/// for each level. From and to DRAM there are two: an ordinary store first fetches the line that it overwrites, a third
-/// transfer that the formula, like STREAM's, does not count; a streaming store goes past the caches and needs none.
+/// for each level. For DRAM there are two: an ordinary store first fetches the line that it overwrites, a third
+/// transfer that the formula, like STREAM's, does not count; a streaming store bypasses the caches and does not fetch.
 /// Source: STREAM copy; likwid-bench, "copy" and "copy_mem".
 #include "common/problem/copy.hpp"
 

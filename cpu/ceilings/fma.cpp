@@ -1,7 +1,7 @@
 /// The rate of fused multiply-adds on all threads, once for each register width that the CPU may have: the first is the
 /// limit of scalar code, the others of vectorised code.
 /// Each thread iterates groups of chains that just fill the registers. An FMA has a latency of 4 or 5 cycles and a core
-/// starts up to two per cycle, so 10 independent ones keep the units busy.
+/// starts up to two per cycle, so 10 independent FMAs keep the units busy.
 /// Groups are scheduled dynamically: with equal shares all threads would wait for the slowest core, and a roof must
 /// state what all of them can achieve together. Source: Williams, Waterman, Patterson: Roofline (2009), in-core
 /// ceilings.

@@ -1,6 +1,6 @@
 /// The bandwidth of one level of memory for two reads to one write: a = b + s c, every thread on its own contiguous
-/// part. One loop, registered once for each level. From and to DRAM there are two: an ordinary store first fetches the
-/// line that it overwrites, a fourth transfer that STREAM does not count; a streaming store needs none.
+/// part. One loop, registered once for each level. For DRAM there are two: an ordinary store first fetches the line
+/// that it overwrites, a fourth transfer that STREAM does not count; a streaming store does not fetch.
 /// Source: STREAM triad; likwid-bench, "stream" and "stream_mem_avx".
 #include "common/problem/triad.hpp"
 
@@ -20,7 +20,7 @@ void triad_part(const FloatVector* b, const FloatVector* c, FloatVector* a, std:
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v)
         store<kStore>(a + i * kVectors + v, b[i * kVectors + v] + kTriadFactor * c[i * kVectors + v]);
-    asm volatile("" ::: "memory");  // the next pass must do it all again
+    asm volatile("" ::: "memory");  // the next pass must load and store again
   }
   finish_stores<kStore>();
 }

@@ -13,7 +13,7 @@ namespace rung {
 constexpr int kVectorBytes = 64;
 #elif defined(__AVX__)
 constexpr int kVectorBytes = 32;
-#else  // SSE2, or NEON: the compiler knows no size of SVE's vectors
+#else  // SSE2, or NEON: SVE's vectors have no size at compile time
 constexpr int kVectorBytes = 16;
 #endif
 #if defined(__x86_64__)
@@ -22,7 +22,7 @@ constexpr bool kHasStreamingStores = true;
 constexpr bool kHasStreamingStores = false;
 #endif
 
-// No wider, since g++ keeps a vector that it must split on the stack. Aligned to their size.
+// No wider, since g++ keeps a vector on the stack if it has to split it. Aligned to their size.
 using WordVector __attribute__((vector_size(kVectorBytes), may_alias)) = std::uint32_t;
 using FloatVector __attribute__((vector_size(kVectorBytes), may_alias)) = float;
 

@@ -1,5 +1,5 @@
-/// Working sets that live in one level of this machine's memory and in no nearer one, from the sizes of its caches, for
-/// as many threads as a parallel region would now have.
+/// Working sets that fit into one level of this machine's memory and into no nearer one, from the sizes of its caches,
+/// for the number of threads that a parallel region would now have.
 #pragma once
 
 #include <omp.h>
@@ -31,16 +31,16 @@ inline std::int64_t working_set(Level level) {
       return l2 / 2 / sharers * threads;
     case Level::l3: {
       if (l3 == 0) return 0;
-      // The caches that the threads reach if they are on as few cores as they can be.
+      // The caches that the threads reach if they are on the fewest cores possible.
       const std::int64_t used_l2 = std::min(threads * l2, all_l2);
       const std::int64_t threads_per_l3 = std::max(cpu.hardware_threads / (all_l3 / l3), std::int64_t{1});
       const std::int64_t used_l3 = std::min((threads + threads_per_l3 - 1) / threads_per_l3 * l3, all_l3);
-      // Twice the L2s, so that they keep nothing until it is wanted again. Where the L3 is smaller than the L2s it
-      // holds only what these gave up, and both together have room for the L2s and half the L3.
+      // Twice the L2s, so that they evict all data before it is used again. An L3 smaller than the L2s holds only lines
+      // that these evicted; then the working set is the L2s and half the L3.
       return std::max(used_l3 / 2, std::min(2 * used_l2, used_l2 + used_l3 / 2));
     }
     case Level::dram: {
-      // Twice the caches; 256 MiB at least, since a virtual machine may be told of less L3 than its host has.
+      // Twice the caches; 256 MiB at least, since a virtual machine may report less L3 than its host has.
       const std::int64_t wanted = std::max(2 * (all_l2 + all_l3), 256 * kMiB);
       const std::int64_t affordable = static_cast<std::int64_t>(cpu.memory_bytes) / 16;
       return affordable < wanted / 2 ? 0 : std::min(wanted, affordable);
@@ -50,8 +50,8 @@ inline std::int64_t working_set(Level level) {
 }
 
 /// The sizes "bytes", of each of `arrays` arrays, and "passes" for a level. Bytes are whole granules, one for a level
-/// that working_set() does not find. Passes make 128 MiB for each thread and call: a millisecond or more, beside which
-/// the start of the threads does not show.
+/// that working_set() does not find. The passes add up to 128 MiB per thread and call: a millisecond or more, against
+/// which the start of the threads is negligible.
 inline Params level_sizes(Level level, int arrays, std::int64_t granule) {
   const std::int64_t share = working_set(level) / (level == Level::dram ? 1 : arrays);
   const std::int64_t bytes = std::max(share / granule, std::int64_t{1}) * granule;

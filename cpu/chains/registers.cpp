@@ -1,8 +1,7 @@
-/// Multiply-adds by all threads, each of which keeps its chains in registers: of single numbers, and of the widest
+/// Multiply-adds by all threads, which keep their chains in registers: chains of single numbers, and of the widest
 /// vectors that the program is compiled for, whose lanes are the threads of a block. A core starts one or two
-/// multiply-adds in a cycle and has each result 4 cycles later, so it takes some 4 to 8 chains to keep its units busy;
-/// beyond what the registers hold, chains live in L1. Floor: the operations over the peak of as many cores as there are
-/// blocks.
+/// multiply-adds per cycle and has each result 4 cycles later, so it takes some 4 to 8 chains to keep its units busy;
+/// chains that do not fit into registers are in L1. Floor: the operations over the peak of one core per block.
 #include <omp.h>
 
 #include "common/problem/chains.hpp"
@@ -13,7 +12,7 @@ namespace {
 
 using Chains = Choices<1, 2, 3, 4, 5, 6, 8, 10, 12, 16>;
 
-/// Neither joined with its neighbours into a wider vector nor computed in another order: each chain as it stands.
+/// Each chain as it is written: not joined with its neighbours into a wider vector, nor computed in another order.
 template <typename Vector>
 inline void pin(Vector& value) {
 #if defined(__AVX512F__)

@@ -1,7 +1,7 @@
-/// Every thread goes along the cycle with its share of the walkers, up to 32 of them in turns: a core looks far enough
-/// ahead to have the loads of all of them under way, until its L1 has no line-fill buffer left. One walker measures the
-/// latency of the cache that holds the array, or of memory. Floor: steps x latency, until the buffers or the level's
-/// bandwidth end that.
+/// Every thread follows the cycle with its share of the walkers, up to 32 interleaved: a core looks far enough ahead to
+/// have the loads of all walkers in flight, until its L1 has no line-fill buffer left. One walker measures the latency
+/// of the cache that holds the array, or of memory. Floor: steps x latency, until the buffers or the level's bandwidth
+/// are the limit.
 #include <omp.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMostAtOnce = 32;
 
-/// Walkers that take their steps in turns.
+/// Walkers with interleaved steps.
 template <int Together>
 void walk(const std::uint32_t* next, std::uint32_t* at, std::uint32_t* sums, std::int64_t steps) {
   std::uint32_t here[Together], sum[Together] = {};
@@ -23,7 +23,7 @@ void walk(const std::uint32_t* next, std::uint32_t* at, std::uint32_t* sums, std
 #pragma GCC unroll 32
     for (int j = 0; j < Together; ++j) {
       here[j] = next[here[j]];
-      asm("" : "+r"(here[j]));  // loads of their own, no gathering instruction
+      asm("" : "+r"(here[j]));  // separate loads, no gather instruction
       sum[j] += here[j];
     }
   }
@@ -56,7 +56,7 @@ const bool added = add_kernel({
     .name = "cpu/chase/threads",
     .order = 10,
     .title = "memory",
-    .idea = "Each thread walks along a cycle of pointers, with several walkers in turns.",
+    .idea = "Each thread walks along a cycle of pointers, with several interleaved walkers.",
     .source = {{"drepper2007", "section 3.3.2"}, {"little1961"}},
     .type = Type::uint32,
     .run = run,

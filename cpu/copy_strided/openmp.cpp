@@ -1,7 +1,7 @@
 /// All threads, each on its own part of y. A CPU moves lines of 64 bytes: a stride of 16 float32 or more fetches one
-/// for every element. Up to that the loop reads everything in between, which the prefetchers bring as fast as without a
-/// stride. y's lines are fetched before they are overwritten. Floor: the lines' bytes over the bandwidth of the memory
-/// that holds the arrays.
+/// for every element. At smaller strides the loop reads everything in between, which the prefetchers load as fast as
+/// without a stride. y's lines are fetched before they are overwritten. Floor: the lines' bytes over the bandwidth of
+/// the memory that holds the arrays.
 #include <algorithm>
 
 #include "common/machine/cpu_info.hpp"
@@ -26,7 +26,7 @@ void copy_strided(const Call& call) {
   for (std::int64_t i = 0; i < elements; ++i) y[i] = x[i * stride];
 }
 
-/// Lines of x that are touched, and those of y twice, fetched and written, by every level beyond one that holds both.
+/// The lines of x that are accessed, and y's lines twice, fetched and written, beyond a level that holds both.
 LevelTraffic traffic(const Params& p) {
   const double read =
       strided_bytes(p) * std::clamp<double>(p.at("stride"), 1, static_cast<double>(kLine / p.at("width")));
@@ -43,7 +43,7 @@ const bool added = add_kernel({
     .name = "cpu/copy_strided/openmp",
     .order = 10,
     .title = "OpenMP",
-    .idea = "The loop shared out over all threads: every element that is read brings its line of 64 bytes.",
+    .idea = "The loop divided among all threads: every element that is read loads its line of 64 bytes.",
     .source = {{"openmp", "parallel for"}},
     .cpu = {.level_traffic = traffic},
     .run =

@@ -1,7 +1,7 @@
-/// A branch for every element, with the C library's sine behind it. The processor guesses the way and goes on; a wrong
-/// guess costs it what it began since, some 15 to 20 cycles. It is right nearly always where the signs are sorted, and
-/// wrong for half of the elements where they are random. The call of a function keeps the compiler from evaluating both
-/// sides.
+/// A branch for every element, with the C library's sine behind it. The processor predicts the branch and continues; a
+/// misprediction discards the work since, some 15 to 20 cycles. The prediction is nearly always right where the signs
+/// are sorted, and wrong for half of the elements where they are random. The call of a function keeps the compiler from
+/// evaluating both sides.
 #include <cmath>
 
 #include "common/problem/discontinuous.hpp"
@@ -34,7 +34,7 @@ const bool added = add_kernel({
     .name = "cpu/discontinuous/branch",
     .order = 10,
     .title = "branch",
-    .idea = "A branch for every element, on all threads: a wrong guess of its way costs the processor a restart.",
+    .idea = "A branch for every element, on all threads: a misprediction costs the processor a restart.",
     .source = {{"blakely", "discontinuous function"}},
     .run = evaluate,
 });

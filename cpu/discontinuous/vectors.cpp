@@ -1,12 +1,12 @@
 /// No branch: both results for a register of elements at a time, with the vector sine of the C library, and a choice of
-/// one by the sign. There is nothing to guess, so the signs' order does not matter.
+/// one by the sign. There is nothing to predict, so the signs' order does not matter.
 #include <algorithm>
 #include <cmath>
 
 #include "common/problem/discontinuous.hpp"
 #include "common/registry.hpp"
 
-// Other compilers declare vector variants in other ways; without one, the loop calls the scalar sine.
+// Other compilers declare vector variants differently; without one, the loop calls the scalar sine.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 extern "C" {
 #pragma omp declare simd notinbranch
@@ -17,17 +17,17 @@ float sinf(float) noexcept;
 namespace rung {
 namespace {
 
-/// Elements that are worked on together: many vectors, and few enough for the L1 cache.
+/// Elements that are processed together: many vectors, but few enough for the L1 cache.
 constexpr std::int64_t kBlock = 256;
 
-/// `count` elements; where these are fewer than kBlock, the others are evaluated in vain.
+/// Evaluates `count` elements; if there are fewer than kBlock, the rest is evaluated in vain.
 void evaluate_block(const float* a, const float* b, float* c, std::int64_t count, std::int64_t passes) {
   alignas(64) float at[kBlock] = {}, with[kBlock] = {}, sum[kBlock] = {}, wave[kBlock];
   std::copy_n(a, count, at);
   std::copy_n(b, count, with);
   for (std::int64_t pass = 0; pass < passes; ++pass) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < kBlock; ++i) wave[i] = sinf(at[i]);  // a loop of its own, or it is put behind a branch
+    for (std::int64_t i = 0; i < kBlock; ++i) wave[i] = sinf(at[i]);  // a separate loop, or it is put behind a branch
 #pragma omp simd
     for (std::int64_t i = 0; i < kBlock; ++i) {
       const float doubled = 2 * at[i], other = wave[i] + with[i];
@@ -51,7 +51,7 @@ const bool added = add_kernel({
     .name = "cpu/discontinuous/vectors",
     .order = 20,
     .title = "both, by vectors",
-    .idea = "Both results for a register of elements at a time, and a choice by the sign: no branch to guess.",
+    .idea = "Both results for a register of elements at a time, and a choice by the sign: no branch to predict.",
     .source = {{"glibc", "libmvec"}},
     .run = evaluate,
 });

@@ -1,6 +1,6 @@
 /// All threads, each on its own part of the list. A core looks far ahead in such a loop, since no load depends on the
-/// one before, and has as many misses under way as its L1 has line-fill buffers, ten to twenty; a random order of an
-/// array beyond the caches moves a line of 64 bytes for 4 of them. Floor: 12 bytes an element, or 8 and a line.
+/// previous one, and has one outstanding miss per line-fill buffer of its L1, ten to twenty. In a random order, an
+/// array beyond the caches moves a line of 64 bytes for each 4 bytes. Floor: 12 bytes per element, or 8 and a line.
 #include "common/registry.hpp"
 
 namespace rung {
@@ -19,7 +19,7 @@ const bool added = add_kernel({
     .name = "cpu/gather/openmp",
     .order = 10,
     .title = "OpenMP",
-    .idea = "The loop shared out over all threads, whose cores look ahead and have several misses under way.",
+    .idea = "The loop divided among all threads, whose cores look ahead and have several outstanding misses.",
     .source = {{"openmp", "parallel for"}, {"imam2022", "shuffling data"}},
     .run = gather,
 });

@@ -1,8 +1,8 @@
-/// Each thread steps a band of rows, a few at a time, in vectors: a row in registers serves three results, and the rows
-/// at a block's border are still in a cache when the next block needs them. Where no cache holds the field, results are
-/// written by streaming stores: an ordinary store would first read the line that it overwrites. One step per pass
-/// cannot be faster than a copy; expect this one to be as fast. Source: Datta et al. 2008 (register blocking, streaming
-/// stores).
+/// Each thread steps a band of rows, a few at a time, in vectors: a row in registers is used for three results, and the
+/// rows at a block's border are still in a cache when the next block needs them. Where no cache holds the field,
+/// results are written by streaming stores: an ordinary store would first read the line that it overwrites. One step
+/// per pass cannot be faster than a copy; expect this kernel to be as fast. Source: Datta et al. 2008 (register
+/// blocking, streaming stores).
 #include <omp.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-/// What the CPU's kernels of the heat equation share: vectors at any address, a few rows stepped at a time, and the
+/// Shared by the CPU's kernels of the heat equation: vectors at any address, a step of a few rows at a time, and the
 /// choice of how results are stored.
 #pragma once
 
@@ -26,9 +26,9 @@ inline void store(float* to, FloatVector value) {
     store<kStore>(reinterpret_cast<FloatVector*>(to), value);
 }
 
-/// Steps kRows rows, the inner ones of `in`, from column `begin` to `end` by whole vectors; returns the first column
-/// that is left over. Each row is loaded once for three results, and several rows are several streams from memory,
-/// which have more requests in flight than one.
+/// Steps kRows rows, the inner ones of `in`, from column `begin` to `end` by whole vectors; returns the first remaining
+/// column. Each row is loaded once for three results, and several rows are several streams from memory, which have more
+/// requests in flight than one stream.
 template <Store kStore, int kRows>
 int step_rows(const float* const (&in)[kRows + 2], float* const (&out)[kRows], int begin, int end, float centre,
               float side) {
@@ -46,7 +46,7 @@ int step_rows(const float* const (&in)[kRows + 2], float* const (&out)[kRows], i
   return col;
 }
 
-/// For .scratch of a kernel that makes one step per pass: with a row of zeros, last, for what is beyond the edge.
+/// For .scratch of a kernel that makes one step per pass: its last row is zeros, for the cells beyond the edge.
 inline std::vector<Operand> scratch_with_zeros(const Params& p) {
   std::vector<Operand> scratch = heat_scratch(p, heat_steps(p));
   scratch.push_back({.name = "row of zeros",
@@ -57,8 +57,8 @@ inline std::vector<Operand> scratch_with_zeros(const Params& p) {
 }
 inline const float* row_of_zeros(const Call& call) { return static_cast<const float*>(call.operands.back()); }
 
-/// Calls use() with the kind of store that suits the field: streaming where the caches cannot hold both arrays and rows
-/// are whole vectors.
+/// Calls use() with the kind of store for the field: streaming where the caches cannot hold both arrays and rows are
+/// whole vectors.
 template <typename Use>
 void with_store(const Params& p, const Use& use) {
   const bool is_cached = 8 * heat_cells(p) < static_cast<double>(cpu_info().all_l3_bytes);

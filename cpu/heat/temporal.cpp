@@ -1,9 +1,9 @@
 /// Temporal blocking: several steps between one read and one write of the field. A thread streams down a strip of
-/// columns, four rows at a time, and each level of a pipeline computes from the last rows of the level before it four
-/// rows one time step later. The rows that all levels keep fit in L2 together, so DRAM traffic per step falls by the
-/// depth, and the kernel runs at the rate of the cores. The outer columns of a strip become invalid, one more per
-/// level, so strips overlap; likewise the parts that the rows are divided into. Source: Matsumura et al. 2020 (AN5D),
-/// in a CPU's caches; Wonnacott 2000 (time skewing).
+/// columns, four rows at a time, and each level of a pipeline computes four rows one time step later from the previous
+/// level's last rows. The rows of all levels together fit into L2, so DRAM traffic per step falls by the depth, and the
+/// kernel runs at the rate of the cores. The outer columns of a strip become invalid, one more per level, so strips
+/// overlap; the rows are divided into parts that overlap as well. Source: Matsumura et al. 2020 (AN5D), in a CPU's
+/// caches; Wonnacott 2000 (time skewing).
 #include <omp.h>
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 namespace rung {
 namespace {
 
-constexpr int kRows = 4;  // that a level computes at a time, from two more
+constexpr int kRows = 4;  // that a level computes at a time, from kRows + 2 rows
 
 int rounded_up(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-/// The last rows of each level, level 0 being the field itself, with a vector of zeros on either side of each row.
+/// The last rows of each level (level 0 is the field itself), with a vector of zeros on either side of each row.
 class Levels {
  public:
   Levels(int depth, int width)
@@ -45,13 +45,13 @@ class Levels {
   std::unique_ptr<float[], Free> memory_;
 };
 
-/// A sweep over the field of so many steps, and how it is divided.
+/// A sweep over the field: its number of steps, and how it is divided.
 struct Sweep {
   HeatGrid grid;
   int steps = 0, width = 0, strips = 0, parts = 0;
 };
 
-/// Columns [begin, begin + width) of rows [top, bottom), of which columns [from, to) are valid after all steps.
+/// Columns [begin, begin + width) of rows [top, bottom). After all steps, columns [from, to) are valid.
 struct Piece {
   int begin = 0, from = 0, to = 0, top = 0, bottom = 0;
 };
@@ -96,7 +96,7 @@ void make_rows(const Sweep& s, Levels& levels, int level, int first) {
   }
 }
 
-/// Stores those of kRows rows of the last level, from `first` on, that belong to the piece.
+/// Stores kRows rows of the last level, from `first` on, as far as they belong to the piece.
 template <Store kStore>
 void put_rows(const Sweep& s, const Piece& piece, Levels& levels, float* next, int first) {
   for (int row = std::max(first, piece.top); row < std::min(first + kRows, piece.bottom); ++row) {
@@ -108,7 +108,7 @@ void put_rows(const Sweep& s, const Piece& piece, Levels& levels, float* next, i
   }
 }
 
-/// Each level is a row behind the one before it, whose next row it needs.
+/// Each level is a row behind the previous level, whose next row it needs.
 template <Store kStore>
 void sweep_piece(const Sweep& s, const Piece& piece, const float* u, float* next, Levels& levels) {
   levels.clear();
@@ -131,8 +131,8 @@ void sweep_field(const Sweep& s, const float* u, float* next) {
   }
 }
 
-/// Strips of the tunable's width, or of the field's; several pieces per thread, for balance, but none so low that the
-/// overlap becomes a large part of it.
+/// Strips of the tunable's width, or of the field's; several pieces per thread, for balance, but no piece so low that
+/// the overlap becomes a large part of it.
 Sweep sweep_of(const Params& p, int steps) {
   constexpr int kPiecesPerThread = 8, kLeastHeight = 16;
   const HeatGrid grid = heat_grid(p);
@@ -149,7 +149,7 @@ Sweep sweep_of(const Params& p, int steps) {
 
 int sweeps_of(const Params& p) { return static_cast<int>((p.at("steps") + p.at("depth") - 1) / p.at("depth")); }
 
-/// The last sweep makes the steps that are left.
+/// The last sweep makes the remaining steps.
 void run(const Call& call) {
   const Params& p = call.params;
   const int depth = static_cast<int>(p.at("depth"));

@@ -1,5 +1,5 @@
-/// One thread and one set of counters. Where a value comes again soon, its counter has to be stored and loaded again
-/// before it can be counted: several cycles, which set the pace if most values are alike.
+/// One thread and one set of counters. If a value comes again soon, its counter has to be stored and loaded again
+/// before it can be counted: several cycles, which limit the rate if most values are equal.
 #include <algorithm>
 
 #include "common/problem/histogram.hpp"

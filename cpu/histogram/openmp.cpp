@@ -1,4 +1,5 @@
-/// All threads, each with counters of its own in its L1 cache: they meet only at the end, when the counters are added.
+/// All threads, each with private counters in its L1 cache: they synchronise only at the end, when the counters are
+/// added.
 #include "cpu/histogram/private_counters.hpp"
 
 namespace rung {
@@ -8,7 +9,7 @@ const bool added = add_kernel({
     .name = "cpu/histogram/openmp",
     .order = 20,
     .title = "OpenMP, own counters",
-    .idea = "Each thread counts its part of the values in counters of its own, which are added at the end.",
+    .idea = "Each thread counts its part of the values in private counters, which are added at the end.",
     .source = {{"pmpp", "section 9.4"}, {"openmp", "critical construct"}},
     .type = Type::int8,
     .run =

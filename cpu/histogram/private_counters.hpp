@@ -1,5 +1,5 @@
-/// What the parallel kernels share: each thread counts its part of the values in counters of its own, which are added
-/// up at the end.
+/// Shared by the parallel kernels: each thread counts its part of the values in private counters, which are added up at
+/// the end.
 #pragma once
 
 #include <omp.h>

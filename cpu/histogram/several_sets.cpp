@@ -1,4 +1,4 @@
-/// Eight values by one load, each into another set of the thread's counters: equal neighbours no longer wait for each
+/// Eight values per load, each into a different set of the thread's counters: equal neighbours no longer wait for each
 /// other's counter, and eight sets of 256 still fit into L1 with room for the values.
 #include <cstring>
 
@@ -8,8 +8,8 @@ namespace rung {
 namespace {
 
 constexpr int kSets = 8;  // one for each byte of a load
-/// A line more than the bins: else counters of equal values would be 4096 bytes apart in every fourth set, and a load
-/// of the one would wait for the store of the other, since the core first compares the low bits of their addresses.
+/// One line more than the bins: otherwise counters of equal values would be 4096 bytes apart in every fourth set, and a
+/// load of one would wait for the store of the other, since the core first compares the low bits of their addresses.
 constexpr int kStride = kBins + 16;
 
 void count_in_sets(std::uint32_t* own, const unsigned char* values, std::int64_t begin, std::int64_t end) {
@@ -31,7 +31,7 @@ const bool added = add_kernel({
     .order = 30,
     .title = "OpenMP, eight sets",
     .idea =
-        "Eight values by one load, each into another set of counters: equal neighbours need not wait for each other.",
+        "Eight values per load, each into a different set of counters: equal neighbours need not wait for each other.",
     .source = {{"intel-optimization", "store forwarding, 4 KiB aliasing"}},
     .type = Type::int8,
     .run = [](const Call& call) { count_privately(call, count_in_sets); },

@@ -1,5 +1,4 @@
-/// A parallel region for each step: the CPU's counterpart of a launch. Its threads wait, spinning, from one region to
-/// the next.
+/// One parallel region per step: the CPU's counterpart of a launch. Its threads spin from one region to the next.
 #include "common/problem/launches.hpp"
 #include "common/registry.hpp"
 

@@ -1,9 +1,9 @@
 /// Google Highway's functions, written once for every width of vectors and inlined into the loop. It has no power and
-/// no tangent: that is the quotient of sine and cosine here. Reciprocals start from the CPU's estimate of 12 bits or
-/// more, which one step of Newton's method doubles: no division, and not correctly rounded. Outside the ranges that
-/// Highway states results are arbitrary: its logarithm of a negative number is a number.
+/// no tangent; here the tangent is the quotient of sine and cosine. Reciprocals start from the CPU's estimate of 12
+/// bits or more, which one step of Newton's method doubles: no division, and not correctly rounded. Outside the ranges
+/// that Highway states results are arbitrary: its logarithm of a negative number is a number.
 #ifdef RUNG_HIGHWAY
-#define HWY_COMPILE_ONLY_STATIC  // for the CPU that the file is compiled for, as everything beside it
+#define HWY_COMPILE_ONLY_STATIC  // for the CPU that the file is compiled for, like the rest of it
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 #endif

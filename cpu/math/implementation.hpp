@@ -1,9 +1,9 @@
-/// What all implementations of the functions share on the CPU: the loop that evaluates them for their speed, the one
-/// that does so for their errors, and the two records. An implementation is a struct with
+/// Shared by all implementations of the functions on the CPU: the loop that evaluates them for their speed, the one for
+/// their errors, and the two records. An implementation is a struct with
 ///   has(f)                       whether it has the function
 ///   of<f>(x, y, result)          the results of kMathBlock pairs of arguments
-///   bound<f>(x, y, want)         the absolute error that its maker allows where `want` is right; kNoBound where he
-///                                says nothing
+///   bound<f>(x, y, want)         the documented bound of the absolute error if the exact result is `want`, or
+///                                kNoBound
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::int64_t kMathBlock = 256;
 struct alignas(64) MathBlock {
   float at[kMathBlock];
 
-  /// The elements from `from` on, and 1 where there are fewer than kMathBlock.
+  /// The elements from `from` on, filled up with 1 to kMathBlock.
   void load(const float* from, std::int64_t count) {
     for (std::int64_t i = 0; i < kMathBlock; ++i) at[i] = i < count ? from[i] : 1;
   }
@@ -91,7 +91,7 @@ std::string refuse_function(const Params& p) {
   return Implementation::has(f) ? "" : "has no such function";
 }
 
-/// Adds `record`, of the speed, and a copy of it that has `run_error`, of the errors.
+/// Adds `record`, for the speed, and a copy with `run_error`, for the errors.
 inline bool add_both(Kernel record, decltype(Kernel::run) run_error) {
   Kernel error = record;
   error.name.replace(error.name.find("/math/"), 6, "/math_error/");
@@ -99,14 +99,14 @@ inline bool add_both(Kernel record, decltype(Kernel::run) run_error) {
   return add_kernel(std::move(record)) && add_kernel(std::move(error));
 }
 
-/// Adds both kernels of an implementation that this build does not have: `reason` says what it would take.
+/// Adds both kernels of an implementation that this build does not have. `reason`: what it would need.
 inline bool add_absent_math(Kernel record, const std::string& reason) {
   record.refuse = [reason](const Params&) { return reason; };
   record.run = [reason](const Call&) { throw Error(reason); };
   return add_both(record, record.run);
 }
 
-/// Adds both kernels of an implementation, each with what `record` says of it.
+/// Adds both kernels of an implementation. `record`: its name and texts.
 template <typename Implementation>
 bool add_math(Kernel record) {
   record.refuse = refuse_function<Implementation>;

@@ -1,6 +1,6 @@
-/// The C library's functions, one call for each element: right to less than a unit in the last place, and a core works
-/// on one argument at a time. What is no function of the library, a division and a square root, are the CPU's own
-/// instructions, correctly rounded, in vectors where the compiler sees to it.
+/// The C library's functions, one call per element: right to less than a unit in the last place, and a core works on
+/// one argument at a time. Division and square root are not functions of the library but instructions of the CPU,
+/// correctly rounded, and vectorised if the compiler does so.
 #include "cpu/math/implementation.hpp"
 
 namespace rung {
@@ -29,8 +29,8 @@ struct Libm {
     for (std::int64_t i = 0; i < kMathBlock; ++i) result[i] = one<kFunction>(x[i], y[i]);
   }
 
-  /// The manual's errors are those against the correctly rounded result. A reciprocal square root is rounded twice:
-  /// half a unit of the root is up to one of its reciprocal.
+  /// The manual states errors relative to the correctly rounded result. A reciprocal square root is rounded twice: half
+  /// a unit of the root is up to one unit of its reciprocal.
   template <MathFunction kFunction>
   static double bound(float, float, double want) {
     constexpr bool kOneRounding = kFunction == MathFunction::reciprocal || kFunction == MathFunction::divide;

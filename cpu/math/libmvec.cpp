@@ -1,8 +1,8 @@
-/// The C library's vector functions: as many elements at a time as a register holds. The compiler calls them where a
-/// loop says that its iterations may run together and the function has been declared to have such variants.
+/// The C library's vector functions: one register of elements at a time. The compiler calls them in a loop that is
+/// declared to be vectorisable, for a function that is declared to have such variants.
 #include "cpu/math/implementation.hpp"
 
-// From version 2.35 on glibc has all of these; other compilers declare vector variants in other ways.
+// From version 2.35 on glibc has all of these; other compilers declare vector variants differently.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #if __GLIBC_PREREQ(2, 35)
 #define RUNG_LIBMVEC
@@ -35,7 +35,7 @@ const Kernel kRecord{
     .name = "cpu/math/libmvec",
     .order = 20,
     .title = "libmvec",
-    .idea = "The C library's vector functions: a register of elements for each call.",
+    .idea = "The C library's vector functions: one register of elements per call.",
     .source = {{"glibc", "libmvec"}},
     .is_library = true,
 };

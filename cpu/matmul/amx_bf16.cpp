@@ -1,12 +1,12 @@
 /// Matrix units: AMX multiplies a tile of 16 x 32 bfloat16 by one of 32 x 16 in a single instruction, 16384 operations,
-/// and adds the product to a tile of 16 x 16 float32. The blocking around it is that of every fast product:
+/// and adds the product to a tile of 16 x 16 float32. The blocking is the same as in every fast product:
 ///   - four tiles of sums, 32 x 32, in registers: each tile of A and of B that is loaded is used twice,
-///   - a micro-panel of B, 32 columns wide and `depth` deep, stays in L1 while those of A are streamed,
+///   - a micro-panel of B, 32 columns wide and `depth` deep, stays in L1 while A's micro-panels are streamed,
 ///   - a thread's block of C, with its parts of A and B, stays in L2.
 /// B is packed into contiguous micro-panels with pairs of rows interleaved, as the instruction requires (the VNNI
 /// layout); A is packed, too, unless its rows can be loaded in place. If there is a block for each thread, each packs
-/// what it needs; else all threads pack together first. Edges are padded with zeros, so that all tiles are whole; sums
-/// outside C are never stored. AMX flushes subnormal inputs and results to zero.
+/// only the panels that it needs; else all threads pack together first. Edges are padded with zeros, so that all tiles
+/// are whole; sums outside C are never stored. AMX flushes subnormal inputs and results to zero.
 ///
 /// Source: Intel Architectures Optimization Reference Manual, chapter on AMX (2D accumulator blocking, VNNI).
 #include "common/problem/matmul.hpp"
@@ -28,7 +28,7 @@ namespace {
 
 #ifdef RUNG_AMX
 constexpr int kTile = 16;               // rows of any tile, columns of a tile of sums
-constexpr int kStep = 32;               // bfloat16 in a tile's row: what one instruction takes of k
+constexpr int kStep = 32;               // bfloat16 in a tile's row: the depth of one instruction
 constexpr int kPanel = 2 * kTile;       // rows of A, or columns of B, of a micro-panel: two tiles
 constexpr int kUnit = kPanel * kStep;   // elements of a micro-panel in one step
 constexpr int kSums = kPanel * kPanel;  // elements of the four tiles of sums
@@ -67,7 +67,7 @@ struct Job {
   int steps = 0, row_panels = 0, col_panels = 0;
   int depth = 0;           ///< steps that are summed at a time
   int high = 0, wide = 0;  ///< micro-panels of a block of C
-  int packed_rows = 0;     ///< the first micro-panel of A that is packed: all of them are, or the incomplete last one
+  int packed_rows = 0;     ///< the first micro-panel of A that is packed: the first of all, or the incomplete last one
 
   std::size_t panel() const { return std::size_t(steps) * kUnit; }       ///< elements of a packed micro-panel
   std::size_t sums() const { return std::size_t(high) * wide * kSums; }  ///< elements of a block of C
@@ -119,7 +119,7 @@ __attribute__((target("avx512f,avx512bw"))) void pack_b(const Job& job, const Pa
     }
 }
 
-/// Some steps of a micro-panel of A, from `first` on.
+/// Packs some steps of a micro-panel of A, from `first` on.
 __attribute__((target("avx512f,avx512bw"))) void pack_a(const Job& job, const Packed& packed, int panel, int first) {
   const int last = std::min(first + kPackedSteps, job.steps);
   for (int row = 0; row < kPanel; ++row)
@@ -136,8 +136,8 @@ __attribute__((target("amx-tile"))) void use_tiles() {
 
 __attribute__((target("amx-tile"))) void release_tiles() { _tile_release(); }
 
-/// to = (from, or 0) + a micro-panel of A times one of B over some steps. Tiles 0 to 3 hold the sums, 4 and 5 the upper
-/// and the lower rows of A, 6 and 7 the left and the right columns of B.
+/// to = (from, or 0) + a micro-panel of A times a micro-panel of B over some steps. Tiles 0 to 3 hold the sums, 4 and 5
+/// the upper and the lower rows of A, 6 and 7 the left and the right columns of B.
 __attribute__((target("amx-tile,amx-bf16"))) void multiply_panels(const PanelOfA& panel, const Bf16* b, int steps,
                                                                   const Sums* from, const Sums& to) {
   if (from) {
@@ -214,14 +214,14 @@ void multiply_block(const Job& job, const Packed& packed, int top, int left, flo
   }
 }
 
-/// Steps between loading and storing the sums: few enough that a micro-panel of B stays in L1 while those of A are
-/// streamed; all steps if there are not many more.
+/// Steps between loading and storing the sums: few enough that a micro-panel of B stays in L1 while A's are streamed;
+/// all steps if there are not many more.
 int choose_depth(int steps) {
   constexpr int kFew = 16, kNotMany = 32;
   return steps <= kNotMany ? steps : kFew;
 }
 
-/// Chooses the block of C: the cost is the work of the busiest thread, plus that of loading micro-panels, which larger
+/// Chooses the block of C: the cost is the work of the busiest thread plus the loading of micro-panels, which larger
 /// blocks reuse more. Rows of A more than a page apart map to few sets of L2, which then holds fewer of them.
 void choose_block(Job& job, int threads) {
   constexpr int kMost = 8, kMostOfFarRows = 4;
@@ -247,7 +247,7 @@ struct Scratch {
   }
 };
 
-/// For at most as many blocks as threads: each thread packs what its block needs, and does not wait for others.
+/// For at most one block per thread: each thread packs only for its own block, and does not wait for others.
 void multiply_apart(const Job& job) {
   const int wide = ceil_div(job.col_panels, job.wide), blocks = job.blocks();
   Bf16* const a_panels = Scratch::mine().a.of(blocks * job.high * job.panel());

@@ -33,15 +33,15 @@ void matmul_blocked(const float* __restrict a, const float* __restrict b, float*
           }
       };
       if (left + kBlock <= n)
-        fill_block(kBlock);  // a width known to the compiler, which unrolls the loop over so few vectors
+        fill_block(kBlock);  // a constant width: the compiler unrolls the loop over the few vectors
       else
         fill_block(n - left);
     }
 }
 
-/// The largest block of which two, of B and of C, fill at most a quarter of an L2, which leaves room for A, cache
-/// conflicts and prefetchers. An unknown L2 is assumed to have 512 KiB. Even with a large L2, a larger block does not
-/// pay if its rows of sums no longer fit registers.
+/// The largest block such that a block of B and a block of C fill at most a quarter of an L2, which leaves room for A,
+/// cache conflicts and prefetchers. An unknown L2 is assumed to have 512 KiB. Even with a large L2, a larger block does
+/// not pay if its rows of sums no longer fit registers.
 std::int64_t block_for_caches() {
   const std::size_t l2 = cpu_info().l2_bytes ? cpu_info().l2_bytes : 512 << 10;
   std::int64_t best = 0;

@@ -1,12 +1,12 @@
-/// The top of the CPU's ladder: packing needs no pass of its own. The first row of tiles reads B in place and stores
-/// the micro-panel while it computes; the tiles below read it, and so do the later blocks of A. These, packed into
-/// micro-panels, fill half an L2, from which they are read while tiles compute. A micro-panel of B is deeper than an L1
-/// would hold: it is read in order, so that the prefetcher can follow it from L2, and C is loaded and stored less
-/// often. While a tile computes, it prefetches rows of the next micro-panel, the beginning of the next rows of A and,
-/// near its end, its own rows of C. Threads share nothing and synchronise once; each takes the next part of C when it
-/// has finished one, since cores are not equally fast: turbo, other processes, other virtual machines. A small product
-/// is computed by one thread. Source: the blocking of BLIS, with its packing of B fused with the first use; depth and
-/// prefetch distances chosen by measurement.
+/// The top of the CPU's ladder: packing needs no separate pass. The first row of tiles reads B in place and stores the
+/// micro-panel while it computes; the tiles below and the later blocks of A read that micro-panel. Blocks of A, packed
+/// into micro-panels, fill half an L2, from which tiles read them. A micro-panel of B is deeper than an L1 would hold:
+/// it is read in order, so that the prefetcher can follow it from L2, and C is loaded and stored less often. While a
+/// tile computes, it prefetches rows of the next micro-panel, the beginning of the next rows of A and, near its end,
+/// its own rows of C. Threads share nothing and synchronise once; each takes the next part of C when it has finished
+/// one, since cores are not equally fast: turbo, other processes, other virtual machines. A small product is computed
+/// by one thread. Source: the blocking of BLIS, with the packing of B fused with its first use; depth and prefetch
+/// distances chosen by measurement.
 #include <omp.h>
 
 #include <atomic>
@@ -20,8 +20,8 @@ namespace {
 
 using Depths = Choices<512, 256, 1024, 2048>;
 
-/// With at most kFewTiles rows of tiles, a product is limited by reading B from memory, not by arithmetic. Shallow
-/// micro-panels return to the rows of B before those, and their pages, are evicted.
+/// With at most kFewTiles rows of tiles, a product is limited by reading B from memory, not by arithmetic. With shallow
+/// micro-panels the rows of B, and their pages, are used again before they are evicted.
 constexpr int kFewTiles = 16, kShallow = 256;
 
 /// B is read in place if all of it fits an L1.
@@ -37,12 +37,12 @@ const MicroKernels& tiles_for(const MicroKernels& simd, std::ptrdiff_t floats_of
 constexpr double kClock = 3e9;  ///< Hz, typical of CPUs: to compare the time of a product with the start of the threads
 
 /// The number of threads for this product: all, unless starting them takes longer than they save. A team of spinning
-/// threads starts and ends in about a microsecond, plus a fifth of one for each thread.
+/// threads starts and ends in about a microsecond, plus a fifth of a microsecond per thread.
 int worthwhile_threads(const Matmul<float>& it, const MicroKernels& simd) {
   const int threads = omp_get_max_threads();
   const double work = double(it.m) * it.n * it.k, a_second = 2 * simd.lanes * kClock;  // multiply-adds
   const double start = 1e-6 + 0.2e-6 * threads;
-  // They save work / a_second (1 - 1 / threads); compared without a division, for the sake of small products.
+  // They save work / a_second (1 - 1 / threads). The comparison has no division, for the sake of small products.
   return work * (threads - 1) > start * a_second * threads ? threads : 1;
 }
 
@@ -52,12 +52,12 @@ struct Blocks {
   int columns = 0;  ///< of a panel of B
   bool is_kept =
       false;  ///< the micro-panels of a panel of B are kept for all blocks of A; else each overwrites the last
-  bool packs_a = false;  ///< into micro-panels: one stream for each tile, whatever the leading dimension of A
+  bool packs_a = false;  ///< into micro-panels: one stream per tile, whatever the leading dimension of A
 };
 
-/// Whether the rows of a tile, `lda` floats apart, conflict in the L1: whether they fill most of the ways of a set, so
-/// that a line of A is evicted before its sixteen steps are over. If lda is about a power of two, all rows map to one
-/// or two sets. A way is as large as a page, since an L1 is indexed by address bits that need no translation.
+/// Whether the rows of a tile, `lda` floats apart, conflict in the L1: they fill most of a set's associativity, so that
+/// a line of A is evicted before its sixteen steps are over. If lda is about a power of two, all rows map to one or two
+/// sets. A way is as large as a page, since an L1 is indexed by address bits that need no translation.
 bool rows_collide(const MicroKernels& simd, std::ptrdiff_t lda) {
   constexpr std::ptrdiff_t kLine = 16, kWay = 1024;  // floats
   const std::ptrdiff_t ways = 2 * half_caches().l1 / kWay;
@@ -132,8 +132,8 @@ void multiply_micro_panel(const MicroKernels& simd, Tile tile, const EvenTiles& 
   }
 }
 
-/// A block of A times a panel of B. `block`: the first elements and the number of columns. `from`: where B is read; its
-/// micro-panels begin at block.packed_b, `stride` floats apart.
+/// A block of A times a panel of B. `block`: the first elements and the number of columns. `from`: where B is read;
+/// packed micro-panels begin at block.packed_b, `stride` floats apart.
 void multiply_block(const MicroKernels& simd, const Tile& block, int rows, bool a_is_packed, FromB from,
                     std::ptrdiff_t stride) {
   const EvenTiles tiles(rows, simd.rows);

@@ -50,13 +50,13 @@ struct Piece {
   std::int64_t size() const { return std::int64_t{rows.size()} * columns.size(); }
 };
 
-/// Rows and columns divided over a grid of threads, in whole units: one piece for each thread.
+/// Rows and columns divided over a grid of threads, in whole units: one piece per thread.
 class EvenPieces {
  public:
   EvenPieces(const Grid& grid, int m, int n, int row_unit, int column_unit)
       : grid_(grid), m_(m), n_(n), row_unit_(row_unit), column_unit_(column_unit) {}
 
-  /// Goes to piece `index`; false if there is none.
+  /// Advances to piece `index`; false if there is none.
   bool reach(int index) {
     piece_ = {grid_.rows(index, m_, row_unit_), grid_.columns(index, n_, column_unit_)};
     return index < grid_.down * grid_.across;

@@ -1,9 +1,8 @@
-/// Masked edges, and packing only where it pays. The tiles of fewer rows or columns are micro-kernels of their own,
-/// with a masked last vector: no padding, no scalar remainder loop, no temporary buffer. Where the parts of A and B
-/// that a thread reads fit its L2, nothing is packed for other threads: each thread reads A in place and packs for
-/// itself the micro-panels of B that several tiles use, and no thread waits for another. A product of a few rows is
-/// streamed along the rows of B. Source: masked loads and stores of AVX2 and AVX-512; Goto, van de Geijn 2008, on when
-/// packing pays.
+/// Masked edges, and packing only where it pays. Tiles with fewer rows or columns are separate micro-kernels, with a
+/// masked last vector: no padding, no scalar remainder loop, no temporary buffer. Where the parts of A and B that a
+/// thread reads fit its L2, nothing is packed for other threads: each thread reads A in place and packs for itself the
+/// micro-panels of B that several tiles use, and no thread waits for another. A product of a few rows is streamed along
+/// the rows of B. Source: masked loads and stores of AVX2 and AVX-512; Goto, van de Geijn 2008, on when packing pays.
 #include <omp.h>
 
 #include "cpu/matmul/blocking.hpp"

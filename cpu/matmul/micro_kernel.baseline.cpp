@@ -4,8 +4,8 @@
 #include <utility>
 
 // Highway includes this file once for each of its targets. Only the code between HWY_BEFORE_NAMESPACE and
-// HWY_AFTER_NAMESPACE may use the instructions of that target. ARM has one target, NEON: the compiler knows no size of
-// SVE's vectors, and there are no arrays of them.
+// HWY_AFTER_NAMESPACE may use the instructions of that target. ARM has one target, NEON: SVE's vectors have no size at
+// compile time, and cannot be in arrays.
 #if defined(__aarch64__)
 #define HWY_COMPILE_ONLY_STATIC
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE_256 | HWY_SVE2 | HWY_SVE2_128)
@@ -44,8 +44,8 @@ constexpr int kLanes = sizeof(V) / sizeof(float);
 constexpr int kRow = simd_row_of(HWY_ARCH_ARM_A64 ? "N_NEON" : HWY_STR(HWY_NAMESPACE));
 
 constexpr int kPrefetchSteps = 64;  // from the prefetch of C to its use: earlier, B and A would evict it from L1 again
-constexpr int kHeadLines = 4;       // prefetched of a row of A; the hardware prefetcher continues from there
-constexpr int kLine = 16;           // floats of a cache line
+constexpr int kHeadLines = 4;  // lines of a row of A that are prefetched; the hardware prefetcher continues from there
+constexpr int kLine = 16;      // floats of a cache line
 
 /// The first `count` lanes of a vector in memory; the others are masked: neither read nor written. x86 has masked loads
 /// and stores for vectors of 256 bits and more; elsewhere Highway's would access the whole vector, so these copy.
@@ -76,8 +76,8 @@ class MaskedLanes {
 #endif
 };
 
-/// The rows of A of a tile: pointers to every third row and the distance between rows. With one pointer and as many
-/// offsets as rows, the compiler would run out of registers in the loop.
+/// The rows of A of a tile: pointers to every third row and the distance between rows. With one pointer and one offset
+/// per row, the compiler would run out of registers in the loop.
 template <int rows>
 class RowsOfA {
  public:
@@ -101,7 +101,7 @@ template <int rows, int vectors, FromB from_b, bool masked>
 struct Sums {
   V sum[rows][vectors];
 
-  HWY_INLINE Sums() {  // written out, or it would not be compiled for the target
+  HWY_INLINE Sums() {  // written out: otherwise it would not be compiled for the target
     const D d;
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i)
@@ -169,7 +169,7 @@ HWY_INLINE void prefetch_c(const Tile& t) {
   }
 }
 
-/// The beginning of the rows of A below those of the tile.
+/// Prefetches the beginning of the rows of A below the tile's rows.
 template <int rows>
 HWY_INLINE void prefetch_rows(const Tile& t) {
   for (int i = rows; i < 2 * rows; ++i)
@@ -219,7 +219,7 @@ HWY_INLINE void run_tile_on(const Tile& t) {
   sums.store(t, last);
 }
 
-/// Separate code for a packed A, whose strides the compiler knows.
+/// Separate code for a packed A, whose strides are constants.
 template <int rows, int vectors, FromB from_b, bool masked>
 void run_tile(const Tile& t) {
   if (t.a_is_packed)
@@ -228,8 +228,8 @@ void run_tile(const Tile& t) {
     run_tile_on<rows, vectors, from_b, masked, false>(t);
 }
 
-/// c = beta c + alpha a B on `rows` rows, kSteps rows of B at a time, along whole rows: B is read once, in order, in as
-/// many streams as the hardware prefetchers follow.
+/// c = beta c + alpha a B on `rows` rows, kSteps rows of B at a time, along whole rows: B is read once, in order, in
+/// kSteps streams, which the hardware prefetchers can follow.
 template <int rows>
 void stream_rows(const Matmul<float>& it) {
   const D d;

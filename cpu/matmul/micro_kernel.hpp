@@ -2,8 +2,8 @@
 /// one step of k after another, from single elements of A and vectors of B. One portable source (Google Highway),
 /// compiled for each SIMD width (cpu/simd_widths.hpp); a kernel selects one by its tunable "simd".
 ///
-/// A tile of r rows and v vectors needs r v registers for its sums, and each step loads r elements and v vectors for
-/// r v multiply-adds: the larger the tile, the fewer loads per multiply-add, until registers run out.
+/// A tile of r rows and v vectors needs r v registers for its sums. Each step loads r elements and v vectors and makes
+/// r v multiply-adds: a larger tile needs fewer loads per multiply-add, until registers run out.
 /// Source: Goto, van de Geijn: Anatomy of High-Performance Matrix Multiplication (2008); BLIS's micro-kernel.
 #pragma once
 
@@ -36,9 +36,9 @@ struct Tile {
   float* packed_b = nullptr;  ///< FromB::packing: destination of the micro-panel
 
   // To be prefetched while the tile computes.
-  bool next_rows = false;          ///< the beginning of the next rows of A, as many as the tile has
+  bool next_rows = false;          ///< the beginning of the rows of A below the tile's
   const float* next_b = nullptr;   ///< `next_count` rows of B
-  std::ptrdiff_t next_stride = 0;  ///< elements from one of them to the next
+  std::ptrdiff_t next_stride = 0;  ///< elements from one row to the next
   int next_count = 0;
 };
 
@@ -61,7 +61,7 @@ constexpr int kMostTileElements = [] {
   return most;
 }();
 
-/// The tiles of one SIMD width. Those of fewer rows or fewer vectors are for the edges of C.
+/// The tiles of one SIMD width. Tiles with fewer rows or fewer vectors are for the edges of C.
 struct MicroKernels {
   using Run = void (*)(const Tile&);
 
@@ -70,8 +70,8 @@ struct MicroKernels {
   int rows = 0;     ///< of the largest tile
   int vectors = 0;  ///< of the largest tile
 
-  /// Lower and wider tiles for FromB::matrix: they need fewer loads per multiply-add but read B more often, which must
-  /// therefore be in L1. Null if there are too few registers.
+  /// Lower and wider tiles for FromB::matrix: they need fewer loads per multiply-add but read B more often, so B must
+  /// be in L1. Null if there are too few registers.
   const MicroKernels* wide = nullptr;
 
   int width() const { return lanes * vectors; }  ///< columns of the largest tile
@@ -85,7 +85,7 @@ struct MicroKernels {
   int packed_width(int columns) const { return (columns + lanes - 1) / lanes * lanes; }
 
   /// Packs `height` rows of A, at most `rows`, into a micro-panel: to[p height + i] = from[i from_ld + p] for `count`
-  /// steps p. Prefetches as many rows below.
+  /// steps p. Prefetches the same number of rows below.
   void (*pack_a)(const float* from, std::ptrdiff_t from_ld, int height, int count, float* to) = nullptr;
   /// c[0 … n) = beta c + alpha a[0 … k) B for 1 to 4 rows of A and C, along rows of B: for products that read B once.
   using Stream = void (*)(const Matmul<float>&);
@@ -94,7 +94,7 @@ struct MicroKernels {
   Run tiles[3][kMostTileRows][kMostTileVectors][2] = {};  ///< [FromB][rows - 1][vectors - 1][last vector masked]
 };
 
-/// Rows of A up to which a product is streamed.
+/// The most rows of A with which a product is streamed.
 constexpr int kMostStreamedRows = 4;
 
 /// The tiles for vectors of `bits` bits; throws Error if this CPU or this build has none.

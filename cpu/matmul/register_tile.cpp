@@ -24,7 +24,8 @@ void plain_part(const Matmul<float>& it, int row, int left, int right) {
   }
 }
 
-/// Steps of k before the next tile: their part of A stays in L1 for the tiles beside, that of B in L2 for those below.
+/// Steps of k before the next tile: their part of A stays in L1 for the tiles to the right, their part of B in L2 for
+/// the tiles below.
 constexpr int kDepth = 64;
 
 void matmul_register_tile(const Matmul<float>& it, const MicroKernels& simd) {

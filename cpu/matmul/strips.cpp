@@ -1,7 +1,6 @@
 /// The blocked kernel's loops without its blocks: a row of C is summed strip by strip in a local array, and for each
-/// row all of B is read again. What the blocked kernel is faster by is what keeping a block of B in the cache brings;
-/// what this one is faster by than the interchanged loops is the sums in registers. Source: PMPP 4e, section 5.4,
-/// footnote 3 (strip-mining).
+/// row all of B is read again. The blocked kernel gains over this one by keeping a block of B in the cache; this one
+/// gains over the interchanged loops by the sums in registers. Source: PMPP 4e, section 5.4, footnote 3 (strip-mining).
 #include <algorithm>
 
 #include "common/problem/matmul.hpp"
@@ -24,7 +23,7 @@ void matmul_strips(const float* __restrict a, const float* __restrict b, float* 
         for (std::size_t col = 0; col < width; ++col) c[row * n + left + col] = sums[col];
       };
       if (left + kStrip <= n)
-        fill_strip(kStrip);  // a width known to the compiler, which unrolls the loop over so few vectors
+        fill_strip(kStrip);  // a constant width: the compiler unrolls the loop over the few vectors
       else
         fill_strip(n - left);
     }

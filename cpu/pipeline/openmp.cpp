@@ -1,5 +1,5 @@
-/// All threads, each with vectors of elements side by side in registers: a core starts up to two multiply-adds in a
-/// clock and ends them after four or five, so ten independent ones keep it busy. The data are where they are needed, so
+/// All threads, each with vectors of elements side by side in registers: a core starts up to two multiply-adds per
+/// clock and completes them after four or five, so ten independent ones keep it busy. The data are already in place, so
 /// nothing is copied. Floor: the slower of memory and arithmetic.
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kVectors = 10;
 constexpr std::int64_t kGroup = kVectors * kVectorBytes / static_cast<std::int64_t>(sizeof(float));
-constexpr std::int64_t kPiece = 64 * kGroup;  // that a thread takes at a time
+constexpr std::int64_t kPiece = 64 * kGroup;  // elements that a thread takes at a time
 
 /// The steps of one group of elements.
 void take_steps(const float* x, const float* c, float* y, std::int64_t steps) {

@@ -1,5 +1,5 @@
 /// The class of common/problem/polynomial.hpp, compiled for this CPU: the compiler turns the loop over elements into
-/// vectors, and fuses products with sums where the processor can and nothing forbids it.
+/// vectors, and fuses products with sums where the processor can and no option forbids it.
 #include "common/problem/polynomial.hpp"
 #include "common/registry.hpp"
 

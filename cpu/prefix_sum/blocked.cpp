@@ -1,13 +1,13 @@
-/// The two passes over pieces that fit a core's L2 cache: what the first has read from memory, the second finds there.
-/// The array is read once; stores that go past the caches save the fetch of y's lines, which leaves the 8 bytes an
-/// element that a copy moves.
+/// The two passes over pieces that fit into a core's L2 cache: the second pass finds there the elements that the first
+/// has read from memory. The array is read once; stores that bypass the caches save the fetch of y's lines, which
+/// leaves the 8 bytes per element of a copy.
 #include "common/machine/cpu_info.hpp"
 #include "cpu/prefix_sum/scan.hpp"
 
 namespace rung {
 namespace {
 
-/// The largest piece that half of a core's L2 holds: the other half is for what is written.
+/// The largest piece that half of a core's L2 holds: the other half is for the written lines.
 std::int64_t piece_kib() {
   const auto half = static_cast<std::int64_t>(cpu_info().l2_bytes) / 2 / kKiB;
   return half >= 1024 ? 1024 : half >= 512 ? 512 : half >= 256 ? 256 : 64;

@@ -1,9 +1,9 @@
 /// The two passes in one loop: while a thread scans its piece, which is in its L2, it sums the piece that it will scan
-/// two stretches later, on its way from memory. So reads and writes are mixed as in a copy at all times, where passes
-/// by turns leave memory to one kind, then to the other. And no thread waits at a barrier: the sums of a stretch were
-/// told two pieces ago. Floor: 8 bytes an element over the bandwidth of a copy, with stores that go past the caches.
-/// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (sums told ahead of the
-/// scan); Yan, Long and Zhang, StreamScan, 2013 (sums handed on between threads that run).
+/// two stretches later, as that arrives from memory. So reads and writes are mixed at all times, as in a copy, whereas
+/// separate passes only read or only write. And no thread waits at a barrier: the sums of a stretch were published two
+/// pieces ago. Floor: 8 bytes per element over the bandwidth of a copy, with stores that bypass the caches.
+/// Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016 (sums published ahead
+/// of the scan); Yan, Long and Zhang, StreamScan, 2013 (sums passed between running threads).
 #include <atomic>
 #include <thread>
 
@@ -16,16 +16,16 @@ namespace {
 constexpr int kLead = 2;                  // stretches between the sum of a piece and its scan
 constexpr std::int64_t kPrefetch = 1024;  // elements, 4 KB: beyond what hardware prefetches within a page
 
-/// An eighth of a core's L2: it holds kLead + 1 pieces, and some of what is written.
+/// An eighth of a core's L2: it holds kLead + 1 pieces, and some written lines.
 std::int64_t piece_kib() {
   const auto eighth = static_cast<std::int64_t>(cpu_info().l2_bytes) / 8 / kKiB;
   return eighth >= 256 ? 256 : eighth >= 128 ? 128 : 64;
 }
 
-/// What a thread tells the others, on a line of its own. A thread writes the sum of stretch s + kLead once it has read
-/// those of stretch s, so that all have read those of stretch s - kLead: 2 * kLead sums are enough.
+/// The sums that a thread publishes, on a separate line. A thread writes the sum of stretch s + kLead once it has read
+/// the sums of stretch s; by then all threads have read the sums of stretch s - kLead. So 2 * kLead sums are enough.
 struct alignas(64) Told {
-  std::int64_t stretches;  ///< so many are told
+  std::int64_t stretches;  ///< how many are published
   float sums[2 * kLead];
 
   void tell(std::int64_t stretch, float sum) {
@@ -45,7 +45,8 @@ std::vector<Operand> told_of_threads(const Params&) {
   return {{.name = "told", .elements = sizeof(Told) / sizeof(float) * threads, .role = Role::scratch}};
 }
 
-/// Scans `count` elements, a multiple of kGranule, with `sum` before them, and returns the sum of as many from `later`.
+/// Scans `count` elements, a multiple of kGranule, with `sum` before them, and returns the sum of `count` elements from
+/// `later`.
 template <Store kStore>
 float scan_and_sum(const float* x, float* y, std::int64_t count, float sum, const float* later) {
   constexpr int kSums = kGranule / kWidth;
@@ -106,7 +107,7 @@ const bool added = add_kernel({
     .order = 50,
     .title = "OpenMP, fused passes",
     .idea = "Each thread sums a later piece in the loop that scans the present one, so that memory reads and writes at "
-            "all times and nobody waits for sums.",
+            "all times and no thread waits for sums.",
     .source = {{"merrill2016"}, {"yan2013"}, {"intel-optimization", "non-temporal stores, software prefetch"}},
     .tunables = {{"kib", {256, 64, 128, 512}, piece_kib}, kinds_of_store()},
     .scratch = told_of_threads,

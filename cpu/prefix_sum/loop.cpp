@@ -1,5 +1,5 @@
-/// One loop on one thread. Each addition waits for the one before, four cycles or so, while memory could deliver many
-/// elements in that time; no compiler may change that order of float additions by itself.
+/// One loop on one thread. Each addition waits for the previous one, four cycles or so, while memory could deliver many
+/// elements in that time; a compiler must not change the order of float additions.
 #include "common/registry.hpp"
 
 namespace rung {

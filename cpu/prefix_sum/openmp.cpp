@@ -1,6 +1,6 @@
-/// All threads, in two passes: each sums its part of the array, they wait for each other, and each scans its part with
-/// the sum of all parts before. Beyond the caches the array comes from memory twice: with the lines of y, which are
-/// fetched before they are overwritten, 16 bytes an element move in place of 8.
+/// All threads, in two passes: each sums its part of the array, all wait at a barrier, and each scans its part with the
+/// sum of all parts before. Beyond the caches the array is read from memory twice: with the lines of y, which are
+/// fetched before they are overwritten, 16 bytes per element move instead of 8.
 #include "cpu/prefix_sum/scan.hpp"
 
 namespace rung {

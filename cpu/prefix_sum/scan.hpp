@@ -1,5 +1,5 @@
-/// What the CPU's kernels share: the sum and the scan of a range with the widest vectors, and the way in which threads
-/// scan an array together.
+/// Shared by the CPU's kernels: the sum and the scan of a range with the widest vectors, and the scan of an array by
+/// several threads.
 #pragma once
 
 #include <omp.h>
@@ -14,17 +14,17 @@
 namespace rung {
 
 constexpr int kWidth = kVectorBytes / sizeof(float);  // elements of a vector
-constexpr std::int64_t kGranule = 64;                 // elements: ranges begin at whole lines, four at a time
+constexpr std::int64_t kGranule = 64;                 // elements: ranges begin at multiples of four whole lines
 
 /// The lanes moved up by `Distance` places, zeros first.
 template <int Distance, std::size_t... Lane>
 inline FloatVector moved_up(FloatVector v, std::index_sequence<Lane...>) {
-  // Lanes from kWidth on are those of the second vector.
+  // Lanes from kWidth on are the second vector's.
   constexpr auto from = [](int lane) { return lane < Distance ? lane : kWidth + lane - Distance; };
   return __builtin_shufflevector(FloatVector{}, v, from(Lane)...);
 }
 
-/// The sum over the lanes up to each.
+/// In each lane, the sum over the lanes up to it.
 template <int Distance = 1>
 inline FloatVector scanned(FloatVector v) {
   if constexpr (Distance < kWidth)
@@ -39,7 +39,7 @@ inline FloatVector last_lane(FloatVector v, std::index_sequence<Lane...>) {
 }
 
 /// Scans [begin, end), begin a multiple of kGranule, with `sum` before it. Only one addition and one exchange of lanes
-/// of each vector wait for the vector before.
+/// per vector wait for the previous vector.
 template <Store kStore = Store::ordinary>
 inline void scan_range(const float* x, float* y, std::int64_t begin, std::int64_t end, float sum) {
   FloatVector before = FloatVector{} + sum;
@@ -63,7 +63,7 @@ inline float sum_range(const float* x, std::int64_t begin, std::int64_t end) {
 constexpr std::int64_t kKiB = 1024;
 constexpr const char* kStreaming = "streaming";
 
-/// For .tunables: whether y is stored past the caches. Where the arrays fit into a cache, that is a detour, and slower.
+/// For .tunables: whether stores of y bypass the caches. Where the arrays fit into a cache, that is slower.
 inline Tunable kinds_of_store() {
   return {"stores", kHasStreamingStores ? words({kStreaming, "ordinary"}) : words({"ordinary"})};
 }
@@ -77,26 +77,27 @@ void with_store(const Params& p, const Run& run) {
     run(std::integral_constant<Store, Store::ordinary>());
 }
 
-/// Scratch for scan_together(): two sums of each thread, each on a line of its own.
+/// Scratch for scan_together(): two sums per thread, each on a separate line.
 constexpr std::int64_t kLine = 16;
 inline std::vector<Operand> sums_of_threads(const Params&) {
   const auto threads = static_cast<std::size_t>(omp_get_max_threads());
   return {{.name = "sums", .elements = 2 * kLine * threads, .role = Role::scratch}};
 }
 
-/// Elements of a thread's part, if all parts are alike.
+/// Elements of a thread's part, if all parts are equal.
 inline std::int64_t share_of_thread(std::int64_t n) {
   const std::int64_t granules = (n + kGranule - 1) / kGranule, threads = omp_get_max_threads();
   return (granules + threads - 1) / threads * kGranule;
 }
 
-/// Elements of a thread's piece: the tunable "kib", or its share of the array if that is less; never none.
+/// Elements of a thread's piece: the tunable "kib", or the thread's share of the array if that is less; at least one
+/// granule.
 inline std::int64_t piece_of_thread(const Params& p) {
   return std::min<std::int64_t>(p.at("kib") * kKiB / sizeof(float), std::max(share_of_thread(p.at("n")), kGranule));
 }
 
-/// Goes over the array in stretches of one piece for each thread: all sum their pieces, wait for each other, and scan
-/// their pieces with what lies before. Two sets of sums take turns, so that one barrier a stretch is enough.
+/// Goes over the array in stretches of one piece per thread: all threads sum their pieces, wait for each other, and
+/// scan their pieces with the sum before. Two sets of sums alternate, so that one barrier per stretch is enough.
 template <Store kStore = Store::ordinary>
 void scan_together(const Call& call, std::int64_t piece) {
   const auto* x = call.operand<const float>(0);

@@ -1,5 +1,5 @@
-/// One loop on one thread. Each addition waits for the one before, four cycles or so, and no compiler may change the
-/// order of float additions by itself: a fraction of what one core can read.
+/// One loop on one thread. Each addition waits for the previous one, four cycles or so, and a compiler must not change
+/// the order of float additions: a fraction of the rate at which one core can read.
 #include "common/registry.hpp"
 
 namespace rung {

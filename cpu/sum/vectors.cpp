@@ -1,4 +1,4 @@
-/// All threads, each with several vectors of sums side by side: no addition waits for the one before, so that a core
+/// All threads, each with several vectors of sums side by side: no addition waits for the previous one, so that a core
 /// adds as fast as it can load, and together the cores read at the rate of memory, or of the cache that holds the
 /// array.
 #include <omp.h>
@@ -12,7 +12,7 @@ namespace rung {
 namespace {
 
 constexpr std::int64_t kWidth = kVectorBytes / sizeof(float);
-constexpr int kSums = 8;  // twice the additions that two units have under way for four cycles
+constexpr int kSums = 8;  // twice the additions in flight in two units with a latency of four cycles
 constexpr std::int64_t kBatch = kSums * kWidth;
 
 void sum_vectors(const Call& call) {
@@ -31,7 +31,7 @@ const bool added = add_kernel({
     .name = "cpu/sum/vectors",
     .order = 20,
     .title = "vectors side by side",
-    .idea = "Each thread adds into several vectors side by side, so that no addition waits for the one before.",
+    .idea = "Each thread adds into several vectors side by side, so that no addition waits for the previous one.",
     .source = {{"intel-optimization", "latency and throughput of additions"}},
     .run = sum_vectors,
 });

@@ -1,6 +1,7 @@
 /// The blocked transpose, for ordinary and for streaming stores. Blocks of 16 x 16 elements are whole lines of both
-/// matrices, transposed in registers. A tile of few rows is walked along these, so that hardware sees the rows of A as
-/// streams; and threads have neighbouring tiles at a time, so that together they write long stretches of B's rows.
+/// matrices, transposed in registers. A tile has few rows and is processed along them, so that the prefetchers see the
+/// rows of A as streams; and threads have neighbouring tiles at a time, so that together they write long stretches of
+/// B's rows.
 #pragma once
 
 #include <omp.h>
@@ -27,10 +28,10 @@ struct __attribute__((packed, may_alias)) LooseVector {
   Vector<kWidth> lanes;
 };
 
-/// Exchanges, in each pair of rows `kDistance` apart, what is off the diagonal of the blocks of 2 x 2 that they form.
+/// Exchanges, in each pair of rows `kDistance` apart, the off-diagonal elements of the blocks of 2 x 2 that they form.
 template <int kDistance, int kWidth, std::size_t... Lane>
 inline void exchange(Vector<kWidth>& upper, Vector<kWidth>& lower, std::index_sequence<Lane...>) {
-  // Lanes from kWidth on are those of `lower`.
+  // Lanes from kWidth on are lanes of `lower`.
   constexpr auto above = [](int lane) { return lane & kDistance ? kWidth + lane - kDistance : lane; };
   constexpr auto below = [](int lane) { return lane & kDistance ? kWidth + lane : lane + kDistance; };
   const Vector<kWidth> kept = __builtin_shufflevector(upper, lower, above(Lane)...);
@@ -87,14 +88,14 @@ struct Tile {
   std::int64_t rows, cols;
 };
 
-/// For .tunables. The rows of a tile are few: where their distance is a power of two, lines of many of them, and those
-/// that are prefetched, push each other out of the few sets of a cache that they share. They are long, since
-/// prefetching begins anew with each.
+/// For .tunables. A tile has few rows: where their distance is a power of two, lines of many rows, and prefetched
+/// lines, evict each other from the few sets of a cache that they share. The rows are long, since prefetching restarts
+/// with each.
 inline std::vector<Tunable> tile_sides() {
   return {{"rows", {32, 16, 64, 128}}, {"cols", {8192, 256, 1024}}, {"prefetch", {4, 0, 2, 8}}};
 }
 
-/// The tile that the parameters name, with fewer columns where there would not be several tiles for each thread.
+/// The tile that the parameters name, with fewer columns if there would not be several tiles per thread.
 inline Tile tile_of(const Params& p) {
   const std::int64_t rows = p.at("rows"), wanted = 4 * omp_get_max_threads();
   const std::int64_t panels = (p.at("m") + rows - 1) / rows,
@@ -103,8 +104,8 @@ inline Tile tile_of(const Params& p) {
   return {rows, std::clamp(cols, kBlock, p.at("cols"))};
 }
 
-/// B = A^T with vectors of kWidth; parts of blocks, and all if B's rows do not begin at multiples of a vector, element
-/// by element.
+/// B = A^T with vectors of kWidth. Parts of blocks, and everything if B's rows do not begin at multiples of a vector,
+/// are transposed element by element.
 template <Store kStore, int kWidth>
 void transpose_tiles(const Call& call, const Tile& tile, std::int64_t ahead) {
   const auto* a = call.operand<const float>(0);
@@ -136,7 +137,7 @@ void transpose_tiles(const Call& call, const Tile& tile, std::int64_t ahead) {
 }
 
 /// The same with the widest vectors that B's rows allow. Where lines of B hold parts of two rows, its stores are
-/// ordinary ones: a line that goes past the caches in two parts is transferred twice.
+/// ordinary: a line that bypasses the caches in two parts is transferred twice.
 template <Store kStore>
 void transpose_blocked(const Call& call) {
   const Tile tile = tile_of(call.params);

@@ -1,5 +1,4 @@
-/// The peer among C++ template libraries: Eigen's assignment of a transpose. Eigen shares no such assignment out over
-/// threads.
+/// The peer among C++ template libraries: Eigen's assignment of a transpose, which Eigen does not divide among threads.
 // g++ 12 warns about the deliberately undefined operands of its own AVX-512 intrinsics (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <Eigen/Core>

@@ -1,6 +1,7 @@
-/// Two loops, one thread: A is read along its rows and B written down its columns. Every store goes to another line,
-/// and to another page where rows are long; a line of B is back in the cache for its next element only if the cache
-/// holds as many lines as B has rows. Where the rows' distance is a power of two they share few sets, and it does not.
+/// Two loops, one thread: A is read along its rows and B written down its columns. Every store accesses a different
+/// line, and a different page where rows are long; a line of B is still in the cache for its next element only if the
+/// cache holds a line for every row of B. Where the rows' distance is a power of two, they share few sets, and it does
+/// not.
 #include "common/problem/transpose.hpp"
 
 namespace rung {

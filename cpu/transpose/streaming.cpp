@@ -1,5 +1,5 @@
-/// The blocked transpose with stores that go past the caches: a line of B is written whole and never fetched, so that
-/// each element is moved twice, as in a copy. Floor: 8 bytes an element over the bandwidth of a copy with such stores.
+/// The blocked transpose with stores that bypass the caches: a line of B is written whole and never fetched, so that
+/// each element is moved twice, as in a copy. Floor: 8 bytes per element over the bandwidth of a copy with such stores.
 #include "cpu/transpose/blocked.hpp"
 
 namespace rung {
@@ -11,7 +11,7 @@ const bool added =
         .name = "cpu/transpose/streaming",
         .order = 30,
         .title = "streaming stores",
-        .idea = "The same with stores that go past the caches, so that no line of B is fetched only to be overwritten.",
+        .idea = "The same with stores that bypass the caches, so that no line of B is fetched only to be overwritten.",
         .source = {{"intel-optimization", "non-temporal stores"}},
         .tunables = tile_sides(),
         .run = transpose_blocked<Store::streaming>,

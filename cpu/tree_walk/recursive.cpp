@@ -1,5 +1,5 @@
-/// A function that calls itself, a tree after the other on each thread. Calls and returns are what a CPU predicts well,
-/// and the stack stays in its first cache.
+/// A function that calls itself, one tree after the other on each thread. A CPU predicts calls and returns well, and
+/// the stack stays in its L1 cache.
 #include "common/problem/tree_walk.hpp"
 #include "common/registry.hpp"
 

@@ -1,5 +1,5 @@
 /// One loop on one thread, which the compiler turns into vector instructions. Within the caches it is as fast as one
-/// core can be; beyond them one core cannot ask for enough of memory at a time to use all of its bandwidth.
+/// core can be; beyond them one core does not have enough requests in flight to use all of memory's bandwidth.
 #include "common/registry.hpp"
 
 namespace rung {

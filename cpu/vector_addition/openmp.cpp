@@ -1,6 +1,6 @@
 /// The same loop on all threads, each on its own contiguous part. Waking the threads costs more than a few thousand
-/// elements; beyond the caches all cores together reach memory's bandwidth, of which a quarter goes into the lines of
-/// c, fetched before they are overwritten.
+/// elements; beyond the caches all cores together reach memory's bandwidth; a quarter is used for the lines of c, which
+/// are fetched before they are overwritten.
 #include "common/registry.hpp"
 
 namespace rung {
@@ -18,7 +18,7 @@ const bool added = add_kernel({
     .name = "cpu/vector_addition/openmp",
     .order = 20,
     .title = "OpenMP",
-    .idea = "The loop shared out over all threads.",
+    .idea = "The loop divided among all threads.",
     .source = {{"openmp", "parallel for simd"}},
     .run = add_openmp,
 });

@@ -1,5 +1,5 @@
-/// All threads, with stores that go past the caches: c's lines are not fetched before they are overwritten, three
-/// transfers in place of four. Where the arrays fit into a cache that is a detour through memory, and slower.
+/// All threads, with stores that bypass the caches: c's lines are not fetched before they are overwritten, three
+/// transfers instead of four. Where the arrays fit into a cache, such stores are slower.
 #include <omp.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace rung {
 namespace {
 
 constexpr std::int64_t kWidth = kVectorBytes / sizeof(float);
-constexpr std::int64_t kGranule = 64;  // elements: whole lines, four at a time
+constexpr std::int64_t kGranule = 64;  // elements: four whole lines
 
 /// Elements from `begin`, a multiple of kGranule, to `end`.
 void add_part(const float* a, const float* b, float* c, std::int64_t begin, std::int64_t end) {
@@ -37,15 +37,15 @@ void add_streaming(const Call& call) {
   }
 }
 
-const bool added = kHasStreamingStores && add_kernel({
-                                              .name = "cpu/vector_addition/streaming",
-                                              .order = 30,
-                                              .title = "streaming stores",
-                                              .idea = "All threads; stores go past the caches, so no line is fetched "
-                                                      "only to be overwritten.",
-                                              .source = {{"intel-optimization", "non-temporal stores"}},
-                                              .run = add_streaming,
-                                          });
+const bool added = kHasStreamingStores &&
+                   add_kernel({
+                       .name = "cpu/vector_addition/streaming",
+                       .order = 30,
+                       .title = "streaming stores",
+                       .idea = "All threads; stores bypass the caches, so no line is fetched only to be overwritten.",
+                       .source = {{"intel-optimization", "non-temporal stores"}},
+                       .run = add_streaming,
+                   });
 
 }  // namespace
 }  // namespace rung

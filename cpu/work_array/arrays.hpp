@@ -1,4 +1,4 @@
-/// The walk with a vector of words, which a CPU's kernels get from wherever they do.
+/// The walk with a vector of words, which each of the CPU's kernels allocates differently.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace rung {
 
-/// Works on all items on all threads; `array_of_thread()` is called once by each thread and gives what, called for an
-/// item, lends its array to act(words).
+/// Works on all items on all threads; `array_of_thread()` is called once by each thread and returns a function that is
+/// called for each item and passes its array to act(words).
 template <typename ArrayOfThread>
 void work_on_items(const Call& call, const ArrayOfThread& array_of_thread) {
   const auto* start = call.operand<const std::uint32_t>(0);

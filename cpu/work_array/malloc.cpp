@@ -21,7 +21,7 @@ const bool added = add_kernel({
               auto* words =
                   static_cast<std::uint32_t*>(std::malloc(static_cast<std::size_t>(length) * sizeof(std::uint32_t)));
               act(words);
-              asm volatile("" : : "r"(words) : "memory");  // or the compiler sees that nobody needs the memory
+              asm volatile("" : : "r"(words) : "memory");  // otherwise the compiler would remove the unused memory
               std::free(words);
             };
           });
