@@ -14,7 +14,7 @@ namespace {
 
 using RowsAtATime = Choices<4, 1, 2, 8>;
 
-/// Rows `row` to row + kRows - 1; `zeros` stands for the rows beyond the edge.
+/// Rows `row` to row + kRows - 1; `zeros` replaces the rows beyond the edge.
 template <Store kStore, int kRows>
 void step_block(const HeatGrid& g, const float* u, float* next, int row, const float* zeros) {
   const float* in[kRows + 2];

@@ -1,4 +1,4 @@
-/// The peer among C++ template libraries: Eigen's blocked and packed product, on as many threads as OpenMP has.
+/// The peer among C++ template libraries: Eigen's blocked and packed product, on OpenMP's number of threads.
 // g++ 12 warns about the deliberately undefined operands of its own AVX-512 intrinsics (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <omp.h>

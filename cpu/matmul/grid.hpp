@@ -76,8 +76,8 @@ class EvenPieces {
 /// Guided Self-Scheduling (1987).
 class GuidedPieces {
  public:
-  /// Of m x n elements, for all threads of the grid, in whole units. Bands are four to eight units of rows at least,
-  /// the last one half as many.
+  /// Of m x n elements, for all threads of the grid, in whole units. Bands are at least four to eight units of rows
+  /// high, the last one half of that.
   GuidedPieces(const Grid& grid, int m, int n, int row_unit, int column_unit)
       : grid_(grid), even_(grid, m, n, 1, column_unit), m_(m), n_(n), row_unit_(row_unit), column_unit_(column_unit) {
     const std::int64_t share = std::int64_t{m} * n / (grid.down * grid.across), four = 4 * row_unit;

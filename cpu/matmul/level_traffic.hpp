@@ -5,8 +5,8 @@
 /// fetches its line, and a dirty line is written back once: 8 bytes for each float of C that is loaded and written
 /// back. Data is reused from a cache if everything touched between the two uses fits the cache together with it;
 /// otherwise it is fetched again. So each formula determines, loop by loop, whether the reuse distance fits. Calls
-/// follow each other (hot mode): operands that fit a cache together stay in it, without traffic beyond; and so does B
-/// if it alone is retained, since its last use in one call is soon followed by its first in the next.
+/// follow each other (hot mode): operands that fit a cache together stay in it, without traffic beyond. So does B if it
+/// alone is retained, since its last use in one call is soon followed by its first use in the next.
 ///
 /// Not modelled: associativity (a stride of a power of two uses few sets, so that the textbook loop at n = 1024 loses
 /// its column of B from caches that could hold it), useless prefetches, pages, other processes; and that a nearer cache
@@ -101,7 +101,7 @@ inline double part_in_memory(double sums, double register_bytes) {
   return sums > kMostSumsInRegisters ? 1 : std::max(0.0, bytes - register_bytes) / bytes;
 }
 
-/// Of this machine, less two for the factor and a product.
+/// The bytes of this machine's vector registers, without two registers for the factor and a product.
 inline double bytes_of_sum_registers() {
   const SimdWidth& simd = simd_width_of(cpu_info().simd);
   return (simd.registers - 2) * simd.bits / 8;
@@ -160,7 +160,7 @@ inline LevelTraffic blocked_traffic(const MatmulShape& shape, int block, int thr
           .dram = beyond_shared(caches.l3, threads)};
 }
 
-/// The same for the registers of this machine, and for as many threads as a parallel region has.
+/// The same for the registers of this machine and the number of threads of a parallel region.
 inline LevelTraffic blocked_traffic(const MatmulShape& shape, int block) {
   return blocked_traffic(shape, block, omp_get_max_threads(), bytes_of_sum_registers());
 }
@@ -263,14 +263,14 @@ inline double lost_share(double cache, double packed, double between) {
 /// The traffic beyond a cache shared by a grid of `sharers`, on f's rows and columns; `team` is the grid of all
 /// threads. Reused from one mr to the next: the micro-panel of B, also by the packing of the next one; from one nr to
 /// the next: the block of A; from one mc to the next: the panel of B, and the memory of the packed block of A; from one
-/// kc to the next: C; from one nc to the next: A. Whatever exists only once is reused by the next call. Data that other
-/// threads have packed is always transferred.
+/// kc to the next: C; from one nc to the next: A. Data that exist only once are reused by the next call. Data that
+/// other threads have packed is always transferred.
 inline double tiles_beyond(double cache, const Floats& f, const TileLoops& l, const Grid& sharers, const Grid& team) {
   const TileSizes s(f, l, sharers);
   const double a = kFloatBytes * f.m * f.k, b = kFloatBytes * f.k * f.n, c = kFloatBytes * f.m * f.n;
   const double slice_of_a = a / s.slices, slice_of_b = b / s.slices / s.passes, packed = s.packed_a + s.packed_b;
   if (f.all_bytes() + packed <= cache) return 0;
-  // The reuse distance of each: itself, and what the inner loops touch in between.
+  // The reuse distance of each: itself, and the data that the inner loops access in between.
   const bool keeps_micro_panel = s.micro_panel_b + s.micro_panel_a + s.tile <= cache;
   const bool keeps_block = s.block_of_a + s.micro_panel_b + s.column_of_c <= cache;
   const bool keeps_panel = s.panel_of_b + 2 * s.block_of_a + s.block_of_c <= cache;
@@ -279,7 +279,7 @@ inline double tiles_beyond(double cache, const Floats& f, const TileLoops& l, co
   const bool keeps_a =
       packed + s.panel_of_c * (s.passes > 1 ? 2 - 1 / s.slices : 1) + a + b / s.passes - slice_of_b <= cache;
   const double lines = keeps_block ? 1 : s.lines;
-  // The second tile reuses what is left of a new micro-panel after its source has been read.
+  // The second tile reuses the part of a new micro-panel that is left after its source has been read.
   const double lost_strip = lost_share(cache, s.micro_panel_b, l.packing_is_fused ? 2 * s.micro_panel_a + s.tile : 0);
 
   const double reads_of_a = s.a * (keeps_block ? s.passes : s.micro_panels_b);
@@ -323,7 +323,7 @@ inline double tiles_requested(const Floats& f, const TileLoops& l, const Grid& t
 }
 
 /// A product by tiles in pieces, each by one thread of `team`; loops_of(rows, columns): the loops over a piece of that
-/// size. For the traffic to memory all threads run in lockstep, each on a piece, then each on its next. If there are
+/// size. For the traffic to memory all threads run in lockstep, each on a piece, then on its next piece. If there are
 /// more pieces than threads, no piece is still in a cache from the previous call. A thread with two pieces of the same
 /// band may reuse A's rows.
 template <typename LoopsOf>

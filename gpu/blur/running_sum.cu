@@ -24,7 +24,7 @@ namespace rung {
 namespace {
 
 using Ahead = Choices<8, 12, 16>;  // rows in flight from DRAM
-using Batch = Choices<4, 8>;       // rows between two barriers: as many independent prefix sums
+using Batch = Choices<4, 8>;       // rows between two barriers, i.e. independent prefix sums
 
 constexpr int kRows = 4;           // of a float4 of prefix sums, and of a group of copies
 constexpr int kWarpColumns = 128;  // four per lane

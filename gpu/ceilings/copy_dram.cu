@@ -28,7 +28,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/copy/dram",
     .order = 10,
     .title = "DRAM copy",
-    .idea = "Several 16-byte loads in flight for each thread, then as many stores: half the bytes read, half written.",
+    .idea = "Several 16-byte loads in flight per thread, then the same number of stores: half the bytes read, half "
+            "written.",
     .source = {{"mccalpin1995", "copy"}, {"cuda-best-practices", "coalesced access"}},
     .tunables = {{"loads", Loads::values()}},
     .ceiling = Ceiling{"DRAM copy", true},

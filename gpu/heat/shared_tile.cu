@@ -1,8 +1,8 @@
 /// A block copies its tile of the field and a halo into shared memory, each cell once, by asynchronous copies that are
-/// all in flight before any thread waits. Each thread then goes down a column with the rows above in registers: three
-/// loads from shared memory per cell. It gains over the naive kernel, whose neighbours come from L1, not by reuse but
-/// because it has many more bytes in flight, and tall tiles keep the halo small. Expect close to the bandwidth of a
-/// copy.
+/// all in flight before any thread waits. Each thread then processes a column downwards, with the rows above in
+/// registers: three loads from shared memory per cell. It gains over the naive kernel, whose neighbours come from L1,
+/// not by reuse but because it has many more bytes in flight, and tall tiles keep the halo small. Expect close to the
+/// bandwidth of a copy.
 /// Source: PMPP 4e, section 8.3 (shared memory tiling for stencils); Blakely, shared memory.
 #include "gpu/heat/one_step.hpp"
 

@@ -272,7 +272,7 @@ Traffic traffic(const Params& p) {
 
 std::string refuse(const Params& p) {
   const Shape shape = shape_of(p);
-  if (sweeps_of(p) == 0) return "makes " + std::to_string(shape.depth) + " steps at a time: give at least as many";
+  if (sweeps_of(p) == 0) return "makes " + std::to_string(shape.depth) + " steps at a time: give at least that number";
   if (p.at("n") >= shape.width && p.at("m") >= shape.depth) return "";
   return "takes fields of at least " + std::to_string(shape.width) + " columns and " + std::to_string(shape.depth) +
          " rows: gpu/heat/register_tile takes any";

@@ -1,4 +1,5 @@
-/// What a profiler sees of a point: ncu is started with `--profile-from-start off` (experiments/profile.sh).
+/// Controls what a profiler records of a point: ncu is started with `--profile-from-start off`
+/// (experiments/profile.sh).
 #pragma once
 
 #include <cuda_runtime_api.h>

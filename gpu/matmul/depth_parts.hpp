@@ -1,4 +1,4 @@
-/// For products whose blocks are few: blocks in y share the depth, each writes its sums to scratch memory, and a second
+/// For products with few blocks: blocks in y share the depth, each writes its sums to scratch memory, and a second
 /// launch adds them, always in the same order.
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace rung {
 
-/// How the depth is divided: parts of `step` times a whole number of elements of k, the last one shorter.
+/// How the depth is divided: into parts of a multiple of `step` elements along k; the last part may be shorter.
 struct DepthParts {
   int count = 1;
-  int depth = 0;  ///< elements of k of each
+  int depth = 0;  ///< elements along k of each part
 };
 
-/// What a block reads must be more than this before dividing it gains more than a second launch costs.
+/// The bytes that a block must read before dividing it gains more than a second launch costs.
 constexpr std::int64_t kBytesOfOneBlock = 300'000;
 
-/// As many parts as give every multiprocessor one of the blocks, if `blocks`, each with `width` rows or columns of the
-/// large matrix, have a part each, but none below `step`.
+/// Enough parts for every multiprocessor to have a block, but none below `step`. `blocks`: the blocks of one part; each
+/// has `width` rows or columns of the large matrix.
 inline DepthParts depth_parts(const Params& p, std::int64_t blocks, std::int64_t width, int step) {
   const int k = std::max(1, matmul_shape(p).k), steps = (k + step - 1) / step;
   if (4 * width * k <= kBytesOfOneBlock) return {1, k};
@@ -37,7 +37,7 @@ inline std::vector<Operand> scratch_for(const DepthParts& parts, const Params& p
   return {Operand{.name = "sums of parts", .elements = elements, .role = Role::scratch}};
 }
 
-/// The traffic of both launches, if `moved` is what the product alone moves.
+/// The traffic of both launches. `moved`: the traffic of the product alone.
 inline Traffic with_parts(Traffic moved, const DepthParts& parts, const Params& p) {
   if (parts.count == 1) return moved;
   const auto [m, n, k] = matmul_shape(p);
@@ -47,7 +47,7 @@ inline Traffic with_parts(Traffic moved, const DepthParts& parts, const Params& 
 
 namespace {
 
-/// Writes an element of C, or of what this block's part has of it.
+/// Writes an element of C, or of this block's part of the sums.
 __device__ __forceinline__ void put_part(const General& g, mem<float>* sums, int row, int col, reg<float> sum) {
   if (sums == nullptr) return put(g, row, col, sum);
   if (row < g.m && col < g.n) sums[(std::int64_t{blockIdx.y} * g.m + row) * g.n + col] = sum;
@@ -61,7 +61,7 @@ __global__ void add_parts(General g, const mem<float>* sums, int parts) {
   put(g, row, col, sum);
 }
 
-/// Launches `kernel`(General, DepthParts' depth, sums) and, if there are several parts, what adds them up.
+/// Launches `kernel`(General, DepthParts' depth, sums) and, if there are several parts, the kernel that adds them up.
 template <typename Kernel>
 void run_parts(const Call& call, const DepthParts& parts, Kernel kernel) {
   const General g = general(call);

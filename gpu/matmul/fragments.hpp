@@ -3,7 +3,7 @@
 ///
 /// A block of 8 warps, 2 down and 4 across, computes 128 x 128 elements of C in steps of 32 in k. A tile is an array of
 /// chunks of 16 bytes, 8 elements of a row. ldmatrix reads 8 rows of one chunk at a time, 128 bytes in one wavefront if
-/// no two of them are in the same banks; where the tile is written, chunks are permuted within their row for that.
+/// no two rows are in the same banks; for that, chunks are permuted within their row when the tile is written.
 /// Source: CUTLASS, permuted shared-memory layouts.
 #pragma once
 
@@ -31,7 +31,7 @@ using Gemm16 = Gemm<mem<Bits16>, mem<float>>;
 __device__ __forceinline__ int place_of_a(int row, int chunk) {
   return row * kChunksOfA + (chunk ^ row / 2 % kChunksOfA);
 }
-/// Of B's: each of eight rows has its own order.
+/// Where a chunk of a row of B's tile is: each of eight rows has its own order.
 __device__ __forceinline__ int place_of_b(int row, int chunk) { return row * kChunksOfB + (chunk ^ row % 8); }
 
 /// Elements col to col + 7 of a row, with zeros beyond the matrix; col is a multiple of 8.

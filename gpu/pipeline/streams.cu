@@ -10,7 +10,7 @@
 namespace rung {
 namespace {
 
-/// Each chunk has its own part of the GPU's buffer, so that chunks wait for nothing but their own stages.
+/// Each chunk has its own part of the GPU's buffer, so that a chunk waits only for its own stages.
 void run_chunks(const Call& call) {
   const auto* x = call.operand<const float>(0);
   auto* y = call.operand<float>(2);

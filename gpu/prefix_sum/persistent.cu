@@ -38,7 +38,7 @@ constexpr std::size_t kSums = 1024;                          // more than the su
 /// How many rounds ahead a block publishes its sums. Later tiles of the ring are still in flight.
 __host__ __device__ constexpr int lead_of(int stages) { return stages < 6 ? 1 : 2; }
 
-/// What a kernel is compiled for.
+/// The constants that a kernel is compiled for.
 struct Shape {
   int threads, items, stages;
 
@@ -108,7 +108,7 @@ __device__ __forceinline__ void fetch_end(const mem<float>* x, mem<float>* to, i
   }
 }
 
-/// Stores as many of four elements as there are before n.
+/// Stores those of four elements that are before n.
 __device__ __forceinline__ void put_end(mem<float>* y, int i, int n, const float4& v) {
   if (i < n) y[i] = v.x;
   if (i + 1 < n) y[i + 1] = v.y;
@@ -238,8 +238,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/prefix_sum/persistent",
     .order = 50,
     .title = "persistent",
-    .idea = "The GPU's resident blocks share the tiles; each publishes the sums of its next tiles early and adds up "
-            "what the others have published, so that no block looks back.",
+    .idea = "The GPU's resident blocks share the tiles; each publishes the sums of its next tiles early and adds the "
+            "published sums of the others, so that no block looks back.",
     .source = {{"merrill2016"}, {"yan2013"}},
     .tunables = {{"threads", PersistentThreads::values(), preferred_threads},
                  {"items", PersistentItems::values()},

@@ -250,7 +250,7 @@ template <typename T>
 struct AtomicReplacement;
 
 /// How shared memory executes an atomic change. It has no instruction for sums of floating-point numbers, and for 8
-/// bytes only exchanges. AtomicCount stands for a change whose result is not used.
+/// bytes only exchanges. AtomicCount is used for a change whose result is not used.
 template <typename Change, typename T>
 constexpr std::uint64_t atomic_kind() {
   if constexpr (std::same_as<Change, AtomicReplacement<T>>)

@@ -53,7 +53,7 @@ __device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, int blo
       : "memory");
 }
 
-/// All threads of all blocks of the cluster meet.
+/// A barrier for all threads of all blocks of the cluster.
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }

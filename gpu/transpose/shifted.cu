@@ -92,9 +92,8 @@ const bool added = add_gpu_kernel({
     .name = "gpu/transpose/shifted",
     .order = 70,
     .title = "whole sectors anywhere",
-    .idea =
-        "Each row of B has edges of its own, where a sector begins, so that rows of any length are written in whole "
-        "sectors.",
+    .idea = "The edges of a tile differ from row to row of B, where sectors begin, so that rows of any length are "
+            "written in whole sectors.",
     .source = {{"harris2013transpose"}, {"cuda-best-practices", "coalesced access to global memory"}},
     .tunables = {{"tile", Tiles::values()}, {"strip", {32, 8, 4096}}},
     .gpu = {

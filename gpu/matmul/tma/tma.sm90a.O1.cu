@@ -1,6 +1,6 @@
 /// A single instruction of one thread loads a whole tile (TMA), and an mbarrier signals its arrival: further stages of
 /// tiles are in flight while one is used, and no computing thread copies, waits for a copy or holds addresses for it.
-/// Four warps do nothing but issue loads, and release their registers to the eight that compute.
+/// Four warps only issue loads, and release registers to the eight that compute.
 /// A is transposed by a previous kernel, whose time is included.
 /// Source: NVIDIA PTX ISA 8.0, cp.async.bulk.tensor and mbarrier; CUTLASS, warp specialisation.
 #include "gpu/matmul/tma/engine/hopper.hpp"

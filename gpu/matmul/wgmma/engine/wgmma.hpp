@@ -47,7 +47,7 @@ struct Shape {
   int products = 1;          ///< products of a term of A and a term of B that are added
   bool apart = false;        ///< a step has one of the two terms; products with second terms have separate sums
   int passes = 1;            ///< where sums are added in further registers: parts of the columns, one after the other
-  MatmulLayout layout = MatmulLayout::nn;  ///< of what is loaded
+  MatmulLayout layout = MatmulLayout::nn;  ///< of the loaded matrices
   bool general = false;  ///< takes any rows and factors, also where A or B must be copied, or C is not in pairs
 
   __host__ __device__ constexpr int rows() const { return groups * kRowsOfGroup; }
