@@ -338,8 +338,7 @@ std::optional<double> Gpu::transfer_seconds(std::size_t bytes_in, std::size_t by
     if (!bus_) bus_ = std::make_unique<Bus>();
   } catch (const DeviceLost&) {
     throw;
-  } catch (
-      const Error&) {  // pinned memory may be short or forbidden; the kernel's time is reported without this column
+  } catch (const Error&) {  // pinned memory may be short or forbidden; the kernel's time is still reported
     return std::nullopt;
   }
   std::array<double, 3> samples{};
